@@ -1,0 +1,182 @@
+//! What a run leaves behind: columns with a name, a unit and a meaning, and their digest.
+//!
+//! This file is the only definition of the results' columns. `flowyard explain` prints it, the
+//! Parquet files and Arrow tables are made from it, and the digest runs over it in this order.
+
+use sha2::{Digest, Sha256};
+
+/// A table of results: columns of equal length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// "flows" or "links": also the name of the file.
+    pub name: &'static str,
+    /// The columns, in the order of the definition.
+    pub columns: Vec<Column>,
+}
+
+/// One column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Name, unit and meaning.
+    pub definition: &'static Definition,
+    /// The values; where `valid` says false, a zero that means nothing.
+    pub values: Values,
+    /// For each row whether it has a value; `None` if all have.
+    pub valid: Option<Vec<bool>>,
+}
+
+/// Name, unit and meaning of a column.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The column's name; the unit comes last in it where there is one.
+    pub name: &'static str,
+    /// "ps", "bytes", "bit/s", "packets" ... or "" for a pure number, a name or a flag.
+    pub unit: &'static str,
+    /// "u64", "u32", "f64", "bool" or "text".
+    pub kind: &'static str,
+    /// One or two sentences.
+    pub meaning: &'static str,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "the variants are their types")]
+pub enum Values {
+    U64(Vec<u64>),
+    U32(Vec<u32>),
+    F64(Vec<f64>),
+    Bool(Vec<bool>),
+    /// Each row's word by its index in the list of words.
+    Text {
+        codes: Vec<u32>,
+        words: Vec<String>,
+    },
+}
+
+impl Values {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::U64(values) => values.len(),
+            Values::U32(values) => values.len(),
+            Values::F64(values) => values.len(),
+            Values::Bool(values) => values.len(),
+            Values::Text { codes, .. } => codes.len(),
+        }
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Table {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.values.len())
+    }
+
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.definition.name == name)
+    }
+}
+
+/// SHA-256 over the tables: for each column its name, its type, its validity and its values, little-endian.
+///
+/// It holds no clock and no file format, so that two runs of the same scenario, seed and version
+/// agree whatever the machine, the thread or the build.
+pub fn digest(tables: &[&Table]) -> String {
+    let mut hash = Sha256::new();
+    for table in tables {
+        hash.update(table.name);
+        hash.update((table.rows() as u64).to_le_bytes());
+        for column in &table.columns {
+            digest_column(&mut hash, column);
+        }
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn digest_column(hash: &mut Sha256, column: &Column) {
+    hash.update(column.definition.name);
+    hash.update(column.definition.kind);
+    match &column.valid {
+        Some(valid) => valid.iter().for_each(|&valid| hash.update([u8::from(valid)])),
+        None => hash.update([2]),
+    }
+    match &column.values {
+        Values::U64(values) => values.iter().for_each(|value| hash.update(value.to_le_bytes())),
+        Values::U32(values) => values.iter().for_each(|value| hash.update(value.to_le_bytes())),
+        Values::F64(values) => values.iter().for_each(|value| hash.update(value.to_le_bytes())),
+        Values::Bool(values) => values.iter().for_each(|&value| hash.update([u8::from(value)])),
+        Values::Text { codes, words } => codes.iter().for_each(|&code| {
+            let word = &words[code as usize];
+            hash.update((word.len() as u64).to_le_bytes());
+            hash.update(word);
+        }),
+    }
+}
+
+macro_rules! define {
+    ($($(#[$doc:meta])* $list:ident { $($name:ident $kind:literal $unit:literal $meaning:literal)* })*) => {$(
+        $(#[$doc])*
+        #[allow(non_upper_case_globals, missing_docs, reason = "a column is called what users call it")]
+        pub mod $list {
+            use super::Definition;
+            $(pub static $name: Definition = Definition {
+                name: stringify!($name), unit: $unit, kind: $kind, meaning: $meaning,
+            };)*
+            /// All columns, in their order.
+            pub static ALL: &[&Definition] = &[$(&$name),*];
+        }
+    )*};
+}
+
+define! {
+    /// The columns of flows.parquet: a row for each flow that the scenario asked for, by id.
+    flows {
+        id "u64" "" "Number of the flow: flows are numbered by start, then by traffic entry."
+        tag "text" "" "Name of the traffic entry that the flow belongs to."
+        transport "text" "" "Name of the transport that carried the flow."
+        src "u32" "" "Host that sends."
+        dst "u32" "" "Host that receives."
+        size_bytes "u64" "bytes" "Payload that the flow was to carry."
+        start_ps "u64" "ps" "When the flow was handed to the transport."
+        completed "bool" "" "Whether every byte arrived, by the receiver's own record of ranges."
+        fct_ps "u64" "ps" "Flow completion time: start to the last byte at the receiver. Null while unfinished."
+        fct_acked_ps "u64" "ps" "Start to the last acknowledgement at the sender. Null while unfinished, or if the transport does not acknowledge."
+        ideal_fct_ps "u64" "ps" "The flow's own data packets, store-and-forward, back to back from its start, no handshake and no other traffic, over the lowest-latency shortest path. Null while unfinished."
+        slowdown "f64" "" "fct_ps / ideal_fct_ps, never clamped; below 1 would be a bug. Null while unfinished."
+        deadline_ps "u64" "ps" "When the flow was due, counted from its start. Null without a deadline."
+        met_deadline "bool" "" "Whether it completed within the deadline. Null without a deadline."
+        delivered_bytes "u64" "bytes" "Payload that reached the receiver, each byte counted once."
+        packets_sent "u64" "packets" "Data packets put on the wire by the sender, repeats included."
+        retransmissions "u64" "packets" "Data packets sent again."
+        timeouts "u64" "" "Times that a retransmission timer expired and made the sender act."
+        trims "u64" "packets" "Data packets that arrived with their payload trimmed off."
+        drops "u64" "packets" "Packets of the flow, of either direction, that a queue dropped."
+        reordered "u64" "packets" "Data packets that arrived after one that was sent later."
+    }
+
+    /// The columns of links.parquet: a row for each directed link and the port that feeds it, by id.
+    links {
+        id "u32" "" "Number of the directed link; id ^ 1 is the other direction of the cable."
+        from "text" "" "Name of the node that sends on the link."
+        to "text" "" "Name of the node that receives."
+        tier "text" "" "Tiers of both ends, as in \"host-edge\"."
+        rate_bps "u64" "bit/s" "Rate of the link."
+        delay_ps "u64" "ps" "Propagation delay."
+        packets "u64" "packets" "Packets put on the wire."
+        bytes "u64" "bytes" "Bytes put on the wire, headers included."
+        utilisation "f64" "" "Share of the run during which the wire was busy."
+        drops "u64" "packets" "Packets dropped at the port's queue."
+        trims "u64" "packets" "Packets whose payload the port trimmed off."
+        marks "u64" "packets" "Packets that the port marked with congestion experienced (CE)."
+        lost "u64" "packets" "Packets lost on the wire."
+        queue_mean_bytes "f64" "bytes" "Time average of the bytes in the port, the packet on the wire included; exact."
+        queue_max_bytes "u64" "bytes" "Most bytes in the port at one instant, the packet on the wire included."
+        queue_max_packets "u32" "packets" "Most packets in the port at one instant, the packet on the wire included."
+    }
+}

@@ -1,0 +1,58 @@
+//! The one macro behind every list of extensions that a scenario chooses from.
+//!
+//! A list names, for each member, its module, its configuration struct and its name in scenario
+//! files. From that line come the module itself, the variant of the scenario's enum with its schema
+//! and its parser, and the way to the member's code. Adding a member is its file and its line.
+
+/// Declares an extension point: `pub enum Topology: Generator { fat_tree::FatTree = "fat-tree", ... }`.
+///
+/// Each configuration struct implements the trait; the enum hands out the chosen one as `&dyn Trait`.
+macro_rules! register {
+    (
+        $(#[$doc:meta])*
+        pub enum $list:ident: $contract:path { $($module:ident :: $config:ident = $name:literal),* $(,)? }
+    ) => {
+        $(pub mod $module;)*
+
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        pub enum $list {
+            $(
+                #[allow(missing_docs, reason = "the configuration struct has the documentation")]
+                #[serde(rename = $name)]
+                $config($module::$config),
+            )*
+        }
+
+        impl $list {
+            /// The names of all members, as scenario files spell them.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// The name of the chosen member.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $($list::$config(_) => $name,)*
+                }
+            }
+        }
+
+        impl std::ops::Deref for $list {
+            type Target = dyn $contract;
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $($list::$config(config) => config,)*
+                }
+            }
+        }
+
+        $(
+            impl From<$module::$config> for $list {
+                fn from(config: $module::$config) -> $list {
+                    $list::$config(config)
+                }
+            }
+        )*
+    };
+}
+
+pub(crate) use register;

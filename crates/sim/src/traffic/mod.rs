@@ -1,0 +1,1 @@
+//! Which flows start when, between whom, of what size.
