@@ -12,7 +12,7 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 
 use crate::ids::{LinkId, NodeId};
-use crate::topology::Fabric;
+use crate::topology::{Fabric, Link};
 use crate::units::Time;
 
 /// For every node and every host the links on which a shortest path to the host begins.
@@ -24,7 +24,7 @@ pub struct Routes {
     places: Vec<Place>,
     /// Row by row, for each column the set of next hops, or [`HERE`].
     table: Vec<u32>,
-    /// The distinct sets of next hops; each is its length, then its links.
+    /// The distinct sets of next hops, as [`Sets`] lays them out.
     sets: Vec<LinkId>,
 }
 
@@ -48,7 +48,7 @@ const HERE: u32 = u32::MAX;
 pub struct Disconnected {
     /// Name of a node.
     pub from: String,
-    /// Name of a host that it cannot reach.
+    /// Name of a node that it cannot reach.
     pub to: String,
 }
 
@@ -63,30 +63,40 @@ impl std::error::Error for Disconnected {}
 impl Routes {
     /// All shortest paths of the fabric; or two nodes of which one cannot reach the other.
     pub fn build(fabric: &Fabric) -> Result<Routes, Disconnected> {
-        let ports = Ports::of(fabric);
-        let mut sets = vec![LinkId(0)];
-        let mut columns: Vec<(NodeId, NodeId)> = Vec::new(); // the column's node, a host that uses it
+        let ports = Ports::of(fabric, |_| true);
+        let mut search = Search::new(fabric.nodes.len());
+        search.run(fabric, &ports, NodeId(0));
+        if let Some(lost) = search.distance.iter().position(|&distance| distance == u32::MAX) {
+            let name = |node: usize| fabric.nodes[node].name.clone();
+            return Err(Disconnected { from: name(0), to: name(lost) });
+        }
+        let only_port = |node| match ports.out(node) {
+            &[up] if fabric.is_host(node) => Some(up),
+            _ => None,
+        };
+
+        let mut columns: Vec<NodeId> = Vec::new();
         let mut column_of = vec![u32::MAX; fabric.nodes.len()];
         let mut places = Vec::with_capacity(fabric.hosts as usize);
         for host in (0..fabric.hosts).map(NodeId) {
-            let (node, down) = match ports.out(host) {
-                &[up] => (fabric.links[up.index()].to, up.reverse()),
-                _ => (host, LinkId::NONE),
+            let (node, down) = match only_port(host) {
+                Some(up) => (fabric.links[up.index()].to, up.reverse()),
+                None => (host, LinkId::NONE),
             };
             let column = &mut column_of[node.index()];
             if *column == u32::MAX {
                 *column = columns.len() as u32;
-                columns.push((node, host));
+                columns.push(node);
             }
             places.push(Place { column: *column, down });
         }
 
+        let mut sets = Sets::default();
         let mut rows = Vec::with_capacity(fabric.nodes.len());
         let mut inner = Vec::new();
         for node in (0..fabric.nodes.len() as u32).map(NodeId) {
-            if let (true, &[up]) = (fabric.is_host(node), ports.out(node)) {
-                rows.push(SINGLE | sets.len() as u32);
-                sets.extend([LinkId(1), up]);
+            if let Some(up) = only_port(node) {
+                rows.push(SINGLE | sets.intern(&[up]));
             } else {
                 let start = inner.len() * columns.len();
                 assert!(start < SINGLE as usize, "the table of routes has at most 2^31 cells");
@@ -95,39 +105,31 @@ impl Routes {
             }
         }
 
+        // Hosts with one port are on no path but their own, so the searches leave them out.
+        let on_paths = |node: NodeId| column_of[node.index()] != u32::MAX || only_port(node).is_none();
+        let ports = Ports::of(fabric, on_paths);
         let mut table = vec![0; inner.len() * columns.len()];
-        let mut known: FxHashMap<Vec<LinkId>, u32> = FxHashMap::default();
+        let mut latest = vec![0; inner.len()]; // each node's set in the previous column: often the same again
         let mut hops = Vec::new();
-        let mut search = Search::new(fabric.nodes.len());
-        for (column, &(target, host)) in columns.iter().enumerate() {
+        for (column, &target) in columns.iter().enumerate() {
             search.run(fabric, &ports, target);
-            if let Some(lost) = search.distance.iter().position(|&distance| distance == u32::MAX) {
-                let name = |node: usize| fabric.nodes[node].name.clone();
-                return Err(Disconnected { from: name(lost), to: name(host.index()) });
-            }
-            for &node in &inner {
+            for (node, latest) in inner.iter().zip(&mut latest) {
                 let cell = &mut table[rows[node.index()] as usize + column];
-                if node == target {
+                let distance = search.distance[node.index()];
+                if distance == 0 {
                     *cell = HERE;
                     continue;
                 }
-                let nearer = search.distance[node.index()] - 1;
-                let leads = |link: &LinkId| search.distance[fabric.links[link.index()].to.index()] == nearer;
+                let leads = |link: &LinkId| search.distance[fabric.links[link.index()].to.index()] < distance;
                 hops.clear();
-                hops.extend(ports.out(node).iter().copied().filter(leads));
-                *cell = match known.get(hops.as_slice()) {
-                    Some(&set) => set,
-                    None => {
-                        let set = sets.len() as u32;
-                        sets.push(LinkId(hops.len() as u32));
-                        sets.extend_from_slice(&hops);
-                        known.insert(hops.clone(), set);
-                        set
-                    }
-                };
+                hops.extend(ports.out(*node).iter().copied().filter(leads));
+                if *latest == 0 || sets.get(*latest) != hops {
+                    *latest = sets.intern(&hops);
+                }
+                *cell = *latest;
             }
         }
-        Ok(Routes { rows, places, table, sets })
+        Ok(Routes { rows, places, table, sets: sets.links })
     }
 
     /// The links out of `at` on which a shortest path to the host `to` begins, ascending.
@@ -137,18 +139,14 @@ impl Routes {
     pub fn next_hops(&self, at: NodeId, to: NodeId) -> &[LinkId] {
         debug_assert_ne!(at, to);
         let row = self.rows[at.index()];
-        let set = if row & SINGLE != 0 {
-            row & !SINGLE
-        } else {
-            let place = &self.places[to.index()];
-            let set = self.table[(row + place.column) as usize];
-            if set == HERE {
-                return std::slice::from_ref(&place.down);
-            }
-            set
-        } as usize;
-        let length = self.sets[set].index();
-        &self.sets[set + 1..set + 1 + length]
+        if row & SINGLE != 0 {
+            return members(&self.sets, row & !SINGLE);
+        }
+        let place = &self.places[to.index()];
+        match self.table[(row + place.column) as usize] {
+            HERE => std::slice::from_ref(&place.down),
+            set => members(&self.sets, set),
+        }
     }
 
     /// The shortest path on which a lone packet of `packet_bytes` arrives first, store-and-forward.
@@ -204,7 +202,7 @@ impl Routes {
 pub fn min_host_delay(fabric: &Fabric) -> Time {
     // Dijkstra from all hosts at once: each node learns its nearest host. A shortest way between
     // two hosts crosses one link between nodes whose nearest hosts differ.
-    let ports = Ports::of(fabric);
+    let ports = Ports::of(fabric, |_| true);
     let mut nearest = vec![(Time::NEVER, NodeId::NONE); fabric.nodes.len()];
     let mut open: BinaryHeap<_> = (0..fabric.hosts).map(|host| Reverse((Time::ZERO, host, host))).collect();
     while let Some(Reverse((delay, host, node))) = open.pop() {
@@ -224,34 +222,76 @@ pub fn min_host_delay(fabric: &Fabric) -> Time {
     across.min().unwrap_or(Time::NEVER)
 }
 
-/// The links out of each node, ascending.
+/// The links out of each node, ascending, between the nodes that are kept.
 struct Ports {
     starts: Vec<u32>,
     links: Vec<LinkId>,
 }
 
 impl Ports {
-    fn of(fabric: &Fabric) -> Ports {
+    fn of(fabric: &Fabric, keep: impl Fn(NodeId) -> bool) -> Ports {
+        let kept: Vec<bool> = (0..fabric.nodes.len() as u32).map(|node| keep(NodeId(node))).collect();
+        let links = || {
+            let ends_kept = |link: &&Link| kept[link.from.index()] && kept[link.to.index()];
+            fabric.links.iter().enumerate().filter(move |(_, link)| ends_kept(link))
+        };
         let mut starts = vec![0; fabric.nodes.len() + 1];
-        for link in &fabric.links {
+        for (_, link) in links() {
             starts[link.from.index() + 1] += 1;
         }
         for node in 0..fabric.nodes.len() {
             starts[node + 1] += starts[node];
         }
         let mut filled = starts.clone();
-        let mut links = vec![LinkId::NONE; fabric.links.len()];
-        for (id, link) in fabric.links.iter().enumerate() {
+        let mut ordered = vec![LinkId::NONE; starts[fabric.nodes.len()] as usize];
+        for (id, link) in links() {
             let place = &mut filled[link.from.index()];
-            links[*place as usize] = LinkId(id as u32);
+            ordered[*place as usize] = LinkId(id as u32);
             *place += 1;
         }
-        Ports { starts, links }
+        Ports { starts, links: ordered }
     }
 
     fn out(&self, node: NodeId) -> &[LinkId] {
         &self.links[self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize]
     }
+}
+
+/// The distinct sets of next hops, end to end; a set is known by where it starts, which is never 0.
+struct Sets {
+    links: Vec<LinkId>,
+    known: FxHashMap<Vec<LinkId>, u32>,
+}
+
+impl Default for Sets {
+    fn default() -> Sets {
+        Sets { links: vec![LinkId(0)], known: FxHashMap::default() }
+    }
+}
+
+impl Sets {
+    fn get(&self, set: u32) -> &[LinkId] {
+        members(&self.links, set)
+    }
+
+    fn intern(&mut self, set: &[LinkId]) -> u32 {
+        if let Some(&start) = self.known.get(set) {
+            return start;
+        }
+        let start = self.links.len() as u32;
+        self.links.push(LinkId(set.len() as u32));
+        self.links.extend_from_slice(set);
+        self.known.insert(set.to_vec(), start);
+        start
+    }
+}
+
+/// The set that starts at `set`: its length comes first, then its links.
+#[inline]
+fn members(sets: &[LinkId], set: u32) -> &[LinkId] {
+    let start = set as usize + 1;
+    let length = sets[set as usize].index();
+    &sets[start..start + length]
 }
 
 /// A breadth-first search that keeps its memory.

@@ -39,7 +39,8 @@ impl Default for Dumbbell {
 impl Generator for Dumbbell {
     fn build(&self) -> Fabric {
         let mut fabric = Fabric::default();
-        let hosts: Vec<_> = (0..2 * self.hosts).map(|i| fabric.add_node(format!("host {i}"), "host")).collect();
+        let hosts: Vec<_> =
+            (0..2 * self.hosts).map(|i| fabric.add_node(format!("host {i}"), "host")).collect();
         let sides = ["left switch", "right switch"].map(|name| fabric.add_node(name.into(), "switch"));
         for host in hosts {
             let side = sides[(host.0 / self.hosts) as usize];

@@ -74,8 +74,10 @@ mod tests {
         assert_eq!(fabric.links.iter().step_by(2).map(|link| link.rate).collect::<Vec<_>>(), rates);
 
         let wrong = Line { switches: 2, rates: vec![Rate(0)], ..Line::default() };
-        let problems: Vec<_> = wrong.problems().into_iter().map(|(path, why)| format!("{path} {why}")).collect();
-        let expected = ["rates has 1 rates; 2 switches in a row have 3 cables", "rates[0] 0bps is below 1Kbps"];
+        let problems: Vec<_> =
+            wrong.problems().into_iter().map(|(path, why)| format!("{path} {why}")).collect();
+        let expected =
+            ["rates has 1 rates; 2 switches in a row have 3 cables", "rates[0] 0bps is below 1Kbps"];
         assert_eq!(problems, expected);
     }
 }
