@@ -204,15 +204,23 @@ pub fn min_host_delay(fabric: &Fabric) -> Time {
     // two hosts crosses one link between nodes whose nearest hosts differ.
     let ports = Ports::of(fabric, |_| true);
     let mut nearest = vec![(Time::NEVER, NodeId::NONE); fabric.nodes.len()];
-    let mut open: BinaryHeap<_> = (0..fabric.hosts).map(|host| Reverse((Time::ZERO, host, host))).collect();
-    while let Some(Reverse((delay, host, node))) = open.pop() {
-        if nearest[node as usize].0 <= delay {
+    let mut open = BinaryHeap::new();
+    for host in 0..fabric.hosts {
+        nearest[host as usize] = (Time::ZERO, NodeId(host));
+        open.push(Reverse((Time::ZERO, host)));
+    }
+    while let Some(Reverse((delay, node))) = open.pop() {
+        let (least, host) = nearest[node as usize];
+        if least < delay {
             continue;
         }
-        nearest[node as usize] = (delay, NodeId(host));
         for link in ports.out(NodeId(node)) {
             let link = &fabric.links[link.index()];
-            open.push(Reverse((delay.saturating_add(link.delay), host, link.to.0)));
+            let delay = delay.saturating_add(link.delay);
+            if delay < nearest[link.to.index()].0 {
+                nearest[link.to.index()] = (delay, host);
+                open.push(Reverse((delay, link.to.0)));
+            }
         }
     }
     let across = fabric.links.iter().filter_map(|link| {
@@ -324,5 +332,23 @@ impl Search {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Generator;
+    use crate::topology::fat_tree::FatTree;
+
+    #[test]
+    fn the_largest_published_fat_tree_takes_little_memory() {
+        let fabric = FatTree { k: 48, ..FatTree::default() }.build();
+        let routes = Routes::build(&fabric).expect("a fat-tree is connected");
+        let cells = routes.rows.len() + 2 * routes.places.len() + routes.table.len() + routes.sets.len();
+        assert_eq!(routes.table.len(), 2_880 * 1_152);
+        assert!(4 * cells < 16 << 20, "{cells} cells of 4 bytes");
+        let path_count = |to| routes.path_count(&fabric, NodeId(0), NodeId(to));
+        assert_eq!([1, 24, 27_647].map(path_count), [1, 24, 576]);
     }
 }

@@ -8,7 +8,7 @@ register! {
     /// Who sends to whom.
     pub enum Matrix: Pattern {
         permutation::Permutation = "permutation",
-        uniform::Uniform = "uniform",
+        uniform::UniformMatrix = "uniform",
         stride::Stride = "stride",
         incast::Incast = "incast",
         pairs::Pairs = "pairs",

@@ -12,9 +12,9 @@ use crate::random::Stream;
 /// A round has one flow from each host, in random order; Poisson arrivals draw the source uniformly too.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Uniform {}
+pub struct UniformMatrix {}
 
-impl Pattern for Uniform {
+impl Pattern for UniformMatrix {
     fn round(&self, hosts: u32) -> u64 {
         u64::from(hosts)
     }

@@ -7,7 +7,7 @@ register! {
     /// How many bytes of payload a flow carries.
     pub enum Sizes: Distribution {
         fixed::Fixed = "fixed",
-        uniform::Uniform = "uniform",
+        uniform::UniformSizes = "uniform",
         exponential::Exponential = "exponential",
         cdf::Cdf = "cdf",
         web_search::WebSearch = "web-search",

@@ -10,7 +10,7 @@ use crate::units::Bytes;
 /// Every whole number of bytes from `min` to `max`, both included, is equally likely.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Uniform {
+pub struct UniformSizes {
     /// Smallest size.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000GB"))]
     pub min: Bytes,
@@ -19,7 +19,7 @@ pub struct Uniform {
     pub max: Bytes,
 }
 
-impl Distribution for Uniform {
+impl Distribution for UniformSizes {
     fn problems(&self) -> Vec<(String, String)> {
         let crossed = self.min > self.max;
         let what = || ("min".into(), format!("{} is above max, which is {}", self.min, self.max));
