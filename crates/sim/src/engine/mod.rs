@@ -8,7 +8,7 @@ pub mod network;
 pub mod packet;
 pub mod port;
 
-use self::calendar::{Agenda, Event, Phase};
+use self::calendar::{Event, Phase};
 use self::conn::{Conn, Counts};
 use self::cx::{Cx, Owner};
 use self::network::{Network, Parts};
@@ -385,6 +385,3 @@ impl<'a> Engine<'a> {
         }
     }
 }
-
-/// The agenda that runs use; tests compare it with the other one.
-pub const AGENDA: Agenda = Agenda::Calendar;
