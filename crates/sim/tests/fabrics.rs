@@ -261,6 +261,7 @@ fn small_networks() {
     assert_eq!(routes.next_hops(NodeId(1), NodeId(0)), [LinkId(1)]);
     assert_eq!(routes.next_hops(NodeId(1), NodeId(2)), [LinkId(2)]);
     assert_eq!(min_host_delay(&relay), Time::from_us(1));
+    assert_eq!(min_host_delay(&Relay { delay: Time::ZERO, ..Relay::default() }.build()), Time::ZERO);
 }
 
 #[test]

@@ -8,6 +8,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
+use std::iter::zip;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -65,7 +67,7 @@ impl Routes {
     pub fn build(fabric: &Fabric) -> Result<Routes, Disconnected> {
         let ports = Ports::of(fabric, |_| true);
         let mut search = Search::new(fabric.nodes.len());
-        search.run(fabric, &ports, NodeId(0));
+        search.run(&ports, NodeId(0));
         if let Some(lost) = search.distance.iter().position(|&distance| distance == u32::MAX) {
             let name = |node: usize| fabric.nodes[node].name.clone();
             return Err(Disconnected { from: name(0), to: name(lost) });
@@ -112,7 +114,7 @@ impl Routes {
         let mut latest = vec![0; inner.len()]; // each node's set in the previous column: often the same again
         let mut hops = Vec::new();
         for (column, &target) in columns.iter().enumerate() {
-            search.run(fabric, &ports, target);
+            search.run(&ports, target);
             for (node, latest) in inner.iter().zip(&mut latest) {
                 let cell = &mut table[rows[node.index()] as usize + column];
                 let distance = search.distance[node.index()];
@@ -120,9 +122,12 @@ impl Routes {
                     *cell = HERE;
                     continue;
                 }
-                let leads = |link: &LinkId| search.distance[fabric.links[link.index()].to.index()] < distance;
                 hops.clear();
-                hops.extend(ports.out(*node).iter().copied().filter(leads));
+                for (&link, end) in zip(ports.out(*node), ports.ends(*node)) {
+                    if search.distance[end.index()] < distance {
+                        hops.push(link);
+                    }
+                }
                 if *latest == 0 || sets.get(*latest) != hops {
                     *latest = sets.intern(&hops);
                 }
@@ -234,6 +239,8 @@ pub fn min_host_delay(fabric: &Fabric) -> Time {
 struct Ports {
     starts: Vec<u32>,
     links: Vec<LinkId>,
+    /// Where each of `links` leads: searches read it in order and leave the fabric's links alone.
+    ends: Vec<NodeId>,
 }
 
 impl Ports {
@@ -251,17 +258,27 @@ impl Ports {
             starts[node + 1] += starts[node];
         }
         let mut filled = starts.clone();
-        let mut ordered = vec![LinkId::NONE; starts[fabric.nodes.len()] as usize];
+        let total = starts[fabric.nodes.len()] as usize;
+        let (mut ordered, mut ends) = (vec![LinkId::NONE; total], vec![NodeId::NONE; total]);
         for (id, link) in links() {
             let place = &mut filled[link.from.index()];
             ordered[*place as usize] = LinkId(id as u32);
+            ends[*place as usize] = link.to;
             *place += 1;
         }
-        Ports { starts, links: ordered }
+        Ports { starts, links: ordered, ends }
     }
 
     fn out(&self, node: NodeId) -> &[LinkId] {
-        &self.links[self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize]
+        &self.links[self.range(node)]
+    }
+
+    fn ends(&self, node: NodeId) -> &[NodeId] {
+        &self.ends[self.range(node)]
+    }
+
+    fn range(&self, node: NodeId) -> Range<usize> {
+        self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize
     }
 }
 
@@ -315,7 +332,7 @@ impl Search {
     }
 
     /// Cables go both ways, so that the distances from the target are those to it.
-    fn run(&mut self, fabric: &Fabric, ports: &Ports, target: NodeId) {
+    fn run(&mut self, ports: &Ports, target: NodeId) {
         self.distance.fill(u32::MAX);
         self.distance[target.index()] = 0;
         self.queue.clear();
@@ -324,8 +341,7 @@ impl Search {
         while let Some(&node) = self.queue.get(next) {
             next += 1;
             let further = self.distance[node.index()] + 1;
-            for link in ports.out(node) {
-                let to = fabric.links[link.index()].to;
+            for &to in ports.ends(node) {
                 if self.distance[to.index()] == u32::MAX {
                     self.distance[to.index()] = further;
                     self.queue.push(to);

@@ -128,7 +128,7 @@ impl Entry {
                 Some(format!("is missing; arrivals.{member} has no end of its own: say flows = 1000"))
             }
             (Some(flows), _, Some(most)) if flows > most => {
-                Some(format!("{flows} is more than the {most} starts of arrivals.{member}"))
+                Some(format!("{flows} is more than arrivals.{member} has starts, {most}"))
             }
             (None, Some(flows), _) | (Some(flows), ..) if flows > FLOWS_MAX => {
                 Some(format!("{flows} is too many; a scenario has at most {FLOWS_MAX} flows"))
