@@ -35,7 +35,7 @@ fn own(path: &str, name: &str, value: &Value, problems: Vec<(String, String)>) -
         _ => value.get(step).cloned(),
     };
     let problem = |(below, message): (String, String)| {
-        let below = join(name, &below);
+        let below = join(name, &below.replace('[', ".").replace(']', ""));
         let value = below.split('.').try_fold(value.clone(), |value, next| step(&value, next));
         Problem { value, ..Problem::new(join(path, &below), message) }
     };

@@ -5,6 +5,7 @@
 //! `set` applies overrides, `walk` checks each value against the schema, `check` the parts against
 //! each other.
 
+mod bounds;
 mod check;
 mod problem;
 mod schema;
@@ -29,7 +30,7 @@ use crate::units::Time;
 
 /// Reads a scenario, with overrides of the form (key, value); or says all that is wrong with it.
 pub fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Result<Scenario, Problems> {
-    let mut document = text::parse(text, format).map_err(|problem| Problems(vec![problem]))?;
+    let mut document = text::parse(text, format)?;
     let mut problems = set::apply(&mut document, overrides);
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
     problems.extend(check::check(&document, &problems));
@@ -38,7 +39,7 @@ pub fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Resul
     }
     serde_path_to_error::deserialize(&document).map_err(|error| {
         let path = path(&document, error.path());
-        Problems(vec![Problem::new(path, error.into_inner().to_string())])
+        Problem::new(path, error.into_inner().to_string()).into()
     })
 }
 

@@ -72,6 +72,12 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
+impl From<Problem> for Problems {
+    fn from(problem: Problem) -> Problems {
+        Problems(vec![problem])
+    }
+}
+
 /// A value as messages show it: as JSON, long ones cut off.
 pub(super) fn show(value: &Value) -> String {
     let text = value.to_string();

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Scenario;
 
@@ -19,11 +19,11 @@ pub(super) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 
 /// The JSON Schema of scenarios as text, for editors and for the generators of Python classes and reference pages.
 pub fn schema() -> String {
-    let comment = "Generated from the structs in crates/sim/src by `make generate`; do not edit.";
-    let mut schema = Map::from_iter([("$comment".to_string(), comment.into())]);
-    schema.extend(SCHEMA.as_object().expect("a schema is an object").clone());
+    // Through schemars once more, because it puts the keywords into the order in which people read them.
+    let schema = schemars::Schema::try_from(SCHEMA.clone()).expect("a schema is an object");
     let text = serde_json::to_string_pretty(&schema).expect("keys are strings");
-    text + "\n"
+    let comment = "Generated from the structs in crates/sim/src by `make generate`; do not edit.";
+    text.replacen('{', &format!("{{\n  \"$comment\": \"{comment}\","), 1) + "\n"
 }
 
 /// Adds, to each choice by name, the bare names of the variants that need no settings.

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::problem::{Problem, closest, did_you_mean, join, list, steps};
+use super::problem::{Problem, Problems, closest, did_you_mean, join, list, steps};
 use super::schema::{SCHEMA, choice, present};
 use super::text::Strict;
 
@@ -14,15 +14,18 @@ const DEEPEST: usize = 32;
 
 /// Puts each value at its key, in turn.
 pub(super) fn apply(document: &mut Value, overrides: &[(String, String)]) -> Vec<Problem> {
-    let set = |(key, value): &(String, String)| set(document, key, value).err();
-    overrides.iter().filter_map(set).collect()
+    let set = |(key, value): &(String, String)| match set(document, key, value) {
+        Ok(()) => Vec::new(),
+        Err(Problems(problems)) => problems,
+    };
+    overrides.iter().flat_map(set).collect()
 }
 
-fn set(document: &mut Value, key: &str, value: &str) -> Result<(), Problem> {
+fn set(document: &mut Value, key: &str, value: &str) -> Result<(), Problems> {
     let path: Vec<&str> = key.split('.').map(str::trim).collect();
     if path.contains(&"") || path.len() > DEEPEST {
-        let message = "is not a key; write it as in transport.ndp.initial_window=20";
-        return Err(Problem::new(key, message));
+        let message = format!("\"{key}\" is not a key; write it as in transport.ndp.initial_window=20");
+        return Err(Problem::new("", message).into());
     }
     let (mut place, mut schema, mut above) = (document, Some(&*SCHEMA), String::new());
     for (depth, step) in path.iter().enumerate() {
@@ -44,14 +47,14 @@ fn set(document: &mut Value, key: &str, value: &str) -> Result<(), Problem> {
                 let index = item(items, step).map_err(|hint| {
                     let message =
                         format!("\"{step}\" is not one of {}", list(steps(items).iter().map(String::as_str)));
-                    Problem::new(key, message).with_hint(hint)
+                    Problems::from(Problem::new(key, message).with_hint(hint))
                 })?;
                 (&mut items[index], schema.and_then(|schema| schema.get("items")))
             }
             other => {
                 let message =
                     format!("{above} is {}, which has nothing below it", super::problem::show(other));
-                return Err(Problem::new(key, message).with_value(other));
+                return Err(Problem::new(key, message).with_value(other).into());
             }
         };
         above = join(&above, step);
@@ -61,7 +64,7 @@ fn set(document: &mut Value, key: &str, value: &str) -> Result<(), Problem> {
 }
 
 /// Makes `name` the variant chosen at `place`; settings of another one are not thrown away unasked.
-fn choose(place: &mut Value, name: &str, path: &str, whole: bool) -> Result<(), Problem> {
+fn choose(place: &mut Value, name: &str, path: &str, whole: bool) -> Result<(), Problems> {
     let chosen = match &*place {
         Value::String(word) => Some(word.clone()),
         Value::Object(map) if map.len() == 1 => map.keys().next().cloned(),
@@ -70,9 +73,8 @@ fn choose(place: &mut Value, name: &str, path: &str, whole: bool) -> Result<(), 
     match chosen {
         Some(chosen) if chosen != name && !whole => {
             let message = format!("{path} is \"{chosen}\", not \"{name}\"");
-            Err(Problem::new(join(path, name), message)
-                .with_value(place)
-                .with_hint(Some(format!("set {path}={name} first"))))
+            let hint = format!("set {path}={name} first");
+            Err(Problem::new(join(path, name), message).with_value(place).with_hint(Some(hint)).into())
         }
         Some(chosen) if chosen != name || place.is_string() => {
             *place = Map::from_iter([(name.to_string(), Value::Null)]).into();

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::problem::Problem;
+use super::problem::{Problem, Problems};
 
 /// How a scenario is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,11 +17,11 @@ pub enum Format {
 }
 
 /// Reads the text; a mistake in its syntax is shown with its line.
-pub fn parse(text: &str, format: Format) -> Result<Value, Problem> {
+pub fn parse(text: &str, format: Format) -> Result<Value, Problems> {
     match format {
         Format::Toml => toml::from_str(text).map(from_toml).map_err(|error| {
             let place = error.span().map(|span| span.start);
-            syntax_problem(text, place, error.message())
+            syntax_problem(text, place, error.message()).into()
         }),
         Format::Json => serde_json::from_str(text).map(|Strict(value)| value).map_err(|error| {
             let message = error.to_string();
@@ -30,7 +30,7 @@ pub fn parse(text: &str, format: Format) -> Result<Value, Problem> {
                 text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
             // The reader points behind what it does not like.
             let offset = start + error.column().saturating_sub(1);
-            syntax_problem(text, Some(offset), message.trim_end_matches(&place))
+            syntax_problem(text, Some(offset), message.trim_end_matches(&place)).into()
         }),
     }
 }

@@ -3,13 +3,11 @@
 //! A validator off the shelf says which keyword failed; this one says what to write instead. It knows
 //! the part of JSON Schema that the structs lead to (a test holds it to that), and no key by name.
 
-use std::cmp::Ordering;
+use serde_json::{Map, Value, json};
 
-use serde_json::{Map, Number, Value, json};
-
+use super::bounds::{bounds, quantity};
 use super::problem::{Problem, closest, did_you_mean, join, list, show, steps};
 use super::schema::{Choice, choice, present, resolve};
-use crate::units::{self, Bytes, Quantity, Rate, Time};
 
 /// All problems of the document; a bare name of a variant with settings becomes that variant with none given.
 pub(super) fn walk(schema: &Value, document: &mut Value) -> Vec<Problem> {
@@ -112,7 +110,9 @@ impl<'a> Walk<'a> {
                 let names = choice.names();
                 let chosen = names.iter().copied().filter(|name| map.contains_key(*name));
                 match chosen.collect::<Vec<_>>()[..] {
-                    [] if map.is_empty() => self.problem(value, format!("is empty; use one of {}", list(names))),
+                    [] if map.is_empty() => {
+                        self.problem(value, format!("is empty; use one of {}", list(names)))
+                    }
                     [] | [_] => (),
                     ref several => {
                         let several = list(several.iter().copied());
@@ -121,7 +121,8 @@ impl<'a> Walk<'a> {
                 }
             }
             _ => {
-                let message = format!("{} is {}; use one of {}", show(value), kind(value), list(choice.names()));
+                let message =
+                    format!("{} is {}; use one of {}", show(value), kind(value), list(choice.names()));
                 self.problem(value, message);
             }
         }
@@ -162,17 +163,18 @@ impl<'a> Walk<'a> {
     /// A key beside or in place of the name of a variant: a misspelt name, or a setting written one table too high.
     fn unknown_variant(&mut self, choice: &Choice<'a>, chosen: &[&str], key: &str, value: &Value) {
         let names = choice.names();
-        let open = |name: &&&str| chosen.is_empty() || chosen.contains(name);
-        let has = |name: &&&str| {
+        let open = |name: &&str| chosen.is_empty() || chosen.contains(name);
+        let has = |name: &&str| {
             choice.table(name).is_some_and(|member| keys(present(self.root, member)).contains(&key))
         };
-        let hint = match names.iter().filter(open).find(has) {
-            Some(name) => Some(join(&join(&self.path, name), key)),
-            None => closest(key, names.iter().copied()).map(str::to_string),
+        let below = names.iter().copied().filter(open).filter(has);
+        let below: Vec<_> = below.map(|name| join(&join(&self.path, name), key)).collect();
+        let hint = match below.is_empty() {
+            true => closest(key, names.iter().copied()).map(did_you_mean),
+            false => Some(did_you_mean(below.join("\" or \""))),
         };
         let message = format!("\"{key}\" is not one of {}", list(names));
-        let problem = Problem::new(join(&self.path, key), message).with_value(value);
-        self.problems.push(problem.with_hint(hint.map(did_you_mean)));
+        self.problems.push(Problem::new(join(&self.path, key), message).with_value(value).with_hint(hint));
     }
 
     /// Null where that is allowed, else the member of the schema that fits best.
@@ -204,19 +206,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What numbers, quantities, texts and lists must lie between.
     fn bounds(&mut self, schema: &Value, value: &Value) {
-        let format = schema.get("format").and_then(Value::as_str).unwrap_or("");
-        let check = match value {
-            Value::Number(number) => number_bounds(schema, format, number),
-            Value::String(text) => match quantity(format) {
-                Some(quantity) => quantity_bounds(schema, &quantity, text),
-                None => count_bounds(schema, ["minLength", "maxLength"], text.chars().count(), "characters"),
-            },
-            Value::Array(items) => count_bounds(schema, ["minItems", "maxItems"], items.len(), "entries"),
-            _ => Ok(()),
-        };
-        if let Err((message, hint)) = check {
+        if let Err((message, hint)) = bounds(schema, value) {
             self.problem_with_hint(value, message, hint);
         }
     }
@@ -302,7 +293,7 @@ fn wrong_type(schema: &Value, value: &Value) -> Option<String> {
     let nullable =
         schema.get("type").and_then(Value::as_array).is_some_and(|types| types.contains(&json!("null")));
     let types = types(schema);
-    if types.is_empty() || types.iter().any(|name| fits(&name)) || (nullable && value.is_null()) {
+    if types.is_empty() || types.iter().any(fits) || (nullable && value.is_null()) {
         return None;
     }
     let format = schema.get("format").and_then(Value::as_str).unwrap_or("");
@@ -314,139 +305,87 @@ fn wrong_type(schema: &Value, value: &Value) -> Option<String> {
     }
 }
 
-/// A kind of quantity, by the `format` of its schema.
-struct Kind {
-    name: &'static str,
-    parse: fn(&str) -> Result<u64, String>,
-    units: &'static [(&'static str, u64)],
-    example: &'static str,
-}
+#[cfg(test)]
+mod tests {
+    use super::super::schema::SCHEMA;
+    use super::*;
 
-fn quantity(format: &str) -> Option<Kind> {
-    fn kind<Q: Quantity>(name: &'static str) -> Kind {
-        Kind {
-            name,
-            parse: |text| units::parse::<Q>(text).map(Q::base),
-            units: Q::UNITS,
-            example: Q::EXAMPLE,
+    /// A keyword that the walk does not know would be a bound that nobody checks.
+    #[test]
+    fn the_walk_knows_every_keyword_of_the_schema() {
+        const CHECKED: &[&str] = &[
+            "$ref",
+            "additionalProperties",
+            "anyOf",
+            "const",
+            "enum",
+            "exclusiveMaximum",
+            "exclusiveMinimum",
+            "format",
+            "items",
+            "maxItems",
+            "maxLength",
+            "maximum",
+            "minItems",
+            "minLength",
+            "minimum",
+            "multipleOf",
+            "oneOf",
+            "prefixItems",
+            "properties",
+            "required",
+            "type",
+            "x-maximum",
+            "x-minimum",
+        ];
+        const WORDS_ONLY: &[&str] = &["$defs", "$schema", "default", "description", "title"];
+        const FORMATS: &[&str] = &["double", "uint32", "uint64", "time", "bytes", "rate"];
+        fn visit(schema: &Value) {
+            for (keyword, value) in schema.as_object().into_iter().flatten() {
+                let known = CHECKED.contains(&keyword.as_str()) || WORDS_ONLY.contains(&keyword.as_str());
+                assert!(known, "teach scenario/walk.rs the keyword {keyword}: {value}");
+                match (keyword.as_str(), value) {
+                    ("properties" | "$defs", Value::Object(members)) => members.values().for_each(visit),
+                    ("oneOf" | "anyOf" | "prefixItems", Value::Array(members)) => {
+                        members.iter().for_each(visit)
+                    }
+                    ("items" | "additionalProperties", member) => visit(member),
+                    ("format", Value::String(format)) => {
+                        assert!(
+                            FORMATS.contains(&format.as_str()),
+                            "teach scenario/walk.rs the format {format}"
+                        );
+                    }
+                    _ => (),
+                }
+            }
         }
+        visit(&SCHEMA);
     }
-    match format {
-        Time::FORMAT => Some(kind::<Time>("time")),
-        Bytes::FORMAT => Some(kind::<Bytes>("size")),
-        Rate::FORMAT => Some(kind::<Rate>("rate")),
-        _ => None,
+
+    fn messages(schema: Value, mut value: Value) -> Vec<String> {
+        walk(&schema, &mut value).iter().map(Problem::to_string).collect()
     }
-}
 
-/// Either fine, or a message with the nearest fix.
-type Check = Result<(), (String, Option<String>)>;
-
-fn quantity_bounds(schema: &Value, quantity: &Kind, text: &str) -> Check {
-    let base = (quantity.parse)(text).map_err(|why| {
-        let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-        let unit = closest(text[number.len()..].trim(), quantity.units.iter().map(|(unit, _)| *unit));
-        let fixed =
-            unit.map(|unit| format!("{number}{unit}")).filter(|fixed| (quantity.parse)(fixed).is_ok());
-        (format!("\"{text}\" {why}"), fixed.map(did_you_mean))
-    })?;
-    let bound = |key| schema.get(key).and_then(Value::as_str);
-    let value = |bound: &str| (quantity.parse)(bound).expect("bounds are good quantities");
-    let (low, high) = (bound("x-minimum"), bound("x-maximum"));
-    let allowed = [("at least", low), ("at most", high)];
-    let allowed: Vec<_> =
-        allowed.iter().filter_map(|(word, bound)| Some(format!("{word} {}", (*bound)?))).collect();
-    match (low.filter(|low| base < value(low)), high.filter(|high| base > value(high))) {
-        (Some(low), _) => {
-            Err(out_of_bounds(&format!("\"{text}\""), "small", &allowed, Some(format!("\"{low}\""))))
-        }
-        (_, Some(high)) => {
-            Err(out_of_bounds(&format!("\"{text}\""), "large", &allowed, Some(format!("\"{high}\""))))
-        }
-        _ => Ok(()),
+    #[test]
+    fn lists_are_checked_item_by_item() {
+        let end = json!({"type": "integer", "format": "uint32", "minimum": 0});
+        let pair = json!({"type": "array", "prefixItems": [end.clone(), end], "minItems": 2, "maxItems": 2});
+        let schema = json!({"type": "array", "items": pair, "minItems": 1});
+        assert_eq!(messages(schema.clone(), json!([])), ["is empty; give at least 1"]);
+        let wrong = json!([[0, 1], [2], [3, -4], [5_000_000_000_u64, 6]]);
+        let expected = [
+            "1: a length of 1 is too small (allowed: 2 to 2)",
+            "2.1: -4 is too small (allowed: 0 to 4294967295); use 0",
+            "3.0: 5000000000 is too large (allowed: 0 to 4294967295); use 4294967295",
+        ];
+        assert_eq!(messages(schema, wrong), expected);
     }
-}
 
-fn number_bounds(schema: &Value, format: &str, number: &Number) -> Check {
-    // schemars leaves the end of the type's range to its name.
-    let of_type = match format {
-        "uint32" => Some(Number::from(u32::MAX)),
-        "int32" => Some(Number::from(i32::MAX)),
-        _ => None,
-    };
-    let bound = |key: &str| match schema.get(key) {
-        Some(Value::Number(bound)) => Some(bound.clone()),
-        _ => of_type.clone().filter(|_| key == "maximum"),
-    };
-    let all = [
-        ("minimum", "at least", Ordering::Less, "small"),
-        ("exclusiveMinimum", "more than", Ordering::Less, "small"),
-        ("maximum", "at most", Ordering::Greater, "large"),
-        ("exclusiveMaximum", "less than", Ordering::Greater, "large"),
-    ];
-    let allowed: Vec<_> =
-        all.iter().filter_map(|(key, word, ..)| Some(format!("{word} {}", bound(key)?))).collect();
-    for (key, _, beyond, word) in all {
-        let Some(bound) = bound(key) else { continue };
-        let exclusive = key.starts_with("exclusive");
-        let order = compare(number, &bound);
-        if order == beyond || (exclusive && order == Ordering::Equal) {
-            let nearest = (!exclusive).then(|| bound.to_string());
-            return Err(out_of_bounds(&number.to_string(), word, &allowed, nearest));
-        }
-    }
-    let step = schema.get("multipleOf").and_then(Value::as_u64);
-    match (step, number.as_u64()) {
-        (Some(step), Some(number)) if !number.is_multiple_of(step) => {
-            let (low, high) = (number - number % step, (number - number % step).saturating_add(step));
-            let inside = |fix: &u64| {
-                let fix = Number::from(*fix);
-                number_bounds(&without(schema, "multipleOf"), format, &fix).is_ok()
-            };
-            let fixes: Vec<_> = [low, high].iter().filter(|fix| inside(fix)).map(u64::to_string).collect();
-            let (wrong, right) = match step {
-                2 => (format!("{number} is odd"), "an even number".to_string()),
-                _ => (format!("{number} is not a multiple of {step}"), format!("a multiple of {step}")),
-            };
-            Err((wrong, Some(format!("use {right} such as {}", fixes.join(" or ")))))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn without(schema: &Value, key: &str) -> Value {
-    let entries = schema.as_object().into_iter().flatten().filter(|(own, _)| *own != key);
-    entries.map(|(key, value)| (key.clone(), value.clone())).collect()
-}
-
-fn count_bounds(schema: &Value, [low, high]: [&str; 2], count: usize, what: &str) -> Check {
-    let bound = |key| schema.get(key).and_then(Value::as_u64);
-    let (low, high) = (bound(low), bound(high));
-    let allowed = [("at least", low), ("at most", high)];
-    let allowed: Vec<_> =
-        allowed.iter().filter_map(|(word, bound)| Some(format!("{word} {}", (*bound)?))).collect();
-    let fits = low.is_none_or(|low| count as u64 >= low) && high.is_none_or(|high| count as u64 <= high);
-    if fits {
-        Ok(())
-    } else {
-        Err((format!("has {count} {what} (allowed: {})", allowed.join(" and ")), None))
-    }
-}
-
-fn out_of_bounds(
-    value: &str,
-    word: &str,
-    allowed: &[String],
-    nearest: Option<String>,
-) -> (String, Option<String>) {
-    let message = format!("{value} is too {word} (allowed: {})", allowed.join(" and "));
-    (message, nearest.map(|nearest| format!("use {nearest}")))
-}
-
-/// Exact where both are whole numbers.
-fn compare(a: &Number, b: &Number) -> Ordering {
-    match (a.as_i128(), b.as_i128()) {
-        (Some(a), Some(b)) => a.cmp(&b),
-        _ => a.as_f64().partial_cmp(&b.as_f64()).unwrap_or(Ordering::Equal),
+    #[test]
+    fn a_choice_without_names_takes_what_fits_best() {
+        let schema = json!({"anyOf": [{"type": "integer", "maximum": 9}, {"type": "array", "items": {"type": "boolean"}}]});
+        assert_eq!(messages(schema.clone(), json!([true])), [""; 0]);
+        assert_eq!(messages(schema, json!(10)), ["10 is too large (allowed: at most 9); use 9"]);
     }
 }
