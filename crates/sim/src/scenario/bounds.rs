@@ -112,7 +112,7 @@ fn length_bounds(schema: &Value, of: &str, length: usize) -> Check {
         let bound = schema.get(format!("{}{of}", keyword.strip_suffix("imum")?))?.as_u64()?;
         Some((bound, bound.to_string()))
     };
-    let check = within(&(length as u64), &format!("a length of {length}"), &bound, u64::cmp);
+    let check = within(&(length as u64), &format!("a length of {length}"), bound, u64::cmp);
     check.map_err(|(message, _)| match (length, bound("minimum")) {
         (0, Some((least, _))) => (format!("is empty; give at least {least}"), None),
         _ => (message, None),
