@@ -5,9 +5,9 @@ fn main() {
     let mut floor = flowyard_sim::floor::Floor::new(k);
     floor.run(3_000_000);
     for _ in 0..5 {
-    let start = Instant::now();
-    let n = 5_000_000;
-    floor.run(n);
-    println!("{} ns", start.elapsed().as_secs_f64() * 1e9 / n as f64);
+        let start = Instant::now();
+        let n = 5_000_000;
+        floor.run(n);
+        println!("{} ns", start.elapsed().as_secs_f64() * 1e9 / n as f64);
     }
 }

@@ -211,7 +211,11 @@ mod tests {
                 let ports = &floor.ports[(kind * floor.hosts) as usize..((kind + 1) * floor.hosts) as usize];
                 let mean = ports.iter().map(|port| port.sent).sum::<u64>() as f64 / f64::from(floor.hosts);
                 for port in ports {
-                    assert!((port.sent as f64 / mean - 1.0).abs() < 0.1, "kind {kind}: {} of {mean}", port.sent);
+                    assert!(
+                        (port.sent as f64 / mean - 1.0).abs() < 0.1,
+                        "kind {kind}: {} of {mean}",
+                        port.sent
+                    );
                 }
             }
         }
