@@ -9,7 +9,9 @@
 //! Values in, values out: no file, clock, thread, environment or global state in here, so that a
 //! run is a pure function of its scenario, many runs fit into one process, and tests are small.
 
+pub mod balancer;
 pub mod ids;
+pub mod queue;
 pub mod random;
 pub mod records;
 pub mod register;
@@ -17,4 +19,5 @@ pub mod routing;
 pub mod scenario;
 pub mod topology;
 pub mod traffic;
+pub mod transport;
 pub mod units;

@@ -1,0 +1,28 @@
+//! A first-in first-out queue that drops what does not fit.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Feature, Limit, Settings};
+
+/// First-in first-out; an arriving packet that does not fit is dropped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DropTail {
+    /// How much the queue holds.
+    pub limit: Limit,
+    /// Whether the packet on the wire counts towards the limit (htsim: yes; ns-3: no).
+    pub limit_counts_wire: bool,
+}
+
+impl Default for DropTail {
+    fn default() -> Self {
+        DropTail { limit: Limit::Packets(100), limit_counts_wire: true }
+    }
+}
+
+impl Settings for DropTail {
+    fn offers(&self) -> &'static [Feature] {
+        &[]
+    }
+}

@@ -1,0 +1,146 @@
+//! TCP: Reno and NewReno, in three parts that know little of each other.
+//!
+//! `source` says which bytes are next, `connection` moves them reliably (handshake, acknowledgements,
+//! retransmission, timers), `congestion` says how many may be under way. Sources: RFC 5681 (congestion
+//! control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042 (limited transmit).
+
+pub mod congestion;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::congestion::Congestion;
+use super::{Framing, Settings};
+use crate::balancer::Balancer;
+use crate::balancer::per_flow::PerFlow;
+use crate::queue::Queue;
+use crate::queue::drop_tail::DropTail;
+use crate::units::{Bytes, Time};
+
+/// TCP. Defaults are those of a data-centre host; every difference to RFCs and other simulators is a field.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tcp {
+    /// How the window reacts to acknowledgements and losses.
+    pub congestion: Congestion,
+    /// Payload of a full segment.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
+    pub mss: Bytes,
+    /// IP and TCP header of every segment; an acknowledgement is nothing else.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
+    pub header_bytes: Bytes,
+    /// Link-layer bytes on top of every packet (Ethernet: 18, with preamble and gap 38).
+    #[schemars(extend("x-maximum" = "1000B"))]
+    pub link_bytes: Bytes,
+    /// Whether a flow starts with SYN and SYN/ACK: one round trip before the first data.
+    pub handshake: bool,
+    /// Initial congestion window in segments (RFC 6928: 10; ns-3.14: 1).
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub initial_window: u32,
+    /// Slow-start threshold at the start. Absent: unlimited (RFC 5681's "arbitrarily high").
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1B"))]
+    pub initial_ssthresh: Option<Bytes>,
+    /// What the receiver is ready to buffer: caps the bytes under way.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
+    pub receive_window: Bytes,
+    /// Duplicate acknowledgements that start a fast retransmit.
+    #[schemars(range(min = 1, max = 1000))]
+    pub dupack_threshold: u32,
+    /// Send a new segment on each of the first two duplicate acknowledgements (RFC 3042).
+    pub limited_transmit: bool,
+    /// Full segments to an acknowledgement at most: 2 is RFC 5681's delayed ACK, 1 switches it off.
+    #[schemars(range(min = 1, max = 1000))]
+    pub delayed_ack: u32,
+    /// How long an acknowledgement is held back at most.
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "10s"))]
+    pub delayed_ack_timeout: Time,
+    /// Acknowledge the first data segment of a connection at once.
+    pub ack_first_segment: bool,
+    /// Shortest retransmission timeout (RFC 6298: 1 s; Linux and ns-3: 200 ms).
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
+    pub rto_min: Time,
+    /// Retransmission timeout before the first round-trip sample (RFC 6298: 1 s).
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
+    pub rto_initial: Time,
+    /// Longest retransmission timeout.
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1000s"))]
+    pub rto_max: Time,
+    /// Clock granularity G of RFC 6298.
+    #[schemars(extend("x-maximum" = "10s"))]
+    pub rto_granularity: Time,
+    /// Take a round-trip sample from every acknowledgement (RFC 7323) rather than from one segment a round trip.
+    pub timestamps: bool,
+    /// What a loss halves: the bytes in flight (RFC 5681) or the window (htsim, ns-2).
+    pub loss_halves: Halves,
+    /// After being idle for longer than the timeout, restart from the initial window (RFC 5681, 4.1).
+    pub idle_restart: bool,
+}
+
+/// What a loss halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Halves {
+    /// The bytes sent and not yet acknowledged.
+    Flight,
+    /// The congestion window.
+    Window,
+}
+
+impl Default for Tcp {
+    fn default() -> Self {
+        Tcp {
+            congestion: Congestion::NewReno(Default::default()),
+            mss: Bytes(1460),
+            header_bytes: Bytes(40),
+            link_bytes: Bytes(0),
+            handshake: true,
+            initial_window: 10,
+            initial_ssthresh: None,
+            receive_window: Bytes(1_000_000),
+            dupack_threshold: 3,
+            limited_transmit: false,
+            delayed_ack: 2,
+            delayed_ack_timeout: Time(40_000_000_000),
+            ack_first_segment: true,
+            rto_min: Time(200_000_000_000),
+            rto_initial: Time(1_000_000_000_000),
+            rto_max: Time(60_000_000_000_000),
+            rto_granularity: Time::ZERO,
+            timestamps: false,
+            loss_halves: Halves::Flight,
+            idle_restart: false,
+        }
+    }
+}
+
+impl Settings for Tcp {
+    fn problems(&self) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        if self.rto_max < self.rto_min {
+            problems.push(("rto_max".into(), format!("{} is below rto_min, which is {}", self.rto_max, self.rto_min)));
+        }
+        if self.receive_window < self.mss {
+            let why = format!("{} is below mss, which is {}: nothing could be sent", self.receive_window, self.mss);
+            problems.push(("receive_window".into(), why));
+        }
+        problems
+    }
+
+    fn recommended_queue(&self) -> Queue {
+        DropTail::default().into()
+    }
+
+    fn recommended_balancer(&self) -> Balancer {
+        PerFlow {}.into()
+    }
+
+    fn full_packet(&self) -> u64 {
+        self.mss.0 + self.header_bytes.0 + self.link_bytes.0
+    }
+
+    fn framing(&self) -> Option<Framing> {
+        let header = self.header_bytes.0 + self.link_bytes.0;
+        Some(Framing { payload: self.mss.0, header, pad_last: false })
+    }
+}
