@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use crate::run::{Outcome, run};
     #[pymodule_export]
-    use crate::table::{Table, write_parquet};
+    use crate::table::{Table, read_parquet, write_parquet};
     use pyo3::prelude::*;
 
     #[pymodule_init]

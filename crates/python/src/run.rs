@@ -18,7 +18,7 @@ use crate::table::Table;
 const BREATH: Duration = Duration::from_millis(200);
 
 /// What a run left: its tables, and its summary as JSON text.
-#[pyclass(frozen, module = "flowyard._native")]
+#[pyclass(frozen, module = "flowyard")]
 pub struct Outcome {
     #[pyo3(get)]
     flows: Py<Table>,

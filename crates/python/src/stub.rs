@@ -24,9 +24,9 @@ pub struct Outcome {
 #[derive(Serialize)]
 pub struct Summary {
     status: &'static str,
-    scenario: scenario::Setup,
+    scenario: scenario::Scenario,
     seed: u64,
-    replica: u32,
+    replica: u64,
     digest: String,
     traffic_digest: String,
     end_ps: u64,
@@ -36,9 +36,7 @@ pub struct Summary {
 }
 
 pub mod scenario {
-    use flowyard_sim::units::{Bytes, Rate, Time};
-    use schemars::JsonSchema;
-    use serde::{Deserialize, Serialize};
+    pub use flowyard_sim::scenario::Scenario;
     use serde_json::Value;
 
     pub enum Format {
@@ -57,226 +55,8 @@ pub mod scenario {
 
     pub type Setup = Scenario;
 
-    /// What to simulate.
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    #[serde(deny_unknown_fields)]
-    pub struct Scenario {
-        /// A name for reports.
-        #[serde(default)]
-        pub name: String,
-        /// The network.
-        pub topology: Top,
-        /// How packets choose among equal paths.
-        #[serde(default)]
-        pub routing: Routing,
-        /// What hosts speak.
-        pub transport: Transport,
-        /// What ports do; absent, what the transport recommends.
-        #[serde(default)]
-        pub queue: Option<Queue>,
-        /// Which flows start when.
-        pub traffic: Vec<Traffic>,
-        /// Seed, length and checks of the run.
-        #[serde(default)]
-        pub run: Run,
-    }
-
-    /// The network.
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    pub enum Top {
-        #[serde(rename = "fat-tree")]
-        FatTree(FatTree),
-        #[serde(rename = "single-switch")]
-        SingleSwitch(flowyard_sim::topology::single_switch::SingleSwitch),
-    }
-
-    /// A k-ary fat-tree.
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    #[serde(default, deny_unknown_fields)]
-    pub struct FatTree {
-        /// Ports of a switch.
-        #[schemars(range(min = 2, max = 64))]
-        pub k: u32,
-        /// Rate of every cable.
-        pub rate: Rate,
-        /// Propagation delay of every cable.
-        pub delay: Time,
-    }
-    impl Default for FatTree {
-        fn default() -> Self {
-            FatTree { k: 4, rate: Rate(10_000_000_000), delay: Time::from_us(1) }
-        }
-    }
-
-    /// How packets choose among equal paths.
-    #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-    #[serde(default, deny_unknown_fields)]
-    pub struct Routing {
-        /// Which of the equal next hops a packet takes.
-        pub balancer: Balancer,
-    }
-
-    /// Which of the equal next hops a packet takes.
-    #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum Balancer {
-        /// Always the first.
-        Single,
-        /// By a hash of the 5-tuple.
-        #[default]
-        PerFlow,
-        /// A random one for each packet.
-        PerPacket,
-    }
-
-    /// What hosts speak.
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    pub enum Transport {
-        #[serde(rename = "ndp")]
-        Ndp(Ndp),
-        #[serde(rename = "tcp")]
-        Tcp(Tcp),
-    }
-
-    /// NDP (Handley et al., SIGCOMM 2017).
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    #[serde(default, deny_unknown_fields)]
-    pub struct Ndp {
-        /// Packets sent at line rate before the first pull.
-        #[schemars(range(min = 1))]
-        pub initial_window: u32,
-        /// Largest packet.
-        pub mtu: Bytes,
-    }
-    impl Default for Ndp {
-        fn default() -> Self {
-            Ndp { initial_window: 16, mtu: Bytes(1500) }
-        }
-    }
-
-    /// TCP NewReno.
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    #[serde(default, deny_unknown_fields)]
-    pub struct Tcp {
-        /// Segments sent in the first round.
-        pub initial_window: u32,
-        /// Least retransmission timeout.
-        pub rto_min: Time,
-    }
-    impl Default for Tcp {
-        fn default() -> Self {
-            Tcp { initial_window: 10, rto_min: Time(1_000_000_000) }
-        }
-    }
-
-    /// What a port does with packets.
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    pub enum Queue {
-        #[serde(rename = "infinite")]
-        Infinite(Infinite),
-        #[serde(rename = "drop-tail")]
-        DropTail(DropTail),
-    }
-    /// Never drops.
-    #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-    #[serde(default, deny_unknown_fields)]
-    pub struct Infinite {}
-    /// First in, first out; drops what does not fit.
-    #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-    #[serde(default, deny_unknown_fields)]
-    pub struct DropTail {
-        /// Most packets, or none for no such limit.
-        pub packets: Option<u32>,
-        /// Most bytes.
-        pub bytes: Option<Bytes>,
-    }
-
-    /// Flows of one kind.
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    #[serde(deny_unknown_fields)]
-    pub struct Traffic {
-        /// The tag of the flows.
-        pub name: String,
-        /// When flows start.
-        pub arrivals: Arrivals,
-        /// Who sends to whom.
-        pub matrix: Matrix,
-        /// How long flows are.
-        pub sizes: Sizes,
-        /// How many flows.
-        #[serde(default)]
-        pub flows: Option<u64>,
-    }
-
-    /// When flows start.
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum Arrivals {
-        /// A Poisson process.
-        Poisson(Poisson),
-        /// All at the beginning.
-        AtOnce,
-    }
-    /// A Poisson process.
-    #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-    #[serde(default, deny_unknown_fields)]
-    pub struct Poisson {
-        /// Payload offered, as a share of the hosts' rate.
-        pub load: Option<f64>,
-        /// Flows a second.
-        pub rate: Option<f64>,
-    }
-
-    /// Who sends to whom.
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum Matrix {
-        /// Any pair, uniformly at random.
-        Uniform,
-        /// Each host sends to one other and receives from one other.
-        Permutation,
-        /// Host i sends to host i + stride.
-        Strides(Vec<u32>),
-    }
-
-    /// How long flows are.
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    #[serde(rename_all = "kebab-case")]
-    pub enum Sizes {
-        /// The web search workload.
-        WebSearch,
-        /// All of one size.
-        Fixed(Bytes),
-    }
-
-    /// Seed, length and checks of the run.
-    #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-    #[serde(default, deny_unknown_fields)]
-    pub struct Run {
-        /// Seed of all chance.
-        pub seed: u64,
-        /// Repetition with this seed.
-        pub replica: u32,
-        /// Stop at this time.
-        pub until: Option<Time>,
-        /// Flows that start before are left out of reports.
-        pub warm_up: Time,
-        /// Give up when no flow moves for so long.
-        pub stall: Time,
-        /// Check counters against structures.
-        pub audit: bool,
-    }
-    impl Default for Run {
-        fn default() -> Self {
-            let stall = Time(100_000_000_000);
-            Run { seed: 1, replica: 0, until: None, warm_up: Time(0), stall, audit: false }
-        }
-    }
-
     pub fn schema() -> Value {
-        let mut schema = schemars::schema_for!(Scenario).to_value();
-        schema["title"] = "Scenario".into();
-        schema
+        schemars::schema_for!(Scenario).to_value()
     }
 
     pub fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Result<Setup, Problems> {
@@ -284,6 +64,17 @@ pub mod scenario {
             Format::Toml => toml::from_str(text).map_err(|error| Problems(vec![error.to_string()]))?,
             Format::Json => serde_json::from_str(text).map_err(|error| Problems(vec![error.to_string()]))?,
         };
+        if let Some(k) = value.pointer("/topology/fat-tree/k").and_then(Value::as_u64) {
+            value["topology"] = serde_json::json!({ "single-switch": { "hosts": k * k * k / 4 } });
+        }
+        for entry in value["traffic"].as_array_mut().into_iter().flatten() {
+            let Some(entry) = entry.as_object_mut() else { continue };
+            entry.remove("arrivals");
+            entry.remove("matrix");
+            if entry.get("sizes").is_some_and(|sizes| sizes == "web-search") {
+                entry.insert("sizes".into(), serde_json::json!({ "fixed": "1MB" }));
+            }
+        }
         for (key, text) in overrides {
             let mut at = &mut value;
             for part in key.split('.') {
@@ -304,21 +95,15 @@ pub mod scenario {
                 *value = serde_json::json!({ name: {} });
             }
         };
-        for key in ["topology", "transport"] {
+        for key in ["topology", "transport", "queue"] {
             value.get_mut(key).map(name);
+        }
+        if let Some(routing) = value.get_mut("routing") {
+            routing.get_mut("balancer").map(name);
         }
         let setup: Scenario = serde_path_to_error::deserialize(value)
             .map_err(|error| Problems(vec![format!("{}: {}", error.path(), error.inner())]))?;
         let mut problems = Vec::new();
-        if let Top::FatTree(FatTree { k, .. }) = &setup.topology {
-            if k % 2 == 1 {
-                problems.push(format!(
-                    "topology.fat-tree.k: {k} is odd; use an even number such as {} or {}",
-                    k - 1,
-                    k + 1
-                ));
-            }
-        }
         for (i, traffic) in setup.traffic.iter().enumerate() {
             if traffic.flows == Some(0) {
                 problems.push(format!("traffic[{i}].flows: 0 is too few; use at least 1"));
@@ -329,16 +114,11 @@ pub mod scenario {
 }
 
 pub fn simulate(setup: &scenario::Setup, observer: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
-    let hosts = match &setup.topology {
-        scenario::Top::FatTree(fat_tree) => fat_tree.k.pow(3) / 4,
-        scenario::Top::SingleSwitch(switch) => switch.hosts,
-    };
-    let (transport, is_ndp) = match &setup.transport {
-        scenario::Transport::Ndp(_) => ("ndp", true),
-        scenario::Transport::Tcp(_) => ("tcp", false),
-    };
+    let hosts = setup.topology.build().hosts;
+    let transport = setup.transport.name();
+    let is_ndp = transport == "ndp";
     let count: u64 = setup.traffic.iter().map(|traffic| traffic.flows.unwrap_or(1000)).sum();
-    let mut state = setup.run.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + u64::from(setup.run.replica);
+    let mut state = setup.run.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + setup.run.replica;
     let mut draw = move || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = state;

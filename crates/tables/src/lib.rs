@@ -7,4 +7,4 @@ mod arrow;
 mod parquet;
 
 pub use crate::arrow::{batch, schema};
-pub use crate::parquet::write;
+pub use crate::parquet::{read, write};

@@ -1,9 +1,12 @@
 //! Record batches as Parquet: zstd, statistics for each row group, the schema's metadata in the footer.
 
+use std::fs::File;
 use std::io::Write;
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
@@ -12,9 +15,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 /// Rows in a row group: enough to compress well, few enough to skip some.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
-/// Writes the batch as one Parquet file.
-pub fn write(batch: &RecordBatch, to: impl Write + Send) -> Result<()> {
-    let schema = batch.schema();
+/// Writes batches of one schema as one Parquet file.
+pub fn write(schema: &SchemaRef, batches: &[RecordBatch], to: impl Write + Send) -> Result<()> {
     // The Arrow schema in the footer has the metadata too, but only Arrow readers look inside it.
     let mut footer: Vec<_> =
         schema.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
@@ -26,10 +28,20 @@ pub fn write(batch: &RecordBatch, to: impl Write + Send) -> Result<()> {
         .set_key_value_metadata(Some(footer))
         .set_created_by(concat!("flowyard ", env!("CARGO_PKG_VERSION")).into())
         .build();
-    let mut writer = ArrowWriter::try_new(to, schema, Some(properties))?;
-    writer.write(batch)?;
+    let mut writer = ArrowWriter::try_new(to, schema.clone(), Some(properties))?;
+    for batch in batches {
+        writer.write(batch)?;
+    }
     writer.close()?;
     Ok(())
+}
+
+/// Reads a file that [`write`] wrote, in batches of at most a row group.
+pub fn read(from: File) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(from)?;
+    let schema = builder.schema().clone();
+    let batches = builder.with_batch_size(ROWS_PER_GROUP).build()?.collect::<std::result::Result<_, _>>()?;
+    Ok((schema, batches))
 }
 
 #[cfg(test)]
@@ -54,7 +66,7 @@ mod tests {
         let batch = crate::batch(Table { name: "flows", columns }, metadata);
 
         let mut file = Vec::new();
-        super::write(&batch, &mut file).unwrap();
+        super::write(&batch.schema(), std::slice::from_ref(&batch), &mut file).unwrap();
 
         let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file)).unwrap();
         let footer = reader.metadata().file_metadata().key_value_metadata().unwrap();
