@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
+use crate::ids::NodeId;
+use crate::random::{Purpose, Stream, mix};
 
 /// Per-flow ECMP: all packets of a flow take one path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -11,3 +13,23 @@ use super::Settings;
 pub struct PerFlow {}
 
 impl Settings for PerFlow {}
+
+/// The salt of each node's hash: without it, all tiers would make the same choice, and only a few of
+/// the paths would ever be used.
+#[derive(Clone, Debug)]
+pub struct Model {
+    salts: Vec<u64>,
+}
+
+impl Model {
+    pub(super) fn new(nodes: usize, seed: u64, replica: u64) -> Model {
+        let salt = |node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits();
+        Model { salts: (0..nodes).map(salt).collect() }
+    }
+
+    #[inline]
+    pub(super) fn choose(&mut self, at: NodeId, label: u32, count: u32) -> u32 {
+        let hash = mix(u64::from(label) ^ self.salts[at.index()]);
+        ((hash >> 32) * u64::from(count) >> 32) as u32
+    }
+}

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Feature, Limit, Settings};
+use super::fifo::{Fifo, Rules};
+use super::{Build, Limit, Settings};
 
 /// First-in first-out; an arriving packet that does not fit is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,8 +22,23 @@ impl Default for DropTail {
     }
 }
 
+impl DropTail {
+    fn rules(&self, full_packet: u64) -> Rules {
+        let limit = self.limit.room(full_packet);
+        Rules { limit, counts_wire: self.limit_counts_wire, ..Rules::UNLIMITED }
+    }
+}
+
 impl Settings for DropTail {
-    fn offers(&self) -> &'static [Feature] {
-        &[]
+    fn committed(&self, full_packet: u64) -> Option<Rules> {
+        Some(self.rules(full_packet))
+    }
+}
+
+impl Build for DropTail {
+    type Model = Fifo;
+
+    fn model(&self, full_packet: u64) -> Fifo {
+        Fifo::new(self.rules(full_packet))
     }
 }

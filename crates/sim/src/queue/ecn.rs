@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Feature, Limit, Settings};
+use super::fifo::{Fifo, Rules};
+use super::{Build, Feature, Limit, Settings};
 
 /// Drop-tail with a marking threshold: ECN-capable packets get CE while the queue is above it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,8 +42,31 @@ impl Default for Ecn {
     }
 }
 
+impl Ecn {
+    fn rules(&self, full_packet: u64) -> Rules {
+        Rules {
+            limit: self.limit.room(full_packet),
+            threshold: self.threshold.room(full_packet),
+            counts_wire: self.limit_counts_wire,
+            mark_on_dequeue: self.mark == MarkOn::Dequeue,
+        }
+    }
+}
+
 impl Settings for Ecn {
     fn offers(&self) -> &'static [Feature] {
         &[Feature::Ecn]
+    }
+
+    fn committed(&self, full_packet: u64) -> Option<Rules> {
+        (self.mark == MarkOn::Enqueue).then(|| self.rules(full_packet))
+    }
+}
+
+impl Build for Ecn {
+    type Model = Fifo;
+
+    fn model(&self, full_packet: u64) -> Fifo {
+        Fifo::new(self.rules(full_packet))
     }
 }

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Feature, Settings};
+use super::{Build, Settings};
+use super::fifo::{Fifo, Rules};
 
 /// First-in first-out without a limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -11,7 +12,15 @@ use super::{Feature, Settings};
 pub struct Infinite {}
 
 impl Settings for Infinite {
-    fn offers(&self) -> &'static [Feature] {
-        &[]
+    fn committed(&self, _full_packet: u64) -> Option<Rules> {
+        Some(Rules::UNLIMITED)
+    }
+}
+
+impl Build for Infinite {
+    type Model = Fifo;
+
+    fn model(&self, _full_packet: u64) -> Fifo {
+        Fifo::new(Rules::UNLIMITED)
     }
 }

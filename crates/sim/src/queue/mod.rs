@@ -1,25 +1,173 @@
 //! What a port does with packets that have to wait: enqueue, dequeue, mark, trim, drop.
+//!
+//! A member has a configuration, which is part of the scenario, and a `Model`, which is its state at
+//! one port. Adding one is its file and its line in the list below.
+
+pub mod fifo;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::fifo::Rules;
+use crate::engine::conn::Conn;
+use crate::engine::packet::{Arena, flag};
+use crate::engine::port::Port;
+use crate::ids::PacketId;
+use crate::random::Stream;
 use crate::register::register;
 use crate::units::Bytes;
 
-register! {
-    /// What a port does with packets that have to wait.
-    pub enum Queue: Settings {
-        infinite::Infinite = "infinite",
-        drop_tail::DropTail = "drop-tail",
-        ecn::Ecn = "ecn",
-        ndp::NdpPort = "ndp",
+/// One list: configuration and model of each queue, and the way from one to the other.
+macro_rules! queues {
+    ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
+        register! {
+            /// What a port does with packets that have to wait.
+            pub enum Queue: Settings { $($module::$config = $name),* }
+        }
+
+        /// The state of a queue at one port.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
+        pub enum Model {
+            $($config(<$module::$config as Build>::Model),)*
+        }
+
+        impl Queue {
+            /// An empty queue.
+            pub fn model(&self, full_packet: u64) -> Model {
+                match self {
+                    $(Queue::$config(config) => Model::$config(config.model(full_packet)),)*
+                }
+            }
+        }
+
+        impl Discipline for Model {
+            #[inline]
+            fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
+                match self {
+                    $(Model::$config(model) => model.enqueue(id, cx),)*
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId> {
+                match self {
+                    $(Model::$config(model) => model.dequeue(cx),)*
+                }
+            }
+
+            #[inline]
+            fn is_empty(&self) -> bool {
+                match self {
+                    $(Model::$config(model) => model.is_empty(),)*
+                }
+            }
+
+            fn resident(&self, found: &mut dyn FnMut(PacketId)) {
+                match self {
+                    $(Model::$config(model) => model.resident(found),)*
+                }
+            }
+        }
+    };
+}
+
+queues! {
+    infinite::Infinite = "infinite",
+    drop_tail::DropTail = "drop-tail",
+    ecn::Ecn = "ecn",
+    ndp::NdpPort = "ndp",
+}
+
+/// What a queue's configuration tells the check and the engine.
+pub trait Settings {
+    /// What transports may ask of it.
+    fn offers(&self) -> &'static [Feature] {
+        &[]
+    }
+
+    /// Its rules, if it is first-in first-out and decides all on arrival: then a port may commit to a
+    /// departure when a packet arrives.
+    fn committed(&self, full_packet: u64) -> Option<Rules> {
+        let _ = full_packet;
+        None
     }
 }
 
-/// What a queue's configuration tells the check.
-pub trait Settings {
-    /// What transports may ask of it.
-    fn offers(&self) -> &'static [Feature];
+/// From the configuration to the state at one port.
+pub trait Build {
+    /// The state of the queue at one port.
+    type Model: Discipline;
+
+    /// An empty queue, given the size of a full data packet on the wire.
+    fn model(&self, full_packet: u64) -> Self::Model;
+}
+
+/// The state of a queue at one port: what a researcher writes.
+pub trait Discipline {
+    /// A packet arrives. It must be kept, dropped or trimmed, each through `cx`.
+    fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx);
+
+    /// The wire is free: the packet to send next. It is still counted in the port, as the one on the wire.
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId>;
+
+    /// Whether nothing waits.
+    fn is_empty(&self) -> bool;
+
+    /// Reports every waiting packet: for the audit.
+    fn resident(&self, found: &mut dyn FnMut(PacketId));
+}
+
+/// What a queue sees of its port and its packets.
+pub struct QueueCx<'a> {
+    /// The packets. Only the common part is a queue's business.
+    pub arena: &'a mut Arena,
+    /// The port, with its occupancy up to date.
+    pub port: &'a mut Port,
+    /// The port's own chance.
+    pub chance: &'a mut Stream,
+    pub(crate) conns: &'a mut [Conn],
+    pub(crate) gone: &'a mut Vec<crate::ids::ConnId>,
+}
+
+impl QueueCx<'_> {
+    /// The packet joins the port.
+    #[inline]
+    pub fn keep(&mut self, id: PacketId) {
+        self.port.join(self.arena[id].size);
+    }
+
+    /// The packet, which has not joined or has left again, is lost here.
+    pub fn drop(&mut self, id: PacketId) {
+        let packet = self.arena.remove(id);
+        self.port.dropped.add(packet.size);
+        let conn = &mut self.conns[packet.conn.index()];
+        conn.counts.drops += 1;
+        conn.packets -= 1;
+        if conn.packets == 0 {
+            self.gone.push(packet.conn);
+        }
+    }
+
+    /// Cuts the payload off a packet that is not counted in the port at this moment.
+    pub fn trim(&mut self, id: PacketId, to: u32) {
+        let packet = &mut self.arena[id];
+        let size = packet.size.min(to);
+        self.port.trims += 1;
+        self.port.trimmed_bytes += u64::from(packet.size - size);
+        packet.size = size;
+        packet.flags |= flag::TRIMMED;
+    }
+
+    /// Marks the packet if it is ECN-capable.
+    #[inline]
+    pub fn mark(&mut self, id: PacketId) {
+        let packet = &mut self.arena[id];
+        if packet.has(flag::ECN_CAPABLE) {
+            packet.flags |= flag::CE;
+            self.port.marks += 1;
+        }
+    }
 }
 
 /// What a transport may need from the ports on its way.
@@ -51,4 +199,35 @@ pub enum Limit {
     Bytes(#[schemars(extend("x-minimum" = "64B"))] Bytes),
     /// So many bytes as this number of full data packets have on the wire.
     FullPackets(#[schemars(range(min = 1, max = 1_000_000))] u32),
+}
+
+/// A limit as the engine compares with it: at most so many packets and so many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Most packets.
+    pub packets: u32,
+    /// Most bytes.
+    pub bytes: u64,
+}
+
+impl Room {
+    /// Room without end.
+    pub const UNLIMITED: Room = Room { packets: u32::MAX, bytes: u64::MAX };
+
+    /// Whether so much is within the limit.
+    #[inline]
+    pub fn holds(&self, packets: u32, bytes: u64) -> bool {
+        packets <= self.packets && bytes <= self.bytes
+    }
+}
+
+impl Limit {
+    /// The limit as a room, given the size of a full data packet on the wire.
+    pub fn room(self, full_packet: u64) -> Room {
+        match self {
+            Limit::Packets(packets) => Room { packets, ..Room::UNLIMITED },
+            Limit::Bytes(bytes) => Room { bytes: bytes.0, ..Room::UNLIMITED },
+            Limit::FullPackets(count) => Room { bytes: u64::from(count) * full_packet, ..Room::UNLIMITED },
+        }
+    }
 }

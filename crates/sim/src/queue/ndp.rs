@@ -3,10 +3,14 @@
 //! Source: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high
 //! performance", SIGCOMM 2017, section 3; edge cases after its public simulator (htsim).
 
+use std::collections::VecDeque;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Feature, Limit, Settings};
+use super::{Build, Discipline, Feature, Limit, QueueCx, Room, Settings};
+use crate::engine::packet::flag;
+use crate::ids::PacketId;
 use crate::units::Bytes;
 
 /// Two queues, data and headers, with trimming and weighted round robin between them.
@@ -57,5 +61,153 @@ impl Default for NdpPort {
 impl Settings for NdpPort {
     fn offers(&self) -> &'static [Feature] {
         &[Feature::Trimming]
+    }
+}
+
+impl Build for NdpPort {
+    type Model = Model;
+
+    fn model(&self, full_packet: u64) -> Model {
+        let data_room = self.data_limit.room(full_packet);
+        Model {
+            data: Half { room: data_room, ..Half::default() },
+            headers: Half {
+                room: self.header_limit.map_or(data_room, |limit| limit.room(full_packet)),
+                ..Half::default()
+            },
+            headers_per_data: self.headers_per_data,
+            turn: 0,
+            coin: self.trim == Trim::Coin,
+            trimmed_bytes: self.trimmed_bytes.0 as u32,
+            counts_wire: self.limit_counts_wire,
+            wire_is_data: false,
+        }
+    }
+}
+
+/// The two queues at one port.
+#[derive(Clone, Debug)]
+pub struct Model {
+    data: Half,
+    headers: Half,
+    headers_per_data: u32,
+    /// Counts decisions taken while both queues wait.
+    turn: u32,
+    coin: bool,
+    trimmed_bytes: u32,
+    counts_wire: bool,
+    /// Which half the packet on the wire came from.
+    wire_is_data: bool,
+}
+
+/// One of the two queues.
+#[derive(Clone, Debug)]
+struct Half {
+    waiting: VecDeque<PacketId>,
+    bytes: u64,
+    room: Room,
+}
+
+impl Default for Half {
+    fn default() -> Self {
+        Half { waiting: VecDeque::new(), bytes: 0, room: Room::UNLIMITED }
+    }
+}
+
+impl Half {
+    /// Whether a packet fits beside what waits and what of this half is on the wire.
+    #[inline]
+    fn admits(&self, size: u32, wire_bytes: u32) -> bool {
+        let packets = self.waiting.len() as u32 + u32::from(wire_bytes > 0) + 1;
+        self.room.holds(packets, self.bytes + u64::from(wire_bytes) + u64::from(size))
+    }
+
+    #[inline]
+    fn push(&mut self, id: PacketId, cx: &mut QueueCx) {
+        cx.keep(id);
+        self.bytes += u64::from(cx.arena[id].size);
+        self.waiting.push_back(id);
+    }
+
+    #[inline]
+    fn pop(&mut self, cx: &QueueCx) -> Option<PacketId> {
+        let id = self.waiting.pop_front()?;
+        self.bytes -= u64::from(cx.arena[id].size);
+        Some(id)
+    }
+}
+
+impl Model {
+    /// Bytes of the packet on the wire, if it counts and came from that half.
+    #[inline]
+    fn wire(&self, data: bool, cx: &QueueCx) -> u32 {
+        if self.counts_wire && self.wire_is_data == data { cx.port.wire_bytes } else { 0 }
+    }
+
+    /// A header, a control packet or what a trim has left: kept while there is room, else lost.
+    #[inline]
+    fn enqueue_header(&mut self, id: PacketId, cx: &mut QueueCx) {
+        if self.headers.admits(cx.arena[id].size, self.wire(false, cx)) {
+            self.headers.push(id, cx);
+        } else {
+            cx.drop(id);
+        }
+    }
+
+    /// The data queue is full: the arriving packet or the one at the tail loses its payload. Who may
+    /// not be trimmed is spared by the coin, and dropped if it is the one that arrives.
+    fn overflow(&mut self, id: PacketId, cx: &mut QueueCx) {
+        let tail_loses = self.coin && cx.chance.coin();
+        if tail_loses
+            && let Some(&tail) = self.data.waiting.back()
+            && cx.arena[tail].has(flag::TRIMMABLE)
+        {
+            self.data.waiting.pop_back();
+            let size = cx.arena[tail].size;
+            self.data.bytes -= u64::from(size);
+            cx.port.leave(1, size);
+            cx.trim(tail, self.trimmed_bytes);
+            self.enqueue_header(tail, cx);
+            self.data.push(id, cx);
+        } else if cx.arena[id].has(flag::TRIMMABLE) {
+            cx.trim(id, self.trimmed_bytes);
+            self.enqueue_header(id, cx);
+        } else {
+            cx.drop(id);
+        }
+    }
+}
+
+impl Discipline for Model {
+    #[inline]
+    fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
+        if cx.arena[id].has(flag::CONTROL | flag::TRIMMED) {
+            self.enqueue_header(id, cx);
+        } else if self.data.admits(cx.arena[id].size, self.wire(true, cx)) {
+            self.data.push(id, cx);
+        } else {
+            self.overflow(id, cx);
+        }
+    }
+
+    /// Weighted round robin: of `headers_per_data + 1` decisions taken while both wait, one is for data.
+    #[inline]
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId> {
+        let mut data_turn = self.headers.waiting.is_empty();
+        if !data_turn && !self.data.waiting.is_empty() && self.headers_per_data > 0 {
+            self.turn = if self.turn >= self.headers_per_data { 0 } else { self.turn + 1 };
+            data_turn = self.turn == self.headers_per_data;
+        }
+        self.wire_is_data = data_turn;
+        if data_turn { self.data.pop(cx) } else { self.headers.pop(cx) }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.data.waiting.is_empty() && self.headers.waiting.is_empty()
+    }
+
+    fn resident(&self, found: &mut dyn FnMut(PacketId)) {
+        self.data.waiting.iter().chain(&self.headers.waiting).copied().for_each(found);
     }
 }

@@ -1,5 +1,8 @@
 //! Networks: a generator turns its parameters into a plain graph of nodes and directed links.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::ids::{LinkId, NodeId};
 use crate::register::register;
 use crate::units::{Rate, Time};
@@ -7,7 +10,11 @@ use crate::units::{Rate, Time};
 register! {
     /// The network to simulate.
     pub enum Topology: Generator {
+        fat_tree::FatTree = "fat-tree",
         single_switch::SingleSwitch = "single-switch",
+        line::Line = "line",
+        dumbbell::Dumbbell = "dumbbell",
+        relay::Relay = "relay",
     }
 }
 
@@ -53,6 +60,27 @@ pub struct Link {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Time,
+}
+
+/// The cables of one tier, where they differ from the topology's `rate` and `delay`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Cable {
+    /// Rate; by default the topology's.
+    #[schemars(extend("x-minimum" = "1Kbps"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Propagation delay; by default the topology's.
+    #[schemars(extend("x-maximum" = "10s"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Time>,
+}
+
+impl Cable {
+    /// Rate and delay, with the topology's where the tier says nothing.
+    pub fn or(self, rate: Rate, delay: Time) -> (Rate, Time) {
+        (self.rate.unwrap_or(rate), self.delay.unwrap_or(delay))
+    }
 }
 
 impl Fabric {

@@ -3,14 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Framing, Settings};
+use super::{Ends, Framing, HostSide, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
+use crate::engine::cx::{Cx, Owner, Timer, Toward};
+use crate::engine::packet::{Header, Packet, flag};
+use crate::ids::ConnId;
 use crate::queue::Queue;
 use crate::queue::infinite::Infinite;
+use crate::random::{Purpose, Stream};
 use crate::traffic::sizes::Sizes;
 use crate::traffic::sizes::fixed::Fixed;
-use crate::units::{Bytes, Rate};
+use crate::units::{Bytes, Rate, SECOND, Time};
 
 /// Open-loop packets, as UDP would carry them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -84,6 +88,127 @@ impl Settings for Datagram {
                 vec![("lengths.fixed".into(), format!("{} leaves no payload after a header of {header}", fixed.0))]
             }
             _ => Vec::new(),
+        }
+    }
+}
+
+/// All datagram flows of a run.
+pub struct Model {
+    config: Datagram,
+    senders: Ends<Sender>,
+    /// Bytes of the flow that the receiver still lacks.
+    missing: Ends<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Sender {
+    left: u64,
+    /// When the next packet is made.
+    due: Time,
+    timer: Timer,
+    chance: Stream,
+    number: u32,
+}
+
+impl Default for Sender {
+    fn default() -> Self {
+        let chance = Stream::new(0, 0, Purpose::Packets, 0);
+        Sender { left: 0, due: Time::ZERO, timer: Timer::default(), chance, number: 0 }
+    }
+}
+
+const PACE: u8 = 0;
+
+impl Model {
+    pub(super) fn new(config: &Datagram, _hosts: usize) -> Model {
+        Model { config: config.clone(), senders: Ends::default(), missing: Ends::default() }
+    }
+
+    /// Time from one packet to the next.
+    fn gap(config: &Datagram, size: u32, chance: &mut Stream) -> Time {
+        match config.pace {
+            Pace::LineRate => Time::ZERO,
+            Pace::Rate(rate) => rate.transmission(u64::from(size)),
+            Pace::Poisson(rate) => {
+                let mean = config.lengths.mean() * 8.0 / rate.0 as f64 * SECOND as f64;
+                Time(chance.exponential(mean).round() as u64)
+            }
+        }
+    }
+
+    /// Takes the sender's turn now if its next packet is due, else when it is.
+    fn wait_for_turn(&mut self, id: ConnId, cx: &mut Cx) {
+        let sender = &mut self.senders[id];
+        if sender.due <= cx.now() {
+            cx.ready(id);
+        } else {
+            cx.set_timer(&mut sender.timer, sender.due, Owner::Conn(id), PACE);
+        }
+    }
+}
+
+impl HostSide for Model {
+    fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx) {
+        let mut chance = cx.flow_chance(Purpose::Packets, key);
+        let first = match self.config.pace {
+            Pace::Poisson(_) => Model::gap(&self.config, 0, &mut chance),
+            _ => Time::ZERO,
+        };
+        *self.senders.open(id) =
+            Sender { left: size, due: cx.now() + first, timer: Timer::default(), chance, number: 0 };
+        *self.missing.open(id) = size;
+        self.wait_for_turn(id, cx);
+    }
+
+    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
+        let header_bytes = self.config.header_bytes.0;
+        let sender = &mut self.senders[id];
+        let length = self.config.lengths.sample(&mut sender.chance).clamp(header_bytes + 1, 65_535);
+        let payload = sender.left.min(length - header_bytes);
+        let size = (payload + header_bytes) as u32;
+        let ecn = if self.config.ecn_capable { flag::ECN_CAPABLE } else { 0 };
+        let header = Header { len: payload as u16, number: sender.number, ..Header::default() };
+        let mut packet = cx.packet(id, Toward::Receiver, size, ecn, header);
+        // The packet exists since it was due, even if the wire was busy then.
+        if self.config.pace != Pace::LineRate {
+            packet.created_at = sender.due;
+        }
+        sender.left -= payload;
+        sender.number += 1;
+        cx.counts(id).packets_sent += 1;
+        if sender.left == 0 {
+            cx.finish(id);
+            return (Some(packet), false);
+        }
+        let gap = Model::gap(&self.config, size, &mut sender.chance);
+        sender.due = if self.config.pace == Pace::LineRate { cx.now() } else { sender.due + gap };
+        let more = sender.due <= cx.now();
+        if !more {
+            cx.set_timer(&mut sender.timer, sender.due, Owner::Conn(id), PACE);
+        }
+        (Some(packet), more)
+    }
+
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
+        let payload = u64::from(packet.header.len);
+        cx.note_arrival(packet);
+        cx.delivered(packet.conn, payload);
+        let missing = &mut self.missing[packet.conn];
+        *missing -= payload;
+        if *missing == 0 {
+            cx.completed(packet.conn);
+        }
+    }
+
+    fn at_sender(&mut self, _packet: &Packet, _cx: &mut Cx) {
+        unreachable!("nobody answers a datagram");
+    }
+
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
+        if let Owner::Conn(id) = owner
+            && cx.timer_is_due(&mut self.senders[id].timer, owner, kind)
+        {
+            cx.ready(id);
         }
     }
 }

@@ -1,15 +1,135 @@
 //! What hosts do: on flow start, on a packet, on a timer, and when the wire asks for the next packet.
+//!
+//! A member has a configuration, which is part of the scenario, and a `Model`, which holds the senders
+//! and receivers of all its connections. Adding one is its file and its line in the list below; the
+//! datagram transport is the shortest example.
+
+pub mod reassembly;
+pub mod rtt;
+pub mod source;
 
 use crate::balancer::Balancer;
+use crate::engine::conn::Conn;
+use crate::engine::cx::{Cx, Owner};
+use crate::engine::packet::Packet;
+use crate::ids::ConnId;
 use crate::queue::{Feature, Queue};
 use crate::register::register;
 
-register! {
-    /// What hosts do to move a flow's bytes.
-    pub enum Transport: Settings {
-        datagram::Datagram = "datagram",
-        tcp::Tcp = "tcp",
-        ndp::Ndp = "ndp",
+/// One list: configuration and model of each transport, and the way from one to the other.
+macro_rules! transports {
+    ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
+        register! {
+            /// What hosts do to move a flow's bytes.
+            pub enum Transport: Settings { $($module::$config = $name),* }
+        }
+
+        /// All connections of one transport in a run.
+        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
+        pub enum Model {
+            $($config($module::Model),)*
+        }
+
+        impl Transport {
+            /// The transport at `hosts` hosts, without a connection.
+            pub fn model(&self, hosts: usize) -> Model {
+                match self {
+                    $(Transport::$config(config) => Model::$config($module::Model::new(config, hosts)),)*
+                }
+            }
+        }
+
+        impl HostSide for Model {
+            fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx) {
+                match self { $(Model::$config(model) => model.start(id, size, key, cx),)* }
+            }
+
+            #[inline]
+            fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
+                match self { $(Model::$config(model) => model.at_receiver(packet, cx),)* }
+            }
+
+            #[inline]
+            fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
+                match self { $(Model::$config(model) => model.at_sender(packet, cx),)* }
+            }
+
+            #[inline]
+            fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
+                match self { $(Model::$config(model) => model.next_packet(id, cx),)* }
+            }
+
+            fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
+                match self { $(Model::$config(model) => model.timer(owner, kind, cx),)* }
+            }
+
+            fn audit(&self, conns: &[Conn], found: &mut dyn FnMut(String)) {
+                match self { $(Model::$config(model) => model.audit(conns, found),)* }
+            }
+        }
+    };
+}
+
+transports! {
+    datagram::Datagram = "datagram",
+    tcp::Tcp = "tcp",
+    ndp::Ndp = "ndp",
+}
+
+/// What the hosts of a run do: what a researcher writes.
+///
+/// Each call is an event at one host, and must touch only what that host knows: what the other end is
+/// to learn has to cross in packets.
+pub trait HostSide {
+    /// At the sender: a flow of `size` bytes starts. `key` is the flow's own key for chance.
+    fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx);
+
+    /// At the receiver: a packet has arrived.
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx);
+
+    /// At the sender: an acknowledgement or the like has arrived.
+    fn at_sender(&mut self, packet: &Packet, cx: &mut Cx);
+
+    /// At the sender: the wire is free and it is this connection's turn, which it had asked for by
+    /// [`Cx::ready`]. The packet to send now, if there is one, and whether it wants another turn.
+    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool);
+
+    /// A timer event has come; ask [`Cx::timer_is_due`]. A connection's even kinds are its sender's, its
+    /// odd ones its receiver's.
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx);
+
+    /// Reports what is wrong in the transport's own books: see the audit.
+    fn audit(&self, conns: &[Conn], found: &mut dyn FnMut(String)) {
+        let _ = (conns, found);
+    }
+}
+
+/// One end of each connection, by the connection's slot.
+#[derive(Clone, Debug, Default)]
+pub struct Ends<T>(Vec<T>);
+
+impl<T: Default> Ends<T> {
+    /// The end for a connection that starts: a fresh slot or one that another connection has left.
+    pub fn open(&mut self, id: ConnId) -> &mut T {
+        if id.index() >= self.0.len() {
+            self.0.resize_with(id.index() + 1, T::default);
+        }
+        &mut self.0[id.index()]
+    }
+}
+
+impl<T> std::ops::Index<ConnId> for Ends<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, id: ConnId) -> &T {
+        &self.0[id.index()]
+    }
+}
+
+impl<T> std::ops::IndexMut<ConnId> for Ends<T> {
+    #[inline]
+    fn index_mut(&mut self, id: ConnId) -> &mut T {
+        &mut self.0[id.index()]
     }
 }
 

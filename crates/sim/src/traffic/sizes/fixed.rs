@@ -3,11 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Distribution;
+use crate::random::Stream;
 use crate::units::Bytes;
 
-/// One size for all.
+/// Every flow has this size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct Fixed(#[schemars(extend("x-minimum" = "1B"))] pub Bytes);
+pub struct Fixed(#[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000GB"))] pub Bytes);
 
-impl super::SizeModel for Fixed {}
+impl Distribution for Fixed {
+    fn mean(&self) -> f64 {
+        self.0.0 as f64
+    }
+
+    fn sample(&self, _stream: &mut Stream) -> u64 {
+        self.0.0
+    }
+}

@@ -5,12 +5,23 @@
 //! each named where it matters. `sender` and `receiver` are the two ends, `pacer` is the pull queue
 //! that all connections of a receiving interface share.
 
+pub mod pacer;
+pub mod receiver;
+pub mod sender;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Framing, Settings};
+use self::pacer::Pacer;
+use self::receiver::Receiver;
+use self::sender::{BACKSTOP, Sender};
+use super::{Ends, Framing, HostSide, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
+use crate::engine::conn::Conn;
+use crate::engine::cx::{Cx, Owner};
+use crate::engine::packet::Packet;
+use crate::ids::{ConnId, NodeId};
 use crate::queue::ndp::NdpPort;
 use crate::queue::{Feature, Queue};
 use crate::units::{Bytes, Time};
@@ -129,5 +140,123 @@ impl Settings for Ndp {
 
     fn framing(&self) -> Option<Framing> {
         Some(Framing { payload: self.payload(), header: self.header_bytes.0, pad_last: self.pad_last })
+    }
+}
+
+/// What `Header::kind` says. Data: `number` is the packet's place in its connection. Answers: `number`
+/// is the packet that they answer, `seq` echoes when it was sent, `ack` holds two words, see [`pack`].
+mod kind {
+    pub const DATA: u8 = 0;
+    pub const LAST: u8 = 1;
+    pub const ACK: u8 = 2;
+    pub const NACK: u8 = 3;
+    pub const PULL: u8 = 4;
+    /// Added to an answer that pulls as well.
+    pub const PULLS: u8 = 8;
+    /// The bits that are not [`PULLS`].
+    pub const WHAT: u8 = 7;
+}
+
+/// The first packet that has not arrived, and the number of the last pull: both cumulative, so that a
+/// lost answer is covered by the next one.
+fn pack(in_order: u32, pull: u32) -> u64 {
+    u64::from(in_order) << 32 | u64::from(pull)
+}
+
+fn unpack(ack: u64) -> (u32, u32) {
+    ((ack >> 32) as u32, ack as u32)
+}
+
+/// All NDP connections of a run.
+pub struct Model {
+    config: Ndp,
+    senders: Ends<Sender>,
+    receivers: Ends<Receiver>,
+    /// By host.
+    pacers: Vec<Pacer>,
+}
+
+/// The timer of a host's pacer.
+const PULL_TURN: u8 = 0;
+
+impl Model {
+    pub(super) fn new(config: &Ndp, hosts: usize) -> Model {
+        Model {
+            config: config.clone(),
+            senders: Ends::default(),
+            receivers: Ends::default(),
+            pacers: vec![Pacer::default(); hosts],
+        }
+    }
+
+    /// Sets the timer for the next pull if one waits and none is set.
+    fn arm(pacer: &mut Pacer, host: NodeId, cx: &mut Cx) {
+        if !pacer.is_empty() && !pacer.timer.is_set() {
+            let due = pacer.next_at.max(cx.now());
+            cx.set_timer(&mut pacer.timer, due, Owner::Host(host), PULL_TURN);
+        }
+    }
+}
+
+impl HostSide for Model {
+    fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
+        self.receivers.open(id).reset();
+        let sender = self.senders.open(id);
+        sender.reset(&self.config, size);
+        sender.open(id, cx);
+    }
+
+    #[inline]
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
+        let pacer = &mut self.pacers[packet.dst.index()];
+        if pacer.spacing == Time::ZERO {
+            let port = cx.conn(packet.conn).dst_port;
+            let full = cx.transmission(port, self.config.full_packet() as u32).0;
+            pacer.spacing = Time((full as f64 / self.config.pull_rate).round() as u64);
+        }
+        self.receivers[packet.conn].on_packet(packet, &self.config, pacer, cx);
+        Model::arm(pacer, packet.dst, cx);
+    }
+
+    #[inline]
+    fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
+        self.senders[packet.conn].on_packet(packet, &self.config, cx);
+    }
+
+    #[inline]
+    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
+        self.senders[id].next_packet(id, &self.config, cx)
+    }
+
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
+        match (owner, kind) {
+            (Owner::Conn(id), BACKSTOP) => self.senders[id].on_timer(id, &self.config, cx),
+            (Owner::Host(host), PULL_TURN) => {
+                let pacer = &mut self.pacers[host.index()];
+                if cx.timer_is_due(&mut pacer.timer, owner, kind)
+                    && let Some(id) = pacer.pop(cx.now(), self.config.pull_order)
+                {
+                    self.receivers[id].send_pull(id, &self.config, cx);
+                    Model::arm(pacer, host, cx);
+                }
+            }
+            _ => unreachable!("NDP has no other timers"),
+        }
+    }
+
+    /// Every pull that was queued was sent, voided, or waits.
+    fn audit(&self, conns: &[Conn], found: &mut dyn FnMut(String)) {
+        for (host, pacer) in self.pacers.iter().enumerate() {
+            let accounted = pacer.sent + pacer.flushed + pacer.len();
+            if pacer.queued != accounted {
+                found(format!("host {host}: {} pulls queued, {accounted} sent, flushed or waiting", pacer.queued));
+            }
+            if !pacer.is_empty() && !pacer.timer.is_set() {
+                found(format!("host {host}: pulls wait and no timer is set"));
+            }
+        }
+        for (slot, conn) in conns.iter().enumerate().filter(|(_, conn)| conn.open) {
+            let _ = (slot, conn);
+        }
     }
 }

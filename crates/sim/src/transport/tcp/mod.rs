@@ -1,18 +1,23 @@
 //! TCP: Reno and NewReno, in three parts that know little of each other.
 //!
-//! `source` says which bytes are next, `connection` moves them reliably (handshake, acknowledgements,
-//! retransmission, timers), `congestion` says how many may be under way. Sources: RFC 5681 (congestion
+//! A source (`transport/source.rs`) says which bytes are next, `connection` moves them reliably
+//! (handshake, acknowledgements, retransmission, timers), `congestion` says how many may be under way. Sources: RFC 5681 (congestion
 //! control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042 (limited transmit).
 
 pub mod congestion;
+pub mod connection;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::congestion::Congestion;
-use super::{Framing, Settings};
+use self::connection::{DELAYED_ACK, RETRANSMIT, Receiver, Sender};
+use super::{Ends, Framing, HostSide, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
+use crate::engine::cx::{Cx, Owner};
+use crate::engine::packet::Packet;
+use crate::ids::ConnId;
 use crate::queue::Queue;
 use crate::queue::drop_tail::DropTail;
 use crate::units::{Bytes, Time};
@@ -142,5 +147,68 @@ impl Settings for Tcp {
     fn framing(&self) -> Option<Framing> {
         let header = self.header_bytes.0 + self.link_bytes.0;
         Some(Framing { payload: self.mss.0, header, pad_last: false })
+    }
+}
+
+impl Tcp {
+    /// Bytes of a segment without payload on the wire.
+    fn ack_bytes(&self) -> u32 {
+        (self.header_bytes.0 + self.link_bytes.0) as u32
+    }
+}
+
+/// What `Header::kind` says. Data: `number` and `seq` are the segment's place in its connection, in
+/// segments and bytes. Acknowledgement: `number` and `ack` are what the receiver expects next, in
+/// segments and bytes; `seq` echoes when the segment was sent.
+mod kind {
+    pub const DATA: u8 = 0;
+    pub const LAST: u8 = 1;
+    pub const ACK: u8 = 2;
+    pub const SYN: u8 = 3;
+    pub const SYN_ACK: u8 = 4;
+}
+
+/// All TCP connections of a run.
+pub struct Model {
+    config: Tcp,
+    senders: Ends<Sender>,
+    receivers: Ends<Receiver>,
+}
+
+impl Model {
+    pub(super) fn new(config: &Tcp, _hosts: usize) -> Model {
+        Model { config: config.clone(), senders: Ends::default(), receivers: Ends::default() }
+    }
+}
+
+impl HostSide for Model {
+    fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
+        self.receivers.open(id).reset();
+        let sender = self.senders.open(id);
+        sender.reset(&self.config, size);
+        sender.open(id, &self.config, cx);
+    }
+
+    #[inline]
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
+        self.receivers[packet.conn].on_packet(packet, &self.config, cx);
+    }
+
+    #[inline]
+    fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
+        self.senders[packet.conn].on_packet(packet, &self.config, cx);
+    }
+
+    #[inline]
+    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
+        self.senders[id].next_packet(id, &self.config, cx)
+    }
+
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
+        match (owner, kind) {
+            (Owner::Conn(id), RETRANSMIT) => self.senders[id].on_timer(id, &self.config, cx),
+            (Owner::Conn(id), DELAYED_ACK) => self.receivers[id].on_timer(id, &self.config, cx),
+            _ => unreachable!("TCP has no other timers"),
+        }
     }
 }

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
+use super::{Control, RecoveryAck, Settings, Step, Window};
 
 /// NewReno: a partial acknowledgement repairs the next hole without leaving recovery (RFC 6582).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewReno {
     /// Restart the retransmission timer on the first partial acknowledgement only ("impatient",
-    /// RFC 6582 step 5) rather than on each of them ("slow but steady").
+    /// RFC 6582, section 4) rather than on each of them ("slow but steady").
     pub impatient: bool,
 }
 
@@ -21,3 +21,33 @@ impl Default for NewReno {
 }
 
 impl Settings for NewReno {}
+
+/// The variant is all there is to remember.
+#[derive(Clone, Debug)]
+pub struct Model {
+    impatient: bool,
+}
+
+impl Model {
+    pub(super) fn new(config: &NewReno) -> Model {
+        Model { impatient: config.impatient }
+    }
+}
+
+impl Control for Model {
+    /// Full acknowledgement: min(ssthresh, max(flight, mss) + mss), with the flight that remains
+    /// (step 3, option 1). Partial: deflate by what was acknowledged, add one segment back if it was one
+    /// at least.
+    fn on_recovery_ack(&mut self, window: &mut Window, ack: RecoveryAck) -> Step {
+        if ack.full {
+            let remaining = window.flight.saturating_sub(ack.acked);
+            window.cwnd = window.ssthresh.min(remaining.max(window.mss) + window.mss);
+            return Step::Leave;
+        }
+        window.cwnd = window.cwnd.saturating_sub(ack.acked).max(window.mss);
+        if ack.acked >= window.mss {
+            window.cwnd += window.mss;
+        }
+        Step::Repair { restart_timer: ack.first_partial || !self.impatient }
+    }
+}

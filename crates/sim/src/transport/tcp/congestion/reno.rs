@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
+use super::{Control, RecoveryAck, Settings, Step, Window};
 
 /// Reno: slow start, congestion avoidance, fast retransmit, fast recovery (RFC 5681).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -11,3 +11,20 @@ use super::Settings;
 pub struct Reno {}
 
 impl Settings for Reno {}
+
+/// Nothing to remember beyond the window.
+#[derive(Clone, Debug)]
+pub struct Model;
+
+impl Model {
+    pub(super) fn new(_config: &Reno) -> Model {
+        Model
+    }
+}
+
+impl Control for Model {
+    fn on_recovery_ack(&mut self, window: &mut Window, _ack: RecoveryAck) -> Step {
+        window.cwnd = window.ssthresh;
+        Step::Leave
+    }
+}

@@ -1,0 +1,113 @@
+//! Connections: what the engine keeps for each flow that is under way.
+
+use crate::ids::{ConnId, FlowId, LinkId, NodeId};
+use crate::units::Time;
+
+/// A connection's place in the network and what is counted for its flow's record.
+#[derive(Clone, Copy, Debug)]
+pub struct Conn {
+    /// The flow that it carries.
+    pub flow: FlowId,
+    /// The host that sends.
+    pub src: NodeId,
+    /// The host that receives.
+    pub dst: NodeId,
+    /// The sender's port for this connection.
+    pub src_port: LinkId,
+    /// The receiver's port for this connection.
+    pub dst_port: LinkId,
+    /// Stands for the 5-tuple of packets to the receiver; those to the sender have another.
+    pub label: u32,
+    /// Which of the run's transports moves it.
+    pub transport: u8,
+    /// Which of the run's balancers spreads its packets.
+    pub balancer: u8,
+    /// Whether the slot is in use.
+    pub open: bool,
+    /// Whether the sender has nothing left to do.
+    pub done: bool,
+    /// Whether it stands in its port's list of those that have something to send.
+    pub ready: bool,
+    /// The next one in that list.
+    pub next_ready: ConnId,
+    /// Packets of it that exist.
+    pub packets: u32,
+    /// Timer events of it that are pending.
+    pub timers: u32,
+    /// When the flow started.
+    pub start: Time,
+    /// Latest creation time among the data packets that arrived.
+    pub newest: Time,
+    /// What its row of the flows table will say.
+    pub counts: Counts,
+}
+
+/// What is counted for a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the columns of the flows table have the same names")]
+pub struct Counts {
+    pub delivered_bytes: u64,
+    pub packets_sent: u64,
+    pub retransmissions: u64,
+    pub timeouts: u32,
+    pub trims: u32,
+    pub drops: u32,
+    pub reordered: u32,
+    /// Completion at the receiver; [`Time::NEVER`] while unfinished.
+    pub completed_at: Time,
+    /// Completion at the sender; [`Time::NEVER`] while unfinished.
+    pub acked_at: Time,
+}
+
+/// The connections that have something to send by one port, in the order in which they take turns.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadyList {
+    head: ConnId,
+    tail: ConnId,
+}
+
+impl Default for ReadyList {
+    fn default() -> Self {
+        ReadyList { head: ConnId::NONE, tail: ConnId::NONE }
+    }
+}
+
+impl ReadyList {
+    /// Whether nobody waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == ConnId::NONE
+    }
+
+    /// Puts a connection at the end unless it waits already.
+    #[inline]
+    pub fn push(&mut self, conns: &mut [Conn], id: ConnId) {
+        let conn = &mut conns[id.index()];
+        if conn.ready {
+            return;
+        }
+        conn.ready = true;
+        conn.next_ready = ConnId::NONE;
+        match self.tail {
+            ConnId::NONE => self.head = id,
+            tail => conns[tail.index()].next_ready = id,
+        }
+        self.tail = id;
+    }
+
+    /// Takes the first one.
+    #[inline]
+    pub fn pop(&mut self, conns: &mut [Conn]) -> Option<ConnId> {
+        let id = self.head;
+        if id == ConnId::NONE {
+            return None;
+        }
+        let conn = &mut conns[id.index()];
+        conn.ready = false;
+        self.head = conn.next_ready;
+        if self.head == ConnId::NONE {
+            self.tail = ConnId::NONE;
+        }
+        Some(id)
+    }
+}

@@ -1,0 +1,387 @@
+//! The event loop: takes the first event, lets packets, ports, hosts and timers act on it, and again.
+
+pub mod audit;
+pub mod calendar;
+pub mod conn;
+pub mod cx;
+pub mod network;
+pub mod packet;
+pub mod port;
+
+use self::calendar::{Event, Phase};
+use self::conn::{Conn, Counts};
+use self::cx::{Cx, Owner};
+use self::network::{Network, Parts};
+use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
+use crate::random::{Purpose, Stream, name_key};
+use crate::traffic::Flow;
+use crate::transport::{self, HostSide};
+use crate::units::Time;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Every flow has ended.
+    Complete,
+    /// Somebody stopped it.
+    Interrupted,
+    /// Flows are open, but no event is left, or no payload has arrived for `run.stall`.
+    Stalled,
+    /// `run.until` came before the last flow ended.
+    Limit,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Where it will stop at the latest.
+    pub until: Option<Time>,
+    /// Flows that have ended.
+    pub flows_done: u64,
+    /// All flows of the scenario.
+    pub flows: u64,
+    /// Links crossed by packets.
+    pub packet_hops: u64,
+    /// Events handled.
+    pub events: u64,
+}
+
+/// Which transport and balancer each traffic entry's flows use, and the entry's name.
+#[derive(Clone, Debug)]
+pub struct Carrier {
+    /// Name of the traffic entry.
+    pub name: String,
+    /// Index among the run's transports.
+    pub transport: u8,
+    /// Index among the run's balancers.
+    pub balancer: u8,
+}
+
+/// All that a run needs to know besides the network.
+pub struct Plan<'a> {
+    pub parts: Parts<'a>,
+    pub transports: &'a [transport::Transport],
+    pub carriers: &'a [Carrier],
+    /// In the order of their starts.
+    pub flows: &'a [Flow],
+    pub until: Option<Time>,
+    pub stall: Time,
+    pub audit: bool,
+}
+
+/// What a run leaves in memory.
+pub struct Ended<'a> {
+    pub status: Status,
+    pub end: Time,
+    pub net: Network<'a>,
+    /// By flow.
+    pub counts: Vec<Counts>,
+    pub events: u64,
+    pub flows_done: u64,
+    /// What the audit found wrong; empty without an audit.
+    pub violations: Vec<String>,
+}
+
+/// Events between two looks at the world outside.
+const WATCH_EVERY: u64 = 1 << 14;
+/// Events between two audits.
+const AUDIT_EVERY: u64 = 1 << 12;
+
+/// A run under way.
+pub struct Engine<'a> {
+    net: Network<'a>,
+    transports: Vec<transport::Model>,
+    plan: &'a Plan<'a>,
+    counts: Vec<Counts>,
+    free_conns: Vec<ConnId>,
+    next_flow: usize,
+    /// For each traffic entry, how many of its flows have started.
+    started: Vec<u64>,
+    flows_done: u64,
+    events: u64,
+    violations: Vec<String>,
+    /// No need to ask whether the run is over before this time.
+    horizon: Time,
+}
+
+impl<'a> Engine<'a> {
+    /// The run at time zero.
+    pub fn new(plan: &'a Plan<'a>) -> Engine<'a> {
+        let hosts = plan.parts.fabric.hosts as usize;
+        let mut engine = Engine {
+            net: Network::new(&plan.parts),
+            transports: plan.transports.iter().map(|transport| transport.model(hosts)).collect(),
+            plan,
+            counts: vec![Counts::default(); plan.flows.len()],
+            free_conns: Vec::new(),
+            next_flow: 0,
+            started: vec![0; plan.carriers.len()],
+            flows_done: 0,
+            events: 0,
+            violations: Vec::new(),
+            horizon: Time::ZERO,
+        };
+        engine.counts.iter_mut().for_each(|counts| {
+            (counts.completed_at, counts.acked_at) = (Time::NEVER, Time::NEVER);
+        });
+        engine.schedule_next_start();
+        engine
+    }
+
+    /// Runs to the end; `watch` is shown the progress now and then, and says whether to go on.
+    pub fn run(mut self, watch: &mut dyn FnMut(&Progress) -> bool) -> Ended<'a> {
+        let status = loop {
+            if self.flows_done == self.plan.flows.len() as u64 {
+                break Status::Complete;
+            }
+            let Some(event) = self.net.calendar.pop() else {
+                break Status::Stalled;
+            };
+            if event.time > self.horizon
+                && let Some(status) = self.over_before(event.time)
+            {
+                break status;
+            }
+            self.net.now = event.time;
+            self.events += 1;
+            self.handle(event);
+            if self.events.is_multiple_of(WATCH_EVERY) && !watch(&self.progress()) {
+                break Status::Interrupted;
+            }
+            if self.plan.audit && self.events.is_multiple_of(AUDIT_EVERY) {
+                self.audit();
+            }
+        };
+        self.end(status)
+    }
+
+    /// One event.
+    #[inline]
+    fn handle(&mut self, event: Event) {
+        match event.phase() {
+            phase if phase == Phase::Arrival as u8 => self.arrive(LinkId(event.b), PacketId(event.a)),
+            phase if phase == Phase::Departure as u8 => self.depart(LinkId(event.b)),
+            phase if phase == Phase::Timer as u8 => self.timer(event),
+            _ => self.start_flow(),
+        }
+        while let Some(link) = self.net.kicks.pop() {
+            self.serve(link);
+        }
+        while let Some(id) = self.net.gone.pop() {
+            self.close_if_over(id);
+        }
+    }
+
+    /// A packet comes out of a link: its host receives it, or its next port gets it.
+    #[inline]
+    fn arrive(&mut self, link: LinkId, id: PacketId) {
+        let at = self.net.ends[link.index()];
+        self.net.received[link.index()] += 1;
+        self.net.packet_hops += 1;
+        let packet = &mut self.net.arena[id];
+        packet.hops = packet.hops.wrapping_add(1);
+        packet.ingress = link;
+        if packet.dst == at {
+            return self.receive(id);
+        }
+        let packet = *packet;
+        let next = self.net.next_link(at, &packet);
+        self.net.offer(next, id);
+    }
+
+    fn receive(&mut self, id: PacketId) {
+        let packet = self.net.arena.remove(id);
+        let conn = &mut self.net.conns[packet.conn.index()];
+        let at_receiver = conn.dst == packet.dst;
+        conn.packets -= 1;
+        let mut cx = Cx { net: &mut self.net, transport: packet.transport };
+        let transport = &mut self.transports[packet.transport as usize];
+        if at_receiver {
+            transport.at_receiver(&packet, &mut cx);
+        } else {
+            transport.at_sender(&packet, &mut cx);
+        }
+        if self.net.conns[packet.conn.index()].packets == 0 {
+            self.net.gone.push(packet.conn);
+        }
+    }
+
+    /// A transmission has ended and something waits.
+    #[inline]
+    fn depart(&mut self, link: LinkId) {
+        let port = &mut self.net.ports[link.index()];
+        port.serving = false;
+        port.settle(self.net.now);
+        if !self.net.transmit_waiting(link) {
+            self.serve(link);
+        }
+    }
+
+    /// The wire of a host's port is free and no packet waits: asks the connections in their turn.
+    fn serve(&mut self, link: LinkId) {
+        let port = &self.net.ports[link.index()];
+        if port.serving || port.free_at > self.net.now {
+            return;
+        }
+        while let Some(id) = self.net.ready[link.index()].pop(&mut self.net.conns) {
+            let index = self.net.conns[id.index()].transport;
+            let mut cx = Cx { net: &mut self.net, transport: index };
+            let (packet, more) = self.transports[index as usize].next_packet(id, &mut cx);
+            if more {
+                self.net.ready[link.index()].push(&mut self.net.conns, id);
+            }
+            if let Some(packet) = packet {
+                self.put_on_wire(link, packet);
+                return;
+            }
+        }
+    }
+
+    fn put_on_wire(&mut self, link: LinkId, packet: packet::Packet) {
+        self.net.conns[packet.conn.index()].packets += 1;
+        self.net.packets_made += 1;
+        let port = &mut self.net.ports[link.index()];
+        port.settle(self.net.now);
+        port.offered.add(packet.size);
+        port.join(packet.size);
+        let id = self.net.arena.insert(packet);
+        self.net.transmit(link, id);
+        if !self.net.ready[link.index()].is_empty() {
+            self.net.schedule_departure(link);
+        }
+    }
+
+    fn timer(&mut self, event: Event) {
+        let transport = (event.b >> 9) as u8;
+        let kind = event.b as u8;
+        let owner = if event.b & 1 << 8 != 0 { Owner::Host(NodeId(event.a)) } else { Owner::Conn(ConnId(event.a)) };
+        if let Owner::Conn(id) = owner {
+            self.net.conns[id.index()].timers -= 1;
+            self.net.gone.push(id);
+        }
+        let mut cx = Cx { net: &mut self.net, transport };
+        self.transports[transport as usize].timer(owner, kind, &mut cx);
+    }
+
+    fn schedule_next_start(&mut self) {
+        if let Some(flow) = self.plan.flows.get(self.next_flow) {
+            self.net.push_host_event(flow.start, Phase::Start, flow.src, 0, 0);
+        }
+    }
+
+    fn start_flow(&mut self) {
+        self.net.moved_at = self.net.now;
+        let flow_id = FlowId(self.next_flow as u32);
+        let flow = &self.plan.flows[self.next_flow];
+        self.next_flow += 1;
+        let entry = flow.entry as usize;
+        let carrier = &self.plan.carriers[entry];
+        // The 5-tuple is the entry's and the flow's number in it: flows of other entries do not move it.
+        let key = name_key(&carrier.name).wrapping_add(self.started[entry]);
+        self.started[entry] += 1;
+        let Parts { seed, replica, .. } = self.plan.parts;
+        let label = Stream::new(seed, replica, Purpose::FiveTuple, key).bits() as u32;
+        let conn = Conn {
+            flow: flow_id,
+            src: flow.src,
+            dst: flow.dst,
+            src_port: self.port_towards(flow.src, flow.dst, label),
+            dst_port: self.port_towards(flow.dst, flow.src, label),
+            label,
+            transport: carrier.transport,
+            balancer: carrier.balancer,
+            open: true,
+            done: false,
+            ready: false,
+            next_ready: ConnId::NONE,
+            packets: 0,
+            timers: 0,
+            start: flow.start,
+            newest: Time::ZERO,
+            counts: self.counts[flow_id.index()],
+        };
+        let id = match self.free_conns.pop() {
+            Some(id) => {
+                self.net.conns[id.index()] = conn;
+                id
+            }
+            None => {
+                self.net.conns.push(conn);
+                ConnId(self.net.conns.len() as u32 - 1)
+            }
+        };
+        self.schedule_next_start();
+        let mut cx = Cx { net: &mut self.net, transport: carrier.transport };
+        self.transports[carrier.transport as usize].start(id, flow.size, key, &mut cx);
+    }
+
+    /// The port by which a host sends to another: hashed where there are several.
+    fn port_towards(&mut self, at: NodeId, to: NodeId, label: u32) -> LinkId {
+        let hops = self.plan.parts.routes.next_hops(at, to);
+        hops[label as usize % hops.len()]
+    }
+
+    /// Ends a flow whose sender is done and whose packets are gone, and frees the slot once its timers are.
+    fn close_if_over(&mut self, id: ConnId) {
+        let conn = &mut self.net.conns[id.index()];
+        if !conn.open || !conn.done || conn.packets > 0 {
+            return;
+        }
+        if conn.flow != FlowId::NONE {
+            self.counts[conn.flow.index()] = conn.counts;
+            conn.flow = FlowId::NONE;
+            self.flows_done += 1;
+        }
+        if conn.timers == 0 && !conn.ready {
+            conn.open = false;
+            self.free_conns.push(id);
+        }
+    }
+
+    /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled.
+    fn over_before(&mut self, time: Time) -> Option<Status> {
+        let until = self.plan.until.unwrap_or(Time::NEVER);
+        let open = self.next_flow as u64 > self.flows_done;
+        let stalled_at = if open { self.net.moved_at } else { time }.saturating_add(self.plan.stall);
+        self.horizon = until.min(stalled_at);
+        if time <= self.horizon {
+            return None;
+        }
+        self.net.now = self.horizon;
+        Some(if until <= stalled_at { Status::Limit } else { Status::Stalled })
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.net.now,
+            until: self.plan.until,
+            flows_done: self.flows_done,
+            flows: self.plan.flows.len() as u64,
+            packet_hops: self.net.packet_hops,
+            events: self.events,
+        }
+    }
+
+    fn end(mut self, status: Status) -> Ended<'a> {
+        if self.plan.audit {
+            self.audit();
+        }
+        let end = self.net.now;
+        self.net.stop(end);
+        for conn in self.net.conns.iter().filter(|conn| conn.open && conn.flow != FlowId::NONE) {
+            self.counts[conn.flow.index()] = conn.counts;
+        }
+        Ended {
+            status,
+            end,
+            net: self.net,
+            counts: self.counts,
+            events: self.events,
+            flows_done: self.flows_done,
+            violations: self.violations,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Packets: one cache line each, in one arena, named by a 32-bit index.
+
+use crate::ids::{ConnId, LinkId, NodeId, PacketId};
+use crate::units::Time;
+
+/// A packet on its way. Ports and switches read only the common part; the header belongs to the transport.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// When the sending transport made it.
+    pub created_at: Time,
+    /// When its transmission began at the source's own port.
+    pub wire_at: Time,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// The connection that it belongs to.
+    pub conn: ConnId,
+    /// The host that it is for.
+    pub dst: NodeId,
+    /// The link by which it came to where it is; [`LinkId::NONE`] at its source.
+    pub ingress: LinkId,
+    /// What per-flow balancers hash: stands for the 5-tuple.
+    pub label: u32,
+    /// Which of the run's transports reads the header.
+    pub transport: u8,
+    /// Which of the run's balancers chooses among its next hops.
+    pub balancer: u8,
+    /// The [`flag`]s.
+    pub flags: u8,
+    /// Links that it has crossed.
+    pub hops: u8,
+    /// What the ends tell each other.
+    pub header: Header,
+}
+
+/// What the two ends tell each other; each transport says what the fields mean to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// The kind of packet.
+    pub kind: u8,
+    /// Payload bytes.
+    pub len: u16,
+    /// Number of the packet in its connection.
+    pub number: u32,
+    /// First of two words.
+    pub seq: u64,
+    /// Second of two words.
+    pub ack: u64,
+}
+
+/// Bits of [`Packet::flags`].
+pub mod flag {
+    /// A full port may cut the payload off.
+    pub const TRIMMABLE: u8 = 1;
+    /// The payload has been cut off.
+    pub const TRIMMED: u8 = 2;
+    /// An acknowledgement, a pull or another packet without payload: goes with the headers where there are two queues.
+    pub const CONTROL: u8 = 16;
+    /// A port may mark it instead of dropping it.
+    pub const ECN_CAPABLE: u8 = 4;
+    /// Congestion experienced: a port has marked it.
+    pub const CE: u8 = 8;
+}
+
+impl Packet {
+    /// Whether the flag is set.
+    #[inline]
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// All live packets. A slot is used again as soon as its packet is gone, most recent first.
+#[derive(Debug, Default)]
+pub struct Arena {
+    slots: Vec<Packet>,
+    free: Vec<PacketId>,
+}
+
+impl Arena {
+    /// Puts a packet into a slot.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        if let Some(id) = self.free.pop() {
+            self.slots[id.index()] = packet;
+            return id;
+        }
+        self.slots.push(packet);
+        PacketId(self.slots.len() as u32 - 1)
+    }
+
+    /// Takes the packet out of its slot.
+    #[inline]
+    pub fn remove(&mut self, id: PacketId) -> Packet {
+        self.free.push(id);
+        self.slots[id.index()]
+    }
+
+    /// Number of live packets.
+    pub fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Number of slots ever used: all packet numbers are below it.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+impl std::ops::Index<PacketId> for Arena {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.slots[id.index()]
+    }
+}
+
+impl std::ops::IndexMut<PacketId> for Arena {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.slots[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_one_cache_line() {
+        assert_eq!(std::mem::size_of::<Packet>(), 64);
+        assert_eq!(std::mem::align_of::<Packet>(), 64);
+    }
+}

@@ -1,0 +1,215 @@
+//! A port: the transmitter at the head of a directed link, and what it has counted.
+//!
+//! A port is *committed* or *serviced*. A committed port is first-in first-out and nothing can change a
+//! packet's fate once it has been accepted: its departure is computed on arrival, and a small ring of
+//! (departure, bytes) gives the exact occupancy at any instant; that is one event a packet-hop. A
+//! serviced port asks its queue for the next packet whenever the wire falls free; an idle one still
+//! puts an arriving packet on the wire at once. Both give the same results to the last bit.
+
+use crate::topology::Link;
+use crate::units::{Rate, Time};
+
+/// The transmitter and its counters.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Port {
+    /// When the last transmission ends that has been started, or in committed mode accepted.
+    pub free_at: Time,
+    delay: Time,
+    /// Zero if the rate does not divide: then each packet's time is rounded up by itself.
+    ps_per_byte: u32,
+    /// Place among simultaneous events.
+    pub rank: u32,
+    /// Packets and bytes put on the wire.
+    pub sent: Amount,
+    /// Bytes and packets in the port, the one on the wire included, as of the last [`Port::settle`].
+    pub bytes: u64,
+    pub packets: u32,
+    /// Serviced: bytes of the packet on the wire, 0 if there is none.
+    pub wire_bytes: u32,
+    /// Serviced: whether an end-of-transmission event is pending.
+    pub serving: bool,
+
+    /// Bytes in the port integrated over time up to `area_at`, in byte-picoseconds.
+    area: u128,
+    area_at: Time,
+    pub bytes_max: u64,
+    pub packets_max: u32,
+    /// Packets that ask to pass, and what became of those that did not.
+    pub offered: Amount,
+    pub dropped: Amount,
+    pub trims: u64,
+    pub trimmed_bytes: u64,
+    pub marks: u64,
+    rate: Rate,
+}
+
+/// A number of packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    pub packets: u64,
+    pub bytes: u64,
+}
+
+impl Amount {
+    /// Counts one packet.
+    #[inline]
+    pub fn add(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
+}
+
+impl Port {
+    /// The idle port of a link.
+    pub fn new(link: &Link, rank: u32) -> Port {
+        Port {
+            free_at: Time::ZERO,
+            delay: link.delay,
+            ps_per_byte: link.rate.whole_ps_per_byte().unwrap_or(0),
+            rank,
+            sent: Amount::default(),
+            bytes: 0,
+            packets: 0,
+            wire_bytes: 0,
+            serving: false,
+            area: 0,
+            area_at: Time::ZERO,
+            bytes_max: 0,
+            packets_max: 0,
+            offered: Amount::default(),
+            dropped: Amount::default(),
+            trims: 0,
+            trimmed_bytes: 0,
+            marks: 0,
+            rate: link.rate,
+        }
+    }
+
+    /// Time that so many bytes take on the wire.
+    #[inline]
+    pub fn transmission(&self, bytes: u32) -> Time {
+        if self.ps_per_byte != 0 {
+            return Time(u64::from(bytes) * u64::from(self.ps_per_byte));
+        }
+        self.rate.transmission(u64::from(bytes))
+    }
+
+    /// Puts a packet on the wire as soon as it is free: when its transmission ends, and when it arrives.
+    #[inline]
+    pub fn transmit(&mut self, now: Time, bytes: u32) -> (Time, Time) {
+        let end = self.free_at.max(now) + self.transmission(bytes);
+        self.free_at = end;
+        self.sent.add(bytes);
+        (end, end + self.delay)
+    }
+
+    /// Counts a packet that has joined the port.
+    #[inline]
+    pub fn join(&mut self, bytes: u32) {
+        self.bytes += u64::from(bytes);
+        self.packets += 1;
+        self.bytes_max = self.bytes_max.max(self.bytes);
+        self.packets_max = self.packets_max.max(self.packets);
+    }
+
+    /// Counts a packet, or a part of one, that has left the port.
+    #[inline]
+    pub fn leave(&mut self, packets: u32, bytes: u32) {
+        self.bytes -= u64::from(bytes);
+        self.packets -= packets;
+    }
+
+    /// Serviced: brings the occupancy and its integral up to date. An end of transmission that nobody
+    /// waited for has no event: it is noticed here.
+    #[inline]
+    pub fn settle(&mut self, now: Time) {
+        if self.wire_bytes != 0 && self.free_at <= now {
+            self.integrate(self.free_at);
+            self.leave(1, self.wire_bytes);
+            self.wire_bytes = 0;
+        }
+        self.integrate(now);
+    }
+
+    #[inline]
+    fn integrate(&mut self, until: Time) {
+        self.area += u128::from(self.bytes) * u128::from((until - self.area_at).0);
+        self.area_at = until;
+    }
+
+    /// Mean of the bytes in the port over the time since the start of the run.
+    pub fn mean_bytes(&self, end: Time) -> f64 {
+        if end == Time::ZERO { 0.0 } else { self.area as f64 / end.0 as f64 }
+    }
+}
+
+/// The departures that a committed port has computed and that still lie ahead.
+#[derive(Clone, Debug, Default)]
+pub struct Departures {
+    /// Ring of (departure, bytes); its length is a power of two.
+    ring: Vec<(Time, u32)>,
+    head: usize,
+    len: usize,
+}
+
+impl Departures {
+    /// Brings the port's occupancy up to date: what has departed by now is gone.
+    #[inline]
+    pub fn settle(&mut self, port: &mut Port, now: Time) {
+        while self.len > 0 {
+            let (departure, bytes) = self.ring[self.head];
+            if departure > now {
+                return;
+            }
+            port.leave(1, bytes);
+            self.head = (self.head + 1) & (self.ring.len() - 1);
+            self.len -= 1;
+        }
+        // An empty ring starts again at its front, which is still in the cache.
+        self.head = 0;
+    }
+
+    /// Bytes of the packet that is on the wire; call [`Departures::settle`] first.
+    #[inline]
+    pub fn wire_bytes(&self) -> u32 {
+        if self.len == 0 { 0 } else { self.ring[self.head].1 }
+    }
+
+    /// Notes a departure, and the packet's stay in the port's integral.
+    #[inline]
+    pub fn push(&mut self, port: &mut Port, now: Time, departure: Time, bytes: u32) {
+        if self.len == self.ring.len() {
+            self.grow();
+        }
+        let tail = (self.head + self.len) & (self.ring.len() - 1);
+        self.ring[tail] = (departure, bytes);
+        self.len += 1;
+        port.area += u128::from(bytes) * u128::from((departure - now).0);
+    }
+
+    fn grow(&mut self) {
+        self.ring.rotate_left(self.head);
+        self.head = 0;
+        let longer = (self.ring.len() * 2).max(8);
+        self.ring.resize(longer, (Time::ZERO, 0));
+    }
+
+    /// The run ends: takes back what was computed for a time that will not come.
+    pub fn stop(&mut self, port: &mut Port, end: Time) {
+        self.settle(port, end);
+        for place in 0..self.len {
+            let (departure, bytes) = self.ring[(self.head + place) & (self.ring.len() - 1)];
+            port.area -= u128::from(bytes) * u128::from((departure - end).0);
+            if departure - port.transmission(bytes) > end {
+                port.sent.packets -= 1;
+                port.sent.bytes -= u64::from(bytes);
+            }
+        }
+    }
+
+    /// Bytes of the departures ahead: what the audit compares the port's occupancy with.
+    pub fn bytes(&self) -> u64 {
+        (0..self.len).map(|place| u64::from(self.ring[(self.head + place) & (self.ring.len() - 1)].1)).sum()
+    }
+}

@@ -1,0 +1,279 @@
+//! From what a run leaves in memory to the tables and the summary that users meet.
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::engine::conn::Counts;
+use crate::engine::{Ended, Status};
+use crate::ids::{LinkId, NodeId};
+use crate::records::{Column, Definition, Table, Values, digest, flows, links};
+use crate::routing::Routes;
+use crate::scenario::Scenario;
+use crate::setup::Setup;
+use crate::topology::{Fabric, Link};
+use crate::traffic::{EntrySummary, Flow};
+use crate::transport::Framing;
+use crate::units::{Rate, Time};
+
+/// All that a run gives.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// A row for each flow.
+    pub flows: Table,
+    /// A row for each directed link.
+    pub links: Table,
+    /// The rest: what run.json says.
+    pub summary: Summary,
+    /// What the audit found wrong; empty without an audit, and always if the simulator is right.
+    pub violations: Vec<String>,
+}
+
+/// What was run, how it ended and what was counted.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Version of Flowyard.
+    pub flowyard: &'static str,
+    /// How the run ended.
+    pub status: Status,
+    /// Simulated time at the end.
+    pub end_ps: u64,
+    /// SHA-256 over the flows and links tables.
+    pub digest: String,
+    /// SHA-256 over the flows asked for: the same traffic under two transports has the same.
+    pub traffic_digest: String,
+    /// What all chance came from.
+    pub seed: u64,
+    /// Number of the repetition.
+    pub replica: u64,
+    /// Totals over the run.
+    pub counters: Counters,
+    /// The traffic, entry by entry.
+    pub traffic: Vec<EntrySummary>,
+    /// The scenario as it was run, all defaults filled in.
+    pub scenario: Scenario,
+}
+
+/// Totals over a run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Counters {
+    /// Events handled.
+    pub events: u64,
+    /// Links crossed by packets, of any kind.
+    pub packet_hops: u64,
+    /// Packets put on a wire by the host that made them.
+    pub packets: u64,
+    /// Packets dropped by queues.
+    pub drops: u64,
+    /// Packets whose payload was trimmed off.
+    pub trims: u64,
+    /// Packets marked with congestion experienced.
+    pub marks: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Retransmission timers that expired and made a sender act.
+    pub timeouts: u64,
+    /// Flows of the scenario.
+    pub flows: u64,
+    /// Flows that had not every byte delivered at the end.
+    pub unfinished_flows: u64,
+}
+
+/// Collects tables and summary.
+pub fn collect(scenario: &Scenario, setup: &Setup, ended: &Ended) -> Outcome {
+    let flows = flows_table(setup, ended);
+    let links = links_table(&setup.fabric, ended);
+    let sum = |count: fn(&Counts) -> u64| ended.counts.iter().map(count).sum::<u64>();
+    let ports = || ended.net.ports.iter();
+    let counters = Counters {
+        events: ended.events,
+        packet_hops: ended.net.packet_hops,
+        packets: ended.net.packets_made,
+        drops: ports().map(|port| port.dropped.packets).sum(),
+        trims: ports().map(|port| port.trims).sum(),
+        marks: ports().map(|port| port.marks).sum(),
+        retransmissions: sum(|counts| counts.retransmissions),
+        timeouts: sum(|counts| u64::from(counts.timeouts)),
+        flows: setup.traffic.flows.len() as u64,
+        unfinished_flows: sum(|counts| u64::from(counts.completed_at == Time::NEVER)),
+    };
+    let summary = Summary {
+        flowyard: env!("CARGO_PKG_VERSION"),
+        status: ended.status,
+        end_ps: ended.end.0,
+        digest: digest(&[&flows, &links]),
+        traffic_digest: setup.traffic.digest.clone(),
+        seed: scenario.run.seed,
+        replica: scenario.run.replica,
+        counters,
+        traffic: setup.traffic.entries.clone(),
+        scenario: scenario.clone(),
+    };
+    Outcome { flows, links, summary, violations: ended.violations.clone() }
+}
+
+fn column(definition: &'static Definition, values: Values) -> Column {
+    Column { definition, values, valid: None }
+}
+
+/// A column in which a row may have no value.
+fn optional<T: Copy + Default>(
+    definition: &'static Definition,
+    rows: impl Iterator<Item = Option<T>>,
+    values: fn(Vec<T>) -> Values,
+) -> Column {
+    let (cells, valid): (Vec<T>, Vec<bool>) = rows.map(|row| (row.unwrap_or_default(), row.is_some())).unzip();
+    Column { definition, values: values(cells), valid: Some(valid) }
+}
+
+fn flows_table(setup: &Setup, ended: &Ended) -> Table {
+    let all = &setup.traffic.flows;
+    let mut ideals = Ideals::new(setup);
+    let since = |at: Time, flow: &Flow| (at != Time::NEVER).then(|| (at - flow.start).0);
+    let pairs = || all.iter().zip(&ended.counts);
+    let fct: Vec<Option<u64>> = pairs().map(|(flow, counts)| since(counts.completed_at, flow)).collect();
+    let ideal: Vec<Option<u64>> =
+        all.iter().zip(&fct).map(|(flow, fct)| fct.and_then(|_| ideals.ideal_fct(flow))).collect();
+    let slowdown = fct.iter().zip(&ideal).map(|(fct, ideal)| Some((*fct)? as f64 / (*ideal)? as f64));
+    let met: Vec<Option<bool>> = all
+        .iter()
+        .zip(&fct)
+        .map(|(flow, fct)| flow.deadline.map(|deadline| fct.is_some_and(|fct| fct <= deadline.0)))
+        .collect();
+    let u64s = |definition, value: fn(&Flow) -> u64| column(definition, Values::U64(all.iter().map(value).collect()));
+    let u32s = |definition, value: fn(&Flow) -> u32| column(definition, Values::U32(all.iter().map(value).collect()));
+    let counted = |definition, value: fn(&Counts) -> u64| {
+        column(definition, Values::U64(ended.counts.iter().map(value).collect()))
+    };
+    let by_entry = |definition, words: Vec<String>| {
+        column(definition, Values::Text { codes: all.iter().map(|flow| flow.entry).collect(), words })
+    };
+    let tags = setup.carriers.iter().map(|carrier| carrier.name.clone()).collect();
+    let transports = setup.carriers.iter().map(|c| setup.transports[c.transport as usize].name().to_string());
+    let columns = vec![
+        column(&flows::id, Values::U64((0..all.len() as u64).collect())),
+        by_entry(&flows::tag, tags),
+        by_entry(&flows::transport, transports.collect()),
+        u32s(&flows::src, |flow| flow.src.0),
+        u32s(&flows::dst, |flow| flow.dst.0),
+        u64s(&flows::size_bytes, |flow| flow.size),
+        u64s(&flows::start_ps, |flow| flow.start.0),
+        column(&flows::completed, Values::Bool(fct.iter().map(Option::is_some).collect())),
+        optional(&flows::fct_ps, fct.iter().copied(), Values::U64),
+        optional(&flows::fct_acked_ps, pairs().map(|(flow, counts)| since(counts.acked_at, flow)), Values::U64),
+        optional(&flows::ideal_fct_ps, ideal.iter().copied(), Values::U64),
+        optional(&flows::slowdown, slowdown, Values::F64),
+        optional(&flows::deadline_ps, all.iter().map(|flow| flow.deadline.map(|time| time.0)), Values::U64),
+        optional(&flows::met_deadline, met.into_iter(), Values::Bool),
+        counted(&flows::delivered_bytes, |counts| counts.delivered_bytes),
+        counted(&flows::packets_sent, |counts| counts.packets_sent),
+        counted(&flows::retransmissions, |counts| counts.retransmissions),
+        counted(&flows::timeouts, |counts| u64::from(counts.timeouts)),
+        counted(&flows::trims, |counts| u64::from(counts.trims)),
+        counted(&flows::drops, |counts| u64::from(counts.drops)),
+        counted(&flows::reordered, |counts| u64::from(counts.reordered)),
+    ];
+    Table { name: "flows", columns }
+}
+
+fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
+    let (end, ports) = (ended.end, &ended.net.ports);
+    let node_names: Vec<String> = fabric.nodes.iter().map(|node| node.name.clone()).collect();
+    let named = |definition, node: fn(&Link) -> NodeId| {
+        let codes = fabric.links.iter().map(|link| node(link).0).collect();
+        column(definition, Values::Text { codes, words: node_names.clone() })
+    };
+    let mut tiers = Vec::new();
+    let tier_codes = fabric.links.iter().map(|link| {
+        let tier = format!("{}-{}", fabric.nodes[link.from.index()].tier, fabric.nodes[link.to.index()].tier);
+        let known = tiers.iter().position(|known| *known == tier);
+        known.unwrap_or_else(|| {
+            tiers.push(tier);
+            tiers.len() - 1
+        }) as u32
+    });
+    let tier_codes = tier_codes.collect();
+    let counted = |definition, value: fn(&crate::engine::port::Port) -> u64| {
+        column(definition, Values::U64(ports.iter().map(value).collect()))
+    };
+    let could_carry = |link: &Link| link.rate.0 as f64 / 8.0 * end.seconds();
+    let utilisation = ports.iter().zip(&fabric.links).map(|(port, link)| {
+        if end == Time::ZERO { 0.0 } else { port.sent.bytes as f64 / could_carry(link) }
+    });
+    let columns = vec![
+        column(&links::id, Values::U32((0..ports.len() as u32).collect())),
+        named(&links::from, |link| link.from),
+        named(&links::to, |link| link.to),
+        column(&links::tier, Values::Text { codes: tier_codes, words: tiers }),
+        column(&links::rate_bps, Values::U64(fabric.links.iter().map(|link| link.rate.0).collect())),
+        column(&links::delay_ps, Values::U64(fabric.links.iter().map(|link| link.delay.0).collect())),
+        counted(&links::packets, |port| port.sent.packets),
+        counted(&links::bytes, |port| port.sent.bytes),
+        column(&links::utilisation, Values::F64(utilisation.collect())),
+        counted(&links::drops, |port| port.dropped.packets),
+        counted(&links::trims, |port| port.trims),
+        counted(&links::marks, |port| port.marks),
+        column(&links::queue_mean_bytes, Values::F64(ports.iter().map(|port| port.mean_bytes(end)).collect())),
+        counted(&links::queue_max_bytes, |port| port.bytes_max),
+        column(&links::queue_max_packets, Values::U32(ports.iter().map(|port| port.packets_max).collect())),
+    ];
+    Table { name: "links", columns }
+}
+
+/// Ideal completion times. The way between two hosts is looked up once for each pair of the nodes
+/// that they hang on.
+struct Ideals<'a> {
+    setup: &'a Setup,
+    ways: FxHashMap<(LinkId, LinkId, u8), usize>,
+    hops: Vec<Vec<(Rate, Time)>>,
+}
+
+impl<'a> Ideals<'a> {
+    fn new(setup: &'a Setup) -> Ideals<'a> {
+        Ideals { setup, ways: FxHashMap::default(), hops: Vec::new() }
+    }
+
+    /// `None` if the transport cuts flows at random.
+    fn ideal_fct(&mut self, flow: &Flow) -> Option<u64> {
+        let Setup { fabric, routes, carriers, transports, .. } = self.setup;
+        let transport = carriers[flow.entry as usize].transport;
+        let framing = transports[transport as usize].framing()?;
+        let key = (first_link(routes, flow.src, flow.dst), first_link(routes, flow.dst, flow.src), transport);
+        let way = *self.ways.entry(key).or_insert_with(|| {
+            let path = routes.best_path(fabric, flow.src, flow.dst, framing.payload + framing.header);
+            let hops = path.iter().map(|link| &fabric.links[link.index()]);
+            self.hops.push(hops.map(|link| (link.rate, link.delay)).collect());
+            self.hops.len() - 1
+        });
+        Some(pipeline(&self.hops[way], flow.size, framing).0)
+    }
+}
+
+fn first_link(routes: &Routes, from: NodeId, to: NodeId) -> LinkId {
+    routes.next_hops(from, to)[0]
+}
+
+/// Store-and-forward over the hops, packets back to back from time zero: arrival of the last one.
+///
+/// Equal packets follow the first one at the pace of the slowest hop so far; the last packet, which may
+/// be shorter, waits at each hop for the one before it.
+pub fn pipeline(hops: &[(Rate, Time)], size: u64, framing: Framing) -> Time {
+    let Framing { payload, header, pad_last } = framing;
+    let (mut full, mut rest) = (size / payload, size % payload);
+    if rest > 0 && pad_last {
+        (full, rest) = (full + 1, 0);
+    }
+    let (mut first, mut slowest, mut last) = (Time::ZERO, Time::ZERO, Time::ZERO);
+    for &(rate, delay) in hops {
+        let transmission = rate.transmission(payload + header);
+        slowest = slowest.max(transmission);
+        let sent = first + transmission + Time(slowest.0 * full.saturating_sub(1));
+        first = first + transmission + delay;
+        last = if rest == 0 {
+            sent + delay
+        } else {
+            let free = if full == 0 { Time::ZERO } else { sent };
+            last.max(free) + rate.transmission(rest + header) + delay
+        };
+    }
+    last
+}

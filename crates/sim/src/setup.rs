@@ -1,0 +1,92 @@
+//! From a scenario to what the engine runs: the network, the flows, and who carries them.
+
+use crate::balancer::Balancer;
+use crate::engine::calendar::Agenda;
+use crate::engine::network::Parts;
+use crate::engine::{Carrier, Plan};
+use crate::queue::Queue;
+use crate::routing::{Disconnected, Routes};
+use crate::scenario::{PortMode, Scenario};
+use crate::topology::Fabric;
+use crate::traffic::Traffic;
+use crate::transport::Transport;
+
+/// A run ready to start.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The network.
+    pub fabric: Fabric,
+    /// The ways through it.
+    pub routes: Routes,
+    /// The flows.
+    pub traffic: Traffic,
+    /// The transports that carry them; two entries with the same configuration share one.
+    pub transports: Vec<Transport>,
+    /// The balancers that spread them, likewise.
+    pub balancers: Vec<Balancer>,
+    /// What ports do with packets that wait.
+    pub queue: Queue,
+    /// For each traffic entry, who carries its flows.
+    pub carriers: Vec<Carrier>,
+}
+
+impl Setup {
+    /// Builds everything that does not change during the run.
+    pub fn new(scenario: &Scenario) -> Result<Setup, Disconnected> {
+        let fabric = scenario.topology.build();
+        let routes = Routes::build(&fabric)?;
+        let run = &scenario.run;
+        let traffic = Traffic::build(&scenario.traffic, &fabric, run.seed, run.replica);
+        let mut transports = Vec::new();
+        let mut balancers = Vec::new();
+        let carriers = scenario.traffic.iter().map(|entry| {
+            let transport = entry.transport.as_ref().unwrap_or(&scenario.transport);
+            let named = entry.routing.as_ref().and_then(|routing| routing.balancer.clone());
+            let balancer = named.or_else(|| scenario.routing.balancer.clone());
+            let balancer = balancer.unwrap_or_else(|| transport.recommended_balancer());
+            Carrier {
+                name: entry.name.clone(),
+                transport: index_of(&mut transports, transport.clone()),
+                balancer: index_of(&mut balancers, balancer),
+            }
+        });
+        let carriers = carriers.collect();
+        let queue = scenario.queue.clone().unwrap_or_else(|| scenario.transport.recommended_queue());
+        Ok(Setup { fabric, routes, traffic, transports, balancers, queue, carriers })
+    }
+
+    /// What the engine is told.
+    pub fn plan(&self, scenario: &Scenario, agenda: Agenda) -> Plan<'_> {
+        let run = &scenario.run;
+        let full_packet = self.transports.iter().map(|transport| transport.full_packet()).max();
+        Plan {
+            parts: Parts {
+                fabric: &self.fabric,
+                routes: &self.routes,
+                queue: &self.queue,
+                full_packet: full_packet.unwrap_or(1500),
+                balancers: &self.balancers,
+                seed: run.seed,
+                replica: run.replica,
+                serviced_only: run.port_mode == PortMode::Serviced,
+                agenda,
+            },
+            transports: &self.transports,
+            carriers: &self.carriers,
+            flows: &self.traffic.flows,
+            until: run.until,
+            stall: run.stall,
+            audit: run.audit,
+        }
+    }
+}
+
+/// Where the item stands in the list, at whose end it is put if it is new.
+fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> u8 {
+    let known = list.iter().position(|known| *known == item);
+    let index = known.unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    });
+    u8::try_from(index).expect("the check allows at most 255 transports and balancers")
+}

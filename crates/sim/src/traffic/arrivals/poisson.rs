@@ -1,0 +1,61 @@
+//! Flows start as a Poisson process: independent, exponentially distributed gaps.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Process;
+use crate::random::Stream;
+use crate::units::{SECOND, Time};
+
+/// A Poisson process over all sources, given by exactly one of `load` and `rate`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Poisson {
+    /// Payload offered a second over the summed host-port rate of the sources (incast: of the receiver).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1e-9, max = 1000.0))]
+    pub load: Option<f64>,
+    /// Flows a second over all sources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1e-6, max = 1e12))]
+    pub rate: Option<f64>,
+    /// When the process begins: the first flow starts one gap later.
+    pub start: Time,
+}
+
+impl Process for Poisson {
+    fn problems(&self) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        match (self.load, self.rate) {
+            (None, None) => {
+                problems.push(("".into(), "has neither load nor rate; give one, such as load = 0.6".into()))
+            }
+            (Some(_), Some(_)) => problems.push(("".into(), "has both load and rate; give one".into())),
+            _ => {}
+        }
+        for (name, value) in [("load", self.load), ("rate", self.rate)] {
+            if let Some(value) = value.filter(|value| !value.is_finite() || *value <= 0.0) {
+                problems.push((name.into(), format!("{value} is not a number above 0")));
+            }
+        }
+        problems
+    }
+
+    fn flows(&self, _round: u64) -> Option<u64> {
+        None
+    }
+
+    fn rate(&self, full: f64) -> Option<f64> {
+        self.load.map(|load| load * full).or(self.rate)
+    }
+
+    fn starts(&self, full: f64, mut stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
+        let rate = self.rate(full).expect("checked: load or rate is given");
+        let mean = SECOND as f64 / rate;
+        let mut at = self.start;
+        Box::new(std::iter::repeat_with(move || {
+            at = at.saturating_add(Time(stream.exponential(mean).round() as u64));
+            at
+        }))
+    }
+}

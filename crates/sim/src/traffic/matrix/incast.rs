@@ -1,0 +1,61 @@
+//! Many hosts send to one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Order, PairIterator, Pattern};
+use crate::ids::NodeId;
+use crate::random::Stream;
+
+/// `senders` distinct hosts, drawn once for the run, all send to `receiver`.
+///
+/// Poisson arrivals draw the sender uniformly among them. A load refers to the receiver's port.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Incast {
+    /// Number of senders; fewer than hosts.
+    #[schemars(range(min = 1))]
+    pub senders: u32,
+    /// The host that receives.
+    #[serde(default)]
+    pub receiver: u32,
+}
+
+impl Pattern for Incast {
+    fn problems(&self, hosts: u32) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        let most = hosts - 1;
+        if self.senders == 0 || self.senders > most {
+            let what = format!("{} senders on {hosts} hosts; use 1 to {most}", self.senders);
+            problems.push(("senders".into(), what));
+        }
+        if self.receiver >= hosts {
+            let what = format!("{} is not a host; hosts are 0 to {most}", self.receiver);
+            problems.push(("receiver".into(), what));
+        }
+        problems
+    }
+
+    fn round(&self, _hosts: u32) -> u64 {
+        u64::from(self.senders)
+    }
+
+    fn loaded(&self, _hosts: u32) -> Box<dyn Iterator<Item = NodeId> + '_> {
+        Box::new(std::iter::once(NodeId(self.receiver)))
+    }
+
+    fn pairs(&self, hosts: u32, order: Order, mut stream: Stream) -> PairIterator<'_> {
+        let mut candidates: Vec<u32> = (0..hosts).filter(|&host| host != self.receiver).collect();
+        stream.shuffle(&mut candidates);
+        candidates.truncate(self.senders as usize);
+        let pair = move |src: u32| (NodeId(src), NodeId(self.receiver));
+        match order {
+            Order::Rounds => {
+                Box::new((0..candidates.len()).cycle().map(move |index| pair(candidates[index])))
+            }
+            Order::Singly => Box::new(std::iter::repeat_with(move || {
+                pair(candidates[stream.below(candidates.len() as u64) as usize])
+            })),
+        }
+    }
+}

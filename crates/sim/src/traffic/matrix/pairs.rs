@@ -1,0 +1,57 @@
+//! The pairs that the scenario lists.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Order, PairIterator, Pattern};
+use crate::ids::NodeId;
+use crate::random::Stream;
+
+/// A list of [source, destination], each a host; one that is listed twice has two flows in a round.
+///
+/// A round goes through the list in its order; Poisson arrivals draw from it uniformly.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pairs(#[schemars(length(min = 1))] pub Vec<(u32, u32)>);
+
+impl Pattern for Pairs {
+    fn problems(&self, hosts: u32) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        if self.0.is_empty() {
+            problems.push(("".into(), "is empty; list pairs of hosts, such as [[0, 1]]".into()));
+        }
+        for (index, &(src, dst)) in self.0.iter().enumerate() {
+            for (end, host) in [src, dst].into_iter().enumerate() {
+                if host >= hosts {
+                    let what = format!("{host} is not a host; hosts are 0 to {}", hosts - 1);
+                    problems.push((format!("[{index}][{end}]"), what));
+                }
+            }
+            if src == dst {
+                let what = format!("[{src}, {dst}] has the same host at both ends; a flow joins two hosts");
+                problems.push((format!("[{index}]"), what));
+            }
+        }
+        problems
+    }
+
+    fn round(&self, _hosts: u32) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn loaded(&self, _hosts: u32) -> Box<dyn Iterator<Item = NodeId> + '_> {
+        let mut sources: Vec<u32> = self.0.iter().map(|&(src, _)| src).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        Box::new(sources.into_iter().map(NodeId))
+    }
+
+    fn pairs(&self, _hosts: u32, order: Order, mut stream: Stream) -> PairIterator<'_> {
+        let pair = |&(src, dst): &(u32, u32)| (NodeId(src), NodeId(dst));
+        match order {
+            Order::Rounds => Box::new(self.0.iter().cycle().map(pair)),
+            Order::Singly => Box::new(std::iter::repeat_with(move || {
+                pair(&self.0[stream.below(self.0.len() as u64) as usize])
+            })),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Sizes from the points of a cumulative distribution, linear in between.
+//!
+//! The reading that ns-2's `EmpiricalRandomVariable` (interpolation on) and the HPCC generator use.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Distribution, whole};
+use crate::random::Stream;
+
+/// An empirical distribution: straight lines between points of [bytes, cumulative percent].
+///
+/// A first point above 0 percent is a share of flows with exactly that size; two points with the
+/// same size are a step; the last point has 100 percent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cdf {
+    /// Points [size in bytes, percent of flows that are no larger], both ascending, the last percent 100.
+    #[schemars(length(min = 1, max = 10_000))]
+    pub points: Vec<(u64, f64)>,
+}
+
+impl Distribution for Cdf {
+    fn problems(&self) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        let mut wrong = |index: usize, what: String| problems.push((format!("points[{index}]"), what));
+        for (index, &(size, percent)) in self.points.iter().enumerate() {
+            if !(0.0..=100.0).contains(&percent) {
+                wrong(index, format!("{percent} is not a percentage from 0 to 100"));
+            }
+            if size > 1_000_000_000_000 {
+                wrong(index, format!("{size} bytes is above 1000GB"));
+            }
+            let Some(&(size_before, percent_before)) =
+                index.checked_sub(1).map(|before| &self.points[before])
+            else {
+                continue;
+            };
+            if size < size_before {
+                wrong(index, format!("{size} bytes comes after {size_before}; sizes ascend"));
+            }
+            if percent < percent_before {
+                wrong(index, format!("{percent} percent comes after {percent_before}; percentages ascend"));
+            }
+            if (size, percent) == (size_before, percent_before) {
+                wrong(index, format!("[{size}, {percent}] repeats the point before"));
+            }
+        }
+        match self.points.last() {
+            Some((_, 100.0)) => {}
+            Some((_, 1.0)) => {
+                wrong(
+                    self.points.len() - 1,
+                    "the last point has 1, must have 100: give percent, not fractions".into(),
+                );
+            }
+            Some((_, percent)) => {
+                wrong(self.points.len() - 1, format!("the last point has {percent} percent; must have 100"));
+            }
+            None => problems
+                .push(("points".into(), "is empty; give points such as [[1000, 0], [2000, 100]]".into())),
+        }
+        problems
+    }
+
+    fn mean(&self) -> f64 {
+        let (first, percent) = self.points[0];
+        let segments = self.points.windows(2).map(|ends| {
+            let ((low, from), (high, to)) = (ends[0], ends[1]);
+            (low as f64 + high as f64) / 2.0 * (to - from)
+        });
+        (first as f64 * percent + segments.sum::<f64>()) / 100.0
+    }
+
+    fn sample(&self, stream: &mut Stream) -> u64 {
+        let draw = 100.0 * stream.unit();
+        let above = self.points.partition_point(|&(_, percent)| percent <= draw);
+        let (high, to) = self.points[above];
+        let Some(&(low, from)) = above.checked_sub(1).map(|below| &self.points[below]) else {
+            return high.max(1);
+        };
+        whole(low as f64 + (high as f64 - low as f64) * (draw - from) / (to - from))
+    }
+}

@@ -1,0 +1,36 @@
+//! Sizes spread evenly between two bounds.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Distribution;
+use crate::random::Stream;
+use crate::units::Bytes;
+
+/// Every whole number of bytes from `min` to `max`, both included, is equally likely.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UniformSizes {
+    /// Smallest size.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000GB"))]
+    pub min: Bytes,
+    /// Largest size.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000GB"))]
+    pub max: Bytes,
+}
+
+impl Distribution for UniformSizes {
+    fn problems(&self) -> Vec<(String, String)> {
+        let crossed = self.min > self.max;
+        let what = || ("min".into(), format!("{} is above max, which is {}", self.min, self.max));
+        crossed.then(what).into_iter().collect()
+    }
+
+    fn mean(&self) -> f64 {
+        (self.min.0 as f64 + self.max.0 as f64) / 2.0
+    }
+
+    fn sample(&self, stream: &mut Stream) -> u64 {
+        self.min.0 + stream.below(self.max.0 - self.min.0 + 1)
+    }
+}

@@ -1,0 +1,79 @@
+//! The receiving end of NDP: an ACK for each packet, a NACK for each header, and a pull for either.
+
+use super::pacer::Pacer;
+use super::{Ndp, kind, pack};
+use crate::engine::cx::{Cx, Toward};
+use crate::engine::packet::{Header, Packet, flag};
+use crate::ids::ConnId;
+use crate::transport::reassembly::{Arrival, Reassembly};
+
+/// The receiving end of a connection.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    reassembly: Reassembly,
+    /// Number of the last packet plus one, once it is known.
+    end: Option<u32>,
+    completed: bool,
+    /// Pulls sent: the number of the last one.
+    pulls: u32,
+}
+
+impl Receiver {
+    /// Starts over for another flow, with the memory of the one before.
+    pub fn reset(&mut self) {
+        self.reassembly.clear();
+        *self = Receiver { reassembly: std::mem::take(&mut self.reassembly), ..Receiver::default() };
+    }
+
+    /// A data packet or what is left of one. The pull goes with the answer if no other waits and the
+    /// wire's turn has come (htsim), else into the queue that all connections of the host share.
+    pub fn on_packet(&mut self, packet: &Packet, config: &Ndp, pacer: &mut Pacer, cx: &mut Cx) {
+        let id = packet.conn;
+        let number = packet.header.number;
+        let trimmed = packet.has(flag::TRIMMED);
+        if trimmed {
+            cx.counts(id).trims += 1;
+        } else {
+            cx.note_arrival(packet);
+            if self.reassembly.receive(number, packet.header.len) != Arrival::Duplicate {
+                cx.delivered(id, u64::from(packet.header.len));
+            }
+        }
+        if packet.header.kind == kind::LAST {
+            self.end = Some(number + 1);
+        }
+        if !self.completed && self.end == Some(self.reassembly.next()) {
+            self.completed = true;
+            cx.completed(id);
+            pacer.flush(id);
+        }
+        let mut answer = if trimmed { kind::NACK } else { kind::ACK };
+        // Once everything is here there is nothing to pull.
+        if !self.completed {
+            if config.pull_ack && pacer.pull_at_once(cx.now()) {
+                answer |= kind::PULLS;
+                self.pulls += 1;
+            } else {
+                pacer.push(id, config.pull_order);
+            }
+        }
+        self.send(id, answer, packet.created_at.0, number, config, cx);
+    }
+
+    /// The pacer lets a pull of this connection go.
+    pub fn send_pull(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
+        self.pulls += 1;
+        self.send(id, kind::PULL | kind::PULLS, 0, 0, config, cx);
+    }
+
+    fn send(&self, id: ConnId, kind: u8, echo: u64, number: u32, config: &Ndp, cx: &mut Cx) {
+        let ack = pack(self.reassembly.next(), self.pulls);
+        let header = Header { kind, number, seq: echo, ack, ..Header::default() };
+        cx.send_control(id, Toward::Sender, config.control_bytes.0 as u32, header);
+    }
+
+    /// Numbers that the audit compares.
+    pub fn received(&self) -> u64 {
+        self.reassembly.received()
+    }
+}

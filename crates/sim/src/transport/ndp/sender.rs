@@ -1,0 +1,267 @@
+//! The sending end of NDP: the first window at line rate, then a packet for each pull, repeats first.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::{Ndp, RepeatOrder, kind};
+use crate::engine::cx::{Cx, Owner, Timer, Toward};
+use crate::engine::packet::{Header, Packet, flag};
+use crate::ids::ConnId;
+use crate::transport::rtt::Rtt;
+use crate::transport::source::{Next, PlainFlow, Source};
+use crate::units::Time;
+
+/// The sender's timer, by the convention of `HostSide::timer`.
+pub const BACKSTOP: u8 = 0;
+
+/// The sending end of a connection.
+#[derive(Clone, Debug, Default)]
+pub struct Sender {
+    source: PlainFlow,
+    ended: bool,
+    /// Packets from the first unacknowledged one on; `base` is its number.
+    sent: VecDeque<Sent>,
+    base: u32,
+    /// Packets of the first window that may still be pushed.
+    first_window: u32,
+    /// Pulls that have come, and packets sent for them: both count from the start of the connection.
+    pulled: u32,
+    answered: u32,
+    /// Packets that the backstop timer lets go without a pull.
+    forced: u32,
+    repeats: Repeats,
+    rtt: Rtt,
+    backoff: u32,
+    /// When the receiver was last heard of.
+    heard: Time,
+    timer: Timer,
+}
+
+/// A packet that has been sent and not acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    /// When it was last sent, or when its NACK came.
+    touched: Time,
+    len: u16,
+    state: State,
+    last: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    UnderWay,
+    ToRepeat,
+    Acknowledged,
+}
+
+/// Packets to be sent again, by number, in the order that the configuration names.
+#[derive(Clone, Debug, Default)]
+struct Repeats {
+    lowest: BTreeSet<u32>,
+    fifo: VecDeque<u32>,
+}
+
+impl Repeats {
+    fn push(&mut self, number: u32, order: RepeatOrder) {
+        match order {
+            RepeatOrder::Lowest => {
+                self.lowest.insert(number);
+            }
+            RepeatOrder::Fifo => self.fifo.push_back(number),
+        }
+    }
+
+    fn pop(&mut self) -> Option<u32> {
+        self.fifo.pop_front().or_else(|| self.lowest.pop_first())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.fifo.is_empty() && self.lowest.is_empty()
+    }
+
+    fn remove(&mut self, number: u32) {
+        if !self.lowest.remove(&number) {
+            self.fifo.retain(|&other| other != number);
+        }
+    }
+}
+
+impl Sender {
+    /// Starts over for another flow, with the memory of the one before.
+    pub fn reset(&mut self, config: &Ndp, size: u64) {
+        let mut sent = std::mem::take(&mut self.sent);
+        sent.clear();
+        let source = PlainFlow::new(size);
+        *self = Sender { source, sent, first_window: config.initial_window, ..Sender::default() };
+    }
+
+    /// The flow starts: the wire may ask for the whole first window.
+    pub fn open(&mut self, id: ConnId, cx: &mut Cx) {
+        self.heard = cx.now();
+        cx.ready(id);
+    }
+
+    /// An ACK, a NACK or a pull.
+    pub fn on_packet(&mut self, packet: &Packet, config: &Ndp, cx: &mut Cx) {
+        let id = packet.conn;
+        let header = &packet.header;
+        self.heard = cx.now();
+        self.backoff = 0;
+        let (in_order, pull) = super::unpack(header.ack);
+        match header.kind & kind::WHAT {
+            kind::ACK => {
+                if let Some(sent) = self.unacknowledged(header.number) {
+                    if sent.state == State::UnderWay {
+                        self.rtt.sample(cx.now() - Time(header.seq));
+                    }
+                    self.acknowledge(header.number);
+                }
+            }
+            kind::NACK => {
+                let now = cx.now();
+                if let Some(sent) = self.unacknowledged(header.number)
+                    && sent.state == State::UnderWay
+                {
+                    *sent = Sent { state: State::ToRepeat, touched: now, ..*sent };
+                    self.repeats.push(header.number, config.repeat_order);
+                }
+            }
+            _ => {}
+        }
+        if header.kind & kind::PULLS != 0 {
+            self.pulled = self.pulled.max(pull);
+        }
+        self.forget_before(in_order);
+        if self.ended && self.sent.is_empty() {
+            self.timer.clear();
+            if cx.conn(id).counts.acked_at == Time::NEVER {
+                cx.acknowledged(id);
+                cx.finish(id);
+            }
+        } else if self.may_send() {
+            cx.ready(id);
+        }
+    }
+
+    fn unacknowledged(&mut self, number: u32) -> Option<&mut Sent> {
+        let sent = self.sent.get_mut(number.checked_sub(self.base)? as usize)?;
+        (sent.state != State::Acknowledged).then_some(sent)
+    }
+
+    fn acknowledge(&mut self, number: u32) {
+        let sent = &mut self.sent[(number - self.base) as usize];
+        if sent.state == State::ToRepeat {
+            self.repeats.remove(number);
+        }
+        self.sent[(number - self.base) as usize].state = State::Acknowledged;
+        while self.sent.front().is_some_and(|sent| sent.state == State::Acknowledged) {
+            self.sent.pop_front();
+            self.base += 1;
+        }
+    }
+
+    /// The receiver has everything before that number, whatever became of its ACKs.
+    fn forget_before(&mut self, in_order: u32) {
+        while self.base < in_order && !self.sent.is_empty() {
+            self.acknowledge(self.base);
+        }
+    }
+
+    fn has_credit(&self) -> bool {
+        self.answered < self.pulled || self.forced > 0
+    }
+
+    fn may_send(&self) -> bool {
+        (self.has_credit() && (!self.repeats.is_empty() || self.source.left() > 0))
+            || (self.first_window > 0 && self.source.left() > 0)
+    }
+
+    /// Repeats before new data, each for one pull; new data of the first window needs none.
+    pub fn next_packet(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) -> (Option<Packet>, bool) {
+        let now = cx.now();
+        let number = if self.has_credit() && !self.repeats.is_empty() {
+            self.use_credit();
+            cx.counts(id).retransmissions += 1;
+            self.repeats.pop().expect("there is one")
+        } else if self.source.left() > 0 && (self.first_window > 0 || self.has_credit()) {
+            if self.first_window > 0 {
+                self.first_window -= 1;
+            } else {
+                self.use_credit();
+            }
+            let Next::Range { len, last, .. } = self.source.next(config.payload() as u32) else {
+                return (None, false);
+            };
+            self.ended = last;
+            self.sent.push_back(Sent { touched: now, len: len as u16, state: State::UnderWay, last });
+            self.base + self.sent.len() as u32 - 1
+        } else {
+            return (None, false);
+        };
+        let sent = &mut self.sent[(number - self.base) as usize];
+        *sent = Sent { touched: now, state: State::UnderWay, ..*sent };
+        let kind = if sent.last { kind::LAST } else { kind::DATA };
+        let payload = if config.pad_last { config.payload() as u32 } else { u32::from(sent.len) };
+        let size = payload + config.header_bytes.0 as u32;
+        let header = Header { kind, len: sent.len, number, ..Header::default() };
+        cx.counts(id).packets_sent += 1;
+        if config.backstop && !self.timer.is_set() {
+            let due = now + self.timeout(config);
+            cx.set_timer(&mut self.timer, due, Owner::Conn(id), BACKSTOP);
+        }
+        (Some(cx.packet(id, Toward::Receiver, size, flag::TRIMMABLE, header)), self.may_send())
+    }
+
+    fn use_credit(&mut self) {
+        if self.answered < self.pulled {
+            self.answered += 1;
+        } else {
+            self.forced -= 1;
+        }
+    }
+
+    fn timeout(&self, config: &Ndp) -> Time {
+        let timeout = self.rtt.timeout(Time::ZERO).map_or(config.rto_initial, |rto| rto.max(config.rto_min));
+        Time(timeout.0.saturating_mul(1 << self.backoff.min(16)))
+    }
+
+    /// Repeats without a pull whatever neither ACK, NACK nor pull has spoken of for a timeout; if all
+    /// is acknowledged but pulls are lost, sends one new packet so that the receiver pulls again.
+    pub fn on_timer(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
+        if !cx.timer_is_due(&mut self.timer, Owner::Conn(id), BACKSTOP) {
+            return;
+        }
+        let now = cx.now();
+        let timeout = self.timeout(config);
+        let mut oldest = Time::NEVER;
+        let mut expired = 0;
+        for (place, sent) in self.sent.iter_mut().enumerate() {
+            if sent.state == State::Acknowledged {
+                continue;
+            }
+            if sent.touched + timeout > now {
+                oldest = oldest.min(sent.touched);
+                continue;
+            }
+            expired += 1;
+            if sent.state == State::UnderWay {
+                sent.state = State::ToRepeat;
+                self.repeats.push(self.base + place as u32, config.repeat_order);
+            }
+            sent.touched = now;
+        }
+        if self.sent.is_empty() && self.source.left() > 0 && self.heard + timeout <= now {
+            expired = 1;
+        }
+        if expired > 0 {
+            self.forced = self.forced.max(expired);
+            self.backoff += 1;
+            cx.counts(id).timeouts += 1;
+        }
+        let oldest = if oldest == Time::NEVER { now } else { oldest };
+        let due = (oldest + self.timeout(config)).max(now + Time(1));
+        cx.set_timer(&mut self.timer, due, Owner::Conn(id), BACKSTOP);
+        if self.may_send() {
+            cx.ready(id);
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! Reliable delivery: handshake, sending what window and source allow, acknowledgements, repair, timers.
+
+use std::collections::VecDeque;
+
+use super::congestion::{self, Control, RecoveryAck, Step, Window};
+use super::{Tcp, kind};
+use crate::engine::cx::{Cx, Owner, Timer, Toward};
+use crate::engine::packet::{Header, Packet};
+use crate::ids::ConnId;
+use crate::transport::reassembly::{Arrival, Reassembly};
+use crate::transport::rtt::Rtt;
+use crate::transport::source::{Next, PlainFlow, Source};
+use crate::units::Time;
+
+/// The sender's timers and the receiver's, by the convention of `HostSide::timer`.
+pub const RETRANSMIT: u8 = 0;
+pub const DELAYED_ACK: u8 = 1;
+
+/// The sending end of a connection.
+///
+/// Segments are numbered as they are first cut; one that is sent again is cut the same way. `una` is the
+/// first unacknowledged one, `next` the next to send, `end` the next to cut: after a timeout `next` goes
+/// back to `una`.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    source: PlainFlow,
+    ended: bool,
+    established: bool,
+    /// Segments from `una` to `end`.
+    segments: VecDeque<Segment>,
+    una: u32,
+    next: u32,
+    end: u32,
+    /// Sequence numbers, in bytes, at `una`, `next` and `end`.
+    una_seq: u64,
+    next_seq: u64,
+    end_seq: u64,
+    window: Window,
+    control: congestion::Model,
+    dupacks: u32,
+    recovering: bool,
+    partial_seen: bool,
+    /// All that had been sent when the last loss or timeout was noticed.
+    recover: u64,
+    /// Whether the segment at `una` is to be sent again ahead of everything else.
+    repair: bool,
+    rtt: Rtt,
+    backoff: u32,
+    /// The segment whose round trip is being timed, and when it was sent.
+    timed: Option<(u32, Time)>,
+    last_sent: Time,
+    timer: Timer,
+}
+
+/// A range of the data on its way.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    len: u32,
+    last: bool,
+}
+
+impl Default for Sender {
+    fn default() -> Self {
+        Sender::new(&Tcp::default(), 0)
+    }
+}
+
+impl Sender {
+    pub fn new(config: &Tcp, size: u64) -> Sender {
+        let mss = config.mss.0;
+        Sender {
+            source: PlainFlow::new(size),
+            ended: false,
+            established: false,
+            segments: VecDeque::new(),
+            una: 0,
+            next: 0,
+            end: 0,
+            una_seq: 0,
+            next_seq: 0,
+            end_seq: 0,
+            window: Window {
+                cwnd: u64::from(config.initial_window) * mss,
+                ssthresh: config.initial_ssthresh.map_or(u64::MAX, |bytes| bytes.0),
+                mss,
+                flight: 0,
+                halves: config.loss_halves,
+            },
+            control: config.congestion.model(),
+            dupacks: 0,
+            recovering: false,
+            partial_seen: false,
+            recover: 0,
+            repair: false,
+            rtt: Rtt::default(),
+            backoff: 0,
+            timed: None,
+            last_sent: Time::ZERO,
+            timer: Timer::default(),
+        }
+    }
+
+    /// Starts over for another flow, with the memory of the one before.
+    pub fn reset(&mut self, config: &Tcp, size: u64) {
+        let mut segments = std::mem::take(&mut self.segments);
+        segments.clear();
+        *self = Sender { segments, ..Sender::new(config, size) };
+    }
+
+    pub fn open(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+        if config.handshake {
+            self.send_syn(id, config, cx);
+        } else {
+            self.established = true;
+            cx.ready(id);
+        }
+    }
+
+    fn send_syn(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+        let header = Header { kind: kind::SYN, seq: cx.now().0, ..Header::default() };
+        cx.send_control(id, Toward::Receiver, config.ack_bytes(), header);
+        self.last_sent = cx.now();
+        self.start_timer(id, config, cx);
+    }
+
+    pub fn on_packet(&mut self, packet: &Packet, config: &Tcp, cx: &mut Cx) {
+        match packet.header.kind {
+            kind::SYN_ACK if !self.established => {
+                self.established = true;
+                // A SYN that was sent twice gives no sample (Karn).
+                if self.backoff == 0 {
+                    self.rtt.sample(cx.now() - self.last_sent);
+                }
+                self.backoff = 0;
+                self.timer.clear();
+            }
+            kind::ACK => self.on_ack(packet, config, cx),
+            _ => return,
+        }
+        if self.may_send(config) {
+            cx.ready(packet.conn);
+        }
+    }
+
+    fn on_ack(&mut self, packet: &Packet, config: &Tcp, cx: &mut Cx) {
+        let id = packet.conn;
+        let ack = packet.header.ack;
+        self.window.flight = self.next_seq - self.una_seq;
+        if ack > self.una_seq {
+            let acked = ack - self.una_seq;
+            self.take_off_acknowledged(packet.header.number, ack);
+            self.sample_round_trip(packet, config, cx);
+            self.backoff = 0;
+            let mut restart_timer = true;
+            if self.recovering {
+                restart_timer = self.on_recovery_ack(ack, acked);
+            } else {
+                self.dupacks = 0;
+                self.control.on_ack(&mut self.window, acked);
+            }
+            if self.una == self.end && self.ended {
+                self.timer.clear();
+                cx.acknowledged(id);
+                cx.finish(id);
+            } else if self.una == self.end {
+                self.timer.clear();
+            } else if restart_timer {
+                self.start_timer(id, config, cx);
+            }
+        } else if ack == self.una_seq && self.una < self.end {
+            self.on_duplicate_ack(config);
+        }
+    }
+
+    /// Segments before number `una`, up to sequence number `ack`, have arrived.
+    fn take_off_acknowledged(&mut self, una: u32, ack: u64) {
+        self.segments.drain(..(una - self.una) as usize);
+        self.una = una;
+        self.una_seq = ack;
+        if self.next < una {
+            (self.next, self.next_seq) = (una, ack);
+        }
+        self.repair = false;
+    }
+
+    fn sample_round_trip(&mut self, packet: &Packet, config: &Tcp, cx: &Cx) {
+        if config.timestamps {
+            self.rtt.sample(cx.now() - Time(packet.header.seq));
+        } else if let Some((number, sent)) = self.timed
+            && number < self.una
+        {
+            self.rtt.sample(cx.now() - sent);
+            self.timed = None;
+        }
+    }
+
+    /// Whether to restart the timer.
+    fn on_recovery_ack(&mut self, ack: u64, acked: u64) -> bool {
+        let full = ack >= self.recover;
+        let first_partial = !full && !self.partial_seen;
+        match self.control.on_recovery_ack(&mut self.window, RecoveryAck { acked, full, first_partial }) {
+            Step::Leave => {
+                self.recovering = false;
+                self.dupacks = 0;
+                self.recover = self.recover.min(ack);
+                true
+            }
+            Step::Repair { restart_timer } => {
+                self.partial_seen = true;
+                self.repair = true;
+                restart_timer
+            }
+        }
+    }
+
+    fn on_duplicate_ack(&mut self, config: &Tcp) {
+        self.dupacks += 1;
+        if self.recovering {
+            self.control.on_duplicate(&mut self.window);
+        } else if self.dupacks == config.dupack_threshold && self.una_seq >= self.recover {
+            self.control.on_loss(&mut self.window, config.dupack_threshold);
+            self.recovering = true;
+            self.partial_seen = false;
+            self.recover = self.end_seq;
+            self.repair = true;
+        }
+    }
+
+    /// How far beyond `una_seq` may be sent now.
+    fn allowance(&self, config: &Tcp) -> u64 {
+        let limited = config.limited_transmit && !self.recovering && self.dupacks < config.dupack_threshold;
+        let extra = if limited { u64::from(self.dupacks.min(2)) * self.window.mss } else { 0 };
+        (self.window.cwnd + extra).min(config.receive_window.0)
+    }
+
+    fn may_send(&self, config: &Tcp) -> bool {
+        self.established && (self.repair || self.next_len().is_some_and(|len| self.fits(len, config)))
+    }
+
+    /// Bytes of the next segment, if there is one: a short one only if nothing else is left.
+    fn next_len(&self) -> Option<u64> {
+        if self.next < self.end {
+            return Some(u64::from(self.segments[(self.next - self.una) as usize].len));
+        }
+        let len = self.source.left().min(self.window.mss);
+        (len > 0).then_some(len)
+    }
+
+    fn fits(&self, len: u64, config: &Tcp) -> bool {
+        self.next_seq + len <= self.una_seq + self.allowance(config)
+    }
+
+    pub fn next_packet(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) -> (Option<Packet>, bool) {
+        if !self.may_send(config) {
+            return (None, false);
+        }
+        self.restart_after_idle(config, cx.now());
+        let (number, seq, segment, again);
+        if self.repair {
+            self.repair = false;
+            (number, seq, again) = (self.una, self.una_seq, true);
+            segment = self.segments[0];
+        } else if self.next < self.end {
+            (number, seq, again) = (self.next, self.next_seq, true);
+            segment = self.segments[(self.next - self.una) as usize];
+            self.next += 1;
+            self.next_seq += u64::from(segment.len);
+        } else {
+            let Next::Range { len, last, .. } = self.source.next(self.window.mss as u32) else {
+                return (None, false);
+            };
+            (number, seq, again) = (self.end, self.end_seq, false);
+            segment = Segment { len, last };
+            self.ended = last;
+            self.segments.push_back(segment);
+            self.end += 1;
+            self.end_seq += u64::from(len);
+            (self.next, self.next_seq) = (self.end, self.end_seq);
+        }
+        if again {
+            self.timed = None;
+            cx.counts(id).retransmissions += 1;
+        } else if self.timed.is_none() {
+            self.timed = Some((number, cx.now()));
+        }
+        cx.counts(id).packets_sent += 1;
+        self.last_sent = cx.now();
+        if !self.timer.is_set() {
+            self.start_timer(id, config, cx);
+        }
+        let kind = if segment.last { kind::LAST } else { kind::DATA };
+        let header = Header { kind, len: segment.len as u16, number, seq, ack: 0 };
+        let size = segment.len + config.ack_bytes();
+        (Some(cx.packet(id, Toward::Receiver, size, 0, header)), self.may_send(config))
+    }
+
+    fn restart_after_idle(&mut self, config: &Tcp, now: Time) {
+        let idle = now.saturating_sub(self.last_sent);
+        if config.idle_restart && self.una == self.end && self.end > 0 && idle > self.timeout(config) {
+            self.window.cwnd = self.window.cwnd.min(u64::from(config.initial_window) * self.window.mss);
+        }
+    }
+
+    /// The retransmission timeout as of now, backed off.
+    fn timeout(&self, config: &Tcp) -> Time {
+        let timeout = match self.rtt.timeout(config.rto_granularity) {
+            Some(timeout) => timeout.max(config.rto_min),
+            None => config.rto_initial,
+        };
+        Time(timeout.0.saturating_mul(1 << self.backoff.min(30))).min(config.rto_max)
+    }
+
+    fn start_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+        let due = cx.now() + self.timeout(config);
+        cx.set_timer(&mut self.timer, due, Owner::Conn(id), RETRANSMIT);
+    }
+
+    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+        if !cx.timer_is_due(&mut self.timer, Owner::Conn(id), RETRANSMIT) {
+            return;
+        }
+        cx.counts(id).timeouts += 1;
+        let first = self.backoff == 0;
+        self.backoff += 1;
+        if !self.established {
+            return self.send_syn(id, config, cx);
+        }
+        self.window.flight = self.next_seq - self.una_seq;
+        self.control.on_timeout(&mut self.window, first);
+        (self.next, self.next_seq) = (self.una, self.una_seq);
+        self.recover = self.end_seq;
+        self.recovering = false;
+        self.repair = false;
+        self.dupacks = 0;
+        self.timed = None;
+        self.start_timer(id, config, cx);
+        cx.ready(id);
+    }
+}
+
+/// The receiving end of a connection.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    reassembly: Reassembly,
+    /// Number of the last segment plus one, once it is known.
+    end: Option<u32>,
+    completed: bool,
+    /// Segments that have arrived and not been acknowledged, and when the first of them was sent.
+    unacknowledged: u32,
+    echo: Time,
+    timer: Timer,
+}
+
+impl Receiver {
+    /// Starts over for another flow, with the memory of the one before.
+    pub fn reset(&mut self) {
+        self.reassembly.clear();
+        *self = Receiver { reassembly: std::mem::take(&mut self.reassembly), ..Receiver::default() };
+    }
+
+    pub fn on_packet(&mut self, packet: &Packet, config: &Tcp, cx: &mut Cx) {
+        let id = packet.conn;
+        if packet.header.kind == kind::SYN {
+            let header = Header { kind: kind::SYN_ACK, ..Header::default() };
+            return cx.send_control(id, Toward::Sender, config.ack_bytes(), header);
+        }
+        cx.note_arrival(packet);
+        let first = self.reassembly.received() == 0;
+        let arrival = self.reassembly.receive(packet.header.number, packet.header.len);
+        if arrival != Arrival::Duplicate {
+            cx.delivered(id, u64::from(packet.header.len));
+        }
+        if packet.header.kind == kind::LAST {
+            self.end = Some(packet.header.number + 1);
+        }
+        if !self.completed && self.end == Some(self.reassembly.next()) {
+            self.completed = true;
+            cx.completed(id);
+        }
+        self.unacknowledged += 1;
+        if self.unacknowledged == 1 {
+            self.echo = packet.created_at;
+        }
+        let at_once = arrival != Arrival::InOrder
+            || self.unacknowledged >= config.delayed_ack
+            || (first && config.ack_first_segment);
+        if at_once {
+            self.acknowledge(id, config, cx);
+        } else if !self.timer.is_set() {
+            let due = cx.now() + config.delayed_ack_timeout;
+            cx.set_timer(&mut self.timer, due, Owner::Conn(id), DELAYED_ACK);
+        }
+    }
+
+    fn acknowledge(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+        self.unacknowledged = 0;
+        self.timer.clear();
+        let header = Header {
+            kind: kind::ACK,
+            number: self.reassembly.next(),
+            seq: self.echo.0,
+            ack: self.reassembly.in_order(),
+            ..Header::default()
+        };
+        cx.send_control(id, Toward::Sender, config.ack_bytes(), header);
+    }
+
+    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+        if cx.timer_is_due(&mut self.timer, Owner::Conn(id), DELAYED_ACK) {
+            self.acknowledge(id, config, cx);
+        }
+    }
+}
