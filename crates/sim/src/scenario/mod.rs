@@ -1,16 +1,70 @@
 //! The scenario: the only definition of what can be run, with defaults, documentation and bounds.
 //!
 //! The JSON Schema, the Python classes and the reference pages are generated from these structs and
-//! those of the lists that they name.
+//! those of the lists that they name. [`read`] is the only way from text to a scenario: `text` parses,
+//! `set` applies overrides, `walk` checks each value against the schema, `check` the parts against
+//! each other.
+
+mod bounds;
+mod check;
+mod problem;
+mod schema;
+mod set;
+mod text;
+mod walk;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_path_to_error::Segment;
 
+pub use self::problem::{Problem, Problems};
+pub use self::schema::schema;
+pub use self::text::Format;
 use crate::balancer::Balancer;
 use crate::queue::Queue;
 use crate::topology::Topology;
+use crate::traffic::Entry;
 use crate::transport::Transport;
 use crate::units::Time;
+
+/// Reads a scenario, with overrides of the form (key, value); or says all that is wrong with it.
+pub fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Result<Scenario, Problems> {
+    let mut document = text::parse(text, format)?;
+    let mut problems = set::apply(&mut document, overrides);
+    problems.extend(walk::walk(&schema::SCHEMA, &mut document));
+    problems.extend(check::check(&document, &problems));
+    if !problems.is_empty() {
+        return Err(Problems(problems));
+    }
+    serde_path_to_error::deserialize(&document).map_err(|error| {
+        let path = path(&document, error.path());
+        Problem::new(path, error.into_inner().to_string()).into()
+    })
+}
+
+/// A path of the parser in our form.
+fn path(document: &Value, path: &serde_path_to_error::Path) -> String {
+    let mut place = Some(document);
+    let mut text = String::new();
+    for segment in path {
+        let step = match segment {
+            Segment::Seq { index } => {
+                let items = place.and_then(Value::as_array);
+                let step = items.and_then(|items| problem::steps(items).into_iter().nth(*index));
+                place = place.and_then(|place| place.get(*index));
+                step.unwrap_or_else(|| index.to_string())
+            }
+            Segment::Map { key: step } | Segment::Enum { variant: step } => {
+                place = place.and_then(|place| place.get(step));
+                step.clone()
+            }
+            Segment::Unknown => continue,
+        };
+        text = problem::join(&text, &step);
+    }
+    text
+}
 
 /// One run: a network, its traffic, and how long to look.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +85,7 @@ pub struct Scenario {
     pub queue: Option<Queue>,
     /// Who sends what to whom, and when.
     #[schemars(length(min = 1, max = 1000))]
-    pub traffic: Vec<crate::traffic::Entry>,
+    pub traffic: Vec<Entry>,
     /// How to run it.
     #[serde(default)]
     pub run: Run,
@@ -77,6 +131,55 @@ pub enum PortMode {
     Auto,
     /// Every port is served packet by packet: slower, there to be compared.
     Serviced,
+}
+
+impl Scenario {
+    /// What hosts do for the flows of an entry.
+    pub fn transport_of<'a>(&'a self, entry: &'a Entry) -> &'a Transport {
+        entry.transport.as_ref().unwrap_or(&self.transport)
+    }
+
+    /// How packets of the flows of an entry find their way.
+    pub fn balancer_of(&self, entry: &Entry) -> Balancer {
+        let own = entry.routing.as_ref().and_then(|routing| routing.balancer.clone());
+        let shared = || self.routing.balancer.clone();
+        own.or_else(shared).unwrap_or_else(|| self.transport_of(entry).recommended_balancer())
+    }
+
+    /// What every port does with packets that wait. The check made sure that all transports agree.
+    pub fn queue(&self) -> Queue {
+        let recommended = || match self.traffic.first() {
+            Some(entry) => self.transport_of(entry).recommended_queue(),
+            None => self.transport.recommended_queue(),
+        };
+        self.queue.clone().unwrap_or_else(recommended)
+    }
+
+    /// Bytes on the wire of the largest full data packet of any transport in use: what a queue's
+    /// limit in full packets counts in.
+    pub fn full_packet(&self) -> u64 {
+        let transports = self.traffic.iter().map(|entry| self.transport_of(entry));
+        transports
+            .map(|transport| transport.full_packet())
+            .max()
+            .unwrap_or_else(|| self.transport.full_packet())
+    }
+
+    /// The same run with every default written out.
+    pub fn resolved(&self) -> Scenario {
+        let entry = |entry: &Entry| Entry {
+            transport: Some(self.transport_of(entry).clone()),
+            routing: Some(Routing { balancer: Some(self.balancer_of(entry)) }),
+            ..entry.clone()
+        };
+        let shared = self.routing.balancer.clone().unwrap_or_else(|| self.transport.recommended_balancer());
+        Scenario {
+            routing: Routing { balancer: Some(shared) },
+            queue: Some(self.queue()),
+            traffic: self.traffic.iter().map(entry).collect(),
+            ..self.clone()
+        }
+    }
 }
 
 impl Default for Run {

@@ -1,0 +1,5 @@
+//! Prints the JSON Schema of scenarios: what `make generate` writes to schema/scenario.schema.json.
+
+fn main() {
+    print!("{}", flowyard_sim::scenario::schema());
+}

@@ -1,0 +1,218 @@
+//! What numbers, quantities, texts and lists must lie between, as the schema says it.
+//!
+//! Bounds of quantities are strings with a unit, which JSON Schema has no keyword for: `x-minimum`
+//! and `x-maximum`.
+
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value};
+
+use super::problem::{closest, did_you_mean};
+use crate::units::{self, Bytes, Quantity, Rate, Time};
+
+/// Either fine, or what is wrong and the nearest fix.
+pub(super) type Check = Result<(), (String, Option<String>)>;
+
+/// Checks a value of the right type.
+pub(super) fn bounds(schema: &Value, value: &Value) -> Check {
+    let format = schema.get("format").and_then(Value::as_str).unwrap_or("");
+    match value {
+        Value::Number(number) => {
+            number_bounds(schema, format, number)?;
+            multiple(schema, format, number)
+        }
+        Value::String(text) => match quantity(format) {
+            Some(quantity) => quantity_bounds(schema, &quantity, text),
+            None => length_bounds(schema, "Length", text.chars().count()),
+        },
+        Value::Array(items) => length_bounds(schema, "Items", items.len()),
+        _ => Ok(()),
+    }
+}
+
+/// A kind of quantity.
+pub(super) struct Kind {
+    /// In words.
+    pub name: &'static str,
+    /// A good value.
+    pub example: &'static str,
+    parse: fn(&str) -> Result<u64, String>,
+    units: &'static [(&'static str, u64)],
+}
+
+/// The kind of quantity that a `format` names.
+pub(super) fn quantity(format: &str) -> Option<Kind> {
+    fn kind<Q: Quantity>(name: &'static str) -> Kind {
+        let parse = |text: &str| units::parse::<Q>(text).map(Q::base);
+        Kind { name, example: Q::EXAMPLE, parse, units: Q::UNITS }
+    }
+    match format {
+        Time::FORMAT => Some(kind::<Time>("time")),
+        Bytes::FORMAT => Some(kind::<Bytes>("size")),
+        Rate::FORMAT => Some(kind::<Rate>("rate")),
+        _ => None,
+    }
+}
+
+fn quantity_bounds(schema: &Value, quantity: &Kind, text: &str) -> Check {
+    let base = (quantity.parse)(text).map_err(|why| {
+        let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let unit = closest(text[number.len()..].trim(), quantity.units.iter().map(|(unit, _)| *unit));
+        let fixed =
+            unit.map(|unit| format!("{number}{unit}")).filter(|fixed| (quantity.parse)(fixed).is_ok());
+        (format!("\"{text}\" {why}"), fixed.map(did_you_mean))
+    })?;
+    let bound = |keyword: &str| {
+        let bound = schema.get(format!("x-{keyword}"))?.as_str()?;
+        Some(((quantity.parse)(bound).expect("bounds are good quantities"), format!("\"{bound}\"")))
+    };
+    within(&base, &format!("\"{text}\""), bound, u64::cmp)
+}
+
+fn number_bounds(schema: &Value, format: &str, number: &Number) -> Check {
+    // schemars leaves the end of the type's range to its name.
+    let of_type = |keyword: &str| match (keyword, format) {
+        ("maximum", "uint32") => Some(u32::MAX.into()),
+        ("maximum", "int32") => Some(i32::MAX.into()),
+        ("minimum", "int32") => Some(i32::MIN.into()),
+        _ => None,
+    };
+    let bound = |keyword: &str| {
+        let bound: Number = match schema.get(keyword) {
+            Some(Value::Number(bound)) => bound.clone(),
+            _ => of_type(keyword)?,
+        };
+        let shown = plain(&bound);
+        Some((bound, shown))
+    };
+    within(number, &plain(number), bound, compare)
+}
+
+fn multiple(schema: &Value, format: &str, number: &Number) -> Check {
+    let (Some(step), Some(number)) = (schema.get("multipleOf").and_then(Value::as_u64), number.as_u64())
+    else {
+        return Ok(());
+    };
+    if number.is_multiple_of(step) {
+        return Ok(());
+    }
+    let low = number - number % step;
+    let inside = |fix: &u64| number_bounds(schema, format, &(*fix).into()).is_ok();
+    let fixes: Vec<_> =
+        [low, low.saturating_add(step)].iter().filter(|fix| inside(fix)).map(u64::to_string).collect();
+    let (wrong, right) = match step {
+        2 => (format!("{number} is odd"), "an even number".to_string()),
+        _ => (format!("{number} is not a multiple of {step}"), format!("a multiple of {step}")),
+    };
+    Err((wrong, Some(format!("use {right} such as {}", fixes.join(" or ")))))
+}
+
+fn length_bounds(schema: &Value, of: &str, length: usize) -> Check {
+    let bound = |keyword: &str| {
+        let bound = schema.get(format!("{}{of}", keyword.strip_suffix("imum")?))?.as_u64()?;
+        Some((bound, bound.to_string()))
+    };
+    let check = within(&(length as u64), &format!("a length of {length}"), bound, u64::cmp);
+    check.map_err(|(message, _)| match (length, bound("minimum")) {
+        (0, Some((least, _))) => (format!("is empty; give at least {least}"), None),
+        _ => (message, None),
+    })
+}
+
+/// The ends that a range may have: keyword, words, and what is beyond.
+const ENDS: [(&str, &str, Ordering); 4] = [
+    ("minimum", "at least", Ordering::Less),
+    ("exclusiveMinimum", "more than", Ordering::Less),
+    ("maximum", "at most", Ordering::Greater),
+    ("exclusiveMaximum", "less than", Ordering::Greater),
+];
+
+/// Checks a value against the ends that `bound` has for the keywords, each with the text that shows it.
+fn within<T>(
+    value: &T,
+    shown: &str,
+    bound: impl Fn(&str) -> Option<(T, String)>,
+    order: impl Fn(&T, &T) -> Ordering,
+) -> Check {
+    let end = |(keyword, words, beyond): (&'static str, _, _)| {
+        let (limit, text) = bound(keyword)?;
+        Some((keyword.starts_with("exclusive"), words, beyond, limit, text))
+    };
+    let ends: Vec<_> = ENDS.into_iter().filter_map(end).collect();
+    for (exclusive, _, beyond, limit, text) in &ends {
+        let order = order(value, limit);
+        if order == *beyond || (*exclusive && order == Ordering::Equal) {
+            let allowed = match &ends[..] {
+                [(false, _, Ordering::Less, _, low), (false, _, Ordering::Greater, _, high)] => {
+                    format!("{low} to {high}")
+                }
+                ends => {
+                    let each = ends.iter().map(|(_, words, _, _, text)| format!("{words} {text}"));
+                    each.collect::<Vec<_>>().join(" and ")
+                }
+            };
+            let size = if *beyond == Ordering::Less { "small" } else { "large" };
+            let message = format!("{shown} is too {size} (allowed: {allowed})");
+            return Err((message, (!exclusive).then(|| format!("use {text}"))));
+        }
+    }
+    Ok(())
+}
+
+/// A number without the ".0" of a whole one.
+fn plain(number: &Number) -> String {
+    match number.as_f64().filter(|_| number.is_f64()) {
+        Some(float) if float.abs() < 1e15 => float.to_string(),
+        _ => number.to_string(),
+    }
+}
+
+/// Exact where both are whole numbers.
+fn compare(a: &Number, b: &Number) -> Ordering {
+    match (a.as_i128(), b.as_i128()) {
+        (Some(a), Some(b)) => a.cmp(&b),
+        _ => a.as_f64().partial_cmp(&b.as_f64()).unwrap_or(Ordering::Equal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn message(schema: &Value, value: Value) -> String {
+        match bounds(schema, &value) {
+            Ok(()) => String::new(),
+            Err((message, hint)) => format!("{message}; {}", hint.unwrap_or_default()),
+        }
+    }
+
+    #[test]
+    fn multiples_come_with_their_neighbours() {
+        let schema = json!({"type": "integer", "minimum": 2, "maximum": 64, "multipleOf": 2});
+        assert_eq!(message(&schema, json!(8)), "");
+        assert_eq!(message(&schema, json!(7)), "7 is odd; use an even number such as 6 or 8");
+        assert_eq!(message(&schema, json!(65)), "65 is too large (allowed: 2 to 64); use 64");
+        let schema = json!({"type": "integer", "minimum": 5, "multipleOf": 3});
+        assert_eq!(message(&schema, json!(4)), "4 is too small (allowed: at least 5); use 5");
+        assert_eq!(message(&schema, json!(5)), "5 is not a multiple of 3; use a multiple of 3 such as 6");
+    }
+
+    #[test]
+    fn ends_may_be_outside() {
+        let schema = json!({"type": "number", "exclusiveMinimum": 0.0, "maximum": 10.0});
+        assert_eq!(message(&schema, json!(10)), "");
+        assert_eq!(message(&schema, json!(0.0)), "0 is too small (allowed: more than 0 and at most 10); ");
+        assert_eq!(
+            message(&schema, json!(10.5)),
+            "10.5 is too large (allowed: more than 0 and at most 10); use 10"
+        );
+    }
+
+    #[test]
+    fn large_whole_numbers_compare_exactly() {
+        let schema = json!({"type": "integer", "maximum": u64::MAX - 1});
+        assert_eq!(message(&schema, json!(u64::MAX - 1)), "");
+        assert_ne!(message(&schema, json!(u64::MAX)), "");
+    }
+}

@@ -1,0 +1,156 @@
+//! What no single value tells: whether the parts of a scenario fit each other.
+//!
+//! Works on each part that is right by itself, so that one mistake does not hide others.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::Run;
+use super::problem::{Problem, join, list, steps};
+use crate::queue::{Feature, Queue};
+use crate::topology::Topology;
+use crate::transport::Transport;
+
+/// Problems between the parts of a document in which the walk found the given ones.
+pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
+    let draft = Draft { document, found };
+    let mut problems = Vec::new();
+    if let Some((value, topology)) = draft.part::<Topology>("topology", document.get("topology")) {
+        problems.extend(own("topology", topology.name(), value, topology.problems()));
+    }
+    let transports = draft.transports();
+    for Chosen { path, value, transport, .. } in &transports {
+        problems.extend(own(path, transport.name(), value, transport.problems()));
+    }
+    problems.extend(draft.queue(&transports));
+    problems.extend(draft.names());
+    problems.extend(draft.run());
+    problems
+}
+
+/// What a configuration says about itself, with its full path.
+fn own(path: &str, name: &str, value: &Value, problems: Vec<(String, String)>) -> Vec<Problem> {
+    let step = |value: &Value, step: &str| match step.parse::<usize>() {
+        Ok(index) if value.is_array() => value.get(index).cloned(),
+        _ => value.get(step).cloned(),
+    };
+    let problem = |(below, message): (String, String)| {
+        let below = join(name, &below.replace('[', ".").replace(']', ""));
+        let value = below.split('.').try_fold(value.clone(), |value, next| step(&value, next));
+        Problem { value, ..Problem::new(join(path, &below), message) }
+    };
+    problems.into_iter().map(problem).collect()
+}
+
+/// A document of which parts may be wrong.
+struct Draft<'a> {
+    document: &'a Value,
+    found: &'a [Problem],
+}
+
+/// A transport that the scenario names.
+struct Chosen<'a> {
+    path: String,
+    value: &'a Value,
+    transport: Transport,
+    /// Whether any traffic entry runs over it.
+    used: bool,
+}
+
+impl<'a> Draft<'a> {
+    /// A part, if it is there and nothing in it is wrong.
+    fn part<T: DeserializeOwned>(&self, path: &str, value: Option<&'a Value>) -> Option<(&'a Value, T)> {
+        let inside = |problem: &Problem| {
+            problem.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let value = value.filter(|value| !value.is_null())?;
+        let part = || serde_json::from_value(value.clone()).ok();
+        if self.found.iter().any(inside) { None } else { Some((value, part()?)) }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (String, &'a Value)> {
+        let entries = self.document.get("traffic").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        steps(entries).into_iter().map(|step| join("traffic", &step)).zip(entries)
+    }
+
+    /// The scenario's transport and those of the entries that have their own.
+    fn transports(&self) -> Vec<Chosen<'a>> {
+        let own = |entry: &'a Value| entry.get("transport").filter(|own| !own.is_null());
+        let shared = self.document.get("transport");
+        let shared_used = self.entries().any(|(_, entry)| own(entry).is_none());
+        let entries = self.entries().map(|(path, entry)| (join(&path, "transport"), own(entry), true));
+        let all = std::iter::once(("transport".to_string(), shared, shared_used)).chain(entries);
+        let chosen = |(path, value, used): (String, Option<&'a Value>, bool)| {
+            let (value, transport) = self.part::<Transport>(&path, value)?;
+            Some(Chosen { path, value, transport, used })
+        };
+        all.filter_map(chosen).collect()
+    }
+
+    /// Every transport in use must find in the ports what it needs.
+    fn queue(&self, transports: &[Chosen<'a>]) -> Vec<Problem> {
+        let used: Vec<_> = transports.iter().filter(|chosen| chosen.used).collect();
+        let named = |chosen: &Chosen| join(&chosen.path, chosen.transport.name());
+        let Some(value) = self.document.get("queue").filter(|value| !value.is_null()) else {
+            let Some(first) = used.first() else { return Vec::new() };
+            let differs = |chosen: &&&Chosen| {
+                chosen.transport.recommended_queue() != first.transport.recommended_queue()
+            };
+            let Some(other) = used.iter().find(differs) else { return Vec::new() };
+            let recommends = |chosen| {
+                format!(
+                    "{} recommends {}",
+                    named(chosen),
+                    list([chosen.transport.recommended_queue().name()])
+                )
+            };
+            let message = format!("is missing; {}, {}: name one", recommends(first), recommends(other));
+            let needs: Vec<_> = used.iter().flat_map(|chosen| chosen.transport.needs()).copied().collect();
+            let fits = format!("{} would do for both", list(queues_with(&needs)));
+            return vec![Problem::new("queue", message).with_hint((!needs.is_empty()).then_some(fits))];
+        };
+        let Some((_, queue)) = self.part::<Queue>("queue", Some(value)) else { return Vec::new() };
+        let mut problems = Vec::new();
+        for chosen in used {
+            let lacks = |need: &&Feature| !queue.offers().contains(need);
+            for need in chosen.transport.needs().iter().filter(lacks) {
+                let message =
+                    format!("\"{}\" has no {}, which {} needs", queue.name(), need.name(), named(chosen));
+                let hint = format!("use {}", list(queues_with(&[*need])).replace(", ", " or "));
+                problems.push(Problem::new("queue", message).with_value(value).with_hint(Some(hint)));
+            }
+        }
+        problems
+    }
+
+    /// Each traffic entry has its own name.
+    fn names(&self) -> Vec<Problem> {
+        let entries: Vec<_> =
+            self.entries().filter_map(|(path, entry)| Some((path, entry.get("name")?))).collect();
+        let mut problems = Vec::new();
+        for (index, (path, name)) in entries.iter().enumerate() {
+            if let Some((other, _)) = entries[..index].iter().find(|(_, earlier)| earlier == name) {
+                let message = format!("{name} is the name of {other} already; each entry needs its own");
+                problems.push(Problem::new(join(path, "name"), message).with_value(name));
+            }
+        }
+        problems
+    }
+
+    /// Something must be left to look at after the warm-up.
+    fn run(&self) -> Option<Problem> {
+        let (value, run) = self.part::<Run>("run", self.document.get("run"))?;
+        let until = run.until.filter(|until| *until <= run.warm_up)?;
+        let message = format!("\"{}\" is not before run.until, which is \"{until}\"", run.warm_up);
+        Some(Problem { value: value.get("warm_up").cloned(), ..Problem::new("run.warm_up", message) })
+    }
+}
+
+/// The names of the queues that offer all these features with their default settings.
+fn queues_with(features: &[Feature]) -> Vec<&'static str> {
+    let offers = |name: &str| {
+        let queue = serde_json::from_value::<Queue>(json!({ name: {} }));
+        queue.is_ok_and(|queue| features.iter().all(|feature| queue.offers().contains(feature)))
+    };
+    Queue::NAMES.iter().copied().filter(|name| offers(name)).collect()
+}

@@ -1,0 +1,98 @@
+//! Overrides: `--set transport.ndp.initial_window=20`.
+//!
+//! A key is a path of steps with dots between them. An item of a list is addressed by its name, or by
+//! its index if it has none. The value is JSON if it reads as JSON, else a string.
+
+use serde_json::{Map, Value};
+
+use super::problem::{Problem, Problems, closest, did_you_mean, join, list, steps};
+use super::schema::{SCHEMA, choice, present};
+use super::text::Strict;
+
+/// Deeper than any key of a scenario.
+const DEEPEST: usize = 32;
+
+/// Puts each value at its key, in turn.
+pub(super) fn apply(document: &mut Value, overrides: &[(String, String)]) -> Vec<Problem> {
+    let set = |(key, value): &(String, String)| match set(document, key, value) {
+        Ok(()) => Vec::new(),
+        Err(Problems(problems)) => problems,
+    };
+    overrides.iter().flat_map(set).collect()
+}
+
+fn set(document: &mut Value, key: &str, value: &str) -> Result<(), Problems> {
+    let path: Vec<&str> = key.split('.').map(str::trim).collect();
+    if path.contains(&"") || path.len() > DEEPEST {
+        let message = format!("\"{key}\" is not a key; write it as in transport.ndp.initial_window=20");
+        return Err(Problem::new("", message).into());
+    }
+    let (mut place, mut schema, mut above) = (document, Some(&*SCHEMA), String::new());
+    for (depth, step) in path.iter().enumerate() {
+        schema = schema.map(|schema| present(&SCHEMA, schema));
+        let variants = schema.and_then(choice).filter(|choice| choice.table(step).is_some());
+        if variants.is_some() {
+            choose(place, step, &above, depth + 1 == path.len())?;
+        }
+        if place.is_null() {
+            *place = Map::new().into();
+        }
+        (place, schema) = match place {
+            Value::Object(map) => {
+                let child = variants.and_then(|variants| variants.table(step));
+                let property = || schema?.get("properties")?.get(step);
+                (map.entry(*step).or_insert(Value::Null), child.or_else(property))
+            }
+            Value::Array(items) => {
+                let index = item(items, step).map_err(|hint| {
+                    let message =
+                        format!("\"{step}\" is not one of {}", list(steps(items).iter().map(String::as_str)));
+                    Problems::from(Problem::new(key, message).with_hint(hint))
+                })?;
+                (&mut items[index], schema.and_then(|schema| schema.get("items")))
+            }
+            other => {
+                let message =
+                    format!("{above} is {}, which has nothing below it", super::problem::show(other));
+                return Err(Problem::new(key, message).with_value(other).into());
+            }
+        };
+        above = join(&above, step);
+    }
+    *place = serde_json::from_str(value).map_or_else(|_| value.into(), |Strict(value)| value);
+    Ok(())
+}
+
+/// Makes `name` the variant chosen at `place`; settings of another one are not thrown away unasked.
+fn choose(place: &mut Value, name: &str, path: &str, whole: bool) -> Result<(), Problems> {
+    let chosen = match &*place {
+        Value::String(word) => Some(word.clone()),
+        Value::Object(map) if map.len() == 1 => map.keys().next().cloned(),
+        _ => None,
+    };
+    match chosen {
+        Some(chosen) if chosen != name && !whole => {
+            let message = format!("{path} is \"{chosen}\", not \"{name}\"");
+            let hint = format!("set {path}={name} first");
+            Err(Problem::new(join(path, name), message).with_value(place).with_hint(Some(hint)).into())
+        }
+        Some(chosen) if chosen != name || place.is_string() => {
+            *place = Map::from_iter([(name.to_string(), Value::Null)]).into();
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The index of the item that a step names; else the name that was probably meant.
+fn item(items: &[Value], step: &str) -> Result<usize, Option<String>> {
+    let steps = steps(items);
+    if let Some(index) = steps.iter().position(|own| own == step) {
+        return Ok(index);
+    }
+    // Items with a name go by their index too.
+    match step.parse() {
+        Ok(index) if index < items.len() => Ok(index),
+        _ => Err(closest(step, steps.iter().map(String::as_str)).map(did_you_mean)),
+    }
+}

@@ -1,0 +1,138 @@
+//! From TOML or JSON text to plain values, refusing what has no single meaning.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::problem::{Problem, Problems};
+
+/// How a scenario is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// What people write.
+    Toml,
+    /// What programs write.
+    Json,
+}
+
+/// Reads the text; a mistake in its syntax is shown with its line.
+pub fn parse(text: &str, format: Format) -> Result<Value, Problems> {
+    match format {
+        Format::Toml => toml::from_str(text).map(from_toml).map_err(|error| {
+            let place = error.span().map(|span| span.start);
+            syntax_problem(text, place, error.message()).into()
+        }),
+        Format::Json => serde_json::from_str(text).map(|Strict(value)| value).map_err(|error| {
+            let message = error.to_string();
+            let place = format!(" at line {} column {}", error.line(), error.column());
+            let start =
+                text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+            // The reader points behind what it does not like.
+            let offset = start + error.column().saturating_sub(1);
+            syntax_problem(text, Some(offset), message.trim_end_matches(&place)).into()
+        }),
+    }
+}
+
+fn from_toml(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => text.into(),
+        toml::Value::Integer(number) => number.into(),
+        toml::Value::Boolean(truth) => truth.into(),
+        // JSON has no infinity: as text, so that the check names it.
+        toml::Value::Float(number) if !number.is_finite() => number.to_string().into(),
+        toml::Value::Float(number) => number.into(),
+        toml::Value::Datetime(date) => date.to_string().into(),
+        toml::Value::Array(items) => items.into_iter().map(from_toml).collect(),
+        toml::Value::Table(table) => table.into_iter().map(|(key, value)| (key, from_toml(value))).collect(),
+    }
+}
+
+/// The message with line and column, and the line with a caret below the place.
+fn syntax_problem(text: &str, place: Option<usize>, message: &str) -> Problem {
+    let message = message.lines().collect::<Vec<_>>().join(", ");
+    let Some(place) = place else {
+        return Problem::new("", message);
+    };
+    let place = (0..=place.min(text.len())).rev().find(|place| text.is_char_boundary(*place)).unwrap_or(0);
+    let before = &text[..place];
+    let line = before.matches('\n').count() + 1;
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let column = text[start..place].chars().count() + 1;
+    // Of a very long line, what surrounds the place.
+    let skipped = column.saturating_sub(60);
+    let source: String = text[start..].lines().next().unwrap_or("").chars().skip(skipped).take(100).collect();
+    let source = source.replace('\t', " ");
+    let (number, caret) = (line.to_string(), column - skipped);
+    let message = format!(
+        "line {line}, column {column}: {message}\n  {number} | {source}\n  {:1$} | {2:>caret$}",
+        "",
+        number.len(),
+        '^'
+    );
+    Problem::new("", message)
+}
+
+/// A JSON value in which no key stands twice: serde_json alone would keep the last.
+pub(super) struct Strict(pub Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Strict, D::Error> {
+        deserializer.deserialize_any(StrictVisitor).map(Strict)
+    }
+}
+
+struct StrictVisitor;
+
+impl<'de> Visitor<'de> for StrictVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, truth: bool) -> Result<Value, E> {
+        Ok(truth.into())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
+        Ok(number.into())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Strict(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if map.contains_key(&key) {
+                return Err(A::Error::custom(format!("duplicate key \"{key}\"")));
+            }
+            let Strict(value) = entries.next_value()?;
+            map.insert(key, value);
+        }
+        Ok(map.into())
+    }
+}

@@ -1,0 +1,391 @@
+//! Checks a document against the schema, collects all that is wrong, and writes bare names out.
+//!
+//! A validator off the shelf says which keyword failed; this one says what to write instead. It knows
+//! the part of JSON Schema that the structs lead to (a test holds it to that), and no key by name.
+
+use serde_json::{Map, Value, json};
+
+use super::bounds::{bounds, quantity};
+use super::problem::{Problem, closest, did_you_mean, join, list, show, steps};
+use super::schema::{Choice, choice, present, resolve};
+
+/// All problems of the document; a bare name of a variant with settings becomes that variant with none given.
+pub(super) fn walk(schema: &Value, document: &mut Value) -> Vec<Problem> {
+    let mut walk = Walk { root: schema, path: String::new(), problems: Vec::new() };
+    walk.value(schema, document);
+    walk.problems
+}
+
+struct Walk<'a> {
+    root: &'a Value,
+    path: String,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Walk<'a> {
+    fn value(&mut self, schema: &'a Value, value: &mut Value) {
+        if schema.get("$ref").is_some() {
+            let before = self.problems.len();
+            self.value(resolve(self.root, schema), value);
+            // Bounds may stand beside the reference.
+            if self.problems.len() == before {
+                self.bounds(schema, value);
+            }
+        } else if let Some(choice) = choice(schema) {
+            self.choice(&choice, value);
+        } else if let Some(members) = schema.get("anyOf").or(schema.get("oneOf")).and_then(Value::as_array) {
+            self.any_of(members, value);
+        } else if let Some(message) = wrong_type(schema, value) {
+            self.problem(value, message);
+        } else {
+            match value {
+                Value::Object(map) => self.object(schema, map),
+                Value::Array(items) => self.array(schema, items),
+                _ => (),
+            }
+            self.bounds(schema, value);
+        }
+    }
+
+    fn below(&mut self, step: &str, schema: &'a Value, value: &mut Value) {
+        let length = self.path.len();
+        self.path = join(&self.path, step);
+        self.value(schema, value);
+        self.path.truncate(length);
+    }
+
+    fn object(&mut self, schema: &'a Value, map: &mut Map<String, Value>) {
+        let none = Map::new();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let known = |key: &str| properties.and_then(|properties| properties.get(key));
+        let others = schema.get("additionalProperties");
+        let mut meant = Vec::new();
+        for (key, value) in map.iter_mut() {
+            match known(key).or(others.filter(|others| others.is_object())) {
+                Some(schema) => self.below(key, schema, value),
+                None if others == Some(&json!(false)) => meant.extend(self.unknown_key(schema, key, value)),
+                None => (),
+            }
+        }
+        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        for key in required.filter_map(Value::as_str) {
+            // A key that stands there misspelt is one problem, not two.
+            if !map.contains_key(key) && !meant.contains(&key) {
+                let member = properties.unwrap_or(&none).get(key).map(|member| present(self.root, member));
+                let message = format!("is missing; write {}", member.map_or("it".into(), expected));
+                self.problems.push(Problem::new(join(&self.path, key), message));
+            }
+        }
+    }
+
+    /// Reports a key that nobody knows, and returns the one beside it that was probably meant.
+    fn unknown_key(&mut self, schema: &'a Value, key: &str, value: &Value) -> Option<&'a str> {
+        let names: Vec<&str> = keys(schema);
+        let near = closest(key, names.iter().copied());
+        let elsewhere = || self.one_level_down(schema, key).map(|path| join(&self.path, &path));
+        let (message, hint) = match near.map(str::to_string).or_else(elsewhere) {
+            Some(name) => ("unknown key".to_string(), Some(did_you_mean(name))),
+            None if names.is_empty() => ("unknown key; there are no settings here".to_string(), None),
+            None => (format!("unknown key; the keys here are {}", names.join(", ")), None),
+        };
+        self.problems.push(Problem::new(join(&self.path, key), message).with_value(value).with_hint(hint));
+        near
+    }
+
+    /// Where a key belongs that was written one table too high.
+    fn one_level_down(&self, schema: &'a Value, key: &str) -> Option<String> {
+        let properties = schema.get("properties")?.as_object()?;
+        let mut below = properties.iter().map(|(name, member)| (name, keys(present(self.root, member))));
+        below.find(|(_, keys)| keys.contains(&key)).map(|(name, _)| join(name, key))
+    }
+
+    fn choice(&mut self, choice: &Choice<'a>, value: &mut Value) {
+        match value {
+            Value::String(name) => {
+                let name = name.clone();
+                self.bare_name(choice, &name, value);
+            }
+            Value::Object(map) => {
+                self.variants(choice, map);
+                let names = choice.names();
+                let chosen = names.iter().copied().filter(|name| map.contains_key(*name));
+                match chosen.collect::<Vec<_>>()[..] {
+                    [] if map.is_empty() => {
+                        self.problem(value, format!("is empty; use one of {}", list(names)))
+                    }
+                    [] | [_] => (),
+                    ref several => {
+                        let several = list(several.iter().copied());
+                        self.problem(value, format!("has {several} at once; keep one"));
+                    }
+                }
+            }
+            _ => {
+                let message =
+                    format!("{} is {}; use one of {}", show(value), kind(value), list(choice.names()));
+                self.problem(value, message);
+            }
+        }
+    }
+
+    fn bare_name(&mut self, choice: &Choice<'a>, name: &str, value: &mut Value) {
+        match (choice.words.contains(&name), choice.table(name)) {
+            (true, Some(_)) => *value = json!({ name: {} }),
+            (true, None) => (),
+            (false, Some(member)) => {
+                let needs = expected(present(self.root, member));
+                let message = format!("\"{name}\" needs more than its name: {needs}");
+                self.problem_with_hint(value, message, Some(format!("write {{ {name} = ... }}")));
+            }
+            (false, None) => {
+                let names = choice.names();
+                let hint = closest(name, names.iter().copied()).map(did_you_mean);
+                self.problem_with_hint(value, format!("\"{name}\" is not one of {}", list(names)), hint);
+            }
+        }
+    }
+
+    fn variants(&mut self, choice: &Choice<'a>, map: &mut Map<String, Value>) {
+        let names = choice.names();
+        let chosen: Vec<&str> = names.into_iter().filter(|name| map.contains_key(*name)).collect();
+        for (key, below) in map.iter_mut() {
+            match choice.table(key) {
+                Some(member) => self.below(key, member, below),
+                None if choice.words.contains(&key.as_str()) => {
+                    let message = format!("takes no settings; write \"{key}\" in place of the table");
+                    self.problems.push(Problem::new(join(&self.path, key), message).with_value(below));
+                }
+                None => self.unknown_variant(choice, &chosen, key, below),
+            }
+        }
+    }
+
+    /// A key beside or in place of the name of a variant: a misspelt name, or a setting written one table too high.
+    fn unknown_variant(&mut self, choice: &Choice<'a>, chosen: &[&str], key: &str, value: &Value) {
+        let names = choice.names();
+        let open = |name: &&str| chosen.is_empty() || chosen.contains(name);
+        let has = |name: &&str| {
+            choice.table(name).is_some_and(|member| keys(present(self.root, member)).contains(&key))
+        };
+        let below = names.iter().copied().filter(open).filter(has);
+        let below: Vec<_> = below.map(|name| join(&join(&self.path, name), key)).collect();
+        let hint = match below.is_empty() {
+            true => closest(key, names.iter().copied()).map(did_you_mean),
+            false => Some(did_you_mean(below.join("\" or \""))),
+        };
+        let message = format!("\"{key}\" is not one of {}", list(names));
+        self.problems.push(Problem::new(join(&self.path, key), message).with_value(value).with_hint(hint));
+    }
+
+    /// Null where that is allowed, else the member of the schema that fits best.
+    fn any_of(&mut self, members: &'a [Value], value: &mut Value) {
+        let attempt = |member| {
+            let mut walk = Walk { root: self.root, path: self.path.clone(), problems: Vec::new() };
+            let mut value = value.clone();
+            walk.value(member, &mut value);
+            (walk.problems, value)
+        };
+        let fits_null = |member: &&Value| member.get("type") == Some(&json!("null"));
+        if value.is_null() && members.iter().any(|member| fits_null(&member)) {
+            return;
+        }
+        let attempts = members.iter().filter(|member| !fits_null(member)).map(attempt);
+        if let Some((problems, walked)) = attempts.min_by_key(|(problems, _)| problems.len()) {
+            self.problems.extend(problems);
+            *value = walked;
+        }
+    }
+
+    fn array(&mut self, schema: &'a Value, items: &mut [Value]) {
+        let steps = steps(items);
+        let first = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        for (index, (item, step)) in items.iter_mut().zip(steps).enumerate() {
+            if let Some(schema) = first.get(index).or(schema.get("items").filter(|items| items.is_object())) {
+                self.below(&step, schema, item);
+            }
+        }
+    }
+
+    fn bounds(&mut self, schema: &Value, value: &Value) {
+        if let Err((message, hint)) = bounds(schema, value) {
+            self.problem_with_hint(value, message, hint);
+        }
+    }
+
+    fn problem(&mut self, value: &Value, message: String) {
+        self.problem_with_hint(value, message, None);
+    }
+
+    fn problem_with_hint(&mut self, value: &Value, message: String, hint: Option<String>) {
+        self.problems.push(Problem::new(&self.path, message).with_value(value).with_hint(hint));
+    }
+}
+
+/// The keys that a table may have; none for what is no table.
+fn keys(schema: &Value) -> Vec<&str> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.map_or(Vec::new(), |properties| properties.keys().map(String::as_str).collect())
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a truth value",
+        Value::Number(number) if number.is_f64() => "a number with a fraction",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a table",
+    }
+}
+
+/// What a schema (not a reference) asks for, in words.
+fn expected(schema: &Value) -> String {
+    if let Some(choice) = choice(schema) {
+        return format!("one of {}", list(choice.names()));
+    }
+    if let Some(quantity) = schema.get("format").and_then(Value::as_str).and_then(quantity) {
+        return format!("a {} with its unit, as in {}", quantity.name, quantity.example);
+    }
+    let word = |name: &str| match name {
+        "boolean" => "true or false",
+        "integer" => "a whole number",
+        "number" => "a number",
+        "array" => "a list",
+        "object" => "a table",
+        _ => "a string",
+    };
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    match types(schema).iter().map(|name| word(name)).collect::<Vec<_>>().join(" or ") {
+        any if any.is_empty() => "a value".into(),
+        table if !required.is_empty() => format!("{table} with {}", required.join(", ")),
+        words => words,
+    }
+}
+
+/// The types that a schema allows, but for null.
+fn types(schema: &Value) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn wrong_type(schema: &Value, value: &Value) -> Option<String> {
+    let fits = |name: &&str| match *name {
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => false,
+    };
+    let nullable =
+        schema.get("type").and_then(Value::as_array).is_some_and(|types| types.contains(&json!("null")));
+    let types = types(schema);
+    if types.is_empty() || types.iter().any(fits) || (nullable && value.is_null()) {
+        return None;
+    }
+    let format = schema.get("format").and_then(Value::as_str).unwrap_or("");
+    match (value, quantity(format)) {
+        (Value::Number(_), Some(quantity)) => {
+            Some(format!("{value} has no unit; write it with a unit, as in {}", quantity.example))
+        }
+        _ => Some(format!("{} is {}; use {}", show(value), kind(value), expected(schema))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema::SCHEMA;
+    use super::*;
+
+    /// A keyword that the walk does not know would be a bound that nobody checks.
+    #[test]
+    fn the_walk_knows_every_keyword_of_the_schema() {
+        const CHECKED: &[&str] = &[
+            "$ref",
+            "additionalProperties",
+            "anyOf",
+            "const",
+            "enum",
+            "exclusiveMaximum",
+            "exclusiveMinimum",
+            "format",
+            "items",
+            "maxItems",
+            "maxLength",
+            "maximum",
+            "minItems",
+            "minLength",
+            "minimum",
+            "multipleOf",
+            "oneOf",
+            "prefixItems",
+            "properties",
+            "required",
+            "type",
+            "x-maximum",
+            "x-minimum",
+        ];
+        const WORDS_ONLY: &[&str] = &["$defs", "$schema", "default", "description", "title"];
+        const FORMATS: &[&str] = &["double", "uint32", "uint64", "time", "bytes", "rate"];
+        fn visit(schema: &Value) {
+            for (keyword, value) in schema.as_object().into_iter().flatten() {
+                let known = CHECKED.contains(&keyword.as_str()) || WORDS_ONLY.contains(&keyword.as_str());
+                assert!(known, "teach scenario/walk.rs the keyword {keyword}: {value}");
+                match (keyword.as_str(), value) {
+                    ("properties" | "$defs", Value::Object(members)) => members.values().for_each(visit),
+                    ("oneOf" | "anyOf" | "prefixItems", Value::Array(members)) => {
+                        members.iter().for_each(visit)
+                    }
+                    ("items" | "additionalProperties", member) => visit(member),
+                    ("format", Value::String(format)) => {
+                        assert!(
+                            FORMATS.contains(&format.as_str()),
+                            "teach scenario/walk.rs the format {format}"
+                        );
+                    }
+                    _ => (),
+                }
+            }
+        }
+        visit(&SCHEMA);
+    }
+
+    fn messages(schema: Value, mut value: Value) -> Vec<String> {
+        walk(&schema, &mut value).iter().map(Problem::to_string).collect()
+    }
+
+    #[test]
+    fn lists_are_checked_item_by_item() {
+        let end = json!({"type": "integer", "format": "uint32", "minimum": 0});
+        let pair = json!({"type": "array", "prefixItems": [end.clone(), end], "minItems": 2, "maxItems": 2});
+        let schema = json!({"type": "array", "items": pair, "minItems": 1});
+        assert_eq!(messages(schema.clone(), json!([])), ["is empty; give at least 1"]);
+        let wrong = json!([[0, 1], [2], [3, -4], [5_000_000_000_u64, 6]]);
+        let expected = [
+            "1: a length of 1 is too small (allowed: 2 to 2)",
+            "2.1: -4 is too small (allowed: 0 to 4294967295); use 0",
+            "3.0: 5000000000 is too large (allowed: 0 to 4294967295); use 4294967295",
+        ];
+        assert_eq!(messages(schema, wrong), expected);
+    }
+
+    #[test]
+    fn a_choice_without_names_takes_what_fits_best() {
+        let schema = json!({"anyOf": [{"type": "integer", "maximum": 9}, {"type": "array", "items": {"type": "boolean"}}]});
+        assert_eq!(messages(schema.clone(), json!([true])), [""; 0]);
+        assert_eq!(messages(schema, json!(10)), ["10 is too large (allowed: at most 9); use 9"]);
+    }
+}
