@@ -4,15 +4,12 @@
 mod errors;
 mod measure;
 mod run;
-mod stub;
 mod table;
 
 use flowyard_sim::records;
+use flowyard_sim::scenario::{self, Format, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-
-// The engine: the one line that says where the simulator comes from.
-use crate::stub as sim;
 
 use crate::errors::scenario_error;
 
@@ -45,27 +42,27 @@ mod _native {
 /// The JSON Schema of scenarios, as text.
 #[pyfunction]
 fn schema() -> String {
-    serde_json::to_string_pretty(&sim::scenario::schema()).expect("a schema is plain JSON")
+    scenario::schema()
 }
 
 /// Reads a scenario and returns it as JSON with every default filled in; raises ScenarioError with all problems.
 #[pyfunction]
 #[pyo3(signature = (text, format, overrides))]
-fn check(text: &str, format: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
-    let setup = read(text, format, &overrides)?;
-    Ok(serde_json::to_string(&setup).expect("a scenario is plain JSON"))
+fn check(py: Python<'_>, text: &str, format: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    let scenario = read(py, text, format, &overrides)?;
+    Ok(serde_json::to_string(&scenario).expect("a scenario is plain JSON"))
 }
 
-fn read(text: &str, format: &str, overrides: &[(String, String)]) -> PyResult<sim::scenario::Setup> {
+fn read(py: Python<'_>, text: &str, format: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
     let format = match format {
-        "toml" => sim::scenario::Format::Toml,
-        "json" => sim::scenario::Format::Json,
+        "toml" => Format::Toml,
+        "json" => Format::Json,
         other => {
             let text = format!("format is \"{other}\"; use \"toml\" or \"json\"");
             return Err(pyo3::exceptions::PyValueError::new_err(text));
         }
     };
-    sim::scenario::read(text, format, overrides).map_err(|problems| scenario_error(&problems))
+    scenario::read(text, format, overrides).map_err(|problems| scenario_error(py, &problems))
 }
 
 /// The columns of all tables: {table: [{name, unit, kind, meaning}]}.

@@ -4,14 +4,16 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use flowyard_sim::records;
+use flowyard_sim::engine::Progress;
+use flowyard_sim::scenario::{Problem, Problems};
+use flowyard_sim::{records, simulate};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 
+use crate::errors::scenario_error;
 use crate::measure::{Cost, peak_memory_bytes};
-use crate::sim;
 use crate::table::Table;
 
 /// Time between two looks at Python: progress moves visibly, Ctrl-C feels immediate, the run does not notice.
@@ -42,12 +44,12 @@ pub fn run(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let cost = Cost::start(py)?;
-    let setup = crate::read(text, format, &overrides)?;
+    let scenario = crate::read(py, text, format, &overrides)?;
 
     let (outcome, failure) = py.detach(|| {
         let mut failure = None;
         let mut last_breath = Instant::now();
-        let outcome = sim::simulate(&setup, &mut |now| {
+        let outcome = simulate(&scenario, &mut |now| {
             if last_breath.elapsed() < BREATH {
                 return true;
             }
@@ -67,8 +69,16 @@ pub fn run(
         return Err(error);
     }
 
+    let outcome = outcome.map_err(|error| {
+        let problem = Problem::new("topology", error.to_string());
+        scenario_error(py, &Problems(vec![problem]))
+    })?;
+
     let mut summary = serde_json::to_value(&outcome.summary).expect("a summary is plain JSON");
     add_cost(py, &mut summary, &cost)?;
+    if scenario.run.audit {
+        summary["violations"] = json!(outcome.violations);
+    }
     let metadata = metadata(&summary);
     let table = |table: records::Table| {
         let mut metadata = metadata.clone();
@@ -78,7 +88,7 @@ pub fn run(
     Ok(Outcome { flows: table(outcome.flows)?, links: table(outcome.links)?, summary: summary.to_string() })
 }
 
-fn breathe(py: Python<'_>, now: &sim::Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+fn breathe(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     py.check_signals()?;
     let Some(progress) = progress else { return Ok(()) };
     let dict = PyDict::new(py);
@@ -91,10 +101,9 @@ fn breathe(py: Python<'_>, now: &sim::Progress, progress: Option<&Py<PyAny>>) ->
     progress.call1(py, (dict,)).map(drop)
 }
 
-/// What the simulator cannot know: the version that ran, and what the run cost.
+/// What the simulator cannot know: what the run cost.
 fn add_cost(py: Python<'_>, summary: &mut Value, cost: &Cost) -> PyResult<()> {
     let (wall_s, cpu_s) = cost.so_far(py)?;
-    summary["flowyard"] = json!(env!("CARGO_PKG_VERSION"));
     let counters = summary["counters"].as_object_mut().expect("a summary has counters");
     counters.insert("wall_s".into(), json!(wall_s));
     counters.insert("cpu_s".into(), json!(cpu_s));

@@ -38,7 +38,8 @@ impl Table {
     ) -> PyArrowResult<Bound<'py, PyCapsule>> {
         let row = Field::new_struct("", self.schema.fields().clone(), false)
             .with_metadata(self.schema.metadata().clone());
-        let arrays = self.batches.clone().into_iter().map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef));
+        let arrays =
+            self.batches.clone().into_iter().map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef));
         to_stream_pycapsule(py, Box::new(ArrayIterator::new(arrays, Arc::new(row))), requested_schema)
     }
 
