@@ -37,7 +37,7 @@ from typing import Any, Literal
 from flowyard.model import Model, Wrapped
 '''
 
-QUANTITIES = {"time": '"10us"', "bytes": '"64KiB"', "rate": '"10Gbps"'}
+QUANTITIES = {"time": 'A time, such as "10us"', "bytes": 'A size, such as "64KiB"', "rate": 'A rate, such as "10Gbps"'}
 
 Schema = dict[str, Any]
 
@@ -190,12 +190,12 @@ class Generator:
         """The whole file, before formatting."""
         written = {name: self._class(declared) for name, declared in self.classes.items()}
         public = sorted([*self.classes, *self.unions])
-        parts = [HEADER, "__all__ = [" + ", ".join(f'"{name}"' for name in public) + "]\n"]
+        parts = [HEADER + "\n__all__ = [" + ", ".join(f'"{name}"' for name in public) + "]\n"]
         parts += [written[name] for name in self._ordered()]
         for name, members in self.unions.items():
             comment = textwrap.fill(description_of(self.definitions[name]), 100, initial_indent="# ")
             parts.append(comment.replace("\n", "\n# ") + f"\n{name} = {' | '.join(members)}\n")
-        return "\n\n".join(parts)
+        return "\n".join(parts)
 
     def _ordered(self) -> Iterator[str]:
         """Classes after those that their defaults call."""
@@ -263,7 +263,7 @@ def limits(schema: Schema) -> str:
     parts = []
     quantity = schema.get("format")
     if quantity in QUANTITIES:
-        parts.append(f"{quantity.capitalize()}, such as {QUANTITIES[quantity]}")
+        parts.append(QUANTITIES[quantity])
     low, high = schema.get("x-minimum", schema.get("minimum")), schema.get("x-maximum", schema.get("maximum"))
     if "exclusiveMinimum" in schema:
         parts.append(f"more than {schema['exclusiveMinimum']}")

@@ -7,7 +7,13 @@ from typing import Any, final
 __version__: str
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be run; the text names every problem, one a line."""
+    """A scenario that cannot be run; the text says all that is wrong, one a line.
+
+    Attributes:
+        problems: A dict for each, with path, message and, where there is one, value and hint.
+    """
+
+    problems: list[dict[str, Any]]
 
 @final
 class Table:

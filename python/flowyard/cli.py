@@ -38,7 +38,9 @@ def main(argv: list[str] | None = None) -> int:
         if message is None:
             raise
         if arguments.json:
-            print(json.dumps({"error": message}, indent=2))
+            # A mistake in the scenario also gives each problem with its path, value and hint.
+            problems = getattr(error, "problems", None)
+            print(json.dumps({"error": message} | ({"problems": problems} if problems else {}), indent=2))
         else:
             print(f"error: {message}", file=sys.stderr)
         return BAD_INPUT
@@ -156,29 +158,26 @@ def _run(arguments: argparse.Namespace) -> int:
 
         show(summary_table(result, title=path.stem))
         print(f"results in {folder}")
-    return EXIT_CODES[result.status]
+    for violation in result.violations:
+        print(f"audit: {violation}", file=sys.stderr)
+    return FAILED if result.violations else EXIT_CODES[result.status]
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from flowyard import results
+    from flowyard import results, scenarios
 
-    resolved = results.check(results_path := _found(arguments.scenario), _overrides(arguments))
+    path = scenarios.find(arguments.scenario)
+    resolved = results.check(path, _overrides(arguments))
     if arguments.json:
         print(json.dumps(resolved, indent=2))
         return COMPLETE
-    print(f"{results_path}: nothing wrong")
+    print(f"{path}: nothing wrong")
     for part in ("topology", "routing", "transport", "queue"):
         if resolved.get(part):
             print(f"  {part:<10} {_inline(resolved[part])}")
     for entry in resolved["traffic"]:
         print(f"  {'traffic':<10} {_inline(entry)}")
     return COMPLETE
-
-
-def _found(scenario: str) -> Path:
-    from flowyard import scenarios
-
-    return scenarios.find(scenario)
 
 
 def _inline(value: Any) -> str:  # noqa: ANN401

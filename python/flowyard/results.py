@@ -43,6 +43,11 @@ class Result:
         """How the run ended: complete, interrupted, stalled or limit."""
         return str(self.summary["status"])
 
+    @property
+    def violations(self) -> list[str]:
+        """What the audit found wrong; empty without an audit, and always if the simulator is right."""
+        return list(self.summary.get("violations", []))
+
     def save(self, directory: str | PathLike[str]) -> Path:
         """Writes run.json, flows.parquet and links.parquet; the folder must be new or empty."""
         with folders.Staging(Path(directory)) as staging:
@@ -57,8 +62,7 @@ class Result:
         (directory / "run.json").write_text(text + "\n", encoding="utf-8")
 
     def __repr__(self) -> str:
-        name = self.summary["scenario"].get("name", "unnamed")
-        return f"<flowyard.Result of {name}: {self.status}, {len(self.flows)} flows, {len(self.links)} links>"
+        return f"<flowyard.Result: {self.status}, {len(self.flows)} flows, {len(self.links)} links>"
 
 
 def run(
@@ -81,7 +85,12 @@ def run(
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
     outcome = _native.run(*source(scenario), texts(overrides), progress)
-    return Result(outcome.flows, outcome.links, in_order(json.loads(outcome.summary)))
+    summary = json.loads(outcome.summary)
+    # So that a folder explains itself, whatever version reads it.
+    summary["definitions"] = {
+        table: {column["name"]: column["meaning"] for column in columns} for table, columns in explain().items()
+    }
+    return Result(outcome.flows, outcome.links, summary)
 
 
 def check(
@@ -147,11 +156,3 @@ def texts(overrides: Mapping[str, object] | None) -> list[tuple[str, str]]:
     items = (overrides or {}).items()
     return [(key, value if isinstance(value, str) else json.dumps(value)) for key, value in items]
 
-
-# What people look for first stands first in run.json.
-_ORDER = ("flowyard", "status", "seed", "replica", "digest", "traffic_digest", "end_ps", "counters", "traffic")
-
-
-def in_order(summary: dict[str, Any]) -> dict[str, Any]:
-    """The summary with its keys in a readable order."""
-    return {key: summary[key] for key in (*_ORDER, *summary) if key in summary}

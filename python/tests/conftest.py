@@ -54,3 +54,12 @@ def flowyard(tmp_path: Path) -> Command:
         return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
 
     return command
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Path:
+    """A scenario that runs for much longer than any test waits; interrupt it."""
+    path = tmp_path / "long.toml"
+    text = SMALL.replace("hosts = 4", "hosts = 64").replace("10KB", "1GB").replace("flows = 4", "flows = 6400")
+    path.write_text(text)
+    return path
