@@ -2,7 +2,7 @@
 use std::time::Instant;
 fn main() {
     let path = std::env::args().nth(1).unwrap();
-    let scenario: flowyard_sim::scenario::Scenario = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let scenario: flowyard_sim::scenario::Scenario = flowyard_sim::scenario::read(&std::fs::read_to_string(path).unwrap(), flowyard_sim::scenario::Format::Toml, &[]).unwrap_or_else(|e| panic!("{e}"));
     let start = Instant::now();
     let outcome = flowyard_sim::simulate(&scenario, &mut |_| true).unwrap();
     let wall = start.elapsed().as_secs_f64();

@@ -106,7 +106,7 @@ pub fn collect(scenario: &Scenario, setup: &Setup, ended: &Ended) -> Outcome {
         replica: scenario.run.replica,
         counters,
         traffic: setup.traffic.entries.clone(),
-        scenario: scenario.clone(),
+        scenario: scenario.resolved(),
     };
     Outcome { flows, links, summary, violations: ended.violations.clone() }
 }

@@ -39,32 +39,25 @@ impl Setup {
         let traffic = Traffic::build(&scenario.traffic, &fabric, run.seed, run.replica);
         let mut transports = Vec::new();
         let mut balancers = Vec::new();
-        let carriers = scenario.traffic.iter().map(|entry| {
-            let transport = entry.transport.as_ref().unwrap_or(&scenario.transport);
-            let named = entry.routing.as_ref().and_then(|routing| routing.balancer.clone());
-            let balancer = named.or_else(|| scenario.routing.balancer.clone());
-            let balancer = balancer.unwrap_or_else(|| transport.recommended_balancer());
-            Carrier {
-                name: entry.name.clone(),
-                transport: index_of(&mut transports, transport.clone()),
-                balancer: index_of(&mut balancers, balancer),
-            }
+        let carriers = scenario.traffic.iter().map(|entry| Carrier {
+            name: entry.name.clone(),
+            transport: index_of(&mut transports, scenario.transport_of(entry).clone()),
+            balancer: index_of(&mut balancers, scenario.balancer_of(entry)),
         });
         let carriers = carriers.collect();
-        let queue = scenario.queue.clone().unwrap_or_else(|| scenario.transport.recommended_queue());
+        let queue = scenario.queue();
         Ok(Setup { fabric, routes, traffic, transports, balancers, queue, carriers })
     }
 
     /// What the engine is told.
     pub fn plan(&self, scenario: &Scenario, agenda: Agenda) -> Plan<'_> {
         let run = &scenario.run;
-        let full_packet = self.transports.iter().map(|transport| transport.full_packet()).max();
         Plan {
             parts: Parts {
                 fabric: &self.fabric,
                 routes: &self.routes,
                 queue: &self.queue,
-                full_packet: full_packet.unwrap_or(1500),
+                full_packet: scenario.full_packet(),
                 balancers: &self.balancers,
                 seed: run.seed,
                 replica: run.replica,

@@ -34,6 +34,8 @@ fn entry(name: &str, arrivals: impl Into<Arrivals>, matrix: impl Into<Matrix>) -
         sizes: Fixed(Bytes(100_000)).into(),
         flows: None,
         deadline: None,
+        transport: None,
+        routing: None,
     }
 }
 

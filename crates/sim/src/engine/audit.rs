@@ -1,8 +1,305 @@
-//! The audit: counters against structures.
+//! The audit: counters against structures, again and again during a run.
+//!
+//! What was counted as packets came and went is compared with what is found by walking the queues, the
+//! calendar and the arena: no counter is trusted because another one agrees with it.
 
 use super::Engine;
+use super::calendar::Phase;
+use super::network::PortQueue;
+use super::port::Amount;
+use crate::ids::{ConnId, PacketId};
+use crate::queue::Discipline;
+use crate::units::Time;
+
+/// More than this many findings say nothing new.
+const FINDINGS_MAX: usize = 20;
+
+/// What the walks find.
+struct Found {
+    /// By packet: how often it was found.
+    packets: Vec<u8>,
+    /// By port: what waits.
+    resident: Vec<Amount>,
+    /// By link: packets between its ends, or committed to be.
+    on_wire: Vec<u64>,
+    /// By port: end-of-transmission events.
+    departures: Vec<u32>,
+    /// By connection: packets and timer events.
+    conn_packets: Vec<u32>,
+    conn_timers: Vec<u32>,
+}
 
 impl Engine<'_> {
-    /// Compares what was counted with what is there.
-    pub(super) fn audit(&mut self) {}
+    /// Compares what was counted with what is there; what differs joins the violations.
+    pub(super) fn audit(&mut self) {
+        let mut wrong = Vec::new();
+        let found = self.walk(&mut wrong);
+        self.audit_packets(&found, &mut wrong);
+        self.audit_ports(&found, &mut wrong);
+        self.audit_conns(&found, &mut wrong);
+        let at = self.net.now;
+        self.violations.extend(wrong.into_iter().map(|what| format!("at {at}: {what}")));
+        self.violations.truncate(FINDINGS_MAX);
+    }
+
+    fn walk(&self, wrong: &mut Vec<String>) -> Found {
+        let links = self.net.ports.len();
+        let mut found = Found {
+            packets: vec![0; self.net.arena.slots()],
+            resident: vec![Amount::default(); links],
+            on_wire: vec![0; links],
+            departures: vec![0; links],
+            conn_packets: vec![0; self.net.conns.len()],
+            conn_timers: vec![0; self.net.conns.len()],
+        };
+        let mut note = |found: &mut Found, id: PacketId| {
+            found.packets[id.index()] = found.packets[id.index()].saturating_add(1);
+            let conn = self.net.arena[id].conn;
+            match found.conn_packets.get_mut(conn.index()) {
+                Some(count) => *count += 1,
+                None => wrong.push(format!("packet {id} belongs to connection {conn}, which never was")),
+            }
+        };
+        for event in self.net.calendar.iter() {
+            let phase = event.phase();
+            if phase == Phase::Arrival as u8 {
+                note(&mut found, PacketId(event.a));
+                found.on_wire[event.b as usize] += 1;
+            } else if phase == Phase::Departure as u8 {
+                found.departures[event.b as usize] += 1;
+            } else if phase == Phase::Timer as u8 && event.b & 1 << 8 == 0 {
+                found.conn_timers[event.a as usize] += 1;
+            }
+        }
+        for (link, queue) in self.net.queues.iter().enumerate() {
+            if let PortQueue::Serviced(model) = queue {
+                let mut waiting = Vec::new();
+                model.resident(&mut |id| waiting.push(id));
+                for id in waiting {
+                    note(&mut found, id);
+                    found.resident[link].add(self.net.arena[id].size);
+                }
+            }
+        }
+        found
+    }
+
+    /// Every live packet is in exactly one place.
+    fn audit_packets(&self, found: &Found, wrong: &mut Vec<String>) {
+        let total: usize = found.packets.iter().map(|&times| times as usize).sum();
+        if total != self.net.arena.live() {
+            wrong.push(format!("{} packets live, {total} found in queues and on wires", self.net.arena.live()));
+        }
+        for (id, times) in found.packets.iter().enumerate().filter(|&(_, &times)| times > 1) {
+            wrong.push(format!("packet {id} is in {times} places at once"));
+        }
+    }
+
+    fn audit_ports(&self, found: &Found, wrong: &mut Vec<String>) {
+        for (link, (port, queue)) in self.net.ports.iter().zip(&self.net.queues).enumerate() {
+            let resident = found.resident[link];
+            let packets = port.sent.packets + resident.packets + port.dropped.packets;
+            if port.offered.packets != packets {
+                let offered = port.offered.packets;
+                wrong.push(format!("port {link}: {offered} packets offered, {packets} sent, waiting or dropped"));
+            }
+            let bytes = port.sent.bytes + resident.bytes + port.dropped.bytes + port.trimmed_bytes;
+            if port.offered.bytes != bytes {
+                let offered = port.offered.bytes;
+                wrong.push(format!("port {link}: {offered} bytes offered, {bytes} sent, waiting, dropped or trimmed off"));
+            }
+            let occupied = match queue {
+                PortQueue::Committed(departures, _) => departures.bytes(),
+                PortQueue::Serviced(_) => resident.bytes + u64::from(port.wire_bytes),
+            };
+            if port.bytes != occupied {
+                wrong.push(format!("port {link}: counts {} bytes, holds {occupied}", port.bytes));
+            }
+            let passed = self.net.received[link] + found.on_wire[link];
+            if port.sent.packets != passed {
+                let sent = port.sent.packets;
+                wrong.push(format!("link {link}: {sent} packets sent, {passed} received or on the wire"));
+            }
+            if u32::from(port.serving) != found.departures[link] {
+                let events = found.departures[link];
+                wrong.push(format!("port {link}: serving is {}, with {events} departures pending", port.serving));
+            }
+            if !port.serving && (resident.packets > 0 || !self.net.ready[link].is_empty()) {
+                wrong.push(format!("port {link}: something waits and nothing will serve it"));
+            }
+        }
+    }
+
+    fn audit_conns(&self, found: &Found, wrong: &mut Vec<String>) {
+        for (slot, conn) in self.net.conns.iter().enumerate().filter(|(_, conn)| conn.open) {
+            if conn.packets != found.conn_packets[slot] {
+                let there = found.conn_packets[slot];
+                wrong.push(format!("connection {slot}: counts {} packets, {there} found", conn.packets));
+            }
+            if conn.timers != found.conn_timers[slot] {
+                let there = found.conn_timers[slot];
+                wrong.push(format!("connection {slot}: counts {} timers, {there} found", conn.timers));
+            }
+            if let Some(flow) = self.plan.flows.get(conn.flow.index()) {
+                let complete = conn.counts.completed_at != Time::NEVER;
+                if complete != (conn.counts.delivered_bytes == flow.size) {
+                    let (delivered, size) = (conn.counts.delivered_bytes, flow.size);
+                    wrong.push(format!("flow {}: completed is {complete} with {delivered} of {size} bytes", conn.flow));
+                }
+            }
+        }
+        for (index, transport) in self.transports.iter().enumerate() {
+            let conns = self.net.conns.iter().enumerate();
+            let own = conns.filter(|(_, conn)| conn.open && conn.transport as usize == index);
+            let own: Vec<_> = own.map(|(slot, conn)| (ConnId(slot as u32), *conn)).collect();
+            crate::transport::HostSide::audit(transport, &own, &mut |what| wrong.push(what));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::calendar::Agenda;
+    use crate::engine::packet::flag;
+    use crate::scenario::Scenario;
+    use crate::setup::Setup;
+    use crate::transport;
+
+    /// A run of an incast under that transport, stopped while queues are full, with that defect injected.
+    fn findings(transport: &str, inject: impl FnOnce(&mut Engine)) -> Vec<String> {
+        let text = format!(
+            r#"
+            [topology.single-switch]
+            hosts = 9
+            [transport.{transport}]
+            [[traffic]]
+            name = "incast"
+            arrivals.at-once = {{}}
+            matrix.incast = {{ senders = 8 }}
+            sizes.fixed = "300KB"
+            "#
+        );
+        let scenario: Scenario = toml::from_str(&text).unwrap();
+        let setup = Setup::new(&scenario).unwrap();
+        let plan = setup.plan(&scenario, Agenda::Calendar);
+        let mut engine = Engine::new(&plan);
+        for _ in 0..1200 {
+            assert_eq!(engine.step(), None);
+        }
+        engine.audit();
+        assert_eq!(engine.violations, Vec::<String>::new(), "without a defect");
+        inject(&mut engine);
+        for _ in 0..5 {
+            engine.step();
+        }
+        engine.audit();
+        engine.violations
+    }
+
+    fn assert_found(findings: &[String], what: &str) {
+        assert!(findings.iter().any(|finding| finding.contains(what)), "{what} not in {findings:#?}");
+    }
+
+    /// A packet that waits somewhere, and its port.
+    fn waiting(engine: &Engine, test: impl Fn(&crate::engine::packet::Packet) -> bool) -> (usize, PacketId) {
+        for (link, queue) in engine.net.queues.iter().enumerate() {
+            if let PortQueue::Serviced(model) = queue {
+                let mut last = None;
+                model.resident(&mut |id| last = Some(id).filter(|&id| test(&engine.net.arena[id])).or(last));
+                if let Some(id) = last {
+                    return (link, id);
+                }
+            }
+        }
+        panic!("nothing waits");
+    }
+
+    #[test]
+    fn catches_an_uncounted_drop() {
+        let found = findings("ndp", |engine| {
+            let (_, id) = waiting(engine, |_| true);
+            let link = engine.net.queues.iter().position(|queue| {
+                let mut here = false;
+                if let PortQueue::Serviced(model) = queue {
+                    model.resident(&mut |other| here |= other == id);
+                }
+                here
+            });
+            let link = crate::ids::LinkId(link.unwrap() as u32);
+            let PortQueue::Serviced(model) = &mut engine.net.queues[link.index()].clone() else { unreachable!() };
+            let id = model.dequeue(&mut engine.net.queue_cx(link)).unwrap();
+            engine.net.queues[link.index()] = PortQueue::Serviced(model.clone());
+            let packet = engine.net.arena.remove(id);
+            engine.net.conns[packet.conn.index()].packets -= 1;
+        });
+        assert_found(&found, "sent, waiting or dropped");
+    }
+
+    #[test]
+    fn catches_a_leaked_packet() {
+        let found = findings("ndp", |engine| {
+            let (_, id) = waiting(engine, |_| true);
+            let copy = engine.net.arena[id];
+            engine.net.arena.insert(copy);
+        });
+        assert_found(&found, "packets live");
+    }
+
+    #[test]
+    fn catches_a_double_delivery() {
+        let found = findings("tcp", |engine| {
+            let arrival = *engine.net.calendar.iter().filter(|event| event.phase() == Phase::Arrival as u8).max().unwrap();
+            engine.net.calendar.push(arrival);
+        });
+        assert_found(&found, "places at once");
+    }
+
+    #[test]
+    fn catches_an_untrimmed_size() {
+        let found = findings("ndp", |engine| {
+            let (_, id) = waiting(engine, |packet| packet.has(flag::TRIMMED));
+            engine.net.arena[id].size = 1500;
+        });
+        assert_found(&found, "bytes offered");
+    }
+
+    #[test]
+    fn catches_a_lost_credit() {
+        let found = findings("ndp", |engine| {
+            let transport::Model::Ndp(model) = &mut engine.transports[0] else { unreachable!() };
+            assert!(model.lose_a_pull());
+        });
+        assert_found(&found, "pulls queued");
+    }
+
+    #[test]
+    fn catches_a_skipped_arrival() {
+        let found = findings("tcp", |engine| {
+            engine.net.calendar.lose(|event| event.phase() == Phase::Arrival as u8).unwrap();
+        });
+        assert_found(&found, "received or on the wire");
+    }
+
+    #[test]
+    fn catches_a_skipped_departure() {
+        let found = findings("ndp", |engine| {
+            engine.net.calendar.lose(|event| event.phase() == Phase::Departure as u8).unwrap();
+        });
+        assert_found(&found, "departures pending");
+    }
+
+    #[test]
+    fn catches_a_skipped_timer() {
+        let found = findings("tcp", |engine| {
+            engine.net.calendar.lose(|event| event.phase() == Phase::Timer as u8).unwrap();
+        });
+        assert_found(&found, "timers");
+    }
+
+    #[test]
+    fn catches_a_delivery_that_was_not_received() {
+        let found = findings("tcp", |engine| engine.net.conns[0].counts.delivered_bytes += 1);
+        assert_found(&found, "in received ranges");
+    }
 }

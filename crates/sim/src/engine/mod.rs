@@ -134,20 +134,9 @@ impl<'a> Engine<'a> {
     /// Runs to the end; `watch` is shown the progress now and then, and says whether to go on.
     pub fn run(mut self, watch: &mut dyn FnMut(&Progress) -> bool) -> Ended<'a> {
         let status = loop {
-            if self.flows_done == self.plan.flows.len() as u64 {
-                break Status::Complete;
-            }
-            let Some(event) = self.net.calendar.pop() else {
-                break Status::Stalled;
-            };
-            if event.time > self.horizon
-                && let Some(status) = self.over_before(event.time)
-            {
+            if let Some(status) = self.step() {
                 break status;
             }
-            self.net.now = event.time;
-            self.events += 1;
-            self.handle(event);
             if self.events.is_multiple_of(WATCH_EVERY) && !watch(&self.progress()) {
                 break Status::Interrupted;
             }
@@ -156,6 +145,26 @@ impl<'a> Engine<'a> {
             }
         };
         self.end(status)
+    }
+
+    /// Handles the next event, or says how the run has ended.
+    #[inline]
+    fn step(&mut self) -> Option<Status> {
+        if self.flows_done == self.plan.flows.len() as u64 {
+            return Some(Status::Complete);
+        }
+        let Some(event) = self.net.calendar.pop() else {
+            return Some(Status::Stalled);
+        };
+        if event.time > self.horizon
+            && let Some(status) = self.over_before(event.time)
+        {
+            return Some(status);
+        }
+        self.net.now = event.time;
+        self.events += 1;
+        self.handle(event);
+        None
     }
 
     /// One event.

@@ -144,7 +144,7 @@ fn within<T>(
         if order == *beyond || (*exclusive && order == Ordering::Equal) {
             let allowed = match &ends[..] {
                 [(false, _, Ordering::Less, _, low), (false, _, Ordering::Greater, _, high)] => {
-                    format!("{low} to {high}")
+                    if low == high { low.clone() } else { format!("{low} to {high}") }
                 }
                 ends => {
                     let each = ends.iter().map(|(_, words, _, _, text)| format!("{words} {text}"));
@@ -160,7 +160,7 @@ fn within<T>(
 }
 
 /// A number without the ".0" of a whole one.
-fn plain(number: &Number) -> String {
+pub(super) fn plain(number: &Number) -> String {
     match number.as_f64().filter(|_| number.is_f64()) {
         Some(float) if float.abs() < 1e15 => float.to_string(),
         _ => number.to_string(),

@@ -2,6 +2,8 @@
 //!
 //! Works on each part that is right by itself, so that one mistake does not hide others.
 
+use std::collections::BTreeSet;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -9,14 +11,18 @@ use super::Run;
 use super::problem::{Problem, join, list, steps};
 use crate::queue::{Feature, Queue};
 use crate::topology::Topology;
+use crate::traffic::{self, Entry};
 use crate::transport::Transport;
 
 /// Problems between the parts of a document in which the walk found the given ones.
 pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     let draft = Draft { document, found };
     let mut problems = Vec::new();
+    let mut hosts = None;
     if let Some((value, topology)) = draft.part::<Topology>("topology", document.get("topology")) {
-        problems.extend(own("topology", topology.name(), value, topology.problems()));
+        let own = own("topology", topology.name(), value, topology.problems());
+        hosts = own.is_empty().then(|| topology.build().hosts);
+        problems.extend(own);
     }
     let transports = draft.transports();
     for Chosen { path, value, transport, .. } in &transports {
@@ -24,7 +30,11 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     }
     problems.extend(draft.queue(&transports));
     problems.extend(draft.names());
+    problems.extend(hosts.map_or(Vec::new(), |hosts| draft.traffic(hosts)));
     problems.extend(draft.run());
+    // Of two problems at one place the first says enough.
+    let mut seen = BTreeSet::new();
+    problems.retain(|problem| seen.insert(problem.path.clone()));
     problems
 }
 
@@ -135,6 +145,20 @@ impl<'a> Draft<'a> {
             }
         }
         problems
+    }
+
+    /// What the entries say about themselves on so many hosts.
+    fn traffic(&self, hosts: u32) -> Vec<Problem> {
+        let good = |(path, entry): (String, &'a Value)| {
+            let (value, entry) = self.part::<Entry>(&path, Some(entry))?;
+            Some(((path, value), entry))
+        };
+        let (places, entries): (Vec<_>, Vec<_>) = self.entries().filter_map(good).unzip();
+        let problem = |(index, below, message): (usize, String, String)| {
+            let (path, value): &(String, &Value) = &places[index];
+            own(path, "", value, vec![(below, message)])
+        };
+        traffic::problems(&entries, hosts).into_iter().flat_map(problem).collect()
     }
 
     /// Something must be left to look at after the warm-up.

@@ -21,7 +21,7 @@ pub struct Problem {
     pub hint: Option<String>,
 }
 
-/// All that is wrong with a scenario, in the order of its text; never empty.
+/// All that is wrong with a scenario; never empty. Values in the order of the text, then what does not fit together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Problems(pub Vec<Problem>);
 

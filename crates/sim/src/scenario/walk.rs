@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::bounds::{bounds, quantity};
+use super::bounds::{bounds, plain, quantity};
 use super::problem::{Problem, closest, did_you_mean, join, list, show, steps};
 use super::schema::{Choice, choice, present, resolve};
 
@@ -298,8 +298,9 @@ fn wrong_type(schema: &Value, value: &Value) -> Option<String> {
     }
     let format = schema.get("format").and_then(Value::as_str).unwrap_or("");
     match (value, quantity(format)) {
-        (Value::Number(_), Some(quantity)) => {
-            Some(format!("{value} has no unit; write it with a unit, as in {}", quantity.example))
+        (Value::Number(number), Some(quantity)) => {
+            let number = plain(number);
+            Some(format!("{number} has no unit; write it with a unit, as in {}", quantity.example))
         }
         _ => Some(format!("{} is {}; use {}", show(value), kind(value), expected(schema))),
     }
@@ -375,7 +376,7 @@ mod tests {
         assert_eq!(messages(schema.clone(), json!([])), ["is empty; give at least 1"]);
         let wrong = json!([[0, 1], [2], [3, -4], [5_000_000_000_u64, 6]]);
         let expected = [
-            "1: a length of 1 is too small (allowed: 2 to 2)",
+            "1: a length of 1 is too small (allowed: 2)",
             "2.1: -4 is too small (allowed: 0 to 4294967295); use 0",
             "3.0: 5000000000 is too large (allowed: 0 to 4294967295); use 4294967295",
         ];

@@ -63,7 +63,7 @@ macro_rules! transports {
                 match self { $(Model::$config(model) => model.timer(owner, kind, cx),)* }
             }
 
-            fn audit(&self, conns: &[Conn], found: &mut dyn FnMut(String)) {
+            fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
                 match self { $(Model::$config(model) => model.audit(conns, found),)* }
             }
         }
@@ -98,9 +98,17 @@ pub trait HostSide {
     /// odd ones its receiver's.
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx);
 
-    /// Reports what is wrong in the transport's own books: see the audit.
-    fn audit(&self, conns: &[Conn], found: &mut dyn FnMut(String)) {
+    /// Reports what is wrong in the transport's own books, given its open connections: see the audit.
+    fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
         let _ = (conns, found);
+    }
+}
+
+/// Reports a connection whose counted deliveries are not the bytes of the ranges that its receiver holds.
+fn audit_ranges(id: ConnId, conn: &Conn, received: u64, found: &mut dyn FnMut(String)) {
+    let counted = conn.counts.delivered_bytes;
+    if counted != received {
+        found(format!("connection {id}: {counted} bytes counted as delivered, {received} in received ranges"));
     }
 }
 

@@ -72,7 +72,7 @@ impl Receiver {
         cx.send_control(id, Toward::Sender, config.control_bytes.0 as u32, header);
     }
 
-    /// Numbers that the audit compares.
+    /// Bytes of the ranges that have arrived.
     pub fn received(&self) -> u64 {
         self.reassembly.received()
     }

@@ -410,4 +410,9 @@ impl Receiver {
             self.acknowledge(id, config, cx);
         }
     }
+
+    /// Bytes of the ranges that have arrived.
+    pub fn received(&self) -> u64 {
+        self.reassembly.received()
+    }
 }

@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use self::congestion::Congestion;
 use self::connection::{DELAYED_ACK, RETRANSMIT, Receiver, Sender};
-use super::{Ends, Framing, HostSide, Settings};
+use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
+use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
 use crate::ids::ConnId;
@@ -209,6 +210,12 @@ impl HostSide for Model {
             (Owner::Conn(id), RETRANSMIT) => self.senders[id].on_timer(id, &self.config, cx),
             (Owner::Conn(id), DELAYED_ACK) => self.receivers[id].on_timer(id, &self.config, cx),
             _ => unreachable!("TCP has no other timers"),
+        }
+    }
+
+    fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
+        for (id, conn) in conns {
+            audit_ranges(*id, conn, self.receivers[*id].received(), found);
         }
     }
 }
