@@ -1,1 +1,84 @@
-//! The Python binding.
+//! The Python binding: module `flowyard._native`. Thin: it moves values across the border and has no
+//! opinion about what they mean.
+
+mod errors;
+mod measure;
+mod run;
+mod table;
+
+use flowyard_sim::records;
+use flowyard_sim::scenario::{self, Format, Scenario};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::scenario_error;
+
+/// The compiled half of flowyard.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{check, explain, schema};
+    #[pymodule_export]
+    use crate::errors::ScenarioError;
+    #[pymodule_export]
+    use crate::run::{Outcome, run};
+    #[pymodule_export]
+    use crate::table::{Table, read_parquet, write_parquet};
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        if cfg!(debug_assertions) {
+            let text = c"flowyard is a debug build: it simulates an order of magnitude slower. \
+                         Build it with `make setup` or `pip install .`";
+            let kind = module.py().get_type::<pyo3::exceptions::PyRuntimeWarning>();
+            PyErr::warn(module.py(), &kind, text, 1)?;
+        }
+        Ok(())
+    }
+}
+
+/// The JSON Schema of scenarios, as text.
+#[pyfunction]
+fn schema() -> String {
+    scenario::schema()
+}
+
+/// Reads a scenario and returns it as JSON with every default filled in; raises ScenarioError with all problems.
+#[pyfunction]
+#[pyo3(signature = (text, format, overrides))]
+fn check(py: Python<'_>, text: &str, format: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    let scenario = read(py, text, format, &overrides)?;
+    Ok(serde_json::to_string(&scenario).expect("a scenario is plain JSON"))
+}
+
+fn read(py: Python<'_>, text: &str, format: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
+    let format = match format {
+        "toml" => Format::Toml,
+        "json" => Format::Json,
+        other => {
+            let text = format!("format is \"{other}\"; use \"toml\" or \"json\"");
+            return Err(pyo3::exceptions::PyValueError::new_err(text));
+        }
+    };
+    scenario::read(text, format, overrides).map_err(|problems| scenario_error(py, &problems))
+}
+
+/// The columns of all tables: {table: [{name, unit, kind, meaning}]}.
+#[pyfunction]
+fn explain(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let tables = PyDict::new(py);
+    for (name, definitions) in [("flows", records::flows::ALL), ("links", records::links::ALL)] {
+        let columns = definitions.iter().map(|definition| {
+            let column = PyDict::new(py);
+            column.set_item("name", definition.name)?;
+            column.set_item("unit", definition.unit)?;
+            column.set_item("kind", definition.kind)?;
+            column.set_item("meaning", definition.meaning)?;
+            Ok(column)
+        });
+        tables.set_item(name, columns.collect::<PyResult<Vec<_>>>()?)?;
+    }
+    Ok(tables)
+}

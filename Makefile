@@ -1,0 +1,84 @@
+# Every command of the project. Needs Rust, Python 3.11 or newer, and make; no virtual environment has to be active.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+BIN := .venv/bin
+# An active environment elsewhere must not take what belongs into .venv.
+export VIRTUAL_ENV := $(CURDIR)/.venv
+
+# wildcard drops files that are deleted but not yet committed.
+RUST_SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates Cargo.toml Cargo.lock rust-toolchain.toml))
+RUST_FILES = $$(git ls-files --cached --others --exclude-standard '*.rs')
+
+.PHONY: help setup demo test test-rust test-python bench lint format generate lock clean
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: .venv/.native ## Build everything; leaves .venv/bin/flowyard
+
+# What running needs, and maturin to build with. Versions: constraints.txt.
+.venv/.runtime: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Flowyard needs Python 3.11 or newer: make setup PYTHON=python3.11")'
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt maturin \
+		$$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"])')
+	@touch $@
+
+# What tests and linters need on top.
+.venv/.dev: .venv/.runtime
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt \
+		$$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"])')
+	@touch $@
+
+# Python files need no build: the install points at python/.
+.venv/.native: .venv/.runtime $(RUST_SOURCES)
+	$(BIN)/maturin develop --release --locked --skip-install-deps 2>&1 | { grep -v '^ *Compiling' || true; }
+	@touch $@
+
+demo: ## Build, run the demo, write out/demo/report.html
+	@started=$$(date +%s); \
+	$(MAKE) --no-print-directory setup; \
+	built=$$(date +%s); \
+	$(BIN)/python -m flowyard.demo; \
+	ended=$$(date +%s); \
+	echo "set-up $$((built - started)) s, demo $$((ended - built)) s"
+
+test: test-rust test-python ## Run all tests
+
+test-rust:
+	cargo test --locked --quiet -p flowyard-sim -p flowyard-tables
+	cargo test --locked --quiet --release -p flowyard-sim --test golden
+
+test-python: .venv/.dev setup
+	$(BIN)/python -m pytest --quiet
+
+bench: setup ## Measure the engine's speed on this machine
+	$(BIN)/flowyard bench
+
+lint: .venv/.dev setup ## Check format, lints and types
+	rustfmt --check --edition 2024 $(RUST_FILES)
+	cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/mypy
+
+# By file, because modules that a list names stand inside a macro, where cargo fmt does not look.
+format: .venv/.dev ## Format all code
+	rustfmt --edition 2024 $(RUST_FILES)
+	$(BIN)/ruff check --fix --quiet
+	$(BIN)/ruff format --quiet
+
+generate: .venv/.dev setup ## Write what is made from the Rust structs: the schema, then the Python classes
+	$(BIN)/flowyard schema > schema/.new && mv schema/.new schema/scenario.schema.json
+	$(BIN)/python tools/generate_python.py
+
+lock: .venv/.dev ## Write the versions of the Python packages in use to constraints.txt
+	$(BIN)/pip freeze --exclude flowyard > constraints.txt
+
+clean: ## Remove what make made, except results in out/
+	rm -rf .venv target dist python/flowyard/*.so
+	find python -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,127 @@
+//! One run: the simulator works without the GIL and comes up for air a few times a second, to let
+//! Python handle its signals and show progress.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use flowyard_sim::engine::Progress;
+use flowyard_sim::scenario::{Problem, Problems};
+use flowyard_sim::{records, simulate};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Map, Value, json};
+
+use crate::errors::scenario_error;
+use crate::measure::{Cost, peak_memory_bytes};
+use crate::table::Table;
+
+/// Time between two looks at Python: progress moves visibly, Ctrl-C feels immediate, the run does not notice.
+const BREATH: Duration = Duration::from_millis(200);
+
+/// What a run left: its tables, and its summary as JSON text.
+#[pyclass(frozen, module = "flowyard")]
+pub struct Outcome {
+    #[pyo3(get)]
+    flows: Py<Table>,
+    #[pyo3(get)]
+    links: Py<Table>,
+    #[pyo3(get)]
+    summary: String,
+}
+
+/// Reads a scenario and runs it to its end. `progress` is called with a dict about five times a second.
+///
+/// A KeyboardInterrupt, from Ctrl-C or raised by `progress`, ends the run early with status "interrupted" and
+/// the tables as they stand. Any other exception of `progress` ends it and is passed on.
+#[pyfunction]
+#[pyo3(signature = (text, format, overrides, progress=None))]
+pub fn run(
+    py: Python<'_>,
+    text: &str,
+    format: &str,
+    overrides: Vec<(String, String)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Outcome> {
+    let cost = Cost::start(py)?;
+    let scenario = crate::read(py, text, format, &overrides)?;
+
+    let (outcome, failure) = py.detach(|| {
+        let mut failure = None;
+        let mut last_breath = Instant::now();
+        let outcome = simulate(&scenario, &mut |now| {
+            if last_breath.elapsed() < BREATH {
+                return true;
+            }
+            let result = Python::attach(|py| breathe(py, now, progress.as_ref()));
+            last_breath = Instant::now();
+            match result {
+                Ok(()) => true,
+                Err(error) => {
+                    failure = Some(error);
+                    false
+                }
+            }
+        });
+        (outcome, failure)
+    });
+    if let Some(error) = failure.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py)) {
+        return Err(error);
+    }
+
+    let outcome = outcome.map_err(|error| {
+        let problem = Problem::new("topology", error.to_string());
+        scenario_error(py, &Problems(vec![problem]))
+    })?;
+
+    let mut summary = serde_json::to_value(&outcome.summary).expect("a summary is plain JSON");
+    add_cost(py, &mut summary, &cost)?;
+    if scenario.run.audit {
+        summary["violations"] = json!(outcome.violations);
+    }
+    let metadata = metadata(&summary);
+    let table = |table: records::Table| {
+        let mut metadata = metadata.clone();
+        metadata.insert("flowyard.table".into(), table.name.into());
+        Py::new(py, Table::new(flowyard_tables::batch(table, metadata)))
+    };
+    Ok(Outcome { flows: table(outcome.flows)?, links: table(outcome.links)?, summary: summary.to_string() })
+}
+
+fn breathe(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    py.check_signals()?;
+    let Some(progress) = progress else { return Ok(()) };
+    let dict = PyDict::new(py);
+    dict.set_item("now_ps", now.now.0)?;
+    dict.set_item("until_ps", now.until.map(|until| until.0))?;
+    dict.set_item("flows_done", now.flows_done)?;
+    dict.set_item("flows", now.flows)?;
+    dict.set_item("packet_hops", now.packet_hops)?;
+    dict.set_item("events", now.events)?;
+    progress.call1(py, (dict,)).map(drop)
+}
+
+/// What the simulator cannot know: what the run cost.
+fn add_cost(py: Python<'_>, summary: &mut Value, cost: &Cost) -> PyResult<()> {
+    let (wall_s, cpu_s) = cost.so_far(py)?;
+    let counters = summary["counters"].as_object_mut().expect("a summary has counters");
+    counters.insert("wall_s".into(), json!(wall_s));
+    counters.insert("cpu_s".into(), json!(cpu_s));
+    counters.insert("peak_memory_bytes".into(), json!(peak_memory_bytes(py)));
+    Ok(())
+}
+
+/// What a table says about where it comes from, wherever it is copied to.
+fn metadata(summary: &Value) -> HashMap<String, String> {
+    let keys = [("flowyard", "version"), ("seed", "seed"), ("replica", "replica"), ("digest", "digest")];
+    let empty = Map::new();
+    let summary = summary.as_object().unwrap_or(&empty);
+    let found = keys.into_iter().filter_map(|(key, name)| {
+        let text = match summary.get(key)? {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Some((format!("flowyard.{name}"), text))
+    });
+    found.collect()
+}

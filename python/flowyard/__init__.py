@@ -1,0 +1,42 @@
+"""Flowyard: a data-centre network simulator.
+
+import flowyard as fy
+
+result = fy.run("web-search-ndp.toml")        # or fy.Scenario(...)
+result.flows                                  # any Arrow consumer: polars, pandas, duckdb, pyarrow
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flowyard._native import ScenarioError, Table, __version__
+    from flowyard.results import Result, check, explain, open, run, schema  # noqa: A004
+    from flowyard.scenario import *  # noqa: F403
+
+# Where each public name lives. Nothing is imported until it is used, so that `import flowyard` and
+# `flowyard --help` stay instant; all the scenario's classes come from flowyard.scenario.
+_HOME = {
+    "__version__": "flowyard._native",
+    "ScenarioError": "flowyard._native",
+    "Table": "flowyard._native",
+    "Result": "flowyard.results",
+    "check": "flowyard.results",
+    "explain": "flowyard.results",
+    "open": "flowyard.results",
+    "run": "flowyard.results",
+    "schema": "flowyard.results",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    # Underscored names are looked up by the import system and by tools; none of them is a class of ours.
+    if name in _HOME or not name.startswith("_"):
+        module = import_module(_HOME.get(name, "flowyard.scenario"))
+        if name in _HOME or name in module.__all__:
+            return getattr(module, name)
+    raise AttributeError(f"module 'flowyard' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*_HOME, *import_module("flowyard.scenario").__all__})

@@ -1,0 +1,7 @@
+"""`python -m flowyard` is the command line."""
+
+import sys
+
+from flowyard.cli import main
+
+sys.exit(main())

@@ -1,0 +1,61 @@
+"""The compiled half: crates/python."""
+
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, final
+
+__version__: str
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be run; the text says all that is wrong, one a line.
+
+    Attributes:
+        problems: A dict for each, with path, message and, where there is one, value and hint.
+    """
+
+    problems: list[dict[str, Any]]
+
+@final
+class Table:
+    """Columns of results. Polars, pandas, pyarrow and duckdb read it through the Arrow PyCapsule interface."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in their order."""
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+@final
+class Outcome:
+    """What a run left: its tables, and its summary as JSON text."""
+
+    @property
+    def flows(self) -> Table: ...
+    @property
+    def links(self) -> Table: ...
+    @property
+    def summary(self) -> str: ...
+
+def schema() -> str:
+    """The JSON Schema of scenarios, as text."""
+
+def check(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
+    """The scenario as JSON with every default filled in; raises ScenarioError with all problems."""
+
+def run(
+    text: str,
+    format: str,
+    overrides: list[tuple[str, str]],
+    progress: Callable[[Any], object] | None = None,
+) -> Outcome:
+    """Reads a scenario and runs it to its end; KeyboardInterrupt ends it early with valid tables."""
+
+def explain() -> dict[str, list[dict[str, str]]]:
+    """The columns of all tables: {table: [{name, unit, kind, meaning}]}."""
+
+def read_parquet(path: str | PathLike[str]) -> Table:
+    """Reads a Parquet file that flowyard wrote."""
+
+def write_parquet(table: Table, path: str | PathLike[str]) -> None:
+    """Writes a table as a Parquet file."""

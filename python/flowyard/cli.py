@@ -1,0 +1,243 @@
+"""The command line: `flowyard VERB ...`.
+
+Modules are imported inside the verbs that use them, so that `flowyard --help` is instant.
+"""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+COMPLETE, FAILED, BAD_INPUT, STALLED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
+EXIT_CODES = {"complete": COMPLETE, "stalled": STALLED, "limit": LIMIT, "interrupted": INTERRUPTED}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs a command and returns its exit code."""
+    argv = sys.argv[1:] if argv is None else argv
+    if argv[:1] == ["bench"]:
+        # It has options of its own.
+        from importlib import import_module
+
+        return int(import_module("flowyard.bench").main(argv[1:]) or COMPLETE)
+    arguments = parser().parse_args(argv)
+    try:
+        code: int = arguments.verb(arguments)
+        # A reader that closes its end early (as `head` does) is noticed here rather than at exit.
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        message = _mistake(error)
+        if message is None:
+            raise
+        if arguments.json:
+            # A mistake in the scenario also gives each problem with its path, value and hint.
+            problems = getattr(error, "problems", None)
+            print(json.dumps({"error": message} | ({"problems": problems} if problems else {}), indent=2))
+        else:
+            print(f"error: {message}", file=sys.stderr)
+        return BAD_INPUT
+
+
+def _mistake(error: Exception) -> str | None:
+    """What to tell the user, if it is the user who can mend it."""
+    from flowyard._native import ScenarioError
+    from flowyard.errors import UserError
+
+    if isinstance(error, ScenarioError | UserError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return None
+
+
+def parser() -> argparse.ArgumentParser:
+    """All verbs and their options."""
+    parser = argparse.ArgumentParser(
+        prog="flowyard",
+        description="Simulates data-centre networks, packet by packet.",
+        epilog="Exit codes: 0 complete, 2 bad input, 3 stalled, 4 limit, 130 interrupted.",
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+
+    def verb(name: str, run: Any, help: str) -> argparse.ArgumentParser:  # noqa: A002, ANN401
+        added = verbs.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
+        added.add_argument("--json", action="store_true", help="print the answer as JSON")
+        added.set_defaults(verb=run)
+        return added
+
+    def scenario(added: argparse.ArgumentParser) -> None:
+        added.add_argument("scenario", metavar="SCENARIO", help="a TOML or JSON file, or a packaged scenario's name")
+        added.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            type=_override,
+            metavar="KEY=VALUE",
+            help="change a field, such as --set transport.ndp.initial_window=8; may be repeated",
+        )
+        added.add_argument("--seed", type=int, metavar="N", help="short for --set run.seed=N")
+        added.add_argument("--audit", action="store_true", help="short for --set run.audit=true")
+
+    added = verb("run", _run, "run a scenario and keep its results in a folder")
+    scenario(added)
+    added.add_argument("-o", "--output", type=Path, metavar="DIR", help="a new folder; default out/<scenario>-<n>")
+
+    added = verb("check", _check, "say all that is wrong with a scenario, and where")
+    scenario(added)
+
+    added = verb("report", _report, "show one or more runs on one HTML page")
+    added.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="the folder of a run")
+    added.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="default DIR/report.html, with several runs report.html"
+    )
+
+    verb("schema", _schema, "print the JSON Schema of scenario files")
+
+    added = verb("explain", _explain, "say what the columns of the results mean")
+    added.add_argument("column", nargs="?", metavar="COLUMN", help="default: all of them")
+
+    verb("bench", None, "measure the engine's speed on this machine")
+    return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from flowyard import _native
+
+        parser.exit(0, f"flowyard {_native.__version__}\n")
+
+
+def _override(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as run.seed=2")
+    return key.strip(), value.strip()
+
+
+def _overrides(arguments: argparse.Namespace) -> dict[str, object]:
+    overrides: dict[str, object] = dict(arguments.set)
+    if arguments.seed is not None:
+        overrides["run.seed"] = arguments.seed
+    if arguments.audit:
+        overrides["run.audit"] = True
+    return overrides
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from flowyard import folders, results, scenarios
+    from flowyard.interrupt import Deferred
+
+    overrides = _overrides(arguments)
+    path = scenarios.find(arguments.scenario)
+    # A mistake in the scenario shows before anything is written.
+    results.check(path, overrides)
+    with folders.Staging(arguments.output, numbered=path.stem) as staging:
+        # Ctrl-C ends the run, not the program: what there is by then is kept.
+        with Deferred() as deferred:
+            from flowyard.progress import Display
+
+            with Display() as display:
+                result = results.run(path, overrides, progress=deferred.watch(display.row(path.stem)))
+            result.write(staging.path)
+            folder = staging.publish()
+
+    if arguments.json:
+        print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
+    else:
+        from flowyard.analysis import summary_table
+        from flowyard.console import show
+
+        show(summary_table(result, title=path.stem))
+        print(f"results in {folder}")
+    for violation in result.violations:
+        print(f"audit: {violation}", file=sys.stderr)
+    return FAILED if result.violations else EXIT_CODES[result.status]
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from flowyard import results, scenarios
+
+    path = scenarios.find(arguments.scenario)
+    resolved = results.check(path, _overrides(arguments))
+    if arguments.json:
+        print(json.dumps(resolved, indent=2))
+        return COMPLETE
+    print(f"{path}: nothing wrong")
+    for part in ("topology", "routing", "transport", "queue"):
+        if resolved.get(part):
+            print(f"  {part:<10} {_inline(resolved[part])}")
+    for entry in resolved["traffic"]:
+        print(f"  {'traffic':<10} {_inline(entry)}")
+    return COMPLETE
+
+
+def _inline(value: Any) -> str:  # noqa: ANN401
+    """A value in one line, near to how TOML would have it."""
+    if isinstance(value, dict):
+        items = ", ".join(f"{key} = {_inline(item)}" for key, item in value.items() if item is not None)
+        return f"{{ {items} }}" if items else "{}"
+    return json.dumps(value)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from importlib import import_module
+
+    from flowyard import results
+
+    for directory in arguments.runs:
+        results.open(directory)  # says which folder is not a run's
+    default = arguments.runs[0] if len(arguments.runs) == 1 else Path()
+    output = arguments.output or default / "report.html"
+    if output.is_dir():
+        from flowyard.errors import UserError
+
+        raise UserError(f"{output}: is a folder; name a file with -o")
+    import_module("flowyard.report").write(arguments.runs, output)
+    print(json.dumps({"report": str(output)}) if arguments.json else f"report in {output}")
+    return COMPLETE
+
+
+def _schema(_: argparse.Namespace) -> int:
+    from flowyard import _native
+
+    print(_native.schema())
+    return COMPLETE
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from flowyard import results
+
+    tables = results.explain()
+    if arguments.column:
+        found = {
+            table: [column for column in columns if column["name"] == arguments.column]
+            for table, columns in tables.items()
+        }
+        tables = {table: columns for table, columns in found.items() if columns} or _no_column(arguments.column, tables)
+    if arguments.json:
+        print(json.dumps(tables, indent=2))
+        return COMPLETE
+    from flowyard.console import show_columns
+
+    for table, columns in tables.items():
+        show_columns(table, columns)
+    return COMPLETE
+
+
+def _no_column(name: str, tables: dict[str, list[dict[str, str]]]) -> dict[str, list[dict[str, str]]]:
+    import difflib
+
+    from flowyard.errors import UserError
+
+    names = sorted({column["name"] for columns in tables.values() for column in columns})
+    near = difflib.get_close_matches(name, names, n=3)
+    raise UserError(f"no column {name}; {'did you mean ' + ' or '.join(near) if near else 'there are ' + ', '.join(names)}")

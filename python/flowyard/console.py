@@ -1,0 +1,49 @@
+"""Tables on stdout: ruled in a terminal, aligned text elsewhere."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class TextTable(NamedTuple):
+    """A small table for people; every column but the first is aligned right."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def show(table: TextTable) -> None:
+    """Prints the table."""
+    from rich import box
+    from rich.table import Table
+
+    ruled = Table(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, show_header=any(table.header))
+    for i, name in enumerate(table.header):
+        ruled.add_column(name, justify="right" if i else "left", no_wrap=True)
+    for row in table.rows:
+        ruled.add_row(*row)
+    _print(ruled)
+
+
+def show_columns(title: str, columns: Sequence[dict[str, str]]) -> None:
+    """Prints what the columns of one of the results' tables mean."""
+    from rich import box
+    from rich.table import Table
+
+    ruled = Table(title=f"{title}.parquet", title_justify="left", box=box.SIMPLE_HEAD)
+    for name in ("column", "type", "unit"):
+        ruled.add_column(name, no_wrap=True)
+    ruled.add_column("meaning", overflow="fold")
+    for column in columns:
+        ruled.add_row(column["name"], column["kind"], column["unit"], column["meaning"])
+    _print(ruled)
+
+
+def _print(renderable: object) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        # Rich takes 80 columns for what is not a terminal, and would cut what does not fit.
+        console = Console(highlight=False, markup=False, width=160)
+    console.print(renderable)

@@ -1,0 +1,64 @@
+"""The demo: one workload under NDP and under TCP, on two threads of one process, then a report.
+
+Its folder, out/demo, is its own: each time it starts afresh.
+"""
+
+import shutil
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+
+from flowyard import results, scenarios
+from flowyard.analysis import comparison_table, goodput_bps
+from flowyard.console import TextTable, show
+from flowyard.interrupt import Deferred
+from flowyard.progress import Display
+
+FOLDER = Path("out/demo")
+RUNS = {"NDP": "web-search-ndp", "TCP": "web-search-tcp"}
+
+
+def main() -> int:
+    """Runs both scenarios, writes the report, and says how long each part took."""
+    clock = time.perf_counter
+    started = clock()
+    with Deferred() as deferred, Display() as display, ThreadPoolExecutor(len(RUNS)) as threads:
+        # The simulations hold no lock of Python's: each thread has a processor of its own.
+        waiting = {
+            title: threads.submit(results.run, scenarios.find(name), progress=deferred.watch(display.row(name)))
+            for title, name in RUNS.items()
+        }
+        done = {title: future.result() for title, future in waiting.items()}
+    simulated = clock()
+    if deferred.raised:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    folders = [result.save(FOLDER / RUNS[title]) for title, result in done.items()]
+    saved = clock()
+    report = FOLDER / "report.html"
+    import_module("flowyard.report").write(folders, report)
+    reported = clock()
+
+    show(comparison_table(done, "The published web-search workload under two transports"))
+    header = ["run", "status", "goodput Gbit/s", "retransmissions", "packet-hops", "M packet-hops/s", "wall s", "cpu s"]
+    rows = []
+    for title, result in done.items():
+        counters = result.summary["counters"]
+        speed = counters["packet_hops"] / counters["cpu_s"] / 1e6 if counters["cpu_s"] else 0.0
+        rows.append([title, result.status, f"{goodput_bps(result) / 1e9:.1f}", f"{counters['retransmissions']:,}"])
+        rows[-1] += [f"{counters['packet_hops']:,}", f"{speed:.1f}"]
+        rows[-1] += [f"{counters['wall_s']:.1f}", f"{counters['cpu_s']:.1f}"]
+    show(TextTable("The runs", header, rows))
+    print(
+        f"simulations {simulated - started:.1f} s, saving {saved - simulated:.1f} s, "
+        f"report {reported - saved:.1f} s: {report}"
+    )
+    return 0 if all(result.status == "complete" for result in done.values()) else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

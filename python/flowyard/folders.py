@@ -1,0 +1,68 @@
+"""Output folders: written aside, then renamed, so that a folder appears complete or not at all."""
+
+import errno
+import itertools
+import shutil
+import uuid
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from flowyard.errors import UserError
+
+
+class Staging:
+    """A folder in the making, beside the place where it will appear.
+
+    Opening it fails if the place is taken or not writable: before a long run, not after it.
+    """
+
+    def __init__(self, target: Path | None = None, *, numbered: str = "") -> None:
+        """For `target`, or for the first free out/<numbered>-<n>."""
+        self._target = target
+        self._numbered = numbered
+        self._parent = target.absolute().parent if target else Path("out")
+
+    def __enter__(self) -> Self:
+        if self._target:
+            refuse_taken(self._target)
+        try:
+            self._parent.mkdir(parents=True, exist_ok=True)
+            self.path = self._parent / f".flowyard-{uuid.uuid4().hex[:12]}"
+            self.path.mkdir()
+        except OSError as error:
+            raise UserError(f"{self._target or self._parent}: cannot write here ({error.strerror})") from None
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def publish(self) -> Path:
+        """Moves the folder to its place and returns that place."""
+        if self._target:
+            refuse_taken(self._target)
+            if not _moved(self.path, self._target):
+                raise UserError(f"{self._target}: taken by another run in the meantime")
+            return self._target
+        candidates = (self._parent / f"{self._numbered}-{n}" for n in itertools.count(1))
+        return next(place for place in candidates if not place.exists() and _moved(self.path, place))
+
+
+def refuse_taken(target: Path) -> None:
+    """Raises a UserError if something is there already."""
+    if target.is_dir():
+        if any(target.iterdir()):
+            raise UserError(f"{target}: is not empty; choose another folder with -o, or remove it")
+    elif target.exists() or target.is_symlink():
+        raise UserError(f"{target}: is a file; choose another folder with -o")
+
+
+def _moved(source: Path, target: Path) -> bool:
+    """Whether the folder could be moved; not if a non-empty folder took the place."""
+    try:
+        source.rename(target)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            return False
+        raise
+    return True

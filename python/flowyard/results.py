@@ -1,0 +1,158 @@
+"""Running a scenario and opening what a run left: both give a Result."""
+
+import json
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+from flowyard import _native, folders
+from flowyard._native import Table
+from flowyard.errors import UserError
+from flowyard.model import Model
+
+__all__ = ["Result", "check", "explain", "open", "run", "schema"]
+
+# The results' files that are tables; run.json is the third.
+TABLES = ("flows", "links")
+
+
+class Progress(Protocol):
+    """How far a run is."""
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401
+        """now_ps, until_ps (or None), flows_done, flows, packet_hops, events."""
+
+
+class Result:
+    """The results of one run: tables that any Arrow consumer reads, and a summary.
+
+    Attributes:
+        flows: A row for each flow that the scenario asked for.
+        links: A row for each directed link.
+        summary: What run.json holds: scenario, version, seed, digest, status, counters.
+    """
+
+    def __init__(self, flows: Table, links: Table, summary: dict[str, Any]) -> None:
+        self.flows = flows
+        self.links = links
+        self.summary = summary
+
+    @property
+    def status(self) -> str:
+        """How the run ended: complete, interrupted, stalled or limit."""
+        return str(self.summary["status"])
+
+    @property
+    def violations(self) -> list[str]:
+        """What the audit found wrong; empty without an audit, and always if the simulator is right."""
+        return list(self.summary.get("violations", []))
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Writes run.json, flows.parquet and links.parquet; the folder must be new or empty."""
+        with folders.Staging(Path(directory)) as staging:
+            self.write(staging.path)
+            return staging.publish()
+
+    def write(self, directory: Path) -> None:
+        """Writes the files into an existing folder."""
+        for name in TABLES:
+            _native.write_parquet(getattr(self, name), directory / f"{name}.parquet")
+        text = json.dumps(self.summary, indent=2, ensure_ascii=False)
+        (directory / "run.json").write_text(text + "\n", encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"<flowyard.Result: {self.status}, {len(self.flows)} flows, {len(self.links)} links>"
+
+
+def run(
+    scenario: str | PathLike[str] | Model | Mapping[str, Any],
+    overrides: Mapping[str, object] | None = None,
+    *,
+    progress: Callable[[Progress], object] | None = None,
+) -> Result:
+    """Runs a scenario to its end.
+
+    Args:
+        scenario: A TOML or JSON file, the name of a packaged scenario, a Scenario, or plain data.
+        overrides: Fields to change, by their path: {"run.seed": 2, "transport.ndp.initial_window": 8}.
+        progress: Called about five times a second; raising KeyboardInterrupt ends the run early.
+
+    Returns:
+        The results. After Ctrl-C they are those so far, with status "interrupted".
+
+    Raises:
+        ScenarioError: The scenario cannot be run; the text names every problem.
+    """
+    outcome = _native.run(*source(scenario), texts(overrides), progress)
+    summary = json.loads(outcome.summary)
+    # So that a folder explains itself, whatever version reads it.
+    summary["definitions"] = {
+        table: {column["name"]: column["meaning"] for column in columns} for table, columns in explain().items()
+    }
+    return Result(outcome.flows, outcome.links, summary)
+
+
+def check(
+    scenario: str | PathLike[str] | Model | Mapping[str, Any], overrides: Mapping[str, object] | None = None
+) -> dict[str, Any]:
+    """The scenario with every default filled in.
+
+    Raises:
+        ScenarioError: The scenario cannot be run; the text names every problem.
+    """
+    resolved: dict[str, Any] = json.loads(_native.check(*source(scenario), texts(overrides)))
+    return resolved
+
+
+def open(directory: str | PathLike[str]) -> Result:  # noqa: A001
+    """The results in a folder that a run left."""
+    directory = Path(directory)
+    try:
+        summary = json.loads((directory / "run.json").read_text(encoding="utf-8"))
+        flows, links = (_native.read_parquet(directory / f"{name}.parquet") for name in TABLES)
+    except FileNotFoundError as error:
+        missing = Path(str(error.filename)).name if error.filename else "a file"
+        if not directory.exists():
+            raise UserError(f"{directory}: no such folder") from None
+        raise UserError(f"{directory}: not the folder of a run, {missing} is missing") from None
+    except json.JSONDecodeError as error:
+        raise UserError(f"{directory / 'run.json'}: not JSON ({error})") from None
+    except OSError as error:
+        raise UserError(f"{directory}: {error.strerror or error}") from None
+    return Result(flows, links, summary)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of scenarios."""
+    schema: dict[str, Any] = json.loads(_native.schema())
+    return schema
+
+
+def explain() -> dict[str, list[dict[str, str]]]:
+    """The columns of each table: name, unit, kind and meaning."""
+    return _native.explain()
+
+
+def source(scenario: str | PathLike[str] | Model | Mapping[str, Any]) -> tuple[str, str]:
+    """A scenario as text, and its format."""
+    if isinstance(scenario, Model):
+        return scenario.to_json(), "json"
+    if isinstance(scenario, Mapping):
+        return json.dumps(scenario), "json"
+    from flowyard import scenarios
+
+    path = scenarios.find(scenario)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise UserError(f"{path}: {reason}") from None
+    return text, "json" if path.suffix == ".json" else "toml"
+
+
+def texts(overrides: Mapping[str, object] | None) -> list[tuple[str, str]]:
+    """Overrides as the command line would have them."""
+    items = (overrides or {}).items()
+    return [(key, value if isinstance(value, str) else json.dumps(value)) for key, value in items]
+

@@ -1,0 +1,65 @@
+"""What several test files use: a small scenario, its results, and the command line as a subprocess."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import flowyard as fy
+
+ROOT = Path(__file__).parents[2]
+
+SMALL = """\
+[topology.single-switch]
+hosts = 4
+
+[transport.ndp]
+
+[[traffic]]
+name = "few"
+arrivals = "at-once"
+matrix = "permutation"
+sizes.fixed = "10KB"
+flows = 4
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A scenario file that runs in milliseconds."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture(scope="session")
+def result(tmp_path_factory: pytest.TempPathFactory) -> "fy.Result":
+    """The results of the small scenario."""
+    path = tmp_path_factory.mktemp("scenario") / "small.toml"
+    path.write_text(SMALL)
+    return fy.run(path)
+
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def flowyard(tmp_path: Path) -> Command:
+    """Runs `flowyard ...` in an empty folder."""
+
+    def command(*arguments: object) -> "subprocess.CompletedProcess[str]":
+        words = [sys.executable, "-m", "flowyard", *map(str, arguments)]
+        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    return command
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Path:
+    """A scenario that runs for much longer than any test waits; interrupt it."""
+    path = tmp_path / "long.toml"
+    text = SMALL.replace("hosts = 4", "hosts = 64").replace("10KB", "1GB").replace("flows = 4", "flows = 6400")
+    path.write_text(text)
+    return path

@@ -1,0 +1,179 @@
+"""The command line as users meet it: exit codes, messages, folders, Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+
+import flowyard as fy
+
+
+def folders(path):
+    return sorted(str(item.relative_to(path)) for item in path.rglob("*") if item.is_dir() and item.name != "__pycache__")
+
+
+def test_help_names_every_verb(flowyard):
+    done = flowyard("--help")
+    assert done.returncode == 0
+    for verb in ("run", "check", "report", "schema", "explain", "bench"):
+        assert f"\n    {verb} " in done.stdout
+
+
+def test_version(flowyard):
+    assert flowyard("--version").stdout == f"flowyard {fy.__version__}\n"
+
+
+def test_a_run_leaves_a_folder_and_says_so(flowyard, small, tmp_path):
+    done = flowyard("run", small)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "flows completed" in done.stdout
+    assert "4 of 4" in done.stdout
+    assert "results in out/small-1" in done.stdout
+    assert folders(tmp_path) == ["out", "out/small-1"]
+    assert fy.open(tmp_path / "out/small-1").status == "complete"
+
+
+def test_default_folders_count_up(flowyard, small, tmp_path):
+    assert flowyard("run", small).returncode == 0
+    assert "results in out/small-2" in flowyard("run", small).stdout
+    assert folders(tmp_path) == ["out", "out/small-1", "out/small-2"]
+
+
+def test_json_is_the_summary_and_the_folder(flowyard, small, tmp_path):
+    done = flowyard("run", small, "-o", "there", "--json", "--seed", 5, "--audit", "--set", "traffic.few.flows=2")
+    answer = json.loads(done.stdout)
+    assert answer["folder"] == "there"
+    assert answer["seed"] == 5
+    assert answer["violations"] == []
+    assert answer["counters"]["flows"] == 2
+    assert answer["digest"] == fy.open(tmp_path / "there").summary["digest"]
+
+
+def test_a_folder_with_something_in_it_is_left_alone(flowyard, small, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.tex").write_text("years of work")
+    done = flowyard("run", small, "-o", "mine")
+    assert done.returncode == 2
+    assert done.stderr == "error: mine: is not empty; choose another folder with -o, or remove it\n"
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+
+
+def test_an_empty_folder_is_filled(flowyard, small, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert flowyard("run", small, "-o", "empty").returncode == 0
+    assert (tmp_path / "empty/run.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "nowhere.toml"], "nowhere.toml: no such file; packaged scenarios: web-search-ndp, web-search-tcp"),
+        (["run", "web-serch-ndp"], "web-serch-ndp: no such file; did you mean web-search-ndp?"),
+        (["run", "."], ".: is a folder; name a scenario file"),
+        (["run", "small.toml", "-o", "small.toml"], "small.toml: is a file; choose another folder with -o"),
+        (["run", "small.toml", "-o", "small.toml/x"], "small.toml/x: cannot write here"),
+        (["run", "small.toml", "--set", "run.sead=3"], "run.sead"),
+        (["check", "broken.toml"], "broken.toml"),
+        (["explain", "fct"], "no column fct; did you mean fct_ps"),
+        (["report", "nowhere"], "nowhere: no such folder"),
+        (["report", "."], ".: not the folder of a run, run.json is missing"),
+    ],
+)
+def test_mistakes_are_told_without_a_traceback(flowyard, small, tmp_path, arguments, message):  # noqa: ARG001
+    (tmp_path / "broken.toml").write_text("[topology\n")
+    before = folders(tmp_path)
+    done = flowyard(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert folders(tmp_path) == before
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a folder that cannot be written")
+def test_a_folder_that_cannot_be_written_is_named(flowyard, small, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    done = flowyard("run", small, "-o", "locked/run")
+    assert (done.returncode, done.stderr) == (2, "error: locked/run: cannot write here (Permission denied)\n")
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["fly"], ["run", "x", "--set", "nonsense"], []])
+def test_wrong_usage_exits_with_2(flowyard, arguments):
+    done = flowyard(*arguments)
+    assert done.returncode == 2
+    assert "usage: flowyard" in done.stderr
+
+
+def test_check_shows_all_problems_at_once(flowyard, small):
+    done = flowyard("check", small, "--set", "run.sead=3", "--set", "topology.single-switch.hosts=1")
+    assert done.returncode == 2
+    assert "run.sead" in done.stderr
+    assert "topology.single-switch.hosts" in done.stderr
+    done = flowyard("check", small, "--set", "run.sead=3", "--json")
+    assert done.returncode == 2
+    assert [problem["path"] for problem in json.loads(done.stdout)["problems"]] == ["run.sead"]
+
+
+def test_check_of_a_sound_scenario(flowyard, small):
+    assert "nothing wrong" in flowyard("check", small).stdout
+    assert json.loads(flowyard("check", small, "--json").stdout) == fy.check(small)
+
+
+def test_packaged_scenarios_go_by_name(flowyard):
+    assert flowyard("check", "web-search-ndp").returncode == 0
+
+
+def test_a_file_of_the_same_name_comes_first(flowyard, small, tmp_path):
+    small.rename(tmp_path / "web-search-ndp")
+    assert "hosts = 4" in flowyard("check", "web-search-ndp").stdout.replace('"', "")
+
+
+def test_a_stalled_or_limited_run_says_so_and_keeps_its_tables(flowyard, small, tmp_path):
+    done = flowyard("run", small, "--set", "run.until=1us")
+    assert done.returncode == 4
+    assert fy.open(tmp_path / "out/small-1").status == "limit"
+
+
+def test_schema(flowyard):
+    assert json.loads(flowyard("schema").stdout) == fy.schema()
+
+
+def test_explain(flowyard):
+    everything = flowyard("explain").stdout
+    assert all(column["name"] in everything for columns in fy.explain().values() for column in columns)
+    both = json.loads(flowyard("explain", "id", "--json").stdout)
+    assert set(both) == {"flows", "links"}
+    assert "last byte at the receiver" in flowyard("explain", "fct_ps").stdout
+
+
+def test_a_reader_that_closes_early_gets_no_traceback(tmp_path):
+    command = f"{sys.executable} -m flowyard schema | head -1"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is no signal there")
+def test_ctrl_c_keeps_what_there_is(long, tmp_path):
+    words = [sys.executable, "-m", "flowyard", "run", str(long), "-o", "stopped"]
+    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    # The run has begun once its folder is in the making.
+    while not list(tmp_path.glob(".flowyard-*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in stdout
+    assert "Traceback" not in stderr
+    assert folders(tmp_path) == ["stopped"]
+    result = fy.open(tmp_path / "stopped")
+    assert result.status == "interrupted"
+    assert 0 < len(pl.DataFrame(result.flows).filter(~pl.col("completed")))
+    assert result.summary["counters"]["packet_hops"] > 0

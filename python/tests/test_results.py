@@ -1,0 +1,162 @@
+"""Results: tables for any Arrow consumer, a summary, and a folder that gives both back."""
+
+import json
+import threading
+
+import polars as pl
+import pytest
+
+import flowyard as fy
+from flowyard import results
+from flowyard.errors import UserError
+
+
+def scenario(**fields):
+    entry = fy.Entry(name="few", arrivals="at-once", matrix="permutation", sizes=fy.Fixed("10KB"))
+    return fy.Scenario(topology=fy.SingleSwitch(hosts=4), transport=fy.Ndp(), traffic=[entry], **fields)
+
+
+def test_objects_files_and_plain_data_are_the_same_scenario(small, result):
+    digests = {fy.run(source).summary["digest"] for source in (small, str(small), scenario(), scenario().to_dict())}
+    assert digests == {result.summary["digest"]}
+
+
+def test_overrides_reach_the_scenario(small):
+    changed = fy.run(small, {"run.seed": 7, "transport.ndp.initial_window": 3, "run.audit": True})
+    assert changed.summary["seed"] == 7
+    assert changed.summary["scenario"]["transport"]["ndp"]["initial_window"] == 3
+    assert changed.violations == []
+
+
+def test_the_summary_says_what_was_run_and_what_it_cost(result):
+    assert result.status == "complete"
+    assert result.summary["flowyard"] == fy.__version__
+    counters = result.summary["counters"]
+    assert counters["unfinished_flows"] == 0
+    assert counters["wall_s"] > 0
+    assert counters["cpu_s"] >= 0
+    assert counters["peak_memory_bytes"] > 1_000_000
+    assert result.summary["definitions"]["flows"]["fct_ps"].startswith("Flow completion time")
+
+
+def test_every_problem_is_in_the_exception(small):
+    with pytest.raises(fy.ScenarioError) as caught:
+        fy.check(small, {"transport.ndp.mtu": "10 parsecs", "run.sead": 3})
+    paths = {problem["path"] for problem in caught.value.problems}
+    assert paths == {"transport.ndp.mtu", "run.sead"}
+    assert all(path in str(caught.value) for path in paths)
+
+
+def test_polars_reads_the_tables(result):
+    flows = pl.DataFrame(result.flows)
+    assert flows.columns == result.flows.columns
+    assert flows["size_bytes"].to_list() == [10_000] * 4
+    assert flows["completed"].all()
+    assert flows["tag"].cast(pl.String).unique().to_list() == ["few"]
+    assert flows["deadline_ps"].null_count() == 4
+    assert len(pl.DataFrame(result.links)) == len(result.links) == 8
+
+
+def test_pyarrow_reads_the_tables_with_units_and_meanings(result):
+    pa = pytest.importorskip("pyarrow")
+    flows = pa.table(result.flows)
+    assert flows.schema.field("fct_ps").metadata[b"unit"] == b"ps"
+    assert flows.schema.metadata[b"flowyard.digest"].decode() == result.summary["digest"]
+    flows.validate(full=True)
+
+
+def test_pandas_reads_the_tables(result):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    flows = pd.DataFrame.from_arrow(result.flows)
+    assert flows["size_bytes"].sum() == 40_000
+
+
+def test_duckdb_reads_the_tables(result):
+    duckdb = pytest.importorskip("duckdb")
+    flows = result.flows  # noqa: F841 (duckdb finds it by its name)
+    assert duckdb.sql("select sum(size_bytes), max(slowdown) >= 1 from flows").fetchone() == (40_000, True)
+
+
+def test_a_table_outlives_its_result(small):
+    flows = fy.run(small).flows
+    assert pl.DataFrame(flows).equals(pl.DataFrame(flows))
+
+
+def test_a_folder_gives_everything_back(result, tmp_path):
+    folder = result.save(tmp_path / "run")
+    assert sorted(path.name for path in folder.iterdir()) == ["flows.parquet", "links.parquet", "run.json"]
+    again = fy.open(folder)
+    assert again.summary == result.summary
+    for name in results.TABLES:
+        assert pl.DataFrame(getattr(again, name)).equals(pl.DataFrame(getattr(result, name)))
+    # Others read the files without us.
+    assert pl.read_parquet(folder / "flows.parquet").equals(pl.DataFrame(result.flows))
+
+
+def test_parquet_files_say_where_they_come_from(result, tmp_path):
+    folder = result.save(tmp_path / "run")
+    metadata = pl.read_parquet_metadata(folder / "flows.parquet")
+    assert metadata["flowyard.digest"] == result.summary["digest"]
+    assert metadata["flowyard.version"] == fy.__version__
+    assert metadata["flowyard.seed"] == "1"
+
+
+def test_run_json_is_the_summary(result, tmp_path):
+    assert json.loads((result.save(tmp_path / "run") / "run.json").read_text()) == result.summary
+
+
+@pytest.mark.parametrize(
+    ("break_it", "message"),
+    [
+        (lambda folder: (folder / "links.parquet").unlink(), "links.parquet is missing"),
+        (lambda folder: (folder / "run.json").write_text("{"), "run.json: not JSON"),
+        (lambda folder: (folder / "flows.parquet").write_text("PAR?"), "run"),
+    ],
+)
+def test_a_broken_folder_is_named(result, tmp_path, break_it, message):
+    folder = result.save(tmp_path / "run")
+    break_it(folder)
+    with pytest.raises(UserError, match=message):
+        fy.open(folder)
+
+
+def test_progress_may_end_a_run_with_what_there_is(long):
+    seen = []
+
+    def stop(progress):
+        seen.append(progress)
+        raise KeyboardInterrupt
+
+    result = fy.run(long, progress=stop)
+    assert result.status == "interrupted"
+    assert len(seen) == 1
+    assert seen[0]["packet_hops"] > 0
+    flows = pl.DataFrame(result.flows)
+    assert len(flows) == seen[0]["flows"]
+    assert not flows["completed"].all()
+    assert flows.filter(~pl.col("completed"))["fct_ps"].null_count() == (~flows["completed"]).sum()
+
+
+def test_another_exception_of_progress_is_passed_on(long):
+    def fail(_):
+        raise ZeroDivisionError("in the callback")
+
+    with pytest.raises(ZeroDivisionError, match="in the callback"):
+        fy.run(long, progress=fail)
+
+
+def test_python_runs_on_during_a_run(long):
+    ticks = 0
+
+    def stop(_):
+        # This thread counts while the simulator works: it needs the lock that the run has released.
+        if ticks > 100:
+            raise KeyboardInterrupt
+
+    thread = threading.Thread(target=lambda: fy.run(long, progress=stop))
+    thread.start()
+    while thread.is_alive() and ticks < 10_000_000:
+        ticks += 1
+    thread.join()
+    assert ticks > 100
