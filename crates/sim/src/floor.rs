@@ -91,6 +91,11 @@ impl Floor {
         floor
     }
 
+    /// Packets under way.
+    pub fn packets(&self) -> u64 {
+        self.packets.len() as u64
+    }
+
     /// Lets packets cross so many links, and says what time it is then, in picoseconds.
     pub fn run(&mut self, hops: u64) -> u64 {
         for _ in 0..hops {
