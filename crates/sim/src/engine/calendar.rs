@@ -92,8 +92,6 @@ pub struct Calendar {
     /// Number of the bucket that is being emptied, and the next of its events.
     open: u64,
     cursor: usize,
-    /// Events in buckets behind the open one.
-    waiting: usize,
     /// Events beyond the ring.
     far: BinaryHeap<Reverse<Event>>,
     plain_heap: bool,
@@ -122,7 +120,6 @@ impl Calendar {
             occupied: vec![0; SMALLEST_RING / 64],
             open: 0,
             cursor: 0,
-            waiting: 0,
             far: BinaryHeap::new(),
             plain_heap: agenda == Agenda::Heap,
             stats: Stats::default(),
@@ -137,8 +134,6 @@ impl Calendar {
         if ahead.wrapping_sub(1) < self.buckets.len() as u64 - 1 && !self.plain_heap {
             let slot = number as usize & (self.buckets.len() - 1);
             self.put(slot, event);
-            self.occupied[slot / 64] |= 1 << (slot % 64);
-            self.waiting += 1;
         } else if ahead == 0 && !self.plain_heap {
             self.push_open(event);
         } else {
@@ -148,11 +143,13 @@ impl Calendar {
         }
     }
 
+    /// Puts an event into a bucket behind the open one.
     #[inline]
     fn put(&mut self, slot: usize, event: Event) {
         let bucket = &mut self.buckets[slot];
-        if bucket.capacity() == 0 {
+        if bucket.is_empty() {
             *bucket = self.spare.pop().unwrap_or_default();
+            self.occupied[slot / 64] |= 1 << (slot % 64);
         }
         bucket.push(event);
     }
@@ -206,50 +203,46 @@ impl Calendar {
             }
         }
         let far = self.far.peek().map(|Reverse(event)| event.time.0 >> self.shift);
-        let near = (self.waiting > 0).then(|| self.next_occupied());
-        let Some(next) = near.into_iter().chain(far).min() else {
+        let Some(next) = self.next_occupied().into_iter().chain(far).min() else {
             return false;
         };
         self.open = next;
         let slot = self.slot();
-        if near == Some(next) {
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
-            self.waiting -= self.buckets[slot].len();
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        if self.buckets[slot].capacity() == 0 {
+            self.buckets[slot] = self.spare.pop().unwrap_or_default();
         }
         // What the ring now reaches leaves the heap; all of it comes before what stays there.
         while let Some(Reverse(event)) = self.far.peek()
             && (event.time.0 >> self.shift) - self.open < self.buckets.len() as u64
         {
             let Reverse(event) = self.far.pop().expect("just seen");
-            let number = event.time.0 >> self.shift;
-            let slot = number as usize & (self.buckets.len() - 1);
-            self.put(slot, event);
-            if number != self.open {
-                self.occupied[slot / 64] |= 1 << (slot % 64);
-                self.waiting += 1;
+            match event.time.0 >> self.shift {
+                number if number == self.open => self.buckets[slot].push(event),
+                number => self.put(number as usize & (self.buckets.len() - 1), event),
             }
         }
-        let slot = self.slot();
         self.buckets[slot].sort_unstable_by_key(Event::key);
         true
     }
 
-    /// Number of the next bucket behind the open one that holds events; there must be one.
-    fn next_occupied(&self) -> u64 {
+    /// Number of the next bucket behind the open one that holds events.
+    #[inline]
+    fn next_occupied(&self) -> Option<u64> {
         let words = self.occupied.len();
-        let start = self.slot() + 1;
-        let mut word = start / 64 % words;
-        let mut bits = self.occupied[word] & (u64::MAX << (start % 64));
+        let open = self.slot();
+        let mut word = (open + 1) / 64 % words;
+        let mut bits = self.occupied[word] & (u64::MAX << ((open + 1) % 64));
         for _ in 0..=words {
             if bits != 0 {
                 let slot = word * 64 + bits.trailing_zeros() as usize;
-                let ahead = slot.wrapping_sub(self.slot()) & (self.buckets.len() - 1);
-                return self.open + ahead as u64;
+                let ahead = slot.wrapping_sub(open) & (self.buckets.len() - 1);
+                return Some(self.open + ahead as u64);
             }
             word = (word + 1) % words;
             bits = self.occupied[word];
         }
-        unreachable!("no bucket is occupied although {} events wait", self.waiting)
+        None
     }
 
     /// Fits bucket width and ring length to the run: a few events to a bucket, few events beyond the ring.
@@ -281,7 +274,6 @@ impl Calendar {
         self.open = self.open.saturating_sub(1);
         self.buckets.resize_with(ring, Vec::new);
         self.occupied = vec![0; ring / 64];
-        self.waiting = 0;
         for event in events {
             self.push(event);
         }
@@ -307,7 +299,6 @@ impl Calendar {
             let start = if slot == open { self.cursor } else { 0 };
             if let Some(place) = bucket[start..].iter().position(|event| *event == lost) {
                 bucket.remove(start + place);
-                self.waiting -= usize::from(slot != open);
                 if bucket.is_empty() {
                     self.occupied[slot / 64] &= !(1 << (slot % 64));
                 }

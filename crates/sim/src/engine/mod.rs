@@ -205,8 +205,8 @@ impl<'a> Engine<'a> {
         if packet.dst == at {
             return self.receive(id);
         }
-        let packet = *packet;
-        let next = self.net.next_link(at, &packet);
+        let (dst, label, balancer) = (packet.dst, packet.label, packet.balancer);
+        let next = self.net.next_link(at, dst, label, balancer);
         self.net.offer(next, id);
     }
 
@@ -249,23 +249,9 @@ impl<'a> Engine<'a> {
                 self.net.ready[link.index()].push(&mut self.net.conns, id);
             }
             if let Some(packet) = packet {
-                self.put_on_wire(link, packet);
+                self.net.put_on_wire(link, packet);
                 return;
             }
-        }
-    }
-
-    fn put_on_wire(&mut self, link: LinkId, packet: packet::Packet) {
-        self.net.conns[packet.conn.index()].packets += 1;
-        self.net.packets_made += 1;
-        let port = &mut self.net.ports[link.index()];
-        port.settle(self.net.now);
-        port.offered.add(packet.size);
-        port.join(packet.size);
-        let id = self.net.arena.insert(packet);
-        self.net.transmit(link, id, self.net.now);
-        if !self.net.ready[link.index()].is_empty() {
-            self.net.schedule_departure(link);
         }
     }
 

@@ -89,6 +89,7 @@ impl Discipline for Fifo {
         Some(id)
     }
 
+    #[inline]
     fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

@@ -50,6 +50,13 @@ macro_rules! queues {
             }
 
             #[inline]
+            fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<PacketId> {
+                match self {
+                    $(Model::$config(model) => model.pass(id, cx),)*
+                }
+            }
+
+            #[inline]
             fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId> {
                 match self {
                     $(Model::$config(model) => model.dequeue(cx),)*
@@ -110,6 +117,13 @@ pub trait Discipline {
 
     /// The wire is free: the packet to send next. It is still counted in the port, as the one on the wire.
     fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId>;
+
+    /// A packet arrives while the wire is free and nothing waits: the packet to send at once, if it may pass.
+    #[inline]
+    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<PacketId> {
+        self.enqueue(id, cx);
+        self.dequeue(cx)
+    }
 
     /// Whether nothing waits.
     fn is_empty(&self) -> bool;

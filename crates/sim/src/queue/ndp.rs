@@ -190,6 +190,19 @@ impl Discipline for Model {
         }
     }
 
+    /// Without its turn in the weighted round robin, which counts only decisions between two.
+    #[inline]
+    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<PacketId> {
+        self.wire_is_data = !cx.arena[id].has(flag::CONTROL | flag::TRIMMED);
+        let half = if self.wire_is_data { &self.data } else { &self.headers };
+        if !half.admits(cx.arena[id].size, 0) {
+            cx.drop(id);
+            return None;
+        }
+        cx.keep(id);
+        Some(id)
+    }
+
     /// Weighted round robin: of `headers_per_data + 1` decisions taken while both wait, one is for data.
     #[inline]
     fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId> {
