@@ -113,7 +113,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from flowyard import _native
 
-        parser.exit(0, f"flowyard {_native.__version__}\n")
+        print(f"flowyard {_native.__version__}")
+        parser.exit()
 
 
 def _override(text: str) -> tuple[str, str]:
