@@ -51,6 +51,9 @@ def run(
 ) -> Outcome:
     """Reads a scenario and runs it to its end; KeyboardInterrupt ends it early with valid tables."""
 
+def floor_seconds(k: int, hops: int) -> float:
+    """CPU seconds in which bare packets cross so many links of a k-ary fat-tree."""
+
 def explain() -> dict[str, list[dict[str, str]]]:
     """The columns of all tables: {table: [{name, unit, kind, meaning}]}."""
 

@@ -6,18 +6,20 @@ mod measure;
 mod run;
 mod table;
 
+use flowyard_sim::floor::Floor;
 use flowyard_sim::records;
 use flowyard_sim::scenario::{self, Format, Scenario};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::scenario_error;
+use crate::measure::Cost;
 
 /// The compiled half of flowyard.
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{check, explain, schema};
+    use super::{check, explain, floor_seconds, schema};
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
@@ -43,6 +45,17 @@ mod _native {
 #[pyfunction]
 fn schema() -> String {
     scenario::schema()
+}
+
+/// CPU seconds in which bare packets cross so many links of a k-ary fat-tree: see `flowyard_sim::floor`.
+#[pyfunction]
+fn floor_seconds(py: Python<'_>, k: u32, hops: u64) -> PyResult<f64> {
+    let mut floor = Floor::new(k);
+    // Every packet crosses the fabric twice before the clock starts.
+    py.detach(|| floor.run(12 * floor.packets()));
+    let cost = Cost::start(py)?;
+    py.detach(|| floor.run(hops));
+    Ok(cost.so_far(py)?.1)
 }
 
 /// Reads a scenario and returns it as JSON with every default filled in; raises ScenarioError with all problems.

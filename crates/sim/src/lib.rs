@@ -11,6 +11,7 @@
 
 pub mod balancer;
 pub mod engine;
+pub mod floor;
 pub mod ids;
 pub mod queue;
 pub mod random;

@@ -121,7 +121,8 @@ fn optional<T: Copy + Default>(
     rows: impl Iterator<Item = Option<T>>,
     values: fn(Vec<T>) -> Values,
 ) -> Column {
-    let (cells, valid): (Vec<T>, Vec<bool>) = rows.map(|row| (row.unwrap_or_default(), row.is_some())).unzip();
+    let (cells, valid): (Vec<T>, Vec<bool>) =
+        rows.map(|row| (row.unwrap_or_default(), row.is_some())).unzip();
     Column { definition, values: values(cells), valid: Some(valid) }
 }
 
@@ -139,8 +140,12 @@ fn flows_table(setup: &Setup, ended: &Ended) -> Table {
         .zip(&fct)
         .map(|(flow, fct)| flow.deadline.map(|deadline| fct.is_some_and(|fct| fct <= deadline.0)))
         .collect();
-    let u64s = |definition, value: fn(&Flow) -> u64| column(definition, Values::U64(all.iter().map(value).collect()));
-    let u32s = |definition, value: fn(&Flow) -> u32| column(definition, Values::U32(all.iter().map(value).collect()));
+    let u64s = |definition, value: fn(&Flow) -> u64| {
+        column(definition, Values::U64(all.iter().map(value).collect()))
+    };
+    let u32s = |definition, value: fn(&Flow) -> u32| {
+        column(definition, Values::U32(all.iter().map(value).collect()))
+    };
     let counted = |definition, value: fn(&Counts) -> u64| {
         column(definition, Values::U64(ended.counts.iter().map(value).collect()))
     };
@@ -159,7 +164,11 @@ fn flows_table(setup: &Setup, ended: &Ended) -> Table {
         u64s(&flows::start_ps, |flow| flow.start.0),
         column(&flows::completed, Values::Bool(fct.iter().map(Option::is_some).collect())),
         optional(&flows::fct_ps, fct.iter().copied(), Values::U64),
-        optional(&flows::fct_acked_ps, pairs().map(|(flow, counts)| since(counts.acked_at, flow)), Values::U64),
+        optional(
+            &flows::fct_acked_ps,
+            pairs().map(|(flow, counts)| since(counts.acked_at, flow)),
+            Values::U64,
+        ),
         optional(&flows::ideal_fct_ps, ideal.iter().copied(), Values::U64),
         optional(&flows::slowdown, slowdown, Values::F64),
         optional(&flows::deadline_ps, all.iter().map(|flow| flow.deadline.map(|time| time.0)), Values::U64),
@@ -196,9 +205,10 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
         column(definition, Values::U64(ports.iter().map(value).collect()))
     };
     let could_carry = |link: &Link| link.rate.0 as f64 / 8.0 * end.seconds();
-    let utilisation = ports.iter().zip(&fabric.links).map(|(port, link)| {
-        if end == Time::ZERO { 0.0 } else { port.sent.bytes as f64 / could_carry(link) }
-    });
+    let utilisation = ports
+        .iter()
+        .zip(&fabric.links)
+        .map(|(port, link)| if end == Time::ZERO { 0.0 } else { port.sent.bytes as f64 / could_carry(link) });
     let columns = vec![
         column(&links::id, Values::U32((0..ports.len() as u32).collect())),
         named(&links::from, |link| link.from),
@@ -212,7 +222,10 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
         counted(&links::drops, |port| port.dropped.packets),
         counted(&links::trims, |port| port.trims),
         counted(&links::marks, |port| port.marks),
-        column(&links::queue_mean_bytes, Values::F64(ports.iter().map(|port| port.mean_bytes(end)).collect())),
+        column(
+            &links::queue_mean_bytes,
+            Values::F64(ports.iter().map(|port| port.mean_bytes(end)).collect()),
+        ),
         counted(&links::queue_max_bytes, |port| port.bytes_max),
         column(&links::queue_max_packets, Values::U32(ports.iter().map(|port| port.packets_max).collect())),
     ];

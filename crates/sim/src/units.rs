@@ -103,13 +103,8 @@ pub trait Quantity: Sized + Copy {
 
 impl Quantity for Time {
     const FORMAT: &'static str = "time";
-    const UNITS: &'static [(&'static str, u64)] = &[
-        ("s", SECOND),
-        ("ms", 1_000_000_000),
-        ("us", 1_000_000),
-        ("ns", 1_000),
-        ("ps", 1),
-    ];
+    const UNITS: &'static [(&'static str, u64)] =
+        &[("s", SECOND), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
     const EXAMPLE: &'static str = "\"10us\"";
     fn new(base: u64) -> Time {
         Time(base)
@@ -264,7 +259,8 @@ mod tests {
 
     #[test]
     fn refuses_what_it_would_have_to_guess() {
-        for text in ["", "10", "us", "1.us", ".5us", "1,5us", "1us2", "-1us", "1e3us", "0.1ps", "10 parsecs"] {
+        for text in ["", "10", "us", "1.us", ".5us", "1,5us", "1us2", "-1us", "1e3us", "0.1ps", "10 parsecs"]
+        {
             assert!(parse::<Time>(text).is_err(), "{text}");
         }
         assert_eq!(parse::<Time>("99999999999s"), Err("is too large".into()));

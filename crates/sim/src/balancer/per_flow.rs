@@ -30,6 +30,6 @@ impl Model {
     #[inline]
     pub(super) fn choose(&mut self, at: NodeId, label: u32, count: u32) -> u32 {
         let hash = mix(u64::from(label) ^ self.salts[at.index()]);
-        ((hash >> 32) * u64::from(count) >> 32) as u32
+        (((hash >> 32) * u64::from(count)) >> 32) as u32
     }
 }

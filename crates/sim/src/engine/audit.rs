@@ -88,7 +88,10 @@ impl Engine<'_> {
     fn audit_packets(&self, found: &Found, wrong: &mut Vec<String>) {
         let total: usize = found.packets.iter().map(|&times| times as usize).sum();
         if total != self.net.arena.live() {
-            wrong.push(format!("{} packets live, {total} found in queues and on wires", self.net.arena.live()));
+            wrong.push(format!(
+                "{} packets live, {total} found in queues and on wires",
+                self.net.arena.live()
+            ));
         }
         for (id, times) in found.packets.iter().enumerate().filter(|&(_, &times)| times > 1) {
             wrong.push(format!("packet {id} is in {times} places at once"));
@@ -101,12 +104,16 @@ impl Engine<'_> {
             let packets = port.sent.packets + resident.packets + port.dropped.packets;
             if port.offered.packets != packets {
                 let offered = port.offered.packets;
-                wrong.push(format!("port {link}: {offered} packets offered, {packets} sent, waiting or dropped"));
+                wrong.push(format!(
+                    "port {link}: {offered} packets offered, {packets} sent, waiting or dropped"
+                ));
             }
             let bytes = port.sent.bytes + resident.bytes + port.dropped.bytes + port.trimmed_bytes;
             if port.offered.bytes != bytes {
                 let offered = port.offered.bytes;
-                wrong.push(format!("port {link}: {offered} bytes offered, {bytes} sent, waiting, dropped or trimmed off"));
+                wrong.push(format!(
+                    "port {link}: {offered} bytes offered, {bytes} sent, waiting, dropped or trimmed off"
+                ));
             }
             let occupied = match queue {
                 PortQueue::Committed(departures, _) => departures.bytes(),
@@ -122,7 +129,10 @@ impl Engine<'_> {
             }
             if u32::from(port.serving) != found.departures[link] {
                 let events = found.departures[link];
-                wrong.push(format!("port {link}: serving is {}, with {events} departures pending", port.serving));
+                wrong.push(format!(
+                    "port {link}: serving is {}, with {events} departures pending",
+                    port.serving
+                ));
             }
             if !port.serving && (resident.packets > 0 || !self.net.ready[link].is_empty()) {
                 wrong.push(format!("port {link}: something waits and nothing will serve it"));
@@ -144,7 +154,10 @@ impl Engine<'_> {
                 let complete = conn.counts.completed_at != Time::NEVER;
                 if complete != (conn.counts.delivered_bytes == flow.size) {
                     let (delivered, size) = (conn.counts.delivered_bytes, flow.size);
-                    wrong.push(format!("flow {}: completed is {complete} with {delivered} of {size} bytes", conn.flow));
+                    wrong.push(format!(
+                        "flow {}: completed is {complete} with {delivered} of {size} bytes",
+                        conn.flow
+                    ));
                 }
             }
         }
@@ -227,7 +240,9 @@ mod tests {
                 here
             });
             let link = crate::ids::LinkId(link.unwrap() as u32);
-            let PortQueue::Serviced(model) = &mut engine.net.queues[link.index()].clone() else { unreachable!() };
+            let PortQueue::Serviced(model) = &mut engine.net.queues[link.index()].clone() else {
+                unreachable!()
+            };
             let id = model.dequeue(&mut engine.net.queue_cx(link)).unwrap();
             engine.net.queues[link.index()] = PortQueue::Serviced(model.clone());
             let packet = engine.net.arena.remove(id);
@@ -249,7 +264,13 @@ mod tests {
     #[test]
     fn catches_a_double_delivery() {
         let found = findings("tcp", |engine| {
-            let arrival = *engine.net.calendar.iter().filter(|event| event.phase() == Phase::Arrival as u8).max().unwrap();
+            let arrival = *engine
+                .net
+                .calendar
+                .iter()
+                .filter(|event| event.phase() == Phase::Arrival as u8)
+                .max()
+                .unwrap();
             engine.net.calendar.push(arrival);
         });
         assert_found(&found, "places at once");

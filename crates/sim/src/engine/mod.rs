@@ -62,25 +62,34 @@ pub struct Carrier {
 
 /// All that a run needs to know besides the network.
 pub struct Plan<'a> {
+    /// What the network is made of.
     pub parts: Parts<'a>,
+    /// The transports of the run.
     pub transports: &'a [transport::Transport],
+    /// For each traffic entry, who carries its flows.
     pub carriers: &'a [Carrier],
     /// In the order of their starts.
     pub flows: &'a [Flow],
+    /// Stop at this time at the latest.
     pub until: Option<Time>,
+    /// Give up when nothing has moved for so long.
     pub stall: Time,
+    /// Whether to audit.
     pub audit: bool,
 }
 
 /// What a run leaves in memory.
 pub struct Ended<'a> {
+    /// How it ended.
     pub status: Status,
+    /// When it ended.
     pub end: Time,
+    /// Ports and links with what they have counted.
     pub net: Network<'a>,
     /// By flow.
     pub counts: Vec<Counts>,
+    /// Events handled.
     pub events: u64,
-    pub flows_done: u64,
     /// What the audit found wrong; empty without an audit.
     pub violations: Vec<String>,
 }
@@ -266,7 +275,8 @@ impl<'a> Engine<'a> {
     fn timer(&mut self, event: Event) {
         let transport = (event.b >> 9) as u8;
         let kind = event.b as u8;
-        let owner = if event.b & 1 << 8 != 0 { Owner::Host(NodeId(event.a)) } else { Owner::Conn(ConnId(event.a)) };
+        let owner =
+            if event.b & 1 << 8 != 0 { Owner::Host(NodeId(event.a)) } else { Owner::Conn(ConnId(event.a)) };
         if let Owner::Conn(id) = owner {
             self.net.conns[id.index()].timers -= 1;
             self.net.gone.push(id);
@@ -389,7 +399,6 @@ impl<'a> Engine<'a> {
             net: self.net,
             counts: self.counts,
             events: self.events,
-            flows_done: self.flows_done,
             violations: self.violations,
         }
     }

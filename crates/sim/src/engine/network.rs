@@ -39,16 +39,19 @@ pub struct Network<'a> {
     pub gone: Vec<ConnId>,
     /// Place among simultaneous timers and starts, and their counter, by host.
     pub host_ranks: Vec<u32>,
+    /// See `host_ranks`.
     pub host_events: Vec<u32>,
     /// The host's own chance, for transports.
     pub host_chance: Vec<Stream>,
-    /// Links crossed by packets, and packets made.
+    /// Links crossed by packets.
     pub packet_hops: u64,
+    /// Packets put on a wire by the host that made them.
     pub packets_made: u64,
     /// When payload last arrived anywhere.
     pub moved_at: Time,
     /// What all chance of the run comes from.
     pub seed: u64,
+    /// Number of the repetition.
     pub replica: u64,
     chance: Vec<Stream>,
     balancers: Vec<balancer::Model>,
@@ -59,20 +62,31 @@ pub struct Network<'a> {
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one a port, indexed in the hot loop: no indirection")]
 pub enum PortQueue {
+    /// Nothing waits: each packet's departure was computed when it came.
     Committed(Departures, Rules),
+    /// Packets wait until the wire is free.
     Serviced(queue::Model),
 }
 
 /// What a network is made of.
 pub struct Parts<'a> {
+    /// Nodes and links.
     pub fabric: &'a Fabric,
+    /// The ways through it.
     pub routes: &'a Routes,
+    /// What ports do with packets that wait; hosts' own ports never drop.
     pub queue: &'a queue::Queue,
+    /// Bytes of the largest full data packet on the wire, for limits that count in it.
     pub full_packet: u64,
+    /// The balancers of the run.
     pub balancers: &'a [balancer::Balancer],
+    /// What all chance comes from.
     pub seed: u64,
+    /// Number of the repetition.
     pub replica: u64,
+    /// Whether no port may commit to departures.
     pub serviced_only: bool,
+    /// What holds the future.
     pub agenda: Agenda,
 }
 

@@ -24,6 +24,7 @@ pub struct Port {
     pub sent: Amount,
     /// Bytes and packets in the port, the one on the wire included, as of the last [`Port::settle`].
     pub bytes: u64,
+    /// See `bytes`.
     pub packets: u32,
     /// Serviced: bytes of the packet on the wire, 0 if there is none.
     pub wire_bytes: u32,
@@ -33,13 +34,19 @@ pub struct Port {
     /// Bytes in the port integrated over time up to `area_at`, in byte-picoseconds.
     area: u128,
     area_at: Time,
+    /// Most bytes at one instant.
     pub bytes_max: u64,
+    /// Most packets at one instant.
     pub packets_max: u32,
-    /// Packets that ask to pass, and what became of those that did not.
+    /// Packets that asked to pass.
     pub offered: Amount,
+    /// Packets lost here.
     pub dropped: Amount,
+    /// Packets whose payload was trimmed off here.
     pub trims: u64,
+    /// Bytes trimmed off here.
     pub trimmed_bytes: u64,
+    /// Packets marked here.
     pub marks: u64,
     rate: Rate,
 }
@@ -47,7 +54,9 @@ pub struct Port {
 /// A number of packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
+    /// Packets.
     pub packets: u64,
+    /// Bytes of all of them.
     pub bytes: u64,
 }
 

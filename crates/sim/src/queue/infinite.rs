@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Build, Settings};
 use super::fifo::{Fifo, Rules};
+use super::{Build, Settings};
 
 /// First-in first-out without a limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -85,7 +85,10 @@ impl Settings for Datagram {
         let header = self.header_bytes;
         match &self.lengths {
             Sizes::Fixed(fixed) if fixed.0 <= header => {
-                vec![("lengths.fixed".into(), format!("{} leaves no payload after a header of {header}", fixed.0))]
+                vec![(
+                    "lengths.fixed".into(),
+                    format!("{} leaves no payload after a header of {header}", fixed.0),
+                )]
             }
             _ => Vec::new(),
         }

@@ -108,7 +108,9 @@ pub trait HostSide {
 fn audit_ranges(id: ConnId, conn: &Conn, received: u64, found: &mut dyn FnMut(String)) {
     let counted = conn.counts.delivered_bytes;
     if counted != received {
-        found(format!("connection {id}: {counted} bytes counted as delivered, {received} in received ranges"));
+        found(format!(
+            "connection {id}: {counted} bytes counted as delivered, {received} in received ranges"
+        ));
     }
 }
 

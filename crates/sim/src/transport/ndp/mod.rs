@@ -257,7 +257,10 @@ impl HostSide for Model {
         for (host, pacer) in self.pacers.iter().enumerate() {
             let accounted = pacer.sent + pacer.flushed + pacer.len();
             if pacer.queued != accounted {
-                found(format!("host {host}: {} pulls queued, {accounted} sent, flushed or waiting", pacer.queued));
+                found(format!(
+                    "host {host}: {} pulls queued, {accounted} sent, flushed or waiting",
+                    pacer.queued
+                ));
             }
             if !pacer.is_empty() && !pacer.timer.is_set() {
                 found(format!("host {host}: pulls wait and no timer is set"));

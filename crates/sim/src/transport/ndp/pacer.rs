@@ -16,10 +16,13 @@ pub struct Pacer {
     pub next_at: Time,
     /// Time that a full packet takes on the host's link, over the configured share.
     pub spacing: Time,
+    /// Set while a pull waits.
     pub timer: Timer,
-    /// Pulls that were queued, sent and flushed: for the audit.
+    /// Pulls that ever joined; those that left at once included. With the next two, for the audit.
     pub queued: u64,
+    /// Pulls that have left.
     pub sent: u64,
+    /// Pulls that became void.
     pub flushed: u64,
 }
 

@@ -12,8 +12,9 @@ use crate::transport::rtt::Rtt;
 use crate::transport::source::{Next, PlainFlow, Source};
 use crate::units::Time;
 
-/// The sender's timers and the receiver's, by the convention of `HostSide::timer`.
+/// The sender's timer; even, by the convention of `HostSide::timer`.
 pub const RETRANSMIT: u8 = 0;
+/// The receiver's timer; odd, likewise.
 pub const DELAYED_ACK: u8 = 1;
 
 /// The sending end of a connection.
@@ -66,6 +67,7 @@ impl Default for Sender {
 }
 
 impl Sender {
+    /// The sender of a flow of `size` bytes that has not sent anything.
     pub fn new(config: &Tcp, size: u64) -> Sender {
         let mss = config.mss.0;
         Sender {
@@ -107,6 +109,7 @@ impl Sender {
         *self = Sender { segments, ..Sender::new(config, size) };
     }
 
+    /// The flow starts: a SYN, or data at once.
     pub fn open(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
         if config.handshake {
             self.send_syn(id, config, cx);
@@ -123,6 +126,7 @@ impl Sender {
         self.start_timer(id, config, cx);
     }
 
+    /// A SYN/ACK or an acknowledgement.
     pub fn on_packet(&mut self, packet: &Packet, config: &Tcp, cx: &mut Cx) {
         match packet.header.kind {
             kind::SYN_ACK if !self.established => {
@@ -250,6 +254,7 @@ impl Sender {
         self.next_seq + len <= self.una_seq + self.allowance(config)
     }
 
+    /// The wire asks: a repair first, then what a timeout has put back, then new data.
     pub fn next_packet(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) -> (Option<Packet>, bool) {
         if !self.may_send(config) {
             return (None, false);
@@ -315,6 +320,7 @@ impl Sender {
         cx.set_timer(&mut self.timer, due, Owner::Conn(id), RETRANSMIT);
     }
 
+    /// The retransmission timer: SYN again, or back to the first unacknowledged segment (go back N).
     pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
         if !cx.timer_is_due(&mut self.timer, Owner::Conn(id), RETRANSMIT) {
             return;
@@ -358,6 +364,7 @@ impl Receiver {
         *self = Receiver { reassembly: std::mem::take(&mut self.reassembly), ..Receiver::default() };
     }
 
+    /// A SYN or a segment.
     pub fn on_packet(&mut self, packet: &Packet, config: &Tcp, cx: &mut Cx) {
         let id = packet.conn;
         if packet.header.kind == kind::SYN {
@@ -405,6 +412,7 @@ impl Receiver {
         cx.send_control(id, Toward::Sender, config.ack_bytes(), header);
     }
 
+    /// The delayed-acknowledgement timer.
     pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
         if cx.timer_is_due(&mut self.timer, Owner::Conn(id), DELAYED_ACK) {
             self.acknowledge(id, config, cx);

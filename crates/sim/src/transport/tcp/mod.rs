@@ -124,10 +124,14 @@ impl Settings for Tcp {
     fn problems(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();
         if self.rto_max < self.rto_min {
-            problems.push(("rto_max".into(), format!("{} is below rto_min, which is {}", self.rto_max, self.rto_min)));
+            problems.push((
+                "rto_max".into(),
+                format!("{} is below rto_min, which is {}", self.rto_max, self.rto_min),
+            ));
         }
         if self.receive_window < self.mss {
-            let why = format!("{} is below mss, which is {}: nothing could be sent", self.receive_window, self.mss);
+            let why =
+                format!("{} is below mss, which is {}: nothing could be sent", self.receive_window, self.mss);
             problems.push(("receive_window".into(), why));
         }
         problems
