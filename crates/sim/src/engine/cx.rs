@@ -146,9 +146,7 @@ impl Cx<'_, '_> {
     pub fn ready(&mut self, id: ConnId) {
         let link = self.net.conns[id.index()].src_port;
         self.net.ready[link.index()].push(&mut self.net.conns, id);
-        if !self.net.ports[link.index()].serving {
-            self.net.wake(link);
-        }
+        self.net.wake(link);
     }
 
     /// Sets a timer; `kind` tells the transport's timers apart.

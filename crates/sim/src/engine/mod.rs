@@ -227,13 +227,10 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A transmission has ended and something waits.
+    /// The time has come to serve what waits at a port.
     #[inline]
     fn depart(&mut self, link: LinkId) {
-        let port = &mut self.net.ports[link.index()];
-        port.serving = false;
-        port.settle(self.net.now);
-        if !self.net.transmit_waiting(link) {
+        if !self.net.depart(link) {
             self.serve(link);
         }
     }
@@ -266,7 +263,7 @@ impl<'a> Engine<'a> {
         port.offered.add(packet.size);
         port.join(packet.size);
         let id = self.net.arena.insert(packet);
-        self.net.transmit(link, id);
+        self.net.transmit(link, id, self.net.now);
         if !self.net.ready[link.index()].is_empty() {
             self.net.schedule_departure(link);
         }

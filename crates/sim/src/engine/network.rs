@@ -10,7 +10,7 @@ use crate::queue::fifo::Rules;
 use crate::queue::{self, Discipline, QueueCx};
 use crate::random::{Purpose, Stream};
 use crate::routing::Routes;
-use crate::topology::Fabric;
+use crate::topology::{Fabric, Link};
 use crate::units::Time;
 
 /// Everything between the hosts, and what the hosts' transports reach it by.
@@ -104,7 +104,14 @@ impl<'a> Network<'a> {
         };
         let link_ranks = ranks(links, 0);
         let committed = if parts.serviced_only { None } else { parts.queue.committed(parts.full_packet) };
-        let queue_of = |link: &crate::topology::Link| match committed {
+        let port_of = |(link, rank): (&Link, u32)| {
+            let mut port = Port::new(link, rank);
+            if !parts.serviced_only && !fabric.is_host(link.from) {
+                port.lookahead = link.delay;
+            }
+            port
+        };
+        let queue_of = |link: &Link| match committed {
             // A host's port is asked packet by packet: it must be serviced.
             _ if fabric.is_host(link.from) => {
                 PortQueue::Serviced(queue::Queue::from(queue::infinite::Infinite {}).model(0))
@@ -116,7 +123,7 @@ impl<'a> Network<'a> {
             now: Time::ZERO,
             calendar: Calendar::new(parts.agenda),
             arena: Arena::default(),
-            ports: fabric.links.iter().zip(link_ranks).map(|(link, rank)| Port::new(link, rank)).collect(),
+            ports: fabric.links.iter().zip(link_ranks).map(port_of).collect(),
             queues: fabric.links.iter().map(queue_of).collect(),
             ends: fabric.links.iter().map(|link| link.to).collect(),
             received: vec![0; links],
@@ -177,68 +184,75 @@ impl<'a> Network<'a> {
                     self.queue_cx(link).mark(id);
                 }
             }
-            PortQueue::Serviced(queue) => {
-                port.settle(self.now);
-                let mut cx = QueueCx {
-                    arena: &mut self.arena,
-                    port,
-                    chance: &mut self.chance[at],
-                    conns: &mut self.conns,
-                    gone: &mut self.gone,
-                };
+            PortQueue::Serviced(_) => {
+                self.catch_up(link);
+                let (queue, mut cx) = self.serviced(link);
                 queue.enqueue(id, &mut cx);
-                if !queue.is_empty() && !cx.port.serving {
+                if !queue.is_empty() {
                     self.wake(link);
                 }
             }
         }
     }
 
-    /// Something waits at a port that has no event pending: serve it now, or when its wire is free.
+    /// Something waits at a port: serve it now, or when its wire is free.
     #[inline]
     pub fn wake(&mut self, link: LinkId) {
-        if self.ports[link.index()].free_at > self.now {
-            self.schedule_departure(link);
+        let port = &self.ports[link.index()];
+        if port.free_at > self.now {
+            if !port.serving {
+                self.schedule_departure(link);
+            }
         } else if !self.transmit_waiting(link) && !self.ready[link.index()].is_empty() {
             self.kicks.push(link);
         }
     }
 
+    /// Serviced: starts every transmission that was due by now, and brings the occupancy up to date.
+    #[inline]
+    pub fn catch_up(&mut self, link: LinkId) {
+        let now = self.now;
+        let (queue, cx) = self.serviced(link);
+        if cx.port.lookahead == Time::ZERO || queue.is_empty() || cx.port.free_at > now {
+            return cx.port.settle(now);
+        }
+        while self.ports[link.index()].free_at <= now {
+            let (queue, mut cx) = self.serviced(link);
+            let at = cx.port.free_at;
+            cx.port.settle(at);
+            let Some(id) = queue.dequeue(&mut cx) else {
+                break;
+            };
+            self.transmit(link, id, at);
+        }
+        self.ports[link.index()].settle(now);
+    }
+
     /// The wire is free: sends the first packet that waits; false if none does.
     #[inline]
     pub fn transmit_waiting(&mut self, link: LinkId) -> bool {
-        let at = link.index();
-        let PortQueue::Serviced(queue) = &mut self.queues[at] else {
-            unreachable!("a committed port has no packets waiting");
-        };
-        let mut cx = QueueCx {
-            arena: &mut self.arena,
-            port: &mut self.ports[at],
-            chance: &mut self.chance[at],
-            conns: &mut self.conns,
-            gone: &mut self.gone,
-        };
+        let (queue, mut cx) = self.serviced(link);
         let Some(id) = queue.dequeue(&mut cx) else {
             return false;
         };
         let more = !queue.is_empty();
-        self.transmit(link, id);
-        if more || !self.ready[at].is_empty() {
+        self.transmit(link, id, self.now);
+        if (more || !self.ready[link.index()].is_empty()) && !self.ports[link.index()].serving {
             self.schedule_departure(link);
         }
         true
     }
 
-    /// Serviced: puts a packet that is counted in the port on its free wire.
+    /// Serviced: puts a packet that is counted in the port on its wire, which is free since `at` at least.
     #[inline]
-    pub fn transmit(&mut self, link: LinkId, id: PacketId) {
+    pub fn transmit(&mut self, link: LinkId, id: PacketId, at: Time) {
         let port = &mut self.ports[link.index()];
         let packet = &mut self.arena[id];
         if packet.ingress == LinkId::NONE {
-            packet.wire_at = self.now;
+            packet.wire_at = at;
         }
         port.wire_bytes = packet.size;
-        let (_, arrival) = port.transmit(self.now, packet.size);
+        let (_, arrival) = port.transmit(at, packet.size);
         self.calendar.push(Event {
             time: arrival,
             order: order(Phase::Arrival, port.rank, port.sent.packets as u32),
@@ -247,18 +261,51 @@ impl<'a> Network<'a> {
         });
     }
 
-    /// Asks for an event at the end of the transmission under way.
+    /// Asks for an event when what waits must be served at the latest.
     #[inline]
     pub fn schedule_departure(&mut self, link: LinkId) {
         let port = &mut self.ports[link.index()];
-        debug_assert!(!port.serving, "one end-of-transmission event at a time");
+        debug_assert!(!port.serving, "one departure event at a time");
         port.serving = true;
         self.calendar.push(Event {
-            time: port.free_at,
+            time: port.free_at + port.lookahead,
             order: order(Phase::Departure, port.rank, 0),
             a: 0,
             b: link.0,
         });
+    }
+
+    /// A departure event has come: serves what waits. False if the port is a host's and nothing waits there,
+    /// so that transports are to be asked.
+    #[inline]
+    pub fn depart(&mut self, link: LinkId) -> bool {
+        self.ports[link.index()].serving = false;
+        self.catch_up(link);
+        let (queue, cx) = self.serviced(link);
+        if cx.port.lookahead == Time::ZERO {
+            return self.transmit_waiting(link);
+        }
+        if !queue.is_empty() {
+            self.schedule_departure(link);
+        }
+        true
+    }
+
+    /// The queue of a serviced port, and what it sees.
+    #[inline]
+    fn serviced(&mut self, link: LinkId) -> (&mut queue::Model, QueueCx<'_>) {
+        let at = link.index();
+        let PortQueue::Serviced(queue) = &mut self.queues[at] else {
+            unreachable!("a committed port has no packets waiting");
+        };
+        let cx = QueueCx {
+            arena: &mut self.arena,
+            port: &mut self.ports[at],
+            chance: &mut self.chance[at],
+            conns: &mut self.conns,
+            gone: &mut self.gone,
+        };
+        (queue, cx)
     }
 
     /// What the queue of a port sees.
@@ -282,10 +329,11 @@ impl<'a> Network<'a> {
 
     /// The run ends: brings all ports up to date, and takes back what was computed for later.
     pub fn stop(&mut self, end: Time) {
-        for (port, queue) in self.ports.iter_mut().zip(&mut self.queues) {
-            match queue {
-                PortQueue::Committed(departures, _) => departures.stop(port, end),
-                PortQueue::Serviced(_) => port.settle(end),
+        self.now = end;
+        for at in 0..self.ports.len() {
+            match &mut self.queues[at] {
+                PortQueue::Committed(departures, _) => departures.stop(&mut self.ports[at], end),
+                PortQueue::Serviced(_) => self.catch_up(LinkId(at as u32)),
             }
         }
     }

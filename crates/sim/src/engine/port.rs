@@ -4,7 +4,8 @@
 //! packet's fate once it has been accepted: its departure is computed on arrival, and a small ring of
 //! (departure, bytes) gives the exact occupancy at any instant; that is one event a packet-hop. A
 //! serviced port asks its queue for the next packet whenever the wire falls free; an idle one still
-//! puts an arriving packet on the wire at once. Both give the same results to the last bit.
+//! puts an arriving packet on the wire at once, and a busy one catches up with what it should have sent
+//! when the next packet comes. Both give the same results to the last bit.
 
 use crate::topology::Link;
 use crate::units::{Rate, Time};
@@ -28,8 +29,12 @@ pub struct Port {
     pub packets: u32,
     /// Serviced: bytes of the packet on the wire, 0 if there is none.
     pub wire_bytes: u32,
-    /// Serviced: whether an end-of-transmission event is pending.
+    /// Serviced: whether an event is pending that will serve what waits.
     pub serving: bool,
+    /// Serviced: how long after a transmission could start it may be decided. Nobody can see a packet
+    /// before it has crossed the link, so that one event can start many transmissions in retrospect;
+    /// zero at a host's port, whose transports must be asked in time.
+    pub lookahead: Time,
 
     /// Bytes in the port integrated over time up to `area_at`, in byte-picoseconds.
     area: u128,
@@ -82,6 +87,7 @@ impl Port {
             packets: 0,
             wire_bytes: 0,
             serving: false,
+            lookahead: Time::ZERO,
             area: 0,
             area_at: Time::ZERO,
             bytes_max: 0,
