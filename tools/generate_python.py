@@ -72,7 +72,9 @@ def formatted(text: str) -> str:
     """The text as `make format` would leave it: no import that is not used, lines broken."""
     for words in (["check", "--fix-only"], ["format"]):
         command = [sys.executable, "-m", "ruff", *words, "--quiet", "--stdin-filename", str(OUTPUT), "-"]
-        text = subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+        text = subprocess.run(
+            command, input=text, capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout
     return text
 
 
