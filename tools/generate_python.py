@@ -37,7 +37,11 @@ from typing import Any, Literal
 from flowyard.model import Model, Wrapped
 '''
 
-QUANTITIES = {"time": 'A time, such as "10us"', "bytes": 'A size, such as "64KiB"', "rate": 'A rate, such as "10Gbps"'}
+QUANTITIES = {
+    "time": 'A time, such as "10us"',
+    "bytes": 'A size, such as "64KiB"',
+    "rate": 'A rate, such as "10Gbps"',
+}
 
 Schema = dict[str, Any]
 
@@ -65,9 +69,13 @@ def main() -> int:
 
 
 def formatted(text: str) -> str:
-    """The text as `ruff format` would leave it."""
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(OUTPUT), "-"]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    """The text as `make format` would leave it: no import that is not used, lines broken."""
+    for words in (["check", "--fix-only"], ["format"]):
+        command = [sys.executable, "-m", "ruff", *words, "--quiet", "--stdin-filename", str(OUTPUT), "-"]
+        text = subprocess.run(
+            command, input=text, capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout
+    return text
 
 
 class Generator:
@@ -183,7 +191,10 @@ class Generator:
         needs.append(name)
         properties = self.classes[name].schema.get("properties", {})
         changed = {key: item for key, item in value.items() if item != properties[key].get("default")}
-        inside = (f"{python_name(key)}={self.literal(properties[key], item, needs)}" for key, item in changed.items())
+        inside = (
+            f"{python_name(key)}={self.literal(properties[key], item, needs)}"
+            for key, item in changed.items()
+        )
         return f"{name}({', '.join(inside)})"
 
     def text(self) -> str:
@@ -226,8 +237,8 @@ class Generator:
         required = declared.schema.get("required", [])
         properties = {} if declared.wraps else declared.schema.get("properties", {})
         # Keyword-only fields may stand in any order: what must be given comes first.
-        for name in sorted(properties, key=lambda name: name not in required):
-            lines.append(self._field(declared, name, properties[name], name in required))
+        names = sorted(properties, key=lambda name: name not in required)
+        lines += [self._field(declared, name, properties[name], name in required) for name in names]
         return "\n".join(lines) + "\n"
 
     def _field(self, declared: Class, name: str, schema: Schema, required: bool) -> str:

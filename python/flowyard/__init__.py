@@ -10,8 +10,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flowyard._native import ScenarioError, Table, __version__
-    from flowyard.results import Result, check, explain, open, run, schema  # noqa: A004
+    from flowyard._native import ScenarioError as ScenarioError
+    from flowyard._native import Table as Table
+    from flowyard._native import __version__ as __version__
+    from flowyard.results import Result as Result
+    from flowyard.results import check as check
+    from flowyard.results import explain as explain
+    from flowyard.results import open as open  # noqa: A004
+    from flowyard.results import run as run
+    from flowyard.results import schema as schema
     from flowyard.scenario import *  # noqa: F403
 
 # Where each public name lives. Nothing is imported until it is used, so that `import flowyard` and
@@ -29,7 +36,7 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401
+def __getattr__(name: str) -> Any:
     # Underscored names are looked up by the import system and by tools; none of them is a class of ours.
     if name in _HOME or not name.startswith("_"):
         module = import_module(_HOME.get(name, "flowyard.scenario"))

@@ -17,7 +17,7 @@ GROUPS = ((100_000, "up to 100 KB"), (10_000_000, "100 KB to 10 MB"), (None, "ab
 PERCENTILES = (50, 95, 99)
 
 
-def frame(table: Any) -> pl.DataFrame:  # noqa: ANN401
+def frame(table: Any) -> pl.DataFrame:
     """Any table that speaks Arrow, as a polars frame."""
     return table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
 
@@ -57,7 +57,7 @@ def by_size(flows: pl.DataFrame) -> pl.DataFrame:
 
 def goodput_bps(result: "Result") -> float:
     """Payload delivered a second, by all flows together, over the whole run."""
-    delivered = frame(result.flows)["delivered_bytes"].sum()
+    delivered = int(frame(result.flows)["delivered_bytes"].sum())
     end_ps = result.summary["end_ps"]
     return delivered * 8 * 1e12 / end_ps if end_ps else 0.0
 

@@ -54,7 +54,11 @@ def main(argv: list[str]) -> int:
     known = {case.name: case for case in CASES}
     unknown = [name for name in arguments.cases if name not in known]
     if unknown or arguments.rounds < 1:
-        parser.error(f"no case {', '.join(unknown)}; there are {', '.join(known)}" if unknown else "--rounds: 1 or more")
+        parser.error(
+            f"no case {', '.join(unknown)}; there are {', '.join(known)}"
+            if unknown
+            else "--rounds: 1 or more"
+        )
     cases = [known[name] for name in arguments.cases or known]
     floors = measure(cases, arguments.rounds)
     figures = summary(cases, floors)
@@ -83,7 +87,7 @@ def measure(cases: list[Case], rounds: int) -> dict[int, float]:
     return floors
 
 
-def quality(result: Any) -> dict[str, float]:  # noqa: ANN401
+def quality(result: Any) -> dict[str, float]:
     """What shows that the run was worth measuring: the median flow's goodput over its host's rate."""
     import polars as pl
 
@@ -115,7 +119,11 @@ def summary(cases: list[Case], floors: dict[int, float]) -> dict[str, Any]:
     return {
         "floor_ns": {f"k{k}": round(floor, 2) for k, floor in sorted(floors.items())},
         "cases": rows,
-        "machine": {"processor": processor(), "system": platform.platform(), "python": platform.python_version()},
+        "machine": {
+            "processor": processor(),
+            "system": platform.platform(),
+            "python": platform.python_version(),
+        },
     }
 
 
@@ -135,10 +143,23 @@ def show(figures: dict[str, Any]) -> None:
     from flowyard.console import TextTable, show
 
     floors = ", ".join(f"{k}: {ns:.1f} ns" for k, ns in figures["floor_ns"].items())
-    header = ["case", "ns/packet-hop", "x floor", "limit", "events/hop", "packet-hops", "cpu s", "median goodput"]
+    header = [
+        "case",
+        "ns/packet-hop",
+        "x floor",
+        "limit",
+        "events/hop",
+        "packet-hops",
+        "cpu s",
+        "median goodput",
+    ]
     rows = []
     for case in figures["cases"]:
-        limit = "" if case["limit"] is None else f"{case['limit']:g}" + ("" if case["within_limit"] else " MISSED")
+        limit = (
+            ""
+            if case["limit"] is None
+            else f"{case['limit']:g}" + ("" if case["within_limit"] else " MISSED")
+        )
         rows.append([case["name"], f"{case['ns_per_packet_hop']:.1f}", f"{case['floor_ratio']:.2f}", limit])
         rows[-1] += [f"{case['events_per_packet_hop']:.2f}", f"{case['packet_hops']:,}"]
         rows[-1] += [f"{case['cpu_s']:.2f}", f"{case['median_goodput']:.2f}"]

@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
-        message = _mistake(error)
+        message = _mistake(error, arguments)
         if message is None:
             raise
         if arguments.json:
@@ -46,13 +47,15 @@ def main(argv: list[str] | None = None) -> int:
         return BAD_INPUT
 
 
-def _mistake(error: Exception) -> str | None:
+def _mistake(error: Exception, arguments: argparse.Namespace) -> str | None:
     """What to tell the user, if it is the user who can mend it."""
     from flowyard._native import ScenarioError
     from flowyard.errors import UserError
 
-    if isinstance(error, ScenarioError | UserError):
+    if isinstance(error, UserError):
         return str(error)
+    if isinstance(error, ScenarioError):
+        return f"{arguments.scenario} cannot be run:\n{textwrap.indent(str(error), '  ')}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return None
@@ -68,14 +71,16 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
 
-    def verb(name: str, run: Any, help: str) -> argparse.ArgumentParser:  # noqa: A002, ANN401
+    def verb(name: str, run: Any, help: str) -> argparse.ArgumentParser:  # noqa: A002
         added = verbs.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
         added.add_argument("--json", action="store_true", help="print the answer as JSON")
         added.set_defaults(verb=run)
         return added
 
     def scenario(added: argparse.ArgumentParser) -> None:
-        added.add_argument("scenario", metavar="SCENARIO", help="a TOML or JSON file, or a packaged scenario's name")
+        added.add_argument(
+            "scenario", metavar="SCENARIO", help="a TOML or JSON file, or a packaged scenario's name"
+        )
         added.add_argument(
             "--set",
             action="append",
@@ -89,7 +94,9 @@ def parser() -> argparse.ArgumentParser:
 
     added = verb("run", _run, "run a scenario and keep its results in a folder")
     scenario(added)
-    added.add_argument("-o", "--output", type=Path, metavar="DIR", help="a new folder; default out/<scenario>-<n>")
+    added.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="a new folder; default out/<scenario>-<n>"
+    )
 
     added = verb("check", _check, "say all that is wrong with a scenario, and where")
     scenario(added)
@@ -97,7 +104,11 @@ def parser() -> argparse.ArgumentParser:
     added = verb("report", _report, "show one or more runs on one HTML page")
     added.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="the folder of a run")
     added.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help="default DIR/report.html, with several runs report.html"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="default DIR/report.html, with several runs report.html",
     )
 
     verb("schema", _schema, "print the JSON Schema of scenario files")
@@ -113,7 +124,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from flowyard import _native
 
-        parser.exit(0, f"flowyard {_native.__version__}\n")
+        print(f"flowyard {_native.__version__}")
+        parser.exit()
 
 
 def _override(text: str) -> tuple[str, str]:
@@ -135,20 +147,18 @@ def _overrides(arguments: argparse.Namespace) -> dict[str, object]:
 def _run(arguments: argparse.Namespace) -> int:
     from flowyard import folders, results, scenarios
     from flowyard.interrupt import Deferred
+    from flowyard.progress import Display
 
     overrides = _overrides(arguments)
     path = scenarios.find(arguments.scenario)
     # A mistake in the scenario shows before anything is written.
     results.check(path, overrides)
-    with folders.Staging(arguments.output, numbered=path.stem) as staging:
-        # Ctrl-C ends the run, not the program: what there is by then is kept.
-        with Deferred() as deferred:
-            from flowyard.progress import Display
-
-            with Display() as display:
-                result = results.run(path, overrides, progress=deferred.watch(display.row(path.stem)))
-            result.write(staging.path)
-            folder = staging.publish()
+    # Ctrl-C ends the run, not the program: what there is by then is kept.
+    with folders.Staging(arguments.output, numbered=path.stem) as staging, Deferred() as deferred:
+        with Display() as display:
+            result = results.run(path, overrides, progress=deferred.watch(display.row(path.stem)))
+        result.write(staging.path)
+        folder = staging.publish()
 
     if arguments.json:
         print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
@@ -180,7 +190,7 @@ def _check(arguments: argparse.Namespace) -> int:
     return COMPLETE
 
 
-def _inline(value: Any) -> str:  # noqa: ANN401
+def _inline(value: Any) -> str:
     """A value in one line, near to how TOML would have it."""
     if isinstance(value, dict):
         items = ", ".join(f"{key} = {_inline(item)}" for key, item in value.items() if item is not None)
@@ -209,7 +219,7 @@ def _report(arguments: argparse.Namespace) -> int:
 def _schema(_: argparse.Namespace) -> int:
     from flowyard import _native
 
-    print(_native.schema())
+    print(_native.schema(), end="")
     return COMPLETE
 
 
@@ -222,7 +232,9 @@ def _explain(arguments: argparse.Namespace) -> int:
             table: [column for column in columns if column["name"] == arguments.column]
             for table, columns in tables.items()
         }
-        tables = {table: columns for table, columns in found.items() if columns} or _no_column(arguments.column, tables)
+        tables = {table: columns for table, columns in found.items() if columns} or _no_column(
+            arguments.column, tables
+        )
     if arguments.json:
         print(json.dumps(tables, indent=2))
         return COMPLETE
@@ -240,4 +252,6 @@ def _no_column(name: str, tables: dict[str, list[dict[str, str]]]) -> dict[str, 
 
     names = sorted({column["name"] for columns in tables.values() for column in columns})
     near = difflib.get_close_matches(name, names, n=3)
-    raise UserError(f"no column {name}; {'did you mean ' + ' or '.join(near) if near else 'there are ' + ', '.join(names)}")
+    raise UserError(
+        f"no column {name}; {'did you mean ' + ' or '.join(near) if near else 'there are ' + ', '.join(names)}"
+    )

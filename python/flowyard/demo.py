@@ -27,7 +27,9 @@ def main() -> int:
     with Deferred() as deferred, Display() as display, ThreadPoolExecutor(len(RUNS)) as threads:
         # The simulations hold no lock of Python's: each thread has a processor of its own.
         waiting = {
-            title: threads.submit(results.run, scenarios.find(name), progress=deferred.watch(display.row(name)))
+            title: threads.submit(
+                results.run, scenarios.find(name), progress=deferred.watch(display.row(name))
+            )
             for title, name in RUNS.items()
         }
         done = {title: future.result() for title, future in waiting.items()}
@@ -44,12 +46,23 @@ def main() -> int:
     reported = clock()
 
     show(comparison_table(done, "The published web-search workload under two transports"))
-    header = ["run", "status", "goodput Gbit/s", "retransmissions", "packet-hops", "M packet-hops/s", "wall s", "cpu s"]
+    header = [
+        "run",
+        "status",
+        "goodput Gbit/s",
+        "retransmissions",
+        "packet-hops",
+        "M packet-hops/s",
+        "wall s",
+        "cpu s",
+    ]
     rows = []
     for title, result in done.items():
         counters = result.summary["counters"]
         speed = counters["packet_hops"] / counters["cpu_s"] / 1e6 if counters["cpu_s"] else 0.0
-        rows.append([title, result.status, f"{goodput_bps(result) / 1e9:.1f}", f"{counters['retransmissions']:,}"])
+        rows.append(
+            [title, result.status, f"{goodput_bps(result) / 1e9:.1f}", f"{counters['retransmissions']:,}"]
+        )
         rows[-1] += [f"{counters['packet_hops']:,}", f"{speed:.1f}"]
         rows[-1] += [f"{counters['wall_s']:.1f}", f"{counters['cpu_s']:.1f}"]
     show(TextTable("The runs", header, rows))

@@ -34,7 +34,9 @@ class Staging:
             raise UserError(f"{self._target or self._parent}: cannot write here ({error.strerror})") from None
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None
+    ) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
 
     def publish(self) -> Path:

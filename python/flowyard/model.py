@@ -15,7 +15,7 @@ class Model:
 
     _tag: ClassVar[str | None] = None
 
-    def to_dict(self) -> Any:  # noqa: ANN401
+    def to_dict(self) -> Any:
         """As plain data, the way a scenario file has it; fields at their default are left out."""
         return _plain(self)
 
@@ -30,7 +30,7 @@ class Wrapped(Model):
     value: Any
 
 
-def _plain(value: object) -> Any:  # noqa: ANN401
+def _plain(value: object) -> Any:
     if isinstance(value, Model):
         data = _plain(value.value) if isinstance(value, Wrapped) else _fields(value)
         return data if value._tag is None else {value._tag: data}

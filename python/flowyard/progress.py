@@ -22,13 +22,21 @@ class Display:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
 
-            columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"))
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                TextColumn("{task.fields[text]}"),
+            )
             # Redrawn when a run has news: no thread of its own.
-            self._live = Progress(*columns, console=Console(file=self._stream), auto_refresh=False, transient=True)
+            self._live = Progress(
+                *columns, console=Console(file=self._stream), auto_refresh=False, transient=True
+            )
             self._live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None
+    ) -> None:
         if self._live:
             self._live.stop()
 
@@ -38,7 +46,7 @@ class Display:
         if self._live:
             task = self._live.add_task(name, total=1.0, text="building")
 
-            def live(progress: Any) -> None:  # noqa: ANN401
+            def live(progress: Any) -> None:
                 seconds = time.monotonic() - started
                 self._live.update(task, completed=fraction(progress), text=describe(progress, seconds))
                 self._live.refresh()
@@ -47,7 +55,7 @@ class Display:
 
         last = started
 
-        def plain(progress: Any) -> None:  # noqa: ANN401
+        def plain(progress: Any) -> None:
             nonlocal last
             now = time.monotonic()
             if now - last >= PLAIN_EVERY:
@@ -57,14 +65,14 @@ class Display:
         return plain
 
 
-def fraction(progress: Any) -> float:  # noqa: ANN401
+def fraction(progress: Any) -> float:
     """Share of the run that is done, by flows or by time, whichever ends it first."""
     by_flows = progress["flows_done"] / progress["flows"] if progress["flows"] else 0.0
     by_time = progress["now_ps"] / progress["until_ps"] if progress["until_ps"] else 0.0
     return min(max(by_flows, by_time), 1.0)
 
 
-def describe(progress: Any, seconds: float) -> str:  # noqa: ANN401
+def describe(progress: Any, seconds: float) -> str:
     """Simulated time, flows, speed and time left, in one line."""
     done = fraction(progress)
     left = f"{seconds * (1 - done) / done:.0f} s left" if done > 0 else "time left unknown"

@@ -20,7 +20,7 @@ TABLES = ("flows", "links")
 class Progress(Protocol):
     """How far a run is."""
 
-    def __getitem__(self, key: str) -> Any:  # noqa: ANN401
+    def __getitem__(self, key: str) -> Any:
         """now_ps, until_ps (or None), flows_done, flows, packet_hops, events."""
 
 
@@ -88,7 +88,8 @@ def run(
     summary = json.loads(outcome.summary)
     # So that a folder explains itself, whatever version reads it.
     summary["definitions"] = {
-        table: {column["name"]: column["meaning"] for column in columns} for table, columns in explain().items()
+        table: {column["name"]: column["meaning"] for column in columns}
+        for table, columns in explain().items()
     }
     return Result(outcome.flows, outcome.links, summary)
 
@@ -108,14 +109,14 @@ def check(
 def open(directory: str | PathLike[str]) -> Result:  # noqa: A001
     """The results in a folder that a run left."""
     directory = Path(directory)
+    if not directory.is_dir():
+        raise UserError(f"{directory}: no such folder")
+    for name in ("run.json", *(f"{table}.parquet" for table in TABLES)):
+        if not (directory / name).exists():
+            raise UserError(f"{directory}: not the folder of a run, {name} is missing")
     try:
         summary = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-        flows, links = (_native.read_parquet(directory / f"{name}.parquet") for name in TABLES)
-    except FileNotFoundError as error:
-        missing = Path(str(error.filename)).name if error.filename else "a file"
-        if not directory.exists():
-            raise UserError(f"{directory}: no such folder") from None
-        raise UserError(f"{directory}: not the folder of a run, {missing} is missing") from None
+        flows, links = (_native.read_parquet(directory / f"{table}.parquet") for table in TABLES)
     except json.JSONDecodeError as error:
         raise UserError(f"{directory / 'run.json'}: not JSON ({error})") from None
     except OSError as error:
@@ -155,4 +156,3 @@ def texts(overrides: Mapping[str, object] | None) -> list[tuple[str, str]]:
     """Overrides as the command line would have them."""
     items = (overrides or {}).items()
     return [(key, value if isinstance(value, str) else json.dumps(value)) for key, value in items]
-

@@ -32,7 +32,9 @@ def test_no_flow_finished_is_no_number():
     assert (row["flows"], row["completed"], row["slowdown_p99"]) == (1, 0.0, None)
 
 
-@pytest.mark.parametrize(("text", "expected"), [("0ps", 0), ("1500ns", 1_500_000), ("2s", 2 * 10**12), ("3ms", 3 * 10**9)])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("0ps", 0), ("1500ns", 1_500_000), ("2s", 2 * 10**12), ("3ms", 3 * 10**9)]
+)
 def test_times_of_run_json(text, expected):
     assert analysis.picoseconds(text) == expected
 
@@ -45,4 +47,4 @@ def test_goodput_is_payload_over_the_whole_run(result):
 def test_the_summary_fits_half_a_screen(result):
     table = analysis.summary_table(result, "few")
     assert len(table.rows) <= 12
-    assert dict(table.rows)["flows completed"] == "4 of 4"
+    assert ("flows completed", "4 of 4") in table.rows

@@ -14,7 +14,11 @@ import flowyard as fy
 
 
 def folders(path):
-    return sorted(str(item.relative_to(path)) for item in path.rglob("*") if item.is_dir() and item.name != "__pycache__")
+    return sorted(
+        str(item.relative_to(path))
+        for item in path.rglob("*")
+        if item.is_dir() and item.name != "__pycache__"
+    )
 
 
 def test_help_names_every_verb(flowyard):
@@ -45,7 +49,9 @@ def test_default_folders_count_up(flowyard, small, tmp_path):
 
 
 def test_json_is_the_summary_and_the_folder(flowyard, small, tmp_path):
-    done = flowyard("run", small, "-o", "there", "--json", "--seed", 5, "--audit", "--set", "traffic.few.flows=2")
+    done = flowyard(
+        "run", small, "-o", "there", "--json", "--seed", 5, "--audit", "--set", "traffic.few.flows=2"
+    )
     answer = json.loads(done.stdout)
     assert answer["folder"] == "there"
     assert answer["seed"] == 5
@@ -72,7 +78,10 @@ def test_an_empty_folder_is_filled(flowyard, small, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["run", "nowhere.toml"], "nowhere.toml: no such file; packaged scenarios: web-search-ndp, web-search-tcp"),
+        (
+            ["run", "nowhere.toml"],
+            "nowhere.toml: no such file; packaged scenarios: web-search-ndp, web-search-tcp",
+        ),
         (["run", "web-serch-ndp"], "web-serch-ndp: no such file; did you mean web-search-ndp?"),
         (["run", "."], ".: is a folder; name a scenario file"),
         (["run", "small.toml", "-o", "small.toml"], "small.toml: is a file; choose another folder with -o"),
@@ -84,7 +93,7 @@ def test_an_empty_folder_is_filled(flowyard, small, tmp_path):
         (["report", "."], ".: not the folder of a run, run.json is missing"),
     ],
 )
-def test_mistakes_are_told_without_a_traceback(flowyard, small, tmp_path, arguments, message):  # noqa: ARG001
+def test_mistakes_are_told_without_a_traceback(flowyard, small, tmp_path, arguments, message):
     (tmp_path / "broken.toml").write_text("[topology\n")
     before = folders(tmp_path)
     done = flowyard(*arguments)
@@ -175,5 +184,5 @@ def test_ctrl_c_keeps_what_there_is(long, tmp_path):
     assert folders(tmp_path) == ["stopped"]
     result = fy.open(tmp_path / "stopped")
     assert result.status == "interrupted"
-    assert 0 < len(pl.DataFrame(result.flows).filter(~pl.col("completed")))
+    assert len(pl.DataFrame(result.flows).filter(~pl.col("completed"))) > 0
     assert result.summary["counters"]["packet_hops"] > 0

@@ -11,9 +11,13 @@ def fill(staging):
 
 
 def test_nothing_is_left_of_a_run_that_fails(tmp_path):
-    with pytest.raises(ZeroDivisionError), Staging(tmp_path / "run") as staging:
-        fill(staging)
-        raise ZeroDivisionError
+    def fail():
+        with Staging(tmp_path / "run") as staging:
+            fill(staging)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert list(tmp_path.iterdir()) == []
 
 

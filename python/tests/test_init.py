@@ -45,5 +45,7 @@ def test_an_unknown_name_is_an_attribute_error():
 
 def test_using_one_name_hides_no_other():
     # A submodule called like a function would take the function's place once imported.
-    done = loaded_by("import flowyard as fy, flowyard.results, flowyard.cli; assert callable(fy.run) and callable(fy.open)")
+    done = loaded_by(
+        "import flowyard as fy, flowyard.results, flowyard.cli; assert callable(fy.run) and callable(fy.open)"
+    )
     assert "flowyard.results" in done

@@ -29,7 +29,9 @@ def test_defaults_are_left_out_and_keywords_lose_their_underscore():
 
 
 def test_parts_nest():
-    assert Part(parts=(Part(), Part(size=2))).to_dict() == {"part": {"parts": [{"part": {}}, {"part": {"size": 2}}]}}
+    assert Part(parts=(Part(), Part(size=2))).to_dict() == {
+        "part": {"parts": [{"part": {}}, {"part": {"size": 2}}]}
+    }
 
 
 def test_a_wrapped_value_stands_under_its_name():

@@ -2,12 +2,18 @@
 
 import io
 
-from flowyard import progress
 from flowyard.progress import Display, describe, fraction
 
 
 def state(**changes):
-    at = {"now_ps": 5 * 10**9, "until_ps": None, "flows_done": 25, "flows": 100, "packet_hops": 4_000_000, "events": 1}
+    at = {
+        "now_ps": 5 * 10**9,
+        "until_ps": None,
+        "flows_done": 25,
+        "flows": 100,
+        "packet_hops": 4_000_000,
+        "events": 1,
+    }
     return at | changes
 
 
@@ -26,7 +32,7 @@ def test_a_line_says_time_flows_speed_and_time_left():
 
 def test_without_a_terminal_there_is_a_plain_line_now_and_then(monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("flowyard.progress.time.monotonic", lambda: clock[0])
     stream = io.StringIO()
     with Display(stream) as display:
         show = display.row("ndp")

@@ -1,15 +1,18 @@
 //! A table that any Arrow consumer reads without a copy; the only file that knows about capsules.
+//!
+//! The interface is Arrow's PyCapsule protocol: a capsule holds a C struct, which the consumer empties or
+//! which frees itself with the capsule.
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StructArray};
-use arrow_schema::{Field, SchemaRef};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::SchemaRef;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use pyo3_arrow::error::PyArrowResult;
-use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
 /// Columns of results. Polars, pandas, pyarrow and duckdb read it through the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "flowyard")]
@@ -26,21 +29,23 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        to_schema_pycapsule(py, self.schema.as_ref())
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref());
+        let schema = schema.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
+    /// `requested_schema` is a wish that the protocol lets a producer pass over.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyCapsule>>,
-    ) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        let row = Field::new_struct("", self.schema.fields().clone(), false)
-            .with_metadata(self.schema.metadata().clone());
-        let arrays =
-            self.batches.clone().into_iter().map(|batch| Ok(Arc::new(StructArray::from(batch)) as ArrayRef));
-        to_stream_pycapsule(py, Box::new(ArrayIterator::new(arrays, Arc::new(row))), requested_schema)
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, self.schema.clone());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
     }
 
     fn __len__(&self) -> usize {

@@ -39,8 +39,9 @@ fn field(definition: &Definition) -> Field {
     };
     let metadata = [("unit", definition.unit), ("meaning", definition.meaning)];
     let metadata = metadata.into_iter().filter(|(_, value)| !value.is_empty());
-    Field::new(definition.name, kind, true)
-        .with_metadata(metadata.map(|(key, value)| (key.into(), value.into())).collect())
+    Field::new(definition.name, kind, true).with_metadata(
+        metadata.map(|(key, value)| (key.into(), value.into())).collect::<HashMap<String, String>>(),
+    )
 }
 
 fn array(column: Column) -> ArrayRef {
