@@ -36,7 +36,7 @@ setup: .venv/.native ## Build everything; leaves .venv/bin/flowyard
 
 # Python files need no build: the install points at python/.
 .venv/.native: .venv/.runtime $(RUST_SOURCES)
-	$(BIN)/maturin develop --release --locked --skip-install-deps 2>&1 | { grep -v '^ *Compiling' || true; }
+	$(BIN)/maturin develop --release --locked 2>&1 | { grep -v '^ *Compiling' || true; }
 	@touch $@
 
 demo: ## Build, run the demo, write out/demo/report.html
