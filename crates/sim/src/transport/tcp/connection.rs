@@ -45,7 +45,10 @@ pub struct Sender {
     /// Whether the segment at `una` is to be sent again ahead of everything else.
     repair: bool,
     rtt: Rtt,
+    /// Timeouts since the last round-trip sample: each doubles the next one.
     backoff: u32,
+    /// The segment that the timer has repeated last.
+    expired: Option<u32>,
     /// The segment whose round trip is being timed, and when it was sent.
     timed: Option<(u32, Time)>,
     last_sent: Time,
@@ -94,6 +97,7 @@ impl Sender {
             repair: false,
             rtt: Rtt::default(),
             backoff: 0,
+            expired: None,
             timed: None,
             last_sent: Time::ZERO,
             timer: Timer::default(),
@@ -150,7 +154,6 @@ impl Sender {
             let acked = ack - self.una_seq;
             self.take_off_acknowledged(packet.header.number, ack);
             self.sample_round_trip(packet, config, cx);
-            self.backoff = 0;
             let mut restart_timer = true;
             if self.recovering {
                 restart_timer = self.on_recovery_ack(ack, acked);
@@ -183,13 +186,16 @@ impl Sender {
         self.repair = false;
     }
 
+    /// Only a sample ends the back-off (RFC 6298, 5.7): a repeated segment gives none without timestamps (Karn).
     fn sample_round_trip(&mut self, packet: &Packet, config: &Tcp, cx: &Cx) {
         if config.timestamps {
             self.rtt.sample(cx.now() - Time(packet.header.seq));
+            self.backoff = 0;
         } else if let Some((number, sent)) = self.timed
             && number < self.una
         {
             self.rtt.sample(cx.now() - sent);
+            self.backoff = 0;
             self.timed = None;
         }
     }
@@ -320,12 +326,12 @@ impl Sender {
             return;
         }
         cx.counts(id).timeouts += 1;
-        let first = self.backoff == 0;
         self.backoff += 1;
         if !self.established {
             return self.send_syn(id, config, cx);
         }
         self.window.flight = self.next_seq - self.una_seq;
+        let first = self.expired.replace(self.una) != Some(self.una);
         self.control.on_timeout(&mut self.window, first);
         (self.next, self.next_seq) = (self.una, self.una_seq);
         self.recover = self.end_seq;
