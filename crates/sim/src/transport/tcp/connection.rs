@@ -44,6 +44,8 @@ pub struct Sender {
     recover: u64,
     /// Whether the segment at `una` is to be sent again ahead of everything else.
     repair: bool,
+    /// Bytes sent beyond the window by limited transmit since the last acknowledgement of new data.
+    limited: u64,
     rtt: Rtt,
     /// Timeouts since the last round-trip sample: each doubles the next one.
     backoff: u32,
@@ -95,6 +97,7 @@ impl Sender {
             partial_seen: false,
             recover: 0,
             repair: false,
+            limited: 0,
             rtt: Rtt::default(),
             backoff: 0,
             expired: None,
@@ -153,6 +156,7 @@ impl Sender {
         if ack > self.una_seq {
             let acked = ack - self.una_seq;
             self.take_off_acknowledged(packet.header.number, ack);
+            self.limited = 0;
             self.sample_round_trip(packet, config, cx);
             let mut restart_timer = true;
             if self.recovering {
@@ -224,6 +228,8 @@ impl Sender {
         if self.recovering {
             self.control.on_duplicate(&mut self.window);
         } else if self.dupacks == config.dupack_threshold && self.una_seq >= self.recover {
+            // RFC 5681, 3.2, step 2: what limited transmit has sent does not count.
+            self.window.flight -= self.limited;
             self.control.on_loss(&mut self.window, config.dupack_threshold);
             self.recovering = true;
             self.partial_seen = false;
@@ -277,6 +283,9 @@ impl Sender {
             };
             (number, seq, again) = (self.end, self.end_seq, false);
             segment = Segment { len, last };
+            if self.next_seq + u64::from(len) > self.una_seq + self.window.cwnd {
+                self.limited += u64::from(len);
+            }
             self.ended = last;
             self.segments.push_back(segment);
             self.end += 1;
@@ -331,6 +340,7 @@ impl Sender {
             return self.send_syn(id, config, cx);
         }
         self.window.flight = self.next_seq - self.una_seq;
+        self.limited = 0;
         let first = self.expired.replace(self.una) != Some(self.una);
         self.control.on_timeout(&mut self.window, first);
         (self.next, self.next_seq) = (self.una, self.una_seq);
