@@ -344,8 +344,6 @@ proptest! {
         let run = run(&text);
         prop_assert_eq!(run.counters().unfinished_flows, 0);
         prop_assert!(words(&run.0.flows, "tag").len() as u32 >= senders);
-        // A lost header is found by a timer only.
-        prop_assert!(run.counters().drops == 0 || run.counters().timeouts > 0 || run.counters().trims > 0);
     }
 }
 
