@@ -172,6 +172,8 @@ impl<'a> Engine<'a> {
         if event.time > self.horizon
             && let Some(status) = self.over_before(event.time)
         {
+            // It has not happened: the audit is to find its packet on the wire.
+            self.net.calendar.push(event);
             return Some(status);
         }
         self.net.now = event.time;
