@@ -72,4 +72,6 @@ def _completion() -> list[pl.Expr]:
 
 def _percentiles(column: str, unit: str = "") -> list[pl.Expr]:
     value = pl.col(column + unit)
-    return [value.quantile(share, "linear").alias(f"{column}_{name}{unit}") for name, share in PERCENTILES.items()]
+    return [
+        value.quantile(share, "linear").alias(f"{column}_{name}{unit}") for name, share in PERCENTILES.items()
+    ]

@@ -6,7 +6,9 @@ import polars as pl
 def flow_goodput(flows: pl.DataFrame) -> pl.Series:
     """Payload over completion time, in bit/s, of each finished flow."""
     finished = flows.filter(pl.col("fct_ps") > 0)
-    return finished.select((pl.col("size_bytes") * 8.0 / (pl.col("fct_ps") / 1e12)).alias("goodput_bps")).to_series()
+    return finished.select(
+        (pl.col("size_bytes") * 8.0 / (pl.col("fct_ps") / 1e12)).alias("goodput_bps")
+    ).to_series()
 
 
 def goodput_bps(flows: pl.DataFrame, duration_ps: int) -> float:

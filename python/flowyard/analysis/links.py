@@ -32,7 +32,10 @@ def spread_by_tier(links: pl.DataFrame, column: str, points: int = 60) -> pl.Dat
         pl.len().alias("links"),
         value.mean().alias("mean"),
         value.min().cast(pl.Float64).alias("min"),
-        *(value.quantile(share, "linear").alias(name) for name, share in (("p25", 0.25), ("p50", 0.5), ("p75", 0.75))),
+        *(
+            value.quantile(share, "linear").alias(name)
+            for name, share in (("p25", 0.25), ("p50", 0.5), ("p75", 0.75))
+        ),
         value.max().cast(pl.Float64).alias("max"),
     )
     values = {tier: strip(part[column].cast(pl.Float64), points) for (tier,), part in links.group_by("tier")}

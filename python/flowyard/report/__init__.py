@@ -6,7 +6,6 @@ Everything that is shown is computed here or in flowyard.analysis; the page's sc
 """
 
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,16 +27,12 @@ def write(dirs: Sequence[Path], output: Path) -> Path:
         raise ValueError("a report needs the folder of at least one run")
     html = render(read(dirs))
     output.parent.mkdir(parents=True, exist_ok=True)
-    handle, aside = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
+    # Under a name of its own: two reports may be under way at once.
+    aside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(html)
-        # mkstemp lets only its owner read; a report is an ordinary file.
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(aside).chmod(0o666 & ~umask)
-        Path(aside).replace(output)
+        aside.write_text(html, encoding="utf-8")
+        aside.replace(output)
     except BaseException:
-        Path(aside).unlink(missing_ok=True)
+        aside.unlink(missing_ok=True)
         raise
     return output

@@ -2,7 +2,7 @@
 
 Colours are CSS variables, which the style sheet sets for light, dark and print: var(--run-0) ... var(--run-7).
 Numbers are in the unit of the tables; the page's script formats them by the format types duration, bytes, rate,
-share, ratio and count. All charts have a parameter `focus`: the label of the run to bring out, or null.
+share, ratio, count and label. All charts have a parameter `focus`: the label of the run to bring out, or null.
 """
 
 import math
@@ -23,6 +23,9 @@ DASHES = ([1, 0], [6, 3], [2, 2])
 HEIGHT = 300
 # Values drawn by all strips of a chart together.
 STRIP_POINTS = 2400
+
+# With a format of its own: without one, Vega-Lite 6 does not find the name of the nearest point.
+_NAME = alt.Tooltip("run:N", format="", formatType="label")
 
 CONFIG: Spec = {
     "customFormatTypes": True,
@@ -80,13 +83,13 @@ def slowdown_by_size(runs: Sequence[Run]) -> Spec | None:
             ]
     if not rows:
         return None
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = _chart("rows").encode(
         x=_log_axis("size", "bytes", "largest flow of the tenth", [row["size"] for row in rows]),
         y=_log_axis("slowdown", "ratio", "slowdown", [1.0, *(row["slowdown"] for row in rows)], alt.Y),
         color=_colour(runs),
         opacity=_focus(),
         tooltip=[
-            alt.Tooltip("run:N"),
+            _NAME,
             alt.Tooltip("percentile:N"),
             _tooltip("slowdown", "ratio", "slowdown"),
             _tooltip("from", "bytes", "sizes from"),
@@ -95,10 +98,12 @@ def slowdown_by_size(runs: Sequence[Run]) -> Spec | None:
             _tooltip("completed", "share", "completed"),
         ],
     )
-    percentile = alt.StrokeDash("percentile:N", scale=alt.Scale(domain=["p99", "p50"], range=[[1, 0], [5, 3]]), legend=None)
+    percentile = alt.StrokeDash(
+        "percentile:N", scale=alt.Scale(domain=["p99", "p50"], range=[[1, 0], [5, 3]]), legend=None
+    )
     line = base.mark_line(strokeWidth=2).encode(strokeDash=percentile)
     point = base.mark_point(filled=True, size=42, opacity=1)
-    return _spec(alt.layer(line, point), HEIGHT)
+    return _spec([line, point], HEIGHT, rows=rows)
 
 
 def spread(runs: Sequence[Run], column: str, format_type: str, title: str) -> Spec | None:
@@ -118,51 +123,83 @@ def spread(runs: Sequence[Run], column: str, format_type: str, title: str) -> Sp
             shown = {_rounded(value) for value in [*row["strip"][::step], row["strip"][-1]]}
             marks += [{**key, "value": value} for value in sorted(shown)]
     # The same order on every chart, whatever run has which tier.
-    y = alt.Y("tier:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=170, labelPadding=8),
-              scale=alt.Scale(paddingInner=0.28, paddingOuter=0.12))
+    y = alt.Y(
+        "tier:N",
+        sort=names,
+        title=None,
+        axis=alt.Axis(ticks=False, domain=False, labelLimit=170, labelPadding=8),
+        scale=alt.Scale(paddingInner=0.28, paddingOuter=0.12),
+    )
     offset = alt.YOffset("run:N", sort=_labels(runs), scale=alt.Scale(domain=_labels(runs)))
-    axis = alt.Axis(format="", formatType=format_type, tickCount=6, gridDash=[2, 3], domain=False)
+    axis = alt.Axis(
+        format="", formatType=format_type, tickCount=6, labelFlush=False, gridDash=[2, 3], domain=False
+    )
 
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", title=title, axis=axis, scale=alt.Scale(zero=True, nice=True))
 
     shared = {"y": y, "yOffset": offset, "color": _colour(runs)}
     tooltip = [
-        alt.Tooltip("run:N"),
+        _NAME,
         alt.Tooltip("tier:N"),
         _tooltip("links", "count", "links"),
-        *(_tooltip(name, format_type, label) for name, label in (
-            ("min", "least"), ("p25", "p25"), ("p50", "median"), ("p75", "p75"), ("max", "most"), ("mean", "mean"))),
+        *(
+            _tooltip(name, format_type, label)
+            for name, label in (
+                ("min", "least"),
+                ("p25", "p25"),
+                ("p50", "median"),
+                ("p75", "p75"),
+                ("max", "most"),
+                ("mean", "mean"),
+            )
+        ),
     ]
-    box = alt.Chart(alt.Data(values=boxes))
+    box = _chart("tiers")
     strip = (
-        alt.Chart(alt.Data(values=marks))
+        _chart("links")
         .mark_tick(orient="vertical", thickness=1, size=11)
         .encode(x=x("value"), opacity=_focus(0.4, 0.08), **shared)
     )
-    quartiles = box.mark_bar(height=5, cornerRadius=2).encode(x=x("p25"), x2="p75:Q", opacity=_focus(0.85, 0.15), **shared)
+    quartiles = box.mark_bar(height=5, cornerRadius=2).encode(
+        x=x("p25"), x2="p75:Q", opacity=_focus(0.85, 0.15), **shared
+    )
     mean = box.mark_point(filled=True, size=52, stroke="var(--surface)", strokeWidth=1.5).encode(
         x=x("mean"), opacity=_focus(), **shared
     )
     # Wide and unseen, so that the pointer finds the row.
     hover = box.mark_bar(height=16, opacity=0).encode(x=x("min"), x2="max:Q", tooltip=tooltip, **shared)
-    step = {1: 26, 2: 19, 3: 16}.get(len(runs), 14)
-    return _spec(alt.layer(strip, quartiles, mean, hover), alt.Step(step, **{"for": "offset"}))
+    band = {1: 26, 2: 19, 3: 16}.get(len(runs), 14)
+    height = len(names) * (band * len(runs) + band // 2)
+    return _spec([strip, quartiles, mean, hover], height, tiers=boxes, links=marks)
 
 
 def _distribution(
-    runs: Sequence[Run], values: Iterable[pl.Series], format_type: str, title: str, *, of_completed: bool = False
+    runs: Sequence[Run],
+    values: Iterable[pl.Series],
+    format_type: str,
+    title: str,
+    *,
+    of_completed: bool = False,
 ) -> Spec | None:
     rows: list[dict[str, Any]] = []
     for run, column in zip(runs, values, strict=True):
         table = distribution(column, None if of_completed else run.measured.height)
         if table.height:
             points = [(table["value"][0], 0.0), *table.iter_rows()]
-            rows += [{"run": run.label, "value": _rounded(value), "share": _rounded(share)} for value, share in points]
+            rows += [
+                {"run": run.label, "value": _rounded(value), "share": _rounded(share)}
+                for value, share in points
+            ]
     if not rows:
         return None
     hover = alt.selection_point(
-        name="hover", nearest=True, on="pointermove", clear="pointerout", fields=["value", "share", "run"], empty=False
+        name="hover",
+        nearest=True,
+        on="pointermove",
+        clear="pointerout",
+        fields=["value", "share", "run"],
+        empty=False,
     )
     share = alt.Y(
         "share:Q",
@@ -170,27 +207,38 @@ def _distribution(
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="", formatType="share", tickCount=5, domain=False, ticks=False),
     )
-    base = alt.Chart(alt.Data(values=rows)).encode(
+    base = _chart("rows").encode(
         x=_log_axis("value", format_type, title, [row["value"] for row in rows]), y=share, color=_colour(runs)
     )
     line = base.mark_line(interpolate="step-after", strokeWidth=2, strokeJoin="round").encode(
         strokeDash=_dash(runs), opacity=_focus()
     )
-    tooltip = [alt.Tooltip("run:N"), _tooltip("value", format_type, title), _tooltip("share", "share", "share of flows")]
+    tooltip = [
+        _NAME,
+        _tooltip("value", format_type, title),
+        _tooltip("share", "share", "share of flows"),
+    ]
     point = (
         base.mark_point(filled=True, size=70, stroke="var(--surface)", strokeWidth=1.5)
         .encode(opacity=alt.condition(hover, alt.value(1), alt.value(0)), tooltip=tooltip)
         .add_params(hover)
     )
-    return _spec(alt.layer(line, point), HEIGHT)
+    return _spec([line, point], HEIGHT, rows=rows)
 
 
-def _spec(chart: alt.LayerChart, height: int | alt.Step) -> Spec:
-    chart = chart.properties(width="container", height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
-    spec = chart.add_params(alt.param(name="focus", value=None)).to_dict()
+def _chart(data: str) -> alt.Chart:
+    # By name: Altair would check and copy every row, again and again.
+    return alt.Chart(alt.NamedData(name=data))
+
+
+def _spec(layers: list[alt.Chart], height: int, **datasets: list[dict[str, Any]]) -> Spec:
+    fit = alt.AutoSizeParams(type="fit-x", contains="padding")
+    chart = alt.LayerChart(layer=layers).properties(width="container", height=height, autosize=fit)
+    # What is put together above has been checked part by part.
+    spec = chart.add_params(alt.param(name="focus", value=None)).to_dict(validate=False)
     # The page says what it is; an address in the file would only look like one that is loaded.
     del spec["$schema"]
-    return {**spec, "config": CONFIG}
+    return {**spec, "config": CONFIG, "datasets": datasets}
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
@@ -212,7 +260,7 @@ def _dash(runs: Sequence[Run]) -> alt.StrokeDash:
     return alt.StrokeDash("run:N", scale=alt.Scale(domain=_labels(runs), range=dashes), legend=None)
 
 
-def _focus(full: float = 1.0, dimmed: float = 0.15) -> Any:  # noqa: ANN401
+def _focus(full: float = 1.0, dimmed: float = 0.15) -> Any:
     return alt.condition("focus === null || datum.run === focus", alt.value(full), alt.value(dimmed))
 
 
@@ -220,10 +268,14 @@ def _tooltip(field: str, format_type: str, title: str) -> alt.Tooltip:
     return alt.Tooltip(f"{field}:Q", format="", formatType=format_type, title=title)
 
 
-def _log_axis(field: str, format_type: str, title: str, values: Sequence[float], channel: Any = alt.X) -> Any:  # noqa: ANN401
+def _log_axis(field: str, format_type: str, title: str, values: Sequence[float], channel: Any = alt.X) -> Any:
     low, high = log_domain([value for value in values if value > 0])
     axis = alt.Axis(
-        format="", formatType=format_type, values=log_ticks(low, high), labelOverlap="greedy", domain=channel is alt.X,
+        format="",
+        formatType=format_type,
+        values=log_ticks(low, high),
+        labelOverlap="greedy",
+        domain=channel is alt.X,
         ticks=channel is alt.X,
     )
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
@@ -242,11 +294,9 @@ def log_domain(values: Sequence[float]) -> tuple[float, float]:
 def log_ticks(low: float, high: float) -> list[float]:
     """Round numbers between two ends: 1, 2, 5 in each decade; only powers of ten if there are many decades."""
     decades = math.log10(high / low)
-    steps = (1, 2, 3, 4, 5, 6, 8) if decades < 0.7 else (1, 2, 5) if decades < 2.5 else (1,)
-    if decades < 0.7:
-        steps = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)  # type: ignore[assignment]
+    steps = "1 1.2 1.5 2 2.5 3 4 5 6 8" if decades < 0.7 else "1 2 5" if decades < 2.5 else "1"
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    ticks = [float(f"{step}e{power}") for power in range(first, last + 1) for step in steps]
+    ticks = [float(f"{step}e{power}") for power in range(first, last + 1) for step in steps.split()]
     return [tick for tick in ticks if low <= tick <= high]
 
 

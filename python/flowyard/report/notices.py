@@ -29,7 +29,7 @@ def ending(run: Run) -> str:
     at = text.duration(run.end_ps)
     settings = run.scenario["run"]
     return {
-        "complete": f"Every flow ended; the last event was at {at}.",
+        "complete": f"The run ended by itself at {at}.",
         "limit": f"The run reached its limit, run.until = {settings.get('until', at)}, while flows were open.",
         "stalled": f"Nothing moved any more at {at}: no event was left, or no payload arrived for run.stall = "
         f"{settings.get('stall', '?')} although flows were open.",
@@ -44,15 +44,18 @@ def why_no_fct(run: Run) -> str | None:
     if run.flows.height == 0:
         return "The scenario has no flow."
     if run.measured.height == 0:
-        return f"All {run.flows.height:,} flows start before the warm-up ends (run.warm_up = {_warm_up(run)}): shorten it."
+        return (
+            f"All {run.flows.height:,} flows start in the warm-up, run.warm_up = {_warm_up(run)}: shorten it."
+        )
     first = int(run.measured["start_ps"].min() or 0)  # type: ignore[arg-type]
+    end = text.duration(run.end_ps)
     if first >= run.end_ps:
-        lead = f"The run ended at {text.duration(run.end_ps)}, before its first flow would start at {text.duration(first)}."
+        lead = f"The run ended at {end}, before its first flow would start at {text.duration(first)}."
     else:
         begun = int((run.measured["start_ps"] < run.end_ps).sum())
         moved = int((run.measured["delivered_bytes"] > 0).sum())
         lead = (
-            f"The run ended at {text.duration(run.end_ps)}, before any flow was complete: {begun:,} of "
+            f"The run ended at {end}, before any flow was complete: {begun:,} of "
             f"{run.measured.height:,} had started, the first at {text.duration(first)}, and {moved:,} had delivered "
             "some payload."
         )
@@ -71,15 +74,25 @@ def why_no_slowdown(run: Run) -> str | None:
 def _of_run(run: Run) -> list[Notice]:
     found = []
     unfinished = int(run.counters["unfinished_flows"])
+    reason = why_no_fct(run)
     if run.status != "complete" or unfinished:
         body = ending(run)
-        if unfinished:
+        if reason:
+            # It says how long the run was, but not what a stall is.
+            body = f"{body} {reason}" if run.status == "stalled" else reason
+        elif unfinished:
             body += (
                 f" {unfinished:,} of {run.counters['flows']:,} flows are unfinished: they have no completion time, and "
-                "are missing from every mean and percentile below. Those look better than the run was."
+                "are missing from every mean and percentile below, which therefore look better than the run was."
             )
-        title = f"{run.status.capitalize()}: not the whole story" if run.status != "complete" else "Unfinished flows"
+        title = (
+            f"{run.status.capitalize()}: not the whole story"
+            if run.status != "complete"
+            else "Unfinished flows"
+        )
         found.append(Notice("error" if run.status == "stalled" else "warning", title, body, run.label))
+    elif reason:
+        found.append(Notice("warning", "No flow to show", reason, run.label))
     violations = run.summary.get("violations") or []
     if violations:
         shown = "; ".join(str(violation) for violation in violations[:3])
@@ -87,8 +100,11 @@ def _of_run(run: Run) -> list[Notice]:
         found.append(Notice("error", "A bug in the simulator", body, run.label))
     below = int((run.measured["slowdown"] < 1).sum())
     if below:
-        body = f"{below:,} flows were faster than their ideal completion time allows. Please report this."
-        found.append(Notice("error", "A bug in the simulator", body, run.label))
+        body = (
+            f"{below:,} of {run.measured.height:,} flows were faster than their ideal completion time, which should be "
+            "impossible: please report this."
+        )
+        found.append(Notice("error", "Slowdown below 1", body, run.label))
     if 0 < run.measured.height < run.flows.height:
         left = run.flows.height - run.measured.height
         body = (
@@ -96,11 +112,8 @@ def _of_run(run: Run) -> list[Notice]:
             "distributions. Counters and links cover the whole run."
         )
         found.append(Notice("note", "Warm-up", body, run.label))
-    reason = why_no_fct(run)
-    if reason:
-        found.append(Notice("warning", "No flow to show", reason, run.label))
-    elif why_no_slowdown(run):
-        found.append(Notice("note", "No slowdown", why_no_slowdown(run) or "", run.label))
+    if not reason and (missing := why_no_slowdown(run)):
+        found.append(Notice("note", "No slowdown", missing, run.label))
     return found
 
 
@@ -121,7 +134,9 @@ def _of_all(runs: Sequence[Run]) -> list[Notice]:
         )
         found.append(Notice("note", "Different lengths", body))
     if any(one.summary["flowyard"] != other.summary["flowyard"] for one, other in pairwise(runs)):
-        found.append(Notice("warning", "Different versions", "The runs were made by different versions of Flowyard."))
+        found.append(
+            Notice("warning", "Different versions", "The runs were made by different versions of Flowyard.")
+        )
     return found
 
 

@@ -35,9 +35,10 @@ const formats = {
   ratio: digits,
   count: (value) => value.toLocaleString("en-US"),
 };
-const expressionFunctions = Object.fromEntries(
-  Object.entries(formats).map(([name, format]) => [name, (value) => plain(format(value))]),
-);
+const expressionFunctions = { label: String };
+for (const [name, format] of Object.entries(formats)) {
+  expressionFunctions[name] = (value) => plain(format(value));
+}
 
 const specs = JSON.parse(document.getElementById("specs").textContent);
 const options = {

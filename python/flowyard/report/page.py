@@ -36,12 +36,13 @@ def render(runs: Sequence[Run]) -> str:
     """The report on the runs as HTML."""
     figures = {figure.key: figure for figure in _figures(runs)}
     specs = {key: figure.spec for key, figure in figures.items() if figure.spec}
-    return _template().render(
+    html: str = _template().render(
         runs=runs,
         title=_title(runs),
         cards=tables.cards(runs),
         notices=notices.notices(runs),
         same_traffic=_same([run.summary.get("traffic_digest") for run in runs]),
+        headlines=[facts.headline(run) for run in runs],
         endings=[notices.ending(run) for run in runs],
         facts=facts.facts(runs),
         costs=facts.costs(runs),
@@ -61,6 +62,7 @@ def render(runs: Sequence[Run]) -> str:
         script=_text("page.js"),
         bundle=javascript.bundle() if specs else "",
     )
+    return html
 
 
 def _figures(runs: Sequence[Run]) -> list[Figure]:
@@ -68,7 +70,7 @@ def _figures(runs: Sequence[Run]) -> list[Figure]:
     no_slowdown = _reasons(runs, notices.why_no_slowdown)
     idle = ["No link carried a packet."]
     no_queue = ["No port ever held a packet."]
-    dots = "Each thin line is a link, the bar its middle half, the dot the mean."
+    dots = "Thin lines are links (an even choice of many), the bar is their middle half, the dot their mean."
     return [
         Figure(
             "fct", "Flow completion time",
@@ -82,7 +84,7 @@ def _figures(runs: Sequence[Run]) -> list[Figure]:
         ),
         Figure(
             "by-size", "Slowdown by flow size",
-            "The flows of each run cut by size into ten parts of equal number; each point stands at its part's largest flow.",
+            "Each run's flows, cut by size into tenths of equal number; a point stands at the largest of its tenth.",
             charts.slowdown_by_size(runs), no_slowdown,
         ),
         Figure(
@@ -115,9 +117,11 @@ def _same(values: Sequence[Any]) -> bool:
     return len(values) > 1 and None not in values and len(set(values)) == 1
 
 
-def _template() -> Any:  # noqa: ANN401
+def _template() -> Any:
     # Names in scenarios are anybody's text: everything is escaped but our own style, script and bundle.
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     return environment.from_string(_text("page.html.jinja"))
 
 

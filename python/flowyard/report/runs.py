@@ -12,7 +12,8 @@ import polars as pl
 from flowyard.analysis import measured, picoseconds
 
 FLOW_COLUMNS = (
-    "size_bytes start_ps completed fct_ps slowdown delivered_bytes packets_sent retransmissions timeouts reordered"
+    "size_bytes start_ps completed fct_ps slowdown delivered_bytes "
+    "packets_sent retransmissions timeouts reordered"
 )
 LINK_COLUMNS = (
     "id from to tier packets utilisation drops trims marks queue_mean_bytes queue_max_bytes queue_max_packets"

@@ -115,17 +115,18 @@ def tiers(runs: Sequence[Run]) -> list[Group]:
     tables = [by_tier(run.links) for run in runs]
     names = list(dict.fromkeys(name for table in tables for name in table["tier"]))
     return [
-        Group(name, [Row(i, _tier_cells(row)) for i, table in enumerate(tables) for row in _rows(table, name)])
+        Group(
+            name, [Row(i, _tier_cells(row)) for i, table in enumerate(tables) for row in _rows(table, name)]
+        )
         for name in names
     ]
 
 
 def worst(run: Run, count: int = 10) -> list[list[Cell]]:
-    """The run's worst links. Cells: link, tier, utilisation, mean and largest queue, drops, trims, marks."""
+    """The run's worst links. Cells: link, utilisation, mean and largest queue, drops, trims, marks."""
     return [
         [
-            Cell(f"{link['from']} → {link['to']}", title=f"link {link['id']}"),
-            Cell(link["tier"]),
+            Cell(f"{link['from']} → {link['to']}", title=f"link {link['id']}, {link['tier']}"),
             Cell(text.percent(link["utilisation"])),
             Cell(text.size(link["queue_mean_bytes"])),
             Cell(text.size(link["queue_max_bytes"]), title=f"{link['queue_max_packets']:,} packets"),
@@ -170,7 +171,9 @@ def _summary_rows(found: list[tuple[int, dict[str, Any]]]) -> list[Row]:
         whole = row["completed"] == row["flows"]
         cells = [
             Cell(text.count(row["flows"])),
-            Cell(text.percent(row["completed_fraction"]), "" if whole else "bad", f"{row['completed']:,} flows"),
+            Cell(
+                text.percent(row["completed_fraction"]), "" if whole else "bad", f"{row['completed']:,} flows"
+            ),
         ]
         for column, statistic, show in columns:
             tone = "best" if row[column] is not None and row[column] == best.get(column) else ""

@@ -27,15 +27,18 @@ TERMS = {
         "Percentiles over the completed flows, interpolated linearly between order statistics (type 7, the default of "
         "numpy). Set in grey where too few flows are complete to have one above it: then it is close to the maximum.",
     ),
-    "size": Term("flow size", "Groups include their upper end; 1 KB is 1,000 bytes.", ("flows", "size_bytes")),
+    "size": Term(
+        "flow size", "Groups include their upper end; 1 KB is 1,000 bytes.", ("flows", "size_bytes")
+    ),
     "flow_goodput": Term("goodput of a flow", "Its payload over its completion time; of completed flows."),
     "goodput": Term(
-        "goodput", "Payload delivered by all flows together, unfinished ones included, over the whole run's duration."
+        "goodput",
+        "Payload delivered by all flows together, unfinished ones included, over the whole run's duration.",
     ),
     "jain": Term(
         "Jain's index",
-        "(sum x)² / (n sum x²) over the goodputs x of completed flows: 1 if all had the same, 1/n if one had all. Flows "
-        "of different sizes differ without any unfairness; it tells most when all sizes are equal.",
+        "(sum x)² / (n sum x²) over the goodputs x of completed flows: 1 if all had the same, 1/n if one had all. "
+        "Flows of different sizes differ without any unfairness; it tells most when all sizes are equal.",
     ),
     "tier": Term("tier", "A link counts in one direction.", ("links", "tier")),
     "utilisation": Term("utilisation", "", ("links", "utilisation")),

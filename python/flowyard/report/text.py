@@ -1,6 +1,6 @@
 """Numbers as people read them: three digits that count, and a unit that fits. page.js has the same for charts."""
 
-NONE = "–"
+NONE = "–"  # noqa: RUF001
 
 
 def digits(value: float) -> str:
