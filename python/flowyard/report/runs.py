@@ -102,4 +102,5 @@ def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
 
 def _table(path: Path, columns: list[str]) -> pl.DataFrame:
     # Words are stored as a dictionary, which differs from file to file: plain text is simpler to join.
-    return pl.read_parquet(path, columns=columns).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    table = pl.read_parquet(path, columns=columns)
+    return table.cast({name: pl.String for name in ("from", "to", "tier") if name in columns})
