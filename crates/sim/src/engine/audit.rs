@@ -219,7 +219,9 @@ mod tests {
         for (link, queue) in engine.net.queues.iter().enumerate() {
             if let PortQueue::Serviced(model) = queue {
                 let mut last = None;
-                model.resident(&engine.net.arena, &mut |id| last = Some(id).filter(|&id| test(&engine.net.arena[id])).or(last));
+                model.resident(&engine.net.arena, &mut |id| {
+                    last = Some(id).filter(|&id| test(&engine.net.arena[id])).or(last)
+                });
                 if let Some(id) = last {
                     return (link, id);
                 }

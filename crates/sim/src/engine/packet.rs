@@ -138,7 +138,11 @@ impl PacketList {
     /// All packets, first to last.
     pub fn iter<'a>(&self, arena: &'a Arena) -> impl Iterator<Item = PacketId> + 'a {
         let mut next = self.first;
-        (0..self.len).map(move |_| std::mem::replace(&mut next, arena.behind[next.index()]))
+        (0..self.len).map(move |_| {
+            let id = next;
+            next = arena.behind[id.index()];
+            id
+        })
     }
 }
 
