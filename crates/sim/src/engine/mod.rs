@@ -269,6 +269,8 @@ impl<'a> Engine<'a> {
                 self.net.put_on_wire(link, packet);
                 return;
             }
+            // It may have ended since it asked for its turn, and its slot waited for that.
+            self.net.gone.push(id);
         }
     }
 
