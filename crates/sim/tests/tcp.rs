@@ -137,7 +137,9 @@ fn delayed_ack_timer() {
     assert_eq!(run.flow("fct_ps"), HANDSHAKE + ROUND + wait + T + D);
     let run = cable(2, settings);
     assert_eq!(run.flow("fct_ps"), HANDSHAKE + ROUND + T + D);
-    // The second one's acknowledgement waits, and with it the sender's end of the flow.
+    // The second one is the last and carries FIN: it is acknowledged at once, unless told otherwise.
+    assert_eq!(run.flow("fct_acked_ps"), HANDSHAKE + 2 * ROUND);
+    let run = cable(2, &format!("{settings}, ack_last_segment = false"));
     assert_eq!(run.flow("fct_acked_ps"), HANDSHAKE + 2 * ROUND + wait);
     assert_eq!(run.counters().timeouts, 0);
 }

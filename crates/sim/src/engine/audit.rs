@@ -191,6 +191,8 @@ mod tests {
             arrivals.at-once = {{}}
             matrix.incast = {{ senders = 8 }}
             sizes.fixed = "300KB"
+            [run]
+            audit = true
             "#
         );
         let scenario: Scenario = toml::from_str(&text).unwrap();
