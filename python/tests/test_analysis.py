@@ -1,7 +1,11 @@
 """Completion times and slowdowns by size group."""
 
+import statistics
+
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flowyard import analysis
 
@@ -25,6 +29,15 @@ def test_percentiles_interpolate_and_leave_unfinished_flows_to_the_share():
     assert row["completed"] == 0.75
     assert (row["slowdown_p50"], row["slowdown_mean"], row["fct_p50_us"]) == (2.0, 2.0, 2.0)
     assert row["slowdown_p95"] == pytest.approx(2.9)
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**8), st.floats(1, 1e6)), min_size=2))
+def test_groups_add_up_to_all(pairs):
+    table = analysis.by_size(flows([size for size, _ in pairs], [slowdown for _, slowdown in pairs]))
+    groups, everything = table[:-1], table.row(-1, named=True)
+    assert groups["flows"].sum() == everything["flows"] == len(pairs)
+    assert everything["slowdown_p50"] == pytest.approx(statistics.median(slowdown for _, slowdown in pairs))
+    assert groups["slowdown_p99"].max() <= max(slowdown for _, slowdown in pairs)
 
 
 def test_no_flow_finished_is_no_number():
