@@ -163,8 +163,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
     else:
-        from flowyard.analysis import summary_table
         from flowyard.console import show
+        from flowyard.summary import summary_table
 
         show(summary_table(result, title=path.stem))
         print(f"results in {folder}")

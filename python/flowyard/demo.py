@@ -11,10 +11,10 @@ from importlib import import_module
 from pathlib import Path
 
 from flowyard import results, scenarios
-from flowyard.analysis import comparison_table, goodput_bps
 from flowyard.console import TextTable, show
 from flowyard.interrupt import Deferred
 from flowyard.progress import Display
+from flowyard.summary import comparison_table, goodput_gbps
 
 FOLDER = Path("out/demo")
 RUNS = {"NDP": "web-search-ndp", "TCP": "web-search-tcp"}
@@ -61,7 +61,7 @@ def main() -> int:
         counters = result.summary["counters"]
         speed = counters["packet_hops"] / counters["cpu_s"] / 1e6 if counters["cpu_s"] else 0.0
         rows.append(
-            [title, result.status, f"{goodput_bps(result) / 1e9:.1f}", f"{counters['retransmissions']:,}"]
+            [title, result.status, f"{goodput_gbps(result):.1f}", f"{counters['retransmissions']:,}"]
         )
         rows[-1] += [f"{counters['packet_hops']:,}", f"{speed:.1f}"]
         rows[-1] += [f"{counters['wall_s']:.1f}", f"{counters['cpu_s']:.1f}"]

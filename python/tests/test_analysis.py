@@ -1,4 +1,4 @@
-"""Completion times and slowdowns by size group."""
+"""Analysis: tables with answers that can be worked out by hand."""
 
 import statistics
 
@@ -11,24 +11,63 @@ from flowyard import analysis
 
 
 def flows(sizes, slowdowns):
-    completed = [slowdown is not None for slowdown in slowdowns]
-    fct = [None if slowdown is None else int(slowdown * 10**6) for slowdown in slowdowns]
-    columns = {"size_bytes": sizes, "completed": completed, "fct_ps": fct, "slowdown": slowdowns}
-    return pl.DataFrame(columns, schema_overrides={"slowdown": pl.Float64, "fct_ps": pl.UInt64})
+    """Flows of an ideal completion time of 1 us; those without a slowdown are unfinished."""
+    fct = [None if slowdown is None else round(slowdown * 10**6) for slowdown in slowdowns]
+    return pl.DataFrame(
+        {
+            "size_bytes": sizes,
+            "start_ps": range(len(sizes)),
+            "completed": [slowdown is not None for slowdown in slowdowns],
+            "fct_ps": fct,
+            "slowdown": slowdowns,
+            "delivered_bytes": sizes,
+        },
+        schema={
+            "size_bytes": pl.UInt64,
+            "start_ps": pl.UInt64,
+            "completed": pl.Boolean,
+            "fct_ps": pl.UInt64,
+            "slowdown": pl.Float64,
+            "delivered_bytes": pl.UInt64,
+        },
+    )
 
 
-def test_groups_have_inclusive_upper_ends():
+NO_FLOWS = flows([], [])
+
+LINKS = pl.DataFrame(
+    {
+        "id": [0, 1, 2, 3, 4],
+        "from": ["a", "b", "c", "d", "e"],
+        "to": ["x"] * 5,
+        "tier": ["up", "down", "up", "up", "down"],
+        "packets": [10, 10, 10, 10, 0],
+        "utilisation": [0.2, 0.4, 0.6, 0.1, 0.0],
+        "drops": [0, 3, 0, 0, 0],
+        "trims": [0, 0, 5, 0, 0],
+        "marks": [0, 0, 0, 0, 0],
+        "queue_mean_bytes": [1.0, 2.0, 3.0, 8.0, 0.0],
+        "queue_max_bytes": [100, 200, 300, 800, 0],
+    }
+)
+
+
+def test_flows_of_the_warm_up_do_not_count():
+    assert analysis.measured(flows([1, 1, 1], [1.0] * 3), 2)["start_ps"].to_list() == [2]
+
+
+def test_size_groups_include_their_upper_end():
     table = analysis.by_size(flows([1, 100_000, 100_001, 10_000_000, 10_000_001], [1.0] * 5))
     assert table["group"].to_list() == ["up to 100 KB", "100 KB to 10 MB", "above 10 MB", "all"]
     assert table["flows"].to_list() == [2, 2, 1, 5]
 
 
-def test_percentiles_interpolate_and_leave_unfinished_flows_to_the_share():
-    table = analysis.by_size(flows([1000] * 4, [1.0, 2.0, 3.0, None]))
-    row = table.row(-1, named=True)
-    assert row["completed"] == 0.75
-    assert (row["slowdown_p50"], row["slowdown_mean"], row["fct_p50_us"]) == (2.0, 2.0, 2.0)
+def test_percentiles_interpolate_and_leave_unfinished_flows_to_the_fraction():
+    row = analysis.by_size(flows([1000] * 4, [1.0, 2.0, 3.0, None])).row(-1, named=True)
+    assert (row["flows"], row["completed"], row["completed_fraction"]) == (4, 3, 0.75)
+    assert (row["slowdown_p50"], row["slowdown_mean"], row["fct_p50_ps"]) == (2.0, 2.0, 2e6)
     assert row["slowdown_p95"] == pytest.approx(2.9)
+    assert row["slowdown_p99_9"] == pytest.approx(2.998)
 
 
 @given(st.lists(st.tuples(st.integers(1, 10**8), st.floats(1, 1e6)), min_size=2))
@@ -40,24 +79,109 @@ def test_groups_add_up_to_all(pairs):
     assert groups["slowdown_p99"].max() <= max(slowdown for _, slowdown in pairs)
 
 
-def test_no_flow_finished_is_no_number():
+def test_no_finished_flow_is_no_number():
     row = analysis.by_size(flows([1000], [None])).row(-1, named=True)
-    assert (row["flows"], row["completed"], row["slowdown_p99"]) == (1, 0.0, None)
+    assert (row["flows"], row["completed_fraction"], row["fct_mean_ps"], row["slowdown_p99"]) == (
+        1,
+        0.0,
+        None,
+        None,
+    )
+    assert analysis.by_size(NO_FLOWS).row(-1, named=True)["completed_fraction"] is None
+
+
+def test_deciles_have_equal_numbers_of_flows():
+    table = analysis.by_decile(flows(list(range(1, 101)), [float(size) for size in range(1, 101)]))
+    assert table["flows"].to_list() == [10] * 10
+    assert table["size_bytes"].to_list() == list(range(10, 101, 10))
+    assert table["slowdown_p50"].to_list() == [5.5 + 10 * i for i in range(10)]
+
+
+def test_flows_of_one_size_share_a_bin():
+    table = analysis.by_decile(flows([7] * 20 + [9], [1.0] * 21))
+    assert table.select("size_min_bytes", "size_bytes", "flows").rows() == [(7, 7, 20), (9, 9, 1)]
+    assert analysis.by_decile(NO_FLOWS).is_empty()
+
+
+def test_distribution_of_few_values_has_them_all():
+    table = analysis.distribution(pl.Series([3, 1, None, 2]), population=4)
+    assert table.rows() == [(1.0, 0.25), (2.0, 0.5), (3.0, 0.75)]
+    assert analysis.distribution(pl.Series([], dtype=pl.UInt64)).is_empty()
+
+
+def test_distribution_of_many_values_keeps_its_ends_and_tail():
+    table = analysis.distribution(pl.Series(range(1, 100_001)), points=400)
+    assert 300 < table.height <= 400
+    assert table.row(0) == (1.0, 1e-5)
+    assert table.row(-1) == (100_000.0, 1.0)
+    assert (table["value"] / 100_000 - table["share"]).abs().max() < 1e-9
+    assert (table["share"] > 0.999).sum() > 20
+
+
+def test_strip_spreads_over_the_ranks():
+    assert analysis.strip(pl.Series([3, 1, 2]), 5).to_list() == [1, 2, 3]
+    assert analysis.strip(pl.Series(range(101)), 5).to_list() == [0, 25, 50, 75, 100]
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("0ps", 0), ("1500ns", 1_500_000), ("2s", 2 * 10**12), ("3ms", 3 * 10**9)]
+    ("values", "expected"),
+    [
+        ([5, 5, 5, 5], 1.0),
+        ([1, 0, 0, 0], 0.25),
+        ([1, 2], 0.9),
+        ([], None),
+        ([0, 0], None),
+        ([10**12] * 3, 1.0),
+    ],
 )
-def test_times_of_run_json(text, expected):
-    assert analysis.picoseconds(text) == expected
+def test_jain(values, expected):
+    assert analysis.jain(pl.Series(values, dtype=pl.UInt64)) == (
+        expected and pytest.approx(expected, rel=1e-15)
+    )
 
 
-def test_goodput_is_payload_over_the_whole_run(result):
-    end_s = result.summary["end_ps"] / 1e12
-    assert analysis.goodput_bps(result) == pytest.approx(4 * 10_000 * 8 / end_s)
+def test_goodput():
+    # 1,250 bytes in 1 us are 10 Gbit/s; the unfinished flow delivers but has no goodput of its own.
+    table = flows([1250, 1250, 1250], [1.0, 2.0, None])
+    assert analysis.flow_goodput(table).to_list() == [10e9, 5e9]
+    assert analysis.goodput_bps(table, 3 * 10**6) == 10e9
+    assert analysis.goodput_bps(table, 0) == 0.0
 
 
-def test_the_summary_fits_half_a_screen(result):
-    table = analysis.summary_table(result, "few")
-    assert len(table.rows) <= 12
-    assert ("flows completed", "4 of 4") in table.rows
+def test_links_by_tier_in_order_of_appearance():
+    up, down = analysis.by_tier(LINKS).to_dicts()
+    assert (up["tier"], up["links"], up["queue_mean_bytes"], up["queue_max_bytes"], up["trims"]) == (
+        "up",
+        3,
+        4.0,
+        800,
+        5,
+    )
+    assert up["utilisation_mean"] == pytest.approx(0.3)
+    assert (down["tier"], down["utilisation_max"], down["drops"]) == ("down", 0.4, 3)
+
+
+def test_spread_by_tier():
+    up, down = analysis.spread_by_tier(LINKS, "queue_max_bytes", points=2).to_dicts()
+    assert (up["min"], up["p25"], up["p50"], up["p75"], up["max"], up["mean"]) == (
+        100,
+        200,
+        300,
+        550,
+        800,
+        400,
+    )
+    assert (up["strip"], down["strip"]) == ([100.0, 800.0], [0.0, 200.0])
+
+
+def test_worst_links_are_those_that_lost_most_and_idle_ones_are_none():
+    assert analysis.worst_links(LINKS)["id"].to_list() == [1, 2, 3, 0]
+    assert analysis.worst_links(LINKS, 1)["id"].to_list() == [1]
+
+
+@pytest.mark.parametrize(
+    ("time", "ps"),
+    [("0ps", 0), ("1500ns", 1_500_000), ("7us", 7 * 10**6), ("3ms", 3 * 10**9), ("2s", 2 * 10**12)],
+)
+def test_times_of_run_json(time, ps):
+    assert analysis.picoseconds(time) == ps

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use crate::balancer::Balancer;
 use crate::engine::conn::Counts;
 use crate::engine::{Ended, Status};
 use crate::ids::{LinkId, NodeId};
@@ -232,32 +233,40 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
     Table { name: "links", columns }
 }
 
+/// The hops of a way, and whether packets are spread over several of its kind.
+struct Way {
+    hops: Vec<(Rate, Time)>,
+    several: bool,
+}
+
 /// Ideal completion times. The way between two hosts is looked up once for each pair of the nodes
 /// that they hang on.
 struct Ideals<'a> {
     setup: &'a Setup,
-    ways: FxHashMap<(LinkId, LinkId, u8), usize>,
-    hops: Vec<Vec<(Rate, Time)>>,
+    ways: FxHashMap<(LinkId, LinkId, u8, u8), Way>,
 }
 
 impl<'a> Ideals<'a> {
     fn new(setup: &'a Setup) -> Ideals<'a> {
-        Ideals { setup, ways: FxHashMap::default(), hops: Vec::new() }
+        Ideals { setup, ways: FxHashMap::default() }
     }
 
     /// `None` if the transport cuts flows at random.
     fn ideal_fct(&mut self, flow: &Flow) -> Option<u64> {
-        let Setup { fabric, routes, carriers, transports, .. } = self.setup;
-        let transport = carriers[flow.entry as usize].transport;
-        let framing = transports[transport as usize].framing()?;
-        let key = (first_link(routes, flow.src, flow.dst), first_link(routes, flow.dst, flow.src), transport);
-        let way = *self.ways.entry(key).or_insert_with(|| {
+        let Setup { fabric, routes, carriers, transports, balancers, .. } = self.setup;
+        let carrier = &carriers[flow.entry as usize];
+        let framing = transports[carrier.transport as usize].framing()?;
+        let (there, back) = (first_link(routes, flow.src, flow.dst), first_link(routes, flow.dst, flow.src));
+        let way = self.ways.entry((there, back, carrier.transport, carrier.balancer)).or_insert_with(|| {
             let path = routes.best_path(fabric, flow.src, flow.dst, framing.payload + framing.header);
             let hops = path.iter().map(|link| &fabric.links[link.index()]);
-            self.hops.push(hops.map(|link| (link.rate, link.delay)).collect());
-            self.hops.len() - 1
+            let sprayed = matches!(balancers[carrier.balancer as usize], Balancer::PerPacket(_));
+            Way {
+                hops: hops.map(|link| (link.rate, link.delay)).collect(),
+                several: sprayed && routes.path_count(fabric, flow.src, flow.dst) > 1,
+            }
         });
-        Some(pipeline(&self.hops[way], flow.size, framing).0)
+        Some(pipeline(&way.hops, flow.size, framing, way.several).0)
     }
 }
 
@@ -267,16 +276,18 @@ fn first_link(routes: &Routes, from: NodeId, to: NodeId) -> LinkId {
 
 /// Store-and-forward over the hops, packets back to back from time zero: arrival of the last one.
 ///
-/// Equal packets follow the first one at the pace of the slowest hop so far; the last packet, which may
-/// be shorter, waits at each hop for the one before it.
-pub fn pipeline(hops: &[(Rate, Time)], size: u64, framing: Framing) -> Time {
+/// Equal packets follow the first one at the pace of the slowest hop so far. The last packet, which may
+/// be shorter, waits at each hop for the one before it, unless packets are spread over several paths:
+/// then it may overtake the others after the first hop, and the flow is done when both they and it have come.
+pub fn pipeline(hops: &[(Rate, Time)], size: u64, framing: Framing, several_paths: bool) -> Time {
     let Framing { payload, header, pad_last } = framing;
     let (mut full, mut rest) = (size / payload, size % payload);
     if rest > 0 && pad_last {
         (full, rest) = (full + 1, 0);
     }
     let (mut first, mut slowest, mut last) = (Time::ZERO, Time::ZERO, Time::ZERO);
-    for &(rate, delay) in hops {
+    let mut all_full = Time::ZERO;
+    for (hop, &(rate, delay)) in hops.iter().enumerate() {
         let transmission = rate.transmission(payload + header);
         slowest = slowest.max(transmission);
         let sent = first + transmission + Time(slowest.0 * full.saturating_sub(1));
@@ -284,9 +295,10 @@ pub fn pipeline(hops: &[(Rate, Time)], size: u64, framing: Framing) -> Time {
         last = if rest == 0 {
             sent + delay
         } else {
-            let free = if full == 0 { Time::ZERO } else { sent };
-            last.max(free) + rate.transmission(rest + header) + delay
+            let waits = full > 0 && (hop == 0 || !several_paths);
+            last.max(if waits { sent } else { Time::ZERO }) + rate.transmission(rest + header) + delay
         };
+        all_full = if full == 0 { Time::ZERO } else { sent + delay };
     }
-    last
+    last.max(all_full)
 }

@@ -74,7 +74,7 @@ impl Engine<'_> {
         for (link, queue) in self.net.queues.iter().enumerate() {
             if let PortQueue::Serviced(model) = queue {
                 let mut waiting = Vec::new();
-                model.resident(&mut |id| waiting.push(id));
+                model.resident(&self.net.arena, &mut |id| waiting.push(id));
                 for id in waiting {
                     note(&mut found, id);
                     found.resident[link].add(self.net.arena[id].size);
@@ -219,7 +219,9 @@ mod tests {
         for (link, queue) in engine.net.queues.iter().enumerate() {
             if let PortQueue::Serviced(model) = queue {
                 let mut last = None;
-                model.resident(&mut |id| last = Some(id).filter(|&id| test(&engine.net.arena[id])).or(last));
+                model.resident(&engine.net.arena, &mut |id| {
+                    last = Some(id).filter(|&id| test(&engine.net.arena[id])).or(last)
+                });
                 if let Some(id) = last {
                     return (link, id);
                 }

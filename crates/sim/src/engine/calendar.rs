@@ -180,6 +180,13 @@ impl Calendar {
         }
     }
 
+    /// The event that will be popped after so many others, if it is in the open bucket and nothing is
+    /// pushed before it.
+    #[inline]
+    pub fn ahead(&self, events: usize) -> Option<&Event> {
+        self.buckets[self.slot()].get(self.cursor + events)
+    }
+
     #[inline]
     fn slot(&self) -> usize {
         self.open as usize & (self.buckets.len() - 1)

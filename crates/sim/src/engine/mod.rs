@@ -7,6 +7,7 @@ pub mod cx;
 pub mod network;
 pub mod packet;
 pub mod port;
+pub mod prefetch;
 
 use self::calendar::{Event, Phase};
 use self::conn::{Conn, Counts};
@@ -99,6 +100,9 @@ const WATCH_EVERY: u64 = 1 << 14;
 /// Events between two audits.
 const AUDIT_EVERY: u64 = 1 << 12;
 
+/// Events between the one that is handled and the one whose packet is asked for.
+const PREFETCH_AHEAD: usize = 3;
+
 /// A run under way.
 pub struct Engine<'a> {
     net: Network<'a>,
@@ -168,12 +172,25 @@ impl<'a> Engine<'a> {
         if event.time > self.horizon
             && let Some(status) = self.over_before(event.time)
         {
+            // It has not happened: the audit is to find its packet on the wire.
+            self.net.calendar.push(event);
             return Some(status);
         }
         self.net.now = event.time;
         self.events += 1;
+        self.prefetch();
         self.handle(event);
         None
+    }
+
+    /// Asks for the packet of an event that will come soon: it was last touched a link's delay ago.
+    #[inline]
+    fn prefetch(&self) {
+        if let Some(soon) = self.net.calendar.ahead(PREFETCH_AHEAD)
+            && soon.phase() == Phase::Arrival as u8
+        {
+            prefetch::prefetch(&self.net.arena[PacketId(soon.a)]);
+        }
     }
 
     /// One event.

@@ -14,9 +14,14 @@ use crate::units::{Rate, Time};
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Port {
+    // First cache line: what every packet needs.
     /// When the last transmission ends that has been started, or in committed mode accepted.
     pub free_at: Time,
     delay: Time,
+    /// Serviced: how long after a transmission could start it may be decided. Nobody can see a packet
+    /// before it has crossed the link, so that one event can start many transmissions in retrospect;
+    /// zero at a host's port, whose transports must be asked in time.
+    pub lookahead: Time,
     /// Zero if the rate does not divide: then each packet's time is rounded up by itself.
     ps_per_byte: u32,
     /// Place among simultaneous events.
@@ -29,22 +34,21 @@ pub struct Port {
     pub packets: u32,
     /// Serviced: bytes of the packet on the wire, 0 if there is none.
     pub wire_bytes: u32,
-    /// Serviced: whether an event is pending that will serve what waits.
-    pub serving: bool,
-    /// Serviced: how long after a transmission could start it may be decided. Nobody can see a packet
-    /// before it has crossed the link, so that one event can start many transmissions in retrospect;
-    /// zero at a host's port, whose transports must be asked in time.
-    pub lookahead: Time,
 
+    // Second cache line: occupancy over time.
     /// Bytes in the port integrated over time up to `area_at`, in byte-picoseconds.
     area: u128,
     area_at: Time,
     /// Most bytes at one instant.
     pub bytes_max: u64,
-    /// Most packets at one instant.
-    pub packets_max: u32,
     /// Packets that asked to pass.
     pub offered: Amount,
+    /// Most packets at one instant.
+    pub packets_max: u32,
+    /// Serviced: whether an event is pending that will serve what waits.
+    pub serving: bool,
+
+    // Third cache line: what is rare.
     /// Packets lost here.
     pub dropped: Amount,
     /// Packets whose payload was trimmed off here.

@@ -1,8 +1,7 @@
 //! First-in first-out: the common ground of the infinite, the drop-tail and the ECN queue.
 
-use std::collections::VecDeque;
-
 use super::{Discipline, QueueCx, Room};
+use crate::engine::packet::{Arena, PacketList};
 use crate::engine::port::Port;
 use crate::ids::PacketId;
 
@@ -56,13 +55,13 @@ impl Rules {
 #[derive(Clone, Debug)]
 pub struct Fifo {
     rules: Rules,
-    waiting: VecDeque<PacketId>,
+    waiting: PacketList,
 }
 
 impl Fifo {
     /// An empty queue.
     pub fn new(rules: Rules) -> Fifo {
-        Fifo { rules, waiting: VecDeque::new() }
+        Fifo { rules, waiting: PacketList::default() }
     }
 }
 
@@ -77,12 +76,12 @@ impl Discipline for Fifo {
         if !self.rules.mark_on_dequeue && self.rules.marks(cx.port, wire) {
             cx.mark(id);
         }
-        self.waiting.push_back(id);
+        self.waiting.push(id, cx.arena);
     }
 
     #[inline]
     fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId> {
-        let id = self.waiting.pop_front()?;
+        let id = self.waiting.pop(cx.arena)?;
         if self.rules.mark_on_dequeue && self.rules.marks(cx.port, cx.arena[id].size) {
             cx.mark(id);
         }
@@ -94,7 +93,7 @@ impl Discipline for Fifo {
         self.waiting.is_empty()
     }
 
-    fn resident(&self, found: &mut dyn FnMut(PacketId)) {
-        self.waiting.iter().copied().for_each(found);
+    fn resident(&self, arena: &Arena, found: &mut dyn FnMut(PacketId)) {
+        self.waiting.iter(arena).for_each(found);
     }
 }

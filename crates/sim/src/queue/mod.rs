@@ -70,9 +70,9 @@ macro_rules! queues {
                 }
             }
 
-            fn resident(&self, found: &mut dyn FnMut(PacketId)) {
+            fn resident(&self, arena: &Arena, found: &mut dyn FnMut(PacketId)) {
                 match self {
-                    $(Model::$config(model) => model.resident(found),)*
+                    $(Model::$config(model) => model.resident(arena, found),)*
                 }
             }
         }
@@ -129,7 +129,7 @@ pub trait Discipline {
     fn is_empty(&self) -> bool;
 
     /// Reports every waiting packet: for the audit.
-    fn resident(&self, found: &mut dyn FnMut(PacketId));
+    fn resident(&self, arena: &Arena, found: &mut dyn FnMut(PacketId));
 }
 
 /// What a queue sees of its port and its packets.

@@ -3,13 +3,11 @@
 //! Source: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high
 //! performance", SIGCOMM 2017, section 3; edge cases after its public simulator (htsim).
 
-use std::collections::VecDeque;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Build, Discipline, Feature, Limit, QueueCx, Room, Settings};
-use crate::engine::packet::flag;
+use crate::engine::packet::{Arena, PacketList, flag};
 use crate::ids::PacketId;
 use crate::units::Bytes;
 
@@ -103,14 +101,14 @@ pub struct Model {
 /// One of the two queues.
 #[derive(Clone, Debug)]
 struct Half {
-    waiting: VecDeque<PacketId>,
+    waiting: PacketList,
     bytes: u64,
     room: Room,
 }
 
 impl Default for Half {
     fn default() -> Self {
-        Half { waiting: VecDeque::new(), bytes: 0, room: Room::UNLIMITED }
+        Half { waiting: PacketList::default(), bytes: 0, room: Room::UNLIMITED }
     }
 }
 
@@ -118,7 +116,7 @@ impl Half {
     /// Whether a packet fits beside what waits and what of this half is on the wire.
     #[inline]
     fn admits(&self, size: u32, wire_bytes: u32) -> bool {
-        let packets = self.waiting.len() as u32 + u32::from(wire_bytes > 0) + 1;
+        let packets = self.waiting.len() + u32::from(wire_bytes > 0) + 1;
         self.room.holds(packets, self.bytes + u64::from(wire_bytes) + u64::from(size))
     }
 
@@ -126,12 +124,12 @@ impl Half {
     fn push(&mut self, id: PacketId, cx: &mut QueueCx) {
         cx.keep(id);
         self.bytes += u64::from(cx.arena[id].size);
-        self.waiting.push_back(id);
+        self.waiting.push(id, cx.arena);
     }
 
     #[inline]
     fn pop(&mut self, cx: &QueueCx) -> Option<PacketId> {
-        let id = self.waiting.pop_front()?;
+        let id = self.waiting.pop(cx.arena)?;
         self.bytes -= u64::from(cx.arena[id].size);
         Some(id)
     }
@@ -159,16 +157,17 @@ impl Model {
     fn overflow(&mut self, id: PacketId, cx: &mut QueueCx) {
         let tail_loses = self.coin && cx.chance.coin();
         if tail_loses
-            && let Some(&tail) = self.data.waiting.back()
+            && let Some(tail) = self.data.waiting.last()
             && cx.arena[tail].has(flag::TRIMMABLE)
         {
-            self.data.waiting.pop_back();
-            let size = cx.arena[tail].size;
-            self.data.bytes -= u64::from(size);
-            cx.port.leave(1, size);
-            cx.trim(tail, self.trimmed_bytes);
-            self.enqueue_header(tail, cx);
-            self.data.push(id, cx);
+            // The arriving packet takes the place in the queue; the other one goes on under its number.
+            cx.arena.swap(tail, id);
+            let (kept, lost) = (u64::from(cx.arena[tail].size), cx.arena[id].size);
+            self.data.bytes = self.data.bytes + kept - u64::from(lost);
+            cx.port.leave(1, lost);
+            cx.keep(tail);
+            cx.trim(id, self.trimmed_bytes);
+            self.enqueue_header(id, cx);
         } else if cx.arena[id].has(flag::TRIMMABLE) {
             cx.trim(id, self.trimmed_bytes);
             self.enqueue_header(id, cx);
@@ -220,7 +219,7 @@ impl Discipline for Model {
         self.data.waiting.is_empty() && self.headers.waiting.is_empty()
     }
 
-    fn resident(&self, found: &mut dyn FnMut(PacketId)) {
-        self.data.waiting.iter().chain(&self.headers.waiting).copied().for_each(found);
+    fn resident(&self, arena: &Arena, found: &mut dyn FnMut(PacketId)) {
+        self.data.waiting.iter(arena).chain(self.headers.waiting.iter(arena)).for_each(found);
     }
 }

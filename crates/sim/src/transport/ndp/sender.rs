@@ -39,8 +39,8 @@ pub struct Sender {
 /// A packet that has been sent and not acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// When it was last sent, or when its NACK came.
-    touched: Time,
+    /// When it was last sent.
+    at: Time,
     len: u16,
     state: State,
     last: bool,
@@ -112,16 +112,16 @@ impl Sender {
                 if let Some(sent) = self.unacknowledged(header.number) {
                     if sent.state == State::UnderWay {
                         self.rtt.sample(cx.now() - Time(header.seq));
+                        self.hurry(id, config, cx);
                     }
                     self.acknowledge(header.number);
                 }
             }
             kind::NACK => {
-                let now = cx.now();
                 if let Some(sent) = self.unacknowledged(header.number)
                     && sent.state == State::UnderWay
                 {
-                    *sent = Sent { state: State::ToRepeat, touched: now, ..*sent };
+                    sent.state = State::ToRepeat;
                     self.repeats.push(header.number, config.repeat_order);
                 }
             }
@@ -139,6 +139,14 @@ impl Sender {
             }
         } else if self.may_send() {
             cx.ready(id);
+        }
+    }
+
+    /// A sample may shorten the timeout, at first by far: what was sent before is not to wait for the long one.
+    fn hurry(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
+        let due = cx.now() + self.timeout(config);
+        if self.timer.is_set() && due < self.timer.due() {
+            cx.set_timer(&mut self.timer, due, Owner::Conn(id), BACKSTOP);
         }
     }
 
@@ -192,13 +200,13 @@ impl Sender {
                 return (None, false);
             };
             self.ended = last;
-            self.sent.push_back(Sent { touched: now, len: len as u16, state: State::UnderWay, last });
+            self.sent.push_back(Sent { at: now, len: len as u16, state: State::UnderWay, last });
             self.base + self.sent.len() as u32 - 1
         } else {
             return (None, false);
         };
         let sent = &mut self.sent[(number - self.base) as usize];
-        *sent = Sent { touched: now, state: State::UnderWay, ..*sent };
+        *sent = Sent { at: now, state: State::UnderWay, ..*sent };
         let kind = if sent.last { kind::LAST } else { kind::DATA };
         let payload = if config.pad_last { config.payload() as u32 } else { u32::from(sent.len) };
         let size = payload + config.header_bytes.0 as u32;
@@ -224,8 +232,9 @@ impl Sender {
         Time(timeout.0.saturating_mul(1 << self.backoff.min(16)))
     }
 
-    /// Repeats without a pull whatever neither ACK, NACK nor pull has spoken of for a timeout; if all
-    /// is acknowledged but pulls are lost, sends one new packet so that the receiver pulls again.
+    /// Repeats without a pull each packet that neither ACK nor NACK has spoken of for a timeout. What waits
+    /// for a pull is not lost, however long the receiver's queue of pulls is; but if the receiver has been
+    /// silent for as long, one packet goes without a pull, and makes it pull again.
     pub fn on_timer(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
         if !cx.timer_is_due(&mut self.timer, Owner::Conn(id), BACKSTOP) {
             return;
@@ -235,33 +244,50 @@ impl Sender {
         let mut oldest = Time::NEVER;
         let mut expired = 0;
         for (place, sent) in self.sent.iter_mut().enumerate() {
-            if sent.state == State::Acknowledged {
+            if sent.state != State::UnderWay {
                 continue;
             }
-            if sent.touched + timeout > now {
-                oldest = oldest.min(sent.touched);
+            if sent.at + timeout > now {
+                oldest = oldest.min(sent.at);
                 continue;
             }
             expired += 1;
-            if sent.state == State::UnderWay {
-                sent.state = State::ToRepeat;
-                self.repeats.push(self.base + place as u32, config.repeat_order);
-            }
-            sent.touched = now;
+            sent.state = State::ToRepeat;
+            self.repeats.push(self.base + place as u32, config.repeat_order);
         }
-        if self.sent.is_empty() && self.source.left() > 0 && self.heard + timeout <= now {
+        let waits_for_pull = expired == 0 && (!self.repeats.is_empty() || self.source.left() > 0);
+        if waits_for_pull && self.heard + timeout <= now {
             expired = 1;
+        } else if waits_for_pull {
+            oldest = oldest.min(self.heard);
         }
         if expired > 0 {
             self.forced = self.forced.max(expired);
             self.backoff += 1;
             cx.counts(id).timeouts += 1;
+            oldest = now;
         }
-        let oldest = if oldest == Time::NEVER { now } else { oldest };
-        let due = (oldest + self.timeout(config)).max(now + Time(1));
+        let due = oldest.saturating_add(self.timeout(config));
         cx.set_timer(&mut self.timer, due, Owner::Conn(id), BACKSTOP);
         if self.may_send() {
             cx.ready(id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_leave_in_the_order_asked_for() {
+        let order_of = |order| {
+            let mut repeats = Repeats::default();
+            [7, 3, 5, 4].into_iter().for_each(|number| repeats.push(number, order));
+            repeats.remove(5);
+            std::iter::from_fn(|| repeats.pop()).collect::<Vec<_>>()
+        };
+        assert_eq!(order_of(RepeatOrder::Lowest), [3, 4, 7]);
+        assert_eq!(order_of(RepeatOrder::Fifo), [7, 3, 4]);
     }
 }

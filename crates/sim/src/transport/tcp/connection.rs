@@ -45,8 +45,13 @@ pub struct Sender {
     recover: u64,
     /// Whether the segment at `una` is to be sent again ahead of everything else.
     repair: bool,
+    /// Bytes sent beyond the window by limited transmit since the last acknowledgement of new data.
+    limited: u64,
     rtt: Rtt,
+    /// Timeouts since the last round-trip sample: each doubles the next one.
     backoff: u32,
+    /// The segment that the timer has repeated last.
+    expired: Option<u32>,
     /// The segment whose round trip is being timed, and when it was sent.
     timed: Option<(u32, Time)>,
     last_sent: Time,
@@ -94,8 +99,10 @@ impl Sender {
             partial_seen: false,
             recover: 0,
             repair: false,
+            limited: 0,
             rtt: Rtt::default(),
             backoff: 0,
+            expired: None,
             timed: None,
             last_sent: Time::ZERO,
             timer: Timer::default(),
@@ -153,8 +160,8 @@ impl Sender {
         if ack > self.una_seq {
             let acked = ack - self.una_seq;
             self.take_off_acknowledged(packet.header.number, ack);
+            self.limited = 0;
             self.sample_round_trip(packet, config, cx);
-            self.backoff = 0;
             let mut restart_timer = true;
             if self.recovering {
                 restart_timer = self.on_recovery_ack(ack, acked);
@@ -187,13 +194,16 @@ impl Sender {
         self.repair = false;
     }
 
+    /// Only a sample ends the back-off (RFC 6298, 5.7): a repeated segment gives none without timestamps (Karn).
     fn sample_round_trip(&mut self, packet: &Packet, config: &Tcp, cx: &Cx) {
         if config.timestamps {
             self.rtt.sample(cx.now() - Time(packet.header.seq));
+            self.backoff = 0;
         } else if let Some((number, sent)) = self.timed
             && number < self.una
         {
             self.rtt.sample(cx.now() - sent);
+            self.backoff = 0;
             self.timed = None;
         }
     }
@@ -222,6 +232,8 @@ impl Sender {
         if self.recovering {
             self.control.on_duplicate(&mut self.window);
         } else if self.dupacks == config.dupack_threshold && self.una_seq >= self.recover {
+            // RFC 5681, 3.2, step 2: what limited transmit has sent does not count.
+            self.window.flight -= self.limited;
             self.control.on_loss(&mut self.window, config.dupack_threshold);
             self.recovering = true;
             self.partial_seen = false;
@@ -276,6 +288,9 @@ impl Sender {
             };
             (number, seq, again) = (self.end, self.end_seq, false);
             segment = Segment { len, last };
+            if self.next_seq + u64::from(len) > self.una_seq + self.window.cwnd {
+                self.limited += u64::from(len);
+            }
             self.ended = last;
             self.segments.push_back(segment);
             self.end += 1;
@@ -326,12 +341,13 @@ impl Sender {
             return;
         }
         cx.counts(id).timeouts += 1;
-        let first = self.backoff == 0;
         self.backoff += 1;
         if !self.established {
             return self.send_syn(id, config, cx);
         }
         self.window.flight = self.next_seq - self.una_seq;
+        self.limited = 0;
+        let first = self.expired.replace(self.una) != Some(self.una);
         self.control.on_timeout(&mut self.window, first);
         (self.next, self.next_seq) = (self.una, self.una_seq);
         self.recover = self.end_seq;

@@ -1,0 +1,239 @@
+//! What the tests of the engine share: a scenario as text goes in, plain columns come out.
+//!
+//! Every run is audited, and one that the audit finds fault with fails its test.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use flowyard_sim::engine::Engine;
+use flowyard_sim::engine::calendar::Agenda;
+use flowyard_sim::records::{Table, Values};
+use flowyard_sim::results::{Counters, Outcome, collect};
+use flowyard_sim::scenario::{self, Format, Scenario};
+use flowyard_sim::setup::Setup;
+use proptest::prelude::*;
+
+/// A microsecond in picoseconds.
+pub const US: u64 = 1_000_000;
+/// A millisecond in picoseconds.
+pub const MS: u64 = 1_000 * US;
+/// 1500 bytes at 1 Gbps.
+pub const PACKET: u64 = 12 * US;
+/// 64 bytes at 1 Gbps.
+pub const HEADER: u64 = 512_000;
+
+/// The scenario in the text, with overrides, audited.
+pub fn scenario(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    let audit = [("run.audit", "true")];
+    let overrides = overrides.iter().chain(&audit).map(|(key, value)| (key.to_string(), value.to_string()));
+    let overrides: Vec<_> = overrides.collect();
+    scenario::read(text, Format::Toml, &overrides).unwrap_or_else(|problems| panic!("{problems}\nin {text}"))
+}
+
+/// Runs the scenario in the text.
+pub fn run(text: &str) -> Run {
+    run_with(text, &[])
+}
+
+/// Runs the scenario in the text with overrides such as ("run.seed", "7").
+pub fn run_with(text: &str, overrides: &[(&str, &str)]) -> Run {
+    run_scenario(&scenario(text, overrides), Agenda::Calendar)
+}
+
+/// Runs a scenario with that structure for future events.
+pub fn run_scenario(scenario: &Scenario, agenda: Agenda) -> Run {
+    let setup = Setup::new(scenario).expect("a connected network");
+    let plan = setup.plan(scenario, agenda);
+    let ended = Engine::new(&plan).run(&mut |_| true);
+    let outcome = collect(scenario, &setup, &ended);
+    assert_eq!(outcome.violations, Vec::<String>::new(), "what the audit found");
+    Run(outcome)
+}
+
+/// What a run left.
+pub struct Run(pub Outcome);
+
+impl Run {
+    /// The run's counters.
+    pub fn counters(&self) -> &Counters {
+        &self.0.summary.counters
+    }
+
+    /// The digest of its tables.
+    pub fn digest(&self) -> &str {
+        &self.0.summary.digest
+    }
+
+    /// Simulated time at the end.
+    pub fn end(&self) -> u64 {
+        self.0.summary.end_ps
+    }
+
+    /// A column of the flows table; every row must have a value.
+    pub fn flows(&self, column: &str) -> Vec<u64> {
+        let cells = self.flow_cells(column).into_iter();
+        cells.map(|cell| cell.unwrap_or_else(|| panic!("no {column} in a row"))).collect()
+    }
+
+    /// A column of the flows table.
+    pub fn flow_cells(&self, column: &str) -> Vec<Option<u64>> {
+        cells(&self.0.flows, column)
+    }
+
+    /// The value of the only flow.
+    pub fn flow(&self, column: &str) -> u64 {
+        let values = self.flows(column);
+        assert_eq!(values.len(), 1, "one flow");
+        values[0]
+    }
+
+    /// A column of the links table.
+    pub fn links(&self, column: &str) -> Vec<u64> {
+        cells(&self.0.links, column).into_iter().map(|cell| cell.expect("links have all values")).collect()
+    }
+
+    /// The row of the link between two nodes, by their names.
+    pub fn row(&self, from: &str, to: &str) -> usize {
+        let (sources, targets) = (words(&self.0.links, "from"), words(&self.0.links, "to"));
+        let found = (0..sources.len()).find(|&row| sources[row] == from && targets[row] == to);
+        found.unwrap_or_else(|| panic!("no link from {from} to {to}"))
+    }
+
+    /// A value of the link between two nodes, by their names.
+    pub fn link(&self, from: &str, to: &str, column: &str) -> u64 {
+        self.links(column)[self.row(from, to)]
+    }
+
+    /// The mean number of bytes in the port of the link between two nodes.
+    pub fn queue_mean(&self, from: &str, to: &str) -> f64 {
+        let Values::F64(means) = &self.0.links.column("queue_mean_bytes").expect("a column").values else {
+            panic!("a mean is a float");
+        };
+        means[self.row(from, to)]
+    }
+}
+
+/// The texts of a column.
+pub fn words(table: &Table, column: &str) -> Vec<String> {
+    match &table.column(column).unwrap_or_else(|| panic!("no column {column}")).values {
+        Values::Text { codes, words } => codes.iter().map(|&code| words[code as usize].clone()).collect(),
+        _ => panic!("{column} is no text"),
+    }
+}
+
+fn cells(table: &Table, column: &str) -> Vec<Option<u64>> {
+    let column = table.column(column).unwrap_or_else(|| panic!("no column {column}"));
+    let values: Vec<u64> = match &column.values {
+        Values::U64(values) => values.clone(),
+        Values::U32(values) => values.iter().map(|&value| u64::from(value)).collect(),
+        Values::Bool(values) => values.iter().map(|&value| u64::from(value)).collect(),
+        Values::F64(_) | Values::Text { .. } => panic!("{} holds no whole numbers", column.definition.name),
+    };
+    let valid = |row: usize| column.valid.as_ref().is_none_or(|valid| valid[row]);
+    values.into_iter().enumerate().map(|(row, value)| valid(row).then_some(value)).collect()
+}
+
+/// The golden scenarios: names, and texts.
+pub fn goldens() -> Vec<(String, String)> {
+    let folder: std::path::PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "golden"].iter().collect();
+    let files = std::fs::read_dir(folder).expect("the folder of golden scenarios");
+    let paths = files.map(|file| file.expect("a file").path());
+    let scenarios = paths.filter(|path| path.extension().is_some_and(|end| end == "toml"));
+    let name = |path: &std::path::Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).expect("a text");
+    let mut all: Vec<_> = scenarios.map(|path| (name(&path), read(&path))).collect();
+    all.sort();
+    all
+}
+
+/// Small scenarios of every kind: few hosts, short queues, flows of a few packets to a few hundred.
+pub fn random_scenario() -> impl Strategy<Value = String> {
+    let rate = || prop_oneof![Just("1Gbps"), Just("3Gbps"), Just("7Gbps"), Just("10Gbps")];
+    let topology = prop_oneof![
+        (2u32..9, rate()).prop_map(|(hosts, rate)| format!(
+            "[topology.single-switch]\nhosts = {hosts}\nrate = \"{rate}\""
+        )),
+        (0u32..4, rate()).prop_map(|(switches, rate)| format!(
+            "[topology.line]\nswitches = {switches}\nrate = \"{rate}\""
+        )),
+        (1u32..4, rate()).prop_map(|(hosts, rate)| {
+            format!("[topology.dumbbell]\nhosts = {hosts}\nbottleneck = {{ rate = \"{rate}\" }}")
+        }),
+        rate().prop_map(|rate| format!("[topology.relay]\nrate = \"{rate}\"\ndelay = \"300ns\"")),
+        rate().prop_map(|rate| format!("[topology.fat-tree]\nk = 4\nrate = \"{rate}\"")),
+    ];
+    let drop_tail = (1u32..30, any::<bool>()).prop_map(|(limit, wire)| {
+        format!("[queue.drop-tail]\nlimit = {{ packets = {limit} }}\nlimit_counts_wire = {wire}")
+    });
+    let ecn = (1u32..30, 1u32..20, any::<bool>()).prop_map(|(limit, threshold, enqueue)| {
+        let mark = if enqueue { "enqueue" } else { "dequeue" };
+        format!(
+            "[queue.ecn]\nlimit = {{ packets = {limit} }}\nthreshold = {{ packets = {threshold} }}\nmark = \"{mark}\""
+        )
+    });
+    // Never headers first: with headers enough, that rightly starves all data.
+    let ndp_port = (1u32..10, 1u32..40, any::<bool>(), any::<bool>(), 1u32..12).prop_map(
+        |(data, headers, coin, wire, ratio)| {
+            let trim = if coin { "coin" } else { "arriving" };
+            format!(
+                "[queue.ndp]\ndata_limit = {{ full-packets = {data} }}\nheader_limit = {{ packets = {headers} }}\n\
+                 trim = \"{trim}\"\nlimit_counts_wire = {wire}\nheaders_per_data = {ratio}"
+            )
+        },
+    );
+    let flag = any::<bool>;
+    let tcp = (flag(), 1u32..20, 1u32..4, flag(), flag(), flag()).prop_map(
+        |(reno, window, delayed, limited, timestamps, handshake)| {
+            let congestion = if reno { "reno" } else { "newreno" };
+            format!(
+                "[transport.tcp]\ncongestion = \"{congestion}\"\ninitial_window = {window}\ndelayed_ack = {delayed}\n\
+                 delayed_ack_timeout = \"100us\"\nlimited_transmit = {limited}\ntimestamps = {timestamps}\n\
+                 handshake = {handshake}\nrto_min = \"1ms\"\nrto_initial = \"2ms\""
+            )
+        },
+    );
+    let ndp = (1u32..40, flag(), flag(), flag(), flag(), flag()).prop_map(
+        |(window, pull_ack, fifo, lowest, pad, includes)| {
+            let (pull, repeat) = (if fifo { "fifo" } else { "fair" }, if lowest { "lowest" } else { "fifo" });
+            format!(
+                "[transport.ndp]\ninitial_window = {window}\npull_ack = {pull_ack}\npull_order = \"{pull}\"\n\
+                 repeat_order = \"{repeat}\"\npad_last = {pad}\nmtu_includes_header = {includes}\nrto_initial = \"2ms\""
+            )
+        },
+    );
+    let datagram = (0u32..3, flag()).prop_map(|(pace, ecn)| {
+        let pace = ["\"line-rate\"", "{ rate = \"800Mbps\" }", "{ poisson = \"2Gbps\" }"][pace as usize];
+        format!("[transport.datagram]\npace = {pace}\necn_capable = {ecn}")
+    });
+    let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn];
+    let hosts = prop_oneof![
+        (tcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (datagram.clone(), fifo).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (ndp, ndp_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (datagram, ndp_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
+    ];
+    let matrix = prop_oneof![
+        Just("matrix = \"permutation\""),
+        Just("matrix = \"uniform\""),
+        Just("matrix.stride = { by = [1] }"),
+        Just("matrix.pairs = [[0, 1], [1, 0], [0, 1]]"),
+    ];
+    let sizes = prop_oneof![
+        (1u32..200_000).prop_map(|size| format!("sizes.fixed = \"{size}B\"")),
+        Just("sizes.uniform = { min = \"1B\", max = \"50KB\" }".to_string()),
+        Just("sizes.exponential = { mean = \"20KB\" }".to_string()),
+    ];
+    let arrivals = prop_oneof![
+        Just("arrivals.at-once = {}"),
+        Just("arrivals.at-once = { jitter = \"0s\" }"),
+        Just("arrivals.poisson = { load = 0.7 }"),
+    ];
+    let balancer = prop_oneof![Just("single"), Just("per-flow"), Just("per-packet")];
+    let entry = (matrix, sizes, arrivals, 1u32..25);
+    (topology, hosts, balancer, entry, any::<u32>()).prop_map(
+        |(topology, hosts, balancer, (matrix, sizes, arrivals, flows), seed)| {
+            format!(
+                "{topology}\n{hosts}\n[routing]\nbalancer = \"{balancer}\"\n[[traffic]]\nname = \"flows\"\n\
+                 {matrix}\n{sizes}\n{arrivals}\nflows = {flows}\n[run]\nseed = {seed}"
+            )
+        },
+    )
+}

@@ -1,0 +1,93 @@
+//! Twenty small runs whose digests are committed: any change of any result of any of them shows here.
+//!
+//! The same file holds in debug and in release builds, on the main thread and on another one. If a
+//! digest changes, the commit that changes it says why; `FLOWYARD_GOLDEN=write` writes them anew.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use common::run;
+
+fn folder() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", "golden"].iter().collect()
+}
+
+/// The digest of each golden scenario, by name.
+fn digests() -> BTreeMap<String, String> {
+    common::goldens().into_iter().map(|(name, text)| (name, run(&text).digest().to_string())).collect()
+}
+
+fn printed(digests: &BTreeMap<String, String>) -> String {
+    digests.iter().fold(String::new(), |mut text, (name, digest)| {
+        writeln!(text, "{name} {digest}").expect("a string takes all");
+        text
+    })
+}
+
+#[test]
+fn results_are_as_committed() {
+    let other = std::thread::spawn(digests);
+    let ours = digests();
+    assert_eq!(ours, other.join().expect("the other thread"), "two threads at the same time differ");
+    assert_eq!(ours.len(), 20);
+
+    let file = folder().join("digests.txt");
+    if std::env::var("FLOWYARD_GOLDEN").as_deref() == Ok("write") {
+        std::fs::write(&file, printed(&ours)).expect("the folder can be written");
+    }
+    let committed = std::fs::read_to_string(&file).unwrap_or_default();
+    let differ: Vec<&str> = ours
+        .iter()
+        .filter(|(name, digest)| !committed.contains(&format!("{name} {digest}\n")))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert!(
+        committed == printed(&ours),
+        "results differ from tests/golden/digests.txt: {differ:?}\n\
+         If that is meant, refresh the file by\n\
+         \n    FLOWYARD_GOLDEN=write cargo test -p flowyard-sim --test golden\n\n\
+         and say in the commit, and in the changelog if users will notice, why results moved."
+    );
+}
+
+/// Together the scenarios use every topology, queue, transport, balancer, matrix, arrival and size, and
+/// every way of ending that a file can ask for.
+#[test]
+fn every_member_is_covered() {
+    use flowyard_sim::traffic::{arrivals::Arrivals, matrix::Matrix, sizes::Sizes};
+    use flowyard_sim::{balancer::Balancer, queue::Queue, topology::Topology, transport::Transport};
+
+    let scenarios: Vec<_> =
+        common::goldens().iter().map(|(_, text)| common::scenario(text, &[]).resolved()).collect();
+    let mut used: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut note = |kind, name| used.entry(kind).or_default().push(name);
+    for scenario in &scenarios {
+        note("topology", scenario.topology.name());
+        note("queue", scenario.queue.as_ref().expect("resolved").name());
+        for entry in &scenario.traffic {
+            note("transport", entry.transport.as_ref().expect("resolved").name());
+            let routing = entry.routing.as_ref().expect("resolved");
+            note("balancer", routing.balancer.as_ref().expect("resolved").name());
+            note("matrix", entry.matrix.name());
+            note("arrivals", entry.arrivals.name());
+            note("sizes", entry.sizes.name());
+        }
+    }
+    let all = [
+        ("topology", Topology::NAMES),
+        ("queue", Queue::NAMES),
+        ("transport", Transport::NAMES),
+        ("balancer", Balancer::NAMES),
+        ("matrix", Matrix::NAMES),
+        ("arrivals", Arrivals::NAMES),
+        ("sizes", Sizes::NAMES),
+    ];
+    for (kind, names) in all {
+        for name in names {
+            assert!(used[kind].contains(name), "no golden scenario uses the {kind} \"{name}\"");
+        }
+    }
+}

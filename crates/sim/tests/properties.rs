@@ -1,0 +1,68 @@
+//! What holds for every scenario, tried on random small ones.
+
+mod common;
+
+use common::{random_scenario, run, words};
+use flowyard_sim::engine::Status;
+use flowyard_sim::records::Values;
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// It ends; the audit is clean (as always); nothing is faster than light; bytes, packets and drops
+    /// add up between the tables.
+    #[test]
+    fn books_balance(text in random_scenario()) {
+        let run = run(&text);
+        let counters = run.counters();
+        prop_assert_eq!(run.0.summary.status, Status::Complete);
+
+        let sum = |values: Vec<u64>| values.into_iter().sum::<u64>();
+        prop_assert_eq!(sum(run.flows("drops")), sum(run.links("drops")));
+        prop_assert_eq!(sum(run.links("drops")), counters.drops);
+        prop_assert_eq!(sum(run.links("trims")), counters.trims);
+        // Packets of the last instant may be on the wire only if no flow was waiting for them: none.
+        prop_assert_eq!(sum(run.links("packets")), counters.packet_hops);
+
+        let (sizes, delivered) = (run.flows("size_bytes"), run.flows("delivered_bytes"));
+        let (completed, fct) = (run.flows("completed"), run.flow_cells("fct_ps"));
+        let (acked, ideal) = (run.flow_cells("fct_acked_ps"), run.flow_cells("ideal_fct_ps"));
+        // The ideal has one path, on which a short last packet comes after the full one before it. On another path
+        // it may overtake that one, and so spare at most its own time on the last link.
+        let slowest = run.links("rate_bps").into_iter().min().expect("links");
+        let sprayed = text.contains("fat-tree") && text.contains("per-packet");
+        let overtaking = if sprayed { 8 * 1564 * 1_000_000_000_000 / slowest } else { 0 };
+        let reliable = words(&run.0.flows, "transport").iter().all(|name| name != "datagram");
+        for row in 0..sizes.len() {
+            prop_assert_eq!(completed[row] == 1, delivered[row] == sizes[row]);
+            prop_assert_eq!(completed[row] == 1, fct[row].is_some());
+            prop_assert!(!reliable || completed[row] == 1, "flow {} was given up", row);
+            if let (Some(fct), Some(ideal)) = (fct[row], ideal[row]) {
+                prop_assert!(fct + overtaking >= ideal, "flow {}: {} ps, ideal {}", row, fct, ideal);
+            }
+            if let (Some(fct), Some(acked)) = (fct[row], acked[row]) {
+                prop_assert!(acked > fct);
+            }
+        }
+
+        let sent = run.flows("packets_sent");
+        let (retransmissions, timeouts) = (run.flows("retransmissions"), run.flows("timeouts"));
+        for row in 0..sizes.len() {
+            prop_assert!(sent[row] > retransmissions[row], "at least one packet is new");
+            prop_assert!(reliable || retransmissions[row] + timeouts[row] == 0);
+        }
+        prop_assert_eq!(sum(retransmissions), counters.retransmissions);
+        prop_assert_eq!(sum(timeouts), counters.timeouts);
+
+        let Values::F64(utilisation) = &run.0.links.column("utilisation").expect("a column").values else {
+            panic!("a float")
+        };
+        let (most, mean) = (run.links("queue_max_bytes"), &run.0.links.column("queue_mean_bytes").expect("a column").values);
+        let Values::F64(mean) = mean else { panic!("a float") };
+        for row in 0..most.len() {
+            prop_assert!(utilisation[row] <= 1.0 + 1e-9, "link {} is used for {}", row, utilisation[row]);
+            prop_assert!(mean[row] <= most[row] as f64);
+        }
+    }
+}

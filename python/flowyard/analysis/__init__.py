@@ -1,0 +1,29 @@
+"""What the tables of a run say: pure functions, polars tables in, polars tables or numbers out.
+
+Percentiles interpolate linearly between order statistics (type 7, the default of numpy and R). A flow that has
+not finished has no completion time: it is left out of means and percentiles and counted in the completed
+fraction, which therefore stands beside them in every table.
+"""
+
+from flowyard.analysis.completion import PERCENTILES, by_decile, by_size, measured
+from flowyard.analysis.distribution import distribution, strip
+from flowyard.analysis.fairness import jain
+from flowyard.analysis.goodput import flow_goodput, goodput_bps
+from flowyard.analysis.links import by_tier, spread_by_tier, worst_links
+from flowyard.analysis.quantities import picoseconds
+
+__all__ = [
+    "PERCENTILES",
+    "by_decile",
+    "by_size",
+    "by_tier",
+    "distribution",
+    "flow_goodput",
+    "goodput_bps",
+    "jain",
+    "measured",
+    "picoseconds",
+    "spread_by_tier",
+    "strip",
+    "worst_links",
+]

@@ -1,0 +1,77 @@
+"""Flow completion times and slowdowns, by size of the flow."""
+
+import polars as pl
+
+# Upper ends of the size groups in bytes, inclusive: short, middle and long flows, as pFabric cut them.
+SIZE_GROUPS: tuple[tuple[int | None, str], ...] = (
+    (100_000, "up to 100 KB"),
+    (10_000_000, "100 KB to 10 MB"),
+    (None, "above 10 MB"),
+)
+ALL = "all"
+PERCENTILES: dict[str, float] = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
+
+
+def measured(flows: pl.DataFrame, warm_up_ps: int) -> pl.DataFrame:
+    """The flows that count: those that start at or after the end of the warm-up (in ps)."""
+    return flows.filter(pl.col("start_ps") >= warm_up_ps)
+
+
+def by_size(flows: pl.DataFrame) -> pl.DataFrame:
+    """Completion by size group: a row for each group that has flows, the last one for all flows.
+
+    Columns: group (text), flows, completed (counts), completed_fraction (0 to 1), fct_mean_ps, fct_<p>_ps,
+    slowdown_mean, slowdown_<p> for each p of PERCENTILES. Null where no flow of the group has a value.
+    """
+    size = pl.col("size_bytes")
+    group = pl.lit(SIZE_GROUPS[-1][1])
+    for upper, name in reversed(SIZE_GROUPS[:-1]):
+        group = pl.when(size <= upper).then(pl.lit(name)).otherwise(group)
+    order = pl.Enum([name for _, name in SIZE_GROUPS])
+    groups = flows.group_by(group.cast(order).alias("group")).agg(_completion()).sort("group")
+    everything = flows.select(pl.lit(ALL).alias("group"), *_completion())
+    return pl.concat([groups.with_columns(pl.col("group").cast(pl.String)), everything])
+
+
+def by_decile(flows: pl.DataFrame, bins: int = 10) -> pl.DataFrame:
+    """Slowdown against size: bins of nearly equal numbers of flows, cut at quantiles of the size.
+
+    Flows of one size share a bin, so that few sizes give few bins. Columns: size_bytes (the largest of the bin),
+    size_min_bytes, flows, completed_fraction, slowdown_<p> for each p of PERCENTILES.
+    """
+    shares = [i / bins for i in range(1, bins + 1)]
+    uppers = flows.select(pl.col("size_bytes").quantile(share, "lower").alias(str(share)) for share in shares)
+    cuts = sorted({int(upper) for upper in uppers.row(0) if upper is not None})
+    upper = pl.Series("upper", cuts, dtype=pl.UInt64)
+    bin_of = pl.lit(upper).search_sorted(pl.col("size_bytes"), side="left")
+    return (
+        flows.group_by(bin_of.alias("bin"))
+        .agg(
+            pl.col("size_bytes").max(),
+            pl.col("size_bytes").min().alias("size_min_bytes"),
+            pl.len().alias("flows"),
+            pl.col("completed").mean().alias("completed_fraction"),
+            *_percentiles("slowdown"),
+        )
+        .sort("bin")
+        .drop("bin")
+    )
+
+
+def _completion() -> list[pl.Expr]:
+    return [
+        pl.len().alias("flows"),
+        pl.col("completed").sum().alias("completed"),
+        pl.col("completed").mean().alias("completed_fraction"),
+        pl.col("fct_ps").mean().alias("fct_mean_ps"),
+        *_percentiles("fct", "_ps"),
+        pl.col("slowdown").mean().alias("slowdown_mean"),
+        *_percentiles("slowdown"),
+    ]
+
+
+def _percentiles(column: str, unit: str = "") -> list[pl.Expr]:
+    value = pl.col(column + unit)
+    return [
+        value.quantile(share, "linear").alias(f"{column}_{name}{unit}") for name, share in PERCENTILES.items()
+    ]

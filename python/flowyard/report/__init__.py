@@ -1,0 +1,38 @@
+"""The report: one or more runs side by side on one HTML page that needs no network.
+
+    folders of runs -> runs.Run -> facts, notices, tables (rows of text), charts (Vega-Lite data) -> page
+
+Everything that is shown is computed here or in flowyard.analysis; the page's script only draws the charts.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from flowyard.report.page import render
+from flowyard.report.runs import read
+
+__all__ = ["write"]
+
+
+def write(dirs: Sequence[Path], output: Path) -> Path:
+    """Writes the report on the runs in the folders `dirs`, each with run.json, flows.parquet and links.parquet.
+
+    The file appears under its name only when it is whole.
+
+    Returns:
+        The path of the file.
+    """
+    if not dirs:
+        raise ValueError("a report needs the folder of at least one run")
+    html = render(read(dirs))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    # Under a name of its own: two reports may be under way at once.
+    aside = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        aside.write_text(html, encoding="utf-8")
+        aside.replace(output)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+    return output

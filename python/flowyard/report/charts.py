@@ -1,0 +1,306 @@
+"""The report's charts as Vega-Lite data.
+
+Colours are CSS variables, which the style sheet sets for light, dark and print: var(--run-0) ... var(--run-7).
+Numbers are in the unit of the tables; the page's script formats them by the format types duration, bytes, rate,
+share, ratio, count and label. All charts have a parameter `focus`: the label of the run to bring out, or null.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from flowyard.analysis import by_decile, distribution, flow_goodput, spread_by_tier
+from flowyard.report.runs import Run
+
+Spec = dict[str, Any]
+
+COLOURS = 8
+# Runs beyond the colours, and the second half of many runs, are told apart by dashes as well.
+DASHES = ([1, 0], [6, 3], [2, 2])
+HEIGHT = 300
+# Values drawn by all strips of a chart together.
+STRIP_POINTS = 2400
+
+# With a format of its own: without one, Vega-Lite 6 does not find the name of the nearest point.
+_NAME = alt.Tooltip("run:N", format="", formatType="label")
+
+CONFIG: Spec = {
+    "customFormatTypes": True,
+    "background": "transparent",
+    "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "var(--muted)",
+        "titleColor": "var(--muted)",
+        "gridColor": "var(--grid)",
+        "domainColor": "var(--axis)",
+        "tickColor": "var(--axis)",
+        "labelFontSize": 11.5,
+        "titleFontSize": 11.5,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+        "labelPadding": 5,
+        "tickSize": 4,
+    },
+}
+
+
+def fct_distribution(runs: Sequence[Run]) -> Spec | None:
+    """Share of flows that are complete after a time; None if no flow is complete."""
+    return _distribution(runs, [run.measured["fct_ps"] for run in runs], "duration", "flow completion time")
+
+
+def slowdown_distribution(runs: Sequence[Run]) -> Spec | None:
+    """Share of flows that are complete with at most a slowdown."""
+    return _distribution(runs, [run.measured["slowdown"] for run in runs], "ratio", "slowdown")
+
+
+def goodput_distribution(runs: Sequence[Run]) -> Spec | None:
+    """Share of completed flows with at most a goodput."""
+    values = [flow_goodput(run.measured) for run in runs]
+    return _distribution(runs, values, "rate", "goodput of a flow", of_completed=True)
+
+
+def slowdown_by_size(runs: Sequence[Run]) -> Spec | None:
+    """Median and 99th percentile of the slowdown of each tenth of the flows, by size."""
+    rows = []
+    for run in runs:
+        for row in by_decile(run.measured).iter_rows(named=True):
+            shared = {
+                "run": run.label,
+                "size": row["size_bytes"],
+                "from": row["size_min_bytes"],
+                "flows": row["flows"],
+                "completed": _rounded(row["completed_fraction"]),
+            }
+            rows += [
+                {**shared, "percentile": name, "slowdown": _rounded(row[f"slowdown_{name}"])}
+                for name in ("p50", "p99")
+                if row[f"slowdown_{name}"] is not None
+            ]
+    if not rows:
+        return None
+    base = _chart("rows").encode(
+        x=_log_axis("size", "bytes", "largest flow of the tenth", [row["size"] for row in rows]),
+        y=_log_axis("slowdown", "ratio", "slowdown", [1.0, *(row["slowdown"] for row in rows)], alt.Y),
+        color=_colour(runs),
+        opacity=_focus(),
+        tooltip=[
+            _NAME,
+            alt.Tooltip("percentile:N"),
+            _tooltip("slowdown", "ratio", "slowdown"),
+            _tooltip("from", "bytes", "sizes from"),
+            _tooltip("size", "bytes", "sizes to"),
+            _tooltip("flows", "count", "flows"),
+            _tooltip("completed", "share", "completed"),
+        ],
+    )
+    percentile = alt.StrokeDash(
+        "percentile:N", scale=alt.Scale(domain=["p99", "p50"], range=[[1, 0], [5, 3]]), legend=None
+    )
+    line = base.mark_line(strokeWidth=2).encode(strokeDash=percentile)
+    point = base.mark_point(filled=True, size=42, opacity=1)
+    return _spec([line, point], HEIGHT, rows=rows)
+
+
+def spread(runs: Sequence[Run], column: str, format_type: str, title: str) -> Spec | None:
+    """How a column of the links spreads over the links of each tier; None if it is zero everywhere."""
+    tables = [spread_by_tier(run.links, column) for run in runs]
+    if not any(table["max"].max() for table in tables):
+        return None
+    names = list(dict.fromkeys(name for table in tables for name in table["tier"]))
+    most = max(8, STRIP_POINTS // (len(names) * len(runs)))
+    boxes, marks = [], []
+    for run, table in zip(runs, tables, strict=True):
+        for row in table.iter_rows(named=True):
+            key = {"run": run.label, "tier": row["tier"]}
+            numbers = {name: _rounded(row[name]) for name in ("mean", "min", "p25", "p50", "p75", "max")}
+            boxes.append({**key, "links": row["links"], **numbers})
+            step = max(1, math.ceil(len(row["strip"]) / most))
+            shown = {_rounded(value) for value in [*row["strip"][::step], row["strip"][-1]]}
+            marks += [{**key, "value": value} for value in sorted(shown)]
+    # The same order on every chart, whatever run has which tier.
+    y = alt.Y(
+        "tier:N",
+        sort=names,
+        title=None,
+        axis=alt.Axis(ticks=False, domain=False, labelLimit=170, labelPadding=8),
+        scale=alt.Scale(paddingInner=0.28, paddingOuter=0.12),
+    )
+    offset = alt.YOffset("run:N", sort=_labels(runs), scale=alt.Scale(domain=_labels(runs)))
+    axis = alt.Axis(
+        format="", formatType=format_type, tickCount=6, labelFlush=False, gridDash=[2, 3], domain=False
+    )
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", title=title, axis=axis, scale=alt.Scale(zero=True, nice=True))
+
+    shared = {"y": y, "yOffset": offset, "color": _colour(runs)}
+    tooltip = [
+        _NAME,
+        alt.Tooltip("tier:N"),
+        _tooltip("links", "count", "links"),
+        *(
+            _tooltip(name, format_type, label)
+            for name, label in (
+                ("min", "least"),
+                ("p25", "p25"),
+                ("p50", "median"),
+                ("p75", "p75"),
+                ("max", "most"),
+                ("mean", "mean"),
+            )
+        ),
+    ]
+    box = _chart("tiers")
+    strip = (
+        _chart("links")
+        .mark_tick(orient="vertical", thickness=1, size=11)
+        .encode(x=x("value"), opacity=_focus(0.4, 0.08), **shared)
+    )
+    quartiles = box.mark_bar(height=5, cornerRadius=2).encode(
+        x=x("p25"), x2="p75:Q", opacity=_focus(0.85, 0.15), **shared
+    )
+    mean = box.mark_point(filled=True, size=52, stroke="var(--surface)", strokeWidth=1.5).encode(
+        x=x("mean"), opacity=_focus(), **shared
+    )
+    # Wide and unseen, so that the pointer finds the row.
+    hover = box.mark_bar(height=16, opacity=0).encode(x=x("min"), x2="max:Q", tooltip=tooltip, **shared)
+    band = {1: 26, 2: 19, 3: 16}.get(len(runs), 14)
+    height = len(names) * (band * len(runs) + band // 2)
+    return _spec([strip, quartiles, mean, hover], height, tiers=boxes, links=marks)
+
+
+def _distribution(
+    runs: Sequence[Run],
+    values: Iterable[pl.Series],
+    format_type: str,
+    title: str,
+    *,
+    of_completed: bool = False,
+) -> Spec | None:
+    rows: list[dict[str, Any]] = []
+    for run, column in zip(runs, values, strict=True):
+        table = distribution(column, None if of_completed else run.measured.height)
+        if table.height:
+            points = [(table["value"][0], 0.0), *table.iter_rows()]
+            rows += [
+                {"run": run.label, "value": _rounded(value), "share": _rounded(share)}
+                for value, share in points
+            ]
+    if not rows:
+        return None
+    hover = alt.selection_point(
+        name="hover",
+        nearest=True,
+        on="pointermove",
+        clear="pointerout",
+        fields=["value", "share", "run"],
+        empty=False,
+    )
+    share = alt.Y(
+        "share:Q",
+        title="share of completed flows" if of_completed else "share of all flows",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format="", formatType="share", tickCount=5, domain=False, ticks=False),
+    )
+    base = _chart("rows").encode(
+        x=_log_axis("value", format_type, title, [row["value"] for row in rows]), y=share, color=_colour(runs)
+    )
+    line = base.mark_line(interpolate="step-after", strokeWidth=2, strokeJoin="round").encode(
+        strokeDash=_dash(runs), opacity=_focus()
+    )
+    tooltip = [
+        _NAME,
+        _tooltip("value", format_type, title),
+        _tooltip("share", "share", "share of flows"),
+    ]
+    point = (
+        base.mark_point(filled=True, size=70, stroke="var(--surface)", strokeWidth=1.5)
+        .encode(opacity=alt.condition(hover, alt.value(1), alt.value(0)), tooltip=tooltip)
+        .add_params(hover)
+    )
+    return _spec([line, point], HEIGHT, rows=rows)
+
+
+def _chart(data: str) -> alt.Chart:
+    # By name: Altair would check and copy every row, again and again.
+    return alt.Chart(alt.NamedData(name=data))
+
+
+def _spec(layers: list[alt.Chart], height: int, **datasets: list[dict[str, Any]]) -> Spec:
+    fit = alt.AutoSizeParams(type="fit-x", contains="padding")
+    chart = alt.LayerChart(layer=layers).properties(width="container", height=height, autosize=fit)
+    # What is put together above has been checked part by part.
+    spec = chart.add_params(alt.param(name="focus", value=None)).to_dict(validate=False)
+    # The page says what it is; an address in the file would only look like one that is loaded.
+    del spec["$schema"]
+    return {**spec, "config": CONFIG, "datasets": datasets}
+
+
+def _labels(runs: Sequence[Run]) -> list[str]:
+    return [run.label for run in runs]
+
+
+def _colour(runs: Sequence[Run]) -> alt.Color:
+    colours = [f"var(--run-{i % COLOURS})" for i in range(len(runs))]
+    return alt.Color("run:N", scale=alt.Scale(domain=_labels(runs), range=colours), legend=None)
+
+
+def dash(index: int, runs: int) -> list[int]:
+    """Strokes and gaps of the line of a run: up to four runs all have full lines."""
+    return DASHES[0] if runs <= COLOURS // 2 else DASHES[index // (COLOURS // 2) % len(DASHES)]
+
+
+def _dash(runs: Sequence[Run]) -> alt.StrokeDash:
+    dashes = [dash(i, len(runs)) for i in range(len(runs))]
+    return alt.StrokeDash("run:N", scale=alt.Scale(domain=_labels(runs), range=dashes), legend=None)
+
+
+def _focus(full: float = 1.0, dimmed: float = 0.15) -> Any:
+    return alt.condition("focus === null || datum.run === focus", alt.value(full), alt.value(dimmed))
+
+
+def _tooltip(field: str, format_type: str, title: str) -> alt.Tooltip:
+    return alt.Tooltip(f"{field}:Q", format="", formatType=format_type, title=title)
+
+
+def _log_axis(field: str, format_type: str, title: str, values: Sequence[float], channel: Any = alt.X) -> Any:
+    low, high = log_domain([value for value in values if value > 0])
+    axis = alt.Axis(
+        format="",
+        formatType=format_type,
+        values=log_ticks(low, high),
+        labelOverlap="greedy",
+        domain=channel is alt.X,
+        ticks=channel is alt.X,
+    )
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    return channel(f"{field}:Q", title=title, scale=scale, axis=axis)
+
+
+def log_domain(values: Sequence[float]) -> tuple[float, float]:
+    """Ends of a logarithmic axis: a little more than the values, and never less than a factor of two."""
+    low, high = min(values, default=1.0), max(values, default=1.0)
+    margin = max((high / low) ** 0.02, 1.02)
+    low, high = low / margin, high * margin
+    widen = max(1.0, math.sqrt(2 * low / high))
+    return _rounded(low / widen), _rounded(high * widen)
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Round numbers between two ends: 1, 2, 5 in each decade; only powers of ten if there are many decades."""
+    decades = math.log10(high / low)
+    steps = "1 1.2 1.5 2 2.5 3 4 5 6 8" if decades < 0.7 else "1 2 5" if decades < 2.5 else "1"
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    ticks = [float(f"{step}e{power}") for power in range(first, last + 1) for step in steps.split()]
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+def _rounded(value: float) -> float:
+    """Five significant digits: more than a pixel can show, and half the file."""
+    number = float(f"{value:.5g}")
+    return int(number) if number == int(number) else number

@@ -1,0 +1,241 @@
+"""What was run: the scenarios side by side, with what differs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from flowyard.report import text
+from flowyard.report.runs import Run
+
+# Of a longer list only so many members are shown.
+LIST_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A fact of one run: the main thing, and what comes after it in smaller type."""
+
+    main: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A row of the comparison: a name, its explanation, a cell for each run."""
+
+    name: str
+    title: str
+    cells: list[Cell]
+    # Whether a difference between runs is worth a mark; run times always differ.
+    compared: bool = True
+
+    @property
+    def differs(self) -> bool:
+        """Whether not all runs agree."""
+        return self.compared and len(set(self.cells)) > 1
+
+
+def facts(runs: Sequence[Run]) -> list[Fact]:
+    """What was set, for each run."""
+
+    def row(name: str, title: str, cell: Callable[[Run], Cell]) -> Fact:
+        return Fact(name, title, [cell(run) for run in runs])
+
+    rows = [
+        row("Topology", "The network.", lambda run: _variant(run.scenario["topology"])),
+        row("Size", "Hosts and directed links; a cable is two of them.", _size),
+        row("Transport", "What hosts do.", lambda run: _variant(run.scenario["transport"])),
+        row(
+            "Queue", "What ports do with packets that wait.", lambda run: _variant(run.scenario.get("queue"))
+        ),
+        row(
+            "Load balancing",
+            "Which of the equal next hops a packet takes.",
+            lambda run: _variant(run.scenario["routing"].get("balancer")),
+        ),
+    ]
+    entries = max(len(run.scenario["traffic"]) for run in runs)
+    for i in range(entries):
+        name = "Traffic" if entries == 1 else f"Traffic {i + 1}"
+        rows.append(row(name, "Who sends what to whom, and when.", partial(_entry, i)))
+        loads = "Payload offered a second over the capacity of the hosts that the matrix loads: asked for, and drawn."
+        rows.append(row("Load", loads, partial(_load, i)))
+    rows += [
+        row(
+            "Seed, replica",
+            "What all chance in the run comes from.",
+            lambda run: Cell(f"{run.summary['seed']}, {run.summary['replica']}"),
+        ),
+        row("Limits", "When the run would stop, and which flows are left out of summaries.", _limits),
+        row(
+            "Flows asked for",
+            "Digest of sources, destinations, sizes and starts: runs with the same one carried the "
+            "same traffic.",
+            lambda run: Cell(str(run.summary.get("traffic_digest", text.NONE))[:12]),
+        ),
+    ]
+    return rows
+
+
+def costs(runs: Sequence[Run]) -> list[Fact]:
+    """What came of it and what it took, for each run."""
+
+    def row(name: str, title: str, cell: Callable[[Run], str]) -> Fact:
+        return Fact(name, title, [Cell(cell(run)) for run in runs], compared=False)
+
+    def speed(run: Run) -> str:
+        hops, cpu = run.counters["packet_hops"], run.counters.get("cpu_s")
+        return f"{text.digits(hops / cpu / 1e6)} M/s" if cpu else text.NONE
+
+    def seconds(run: Run, name: str) -> str:
+        value = run.counters.get(name)
+        return text.duration(value * 1e12) if value is not None else text.NONE
+
+    return [
+        row(
+            "Simulated time",
+            "From the start of the run to its last event.",
+            lambda run: text.duration(run.end_ps),
+        ),
+        row(
+            "Packets",
+            "Packets of any kind put on a wire by the host that made them.",
+            lambda run: text.count(run.counters["packets"]),
+        ),
+        row(
+            "Packet-hops",
+            "Links crossed by packets of any kind.",
+            lambda run: text.count(run.counters["packet_hops"]),
+        ),
+        row(
+            "Run time",
+            "Time on the clock, and of the processor.",
+            lambda run: f"{seconds(run, 'wall_s')}, {seconds(run, 'cpu_s')} CPU",
+        ),
+        row("Speed", "Packet-hops a second of processor time.", speed),
+        row(
+            "Peak memory",
+            "Most memory of the whole process.",
+            lambda run: text.size(run.counters.get("peak_memory_bytes")),
+        ),
+        row("Version", "Of Flowyard.", lambda run: str(run.summary["flowyard"])),
+        row(
+            "Digest",
+            "SHA-256 over all results: the same scenario, seed and version give the same one on any machine.",
+            lambda run: str(run.summary["digest"]),
+        ),
+    ]
+
+
+def settings(runs: Sequence[Run]) -> list[Fact]:
+    """Every field of the scenarios by its path, in the order of first appearance."""
+    flat = [dict(flatten(_without_repeats(run.scenario))) for run in runs]
+    paths = list(dict.fromkeys(path for fields in flat for path in fields))
+    return [Fact(path, "", [Cell(fields.get(path, text.NONE)) for fields in flat]) for path in paths]
+
+
+def headline(run: Run) -> str:
+    """The run in a line: transport, load balancing, topology."""
+    scenario = run.scenario
+    parts = (scenario["transport"], scenario["routing"].get("balancer"), scenario["topology"])
+    return " · ".join(_variant(part).main for part in parts if part)
+
+
+def _without_repeats(scenario: dict[str, Any]) -> dict[str, Any]:
+    """The scenario without what its traffic entries have from it anyway."""
+    traffic = [
+        {
+            key: value
+            for key, value in entry.items()
+            if key not in ("transport", "routing") or value != scenario[key]
+        }
+        for entry in scenario["traffic"]
+    ]
+    return {**scenario, "traffic": traffic}
+
+
+def flatten(value: Any, path: str = "") -> list[tuple[str, str]]:
+    """Each field of a scenario with its path; members of lists go by their name, or by their number."""
+    if isinstance(value, dict) and value:
+        return [
+            pair
+            for key, member in value.items()
+            for pair in flatten(member, f"{path}.{key}" if path else str(key))
+        ]
+    if isinstance(value, list) and value and all(isinstance(member, dict) for member in value):
+        return [
+            pair
+            for i, member in enumerate(value)
+            for pair in flatten(member, f"{path}.{member.get('name', i)}")
+        ]
+    return [(path, inline(value) or "defaults")]
+
+
+def inline(value: Any) -> str:
+    """A value in one line: `newreno (impatient true)`; long lists are cut."""
+    if isinstance(value, dict):
+        parts = [_member(key, member) for key, member in value.items() if member not in (None, {})]
+        if len(value) == 1 and isinstance(next(iter(value.values())), dict):
+            ((name, fields),) = value.items()
+            inner = inline(fields)
+            return f"{name} ({inner})" if inner else str(name)
+        return ", ".join(parts)
+    if isinstance(value, list):
+        shown = [inline(member) for member in value[:LIST_SHOWN]]
+        more = [f"… {len(value):,} in all"] if len(value) > LIST_SHOWN else []
+        return f"[{', '.join(shown + more)}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def _member(key: str, value: Any) -> str:
+    return f"{key.replace('_', ' ')} {inline(value)}"
+
+
+def _variant(value: Any) -> Cell:
+    """A variant: its tag, then its fields."""
+    if isinstance(value, dict) and len(value) == 1:
+        ((tag, fields),) = value.items()
+        return Cell(str(tag), inline(fields))
+    return Cell(inline(value) or text.NONE)
+
+
+def _size(run: Run) -> Cell:
+    hosts = run.links.filter(run.links["tier"].str.starts_with("host-"))["from"].n_unique()
+    return Cell(f"{hosts:,} hosts, {run.links.height:,} links")
+
+
+def _entry(i: int, run: Run) -> Cell:
+    """A traffic entry in one line; its transport and routing only where they are its own."""
+    if i >= len(run.scenario["traffic"]):
+        return Cell(text.NONE)
+    entry, drawn = run.scenario["traffic"][i], run.summary["traffic"][i]
+    parts = [f"arrivals {inline(entry['arrivals'])}", f"matrix {inline(entry['matrix'])}"]
+    parts.append(f"sizes {inline(entry['sizes'])}, mean {text.size(drawn['mean_size_bytes'])}")
+    if entry.get("deadline"):
+        parts.append(f"deadline {inline(entry['deadline'])}")
+    parts += [
+        f"{part} {inline(entry[part])}"
+        for part in ("transport", "routing")
+        if entry.get(part) and entry[part] != run.scenario[part]
+    ]
+    return Cell(f"{drawn['name']}: {text.count(drawn['flows'])} flows", "; ".join(parts))
+
+
+def _load(i: int, run: Run) -> Cell:
+    if i >= len(run.summary["traffic"]):
+        return Cell(text.NONE)
+    drawn = run.summary["traffic"][i]
+    loads = [(drawn.get("offered_load"), "offered"), (drawn.get("realised_load"), "realised")]
+    return Cell(
+        ", ".join(f"{text.digits(load)} {name}" for load, name in loads if load is not None) or text.NONE
+    )
+
+
+def _limits(run: Run) -> Cell:
+    settings = run.scenario["run"]
+    until = f"until {settings['until']}" if settings.get("until") else "no time limit"
+    warm_up = f"warm-up {text.duration(run.warm_up_ps)}" if run.warm_up_ps else "no warm-up"
+    return Cell(f"{until}, {warm_up}")

@@ -1,0 +1,144 @@
+"""What a reader must know before believing a number: runs that did not end well, and why something is empty."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from flowyard.report import text
+from flowyard.report.runs import Run
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A banner. Level: "error" (do not trust), "warning" (mind), "note" (know)."""
+
+    level: str
+    title: str
+    body: str
+    run: str | None = None
+
+
+def notices(runs: Sequence[Run]) -> list[Notice]:
+    """All banners, the gravest first."""
+    found = [notice for run in runs for notice in _of_run(run)] + _of_all(runs)
+    return sorted(found, key=lambda notice: ("error", "warning", "note").index(notice.level))
+
+
+def ending(run: Run) -> str:
+    """How the run ended, in a sentence."""
+    at = text.duration(run.end_ps)
+    settings = run.scenario["run"]
+    return {
+        "complete": f"The run ended by itself at {at}.",
+        "limit": f"The run reached its limit, run.until = {settings.get('until', at)}, while flows were open.",
+        "stalled": f"Nothing moved any more at {at}: no event was left, or no payload arrived for run.stall = "
+        f"{settings.get('stall', '?')} although flows were open.",
+        "interrupted": f"It was stopped by hand at {at} of simulated time; what was there by then is shown.",
+    }.get(run.status, f"It ended at {at} with status {run.status}.")
+
+
+def why_no_fct(run: Run) -> str | None:
+    """Why there is no completion time to show; None if there is one."""
+    if run.measured["completed"].any():
+        return None
+    if run.flows.height == 0:
+        return "The scenario has no flow."
+    if run.measured.height == 0:
+        return (
+            f"All {run.flows.height:,} flows start in the warm-up, run.warm_up = {_warm_up(run)}: shorten it."
+        )
+    first = int(run.measured["start_ps"].min() or 0)  # type: ignore[arg-type]
+    end = text.duration(run.end_ps)
+    if first >= run.end_ps:
+        lead = f"The run ended at {end}, before its first flow would start at {text.duration(first)}."
+    else:
+        begun = int((run.measured["start_ps"] < run.end_ps).sum())
+        moved = int((run.measured["delivered_bytes"] > 0).sum())
+        lead = (
+            f"The run ended at {end}, before any flow was complete: {begun:,} of "
+            f"{run.measured.height:,} had started, the first at {text.duration(first)}, and {moved:,} had delivered "
+            "some payload."
+        )
+    hint = {"limit": " Raise run.until.", "interrupted": " Let it run longer."}.get(run.status, "")
+    return lead + hint
+
+
+def why_no_slowdown(run: Run) -> str | None:
+    """Why there is no slowdown to show; None if there is one."""
+    reason = why_no_fct(run)
+    if reason or run.measured["slowdown"].count():
+        return reason
+    return "Its transport cuts flows into packets of random lengths, so that no ideal completion time is defined."
+
+
+def _of_run(run: Run) -> list[Notice]:
+    found = []
+    unfinished = int(run.counters["unfinished_flows"])
+    reason = why_no_fct(run)
+    if run.status != "complete" or unfinished:
+        body = ending(run)
+        if reason:
+            # It says how long the run was, but not what a stall is.
+            body = f"{body} {reason}" if run.status == "stalled" else reason
+        elif unfinished:
+            body += (
+                f" {unfinished:,} of {run.counters['flows']:,} flows are unfinished: they have no completion time, and "
+                "are missing from every mean and percentile below, which therefore look better than the run was."
+            )
+        title = (
+            f"{run.status.capitalize()}: not the whole story"
+            if run.status != "complete"
+            else "Unfinished flows"
+        )
+        found.append(Notice("error" if run.status == "stalled" else "warning", title, body, run.label))
+    elif reason:
+        found.append(Notice("warning", "No flow to show", reason, run.label))
+    violations = run.summary.get("violations") or []
+    if violations:
+        shown = "; ".join(str(violation) for violation in violations[:3])
+        body = f"The audit found {len(violations):,} violations of conservation. {shown}. Please report this."
+        found.append(Notice("error", "A bug in the simulator", body, run.label))
+    below = int((run.measured["slowdown"] < 1).sum())
+    if below:
+        body = (
+            f"{below:,} of {run.measured.height:,} flows were faster than their ideal completion time, which should be "
+            "impossible: please report this."
+        )
+        found.append(Notice("error", "Slowdown below 1", body, run.label))
+    if 0 < run.measured.height < run.flows.height:
+        left = run.flows.height - run.measured.height
+        body = (
+            f"{left:,} of {run.flows.height:,} flows start before {_warm_up(run)} and are left out of summaries and "
+            "distributions. Counters and links cover the whole run."
+        )
+        found.append(Notice("note", "Warm-up", body, run.label))
+    if not reason and (missing := why_no_slowdown(run)):
+        found.append(Notice("note", "No slowdown", missing, run.label))
+    return found
+
+
+def _of_all(runs: Sequence[Run]) -> list[Notice]:
+    if len(runs) < 2:
+        return []
+    found = []
+    traffic = {run.summary.get("traffic_digest") for run in runs}
+    if len(traffic) > 1:
+        body = "The runs did not carry the same flows (their traffic digests differ): compare distributions, not flows."
+        found.append(Notice("note", "Different traffic", body))
+    ends = sorted(run.end_ps for run in runs)
+    if ends[0] * 1.1 < ends[-1]:
+        body = (
+            f"The runs lasted from {text.duration(ends[0])} to {text.duration(ends[-1])} of simulated time. Link "
+            "utilisation, mean queues and goodput are averages over each run's own time, its quiet end included: a run "
+            "with a few late flows looks emptier."
+        )
+        found.append(Notice("note", "Different lengths", body))
+    if any(one.summary["flowyard"] != other.summary["flowyard"] for one, other in pairwise(runs)):
+        found.append(
+            Notice("warning", "Different versions", "The runs were made by different versions of Flowyard.")
+        )
+    return found
+
+
+def _warm_up(run: Run) -> str:
+    return text.duration(run.warm_up_ps)

@@ -1,0 +1,106 @@
+"""Runs as a report needs them."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flowyard.analysis import measured, picoseconds
+
+FLOW_COLUMNS = (
+    "size_bytes start_ps completed fct_ps slowdown delivered_bytes "
+    "packets_sent retransmissions timeouts reordered"
+)
+LINK_COLUMNS = (
+    "id from to tier packets utilisation drops trims marks queue_mean_bytes queue_max_bytes queue_max_packets"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run.
+
+    Attributes:
+        label: What the report calls it; no two runs have the same.
+        summary: What run.json holds.
+        flows: The columns FLOW_COLUMNS of flows.parquet.
+        measured: Those flows that start after the warm-up.
+        links: The columns LINK_COLUMNS of links.parquet.
+    """
+
+    label: str
+    summary: dict[str, Any]
+    flows: pl.DataFrame
+    measured: pl.DataFrame
+    links: pl.DataFrame
+
+    @property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario as run."""
+        return dict(self.summary["scenario"])
+
+    @property
+    def counters(self) -> dict[str, Any]:
+        """Totals over the run."""
+        return dict(self.summary["counters"])
+
+    @property
+    def status(self) -> str:
+        """complete, interrupted, stalled or limit."""
+        return str(self.summary["status"])
+
+    @property
+    def end_ps(self) -> int:
+        """Simulated time at the end."""
+        return int(self.summary["end_ps"])
+
+    @property
+    def warm_up_ps(self) -> int:
+        """Flows that start earlier are left out of summaries."""
+        return picoseconds(self.scenario["run"].get("warm_up", "0s"))
+
+    @property
+    def definitions(self) -> dict[str, dict[str, str]]:
+        """What the columns of each table mean."""
+        return dict(self.summary.get("definitions", {}))
+
+
+def read(dirs: Sequence[Path]) -> list[Run]:
+    """The runs in the folders, in their order."""
+    summaries = [json.loads((directory / "run.json").read_text(encoding="utf-8")) for directory in dirs]
+    names = [summary["scenario"].get("name") for summary in summaries]
+    runs = []
+    for directory, label, summary in zip(dirs, labels(dirs, names), summaries, strict=True):
+        flows = _table(directory / "flows.parquet", FLOW_COLUMNS.split())
+        links = _table(directory / "links.parquet", LINK_COLUMNS.split())
+        run = Run(label, summary, flows, flows, links)
+        runs.append(Run(label, summary, flows, measured(flows, run.warm_up_ps), links))
+    return runs
+
+
+def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
+    """A name for each run: its scenario's where that tells them apart, else its folder's, else both and a number."""
+    folders = [directory.resolve().name for directory in dirs]
+    named = [name or folder for name, folder in zip(names, folders, strict=True)]
+    for candidates in (named, folders):
+        if len(set(candidates)) == len(candidates):
+            return candidates
+    # Numbered only where needed; a number may itself meet a name that is already there.
+    taken, result = Counter(named), []
+    for candidate in named:
+        label, number = candidate, 0
+        while label in result or (taken[candidate] > 1 and number == 0) or (number and label in taken):
+            number += 1
+            label = f"{candidate} ({number})"
+        result.append(label)
+    return result
+
+
+def _table(path: Path, columns: list[str]) -> pl.DataFrame:
+    # Words are stored as a dictionary, which differs from file to file: plain text is simpler to join.
+    table = pl.read_parquet(path, columns=columns)
+    return table.cast({name: pl.String for name in ("from", "to", "tier") if name in columns})

@@ -1,0 +1,203 @@
+"""The report's tables as rows of text."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from flowyard.analysis import PERCENTILES, by_size, by_tier, flow_goodput, goodput_bps, jain, worst_links
+from flowyard.analysis.completion import ALL, SIZE_GROUPS
+from flowyard.report import text
+from flowyard.report.runs import Run
+
+STATISTICS = ("mean", *PERCENTILES)
+STATISTIC_NAMES = {"mean": "mean", **{name: name.replace("_", ".") for name in PERCENTILES}}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell; `tone` is "" or a class: "best", "thin" (rests on too few flows), "zero", "bad"."""
+
+    text: str
+    tone: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of one run, given by its number."""
+
+    run: int
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows under one heading, one for each run that has something to say."""
+
+    name: str
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A row with a cell for each run; `term` is a key of terms.TERMS, or ""."""
+
+    name: str
+    term: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class Card:
+    """The headline numbers of one run."""
+
+    completed: str
+    flows: str
+    all_completed: bool
+    metrics: list[Metric]
+
+
+def cards(runs: Sequence[Run]) -> list[Card]:
+    """The headline of each run."""
+    return [_card(run) for run in runs]
+
+
+def summary(runs: Sequence[Run]) -> list[Group]:
+    """Completion by size group: first all flows, then each group. Cells: flows, completed, FCTs, slowdowns."""
+    tables = [{row["group"]: row for row in by_size(run.measured).iter_rows(named=True)} for run in runs]
+    groups = []
+    for name in (ALL, *(name for _, name in SIZE_GROUPS)):
+        found = [(i, table[name]) for i, table in enumerate(tables) if name in table]
+        if found:
+            groups.append(Group("all flows" if name == ALL else name, _summary_rows(found)))
+    return groups
+
+
+def losses(runs: Sequence[Run]) -> list[Metric]:
+    """What went wrong with packets, whole runs: a row a counter. Shares are of the data packets sent."""
+    counters = [run.counters for run in runs]
+    sent = [int(run.flows["packets_sent"].sum()) for run in runs]
+
+    def row(name: str, term: str, values: Sequence[int], of: Sequence[int], unit: str) -> Metric:
+        cells = []
+        for value, whole in zip(values, of, strict=True):
+            share = f"{text.percent(value / whole)} of {unit}" if value and whole else ""
+            cells.append(Cell(text.count(value), "" if value else "zero", share))
+        return Metric(name, term, cells)
+
+    def counter(name: str) -> list[int]:
+        return [int(counts[name]) for counts in counters]
+
+    def flows_with(column: str) -> list[int]:
+        return [int((run.flows[column] > 0).sum()) for run in runs]
+
+    flows = [run.flows.height for run in runs]
+    data = "data packets"
+    return [
+        Metric("data packets sent", "packets_sent", [Cell(text.count(number)) for number in sent]),
+        row("retransmissions", "retransmissions", counter("retransmissions"), sent, data),
+        row("drops", "drops", counter("drops"), sent, data),
+        row("trims", "trims", counter("trims"), sent, data),
+        row("marks", "marks", counter("marks"), sent, data),
+        row("reordered", "reordered", [int(run.flows["reordered"].sum()) for run in runs], sent, data),
+        Metric(
+            "timeouts", "timeouts", [Cell(text.count(n), "" if n else "zero") for n in counter("timeouts")]
+        ),
+        row("flows with a timeout", "timeouts", flows_with("timeouts"), flows, "flows"),
+        row("flows with a retransmission", "retransmissions", flows_with("retransmissions"), flows, "flows"),
+    ]
+
+
+def tiers(runs: Sequence[Run]) -> list[Group]:
+    """Links by tier. Cells: links, mean and largest utilisation, mean and largest queue, drops, trims, marks."""
+    tables = [by_tier(run.links) for run in runs]
+    names = list(dict.fromkeys(name for table in tables for name in table["tier"]))
+    return [
+        Group(
+            name, [Row(i, _tier_cells(row)) for i, table in enumerate(tables) for row in _rows(table, name)]
+        )
+        for name in names
+    ]
+
+
+def worst(run: Run, count: int = 10) -> list[list[Cell]]:
+    """The run's worst links. Cells: link, utilisation, mean and largest queue, drops, trims, marks."""
+    return [
+        [
+            Cell(f"{link['from']} → {link['to']}", title=f"link {link['id']}, {link['tier']}"),
+            Cell(text.percent(link["utilisation"])),
+            Cell(text.size(link["queue_mean_bytes"])),
+            Cell(text.size(link["queue_max_bytes"]), title=f"{link['queue_max_packets']:,} packets"),
+            *(_counted(link[name]) for name in ("drops", "trims", "marks")),
+        ]
+        for link in worst_links(run.links, count).iter_rows(named=True)
+    ]
+
+
+def _card(run: Run) -> Card:
+    row = by_size(run.measured).row(-1, named=True)
+    pairs: list[tuple[str, str, str]] = [
+        ("FCT p50", "fct", text.duration(row["fct_p50_ps"])),
+        ("FCT p99", "fct", text.duration(row["fct_p99_ps"])),
+        ("slowdown p50", "slowdown", text.ratio(row["slowdown_p50"])),
+        ("slowdown p99", "slowdown", text.ratio(row["slowdown_p99"])),
+        ("goodput", "goodput", text.rate(goodput_bps(run.flows, run.end_ps))),
+        ("Jain's index", "jain", text.ratio(jain(flow_goodput(run.measured)))),
+    ]
+    return Card(
+        completed=text.percent(row["completed_fraction"]),
+        flows=f"{row['completed']:,} of {row['flows']:,} flows",
+        all_completed=row["completed"] == row["flows"],
+        metrics=[Metric(name, term, [Cell(value)]) for name, term, value in pairs],
+    )
+
+
+def _summary_rows(found: list[tuple[int, dict[str, Any]]]) -> list[Row]:
+    # Where flows are missing the smallest number may be the worst: then none is the best.
+    fair = len(found) > 1 and all(row["completed"] == row["flows"] for _, row in found)
+    columns: list[tuple[str, str, Callable[[float | None], str]]] = [
+        *((f"fct_{name}_ps", name, text.duration) for name in STATISTICS),
+        *((f"slowdown_{name}", name, text.ratio) for name in STATISTICS),
+    ]
+    best = {}
+    for column, _, _ in columns:
+        values = [row[column] for _, row in found]
+        if fair and None not in values and len(set(values)) > 1:
+            best[column] = min(values)
+    rows = []
+    for i, row in found:
+        whole = row["completed"] == row["flows"]
+        cells = [
+            Cell(text.count(row["flows"])),
+            Cell(
+                text.percent(row["completed_fraction"]), "" if whole else "bad", f"{row['completed']:,} flows"
+            ),
+        ]
+        for column, statistic, show in columns:
+            tone = "best" if row[column] is not None and row[column] == best.get(column) else ""
+            # At least one flow above the percentile, or it is an interpolation towards the maximum.
+            beyond = row["completed"] * (1 - PERCENTILES.get(statistic, 0))
+            cells.append(Cell(show(row[column]), "thin" if beyond < 1 else tone))
+        rows.append(Row(i, cells))
+    return rows
+
+
+def _rows(table: pl.DataFrame, tier: str) -> list[dict[str, Any]]:
+    return table.filter(pl.col("tier") == tier).to_dicts()
+
+
+def _tier_cells(row: dict[str, Any]) -> list[Cell]:
+    return [
+        Cell(text.count(row["links"])),
+        Cell(text.percent(row["utilisation_mean"])),
+        Cell(text.percent(row["utilisation_max"])),
+        Cell(text.size(row["queue_mean_bytes"])),
+        Cell(text.size(row["queue_max_bytes"])),
+        *(_counted(row[name]) for name in ("drops", "trims", "marks")),
+    ]
+
+
+def _counted(number: int) -> Cell:
+    return Cell(text.count(number), "" if number else "zero")

@@ -1,0 +1,67 @@
+"""What the report's words mean: shown on hover, and listed at the end of the page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flowyard.report.runs import Run
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word of the report; `column` is the (table, name) of the column that it is made from."""
+
+    name: str
+    meaning: str = ""
+    column: tuple[str, str] | None = None
+
+
+# Where there is a column, its definition stands in run.json and is put before the meaning given here.
+TERMS = {
+    "flows": Term("flows", "Flows that start after the warm-up."),
+    "completed": Term("completed", "Share of those flows that are complete.", ("flows", "completed")),
+    "fct": Term("FCT", "", ("flows", "fct_ps")),
+    "ideal": Term("ideal FCT", "", ("flows", "ideal_fct_ps")),
+    "slowdown": Term("slowdown", "1 is a flow alone in the network.", ("flows", "slowdown")),
+    "percentile": Term(
+        "p50, p95, p99, p99.9",
+        "Percentiles over the completed flows, interpolated linearly between order statistics (type 7, the default of "
+        "numpy). Set in grey where too few flows are complete to have one above it: then it is close to the maximum.",
+    ),
+    "size": Term(
+        "flow size", "Groups include their upper end; 1 KB is 1,000 bytes.", ("flows", "size_bytes")
+    ),
+    "flow_goodput": Term("goodput of a flow", "Its payload over its completion time; of completed flows."),
+    "goodput": Term(
+        "goodput",
+        "Payload delivered by all flows together, unfinished ones included, over the whole run's duration.",
+    ),
+    "jain": Term(
+        "Jain's index",
+        "(sum x)² / (n sum x²) over the goodputs x of completed flows: 1 if all had the same, 1/n if one had all. "
+        "Flows of different sizes differ without any unfairness; it tells most when all sizes are equal.",
+    ),
+    "tier": Term("tier", "A link counts in one direction.", ("links", "tier")),
+    "utilisation": Term("utilisation", "", ("links", "utilisation")),
+    "queue_mean": Term("mean queue", "", ("links", "queue_mean_bytes")),
+    "queue_max": Term("largest queue", "", ("links", "queue_max_bytes")),
+    "packets_sent": Term("data packets", "", ("flows", "packets_sent")),
+    "retransmissions": Term("retransmissions", "", ("flows", "retransmissions")),
+    "timeouts": Term("timeouts", "", ("flows", "timeouts")),
+    "drops": Term("drops", "", ("links", "drops")),
+    "trims": Term("trims", "", ("links", "trims")),
+    "marks": Term("marks", "", ("links", "marks")),
+    "reordered": Term("reordered", "", ("flows", "reordered")),
+}
+
+
+def meanings(runs: Sequence[Run]) -> dict[str, str]:
+    """The meaning of each term; empty where the runs do not carry the column's definition."""
+    found: dict[str, str] = {}
+    for key, term in TERMS.items():
+        parts = []
+        if term.column:
+            table, column = term.column
+            known = [text for run in runs if (text := run.definitions.get(table, {}).get(column))]
+            parts = known[:1]
+        found[key] = " ".join([*parts, term.meaning]).strip()
+    return found

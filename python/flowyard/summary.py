@@ -1,0 +1,68 @@
+"""The short tables that the command line prints: one run on half a screen, several side by side."""
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from flowyard.analysis import by_size, goodput_bps, measured, picoseconds
+from flowyard.console import TextTable
+
+if TYPE_CHECKING:
+    from flowyard.results import Result
+
+SHOWN = ("p50", "p95", "p99")
+
+
+def summary_table(result: "Result", title: str) -> TextTable:
+    """One run: how it ended, completion times and slowdown of all flows, and what was counted."""
+    counters = result.summary["counters"]
+    total = by_size(_measured(result)).row(-1, named=True)
+    fct = " / ".join(_number(total[f"fct_{p}_ps"], 1e6) for p in SHOWN)
+    slowdown = " / ".join(_number(total[f"slowdown_{p}"]) for p in SHOWN)
+    rate = counters["packet_hops"] / counters["wall_s"] / 1e6 if counters["wall_s"] else 0.0
+    rows = [
+        ("status", result.status),
+        ("simulated", f"{result.summary['end_ps'] / 1e9:.3f} ms in {counters['wall_s']:.2f} s"),
+        ("flows completed", f"{total['completed']:,} of {total['flows']:,}"),
+        (f"FCT {'/'.join(SHOWN)}", f"{fct} us"),
+        (f"slowdown {'/'.join(SHOWN)}", slowdown),
+        ("goodput", f"{goodput_gbps(result):.2f} Gbit/s"),
+        ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
+        ("retransmissions, timeouts", f"{counters['retransmissions']:,}, {counters['timeouts']:,}"),
+        ("packet-hops", f"{counters['packet_hops']:,} ({rate:.2f} M/s)"),
+        ("digest", result.summary["digest"][:16]),
+    ]
+    return TextTable(title, ("", ""), rows)
+
+
+def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
+    """Several runs side by side: a row for each run and size group."""
+    header = ["run", "flow size", "flows", "completed", *(f"FCT {p} us" for p in SHOWN)]
+    header += [f"slowdown {p}" for p in SHOWN]
+    rows = []
+    for name, result in results.items():
+        for row in by_size(_measured(result)).iter_rows(named=True):
+            cells = [name, row["group"], f"{row['flows']:,}", f"{row['completed_fraction'] or 0:.1%}"]
+            cells += [_number(row[f"fct_{p}_ps"], 1e6) for p in SHOWN]
+            cells += [_number(row[f"slowdown_{p}"]) for p in SHOWN]
+            rows.append(cells)
+            name = ""
+    return TextTable(title, header, rows)
+
+
+def goodput_gbps(result: "Result") -> float:
+    """Payload delivered a second by all flows together over the whole run."""
+    return goodput_bps(pl.DataFrame(result.flows), result.summary["end_ps"]) / 1e9
+
+
+def _measured(result: "Result") -> pl.DataFrame:
+    warm_up = picoseconds(result.summary["scenario"]["run"].get("warm_up", "0s"))
+    return measured(pl.DataFrame(result.flows), warm_up)
+
+
+def _number(value: float | None, scale: float = 1.0) -> str:
+    """Three or four digits that count; a dash where there is no value."""
+    if value is None:
+        return "-"
+    value /= scale
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"

@@ -1,0 +1,494 @@
+"""The report: what is said, what is drawn, and that it needs nothing but itself."""
+
+import json
+import random
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import altair as alt
+import polars as pl
+import pytest
+
+from flowyard import report
+from flowyard.report import charts, facts, javascript, notices, runs, tables, text
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+SCENARIO = {
+    "topology": {"single-switch": {"hosts": 4, "rate": "10Gbps"}},
+    "routing": {"balancer": {"per-flow": {}}},
+    "transport": {"tcp": {"initial_window": 10, "congestion": {"newreno": {"impatient": True}}}},
+    "queue": {"drop-tail": {"limit": {"packets": 100}}},
+    "traffic": [
+        {
+            "name": "queries",
+            "arrivals": {"poisson": {"load": 0.6}},
+            "matrix": {"uniform": {}},
+            "sizes": {"web-search": {}},
+            "transport": {"tcp": {"initial_window": 10, "congestion": {"newreno": {"impatient": True}}}},
+            "routing": {"balancer": {"per-flow": {}}},
+        }
+    ],
+    "run": {"seed": 1, "replica": 0, "warm_up": "0ps", "stall": "1s", "audit": False},
+}
+
+
+def write_run(
+    folder,
+    flows=300,
+    finished=1.0,
+    status="complete",
+    ideal=True,
+    busy=True,
+    warm_up="0ps",
+    until=None,
+    end_ps=10**9,
+    change=None,
+):
+    """Writes the folder of a run; `finished` is the share of flows that are complete."""
+    chance = random.Random(flows)
+    size = [int(10 ** chance.uniform(2, 7.5)) for _ in range(flows)]
+    done = [i < finished * flows for i in range(flows)]
+    best = [10_000_000 + 800 * number for number in size]
+    slowdown = [1 + chance.expovariate(0.5) for _ in range(flows)]
+    columns = {
+        "id": range(flows),
+        "tag": ["queries"] * flows,
+        "size_bytes": size,
+        "start_ps": [i * 1000 for i in range(flows)],
+        "completed": done,
+        "fct_ps": [int(b * s) if d else None for b, s, d in zip(best, slowdown, done, strict=True)],
+        "slowdown": [s if d and ideal else None for s, d in zip(slowdown, done, strict=True)],
+        "delivered_bytes": [n if d else 0 for n, d in zip(size, done, strict=True)],
+    } | {
+        name: [i % 3 for i in range(flows)]
+        for name in ("packets_sent", "retransmissions", "timeouts", "reordered")
+    }
+    types = {"slowdown": pl.Float64, "completed": pl.Boolean, "tag": pl.Categorical}
+    types |= {name: pl.UInt64 for name in columns if name not in types}
+    folder.mkdir(parents=True)
+    pl.DataFrame(columns, schema_overrides=types).write_parquet(folder / "flows.parquet")
+
+    links = [(f"host {i}", "switch", "host-switch") for i in range(4)]
+    links += [(to, source, "switch-host") for source, to, _ in links]
+    used = [int(busy) * (i + 1) for i in range(len(links))]
+    columns = {"id": range(len(links)), "from": [a for a, _, _ in links], "to": [b for _, b, _ in links]}
+    columns |= {"tier": [tier for _, _, tier in links], "utilisation": [0.1 * number for number in used]}
+    columns |= {"queue_mean_bytes": [10.0 * number for number in used]}
+    columns |= dict.fromkeys(
+        ("packets", "drops", "trims", "marks", "queue_max_bytes", "queue_max_packets"), used
+    )
+    pl.DataFrame(columns).write_parquet(folder / "links.parquet")
+
+    scenario = json.loads(json.dumps(SCENARIO))
+    scenario["run"] |= {"warm_up": warm_up} | ({"until": until} if until else {})
+    names = ["events", "packet_hops", "packets", "drops", "trims", "marks", "retransmissions", "timeouts"]
+    counters = dict.fromkeys(names, 12_345) | {"flows": flows, "unfinished_flows": done.count(False)}
+    summary = {
+        "flowyard": "0.1.0",
+        "status": status,
+        "end_ps": end_ps,
+        "digest": "f7f06f6f11b9" * 5,
+        "traffic_digest": "41cd45b2b85b" * 5,
+        "seed": 1,
+        "replica": 0,
+        "counters": counters | {"wall_s": 1.5, "cpu_s": 1.25, "peak_memory_bytes": 50_000_000},
+        "traffic": [{"name": "queries", "flows": flows, "mean_size_bytes": 1.7e6, "offered_load": 0.6}],
+        "scenario": scenario,
+        "definitions": {
+            "flows": {"fct_ps": "Start to the last byte."},
+            "links": {"drops": "Packets <dropped>."},
+        },
+    }
+    if change:
+        change(summary)
+    (folder / "run.json").write_text(json.dumps(summary))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _quick(request, monkeypatch):
+    """Making the real bundle takes seconds: only the tests that say so have it."""
+    if "real_bundle" not in request.fixturenames:
+        monkeypatch.setattr(javascript, "bundle", lambda: "/* bundle */")
+
+
+@pytest.fixture
+def real_bundle():
+    return javascript.bundle()
+
+
+@pytest.fixture
+def two(tmp_path):
+    def ndp(summary):
+        summary["scenario"]["transport"] = {"ndp": {"initial_window": 16}}
+        del summary["scenario"]["traffic"][0]["transport"]
+
+    return [write_run(tmp_path / "tcp"), write_run(tmp_path / "ndp", end_ps=3 * 10**9, change=ndp)]
+
+
+def page(folders):
+    output = report.write(folders, folders[0].parent / "report.html")
+    return output.read_text(encoding="utf-8")
+
+
+def visible(html):
+    """The text of a page without its scripts and styles, and without tags."""
+    html = re.sub(r"(?s)<(script|style).*?</\1>", "", html)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", html))
+
+
+def test_the_file_is_whole_and_loads_nothing(two, real_bundle):
+    html = page(two)
+    markup = html.replace(real_bundle, "")
+    assert real_bundle in html
+    assert not re.search(r"https?:", markup)
+    assert not re.search(
+        r"""(?i)(src|srcset|action|poster)\s*=|@import|url\(|<(iframe|object|embed|base)\b""", markup
+    )
+    assert set(re.findall(r"""href="([^"]*)""", markup)) == {
+        "data:,",
+        *(f"#{name}" for name in re.findall(r"""<section id="([^"]*)""", markup)),
+    }
+    # The browser is told to refuse what we forgot.
+    assert "default-src 'none'" in markup
+    assert html.count("</script>") == 3
+
+
+def test_two_runs_of_6000_flows_are_small(tmp_path):
+    html = page([write_run(tmp_path / name, flows=6000) for name in ("a", "b")])
+    assert len(html.encode()) < 500_000
+
+
+def test_the_same_runs_give_the_same_bytes(two):
+    assert page(two) == page(two)
+
+
+def test_the_file_appears_only_when_it_is_whole(two, tmp_path, monkeypatch):
+    output = tmp_path / "new" / "report.html"
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        report.write(two, output)
+    assert list(output.parent.iterdir()) == []
+
+
+def test_a_report_needs_a_run(tmp_path):
+    with pytest.raises(ValueError, match="at least one run"):
+        report.write([], tmp_path / "report.html")
+
+
+def test_names_from_scenarios_are_text(tmp_path):
+    evil = "</script><img src=x onerror=alert(1)>"
+
+    def change(summary):
+        summary["scenario"]["name"] = evil
+        summary["scenario"]["traffic"][0]["name"] = summary["traffic"][0]["name"] = evil
+
+    html = page([write_run(tmp_path / "a", change=change), write_run(tmp_path / "b")])
+    assert "<img" not in html
+    assert html.count("</script>") == 3
+    specs = re.search(r'id="specs">(.*?)</script>', html)
+    assert evil in json.loads(specs[1])["fct"]["datasets"]["rows"][0]["run"]
+
+
+def test_what_is_said_of_a_run(two):
+    words = visible(page(two))
+    for phrase in ("tcp and ndp", "complete", "Flowyard 0.1.0", "seed 1", "300 of 300 flows", "f7f06f6f11b9"):
+        assert phrase in words
+    for phrase in (
+        "single-switch",
+        "drop-tail",
+        "0.600 offered",
+        "arrivals poisson (load 0.6)",
+        "4 hosts, 8 links",
+    ):
+        assert phrase in words
+    for group in ("all flows", "up to 100 KB", "100 KB to 10 MB", "above 10 MB"):
+        assert group in words
+    assert "all runs carried the same flows" in words
+    assert "lasted from 1.00 ms to 3.00 ms" in words
+
+
+def test_definitions_are_shown_on_hover(two):
+    html = page(two)
+    assert 'title="Start to the last byte."' in html
+    assert 'title="Packets &lt;dropped&gt;."' in html
+
+
+def test_differences_between_runs_are_marked(two):
+    read = runs.read(two)
+    differing = {fact.name for fact in facts.facts(read) if fact.differs}
+    assert differing == {"Transport"}
+    assert not any(fact.differs for fact in facts.costs(read))
+    settings = {
+        fact.name: [cell.main for cell in fact.cells] for fact in facts.settings(read) if fact.differs
+    }
+    assert settings["transport.ndp.initial_window"] == [text.NONE, "16"]
+    # The entry has the transport of the scenario: it is not said twice.
+    assert not any(name.startswith("traffic") for name in settings)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"newreno": {"impatient": True}}, "newreno (impatient true)"),
+        ({"uniform": {}}, "uniform"),
+        ({"load": 0.6, "start": None, "host": {}}, "load 0.6"),
+        (list(range(9)), "[0, 1, 2, 3, 4, 5, … 9 in all]"),
+        ({"drop_limit": [1, 2]}, "drop limit [1, 2]"),
+    ],
+)
+def test_settings_in_a_line(value, expected):
+    assert facts.inline(value) == expected
+
+
+def folders(*names):
+    return [Path("/runs") / name for name in names]
+
+
+@pytest.mark.parametrize(
+    ("dirs", "names", "expected"),
+    [
+        (folders("a", "b"), [None, None], ["a", "b"]),
+        (folders("a", "b"), ["NDP", None], ["NDP", "b"]),
+        (folders("a", "b"), ["same", "same"], ["a", "b"]),
+        (folders("x/a", "y/a"), [None, None], ["a (1)", "a (2)"]),
+        (folders("x/a", "y/a", "z/b"), ["n", "n", "n (1)"], ["n (2)", "n (3)", "n (1)"]),
+    ],
+)
+def test_every_run_has_a_name_of_its_own(dirs, names, expected):
+    assert runs.labels(dirs, names) == expected
+
+
+def test_a_run_that_did_not_complete_has_a_banner(tmp_path):
+    run = write_run(tmp_path / "short", finished=0.5, status="limit", until="1ms")
+    words = visible(page([run]))
+    assert "Limit: not the whole story" in words
+    assert "run.until = 1ms" in words
+    assert "150 of 300 flows are unfinished" in words
+    assert "50.0%" in words
+
+
+def test_the_smallest_number_is_the_best_only_where_all_flows_are_complete(tmp_path):
+    whole, part = write_run(tmp_path / "whole"), write_run(tmp_path / "part", finished=0.9)
+
+    def tones(folders):
+        return {
+            cell.tone
+            for group in tables.summary(runs.read(folders))
+            for row in group.rows
+            for cell in row.cells
+        }
+
+    assert "best" not in tones([whole, part])
+    assert "bad" in tones([whole, part])
+    assert "best" in tones([whole, write_run(tmp_path / "other", flows=200)])
+
+
+def test_percentiles_that_rest_on_too_few_flows_are_thin(two):
+    everything = tables.summary(runs.read(two))[0].rows[0].cells
+    fct = dict(zip(tables.STATISTICS, everything[2:7], strict=True))
+    assert {name: cell.tone == "thin" for name, cell in fct.items()} == {
+        "mean": False, "p50": False, "p95": False, "p99": False, "p99_9": True,
+    }  # fmt: skip
+
+
+def test_flows_of_the_warm_up_are_left_out(tmp_path):
+    run = write_run(tmp_path / "warm", warm_up="100ns")
+    assert runs.read([run])[0].measured.height == 200
+    words = visible(page([run]))
+    assert "100 of 300 flows start before" in words
+    assert "200 of 200 flows" in words
+
+
+EMPTY = {
+    "nothing finished": (
+        {"finished": 0.0, "status": "limit", "until": "1ms"},
+        "before any flow was complete: 300 of 300",
+    ),
+    "nothing started": (
+        {"finished": 0.0, "status": "interrupted", "end_ps": 0},
+        "before its first flow would start",
+    ),
+    "all in the warm-up": ({"warm_up": "1s"}, "All 300 flows start in the warm-up"),
+    "no ideal": ({"ideal": False}, "no ideal completion time is defined"),
+    "idle links": ({"busy": False}, "No link carried a packet."),
+    "stalled": ({"finished": 0.0, "status": "stalled"}, "no payload arrived for run.stall = 1s"),
+    "one flow": ({"flows": 1}, "1 of 1 flows"),
+    "no flow": ({"flows": 0}, "The scenario has no flow."),
+    "nothing at all": ({"finished": 0.0, "busy": False, "status": "limit"}, "Nothing to show"),
+}
+
+
+@pytest.mark.parametrize(("options", "reason"), EMPTY.values(), ids=EMPTY.keys())
+def test_what_is_empty_says_why(tmp_path, options, reason):
+    odd, good = write_run(tmp_path / "odd", **options), write_run(tmp_path / "good")
+    assert reason in visible(page([odd]))
+    assert "odd" in visible(page([good, odd]))
+
+
+def test_bugs_are_not_hidden(tmp_path):
+    run = write_run(
+        tmp_path / "bug", change=lambda summary: summary.update(violations=["port 3 lost a byte"])
+    )
+    flows = pl.read_parquet(run / "flows.parquet").with_columns(slowdown=pl.lit(0.5))
+    flows.write_parquet(run / "flows.parquet")
+    found = notices.notices(runs.read([run]))
+    assert [notice.level for notice in found] == ["error", "error"]
+    assert "port 3 lost a byte" in found[0].body
+    assert found[1].title == "Slowdown below 1"
+
+
+def all_charts(read):
+    return {
+        "fct": charts.fct_distribution(read),
+        "slowdown": charts.slowdown_distribution(read),
+        "goodput": charts.goodput_distribution(read),
+        "by size": charts.slowdown_by_size(read),
+        "spread": charts.spread(read, "utilisation", "share", "utilisation"),
+    }
+
+
+def channels(spec):
+    """What is drawn by what: for each layer its mark, and the field of each channel."""
+    return [
+        (
+            layer["mark"]["type"],
+            {name: part["field"] for name, part in layer["encoding"].items() if "field" in part},
+        )
+        for layer in spec["layer"]
+    ]
+
+
+def test_charts_are_valid_vega_lite(two):
+    for spec in all_charts(runs.read(two)).values():
+        alt.LayerChart.from_dict(spec)
+
+
+def test_structure_of_the_charts(two):
+    read = runs.read(two)
+    specs = all_charts(read)
+    curve = {"x": "value", "y": "share", "color": "run"}
+    for name in ("fct", "slowdown", "goodput"):
+        assert channels(specs[name]) == [("line", curve | {"strokeDash": "run"}), ("point", curve)]
+    by_size = {"x": "size", "y": "slowdown", "color": "run"}
+    assert channels(specs["by size"]) == [
+        ("line", by_size | {"strokeDash": "percentile"}),
+        ("point", by_size),
+    ]
+    row = {"y": "tier", "yOffset": "run", "color": "run"}
+    assert channels(specs["spread"]) == [
+        ("tick", row | {"x": "value"}),
+        ("bar", row | {"x": "p25", "x2": "p75"}),
+        ("point", row | {"x": "mean"}),
+        ("bar", row | {"x": "min", "x2": "max"}),
+    ]
+    for spec in specs.values():
+        assert spec["width"] == "container"
+        assert {"name": "focus", "value": None} in spec["params"]
+        # The same run has the same colour on every chart.
+        scales = [layer["encoding"]["color"]["scale"] for layer in spec["layer"]]
+        assert all(
+            scale == {"domain": ["tcp", "ndp"], "range": ["var(--run-0)", "var(--run-1)"]} for scale in scales
+        )
+    assert specs["fct"]["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
+
+
+def test_charts_hold_no_more_than_a_screen_can_show(tmp_path):
+    read = runs.read([write_run(tmp_path / "big", flows=20_000)])
+    rows = charts.fct_distribution(read)["datasets"]["rows"]
+    assert len(rows) <= 401
+    assert (rows[0]["share"], rows[-1]["share"]) == (0, 1)
+
+
+def test_unfinished_flows_keep_the_curve_below_one(tmp_path):
+    read = runs.read([write_run(tmp_path / "half", finished=0.5)])
+    assert charts.fct_distribution(read)["datasets"]["rows"][-1]["share"] == 0.5
+    assert charts.goodput_distribution(read)["datasets"]["rows"][-1]["share"] == 1
+
+
+def test_more_runs_than_colours_are_told_apart_by_dashes(tmp_path):
+    read = runs.read([write_run(tmp_path / f"run-{i}", flows=20) for i in range(9)])
+    encoding = charts.fct_distribution(read)["layer"][0]["encoding"]
+    looks = list(
+        zip(
+            encoding["color"]["scale"]["range"],
+            map(tuple, encoding["strokeDash"]["scale"]["range"]),
+            strict=True,
+        )
+    )
+    assert len(set(looks)) == 9
+
+
+def test_axes_have_round_numbers():
+    assert charts.log_ticks(8e3, 2.5e6) == [1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6]
+    assert charts.log_ticks(0.9, 2e5) == [1, 10, 100, 1e3, 1e4, 1e5]
+    assert charts.log_ticks(0.9, 2) == [1, 1.2, 1.5, 2]
+    low, high = charts.log_domain([5.0])
+    assert low < 5 < high
+    assert high / low >= 1.99
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (text.duration(999), "999 ps"),
+        (text.duration(1_500), "1.50 ns"),
+        (text.duration(999_600), "1.00 µs"),
+        (text.duration(68_200_000_000), "68.2 ms"),
+        (text.duration(5e15), "5,000 s"),
+        (text.duration(None), text.NONE),
+        (text.size(0), "0 B"),
+        (text.size(150_000), "150 KB"),
+        (text.size(89.31), "89.3 B"),
+        (text.rate(10e9), "10.0 Gbps"),
+        (text.ratio(13_530.6), "13,531"),
+        (text.ratio(2.718), "2.72"),
+        (text.percent(1), "100%"),
+        (text.percent(5999 / 6000), "99.98%"),
+        (text.percent(1 - 1e-9), "> 99.99%"),
+        (text.percent(1e-9), "< 0.01%"),
+        (text.percent(0), "0%"),
+        (text.count(1_234_567), "1,234,567"),
+    ],
+)
+def test_numbers_have_units_that_fit(shown, expected):
+    assert shown.replace("\u00a0", " ") == expected
+
+
+def test_the_bundle_is_kept_and_a_broken_cache_does_no_harm(tmp_path, monkeypatch, real_bundle):
+    assert "</script" not in real_bundle
+    made = []
+    monkeypatch.setattr(javascript, "make", lambda: made.append(1) or "script")
+    bundle = javascript.bundle.__wrapped__
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert (bundle(), bundle(), len(made)) == ("script", "script", 1)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert (bundle(), len(made)) == ("script", 2)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")
+@pytest.mark.parametrize("width", [1400, 500])
+def test_the_page_draws_its_charts_in_a_browser(two, tmp_path, width, real_bundle):
+    assert real_bundle
+    page([*two, write_run(tmp_path / "half", finished=0.5)])
+    flags = (
+        "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    )
+    flags += (
+        " --disable-component-update --disable-sync --virtual-time-budget=20000 --enable-logging=stderr --v=0"
+    )
+    command = [
+        BROWSER,
+        *flags.split(),
+        f"--user-data-dir={tmp_path / 'profile'}",
+        f"--window-size={width},3000",
+    ]
+    command += ["--dump-dom", (tmp_path / "report.html").as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    assert re.search(r'<html[^>]* data-charts="7"', done.stdout)
+    assert done.stdout.count('class="marks"') == 7
