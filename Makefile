@@ -37,7 +37,7 @@ setup: .venv/.native ## Build everything; leaves .venv/bin/flowyard
 # Python files need no build: the install points at python/.
 .venv/.native: .venv/.runtime $(RUST_SOURCES)
 	@echo "building the engine; the first time takes a few minutes"
-	PIP_CONSTRAINT=constraints.txt $(BIN)/maturin develop --release --locked --quiet
+	PIP_CONSTRAINT=constraints.txt PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
 demo: ## Build, run the demo, write out/demo/report.html
