@@ -289,7 +289,10 @@ pub fn pipeline(hops: &[(Rate, Time)], size: u64, framing: Framing, several_path
     let mut all_full = Time::ZERO;
     for (hop, &(rate, delay)) in hops.iter().enumerate() {
         let transmission = rate.transmission(payload + header);
-        slowest = slowest.max(transmission);
+        // Between the first hop and the last, spread packets do not wait for each other.
+        if !several_paths || hop == 0 || hop + 1 == hops.len() {
+            slowest = slowest.max(transmission);
+        }
         let sent = first + transmission + Time(slowest.0 * full.saturating_sub(1));
         first = first + transmission + delay;
         last = if rest == 0 {

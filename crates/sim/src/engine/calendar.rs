@@ -162,9 +162,10 @@ impl Calendar {
         bucket.insert(bucket.len() - later, event);
     }
 
-    /// Takes the first event.
+    /// Takes the first event. Whenever a bucket is opened, `soon` is shown the events of the one behind it,
+    /// in no order, so that what they are about can be asked from memory in time.
     #[inline]
-    pub fn pop(&mut self) -> Option<Event> {
+    pub fn pop(&mut self, soon: impl FnMut(&Event)) -> Option<Event> {
         loop {
             let slot = self.slot();
             if let Some(&event) = self.buckets[slot].get(self.cursor) {
@@ -177,14 +178,19 @@ impl Calendar {
             if !self.open_next() {
                 return None;
             }
+            if let Some(behind) = self.next_occupied() {
+                let bucket = &self.buckets[behind as usize & (self.buckets.len() - 1)];
+                bucket.iter().for_each(soon);
+                return self.pop_open();
+            }
         }
     }
 
-    /// The event that will be popped after so many others, if it is in the open bucket and nothing is
-    /// pushed before it.
+    /// Takes the first event of a bucket that has just been opened.
     #[inline]
-    pub fn ahead(&self, events: usize) -> Option<&Event> {
-        self.buckets[self.slot()].get(self.cursor + events)
+    fn pop_open(&mut self) -> Option<Event> {
+        self.cursor = 1;
+        self.buckets[self.slot()].first().copied()
     }
 
     #[inline]
@@ -339,11 +345,11 @@ mod tests {
         };
         push(&mut calendar, 0);
         for gaps in gaps.iter().cycle().take(20_000) {
-            let Some(event) = calendar.pop() else { break };
+            let Some(event) = calendar.pop(|_| ()) else { break };
             popped.push(event);
             gaps.iter().for_each(|gap| push(&mut calendar, event.time.0 + gap));
         }
-        popped.extend(std::iter::from_fn(|| calendar.pop()));
+        popped.extend(std::iter::from_fn(|| calendar.pop(|_| ())));
         popped
     }
 

@@ -100,9 +100,6 @@ const WATCH_EVERY: u64 = 1 << 14;
 /// Events between two audits.
 const AUDIT_EVERY: u64 = 1 << 12;
 
-/// Events between the one that is handled and the one whose packet is asked for.
-const PREFETCH_AHEAD: usize = 3;
-
 /// A run under way.
 pub struct Engine<'a> {
     net: Network<'a>,
@@ -166,7 +163,14 @@ impl<'a> Engine<'a> {
         if self.flows_done == self.plan.flows.len() as u64 {
             return Some(Status::Complete);
         }
-        let Some(event) = self.net.calendar.pop() else {
+        // A packet was last touched when it was put on the wire: it is not in the cache any more.
+        let Network { calendar, arena, .. } = &mut self.net;
+        let soon = |event: &Event| {
+            if event.phase() == Phase::Arrival as u8 {
+                prefetch::prefetch(&arena[PacketId(event.a)]);
+            }
+        };
+        let Some(event) = calendar.pop(soon) else {
             return Some(Status::Stalled);
         };
         if event.time > self.horizon
@@ -178,19 +182,8 @@ impl<'a> Engine<'a> {
         }
         self.net.now = event.time;
         self.events += 1;
-        self.prefetch();
         self.handle(event);
         None
-    }
-
-    /// Asks for the packet of an event that will come soon: it was last touched a link's delay ago.
-    #[inline]
-    fn prefetch(&self) {
-        if let Some(soon) = self.net.calendar.ahead(PREFETCH_AHEAD)
-            && soon.phase() == Phase::Arrival as u8
-        {
-            prefetch::prefetch(&self.net.arena[PacketId(soon.a)]);
-        }
     }
 
     /// One event.
@@ -214,7 +207,9 @@ impl<'a> Engine<'a> {
     #[inline]
     fn arrive(&mut self, link: LinkId, id: PacketId) {
         let at = self.net.ends[link.index()];
-        self.net.received[link.index()] += 1;
+        if self.plan.audit {
+            self.net.received[link.index()] += 1;
+        }
         self.net.packet_hops += 1;
         let packet = &mut self.net.arena[id];
         packet.hops = packet.hops.wrapping_add(1);
@@ -269,6 +264,8 @@ impl<'a> Engine<'a> {
                 self.net.put_on_wire(link, packet);
                 return;
             }
+            // It may have ended since it asked for its turn, and its slot waited for that.
+            self.net.gone.push(id);
         }
     }
 

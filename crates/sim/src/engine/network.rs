@@ -27,7 +27,7 @@ pub struct Network<'a> {
     pub queues: Vec<PortQueue>,
     /// Where each directed link ends: apart from the ports, because every hop reads it.
     pub ends: Vec<NodeId>,
-    /// Packets that have come out of each link.
+    /// Packets that have come out of each link, if there is an audit to compare them with.
     pub received: Vec<u64>,
     /// Live connections, by slot.
     pub conns: Vec<Conn>,

@@ -406,7 +406,8 @@ impl Receiver {
         }
         let at_once = arrival != Arrival::InOrder
             || self.unacknowledged >= config.delayed_ack
-            || (first && config.ack_first_segment);
+            || (first && config.ack_first_segment)
+            || (packet.header.kind == kind::LAST && config.ack_last_segment);
         if at_once {
             self.acknowledge(id, config, cx);
         } else if !self.timer.is_set() {

@@ -63,6 +63,8 @@ pub struct Tcp {
     pub delayed_ack_timeout: Time,
     /// Acknowledge the first data segment of a connection at once.
     pub ack_first_segment: bool,
+    /// Acknowledge the last data segment of a flow at once, as a receiver does that finds FIN on it.
+    pub ack_last_segment: bool,
     /// Shortest retransmission timeout (RFC 6298: 1 s; Linux and ns-3: 200 ms).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
     pub rto_min: Time,
@@ -109,6 +111,7 @@ impl Default for Tcp {
             delayed_ack: 2,
             delayed_ack_timeout: Time(40_000_000_000),
             ack_first_segment: true,
+            ack_last_segment: true,
             rto_min: Time(200_000_000_000),
             rto_initial: Time(1_000_000_000_000),
             rto_max: Time(60_000_000_000_000),
