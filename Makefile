@@ -36,7 +36,8 @@ setup: .venv/.native ## Build everything; leaves .venv/bin/flowyard
 
 # Python files need no build: the install points at python/.
 .venv/.native: .venv/.runtime $(RUST_SOURCES)
-	$(BIN)/maturin develop --release --locked 2>&1 | { grep -v '^ *Compiling' || true; }
+	@echo "building the engine; the first time takes a few minutes"
+	PIP_CONSTRAINT=constraints.txt PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
 demo: ## Build, run the demo, write out/demo/report.html

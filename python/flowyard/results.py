@@ -86,6 +86,9 @@ def run(
     """
     outcome = _native.run(*source(scenario), texts(overrides), progress)
     summary = json.loads(outcome.summary)
+    if isinstance(scenario, str | PathLike):
+        # A scenario without a name goes by that of its file.
+        summary["scenario"] = {"name": Path(scenario).stem} | summary["scenario"]
     # So that a folder explains itself, whatever version reads it.
     summary["definitions"] = {
         table: {column["name"]: column["meaning"] for column in columns}

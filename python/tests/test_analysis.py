@@ -1,7 +1,11 @@
 """Analysis: tables with answers that can be worked out by hand."""
 
+import statistics
+
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flowyard import analysis
 
@@ -64,6 +68,15 @@ def test_percentiles_interpolate_and_leave_unfinished_flows_to_the_fraction():
     assert (row["slowdown_p50"], row["slowdown_mean"], row["fct_p50_ps"]) == (2.0, 2.0, 2e6)
     assert row["slowdown_p95"] == pytest.approx(2.9)
     assert row["slowdown_p99_9"] == pytest.approx(2.998)
+
+
+@given(st.lists(st.tuples(st.integers(1, 10**8), st.floats(1, 1e6)), min_size=2))
+def test_groups_add_up_to_all(pairs):
+    table = analysis.by_size(flows([size for size, _ in pairs], [slowdown for _, slowdown in pairs]))
+    groups, everything = table[:-1], table.row(-1, named=True)
+    assert groups["flows"].sum() == everything["flows"] == len(pairs)
+    assert everything["slowdown_p50"] == pytest.approx(statistics.median(slowdown for _, slowdown in pairs))
+    assert groups["slowdown_p99"].max() <= max(slowdown for _, slowdown in pairs)
 
 
 def test_no_finished_flow_is_no_number():

@@ -41,6 +41,12 @@ def test_the_summary_says_what_was_run_and_what_it_cost(result):
     assert result.summary["definitions"]["flows"]["fct_ps"].startswith("Flow completion time")
 
 
+def test_a_run_goes_by_its_name_or_that_of_its_file(result, small):
+    assert result.summary["scenario"]["name"] == "small"
+    assert fy.run(small, {"name": "mine"}).summary["scenario"]["name"] == "mine"
+    assert "name" not in fy.run(scenario()).summary["scenario"]
+
+
 def test_every_problem_is_in_the_exception(small):
     with pytest.raises(fy.ScenarioError) as caught:
         fy.check(small, {"transport.ndp.mtu": "10 parsecs", "run.sead": 3})
