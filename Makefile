@@ -51,8 +51,9 @@ demo: ## Build, run the demo, write out/demo/report.html
 test: test-rust test-python ## Run all tests
 
 test-rust:
-	cargo test --locked --quiet -p flowyard-sim -p flowyard-tables
+	cargo test --locked --quiet -p flowyard-sim
 	cargo test --locked --quiet --release -p flowyard-sim --test golden
+	cargo test --locked --quiet --release -p flowyard-tables
 
 test-python: .venv/.dev setup
 	$(BIN)/python -m pytest --quiet
