@@ -423,6 +423,9 @@ class Tcp(Model):
     ack_first_segment: bool = True
     """Acknowledge the first data segment of a connection at once."""
 
+    ack_last_segment: bool = True
+    """Acknowledge the last data segment of a flow at once, as a receiver does that finds FIN on it."""
+
     rto_min: str = "200ms"
     """Shortest retransmission timeout (RFC 6298: 1 s; Linux and ns-3: 200 ms). A time, such as "10us", at
     least 1ns, at most 100s.
