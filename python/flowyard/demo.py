@@ -60,9 +60,7 @@ def main() -> int:
     for title, result in done.items():
         counters = result.summary["counters"]
         speed = counters["packet_hops"] / counters["cpu_s"] / 1e6 if counters["cpu_s"] else 0.0
-        rows.append(
-            [title, result.status, f"{goodput_gbps(result):.1f}", f"{counters['retransmissions']:,}"]
-        )
+        rows.append([title, result.status, f"{goodput_gbps(result):.1f}", f"{counters['retransmissions']:,}"])
         rows[-1] += [f"{counters['packet_hops']:,}", f"{speed:.1f}"]
         rows[-1] += [f"{counters['wall_s']:.1f}", f"{counters['cpu_s']:.1f}"]
     show(TextTable("The runs", header, rows))

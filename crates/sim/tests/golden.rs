@@ -3,6 +3,8 @@
 //! The same file holds in debug and in release builds, on the main thread and on another one. If a
 //! digest changes, the commit that changes it says why; `FLOWYARD_GOLDEN=write` writes them anew.
 
+#![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads files")]
+
 mod common;
 
 use std::collections::BTreeMap;

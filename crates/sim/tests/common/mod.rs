@@ -1,6 +1,8 @@
 //! What the tests of the engine share: a scenario as text goes in, plain columns come out.
 //!
 //! Every run is audited, and one that the audit finds fault with fails its test.
+
+#![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads files")]
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use flowyard_sim::engine::Engine;
