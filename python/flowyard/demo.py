@@ -56,19 +56,27 @@ def main() -> int:
         "wall s",
         "cpu s",
     ]
-    rows = []
-    for title, result in done.items():
-        counters = result.summary["counters"]
-        speed = counters["packet_hops"] / counters["cpu_s"] / 1e6 if counters["cpu_s"] else 0.0
-        rows.append([title, result.status, f"{goodput_gbps(result):.1f}", f"{counters['retransmissions']:,}"])
-        rows[-1] += [f"{counters['packet_hops']:,}", f"{speed:.1f}"]
-        rows[-1] += [f"{counters['wall_s']:.1f}", f"{counters['cpu_s']:.1f}"]
-    show(TextTable("The runs", header, rows))
+    show(TextTable("The runs", header, [costs(title, result) for title, result in done.items()]))
     print(
         f"simulations {simulated - started:.1f} s, saving {saved - simulated:.1f} s, "
         f"report {reported - saved:.1f} s: {report}"
     )
     return 0 if all(result.status == "complete" for result in done.values()) else 3
+
+
+def costs(title: str, result: results.Result) -> list[str]:
+    """A run's row: what it delivered and what it cost."""
+    counters = result.summary["counters"]
+    return [
+        title,
+        result.status,
+        f"{goodput_gbps(result):.1f}",
+        f"{counters['retransmissions']:,}",
+        f"{counters['packet_hops']:,}",
+        f"{counters['packet_hops'] / counters['cpu_s'] / 1e6:.1f}",
+        f"{counters['wall_s']:.1f}",
+        f"{counters['cpu_s']:.1f}",
+    ]
 
 
 if __name__ == "__main__":

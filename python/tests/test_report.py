@@ -461,7 +461,12 @@ def test_numbers_have_units_that_fit(shown, expected):
 def test_the_bundle_is_kept_and_a_broken_cache_does_no_harm(tmp_path, monkeypatch, real_bundle):
     assert "</script" not in real_bundle
     made = []
-    monkeypatch.setattr(javascript, "make", lambda: made.append(1) or "script")
+
+    def make():
+        made.append(1)
+        return "script"
+
+    monkeypatch.setattr(javascript, "make", make)
     bundle = javascript.bundle.__wrapped__
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert (bundle(), bundle(), len(made)) == ("script", "script", 1)
@@ -482,7 +487,7 @@ def test_the_page_draws_its_charts_in_a_browser(two, tmp_path, width, real_bundl
         " --disable-component-update --disable-sync --virtual-time-budget=20000 --enable-logging=stderr --v=0"
     )
     command = [
-        BROWSER,
+        str(BROWSER),
         *flags.split(),
         f"--user-data-dir={tmp_path / 'profile'}",
         f"--window-size={width},3000",
