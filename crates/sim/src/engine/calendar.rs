@@ -8,6 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::prefetch::prefetch;
 use crate::units::Time;
 
 /// What happens first at one instant: an event's phase is the top of its order.
@@ -109,6 +110,8 @@ struct Stats {
 const SMALLEST_RING: usize = 1 << 10;
 const LARGEST_RING: usize = 1 << 17;
 const ADAPT_EVERY: u32 = 1 << 15;
+/// Whole events in a cache line.
+const EVENTS_A_LINE: usize = 2;
 
 impl Calendar {
     /// An empty future.
@@ -165,7 +168,7 @@ impl Calendar {
     /// Takes the first event. Whenever a bucket is opened, `soon` is shown the events of the one behind it,
     /// in no order, so that what they are about can be asked from memory in time.
     #[inline]
-    pub fn pop(&mut self, soon: impl FnMut(&Event)) -> Option<Event> {
+    pub fn pop(&mut self, mut soon: impl FnMut(&Event)) -> Option<Event> {
         loop {
             let slot = self.slot();
             if let Some(&event) = self.buckets[slot].get(self.cursor) {
@@ -178,19 +181,24 @@ impl Calendar {
             if !self.open_next() {
                 return None;
             }
-            if let Some(behind) = self.next_occupied() {
-                let bucket = &self.buckets[behind as usize & (self.buckets.len() - 1)];
-                bucket.iter().for_each(soon);
-                return self.pop_open();
+            self.look_ahead(&mut soon);
+        }
+    }
+
+    /// Shows the events of the bucket behind the open one, and asks for the memory of the one behind that.
+    #[inline]
+    fn look_ahead(&self, soon: impl FnMut(&Event)) {
+        if let Some(behind) = self.next_occupied(self.open) {
+            self.bucket(behind).iter().for_each(soon);
+            if let Some(next) = self.next_occupied(behind) {
+                self.bucket(next).chunks(EVENTS_A_LINE).for_each(|line| prefetch(&line[0]));
             }
         }
     }
 
-    /// Takes the first event of a bucket that has just been opened.
     #[inline]
-    fn pop_open(&mut self) -> Option<Event> {
-        self.cursor = 1;
-        self.buckets[self.slot()].first().copied()
+    fn bucket(&self, number: u64) -> &[Event] {
+        &self.buckets[number as usize & (self.buckets.len() - 1)]
     }
 
     #[inline]
@@ -216,7 +224,7 @@ impl Calendar {
             }
         }
         let far = self.far.peek().map(|Reverse(event)| event.time.0 >> self.shift);
-        let Some(next) = self.next_occupied().into_iter().chain(far).min() else {
+        let Some(next) = self.next_occupied(self.open).into_iter().chain(far).min() else {
             return false;
         };
         self.open = next;
@@ -239,21 +247,22 @@ impl Calendar {
         true
     }
 
-    /// Number of the next bucket behind the open one that holds events.
+    /// Number of the first bucket behind that one that holds events.
     #[inline]
-    fn next_occupied(&self) -> Option<u64> {
-        let words = self.occupied.len();
-        let open = self.slot();
-        let mut word = (open + 1) / 64 % words;
-        let mut bits = self.occupied[word] & (u64::MAX << ((open + 1) % 64));
-        for _ in 0..=words {
+    fn next_occupied(&self, number: u64) -> Option<u64> {
+        let mask = self.buckets.len() - 1;
+        let start = (number as usize + 1) & mask;
+        let last = self.occupied.len() - 1;
+        let mut bits = self.occupied[start / 64] & (u64::MAX << (start % 64));
+        for word in 0..=last + 1 {
             if bits != 0 {
-                let slot = word * 64 + bits.trailing_zeros() as usize;
-                let ahead = slot.wrapping_sub(open) & (self.buckets.len() - 1);
-                return Some(self.open + ahead as u64);
+                let place = ((start / 64 + word) & last) * 64 + bits.trailing_zeros() as usize;
+                let ahead = place.wrapping_sub(number as usize) & mask;
+                // The open bucket has no bit, so that no place is found twice; a full turn is none.
+                return (ahead != 0 && number - self.open + (ahead as u64) <= mask as u64)
+                    .then_some(number + ahead as u64);
             }
-            word = (word + 1) % words;
-            bits = self.occupied[word];
+            bits = self.occupied[(start / 64 + word + 1) & last];
         }
         None
     }

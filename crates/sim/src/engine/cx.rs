@@ -184,7 +184,7 @@ impl Cx<'_, '_> {
             Owner::Conn(id) => {
                 let conn = &mut self.net.conns[id.index()];
                 conn.timers += 1;
-                // By convention of `Transport::timer`, odd kinds are the receiver's.
+                // By convention of `HostSide::timer`, odd kinds are the receiver's.
                 let host = if kind & 1 == 0 { conn.src } else { conn.dst };
                 self.net.push_host_event(due, Phase::Timer, host, id.0, b);
             }

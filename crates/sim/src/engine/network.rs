@@ -169,12 +169,12 @@ impl<'a> Network<'a> {
                 if !rules.admits(cx.port, wire, size) {
                     return cx.drop(id);
                 }
-                cx.port.join(size);
+                cx.port.join(now, size);
                 if rules.marks(cx.port, wire) {
                     cx.mark(id);
                 }
                 let (departure, arrival) = cx.port.transmit(now, size);
-                departures.push(cx.port, now, departure, size);
+                departures.push(departure, size);
                 calendar.push(arrival_event(cx.port, arrival, link, id));
             }
             PortQueue::Serviced(queue) => {
@@ -257,6 +257,7 @@ impl<'a> Network<'a> {
     fn at_port(&mut self, link: LinkId) -> (&mut PortQueue, QueueCx<'_>, &mut Calendar) {
         let at = link.index();
         let cx = QueueCx {
+            now: self.now,
             arena: &mut self.arena,
             port: &mut self.ports[at],
             chance: &mut self.chance[at],
@@ -280,7 +281,10 @@ impl<'a> Network<'a> {
             let (queue, mut cx, calendar) = self.at_port(link);
             match queue {
                 PortQueue::Committed(departures, _) => departures.stop(cx.port, end),
-                PortQueue::Serviced(queue) => catch_up(queue, &mut cx, calendar, link, end),
+                PortQueue::Serviced(queue) => {
+                    catch_up(queue, &mut cx, calendar, link, end);
+                    cx.port.stop(end);
+                }
             }
         }
     }
@@ -302,11 +306,14 @@ impl<'a> Network<'a> {
 fn catch_up(queue: &mut queue::Model, cx: &mut QueueCx, calendar: &mut Calendar, link: LinkId, now: Time) {
     while cx.port.free_at <= now && cx.port.lookahead > Time::ZERO && !queue.is_empty() {
         let at = cx.port.free_at;
+        // A queue decides as it would have at that time.
+        cx.now = at;
         cx.port.settle(at);
         if let Some(id) = queue.dequeue(cx) {
             start(cx, calendar, link, id, at);
         }
     }
+    cx.now = now;
     cx.port.settle(now);
 }
 

@@ -36,9 +36,9 @@ pub struct Port {
     pub wire_bytes: u32,
 
     // Second cache line: occupancy over time.
-    /// Bytes in the port integrated over time up to `area_at`, in byte-picoseconds.
-    area: u128,
-    area_at: Time,
+    /// Bytes in the port integrated over time, in byte-picoseconds: each packet takes away its bytes times
+    /// when it joins and adds them times when it leaves.
+    area: i128,
     /// Most bytes at one instant.
     pub bytes_max: u64,
     /// Packets that asked to pass.
@@ -93,7 +93,6 @@ impl Port {
             serving: false,
             lookahead: Time::ZERO,
             area: 0,
-            area_at: Time::ZERO,
             bytes_max: 0,
             packets_max: 0,
             offered: Amount::default(),
@@ -119,48 +118,61 @@ impl Port {
     pub fn transmit(&mut self, now: Time, bytes: u32) -> (Time, Time) {
         let end = self.free_at.max(now) + self.transmission(bytes);
         self.free_at = end;
+        self.area += area(bytes, end);
         self.sent.add(bytes);
         (end, end + self.delay)
     }
 
-    /// Counts a packet that has joined the port.
+    /// Counts a packet that joins the port.
     #[inline]
-    pub fn join(&mut self, bytes: u32) {
+    pub fn join(&mut self, now: Time, bytes: u32) {
+        self.area -= area(bytes, now);
         self.bytes += u64::from(bytes);
         self.packets += 1;
         self.bytes_max = self.bytes_max.max(self.bytes);
         self.packets_max = self.packets_max.max(self.packets);
     }
 
-    /// Counts a packet, or a part of one, that has left the port.
+    /// Counts a packet that leaves the port before its turn.
     #[inline]
-    pub fn leave(&mut self, packets: u32, bytes: u32) {
-        self.bytes -= u64::from(bytes);
-        self.packets -= packets;
+    pub fn quit(&mut self, now: Time, bytes: u32) {
+        self.area += area(bytes, now);
+        self.leave(bytes);
     }
 
-    /// Serviced: brings the occupancy and its integral up to date. An end of transmission that nobody
-    /// waited for has no event: it is noticed here.
+    #[inline]
+    fn leave(&mut self, bytes: u32) {
+        self.bytes -= u64::from(bytes);
+        self.packets -= 1;
+    }
+
+    /// Serviced: notices the end of a transmission, for which there is no event if nobody waits for it.
     #[inline]
     pub fn settle(&mut self, now: Time) {
         if self.wire_bytes != 0 && self.free_at <= now {
-            self.integrate(self.free_at);
-            self.leave(1, self.wire_bytes);
+            self.leave(self.wire_bytes);
             self.wire_bytes = 0;
         }
-        self.integrate(now);
     }
 
-    #[inline]
-    fn integrate(&mut self, until: Time) {
-        self.area += u128::from(self.bytes) * u128::from((until - self.area_at).0);
-        self.area_at = until;
+    /// Serviced: the run ends, and with it the stay of what waits and of what is on the wire.
+    pub fn stop(&mut self, end: Time) {
+        self.settle(end);
+        self.area += i128::from(self.bytes - u64::from(self.wire_bytes)) * i128::from(end.0);
+        if self.wire_bytes != 0 {
+            self.area -= area(self.wire_bytes, self.free_at - end);
+        }
     }
 
     /// Mean of the bytes in the port over the time since the start of the run.
     pub fn mean_bytes(&self, end: Time) -> f64 {
         if end == Time::ZERO { 0.0 } else { self.area as f64 / end.0 as f64 }
     }
+}
+
+#[inline]
+fn area(bytes: u32, time: Time) -> i128 {
+    i128::from(bytes) * i128::from(time.0)
 }
 
 /// The departures that a committed port has computed and that still lie ahead.
@@ -181,7 +193,7 @@ impl Departures {
             if departure > now {
                 return;
             }
-            port.leave(1, bytes);
+            port.leave(bytes);
             self.head = (self.head + 1) & (self.ring.len() - 1);
             self.len -= 1;
         }
@@ -195,16 +207,15 @@ impl Departures {
         if self.len == 0 { 0 } else { self.ring[self.head].1 }
     }
 
-    /// Notes a departure, and the packet's stay in the port's integral.
+    /// Notes a departure.
     #[inline]
-    pub fn push(&mut self, port: &mut Port, now: Time, departure: Time, bytes: u32) {
+    pub fn push(&mut self, departure: Time, bytes: u32) {
         if self.len == self.ring.len() {
             self.grow();
         }
         let tail = (self.head + self.len) & (self.ring.len() - 1);
         self.ring[tail] = (departure, bytes);
         self.len += 1;
-        port.area += u128::from(bytes) * u128::from((departure - now).0);
     }
 
     fn grow(&mut self) {
@@ -219,7 +230,7 @@ impl Departures {
         self.settle(port, end);
         for place in 0..self.len {
             let (departure, bytes) = self.ring[(self.head + place) & (self.ring.len() - 1)];
-            port.area -= u128::from(bytes) * u128::from((departure - end).0);
+            port.area -= area(bytes, departure - end);
             if departure - port.transmission(bytes) > end {
                 port.sent.packets -= 1;
                 port.sent.bytes -= u64::from(bytes);

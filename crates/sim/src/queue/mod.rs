@@ -15,7 +15,7 @@ use crate::engine::port::Port;
 use crate::ids::PacketId;
 use crate::random::Stream;
 use crate::register::register;
-use crate::units::Bytes;
+use crate::units::{Bytes, Time};
 
 /// One list: configuration and model of each queue, and the way from one to the other.
 macro_rules! queues {
@@ -134,6 +134,8 @@ pub trait Discipline {
 
 /// What a queue sees of its port and its packets.
 pub struct QueueCx<'a> {
+    /// The present; for a packet served in retrospect, the time at which its turn came.
+    pub now: Time,
     /// The packets. Only the common part is a queue's business.
     pub arena: &'a mut Arena,
     /// The port, with its occupancy up to date.
@@ -148,7 +150,7 @@ impl QueueCx<'_> {
     /// The packet joins the port.
     #[inline]
     pub fn keep(&mut self, id: PacketId) {
-        self.port.join(self.arena[id].size);
+        self.port.join(self.now, self.arena[id].size);
     }
 
     /// The packet, which has not joined or has left again, is lost here.

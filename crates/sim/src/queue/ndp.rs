@@ -164,7 +164,7 @@ impl Model {
             cx.arena.swap(tail, id);
             let (kept, lost) = (u64::from(cx.arena[tail].size), cx.arena[id].size);
             self.data.bytes = self.data.bytes + kept - u64::from(lost);
-            cx.port.leave(1, lost);
+            cx.port.quit(cx.now, lost);
             cx.keep(tail);
             cx.trim(id, self.trimmed_bytes);
             self.enqueue_header(id, cx);
