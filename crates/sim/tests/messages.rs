@@ -68,23 +68,26 @@ fn the_good_one_is_fine() {
 
 #[test]
 fn misspelt_key() {
-    assert_snapshot!(edited(&[("initial_window", "initial_windw")]), @r#"
-    transport.ndp.initial_windw: unknown key; did you mean "initial_window"?
-    "#);
+    assert_snapshot!(
+        edited(&[("initial_window", "initial_windw")]),
+        @r#"transport.ndp.initial_windw: unknown key; did you mean "initial_window"?"#
+    );
 }
 
 #[test]
 fn key_that_resembles_none() {
-    assert_snapshot!(edited(&[("rate =", "colour =")]), @r#"
-    topology.fat-tree.colour: unknown key; the keys here are k, rate, delay, host, aggregation, core
-    "#);
+    assert_snapshot!(
+        edited(&[("rate =", "colour =")]),
+        @"topology.fat-tree.colour: unknown key; the keys here are k, rate, delay, host, aggregation, core"
+    );
 }
 
 #[test]
 fn misspelt_required_key() {
-    assert_snapshot!(edited(&[("name = \"queries\"", "nmae = \"queries\"")]), @r#"
-    traffic.0.nmae: unknown key; did you mean "name"?
-    "#);
+    assert_snapshot!(
+        edited(&[("name = \"queries\"", "nmae = \"queries\"")]),
+        @r#"traffic.0.nmae: unknown key; did you mean "name"?"#
+    );
 }
 
 #[test]
@@ -98,44 +101,50 @@ fn missing_keys() {
 
 #[test]
 fn key_one_table_too_high() {
-    assert_snapshot!(edited(&[("name = \"example\"", "seed = 7")]), @r#"
-    seed: unknown key; did you mean "run.seed"?
-    "#);
+    assert_snapshot!(
+        edited(&[("name = \"example\"", "seed = 7")]),
+        @r#"seed: unknown key; did you mean "run.seed"?"#
+    );
 }
 
 #[test]
 fn setting_beside_its_variant() {
-    assert_snapshot!(edited(&[("[transport.ndp]", "[transport]")]), @r#"
-    transport.initial_window: "initial_window" is not one of "datagram", "tcp", "ndp"; did you mean "transport.tcp.initial_window" or "transport.ndp.initial_window"?
-    "#);
+    assert_snapshot!(
+        edited(&[("[transport.ndp]", "[transport]")]),
+        @r#"transport.initial_window: "initial_window" is not one of "datagram", "tcp", "ndp"; did you mean "transport.tcp.initial_window" or "transport.ndp.initial_window"?"#
+    );
 }
 
 #[test]
 fn misspelt_variant() {
-    assert_snapshot!(edited(&[("[transport.ndp]", "[transport.npd]")]), @r#"
-    transport.npd: "npd" is not one of "datagram", "tcp", "ndp"; did you mean "ndp"?
-    "#);
+    assert_snapshot!(
+        edited(&[("[transport.ndp]", "[transport.npd]")]),
+        @r#"transport.npd: "npd" is not one of "datagram", "tcp", "ndp"; did you mean "ndp"?"#
+    );
 }
 
 #[test]
 fn misspelt_bare_variant() {
-    assert_snapshot!(edited(&[("per-packet", "per_paket")]), @r#"
-    routing.balancer: "per_paket" is not one of "single", "per-flow", "per-packet"; did you mean "per-packet"?
-    "#);
+    assert_snapshot!(
+        edited(&[("per-packet", "per_paket")]),
+        @r#"routing.balancer: "per_paket" is not one of "single", "per-flow", "per-packet"; did you mean "per-packet"?"#
+    );
 }
 
 #[test]
 fn two_variants() {
-    assert_snapshot!(edited(&[("[transport.ndp]", "[transport.tcp]\n[transport.ndp]")]), @r#"
-    transport: has "tcp", "ndp" at once; keep one
-    "#);
+    assert_snapshot!(
+        edited(&[("[transport.ndp]", "[transport.tcp]\n[transport.ndp]")]),
+        @r#"transport: has "tcp", "ndp" at once; keep one"#
+    );
 }
 
 #[test]
 fn no_variant() {
-    assert_snapshot!(edited(&[("[transport.ndp]\ninitial_window = 16", "[transport]")]), @r#"
-    transport: is empty; use one of "datagram", "tcp", "ndp"
-    "#);
+    assert_snapshot!(
+        edited(&[("[transport.ndp]\ninitial_window = 16", "[transport]")]),
+        @r#"transport: is empty; use one of "datagram", "tcp", "ndp""#
+    );
 }
 
 #[test]
@@ -148,9 +157,10 @@ fn bare_name_of_a_variant_that_needs_more() {
 
 #[test]
 fn table_for_a_variant_without_settings() {
-    assert_snapshot!(edited(&[("[transport.ndp]\ninitial_window = 16", "[transport.datagram]\npace.line-rate = {}")]), @r#"
-    transport.datagram.pace.line-rate: takes no settings; write "line-rate" in place of the table
-    "#);
+    assert_snapshot!(
+        edited(&[("[transport.ndp]\ninitial_window = 16", "[transport.datagram]\npace.line-rate = {}")]),
+        @r#"transport.datagram.pace.line-rate: takes no settings; write "line-rate" in place of the table"#
+    );
 }
 
 #[test]
@@ -175,16 +185,18 @@ fn number_that_is_none() {
 
 #[test]
 fn unknown_unit() {
-    assert_snapshot!(edited(&[("\"10Gbps\"", "\"10 parsecs\"")]), @r#"
-    topology.fat-tree.rate: "10 parsecs" has the unit "parsecs"; use one of Tbps, Gbps, Mbps, Kbps, bps
-    "#);
+    assert_snapshot!(
+        edited(&[("\"10Gbps\"", "\"10 parsecs\"")]),
+        @r#"topology.fat-tree.rate: "10 parsecs" has the unit "parsecs"; use one of Tbps, Gbps, Mbps, Kbps, bps"#
+    );
 }
 
 #[test]
 fn unit_in_the_wrong_case() {
-    assert_snapshot!(edited(&[("\"10Gbps\"", "\"10gbps\"")]), @r#"
-    topology.fat-tree.rate: "10gbps" has the unit "gbps"; use one of Tbps, Gbps, Mbps, Kbps, bps; did you mean "10Gbps"?
-    "#);
+    assert_snapshot!(
+        edited(&[("\"10Gbps\"", "\"10gbps\"")]),
+        @r#"topology.fat-tree.rate: "10gbps" has the unit "gbps"; use one of Tbps, Gbps, Mbps, Kbps, bps; did you mean "10Gbps"?"#
+    );
 }
 
 #[test]
@@ -217,30 +229,34 @@ fn wrong_types() {
 #[test]
 fn no_traffic() {
     let (text, _) = GOOD.split_once("[[traffic]]").unwrap();
-    assert_snapshot!(said(read(&format!("traffic = []\n{text}"), Format::Toml, &[])), @r#"
-    traffic: is empty; give at least 1
-    "#);
+    assert_snapshot!(
+        said(read(&format!("traffic = []\n{text}"), Format::Toml, &[])),
+        @"traffic: is empty; give at least 1"
+    );
 }
 
 #[test]
 fn two_entries_of_one_name() {
-    assert_snapshot!(edited(&[("\"updates\"", "\"queries\"")]), @r#"
-    traffic.1.name: "queries" is the name of traffic.0 already; each entry needs its own
-    "#);
+    assert_snapshot!(
+        edited(&[("\"updates\"", "\"queries\"")]),
+        @r#"traffic.1.name: "queries" is the name of traffic.0 already; each entry needs its own"#
+    );
 }
 
 #[test]
 fn configuration_at_odds_with_itself() {
-    assert_snapshot!(edited(&[("initial_window = 16", "mtu = \"65B\"\nheader_bytes = \"80B\"")]), @r#"
-    transport.ndp.header_bytes: 80B leaves no payload in an mtu of 65B
-    "#);
+    assert_snapshot!(
+        edited(&[("initial_window = 16", "mtu = \"65B\"\nheader_bytes = \"80B\"")]),
+        @"transport.ndp.header_bytes: 80B leaves no payload in an mtu of 65B"
+    );
 }
 
 #[test]
 fn odd_fat_tree() {
-    assert_snapshot!(edited(&[("k = 8", "k = 7")]), @r#"
-    topology.fat-tree.k: 7 is odd; use an even number such as 6 or 8
-    "#);
+    assert_snapshot!(
+        edited(&[("k = 8", "k = 7")]),
+        @"topology.fat-tree.k: 7 is odd; use an even number such as 6 or 8"
+    );
 }
 
 #[test]
@@ -270,23 +286,26 @@ fn traffic_that_the_network_cannot_carry() {
 
 #[test]
 fn warm_up_to_the_end() {
-    assert_snapshot!(edited(&[("[run]", "[run]\nwarm_up = \"10ms\"")]), @r#"
-    run.warm_up: "10ms" is not before run.until, which is "10ms"
-    "#);
+    assert_snapshot!(
+        edited(&[("[run]", "[run]\nwarm_up = \"10ms\"")]),
+        @r#"run.warm_up: "10ms" is not before run.until, which is "10ms""#
+    );
 }
 
 #[test]
 fn queue_without_what_the_transport_needs() {
-    assert_snapshot!(edited(&[("[run]", "[queue.drop-tail]\n[run]")]), @r#"
-    queue: "drop-tail" has no trimming, which transport.ndp needs; use "ndp"
-    "#);
+    assert_snapshot!(
+        edited(&[("[run]", "[queue.drop-tail]\n[run]")]),
+        @r#"queue: "drop-tail" has no trimming, which transport.ndp needs; use "ndp""#
+    );
 }
 
 #[test]
 fn transports_that_recommend_different_queues() {
-    assert_snapshot!(edited(&[("flows = 100", "transport = \"tcp\"")]), @r#"
-    queue: is missing; transport.ndp recommends "ndp", traffic.updates.transport.tcp recommends "drop-tail": name one; "ndp" would do for both
-    "#);
+    assert_snapshot!(
+        edited(&[("flows = 100", "transport = \"tcp\"")]),
+        @r#"queue: is missing; transport.ndp recommends "ndp", traffic.updates.transport.tcp recommends "drop-tail": name one; "ndp" would do for both"#
+    );
     assert_eq!(edited(&[("flows = 100", "transport = \"tcp\""), ("[run]", "[queue.ndp]\n[run]")]), "fine");
 }
 
@@ -325,9 +344,10 @@ fn broken_json() {
 
 #[test]
 fn not_a_table() {
-    assert_snapshot!(said(read("[1, 2]", Format::Json, &[])), @r#"
-    [1,2] is a list; use a table with topology, transport, traffic
-    "#);
+    assert_snapshot!(
+        said(read("[1, 2]", Format::Json, &[])),
+        @"[1,2] is a list; use a table with topology, transport, traffic"
+    );
 }
 
 #[test]
@@ -385,9 +405,10 @@ fn overrides_that_fit() {
 
 #[test]
 fn overrides_that_change_the_variant() {
-    assert_snapshot!(set(&["transport.tcp.mss=9000B"]), @r#"
-    transport.tcp: transport is "ndp", not "tcp"; set transport=tcp first
-    "#);
+    assert_snapshot!(
+        set(&["transport.tcp.mss=9000B"]),
+        @r#"transport.tcp: transport is "ndp", not "tcp"; set transport=tcp first"#
+    );
     let scenario = with(&["transport=tcp", "transport.tcp.mss=9000B"]).unwrap();
     assert_eq!(serde_json::to_value(scenario).unwrap()["transport"]["tcp"]["mss"], "9KB");
     // The whole of the new variant says all that there is to say.
