@@ -2,7 +2,7 @@
 
 import flowyard as fy
 
-result = fy.run("web-search-ndp.toml")        # or fy.Scenario(...)
+result = fy.run("web-search-ndp")             # or a file's path, or fy.Scenario(...)
 result.flows                                  # any Arrow consumer: polars, pandas, duckdb, pyarrow
 """
 

@@ -11,6 +11,9 @@ import polars as pl
 import pytest
 
 import flowyard as fy
+from flowyard import scenarios
+
+PACKAGED = ", ".join(scenarios.names())
 
 
 def folders(path):
@@ -78,11 +81,10 @@ def test_an_empty_folder_is_filled(flowyard, small, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["run", "nowhere.toml"],
-            "nowhere.toml: no such file; packaged scenarios: web-search-ndp, web-search-tcp",
-        ),
-        (["run", "web-serch-ndp"], "web-serch-ndp: no such file; did you mean web-search-ndp?"),
+        (["run", "nowhere.toml"], f"nowhere.toml: no such file; packaged scenarios: {PACKAGED}\n"),
+        (["run", "web-serch-ndp"], "no such file; did you mean web-search-ndp? packaged scenarios: "),
+        (["run", "./web-search-ndp"], "./web-search-ndp: no such file; did you mean web-search-ndp?"),
+        (["check", "there/web-search-ndp.toml"], "there/web-search-ndp.toml: no such file"),
         (["run", "."], ".: is a folder; name a scenario file"),
         (["run", "small.toml", "-o", "small.toml"], "small.toml: is a file; choose another folder with -o"),
         (["run", "small.toml", "-o", "small.toml/x"], "small.toml/x: cannot write here"),
@@ -134,13 +136,29 @@ def test_check_of_a_sound_scenario(flowyard, small):
     assert json.loads(flowyard("check", small, "--json").stdout) == fy.check(small)
 
 
-def test_packaged_scenarios_go_by_name(flowyard):
-    assert flowyard("check", "web-search-ndp").returncode == 0
+@pytest.mark.parametrize("name", scenarios.names())
+def test_packaged_scenarios_go_by_name(flowyard, tmp_path, name):
+    for spelt in (name, f"{name}.toml"):
+        done = flowyard("check", spelt)
+        assert (done.returncode, done.stderr) == (0, "")
+    # A folder, such as one that a run left under that name, does not stand in the way.
+    (tmp_path / name).mkdir()
+    assert flowyard("check", name).returncode == 0
+    assert fy.check(name) == fy.check(f"{name}.toml")
 
 
-def test_a_file_of_the_same_name_comes_first(flowyard, small, tmp_path):
-    small.rename(tmp_path / "web-search-ndp")
-    assert "hosts = 4" in flowyard("check", "web-search-ndp").stdout.replace('"', "")
+def test_a_packaged_scenario_runs_by_name(flowyard, tmp_path):
+    done = flowyard("run", "web-search-ndp", "--set", "traffic.queries.flows=2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "results in out/web-search-ndp-1" in done.stdout
+    summary = fy.open(tmp_path / "out/web-search-ndp-1").summary
+    assert summary["scenario"]["name"] == "web-search-ndp"
+
+
+@pytest.mark.parametrize("name", ["web-search-ndp", "web-search-ndp.toml"])
+def test_a_file_of_the_same_name_comes_first(flowyard, small, tmp_path, name):
+    small.rename(tmp_path / name)
+    assert "hosts = 4" in flowyard("check", name).stdout.replace('"', "")
 
 
 def test_a_stalled_or_limited_run_says_so_and_keeps_its_tables(flowyard, small, tmp_path):

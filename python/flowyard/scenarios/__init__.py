@@ -1,6 +1,7 @@
 """Scenarios that ship with the package: `flowyard run NAME` finds them when no file has that name."""
 
 import difflib
+import os
 from os import PathLike
 from pathlib import Path
 
@@ -15,16 +16,17 @@ def names() -> list[str]:
 
 
 def find(scenario: str | PathLike[str]) -> Path:
-    """The file of that path, or else the packaged scenario of that name."""
-    path = Path(scenario)
-    if path.is_dir():
-        raise UserError(f"{path}: is a folder; name a scenario file")
-    if path.exists():
+    """The file of that path, or else the packaged scenario of that name, with or without its ".toml"."""
+    asked = os.fspath(scenario)
+    path = Path(asked)
+    if path.exists() and not path.is_dir():
         return path
-    packaged = _HERE / f"{path}.toml"
-    # A bare name only: "a/b" is a path that does not exist.
-    if path.name == str(path) and packaged.exists():
-        return packaged
-    near = difflib.get_close_matches(path.stem, names(), n=1)
-    hint = f"; did you mean {near[0]}?" if near else f"; packaged scenarios: {', '.join(names())}"
-    raise UserError(f"{path}: no such file{hint}")
+    name = path.name.removesuffix(".toml")
+    # A bare name only: "./a" and "a/b" are paths of files that do not exist.
+    if asked == path.name and name in names():
+        return _HERE / f"{name}.toml"
+    if path.is_dir():
+        raise UserError(f"{asked}: is a folder; name a scenario file")
+    near = difflib.get_close_matches(name, names(), n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise UserError(f"{asked}: no such file; {meant}packaged scenarios: {', '.join(names())}")
