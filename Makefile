@@ -1,4 +1,4 @@
-# Every command of the project. Needs Rust, Python 3.11 or newer, and make; no virtual environment has to be active.
+# Every command of the project. What it needs is in README.md; no virtual environment has to be active.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
