@@ -115,7 +115,8 @@ pub trait Discipline {
     /// A packet arrives. It must be kept, dropped or trimmed, each through `cx`.
     fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx);
 
-    /// The wire is free: the packet to send next. It is still counted in the port, as the one on the wire.
+    /// The wire is free: the packet to send next, none only if nothing waits any more. It is still counted in
+    /// the port, as the one on the wire.
     fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId>;
 
     /// A packet arrives while the wire is free and nothing waits: the packet to send at once, if it may pass.
