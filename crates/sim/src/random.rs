@@ -10,7 +10,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// A switch chooses among equal next hops (entity: node).
+    /// Switches choose among equal next hops (entity: 0; each packet-hop has its own draw).
     Balancer = 1,
     /// The salt of a switch's hash (entity: node).
     HashSalt = 2,
@@ -48,6 +48,12 @@ pub fn mix(mut word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
+/// A whole number below `bound` from 64 random bits, of which the upper half counts.
+#[inline]
+pub fn share(bits: u64, bound: u32) -> u32 {
+    (((bits >> 32) * u64::from(bound)) >> 32) as u32
+}
+
 /// A stable number for a name (FNV-1a, then mixed), to key a stream by a traffic entry's name.
 pub fn name_key(name: &str) -> u64 {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
@@ -69,6 +75,12 @@ impl Stream {
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(WEYL);
         mix(self.0)
+    }
+
+    /// What the draw of that number yields, the next one being number 1; nothing is drawn.
+    #[inline]
+    pub fn bits_at(&self, number: u64) -> u64 {
+        mix(self.0.wrapping_add(number.wrapping_mul(WEYL)))
     }
 
     /// A whole number below `bound`, which must not be 0 (multiply-shift: the bias is below bound / 2^64).
@@ -110,6 +122,7 @@ mod tests {
         // First outputs for state 1234567, as published with the reference implementation.
         let mut stream = Stream(1_234_567);
         let expected = [6457827717110365317, 3203168211198807973, 9817491932198370423];
+        assert_eq!([1, 2, 3].map(|number| stream.bits_at(number)), expected);
         assert_eq!([stream.bits(), stream.bits(), stream.bits()], expected);
     }
 

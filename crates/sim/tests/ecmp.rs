@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use common::{Run, run_with, words};
 use flowyard_sim::balancer::per_flow::PerFlow;
 use flowyard_sim::balancer::single::Single;
-use flowyard_sim::balancer::{Balancer, Model};
+use flowyard_sim::balancer::{Balancer, Choose, Hop, Model};
 use flowyard_sim::ids::NodeId;
 use flowyard_sim::random::{Purpose, Stream};
 use flowyard_sim::routing::Routes;
@@ -85,6 +85,11 @@ fn packets_take_all_paths() {
     }
 }
 
+/// A packet of the flow with that label at a node with so many ways.
+fn hop(at: NodeId, label: u32, ways: usize) -> Hop {
+    Hop { at, label, ticket: 0, count: ways as u32 }
+}
+
 /// The core switches that flows with random labels from host 0 to the last host pass, by the engine's own
 /// routes and balancer; if not salted, every node has the hash of node 0.
 fn cores(k: u32, flows: u64, salted: bool) -> BTreeSet<NodeId> {
@@ -100,7 +105,7 @@ fn cores(k: u32, flows: u64, salted: bool) -> BTreeSet<NodeId> {
         while at != to {
             let hops = routes.next_hops(at, to);
             let hashed_at = if salted { at } else { NodeId(0) };
-            let choice = model.choose(hashed_at, label, hops.len() as u32);
+            let choice = model.choose(hop(hashed_at, label, hops.len()));
             at = fabric.links[hops[choice as usize].index()].to;
             if fabric.nodes[at.index()].tier == "core" {
                 cores.insert(at);
@@ -136,7 +141,7 @@ fn quantile(cells: usize) -> f64 {
 
 fn choices(model: &mut Model, at: u32, labels: impl Iterator<Item = u32>, ways: usize) -> Vec<u64> {
     let mut seen = vec![0; ways];
-    labels.for_each(|label| seen[model.choose(NodeId(at), label, ways as u32) as usize] += 1);
+    labels.for_each(|label| seen[model.choose(hop(NodeId(at), label, ways)) as usize] += 1);
     seen
 }
 
@@ -159,7 +164,8 @@ fn the_hash_is_even() {
     for (first, second) in [(0, 1), (1, 2), (3, 7)] {
         let mut seen = vec![0; 16];
         for &label in &random {
-            let pair = model.choose(NodeId(first), label, 4) * 4 + model.choose(NodeId(second), label, 4);
+            let choose = |model: &mut Model, at| model.choose(hop(NodeId(at), label, 4));
+            let pair = choose(&mut model, first) * 4 + choose(&mut model, second);
             seen[pair as usize] += 1;
         }
         assert!(chi_square(&seen) < quantile(16), "nodes {first} and {second}: {seen:?}");

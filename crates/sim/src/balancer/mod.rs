@@ -27,12 +27,18 @@ macro_rules! balancers {
             }
         }
 
-        impl Model {
-            /// Which of `count` next hops a packet with that label takes at that node.
-            #[inline]
-            pub fn choose(&mut self, at: NodeId, label: u32, count: u32) -> u32 {
+        impl Choose for Model {
+            #[inline(always)]
+            fn choose(&mut self, hop: Hop) -> u32 {
                 match self {
-                    $(Model::$config(model) => model.choose(at, label, count),)*
+                    $(Model::$config(model) => model.choose(hop),)*
+                }
+            }
+
+            #[inline(always)]
+            fn foresee(&self, hop: Hop) -> Option<u32> {
+                match self {
+                    $(Model::$config(model) => model.foresee(hop),)*
                 }
             }
         }
@@ -47,3 +53,48 @@ balancers! {
 
 /// What a balancer's configuration tells the check: nothing so far.
 pub trait Settings {}
+
+/// A packet that has a choice.
+#[derive(Clone, Copy, Debug)]
+pub struct Hop {
+    /// The node.
+    pub at: NodeId,
+    /// Stands for the packet's 5-tuple.
+    pub label: u32,
+    /// A number that no other hop of any packet has: what to draw chance by, in whatever order hops come.
+    pub ticket: u64,
+    /// How many next hops there are.
+    pub count: u32,
+}
+
+/// The state of a balancer at all nodes: what a researcher writes.
+pub trait Choose {
+    /// Which of `hop.count` next hops the packet takes, now that it is there.
+    fn choose(&mut self, hop: Hop) -> u32;
+
+    /// What [`Choose::choose`] is going to say, if that is known before the packet is there. It spares the
+    /// engine a wait for memory.
+    #[inline]
+    fn foresee(&self, hop: Hop) -> Option<u32> {
+        let _ = hop;
+        None
+    }
+}
+
+/// A balancer whose choice depends on nothing but the packet.
+pub trait Stateless {
+    /// Which of `hop.count` next hops the packet takes.
+    fn pick(&self, hop: Hop) -> u32;
+}
+
+impl<T: Stateless> Choose for T {
+    #[inline(always)]
+    fn choose(&mut self, hop: Hop) -> u32 {
+        self.pick(hop)
+    }
+
+    #[inline(always)]
+    fn foresee(&self, hop: Hop) -> Option<u32> {
+        Some(self.pick(hop))
+    }
+}

@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
-use crate::ids::NodeId;
-use crate::random::{Purpose, Stream, mix};
+use super::{Hop, Settings, Stateless};
+use crate::random::{Purpose, Stream, mix, share};
 
 /// Per-flow ECMP: all packets of a flow take one path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,10 +25,11 @@ impl Model {
         let salt = |node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits();
         Model { salts: (0..nodes).map(salt).collect() }
     }
+}
 
+impl Stateless for Model {
     #[inline]
-    pub(super) fn choose(&mut self, at: NodeId, label: u32, count: u32) -> u32 {
-        let hash = mix(u64::from(label) ^ self.salts[at.index()]);
-        (((hash >> 32) * u64::from(count)) >> 32) as u32
+    fn pick(&self, hop: Hop) -> u32 {
+        share(mix(u64::from(hop.label) ^ self.salts[hop.at.index()]), hop.count)
     }
 }

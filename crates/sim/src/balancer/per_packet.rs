@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
-use crate::ids::NodeId;
-use crate::random::{Purpose, Stream};
+use super::{Hop, Settings, Stateless};
+use crate::random::{Purpose, Stream, share};
 
 /// Per-packet ECMP, also called packet spraying.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -14,20 +13,21 @@ pub struct PerPacket {}
 
 impl Settings for PerPacket {}
 
-/// Each node draws from its own stream.
+/// Each hop of each packet has its own draw of one stream: in which order hops come makes no difference.
 #[derive(Clone, Debug)]
 pub struct Model {
-    streams: Vec<Stream>,
+    stream: Stream,
 }
 
 impl Model {
-    pub(super) fn new(nodes: usize, seed: u64, replica: u64) -> Model {
-        let stream = |node| Stream::new(seed, replica, Purpose::Balancer, node as u64);
-        Model { streams: (0..nodes).map(stream).collect() }
+    pub(super) fn new(_nodes: usize, seed: u64, replica: u64) -> Model {
+        Model { stream: Stream::new(seed, replica, Purpose::Balancer, 0) }
     }
+}
 
+impl Stateless for Model {
     #[inline]
-    pub(super) fn choose(&mut self, at: NodeId, _label: u32, count: u32) -> u32 {
-        self.streams[at.index()].below(u64::from(count)) as u32
+    fn pick(&self, hop: Hop) -> u32 {
+        share(self.stream.bits_at(hop.ticket), hop.count)
     }
 }

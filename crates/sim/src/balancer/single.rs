@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
-use crate::ids::NodeId;
+use super::{Hop, Settings, Stateless};
 
 /// One shortest path: always the next hop with the lowest link number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,9 +20,11 @@ impl Model {
     pub(super) fn new(_nodes: usize, _seed: u64, _replica: u64) -> Model {
         Model
     }
+}
 
+impl Stateless for Model {
     #[inline]
-    pub(super) fn choose(&mut self, _at: NodeId, _label: u32, _count: u32) -> u32 {
+    fn pick(&self, _hop: Hop) -> u32 {
         0
     }
 }

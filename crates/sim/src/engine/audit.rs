@@ -5,7 +5,7 @@
 
 use super::Engine;
 use super::calendar::Phase;
-use super::network::PortQueue;
+use super::network::{PortQueue, Tally};
 use super::port::Amount;
 use crate::ids::{ConnId, PacketId};
 use crate::queue::Discipline;
@@ -74,7 +74,7 @@ impl Engine<'_> {
         for (link, queue) in self.net.queues.iter().enumerate() {
             if let PortQueue::Serviced(model) = queue {
                 let mut waiting = Vec::new();
-                model.resident(&self.net.arena, &mut |id| waiting.push(id));
+                model.resident(&mut |id| waiting.push(id));
                 for id in waiting {
                     note(&mut found, id);
                     found.resident[link].add(self.net.arena[id].size);
@@ -101,16 +101,17 @@ impl Engine<'_> {
     fn audit_ports(&self, found: &Found, wrong: &mut Vec<String>) {
         for (link, (port, queue)) in self.net.ports.iter().zip(&self.net.queues).enumerate() {
             let resident = found.resident[link];
+            let Tally { offered, received } = self.net.tallies[link];
             let packets = port.sent.packets + resident.packets + port.dropped.packets;
-            if port.offered.packets != packets {
-                let offered = port.offered.packets;
+            if offered.packets != packets {
+                let offered = offered.packets;
                 wrong.push(format!(
                     "port {link}: {offered} packets offered, {packets} sent, waiting or dropped"
                 ));
             }
             let bytes = port.sent.bytes + resident.bytes + port.dropped.bytes + port.trimmed_bytes;
-            if port.offered.bytes != bytes {
-                let offered = port.offered.bytes;
+            if offered.bytes != bytes {
+                let offered = offered.bytes;
                 wrong.push(format!(
                     "port {link}: {offered} bytes offered, {bytes} sent, waiting, dropped or trimmed off"
                 ));
@@ -122,7 +123,7 @@ impl Engine<'_> {
             if port.bytes != occupied {
                 wrong.push(format!("port {link}: counts {} bytes, holds {occupied}", port.bytes));
             }
-            let passed = self.net.received[link] + found.on_wire[link];
+            let passed = received + found.on_wire[link];
             if port.sent.packets != passed {
                 let sent = port.sent.packets;
                 wrong.push(format!("link {link}: {sent} packets sent, {passed} received or on the wire"));
@@ -221,9 +222,7 @@ mod tests {
         for (link, queue) in engine.net.queues.iter().enumerate() {
             if let PortQueue::Serviced(model) = queue {
                 let mut last = None;
-                model.resident(&engine.net.arena, &mut |id| {
-                    last = Some(id).filter(|&id| test(&engine.net.arena[id])).or(last)
-                });
+                model.resident(&mut |id| last = Some(id).filter(|&id| test(&engine.net.arena[id])).or(last));
                 if let Some(id) = last {
                     return (link, id);
                 }

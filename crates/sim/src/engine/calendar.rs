@@ -93,6 +93,8 @@ pub struct Calendar {
     /// Number of the bucket that is being emptied, and the next of its events.
     open: u64,
     cursor: usize,
+    /// What has been found out about each event of the open bucket.
+    hints: Vec<u32>,
     /// Events beyond the ring.
     far: BinaryHeap<Reverse<Event>>,
     plain_heap: bool,
@@ -106,6 +108,9 @@ struct Stats {
     opened: u32,
     far: u32,
 }
+
+/// What is said about an event that nobody has been shown.
+pub const UNSEEN: u32 = u32::MAX;
 
 const SMALLEST_RING: usize = 1 << 10;
 const LARGEST_RING: usize = 1 << 17;
@@ -123,6 +128,7 @@ impl Calendar {
             occupied: vec![0; SMALLEST_RING / 64],
             open: 0,
             cursor: 0,
+            hints: Vec::new(),
             far: BinaryHeap::new(),
             plain_heap: agenda == Agenda::Heap,
             stats: Stats::default(),
@@ -130,7 +136,7 @@ impl Calendar {
     }
 
     /// Adds an event, which must not lie before the last one popped.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, event: Event) {
         let number = event.time.0 >> self.shift;
         let ahead = number.wrapping_sub(self.open);
@@ -147,7 +153,7 @@ impl Calendar {
     }
 
     /// Puts an event into a bucket behind the open one.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, slot: usize, event: Event) {
         let bucket = &mut self.buckets[slot];
         if bucket.is_empty() {
@@ -162,27 +168,37 @@ impl Calendar {
         let slot = self.slot();
         let bucket = &mut self.buckets[slot];
         let later = bucket[self.cursor..].iter().rev().take_while(|other| **other > event).count();
-        bucket.insert(bucket.len() - later, event);
+        let place = bucket.len() - later;
+        bucket.insert(place, event);
+        self.hints.insert(place, UNSEEN);
     }
 
-    /// Takes the first event. Whenever a bucket is opened, `soon` is shown the events of the one behind it,
-    /// in no order, so that what they are about can be asked from memory in time.
-    #[inline]
-    pub fn pop(&mut self, mut soon: impl FnMut(&Event)) -> Option<Event> {
-        loop {
-            let slot = self.slot();
-            if let Some(&event) = self.buckets[slot].get(self.cursor) {
-                self.cursor += 1;
-                return Some(event);
-            }
+    /// Takes the first event, and what has been found out about it. Whenever a bucket is opened, `now` is
+    /// shown its events and says a number about each, and `soon` is shown those of the bucket behind it, so
+    /// that what they are about can be asked from memory in time. An event that came into the open bucket
+    /// later, or beyond a plain heap, has been shown to nobody: the number is [`UNSEEN`].
+    #[inline(always)]
+    pub fn pop(
+        &mut self,
+        mut soon: impl FnMut(&Event),
+        now: impl FnMut(&Event) -> u32,
+    ) -> Option<(Event, u32)> {
+        let mut slot = self.slot();
+        if self.cursor >= self.buckets[slot].len() {
             if self.plain_heap {
-                return self.far.pop().map(|Reverse(event)| event);
+                return self.far.pop().map(|Reverse(event)| (event, UNSEEN));
             }
             if !self.open_next() {
                 return None;
             }
             self.look_ahead(&mut soon);
+            slot = self.slot();
+            self.hints.clear();
+            self.hints.extend(self.buckets[slot].iter().map(now));
         }
+        let at = self.cursor;
+        self.cursor += 1;
+        Some((self.buckets[slot][at], self.hints[at]))
     }
 
     /// Shows the events of the bucket behind the open one, and asks for the memory of the one behind that.
@@ -191,7 +207,7 @@ impl Calendar {
         if let Some(behind) = self.next_occupied(self.open) {
             self.bucket(behind).iter().for_each(soon);
             if let Some(next) = self.next_occupied(behind) {
-                self.bucket(next).chunks(EVENTS_A_LINE).for_each(|line| prefetch(&line[0]));
+                self.bucket(next).chunks(EVENTS_A_LINE).for_each(|line| prefetch(&line[0], 1));
             }
         }
     }
@@ -354,11 +370,11 @@ mod tests {
         };
         push(&mut calendar, 0);
         for gaps in gaps.iter().cycle().take(20_000) {
-            let Some(event) = calendar.pop(|_| ()) else { break };
+            let Some((event, _)) = calendar.pop(|_| (), |event| event.a) else { break };
             popped.push(event);
             gaps.iter().for_each(|gap| push(&mut calendar, event.time.0 + gap));
         }
-        popped.extend(std::iter::from_fn(|| calendar.pop(|_| ())));
+        popped.extend(std::iter::from_fn(|| Some(calendar.pop(|_| (), |event| event.a)?.0)));
         popped
     }
 

@@ -1,5 +1,6 @@
 //! The event loop: takes the first event, lets packets, ports, hosts and timers act on it, and again.
 
+mod ahead;
 pub mod audit;
 pub mod calendar;
 pub mod conn;
@@ -7,12 +8,13 @@ pub mod cx;
 pub mod network;
 pub mod packet;
 pub mod port;
-pub mod prefetch;
+mod prefetch;
 
-use self::calendar::{Event, Phase};
+use self::ahead::HERE;
+use self::calendar::{Event, Phase, UNSEEN};
 use self::conn::{Conn, Counts};
 use self::cx::{Cx, Owner};
-use self::network::{Network, Parts};
+use self::network::{Network, Parts, Tally};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::random::{Purpose, Stream, name_key};
 use crate::traffic::Flow;
@@ -97,7 +99,7 @@ pub struct Ended<'a> {
 
 /// Events between two looks at the world outside.
 const WATCH_EVERY: u64 = 1 << 14;
-/// Events between two audits.
+/// Events between two audits; a divisor of `WATCH_EVERY`.
 const AUDIT_EVERY: u64 = 1 << 12;
 
 /// A run under way.
@@ -137,6 +139,9 @@ impl<'a> Engine<'a> {
         engine.counts.iter_mut().for_each(|counts| {
             (counts.completed_at, counts.acked_at) = (Time::NEVER, Time::NEVER);
         });
+        if plan.audit {
+            engine.net.tallies = vec![Tally::default(); plan.parts.fabric.links.len()];
+        }
         engine.schedule_next_start();
         engine
     }
@@ -147,30 +152,27 @@ impl<'a> Engine<'a> {
             if let Some(status) = self.step() {
                 break status;
             }
-            if self.events.is_multiple_of(WATCH_EVERY) && !watch(&self.progress()) {
-                break Status::Interrupted;
-            }
-            if self.plan.audit && self.events.is_multiple_of(AUDIT_EVERY) {
-                self.audit();
+            if self.events.is_multiple_of(AUDIT_EVERY) {
+                if self.events.is_multiple_of(WATCH_EVERY) && !watch(&self.progress()) {
+                    break Status::Interrupted;
+                }
+                if self.plan.audit {
+                    self.audit();
+                }
             }
         };
         self.end(status)
     }
 
     /// Handles the next event, or says how the run has ended.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self) -> Option<Status> {
         if self.flows_done == self.plan.flows.len() as u64 {
             return Some(Status::Complete);
         }
-        // A packet was last touched when it was put on the wire: it is not in the cache any more.
-        let Network { calendar, arena, .. } = &mut self.net;
-        let soon = |event: &Event| {
-            if event.phase() == Phase::Arrival as u8 {
-                prefetch::prefetch(&arena[PacketId(event.a)]);
-            }
-        };
-        let Some(event) = calendar.pop(soon) else {
+        let (calendar, ahead) = self.net.ahead();
+        let next = calendar.pop(|event| ahead.fetch_packet(event), |event| ahead.fetch_rest(event));
+        let Some((event, hint)) = next else {
             return Some(Status::Stalled);
         };
         if event.time > self.horizon
@@ -182,15 +184,15 @@ impl<'a> Engine<'a> {
         }
         self.net.now = event.time;
         self.events += 1;
-        self.handle(event);
+        self.handle(event, hint);
         None
     }
 
     /// One event.
-    #[inline]
-    fn handle(&mut self, event: Event) {
+    #[inline(always)]
+    fn handle(&mut self, event: Event, hint: u32) {
         match event.phase() {
-            phase if phase == Phase::Arrival as u8 => self.arrive(LinkId(event.b), PacketId(event.a)),
+            phase if phase == Phase::Arrival as u8 => self.arrive(&event, hint),
             phase if phase == Phase::Departure as u8 => self.depart(LinkId(event.b)),
             phase if phase == Phase::Timer as u8 => self.timer(event),
             _ => self.start_flow(),
@@ -204,24 +206,31 @@ impl<'a> Engine<'a> {
     }
 
     /// A packet comes out of a link: its host receives it, or its next port gets it.
-    #[inline]
-    fn arrive(&mut self, link: LinkId, id: PacketId) {
-        let at = self.net.ends[link.index()];
-        if self.plan.audit {
-            self.net.received[link.index()] += 1;
+    #[inline(always)]
+    fn arrive(&mut self, event: &Event, hint: u32) {
+        let (link, id) = (LinkId(event.b), PacketId(event.a));
+        if let Some(tally) = self.net.tallies.get_mut(link.index()) {
+            tally.received += 1;
         }
         self.net.packet_hops += 1;
         let packet = &mut self.net.arena[id];
         packet.hops = packet.hops.wrapping_add(1);
         packet.ingress = link;
-        if packet.dst == at {
-            return self.receive(id);
+        match hint {
+            HERE => self.receive(id),
+            UNSEEN => {
+                let at = self.net.ends[link.index()];
+                if packet.dst == at {
+                    return self.receive(id);
+                }
+                let next = self.net.next_link(at, id, event.order);
+                self.net.offer(next, id);
+            }
+            next => self.net.offer(LinkId(next), id),
         }
-        let (dst, label, balancer) = (packet.dst, packet.label, packet.balancer);
-        let next = self.net.next_link(at, dst, label, balancer);
-        self.net.offer(next, id);
     }
 
+    #[inline(always)]
     fn receive(&mut self, id: PacketId) {
         let packet = self.net.arena.remove(id);
         let conn = &mut self.net.conns[packet.conn.index()];
@@ -288,6 +297,7 @@ impl<'a> Engine<'a> {
         }
     }
 
+    #[cold]
     fn start_flow(&mut self) {
         self.net.moved_at = self.net.now;
         let flow_id = FlowId(self.next_flow as u32);

@@ -1,12 +1,14 @@
 //! The moving parts that packets meet between hosts: ports, queues, wires, and the way at each node.
 
+use super::ahead::Ahead;
 use super::calendar::{Agenda, Calendar, Event, Phase, order};
 use super::conn::{Conn, ReadyList};
 use super::packet::{Arena, Packet};
-use super::port::{Departures, Port};
-use crate::balancer;
+use super::port::{Amount, Departures, Port};
+use crate::balancer::{self, Choose, Hop};
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
 use crate::queue::fifo::Rules;
+use crate::queue::waiting::Queued;
 use crate::queue::{self, Discipline, QueueCx};
 use crate::random::{Purpose, Stream};
 use crate::routing::Routes;
@@ -27,8 +29,8 @@ pub struct Network<'a> {
     pub queues: Vec<PortQueue>,
     /// Where each directed link ends: apart from the ports, because every hop reads it.
     pub ends: Vec<NodeId>,
-    /// Packets that have come out of each link, if there is an audit to compare them with.
-    pub received: Vec<u64>,
+    /// What each link has been given, for an audit to compare with; empty without one.
+    pub tallies: Vec<Tally>,
     /// Live connections, by slot.
     pub conns: Vec<Conn>,
     /// Those that have something to send, by port.
@@ -56,6 +58,15 @@ pub struct Network<'a> {
     chance: Vec<Stream>,
     balancers: Vec<balancer::Model>,
     routes: &'a Routes,
+}
+
+/// What an audit compares a port's and a link's counters with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Packets that asked the port to pass.
+    pub offered: Amount,
+    /// Packets that have come out of the link.
+    pub received: u64,
 }
 
 /// What waits at a port: computed departures, or packets.
@@ -126,7 +137,7 @@ impl<'a> Network<'a> {
             ports: fabric.links.iter().zip(link_ranks).map(port_of).collect(),
             queues: fabric.links.iter().map(queue_of).collect(),
             ends: fabric.links.iter().map(|link| link.to).collect(),
-            received: vec![0; links],
+            tallies: Vec::new(),
             conns: Vec::new(),
             ready: vec![ReadyList::default(); links],
             kicks: Vec::new(),
@@ -145,23 +156,34 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The link by which a packet for `dst` leaves a node that is not `dst`.
-    #[inline]
-    pub fn next_link(&mut self, at: NodeId, dst: NodeId, label: u32, balancer: u8) -> LinkId {
+    /// The link by which a packet leaves a node that is not its destination.
+    #[inline(always)]
+    pub fn next_link(&mut self, at: NodeId, id: PacketId, ticket: u64) -> LinkId {
+        let Packet { dst, label, balancer, .. } = self.arena[id];
         let hops = self.routes.next_hops(at, dst);
         if let [only] = hops {
             return *only;
         }
-        hops[self.balancers[balancer as usize].choose(at, label, hops.len() as u32) as usize]
+        let hop = Hop { at, label, ticket, count: hops.len() as u32 };
+        hops[self.balancers[balancer as usize].choose(hop) as usize]
+    }
+
+    /// The future, and what it takes to look ahead.
+    #[inline(always)]
+    pub fn ahead(&mut self) -> (&mut Calendar, Ahead<'_>) {
+        let Network { arena, ports, queues, ends, conns, balancers, routes, .. } = self;
+        (&mut self.calendar, Ahead { arena, ports, queues, ends, conns, balancers, routes })
     }
 
     /// A packet asks a port to pass: it is sent, kept, trimmed or dropped.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, link: LinkId, id: PacketId) {
         let (now, at) = (self.now, link.index());
+        if let Some(tally) = self.tallies.get_mut(at) {
+            tally.offered.add(self.arena[id].size);
+        }
         let (queue, mut cx, calendar) = self.at_port(link);
         let size = cx.arena[id].size;
-        cx.port.offered.add(size);
         match queue {
             PortQueue::Committed(departures, rules) => {
                 departures.settle(cx.port, now);
@@ -169,7 +191,7 @@ impl<'a> Network<'a> {
                 if !rules.admits(cx.port, wire, size) {
                     return cx.drop(id);
                 }
-                cx.port.join(now, size);
+                cx.keep(size);
                 if rules.marks(cx.port, wire) {
                     cx.mark(id);
                 }
@@ -186,8 +208,8 @@ impl<'a> Network<'a> {
                     }
                     return;
                 }
-                if let Some(id) = queue.pass(id, &mut cx) {
-                    start(&mut cx, calendar, link, id, now);
+                if let Some(packet) = queue.pass(id, &mut cx) {
+                    start(&mut cx, calendar, link, packet, now);
                 }
                 if !self.ready[at].is_empty() && !self.ports[at].serving {
                     schedule_departure(&mut self.ports[at], &mut self.calendar, link);
@@ -217,12 +239,14 @@ impl<'a> Network<'a> {
         let more = !self.ready[link.index()].is_empty();
         self.conns[packet.conn.index()].packets += 1;
         self.packets_made += 1;
+        if let Some(tally) = self.tallies.get_mut(link.index()) {
+            tally.offered.add(packet.size);
+        }
         let (_, mut cx, calendar) = self.at_port(link);
         cx.port.settle(now);
-        cx.port.offered.add(packet.size);
         let id = cx.arena.insert(packet);
-        cx.keep(id);
-        start(&mut cx, calendar, link, id, now);
+        cx.keep(packet.size);
+        start(&mut cx, calendar, link, Queued { id, size: packet.size }, now);
         if more {
             schedule_departure(cx.port, calendar, link);
         }
@@ -241,10 +265,10 @@ impl<'a> Network<'a> {
         cx.port.serving = false;
         catch_up(queue, &mut cx, calendar, link, now);
         if cx.port.lookahead == Time::ZERO {
-            let Some(id) = queue.dequeue(&mut cx) else {
+            let Some(packet) = queue.dequeue(&mut cx) else {
                 return false;
             };
-            start(&mut cx, calendar, link, id, now);
+            start(&mut cx, calendar, link, packet, now);
         }
         if more || !queue.is_empty() {
             schedule_departure(cx.port, calendar, link);
@@ -253,7 +277,7 @@ impl<'a> Network<'a> {
     }
 
     /// What waits at a port, what its queue sees, and the future.
-    #[inline]
+    #[inline(always)]
     fn at_port(&mut self, link: LinkId) -> (&mut PortQueue, QueueCx<'_>, &mut Calendar) {
         let at = link.index();
         let cx = QueueCx {
@@ -295,38 +319,40 @@ impl<'a> Network<'a> {
         let (PortQueue::Serviced(queue), mut cx, _) = self.at_port(link) else {
             panic!("a committed port has no packets waiting");
         };
-        let id = queue.dequeue(&mut cx).expect("something waits");
+        let id = queue.dequeue(&mut cx).expect("something waits").id;
         let packet = cx.arena.remove(id);
         cx.conns[packet.conn.index()].packets -= 1;
     }
 }
 
 /// Starts every transmission that was due by now, and brings the port's occupancy up to date.
-#[inline]
+#[inline(always)]
 fn catch_up(queue: &mut queue::Model, cx: &mut QueueCx, calendar: &mut Calendar, link: LinkId, now: Time) {
     while cx.port.free_at <= now && cx.port.lookahead > Time::ZERO && !queue.is_empty() {
         let at = cx.port.free_at;
         // A queue decides as it would have at that time.
         cx.now = at;
         cx.port.settle(at);
-        if let Some(id) = queue.dequeue(cx) {
-            start(cx, calendar, link, id, at);
-        }
+        let Some(packet) = queue.dequeue(cx) else {
+            debug_assert!(queue.is_empty(), "a queue that holds packets gives one");
+            break;
+        };
+        start(cx, calendar, link, packet, at);
     }
     cx.now = now;
     cx.port.settle(now);
 }
 
 /// Puts a packet that is counted in the port on its wire, which is free at that time.
-#[inline]
-fn start(cx: &mut QueueCx, calendar: &mut Calendar, link: LinkId, id: PacketId, at: Time) {
-    let packet = &mut cx.arena[id];
-    if packet.ingress == LinkId::NONE {
-        packet.wire_at = at;
+#[inline(always)]
+fn start(cx: &mut QueueCx, calendar: &mut Calendar, link: LinkId, packet: Queued, at: Time) {
+    // A packet's first port is its host's, which is never served in retrospect.
+    if cx.port.lookahead == Time::ZERO && cx.arena[packet.id].ingress == LinkId::NONE {
+        cx.arena[packet.id].wire_at = at;
     }
     cx.port.wire_bytes = packet.size;
     let (_, arrival) = cx.port.transmit(at, packet.size);
-    calendar.push(arrival_event(cx.port, arrival, link, id));
+    calendar.push(arrival_event(cx.port, arrival, link, packet.id));
 }
 
 /// Asks for an event when what waits must be served at the latest.
@@ -339,7 +365,7 @@ fn schedule_departure(port: &mut Port, calendar: &mut Calendar, link: LinkId) {
 }
 
 /// A packet's arrival at the end of a link, counted by what the port has sent.
-#[inline]
+#[inline(always)]
 fn arrival_event(port: &Port, time: Time, link: LinkId, id: PacketId) -> Event {
     let order = order(Phase::Arrival, port.rank, port.sent.packets as u32);
     Event { time, order, a: id.0, b: link.0 }

@@ -74,76 +74,7 @@ impl Packet {
 #[derive(Debug, Default)]
 pub struct Arena {
     slots: Vec<Packet>,
-    /// By slot: the packet that waits behind this one, if both wait in a [`PacketList`].
-    behind: Vec<PacketId>,
     free: Vec<PacketId>,
-}
-
-/// Packets that wait, first to last. The links are in the arena, so that a list costs no memory of its own.
-#[derive(Clone, Copy, Debug)]
-pub struct PacketList {
-    first: PacketId,
-    last: PacketId,
-    len: u32,
-}
-
-impl Default for PacketList {
-    fn default() -> Self {
-        PacketList { first: PacketId::NONE, last: PacketId::NONE, len: 0 }
-    }
-}
-
-impl PacketList {
-    /// Number of packets.
-    #[inline]
-    pub fn len(&self) -> u32 {
-        self.len
-    }
-
-    /// Whether nothing waits.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The packet at the end.
-    #[inline]
-    pub fn last(&self) -> Option<PacketId> {
-        (self.len > 0).then_some(self.last)
-    }
-
-    /// Puts a packet, which must not wait elsewhere, at the end.
-    #[inline]
-    pub fn push(&mut self, id: PacketId, arena: &mut Arena) {
-        match self.len {
-            0 => self.first = id,
-            _ => arena.behind[self.last.index()] = id,
-        }
-        self.last = id;
-        self.len += 1;
-    }
-
-    /// Takes the first packet.
-    #[inline]
-    pub fn pop(&mut self, arena: &Arena) -> Option<PacketId> {
-        if self.len == 0 {
-            return None;
-        }
-        let id = self.first;
-        self.first = arena.behind[id.index()];
-        self.len -= 1;
-        Some(id)
-    }
-
-    /// All packets, first to last.
-    pub fn iter<'a>(&self, arena: &'a Arena) -> impl Iterator<Item = PacketId> + 'a {
-        let mut next = self.first;
-        (0..self.len).map(move |_| {
-            let id = next;
-            next = arena.behind[id.index()];
-            id
-        })
-    }
 }
 
 impl Arena {
@@ -155,7 +86,6 @@ impl Arena {
             return id;
         }
         self.slots.push(packet);
-        self.behind.push(PacketId::NONE);
         PacketId(self.slots.len() as u32 - 1)
     }
 

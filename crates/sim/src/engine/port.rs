@@ -41,8 +41,6 @@ pub struct Port {
     area: i128,
     /// Most bytes at one instant.
     pub bytes_max: u64,
-    /// Packets that asked to pass.
-    pub offered: Amount,
     /// Most packets at one instant.
     pub packets_max: u32,
     /// Serviced: whether an event is pending that will serve what waits.
@@ -95,7 +93,6 @@ impl Port {
             area: 0,
             bytes_max: 0,
             packets_max: 0,
-            offered: Amount::default(),
             dropped: Amount::default(),
             trims: 0,
             trimmed_bytes: 0,

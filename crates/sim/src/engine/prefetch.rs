@@ -1,15 +1,15 @@
 //! Asking the processor for memory before it is needed: the only unsafe code of the simulator.
 
-/// Asks for the cache line that holds the start of an item. It changes nothing but time.
-#[inline]
+/// Asks for the first cache lines of an item. It changes nothing but time.
+#[inline(always)]
 #[allow(unsafe_code, reason = "a prefetch reads nothing that the program can see")]
-pub fn prefetch<T>(item: &T) {
+pub fn prefetch<T>(item: &T, lines: usize) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the address is that of a live reference, and a prefetch has no effect on memory.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
+    for line in 0..lines.min(size_of::<T>().div_ceil(64)) {
+        let address = std::ptr::from_ref(item).cast::<i8>().wrapping_add(64 * line);
+        // SAFETY: a prefetch has no effect on memory, whatever the address.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = item;
+    let _ = (item, lines);
 }

@@ -1,7 +1,7 @@
 //! First-in first-out: the common ground of the infinite, the drop-tail and the ECN queue.
 
+use super::waiting::{Queued, Waiting};
 use super::{Discipline, QueueCx, Room};
-use crate::engine::packet::{Arena, PacketList};
 use crate::engine::port::Port;
 use crate::ids::PacketId;
 
@@ -55,13 +55,13 @@ impl Rules {
 #[derive(Clone, Debug)]
 pub struct Fifo {
     rules: Rules,
-    waiting: PacketList,
+    waiting: Waiting,
 }
 
 impl Fifo {
     /// An empty queue.
     pub fn new(rules: Rules) -> Fifo {
-        Fifo { rules, waiting: PacketList::default() }
+        Fifo { rules, waiting: Waiting::default() }
     }
 }
 
@@ -69,23 +69,24 @@ impl Discipline for Fifo {
     #[inline]
     fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
         let wire = cx.port.wire_bytes;
-        if !self.rules.admits(cx.port, wire, cx.arena[id].size) {
+        let size = cx.arena[id].size;
+        if !self.rules.admits(cx.port, wire, size) {
             return cx.drop(id);
         }
-        cx.keep(id);
+        cx.keep(size);
         if !self.rules.mark_on_dequeue && self.rules.marks(cx.port, wire) {
             cx.mark(id);
         }
-        self.waiting.push(id, cx.arena);
+        self.waiting.push(Queued { id, size });
     }
 
     #[inline]
-    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId> {
-        let id = self.waiting.pop(cx.arena)?;
-        if self.rules.mark_on_dequeue && self.rules.marks(cx.port, cx.arena[id].size) {
-            cx.mark(id);
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Queued> {
+        let packet = self.waiting.pop()?;
+        if self.rules.mark_on_dequeue && self.rules.marks(cx.port, packet.size) {
+            cx.mark(packet.id);
         }
-        Some(id)
+        Some(packet)
     }
 
     #[inline]
@@ -93,7 +94,7 @@ impl Discipline for Fifo {
         self.waiting.is_empty()
     }
 
-    fn resident(&self, arena: &Arena, found: &mut dyn FnMut(PacketId)) {
-        self.waiting.iter(arena).for_each(found);
+    fn resident(&self, found: &mut dyn FnMut(PacketId)) {
+        self.waiting.iter().for_each(found);
     }
 }

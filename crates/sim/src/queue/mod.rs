@@ -4,11 +4,13 @@
 //! one port. Adding one is its file and its line in the list below.
 
 pub mod fifo;
+pub mod waiting;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::fifo::Rules;
+use self::waiting::Queued;
 use crate::engine::conn::Conn;
 use crate::engine::packet::{Arena, flag};
 use crate::engine::port::Port;
@@ -42,37 +44,37 @@ macro_rules! queues {
         }
 
         impl Discipline for Model {
-            #[inline]
+            #[inline(always)]
             fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
                 match self {
                     $(Model::$config(model) => model.enqueue(id, cx),)*
                 }
             }
 
-            #[inline]
-            fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<PacketId> {
+            #[inline(always)]
+            fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
                 match self {
                     $(Model::$config(model) => model.pass(id, cx),)*
                 }
             }
 
-            #[inline]
-            fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId> {
+            #[inline(always)]
+            fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Queued> {
                 match self {
                     $(Model::$config(model) => model.dequeue(cx),)*
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn is_empty(&self) -> bool {
                 match self {
                     $(Model::$config(model) => model.is_empty(),)*
                 }
             }
 
-            fn resident(&self, arena: &Arena, found: &mut dyn FnMut(PacketId)) {
+            fn resident(&self, found: &mut dyn FnMut(PacketId)) {
                 match self {
-                    $(Model::$config(model) => model.resident(arena, found),)*
+                    $(Model::$config(model) => model.resident(found),)*
                 }
             }
         }
@@ -117,11 +119,11 @@ pub trait Discipline {
 
     /// The wire is free: the packet to send next, none only if nothing waits any more. It is still counted in
     /// the port, as the one on the wire.
-    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId>;
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Queued>;
 
     /// A packet arrives while the wire is free and nothing waits: the packet to send at once, if it may pass.
     #[inline]
-    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<PacketId> {
+    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
         self.enqueue(id, cx);
         self.dequeue(cx)
     }
@@ -130,7 +132,7 @@ pub trait Discipline {
     fn is_empty(&self) -> bool;
 
     /// Reports every waiting packet: for the audit.
-    fn resident(&self, arena: &Arena, found: &mut dyn FnMut(PacketId));
+    fn resident(&self, found: &mut dyn FnMut(PacketId));
 }
 
 /// What a queue sees of its port and its packets.
@@ -148,10 +150,10 @@ pub struct QueueCx<'a> {
 }
 
 impl QueueCx<'_> {
-    /// The packet joins the port.
+    /// A packet of that size joins the port.
     #[inline]
-    pub fn keep(&mut self, id: PacketId) {
-        self.port.join(self.now, self.arena[id].size);
+    pub fn keep(&mut self, size: u32) {
+        self.port.join(self.now, size);
     }
 
     /// The packet, which has not joined or has left again, is lost here.
@@ -166,14 +168,15 @@ impl QueueCx<'_> {
         }
     }
 
-    /// Cuts the payload off a packet that is not counted in the port at this moment.
-    pub fn trim(&mut self, id: PacketId, to: u32) {
+    /// Cuts the payload off a packet that is not counted in the port at this moment; its size from now on.
+    pub fn trim(&mut self, id: PacketId, to: u32) -> u32 {
         let packet = &mut self.arena[id];
         let size = packet.size.min(to);
         self.port.trims += 1;
         self.port.trimmed_bytes += u64::from(packet.size - size);
         packet.size = size;
         packet.flags |= flag::TRIMMED;
+        size
     }
 
     /// Marks the packet if it is ECN-capable.

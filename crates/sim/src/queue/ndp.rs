@@ -6,8 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::waiting::{Queued, Waiting};
 use super::{Build, Discipline, Feature, Limit, QueueCx, Room, Settings};
-use crate::engine::packet::{Arena, PacketList, flag};
+use crate::engine::packet::flag;
 use crate::ids::PacketId;
 use crate::units::Bytes;
 
@@ -68,11 +69,8 @@ impl Build for NdpPort {
     fn model(&self, full_packet: u64) -> Model {
         let data_room = self.data_limit.room(full_packet);
         Model {
-            data: Half { room: data_room, ..Half::default() },
-            headers: Half {
-                room: self.header_limit.map_or(data_room, |limit| limit.room(full_packet)),
-                ..Half::default()
-            },
+            data: Half::new(data_room),
+            headers: Half::new(self.header_limit.map_or(data_room, |limit| limit.room(full_packet))),
             headers_per_data: self.headers_per_data,
             turn: 0,
             coin: self.trim == Trim::Coin,
@@ -101,37 +99,26 @@ pub struct Model {
 /// One of the two queues.
 #[derive(Clone, Debug)]
 struct Half {
-    waiting: PacketList,
-    bytes: u64,
+    waiting: Waiting,
     room: Room,
 }
 
-impl Default for Half {
-    fn default() -> Self {
-        Half { waiting: PacketList::default(), bytes: 0, room: Room::UNLIMITED }
-    }
-}
-
 impl Half {
+    fn new(room: Room) -> Half {
+        Half { waiting: Waiting::default(), room }
+    }
+
     /// Whether a packet fits beside what waits and what of this half is on the wire.
-    #[inline]
+    #[inline(always)]
     fn admits(&self, size: u32, wire_bytes: u32) -> bool {
         let packets = self.waiting.len() + u32::from(wire_bytes > 0) + 1;
-        self.room.holds(packets, self.bytes + u64::from(wire_bytes) + u64::from(size))
+        self.room.holds(packets, self.waiting.bytes() + u64::from(wire_bytes) + u64::from(size))
     }
 
-    #[inline]
-    fn push(&mut self, id: PacketId, cx: &mut QueueCx) {
-        cx.keep(id);
-        self.bytes += u64::from(cx.arena[id].size);
-        self.waiting.push(id, cx.arena);
-    }
-
-    #[inline]
-    fn pop(&mut self, cx: &QueueCx) -> Option<PacketId> {
-        let id = self.waiting.pop(cx.arena)?;
-        self.bytes -= u64::from(cx.arena[id].size);
-        Some(id)
+    #[inline(always)]
+    fn push(&mut self, packet: Queued, cx: &mut QueueCx) {
+        cx.keep(packet.size);
+        self.waiting.push(packet);
     }
 }
 
@@ -143,75 +130,77 @@ impl Model {
     }
 
     /// A header, a control packet or what a trim has left: kept while there is room, else lost.
-    #[inline]
-    fn enqueue_header(&mut self, id: PacketId, cx: &mut QueueCx) {
-        if self.headers.admits(cx.arena[id].size, self.wire(false, cx)) {
-            self.headers.push(id, cx);
+    #[inline(always)]
+    fn enqueue_header(&mut self, packet: Queued, cx: &mut QueueCx) {
+        if self.headers.admits(packet.size, self.wire(false, cx)) {
+            self.headers.push(packet, cx);
         } else {
-            cx.drop(id);
+            cx.drop(packet.id);
         }
     }
 
     /// The data queue is full: the arriving packet or the one at the tail loses its payload. Who may
     /// not be trimmed is spared by the coin, and dropped if it is the one that arrives.
-    fn overflow(&mut self, id: PacketId, cx: &mut QueueCx) {
+    #[cold]
+    fn overflow(&mut self, arriving: Queued, cx: &mut QueueCx) {
         let tail_loses = self.coin && cx.chance.coin();
-        if tail_loses
-            && let Some(tail) = self.data.waiting.last()
-            && cx.arena[tail].has(flag::TRIMMABLE)
-        {
-            // The arriving packet takes the place in the queue; the other one goes on under its number.
-            cx.arena.swap(tail, id);
-            let (kept, lost) = (u64::from(cx.arena[tail].size), cx.arena[id].size);
-            self.data.bytes = self.data.bytes + kept - u64::from(lost);
-            cx.port.quit(cx.now, lost);
-            cx.keep(tail);
-            cx.trim(id, self.trimmed_bytes);
-            self.enqueue_header(id, cx);
-        } else if cx.arena[id].has(flag::TRIMMABLE) {
-            cx.trim(id, self.trimmed_bytes);
-            self.enqueue_header(id, cx);
+        let tail =
+            self.data.waiting.last().filter(|tail| tail_loses && cx.arena[tail.id].has(flag::TRIMMABLE));
+        let loser = match tail {
+            Some(tail) => {
+                self.data.waiting.pop_last();
+                cx.port.quit(cx.now, tail.size);
+                self.data.push(arriving, cx);
+                tail.id
+            }
+            None => arriving.id,
+        };
+        if cx.arena[loser].has(flag::TRIMMABLE) {
+            let size = cx.trim(loser, self.trimmed_bytes);
+            self.enqueue_header(Queued { id: loser, size }, cx);
         } else {
-            cx.drop(id);
+            cx.drop(loser);
         }
     }
 }
 
 impl Discipline for Model {
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
+        let packet = Queued { id, size: cx.arena[id].size };
         if cx.arena[id].has(flag::CONTROL | flag::TRIMMED) {
-            self.enqueue_header(id, cx);
-        } else if self.data.admits(cx.arena[id].size, self.wire(true, cx)) {
-            self.data.push(id, cx);
+            self.enqueue_header(packet, cx);
+        } else if self.data.admits(packet.size, self.wire(true, cx)) {
+            self.data.push(packet, cx);
         } else {
-            self.overflow(id, cx);
+            self.overflow(packet, cx);
         }
     }
 
     /// Without its turn in the weighted round robin, which counts only decisions between two.
-    #[inline]
-    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<PacketId> {
+    #[inline(always)]
+    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
         self.wire_is_data = !cx.arena[id].has(flag::CONTROL | flag::TRIMMED);
         let half = if self.wire_is_data { &self.data } else { &self.headers };
-        if !half.admits(cx.arena[id].size, 0) {
+        let size = cx.arena[id].size;
+        if !half.admits(size, 0) {
             cx.drop(id);
             return None;
         }
-        cx.keep(id);
-        Some(id)
+        cx.keep(size);
+        Some(Queued { id, size })
     }
 
     /// Weighted round robin: of `headers_per_data + 1` decisions taken while both wait, one is for data.
-    #[inline]
-    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<PacketId> {
+    #[inline(always)]
+    fn dequeue(&mut self, _cx: &mut QueueCx) -> Option<Queued> {
         let mut data_turn = self.headers.waiting.is_empty();
         if !data_turn && !self.data.waiting.is_empty() && self.headers_per_data > 0 {
             self.turn = if self.turn >= self.headers_per_data { 0 } else { self.turn + 1 };
             data_turn = self.turn == self.headers_per_data;
         }
         self.wire_is_data = data_turn;
-        if data_turn { self.data.pop(cx) } else { self.headers.pop(cx) }
+        if data_turn { self.data.waiting.pop() } else { self.headers.waiting.pop() }
     }
 
     #[inline]
@@ -219,7 +208,7 @@ impl Discipline for Model {
         self.data.waiting.is_empty() && self.headers.waiting.is_empty()
     }
 
-    fn resident(&self, arena: &Arena, found: &mut dyn FnMut(PacketId)) {
-        self.data.waiting.iter(arena).chain(self.headers.waiting.iter(arena)).for_each(found);
+    fn resident(&self, found: &mut dyn FnMut(PacketId)) {
+        self.data.waiting.iter().chain(self.headers.waiting.iter()).for_each(found);
     }
 }

@@ -24,8 +24,8 @@ pub struct Routes {
     rows: Vec<u32>,
     /// For each host where it is.
     places: Vec<Place>,
-    /// Row by row, for each column the set of next hops, or [`HERE`].
-    table: Vec<u32>,
+    /// Row by row, for each column the only next hop, or, marked by [`SET`], the set of them, or [`HERE`].
+    table: Vec<LinkId>,
     /// The distinct sets of next hops, as [`Sets`] lays them out.
     sets: Vec<LinkId>,
 }
@@ -42,8 +42,11 @@ struct Place {
 /// Marks the row of a host with one port; the other bits are a set.
 const SINGLE: u32 = 1 << 31;
 
+/// Marks a cell with several next hops; the other bits are a set.
+const SET: u32 = 1 << 31;
+
 /// The cell of a column's own node: the host hangs on it, or is it.
-const HERE: u32 = u32::MAX;
+const HERE: LinkId = LinkId::NONE;
 
 /// Two nodes without a path between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,8 +113,8 @@ impl Routes {
         // Hosts with one port are on no path but their own, so the searches leave them out.
         let on_paths = |node: NodeId| column_of[node.index()] != u32::MAX || only_port(node).is_none();
         let ports = Ports::of(fabric, on_paths);
-        let mut table = vec![0; inner.len() * columns.len()];
-        let mut latest = vec![0; inner.len()]; // each node's set in the previous column: often the same again
+        let mut table = vec![HERE; inner.len() * columns.len()];
+        let mut latest = vec![0; inner.len()]; // each node's last set in the previous columns: often the same again
         let mut hops = Vec::new();
         for (column, &target) in columns.iter().enumerate() {
             search.run(&ports, target);
@@ -119,7 +122,6 @@ impl Routes {
                 let cell = &mut table[rows[node.index()] as usize + column];
                 let distance = search.distance[node.index()];
                 if distance == 0 {
-                    *cell = HERE;
                     continue;
                 }
                 hops.clear();
@@ -128,10 +130,14 @@ impl Routes {
                         hops.push(link);
                     }
                 }
+                if let [only] = hops[..] {
+                    *cell = only;
+                    continue;
+                }
                 if *latest == 0 || sets.get(*latest) != hops {
                     *latest = sets.intern(&hops);
                 }
-                *cell = *latest;
+                *cell = LinkId(SET | *latest);
             }
         }
         Ok(Routes { rows, places, table, sets: sets.links })
@@ -148,9 +154,10 @@ impl Routes {
             return members(&self.sets, row & !SINGLE);
         }
         let place = &self.places[to.index()];
-        match self.table[(row + place.column) as usize] {
-            HERE => std::slice::from_ref(&place.down),
-            set => members(&self.sets, set),
+        match &self.table[(row + place.column) as usize] {
+            &HERE => std::slice::from_ref(&place.down),
+            only if only.0 & SET == 0 => std::slice::from_ref(only),
+            set => members(&self.sets, set.0 & !SET),
         }
     }
 

@@ -1,0 +1,77 @@
+//! Looking ahead: what an event will touch is asked from memory before its time comes.
+//!
+//! A fabric's ports and packets do not fit into the first-level cache, and each event touches others than
+//! the one before. What an event touches is known before it happens, though: its packet as soon as it is
+//! scheduled, and its next port as soon as the packet can be read, if the balancer can tell by then.
+//! Nothing here changes anything but time.
+
+use super::calendar::{Event, Phase, UNSEEN};
+use super::conn::Conn;
+use super::network::PortQueue;
+use super::packet::Arena;
+use super::port::Port;
+use super::prefetch::prefetch;
+use crate::balancer::{self, Choose, Hop};
+use crate::ids::{LinkId, NodeId, PacketId};
+use crate::routing::Routes;
+
+/// The packet has arrived where it was going.
+pub const HERE: u32 = UNSEEN - 1;
+
+/// What it takes to know what an event will touch.
+pub struct Ahead<'a> {
+    /// See [`super::network::Network`], as for all of these.
+    pub arena: &'a Arena,
+    pub ports: &'a [Port],
+    pub queues: &'a [PortQueue],
+    pub ends: &'a [NodeId],
+    pub conns: &'a [Conn],
+    pub balancers: &'a [balancer::Model],
+    pub routes: &'a Routes,
+}
+
+impl Ahead<'_> {
+    /// Asks for the packet of an event that is due a little later.
+    #[inline(always)]
+    pub fn fetch_packet(&self, event: &Event) {
+        if event.phase() == Phase::Arrival as u8 {
+            prefetch(&self.arena[PacketId(event.a)], 1);
+        }
+    }
+
+    /// Asks for the rest of an event that is due next. If it is a packet's arrival, says the packet's next
+    /// link if that is known, and that there is none where its way ends.
+    #[inline(always)]
+    pub fn fetch_rest(&self, event: &Event) -> u32 {
+        if event.phase() == Phase::Arrival as u8 {
+            let (at, packet) = (self.ends[event.b as usize], &self.arena[PacketId(event.a)]);
+            if packet.dst == at {
+                prefetch(&self.conns[packet.conn.index()], 3);
+                return HERE;
+            }
+            let hops = self.routes.next_hops(at, packet.dst);
+            let choice = match hops {
+                [_] => Some(0),
+                _ => {
+                    let count = hops.len() as u32;
+                    let hop = Hop { at, label: packet.label, ticket: event.order, count };
+                    self.balancers[packet.balancer as usize].foresee(hop)
+                }
+            };
+            if let Some(choice) = choice {
+                let next = hops[choice as usize];
+                self.fetch_port(next);
+                return next.0;
+            }
+        } else if event.phase() == Phase::Departure as u8 {
+            self.fetch_port(LinkId(event.b));
+        }
+        UNSEEN
+    }
+
+    #[inline(always)]
+    fn fetch_port(&self, link: LinkId) {
+        prefetch(&self.ports[link.index()], 2);
+        prefetch(&self.queues[link.index()], 3);
+    }
+}
