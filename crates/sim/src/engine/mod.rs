@@ -10,7 +10,7 @@ pub mod packet;
 pub mod port;
 mod prefetch;
 
-use self::ahead::HERE;
+use self::ahead::{Ahead, HERE};
 use self::calendar::{Event, Phase, UNSEEN};
 use self::conn::{Conn, Counts};
 use self::cx::{Cx, Owner};
@@ -170,7 +170,8 @@ impl<'a> Engine<'a> {
         if self.flows_done == self.plan.flows.len() as u64 {
             return Some(Status::Complete);
         }
-        let (calendar, ahead) = self.net.ahead();
+        let Network { calendar, arena, ports, queues, ends, conns, balancers, routes, .. } = &mut self.net;
+        let ahead = Ahead { arena, ports, queues, ends, conns, balancers, routes };
         let next = calendar.pop(|event| ahead.fetch_packet(event), |event| ahead.fetch_rest(event));
         let Some((event, hint)) = next else {
             return Some(Status::Stalled);

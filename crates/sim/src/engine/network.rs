@@ -1,6 +1,5 @@
 //! The moving parts that packets meet between hosts: ports, queues, wires, and the way at each node.
 
-use super::ahead::Ahead;
 use super::calendar::{Agenda, Calendar, Event, Phase, order};
 use super::conn::{Conn, ReadyList};
 use super::packet::{Arena, Packet};
@@ -56,8 +55,8 @@ pub struct Network<'a> {
     /// Number of the repetition.
     pub replica: u64,
     chance: Vec<Stream>,
-    balancers: Vec<balancer::Model>,
-    routes: &'a Routes,
+    pub(super) balancers: Vec<balancer::Model>,
+    pub(super) routes: &'a Routes,
 }
 
 /// What an audit compares a port's and a link's counters with.
@@ -166,13 +165,6 @@ impl<'a> Network<'a> {
         }
         let hop = Hop { at, label, ticket, count: hops.len() as u32 };
         hops[self.balancers[balancer as usize].choose(hop) as usize]
-    }
-
-    /// The future, and what it takes to look ahead.
-    #[inline(always)]
-    pub fn ahead(&mut self) -> (&mut Calendar, Ahead<'_>) {
-        let Network { arena, ports, queues, ends, conns, balancers, routes, .. } = self;
-        (&mut self.calendar, Ahead { arena, ports, queues, ends, conns, balancers, routes })
     }
 
     /// A packet asks a port to pass: it is sent, kept, trimmed or dropped.
