@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::balancer::Balancer;
 use crate::engine::conn::Counts;
+use crate::engine::egress::Egress;
 use crate::engine::{Ended, Status};
 use crate::ids::{LinkId, NodeId};
 use crate::records::{Column, Definition, Table, Values, digest, flows, links};
@@ -84,14 +85,14 @@ pub fn collect(scenario: &Scenario, setup: &Setup, ended: &Ended) -> Outcome {
     let flows = flows_table(setup, ended);
     let links = links_table(&setup.fabric, ended);
     let sum = |count: fn(&Counts) -> u64| ended.counts.iter().map(count).sum::<u64>();
-    let ports = || ended.net.ports.iter();
+    let losses = || ended.net.egress.iter().map(|egress| &egress.losses);
     let counters = Counters {
         events: ended.events,
         packet_hops: ended.net.packet_hops,
         packets: ended.net.packets_made,
-        drops: ports().map(|port| port.dropped.packets).sum(),
-        trims: ports().map(|port| port.trims).sum(),
-        marks: ports().map(|port| port.marks).sum(),
+        drops: losses().map(|losses| losses.dropped.packets).sum(),
+        trims: losses().map(|losses| losses.trims).sum(),
+        marks: losses().map(|losses| losses.marks).sum(),
         retransmissions: sum(|counts| counts.retransmissions),
         timeouts: sum(|counts| u64::from(counts.timeouts)),
         flows: setup.traffic.flows.len() as u64,
@@ -186,7 +187,7 @@ fn flows_table(setup: &Setup, ended: &Ended) -> Table {
 }
 
 fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
-    let (end, ports) = (ended.end, &ended.net.ports);
+    let (end, egress) = (ended.end, &ended.net.egress);
     let node_names: Vec<String> = fabric.nodes.iter().map(|node| node.name.clone()).collect();
     let named = |definition, node: fn(&Link) -> NodeId| {
         let codes = fabric.links.iter().map(|link| node(link).0).collect();
@@ -202,33 +203,35 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
         }) as u32
     });
     let tier_codes = tier_codes.collect();
-    let counted = |definition, value: fn(&crate::engine::port::Port) -> u64| {
-        column(definition, Values::U64(ports.iter().map(value).collect()))
+    let counted = |definition, value: fn(&Egress) -> u64| {
+        column(definition, Values::U64(egress.iter().map(value).collect()))
     };
     let could_carry = |link: &Link| link.rate.0 as f64 / 8.0 * end.seconds();
-    let utilisation = ports
-        .iter()
-        .zip(&fabric.links)
-        .map(|(port, link)| if end == Time::ZERO { 0.0 } else { port.sent.bytes as f64 / could_carry(link) });
+    let utilisation = egress.iter().zip(&fabric.links).map(|(egress, link)| {
+        if end == Time::ZERO { 0.0 } else { egress.port.sent.bytes as f64 / could_carry(link) }
+    });
     let columns = vec![
-        column(&links::id, Values::U32((0..ports.len() as u32).collect())),
+        column(&links::id, Values::U32((0..egress.len() as u32).collect())),
         named(&links::from, |link| link.from),
         named(&links::to, |link| link.to),
         column(&links::tier, Values::Text { codes: tier_codes, words: tiers }),
         column(&links::rate_bps, Values::U64(fabric.links.iter().map(|link| link.rate.0).collect())),
         column(&links::delay_ps, Values::U64(fabric.links.iter().map(|link| link.delay.0).collect())),
-        counted(&links::packets, |port| port.sent.packets),
-        counted(&links::bytes, |port| port.sent.bytes),
+        counted(&links::packets, |egress| egress.port.sent.packets),
+        counted(&links::bytes, |egress| egress.port.sent.bytes),
         column(&links::utilisation, Values::F64(utilisation.collect())),
-        counted(&links::drops, |port| port.dropped.packets),
-        counted(&links::trims, |port| port.trims),
-        counted(&links::marks, |port| port.marks),
+        counted(&links::drops, |egress| egress.losses.dropped.packets),
+        counted(&links::trims, |egress| egress.losses.trims),
+        counted(&links::marks, |egress| egress.losses.marks),
         column(
             &links::queue_mean_bytes,
-            Values::F64(ports.iter().map(|port| port.mean_bytes(end)).collect()),
+            Values::F64(egress.iter().map(|egress| egress.port.mean_bytes(end)).collect()),
         ),
-        counted(&links::queue_max_bytes, |port| port.bytes_max),
-        column(&links::queue_max_packets, Values::U32(ports.iter().map(|port| port.packets_max).collect())),
+        counted(&links::queue_max_bytes, |egress| egress.port.bytes_max),
+        column(
+            &links::queue_max_packets,
+            Values::U32(egress.iter().map(|egress| egress.port.packets_max).collect()),
+        ),
     ];
     Table { name: "links", columns }
 }

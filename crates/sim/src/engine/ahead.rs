@@ -5,11 +5,11 @@
 //! scheduled, and its next port as soon as the packet can be read, if the balancer can tell by then.
 //! Nothing here changes anything but time.
 
-use super::calendar::{Event, Phase, UNSEEN};
+use super::calendar::UNSEEN;
 use super::conn::Conn;
-use super::network::PortQueue;
+use super::egress::Egress;
+use super::event::{Event, Phase};
 use super::packet::Arena;
-use super::port::Port;
 use super::prefetch::prefetch;
 use crate::balancer::{self, Choose, Hop};
 use crate::ids::{LinkId, NodeId, PacketId};
@@ -18,12 +18,11 @@ use crate::routing::Routes;
 /// The packet has arrived where it was going.
 pub const HERE: u32 = UNSEEN - 1;
 
-/// What it takes to know what an event will touch.
+/// What it takes to know what an event will touch: parts of the [`super::network::Network`].
+#[allow(missing_docs, reason = "the network's fields have the documentation")]
 pub struct Ahead<'a> {
-    /// See [`super::network::Network`], as for all of these.
     pub arena: &'a Arena,
-    pub ports: &'a [Port],
-    pub queues: &'a [PortQueue],
+    pub egress: &'a [Egress],
     pub ends: &'a [NodeId],
     pub conns: &'a [Conn],
     pub balancers: &'a [balancer::Model],
@@ -71,7 +70,6 @@ impl Ahead<'_> {
 
     #[inline(always)]
     fn fetch_port(&self, link: LinkId) {
-        prefetch(&self.ports[link.index()], 2);
-        prefetch(&self.queues[link.index()], 3);
+        prefetch(&self.egress[link.index()], 4);
     }
 }

@@ -4,8 +4,9 @@
 //! calendar and the arena: no counter is trusted because another one agrees with it.
 
 use super::Engine;
-use super::calendar::Phase;
-use super::network::{PortQueue, Tally};
+use super::egress::{Egress, PortQueue};
+use super::event::Phase;
+use super::network::Tally;
 use super::port::Amount;
 use crate::ids::{ConnId, PacketId};
 use crate::queue::Discipline;
@@ -43,7 +44,7 @@ impl Engine<'_> {
     }
 
     fn walk(&self, wrong: &mut Vec<String>) -> Found {
-        let links = self.net.ports.len();
+        let links = self.net.egress.len();
         let mut found = Found {
             packets: vec![0; self.net.arena.slots()],
             resident: vec![Amount::default(); links],
@@ -71,8 +72,8 @@ impl Engine<'_> {
                 found.conn_timers[event.a as usize] += 1;
             }
         }
-        for (link, queue) in self.net.queues.iter().enumerate() {
-            if let PortQueue::Serviced(model) = queue {
+        for (link, egress) in self.net.egress.iter().enumerate() {
+            if let PortQueue::Serviced(model) = &egress.queue {
                 let mut waiting = Vec::new();
                 model.resident(&mut |id| waiting.push(id));
                 for id in waiting {
@@ -99,17 +100,17 @@ impl Engine<'_> {
     }
 
     fn audit_ports(&self, found: &Found, wrong: &mut Vec<String>) {
-        for (link, (port, queue)) in self.net.ports.iter().zip(&self.net.queues).enumerate() {
+        for (link, Egress { port, queue, losses, .. }) in self.net.egress.iter().enumerate() {
             let resident = found.resident[link];
             let Tally { offered, received } = self.net.tallies[link];
-            let packets = port.sent.packets + resident.packets + port.dropped.packets;
+            let packets = port.sent.packets + resident.packets + losses.dropped.packets;
             if offered.packets != packets {
                 let offered = offered.packets;
                 wrong.push(format!(
                     "port {link}: {offered} packets offered, {packets} sent, waiting or dropped"
                 ));
             }
-            let bytes = port.sent.bytes + resident.bytes + port.dropped.bytes + port.trimmed_bytes;
+            let bytes = port.sent.bytes + resident.bytes + losses.dropped.bytes + losses.trimmed_bytes;
             if offered.bytes != bytes {
                 let offered = offered.bytes;
                 wrong.push(format!(
@@ -219,8 +220,8 @@ mod tests {
 
     /// A packet that waits somewhere, and its port.
     fn waiting(engine: &Engine, test: impl Fn(&crate::engine::packet::Packet) -> bool) -> (usize, PacketId) {
-        for (link, queue) in engine.net.queues.iter().enumerate() {
-            if let PortQueue::Serviced(model) = queue {
+        for (link, egress) in engine.net.egress.iter().enumerate() {
+            if let PortQueue::Serviced(model) = &egress.queue {
                 let mut last = None;
                 model.resident(&mut |id| last = Some(id).filter(|&id| test(&engine.net.arena[id])).or(last));
                 if let Some(id) = last {

@@ -1,73 +1,14 @@
-//! Future events in a total order.
+//! The future: all events to come, in their total order.
 //!
-//! An event's key is (time, phase, rank, counter): nothing depends on insertion order, addresses or
-//! hashes. The calendar is a ring of narrow buckets, each sorted when it is opened, with a small heap
-//! for what lies beyond the ring. Bucket width and ring length follow the run: see [`Calendar::adapt`].
-//! The width has no influence on the order, only on the speed.
+//! A ring of narrow buckets, each sorted when it is opened, with a heap for what lies beyond the ring. Bucket
+//! width and ring length follow the run: see [`Calendar::adapt`]. The width has no influence on the order,
+//! only on the speed.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::prefetch::prefetch;
-use crate::units::Time;
-
-/// What happens first at one instant: an event's phase is the top of its order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Phase {
-    /// A port has finished a transmission: it is free for an arrival at the same instant.
-    Departure = 1,
-    /// A packet arrives at the end of a link.
-    Arrival = 2,
-    /// A flow starts.
-    Start = 3,
-    /// A timer of a host fires.
-    Timer = 4,
-}
-
-/// Something that will happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// When.
-    pub time: Time,
-    /// Phase (4 bits), rank of the source (28), the source's own counter (32): see [`order`].
-    pub order: u64,
-    /// The packet, connection or host that it is about.
-    pub a: u32,
-    /// The link or timer that it is about.
-    pub b: u32,
-}
-
-/// The order of events at one instant.
-#[inline]
-pub fn order(phase: Phase, rank: u32, counter: u32) -> u64 {
-    (phase as u64) << 60 | u64::from(rank) << 32 | u64::from(counter)
-}
-
-impl Event {
-    #[inline]
-    fn key(&self) -> u128 {
-        u128::from(self.time.0) << 64 | u128::from(self.order)
-    }
-
-    /// The phase bits.
-    #[inline]
-    pub fn phase(&self) -> u8 {
-        (self.order >> 60) as u8
-    }
-}
-
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Event) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Event {
-    fn cmp(&self, other: &Event) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
+use super::buckets::Buckets;
+use super::event::Event;
 
 /// Which structure holds the future; both give the same order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,16 +23,12 @@ pub enum Agenda {
 /// Future events.
 #[derive(Debug)]
 pub struct Calendar {
-    /// Bucket `n` holds the events with `time >> shift == n`, at `n & mask` in the ring.
+    /// Bucket `n` holds the events with `time >> shift == n`.
     shift: u32,
-    buckets: Vec<Vec<Event>>,
-    /// Memory of emptied buckets for those that fill next, the warmest last: so that what is touched is
-    /// as much as there are events, not as much as the ring is long.
-    spare: Vec<Vec<Event>>,
-    /// One bit for each bucket behind the open one that holds events.
-    occupied: Vec<u64>,
-    /// Number of the bucket that is being emptied, and the next of its events.
+    near: Buckets,
+    /// Number of the bucket that is being emptied, its events in order, and the next of them.
     open: u64,
+    today: Vec<Event>,
     cursor: usize,
     /// What has been found out about each event of the open bucket.
     hints: Vec<u32>,
@@ -115,18 +52,15 @@ pub const UNSEEN: u32 = u32::MAX;
 const SMALLEST_RING: usize = 1 << 10;
 const LARGEST_RING: usize = 1 << 17;
 const ADAPT_EVERY: u32 = 1 << 15;
-/// Whole events in a cache line.
-const EVENTS_A_LINE: usize = 2;
 
 impl Calendar {
     /// An empty future.
     pub fn new(agenda: Agenda) -> Calendar {
         Calendar {
             shift: 13,
-            buckets: vec![Vec::new(); SMALLEST_RING],
-            spare: Vec::new(),
-            occupied: vec![0; SMALLEST_RING / 64],
+            near: Buckets::new(SMALLEST_RING),
             open: 0,
+            today: Vec::new(),
             cursor: 0,
             hints: Vec::new(),
             far: BinaryHeap::new(),
@@ -140,147 +74,83 @@ impl Calendar {
     pub fn push(&mut self, event: Event) {
         let number = event.time.0 >> self.shift;
         let ahead = number.wrapping_sub(self.open);
-        if ahead.wrapping_sub(1) < self.buckets.len() as u64 - 1 && !self.plain_heap {
-            let slot = number as usize & (self.buckets.len() - 1);
-            self.put(slot, event);
-        } else if ahead == 0 && !self.plain_heap {
-            self.push_open(event);
+        if ahead.wrapping_sub(1) < self.near.len() as u64 - 1 && !self.plain_heap {
+            self.near.put(number, event);
         } else {
-            debug_assert!(number > self.open || self.plain_heap, "an event in the past");
+            self.push_elsewhere(ahead, event);
+        }
+    }
+
+    /// Puts an event into the open bucket or beyond the ring.
+    #[cold]
+    fn push_elsewhere(&mut self, ahead: u64, event: Event) {
+        if ahead == 0 && !self.plain_heap {
+            // Into its place among those that are still to come.
+            let later = self.today[self.cursor..].iter().rev().take_while(|other| **other > event).count();
+            let place = self.today.len() - later;
+            self.today.insert(place, event);
+            self.hints.insert(place, UNSEEN);
+        } else {
+            debug_assert!(ahead as i64 > 0 || self.plain_heap, "an event in the past");
             self.stats.far += 1;
             self.far.push(Reverse(event));
         }
     }
 
-    /// Puts an event into a bucket behind the open one.
-    #[inline(always)]
-    fn put(&mut self, slot: usize, event: Event) {
-        let bucket = &mut self.buckets[slot];
-        if bucket.is_empty() {
-            *bucket = self.spare.pop().unwrap_or_default();
-            self.occupied[slot / 64] |= 1 << (slot % 64);
-        }
-        bucket.push(event);
-    }
-
-    /// Puts an event into its place among those of the open bucket that are still to come.
-    fn push_open(&mut self, event: Event) {
-        let slot = self.slot();
-        let bucket = &mut self.buckets[slot];
-        let later = bucket[self.cursor..].iter().rev().take_while(|other| **other > event).count();
-        let place = bucket.len() - later;
-        bucket.insert(place, event);
-        self.hints.insert(place, UNSEEN);
-    }
-
     /// Takes the first event, and what has been found out about it. Whenever a bucket is opened, `now` is
     /// shown its events and says a number about each, and `soon` is shown those of the bucket behind it, so
     /// that what they are about can be asked from memory in time. An event that came into the open bucket
-    /// later, or beyond a plain heap, has been shown to nobody: the number is [`UNSEEN`].
+    /// later, or out of a plain heap, has been shown to nobody: the number is [`UNSEEN`].
     #[inline(always)]
-    pub fn pop(
-        &mut self,
-        mut soon: impl FnMut(&Event),
-        now: impl FnMut(&Event) -> u32,
-    ) -> Option<(Event, u32)> {
-        let mut slot = self.slot();
-        if self.cursor >= self.buckets[slot].len() {
+    pub fn pop(&mut self, soon: impl FnMut(&Event), now: impl FnMut(&Event) -> u32) -> Option<(Event, u32)> {
+        if self.cursor >= self.today.len() {
             if self.plain_heap {
                 return self.far.pop().map(|Reverse(event)| (event, UNSEEN));
             }
             if !self.open_next() {
                 return None;
             }
-            self.look_ahead(&mut soon);
-            slot = self.slot();
+            if let Some(behind) = self.near.next_occupied(self.open) {
+                self.near.bucket(behind).for_each(soon);
+                if let Some(next) = self.near.next_occupied(behind) {
+                    self.near.fetch(next);
+                }
+            }
             self.hints.clear();
-            self.hints.extend(self.buckets[slot].iter().map(now));
+            self.hints.extend(self.today.iter().map(now));
         }
         let at = self.cursor;
         self.cursor += 1;
-        Some((self.buckets[slot][at], self.hints[at]))
-    }
-
-    /// Shows the events of the bucket behind the open one, and asks for the memory of the one behind that.
-    #[inline]
-    fn look_ahead(&self, soon: impl FnMut(&Event)) {
-        if let Some(behind) = self.next_occupied(self.open) {
-            self.bucket(behind).iter().for_each(soon);
-            if let Some(next) = self.next_occupied(behind) {
-                self.bucket(next).chunks(EVENTS_A_LINE).for_each(|line| prefetch(&line[0], 1));
-            }
-        }
-    }
-
-    #[inline]
-    fn bucket(&self, number: u64) -> &[Event] {
-        &self.buckets[number as usize & (self.buckets.len() - 1)]
-    }
-
-    #[inline]
-    fn slot(&self) -> usize {
-        self.open as usize & (self.buckets.len() - 1)
+        Some((self.today[at], self.hints[at]))
     }
 
     /// Opens the next bucket that holds an event; false if there is none.
     fn open_next(&mut self) -> bool {
         self.stats.popped += self.cursor as u32;
         self.stats.opened += 1;
-        let slot = self.slot();
-        let mut emptied = std::mem::take(&mut self.buckets[slot]);
-        if emptied.capacity() > 0 {
-            emptied.clear();
-            self.spare.push(emptied);
-        }
+        self.today.clear();
         self.cursor = 0;
         if self.stats.popped >= ADAPT_EVERY {
             self.adapt();
-            if !self.buckets[self.slot()].is_empty() {
-                return true;
-            }
         }
         let far = self.far.peek().map(|Reverse(event)| event.time.0 >> self.shift);
-        let Some(next) = self.next_occupied(self.open).into_iter().chain(far).min() else {
+        let Some(next) = self.near.next_occupied(self.open).into_iter().chain(far).min() else {
             return false;
         };
         self.open = next;
-        let slot = self.slot();
-        self.occupied[slot / 64] &= !(1 << (slot % 64));
-        if self.buckets[slot].capacity() == 0 {
-            self.buckets[slot] = self.spare.pop().unwrap_or_default();
-        }
+        self.near.take(next, &mut self.today);
         // What the ring now reaches leaves the heap; all of it comes before what stays there.
         while let Some(Reverse(event)) = self.far.peek()
-            && (event.time.0 >> self.shift) - self.open < self.buckets.len() as u64
+            && (event.time.0 >> self.shift) - self.open < self.near.len() as u64
         {
             let Reverse(event) = self.far.pop().expect("just seen");
             match event.time.0 >> self.shift {
-                number if number == self.open => self.buckets[slot].push(event),
-                number => self.put(number as usize & (self.buckets.len() - 1), event),
+                number if number == self.open => self.today.push(event),
+                number => self.near.put(number, event),
             }
         }
-        self.buckets[slot].sort_unstable_by_key(Event::key);
+        self.today.sort_unstable_by_key(Event::key);
         true
-    }
-
-    /// Number of the first bucket behind that one that holds events.
-    #[inline]
-    fn next_occupied(&self, number: u64) -> Option<u64> {
-        let mask = self.buckets.len() - 1;
-        let start = (number as usize + 1) & mask;
-        let last = self.occupied.len() - 1;
-        let mut bits = self.occupied[start / 64] & (u64::MAX << (start % 64));
-        for word in 0..=last + 1 {
-            if bits != 0 {
-                let place = ((start / 64 + word) & last) * 64 + bits.trailing_zeros() as usize;
-                let ahead = place.wrapping_sub(number as usize) & mask;
-                // The open bucket has no bit, so that no place is found twice; a full turn is none.
-                return (ahead != 0 && number - self.open + (ahead as u64) <= mask as u64)
-                    .then_some(number + ahead as u64);
-            }
-            bits = self.occupied[(start / 64 + word + 1) & last];
-        }
-        None
     }
 
     /// Fits bucket width and ring length to the run: a few events to a bucket, few events beyond the ring.
@@ -289,69 +159,56 @@ impl Calendar {
     fn adapt(&mut self) {
         let Stats { popped, opened, far } = std::mem::take(&mut self.stats);
         let each = popped / opened.max(1);
-        let (shift, ring) = (self.shift, self.buckets.len());
-        if each > 12 && self.shift > 0 {
-            self.shift -= 1 + u32::from(each > 48 && self.shift > 1);
-        } else if each < 3 && self.shift < 40 {
+        let (shift, ring) = (self.shift, self.near.len());
+        if each > 24 && self.shift > 0 {
+            self.shift -= 1 + u32::from(each > 96 && self.shift > 1);
+        } else if each < 6 && self.shift < 40 {
             self.shift += 1;
         }
-        let longer = if (shift != self.shift && each > 12) || far > popped / 8 { ring * 2 } else { ring };
+        let longer = if (shift != self.shift && each > 24) || far > popped / 8 { ring * 2 } else { ring };
         let longer = longer.min(LARGEST_RING);
         if shift != self.shift || longer != ring {
             self.rebuild(shift, longer);
         }
     }
 
+    /// The open bucket is empty; everything else lies behind its end.
     fn rebuild(&mut self, old_shift: u32, ring: usize) {
-        let mut events: Vec<Event> = self.far.drain().map(|Reverse(event)| event).collect();
-        for bucket in &mut self.buckets {
-            events.append(bucket);
-        }
-        // The open bucket is empty; everything else lies behind its end.
-        self.open = ((self.open + 1) << old_shift) >> self.shift;
-        self.open = self.open.saturating_sub(1);
-        self.buckets.resize_with(ring, Vec::new);
-        self.occupied = vec![0; ring / 64];
-        for event in events {
-            self.push(event);
-        }
+        let near = std::mem::replace(&mut self.near, Buckets::new(ring));
+        let far = std::mem::take(&mut self.far);
+        self.open = (((self.open + 1) << old_shift) >> self.shift).saturating_sub(1);
+        near.iter()
+            .copied()
+            .chain(far.into_iter().map(|Reverse(event)| event))
+            .for_each(|event| self.push(event));
         self.stats = Stats::default();
     }
 
-    /// All events still to come, in no order: for the audit.
+    /// All events still to come, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
-        let open = self.slot();
-        let cursor = self.cursor;
-        let near = self.buckets.iter().enumerate();
-        near.flat_map(move |(slot, bucket)| &bucket[if slot == open { cursor } else { 0 }..])
-            .chain(self.far.iter().map(|Reverse(event)| event))
+        let far = self.far.iter().map(|Reverse(event)| event);
+        self.today[self.cursor..].iter().chain(self.near.iter()).chain(far)
     }
 
     /// Removes the first event for which the test holds: how tests of the audit lose one.
     #[cfg(test)]
     pub fn lose(&mut self, mut test: impl FnMut(&Event) -> bool) -> Option<Event> {
-        let all: Vec<Event> = self.iter().copied().filter(|event| test(event)).collect();
-        let lost = *all.iter().min()?;
-        let open = self.slot();
-        for (slot, bucket) in self.buckets.iter_mut().enumerate() {
-            let start = if slot == open { self.cursor } else { 0 };
-            if let Some(place) = bucket[start..].iter().position(|event| *event == lost) {
-                bucket.remove(start + place);
-                if bucket.is_empty() {
-                    self.occupied[slot / 64] &= !(1 << (slot % 64));
-                }
-                return Some(lost);
-            }
-        }
-        self.far.retain(|Reverse(event)| *event != lost);
+        let lost = *self.iter().filter(|event| test(event)).min()?;
+        let kept: Vec<Event> = self.iter().copied().filter(|event| *event != lost).collect();
+        let agenda = if self.plain_heap { Agenda::Heap } else { Agenda::Calendar };
+        *self = Calendar::new(agenda);
+        kept.into_iter().for_each(|event| self.push(event));
         Some(lost)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::super::event::{Phase, order};
+    use super::*;
+    use crate::units::Time;
 
     #[test]
     fn an_event_is_24_bytes() {

@@ -1,7 +1,7 @@
 //! What a transport sees: its host, its connections, the time; it cannot reach the network.
 
-use super::calendar::Phase;
 use super::conn::{Conn, Counts};
+use super::event::Phase;
 use super::network::Network;
 use super::packet::{Header, Packet, flag};
 use crate::ids::{ConnId, LinkId, NodeId};
@@ -95,7 +95,7 @@ impl Cx<'_, '_> {
     /// Time that so many bytes take on the wire of a port.
     #[inline]
     pub fn transmission(&self, port: LinkId, bytes: u32) -> Time {
-        self.net.ports[port.index()].transmission(bytes)
+        self.net.egress[port.index()].port.transmission(bytes)
     }
 
     /// Makes a packet of `size` bytes on the wire. The transport then sends it, or hands it to the wire that asked.

@@ -2,18 +2,23 @@
 
 mod ahead;
 pub mod audit;
+mod buckets;
 pub mod calendar;
 pub mod conn;
 pub mod cx;
+pub mod egress;
+pub mod event;
 pub mod network;
 pub mod packet;
 pub mod port;
 mod prefetch;
+pub mod ring;
 
 use self::ahead::{Ahead, HERE};
-use self::calendar::{Event, Phase, UNSEEN};
+use self::calendar::UNSEEN;
 use self::conn::{Conn, Counts};
 use self::cx::{Cx, Owner};
+use self::event::{Event, Phase};
 use self::network::{Network, Parts, Tally};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::random::{Purpose, Stream, name_key};
@@ -170,8 +175,8 @@ impl<'a> Engine<'a> {
         if self.flows_done == self.plan.flows.len() as u64 {
             return Some(Status::Complete);
         }
-        let Network { calendar, arena, ports, queues, ends, conns, balancers, routes, .. } = &mut self.net;
-        let ahead = Ahead { arena, ports, queues, ends, conns, balancers, routes };
+        let Network { calendar, arena, egress, ends, conns, balancers, routes, .. } = &mut self.net;
+        let ahead = Ahead { arena, egress, ends, conns, balancers, routes };
         let next = calendar.pop(|event| ahead.fetch_packet(event), |event| ahead.fetch_rest(event));
         let Some((event, hint)) = next else {
             return Some(Status::Stalled);
@@ -259,7 +264,7 @@ impl<'a> Engine<'a> {
 
     /// The wire of a host's port is free and no packet waits: asks the connections in their turn.
     fn serve(&mut self, link: LinkId) {
-        let port = &self.net.ports[link.index()];
+        let port = &self.net.egress[link.index()].port;
         if port.serving || port.free_at > self.net.now {
             return;
         }

@@ -1,12 +1,13 @@
 //! The moving parts that packets meet between hosts: ports, queues, wires, and the way at each node.
 
-use super::calendar::{Agenda, Calendar, Event, Phase, order};
+use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
+use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
+use super::event::{Event, Phase, order};
 use super::packet::{Arena, Packet};
-use super::port::{Amount, Departures, Port};
+use super::port::{Amount, Departures, Losses, Port};
 use crate::balancer::{self, Choose, Hop};
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
-use crate::queue::fifo::Rules;
 use crate::queue::waiting::Queued;
 use crate::queue::{self, Discipline, QueueCx};
 use crate::random::{Purpose, Stream};
@@ -22,10 +23,8 @@ pub struct Network<'a> {
     pub calendar: Calendar,
     /// The packets.
     pub arena: Arena,
-    /// The transmitter of each directed link.
-    pub ports: Vec<Port>,
-    /// What waits at each port.
-    pub queues: Vec<PortQueue>,
+    /// The head of each directed link.
+    pub egress: Vec<Egress>,
     /// Where each directed link ends: apart from the ports, because every hop reads it.
     pub ends: Vec<NodeId>,
     /// What each link has been given, for an audit to compare with; empty without one.
@@ -54,7 +53,6 @@ pub struct Network<'a> {
     pub seed: u64,
     /// Number of the repetition.
     pub replica: u64,
-    chance: Vec<Stream>,
     pub(super) balancers: Vec<balancer::Model>,
     pub(super) routes: &'a Routes,
 }
@@ -66,16 +64,6 @@ pub struct Tally {
     pub offered: Amount,
     /// Packets that have come out of the link.
     pub received: u64,
-}
-
-/// What waits at a port: computed departures, or packets.
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "one a port, indexed in the hot loop: no indirection")]
-pub enum PortQueue {
-    /// Nothing waits: each packet's departure was computed when it came.
-    Committed(Departures, Rules),
-    /// Packets wait until the wire is free.
-    Serviced(queue::Model),
 }
 
 /// What a network is made of.
@@ -129,12 +117,17 @@ impl<'a> Network<'a> {
             Some(rules) => PortQueue::Committed(Departures::default(), rules),
             None => PortQueue::Serviced(parts.queue.model(parts.full_packet)),
         };
+        let egress_of = |(at, (link, rank)): (usize, (&Link, u32))| Egress {
+            port: port_of((link, rank)),
+            queue: queue_of(link),
+            chance: stream(Purpose::Queue, at),
+            losses: Losses::default(),
+        };
         Network {
             now: Time::ZERO,
             calendar: Calendar::new(parts.agenda),
             arena: Arena::default(),
-            ports: fabric.links.iter().zip(link_ranks).map(port_of).collect(),
-            queues: fabric.links.iter().map(queue_of).collect(),
+            egress: fabric.links.iter().zip(link_ranks).enumerate().map(egress_of).collect(),
             ends: fabric.links.iter().map(|link| link.to).collect(),
             tallies: Vec::new(),
             conns: Vec::new(),
@@ -149,7 +142,6 @@ impl<'a> Network<'a> {
             moved_at: Time::ZERO,
             seed,
             replica,
-            chance: (0..links).map(|link| stream(Purpose::Queue, link)).collect(),
             balancers: parts.balancers.iter().map(|b| b.model(fabric.nodes.len(), seed, replica)).collect(),
             routes: parts.routes,
         }
@@ -203,8 +195,8 @@ impl<'a> Network<'a> {
                 if let Some(packet) = queue.pass(id, &mut cx) {
                     start(&mut cx, calendar, link, packet, now);
                 }
-                if !self.ready[at].is_empty() && !self.ports[at].serving {
-                    schedule_departure(&mut self.ports[at], &mut self.calendar, link);
+                if !self.ready[at].is_empty() && !self.egress[at].port.serving {
+                    schedule_departure(&mut self.egress[at].port, &mut self.calendar, link);
                 }
             }
         }
@@ -213,7 +205,7 @@ impl<'a> Network<'a> {
     /// A connection has become ready at a host's port: ask it now, or when the wire is free.
     #[inline]
     pub fn wake(&mut self, link: LinkId) {
-        let port = &mut self.ports[link.index()];
+        let port = &mut self.egress[link.index()].port;
         if port.serving {
             return;
         }
@@ -271,16 +263,17 @@ impl<'a> Network<'a> {
     /// What waits at a port, what its queue sees, and the future.
     #[inline(always)]
     fn at_port(&mut self, link: LinkId) -> (&mut PortQueue, QueueCx<'_>, &mut Calendar) {
-        let at = link.index();
+        let Egress { port, queue, chance, losses } = &mut self.egress[link.index()];
         let cx = QueueCx {
             now: self.now,
             arena: &mut self.arena,
-            port: &mut self.ports[at],
-            chance: &mut self.chance[at],
+            port,
+            chance,
+            losses,
             conns: &mut self.conns,
             gone: &mut self.gone,
         };
-        (&mut self.queues[at], cx, &mut self.calendar)
+        (queue, cx, &mut self.calendar)
     }
 
     /// An event of a host: a timer or a start.
@@ -293,7 +286,7 @@ impl<'a> Network<'a> {
 
     /// The run ends: brings all ports up to date, and takes back what was computed for later.
     pub fn stop(&mut self, end: Time) {
-        for link in (0..self.ports.len()).map(|link| LinkId(link as u32)) {
+        for link in (0..self.egress.len()).map(|link| LinkId(link as u32)) {
             let (queue, mut cx, calendar) = self.at_port(link);
             match queue {
                 PortQueue::Committed(departures, _) => departures.stop(cx.port, end),
@@ -315,50 +308,4 @@ impl<'a> Network<'a> {
         let packet = cx.arena.remove(id);
         cx.conns[packet.conn.index()].packets -= 1;
     }
-}
-
-/// Starts every transmission that was due by now, and brings the port's occupancy up to date.
-#[inline(always)]
-fn catch_up(queue: &mut queue::Model, cx: &mut QueueCx, calendar: &mut Calendar, link: LinkId, now: Time) {
-    while cx.port.free_at <= now && cx.port.lookahead > Time::ZERO && !queue.is_empty() {
-        let at = cx.port.free_at;
-        // A queue decides as it would have at that time.
-        cx.now = at;
-        cx.port.settle(at);
-        let Some(packet) = queue.dequeue(cx) else {
-            debug_assert!(queue.is_empty(), "a queue that holds packets gives one");
-            break;
-        };
-        start(cx, calendar, link, packet, at);
-    }
-    cx.now = now;
-    cx.port.settle(now);
-}
-
-/// Puts a packet that is counted in the port on its wire, which is free at that time.
-#[inline(always)]
-fn start(cx: &mut QueueCx, calendar: &mut Calendar, link: LinkId, packet: Queued, at: Time) {
-    // A packet's first port is its host's, which is never served in retrospect.
-    if cx.port.lookahead == Time::ZERO && cx.arena[packet.id].ingress == LinkId::NONE {
-        cx.arena[packet.id].wire_at = at;
-    }
-    cx.port.wire_bytes = packet.size;
-    let (_, arrival) = cx.port.transmit(at, packet.size);
-    calendar.push(arrival_event(cx.port, arrival, link, packet.id));
-}
-
-/// Asks for an event when what waits must be served at the latest.
-#[inline]
-fn schedule_departure(port: &mut Port, calendar: &mut Calendar, link: LinkId) {
-    debug_assert!(!port.serving, "one departure event at a time");
-    port.serving = true;
-    let time = port.free_at + port.lookahead;
-    calendar.push(Event { time, order: order(Phase::Departure, port.rank, 0), a: 0, b: link.0 });
-}
-
-/// A packet's arrival at the end of a link, counted by what the port has sent.
-#[inline(always)]
-fn arrival_event(port: &Port, time: Time, link: LinkId, id: PacketId) -> Event {
-    let order = order(Phase::Arrival, port.rank, port.sent.packets as u32);
-    Event { time, order, a: id.0, b: link.0 }
 }

@@ -7,14 +7,14 @@
 //! puts an arriving packet on the wire at once, and a busy one catches up with what it should have sent
 //! when the next packet comes. Both give the same results to the last bit.
 
+use super::ring::Ring;
 use crate::topology::Link;
 use crate::units::{Rate, Time};
 
 /// The transmitter and its counters.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct Port {
-    // First cache line: what every packet needs.
     /// When the last transmission ends that has been started, or in committed mode accepted.
     pub free_at: Time,
     delay: Time,
@@ -35,7 +35,6 @@ pub struct Port {
     /// Serviced: bytes of the packet on the wire, 0 if there is none.
     pub wire_bytes: u32,
 
-    // Second cache line: occupancy over time.
     /// Bytes in the port integrated over time, in byte-picoseconds: each packet takes away its bytes times
     /// when it joins and adds them times when it leaves.
     area: i128,
@@ -46,16 +45,20 @@ pub struct Port {
     /// Serviced: whether an event is pending that will serve what waits.
     pub serving: bool,
 
-    // Third cache line: what is rare.
-    /// Packets lost here.
-    pub dropped: Amount,
-    /// Packets whose payload was trimmed off here.
-    pub trims: u64,
-    /// Bytes trimmed off here.
-    pub trimmed_bytes: u64,
-    /// Packets marked here.
-    pub marks: u64,
     rate: Rate,
+}
+
+/// What a port has taken away.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Losses {
+    /// Packets dropped.
+    pub dropped: Amount,
+    /// Packets whose payload was trimmed off.
+    pub trims: u64,
+    /// Bytes trimmed off.
+    pub trimmed_bytes: u64,
+    /// Packets marked.
+    pub marks: u64,
 }
 
 /// A number of packets and their bytes.
@@ -93,10 +96,6 @@ impl Port {
             area: 0,
             bytes_max: 0,
             packets_max: 0,
-            dropped: Amount::default(),
-            trims: 0,
-            trimmed_bytes: 0,
-            marks: 0,
             rate: link.rate,
         }
     }
@@ -172,61 +171,38 @@ fn area(bytes: u32, time: Time) -> i128 {
     i128::from(bytes) * i128::from(time.0)
 }
 
-/// The departures that a committed port has computed and that still lie ahead.
+/// The departures that a committed port has computed and that still lie ahead, with their bytes.
 #[derive(Clone, Debug, Default)]
-pub struct Departures {
-    /// Ring of (departure, bytes); its length is a power of two.
-    ring: Vec<(Time, u32)>,
-    head: usize,
-    len: usize,
-}
+pub struct Departures(Ring<(Time, u32)>);
 
 impl Departures {
     /// Brings the port's occupancy up to date: what has departed by now is gone.
-    #[inline]
+    #[inline(always)]
     pub fn settle(&mut self, port: &mut Port, now: Time) {
-        while self.len > 0 {
-            let (departure, bytes) = self.ring[self.head];
-            if departure > now {
-                return;
-            }
+        while let Some((departure, bytes)) = self.0.first()
+            && departure <= now
+        {
             port.leave(bytes);
-            self.head = (self.head + 1) & (self.ring.len() - 1);
-            self.len -= 1;
+            self.0.pop();
         }
-        // An empty ring starts again at its front, which is still in the cache.
-        self.head = 0;
     }
 
     /// Bytes of the packet that is on the wire; call [`Departures::settle`] first.
     #[inline]
     pub fn wire_bytes(&self) -> u32 {
-        if self.len == 0 { 0 } else { self.ring[self.head].1 }
+        self.0.first().map_or(0, |(_, bytes)| bytes)
     }
 
     /// Notes a departure.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, departure: Time, bytes: u32) {
-        if self.len == self.ring.len() {
-            self.grow();
-        }
-        let tail = (self.head + self.len) & (self.ring.len() - 1);
-        self.ring[tail] = (departure, bytes);
-        self.len += 1;
-    }
-
-    fn grow(&mut self) {
-        self.ring.rotate_left(self.head);
-        self.head = 0;
-        let longer = (self.ring.len() * 2).max(8);
-        self.ring.resize(longer, (Time::ZERO, 0));
+        self.0.push((departure, bytes));
     }
 
     /// The run ends: takes back what was computed for a time that will not come.
     pub fn stop(&mut self, port: &mut Port, end: Time) {
         self.settle(port, end);
-        for place in 0..self.len {
-            let (departure, bytes) = self.ring[(self.head + place) & (self.ring.len() - 1)];
+        for (departure, bytes) in self.0.iter() {
             port.area -= area(bytes, departure - end);
             if departure - port.transmission(bytes) > end {
                 port.sent.packets -= 1;
@@ -237,6 +213,6 @@ impl Departures {
 
     /// Bytes of the departures ahead: what the audit compares the port's occupancy with.
     pub fn bytes(&self) -> u64 {
-        (0..self.len).map(|place| u64::from(self.ring[(self.head + place) & (self.ring.len() - 1)].1)).sum()
+        self.0.iter().map(|(_, bytes)| u64::from(bytes)).sum()
     }
 }

@@ -13,7 +13,7 @@ use self::fifo::Rules;
 use self::waiting::Queued;
 use crate::engine::conn::Conn;
 use crate::engine::packet::{Arena, flag};
-use crate::engine::port::Port;
+use crate::engine::port::{Losses, Port};
 use crate::ids::PacketId;
 use crate::random::Stream;
 use crate::register::register;
@@ -145,6 +145,7 @@ pub struct QueueCx<'a> {
     pub port: &'a mut Port,
     /// The port's own chance.
     pub chance: &'a mut Stream,
+    pub(crate) losses: &'a mut Losses,
     pub(crate) conns: &'a mut [Conn],
     pub(crate) gone: &'a mut Vec<crate::ids::ConnId>,
 }
@@ -159,7 +160,7 @@ impl QueueCx<'_> {
     /// The packet, which has not joined or has left again, is lost here.
     pub fn drop(&mut self, id: PacketId) {
         let packet = self.arena.remove(id);
-        self.port.dropped.add(packet.size);
+        self.losses.dropped.add(packet.size);
         let conn = &mut self.conns[packet.conn.index()];
         conn.counts.drops += 1;
         conn.packets -= 1;
@@ -172,8 +173,8 @@ impl QueueCx<'_> {
     pub fn trim(&mut self, id: PacketId, to: u32) -> u32 {
         let packet = &mut self.arena[id];
         let size = packet.size.min(to);
-        self.port.trims += 1;
-        self.port.trimmed_bytes += u64::from(packet.size - size);
+        self.losses.trims += 1;
+        self.losses.trimmed_bytes += u64::from(packet.size - size);
         packet.size = size;
         packet.flags |= flag::TRIMMED;
         size
@@ -185,7 +186,7 @@ impl QueueCx<'_> {
         let packet = &mut self.arena[id];
         if packet.has(flag::ECN_CAPABLE) {
             packet.flags |= flag::CE;
-            self.port.marks += 1;
+            self.losses.marks += 1;
         }
     }
 }

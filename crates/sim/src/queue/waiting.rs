@@ -1,7 +1,6 @@
 //! Packets that wait in order: the common ground of all queues.
 
-use std::collections::VecDeque;
-
+use crate::engine::ring::Ring;
 use crate::ids::PacketId;
 
 /// A packet in a queue. Its size is kept beside its number: whoever serves it need not fetch the packet,
@@ -17,7 +16,7 @@ pub struct Queued {
 /// Packets that wait, first to last.
 #[derive(Clone, Debug, Default)]
 pub struct Waiting {
-    packets: VecDeque<Queued>,
+    packets: Ring<Queued>,
     bytes: u64,
 }
 
@@ -25,7 +24,7 @@ impl Waiting {
     /// How many packets.
     #[inline]
     pub fn len(&self) -> u32 {
-        self.packets.len() as u32
+        self.packets.len()
     }
 
     /// Their bytes.
@@ -44,13 +43,13 @@ impl Waiting {
     #[inline(always)]
     pub fn push(&mut self, packet: Queued) {
         self.bytes += u64::from(packet.size);
-        self.packets.push_back(packet);
+        self.packets.push(packet);
     }
 
     /// Takes the first packet.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Queued> {
-        let packet = self.packets.pop_front()?;
+        let packet = self.packets.pop()?;
         self.bytes -= u64::from(packet.size);
         Some(packet)
     }
@@ -58,13 +57,13 @@ impl Waiting {
     /// The last packet.
     #[inline]
     pub fn last(&self) -> Option<Queued> {
-        self.packets.back().copied()
+        self.packets.last()
     }
 
     /// Takes the last packet.
     #[inline]
     pub fn pop_last(&mut self) -> Option<Queued> {
-        let packet = self.packets.pop_back()?;
+        let packet = self.packets.pop_last()?;
         self.bytes -= u64::from(packet.size);
         Some(packet)
     }

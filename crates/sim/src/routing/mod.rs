@@ -146,7 +146,7 @@ impl Routes {
     /// The links out of `at` on which a shortest path to the host `to` begins, ascending.
     ///
     /// `at` is not `to`: who is there has no next hop.
-    #[inline]
+    #[inline(always)]
     pub fn next_hops(&self, at: NodeId, to: NodeId) -> &[LinkId] {
         debug_assert_ne!(at, to);
         let row = self.rows[at.index()];

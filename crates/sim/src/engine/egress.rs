@@ -1,0 +1,87 @@
+//! The head of a link: a port, what waits at it, and how a waiting packet comes to its turn.
+
+use super::calendar::Calendar;
+use super::event::{Event, Phase, order};
+use super::port::{Departures, Losses, Port};
+use crate::ids::{LinkId, PacketId};
+use crate::queue::fifo::Rules;
+use crate::queue::waiting::Queued;
+use crate::queue::{self, Discipline, QueueCx};
+use crate::random::Stream;
+use crate::units::Time;
+
+/// The head of a directed link: a port, what waits at it, and its own chance.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub struct Egress {
+    /// The transmitter.
+    pub port: Port,
+    /// What waits.
+    pub queue: PortQueue,
+    /// What the queue's chance comes from.
+    pub chance: Stream,
+    /// What the queue has taken away.
+    pub losses: Losses,
+}
+
+/// What waits at a port: computed departures, or packets.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one a port, indexed in the hot loop: no indirection")]
+pub enum PortQueue {
+    /// Nothing waits: each packet's departure was computed when it came.
+    Committed(Departures, Rules),
+    /// Packets wait until the wire is free.
+    Serviced(queue::Model),
+}
+
+/// Starts every transmission that was due by now, and brings the port's occupancy up to date.
+#[inline(always)]
+pub fn catch_up(
+    queue: &mut queue::Model,
+    cx: &mut QueueCx,
+    calendar: &mut Calendar,
+    link: LinkId,
+    now: Time,
+) {
+    while cx.port.free_at <= now && cx.port.lookahead > Time::ZERO && !queue.is_empty() {
+        let at = cx.port.free_at;
+        // A queue decides as it would have at that time.
+        cx.now = at;
+        cx.port.settle(at);
+        let Some(packet) = queue.dequeue(cx) else {
+            debug_assert!(queue.is_empty(), "a queue that holds packets gives one");
+            break;
+        };
+        start(cx, calendar, link, packet, at);
+    }
+    cx.now = now;
+    cx.port.settle(now);
+}
+
+/// Puts a packet that is counted in the port on its wire, which is free at that time.
+#[inline(always)]
+pub fn start(cx: &mut QueueCx, calendar: &mut Calendar, link: LinkId, packet: Queued, at: Time) {
+    // A packet's first port is its host's, which is never served in retrospect.
+    if cx.port.lookahead == Time::ZERO && cx.arena[packet.id].ingress == LinkId::NONE {
+        cx.arena[packet.id].wire_at = at;
+    }
+    cx.port.wire_bytes = packet.size;
+    let (_, arrival) = cx.port.transmit(at, packet.size);
+    calendar.push(arrival_event(cx.port, arrival, link, packet.id));
+}
+
+/// Asks for an event when what waits must be served at the latest.
+#[inline]
+pub fn schedule_departure(port: &mut Port, calendar: &mut Calendar, link: LinkId) {
+    debug_assert!(!port.serving, "one departure event at a time");
+    port.serving = true;
+    let time = port.free_at + port.lookahead;
+    calendar.push(Event { time, order: order(Phase::Departure, port.rank, 0), a: 0, b: link.0 });
+}
+
+/// A packet's arrival at the end of a link, counted by what the port has sent.
+#[inline(always)]
+pub fn arrival_event(port: &Port, time: Time, link: LinkId, id: PacketId) -> Event {
+    let order = order(Phase::Arrival, port.rank, port.sent.packets as u32);
+    Event { time, order, a: id.0, b: link.0 }
+}
