@@ -13,10 +13,10 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 RUST_SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates Cargo.toml Cargo.lock rust-toolchain.toml))
 RUST_FILES = $$(git ls-files --cached --others --exclude-standard '*.rs')
 
-.PHONY: help setup demo test test-rust test-python bench lint format generate lock clean
+.PHONY: help setup demo test test-rust test-python bench bench-peers lint format generate lock clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.native ## Build everything; leaves .venv/bin/flowyard
 
@@ -60,6 +60,10 @@ test-python: .venv/.dev setup
 
 bench: setup ## Measure the engine's speed on this machine
 	$(BIN)/flowyard bench
+
+bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu)
+	benches/peers/ns3/build.sh out/bench/ns3/tcp_permutation
+	$(BIN)/python benches/peers/ns3/compare.py out/bench/ns3/tcp_permutation out/bench/ns3.json
 
 lint: .venv/.dev setup ## Check format, lints and types
 	rustfmt --check --edition 2024 $(RUST_FILES)
