@@ -99,6 +99,8 @@ pub struct Calendar {
     far: BinaryHeap<Reverse<Event>>,
     plain_heap: bool,
     stats: Stats,
+    /// Buckets opened so far: what a test bounds.
+    pub opened: u64,
 }
 
 /// What [`Calendar::adapt`] decides by, since it last looked.
@@ -132,6 +134,7 @@ impl Calendar {
             far: BinaryHeap::new(),
             plain_heap: agenda == Agenda::Heap,
             stats: Stats::default(),
+            opened: 0,
         }
     }
 
@@ -226,6 +229,7 @@ impl Calendar {
     fn open_next(&mut self) -> bool {
         self.stats.popped += self.cursor as u32;
         self.stats.opened += 1;
+        self.opened += 1;
         let slot = self.slot();
         let mut emptied = std::mem::take(&mut self.buckets[slot]);
         if emptied.capacity() > 0 {
