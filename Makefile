@@ -13,10 +13,10 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 RUST_SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates Cargo.toml Cargo.lock rust-toolchain.toml))
 RUST_FILES = $$(git ls-files --cached --others --exclude-standard '*.rs')
 
-.PHONY: help setup demo test test-rust test-python bench lint format generate lock clean
+.PHONY: help setup demo test test-rust test-python bench bench-instructions lint format generate lock clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.native ## Build everything; leaves .venv/bin/flowyard
 
@@ -58,8 +58,11 @@ test-rust:
 test-python: .venv/.dev setup
 	$(BIN)/python -m pytest --quiet
 
-bench: setup ## Measure the engine's speed on this machine
-	$(BIN)/flowyard bench
+bench: setup ## Measure speed and memory against the targets; writes docs/benchmarks.md
+	$(BIN)/flowyard bench --write docs/benchmarks.md
+
+bench-instructions: ## Count the engine's instructions a packet-hop; needs valgrind
+	$(PYTHON) tools/count_instructions.py
 
 lint: .venv/.dev setup ## Check format, lints and types
 	rustfmt --check --edition 2024 $(RUST_FILES)
