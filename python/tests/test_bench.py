@@ -89,7 +89,7 @@ def test_a_process_that_fails_says_why():
 @pytest.mark.parametrize("transport", ["ndp", "tcp"])
 def test_scenarios_of_the_memory_figures_run(transport):
     for live in (True, False):
-        figures = child.run(memory.short_flows(256, transport, live=live))
+        figures = child.run(memory.few_or_all(256, transport, live=live))
         assert figures["status"] == "complete"
     assert child.run(memory.cable("49.9ms"))["status"] == "limit"
 
