@@ -13,10 +13,10 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 RUST_SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates Cargo.toml Cargo.lock rust-toolchain.toml))
 RUST_FILES = $$(git ls-files --cached --others --exclude-standard '*.rs')
 
-.PHONY: help setup demo test test-rust test-python bench bench-peers lint format generate lock clean
+.PHONY: help setup demo test test-rust test-python bench bench-instructions bench-peers lint format generate lock clean
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.native ## Build everything; leaves .venv/bin/flowyard
 
@@ -58,8 +58,11 @@ test-rust:
 test-python: .venv/.dev setup
 	$(BIN)/python -m pytest --quiet
 
-bench: setup ## Measure the engine's speed on this machine
-	$(BIN)/flowyard bench
+bench: setup ## Measure speed and memory against the targets; writes docs/benchmarks.md
+	$(BIN)/flowyard bench --write docs/benchmarks.md
+
+bench-instructions: ## Count the engine's instructions a packet-hop; needs valgrind
+	$(PYTHON) tools/count_instructions.py
 
 bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu)
 	benches/peers/ns3/build.sh out/bench/ns3/tcp_permutation

@@ -37,8 +37,9 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    # Underscored names are looked up by the import system and by tools; none of them is a class of ours.
-    if name in _HOME or not name.startswith("_"):
+    # The import system asks for our submodules here, too. Classes alone have capitals: all that is not one
+    # must not cost the import of flowyard.scenario.
+    if name in _HOME or name[:1].isupper():
         module = import_module(_HOME.get(name, "flowyard.scenario"))
         if name in _HOME or name in module.__all__:
             return getattr(module, name)

@@ -54,6 +54,9 @@ def run(
 def floor_seconds(k: int, hops: int) -> float:
     """CPU seconds in which bare packets cross so many links of a k-ary fat-tree."""
 
+def chase_seconds(steps: int) -> float:
+    """CPU seconds of so many reads of memory, each of which depends on the one before."""
+
 def explain() -> dict[str, list[dict[str, str]]]:
     """The columns of all tables: {table: [{name, unit, kind, meaning}]}."""
 

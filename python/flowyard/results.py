@@ -1,15 +1,22 @@
-"""Running a scenario and opening what a run left: both give a Result."""
+"""Running a scenario and opening what a run left: both give a Result.
+
+What a run from a file does not need is imported late: a small run is over in less time than that takes.
+"""
+
+from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from flowyard import _native, folders
-from flowyard._native import Table
+from flowyard import _native
 from flowyard.errors import UserError
-from flowyard.model import Model
+
+if TYPE_CHECKING:
+    from flowyard._native import Table
+    from flowyard.model import Model
 
 __all__ = ["Result", "check", "explain", "open", "run", "schema"]
 
@@ -50,6 +57,8 @@ class Result:
 
     def save(self, directory: str | PathLike[str]) -> Path:
         """Writes run.json, flows.parquet and links.parquet; the folder must be new or empty."""
+        from flowyard import folders
+
         with folders.Staging(Path(directory)) as staging:
             self.write(staging.path)
             return staging.publish()
@@ -140,10 +149,10 @@ def explain() -> dict[str, list[dict[str, str]]]:
 
 def source(scenario: str | PathLike[str] | Model | Mapping[str, Any]) -> tuple[str, str]:
     """A scenario as text, and its format."""
-    if isinstance(scenario, Model):
-        return scenario.to_json(), "json"
     if isinstance(scenario, Mapping):
         return json.dumps(scenario), "json"
+    if not isinstance(scenario, str | PathLike):
+        return scenario.to_json(), "json"
     from flowyard import scenarios
 
     path = scenarios.find(scenario)

@@ -6,6 +6,7 @@ mod measure;
 mod run;
 mod table;
 
+use flowyard_sim::chase::{self, Chase};
 use flowyard_sim::floor::Floor;
 use flowyard_sim::records;
 use flowyard_sim::scenario::{self, Format, Scenario};
@@ -19,7 +20,7 @@ use crate::measure::Cost;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{check, explain, floor_seconds, schema};
+    use super::{chase_seconds, check, explain, floor_seconds, schema};
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
@@ -55,6 +56,16 @@ fn floor_seconds(py: Python<'_>, k: u32, hops: u64) -> PyResult<f64> {
     py.detach(|| floor.run(12 * floor.packets()));
     let cost = Cost::start(py)?;
     py.detach(|| floor.run(hops));
+    Ok(cost.so_far(py)?.1)
+}
+
+/// CPU seconds of so many dependent reads of memory: see `flowyard_sim::chase`.
+#[pyfunction]
+fn chase_seconds(py: Python<'_>, steps: u64) -> PyResult<f64> {
+    let mut chase = Chase::new(chase::BYTES);
+    let cost = Cost::start(py)?;
+    // What a walk leads to must be wanted, or there would be no walk.
+    std::hint::black_box(py.detach(|| chase.run(steps)));
     Ok(cost.so_far(py)?.1)
 }
 

@@ -10,6 +10,7 @@
 //! run is a pure function of its scenario, many runs fit into one process, and tests are small.
 
 pub mod balancer;
+pub mod chase;
 pub mod engine;
 pub mod floor;
 pub mod ids;

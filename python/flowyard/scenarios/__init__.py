@@ -1,6 +1,5 @@
 """Scenarios that ship with the package: `flowyard run NAME` finds them when no file has that name."""
 
-import difflib
 import os
 from os import PathLike
 from pathlib import Path
@@ -27,6 +26,8 @@ def find(scenario: str | PathLike[str]) -> Path:
         return _HERE / f"{name}.toml"
     if path.is_dir():
         raise UserError(f"{asked}: is a folder; name a scenario file")
+    import difflib
+
     near = difflib.get_close_matches(name, names(), n=1)
     meant = f"did you mean {near[0]}? " if near else ""
     raise UserError(f"{asked}: no such file; {meant}packaged scenarios: {', '.join(names())}")

@@ -36,6 +36,8 @@ pub struct Calendar {
     far: BinaryHeap<Reverse<Event>>,
     plain_heap: bool,
     stats: Stats,
+    /// Buckets opened so far: what a test bounds.
+    pub opened: u64,
 }
 
 /// What [`Calendar::adapt`] decides by, since it last looked.
@@ -50,7 +52,7 @@ struct Stats {
 pub const UNSEEN: u32 = u32::MAX;
 
 const SMALLEST_RING: usize = 1 << 10;
-const LARGEST_RING: usize = 1 << 17;
+const LARGEST_RING: usize = 1 << 20;
 const ADAPT_EVERY: u32 = 1 << 15;
 
 impl Calendar {
@@ -66,6 +68,7 @@ impl Calendar {
             far: BinaryHeap::new(),
             plain_heap: agenda == Agenda::Heap,
             stats: Stats::default(),
+            opened: 0,
         }
     }
 
@@ -128,6 +131,7 @@ impl Calendar {
     fn open_next(&mut self) -> bool {
         self.stats.popped += self.cursor as u32;
         self.stats.opened += 1;
+        self.opened += 1;
         self.today.clear();
         self.cursor = 0;
         if self.stats.popped >= ADAPT_EVERY {
@@ -165,7 +169,8 @@ impl Calendar {
         } else if each < 6 && self.shift < 40 {
             self.shift += 1;
         }
-        let longer = if (shift != self.shift && each > 24) || far > popped / 8 { ring * 2 } else { ring };
+        // Half the width makes twice the buckets for the same time.
+        let longer = ring << shift.saturating_sub(self.shift) << u32::from(far > popped / 8);
         let longer = longer.min(LARGEST_RING);
         if shift != self.shift || longer != ring {
             self.rebuild(shift, longer);

@@ -1,0 +1,83 @@
+"""`flowyard bench`: the engine's speed and memory on this machine, against the targets.
+
+`cases` says what is timed, `speed`, `memory`, `threads` and `startup` measure, each with its method in its
+first lines, `checks` compares with what was promised, `page` prints and writes docs/benchmarks.md.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from flowyard.bench.cases import CASES
+from flowyard.bench.checks import Check
+
+PARTS = ("memory", "threads", "start-up")
+
+
+def main(argv: list[str]) -> int:
+    """Measures, prints and says by its exit code whether every limit was kept (0) or not (1)."""
+    parser = argparse.ArgumentParser(
+        prog="flowyard bench",
+        description="Measures the engine's speed and memory on this machine, against the targets. "
+        "Exit code 1 if one is missed.",
+    )
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument(
+        "--rounds", type=int, default=5, metavar="N", help="at most so many rounds, of which the best counts"
+    )
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="also write the tables into their part of a Markdown file"
+    )
+    known = {case.name: case for case in CASES}
+    names = [*known, *PARTS]
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all of them, {', '.join(names)}")
+    arguments = parser.parse_args(argv)
+    unknown = [name for name in arguments.names if name not in names]
+    if unknown:
+        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(names)}")
+    if arguments.rounds < 1:
+        parser.error("--rounds: 1 or more")
+    wanted = arguments.names or names
+    if arguments.write and not set(wanted) >= set(names):
+        parser.error("--write: a file has all the figures; name no case")
+
+    from flowyard.bench import page
+
+    figures, checks = measure(wanted, arguments.rounds)
+    if arguments.write:
+        page.write(arguments.write, figures, checks)
+    if arguments.json:
+        print(json.dumps(figures, indent=2))
+    else:
+        page.show(figures, checks)
+    return 0 if all(check.met for check in checks) else 1
+
+
+def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]]:
+    """The figures as plain data, and what was promised of them."""
+    from flowyard.bench import machine, memory, speed, startup, threads
+
+    cases = [case for case in CASES if case.name in wanted]
+    figures = speed.measure(cases, rounds, tell) | {"machine": machine.describe()}
+    checks = speed.checks(cases, figures)
+    if "memory" in wanted:
+        figures["memory"] = memory.measure(tell)
+        checks += memory.checks(figures["memory"])
+    if "threads" in wanted:
+        figures["threads"] = threads.measure(rounds, tell)
+        checks += threads.checks(figures["threads"])
+    if "start-up" in wanted:
+        figures["startup_ms"] = startup.measure(tell)
+        checks += startup.checks(figures["startup_ms"])
+    tell("")
+    checks.sort(key=lambda check: check.target)
+    figures["targets"] = [check.json() for check in checks]
+    return figures, checks
+
+
+def tell(what: str) -> None:
+    """Says in the terminal what is being measured."""
+    if sys.stderr.isatty():
+        print(f"\r{what:<60.60}\r", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,50 @@
+"""What is measured for its speed, and what it may cost: a row for each case."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario that is compared with the floor of its fat-tree size.
+
+    Attributes:
+        name: What it is called on the command line and in the JSON.
+        target: Number of the target that it belongs to.
+        k: The fat-tree size of its floor.
+        limit: How many times the floor a packet-hop may cost.
+        stretch: How many times the floor it would cost if all went well.
+        rounds: Runs, of which the best counts: five, and fewer where one takes seconds.
+        goodput: What the median flow must get of its link: an idle fabric measures nothing.
+        file: The scenario, below the packaged ones; by default the benchmark's of that name.
+    """
+
+    name: str
+    target: int
+    k: int
+    limit: float
+    stretch: float | None = None
+    rounds: int = 5
+    goodput: float | None = None
+    file: str | None = None
+
+    @property
+    def path(self) -> Path:
+        """The scenario's file."""
+        return SCENARIOS / (self.file or f"bench/{self.name}.toml")
+
+
+CASES = [
+    Case("ndp-permutation-k8", 1, k=8, limit=2.0, stretch=1.6, goodput=0.75),
+    Case("ndp-permutation-k16", 1, k=16, limit=2.0, stretch=1.6, goodput=0.75),
+    Case("tcp-permutation-k8", 2, k=8, limit=1.8, stretch=1.4),
+    Case("tcp-permutation-k16", 2, k=16, limit=1.8, stretch=1.4),
+    Case("ndp-web-search-k8", 3, k=8, limit=2.4, rounds=3, file="web-search-ndp.toml"),
+    Case("tcp-web-search-k8", 3, k=8, limit=2.4, rounds=3, file="web-search-tcp.toml"),
+    Case("ndp-permutation-k32", 5, k=32, limit=2.0, rounds=2, goodput=0.75),
+]
+
+# Nanoseconds a packet-hop of the second case, over those of the first.
+GROWTH = ("ndp-permutation-k8", "ndp-permutation-k32", 3.0)

@@ -1,0 +1,110 @@
+"""The figures for people: tables in the terminal, and the same in Markdown."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from flowyard.bench.checks import Check
+from flowyard.console import TextTable
+from flowyard.console import show as show_table
+from flowyard.errors import UserError
+
+# What stands outside these lines of the file is written by hand.
+BEGIN, END = "<!-- begin: written by make bench -->", "<!-- end: written by make bench -->"
+
+TARGETS = {
+    1: "NDP permutation",
+    2: "TCP permutation",
+    3: "Web-search at load 0.6",
+    5: "Growth",
+    6: "Memory",
+    7: "Threads",
+    8: "Start-up",
+}
+
+
+def show(figures: dict[str, Any], checks: Sequence[Check]) -> None:
+    """Prints the tables."""
+    for table in tables(figures, checks):
+        show_table(table)
+
+
+def tables(figures: dict[str, Any], checks: Sequence[Check]) -> list[TextTable]:
+    """What was measured, then a table for each target."""
+    found = [cases(figures)] if figures["cases"] else []
+    if "memory" in figures:
+        rows = [[name, f"{value:,.0f}"] for name, value in figures["memory"]["bytes_per"].items()]
+        found.append(TextTable("Memory", ["for each", "bytes"], rows))
+    if "threads" in figures:
+        names = {"run_scaling": "two runs on two threads", "floor_scaling": "two floor processes"}
+        rows = [[text, f"{figures['threads'][name]:.2f}"] for name, text in names.items()]
+        found.append(TextTable("Side by side", ["", "x the throughput of one"], rows))
+    for target, title in TARGETS.items():
+        rows = [check.cells() for check in checks if check.target == target]
+        if rows:
+            header = ["what", "target", "stretch", "measured", ""]
+            found.append(TextTable(f"Target {target}: {title}", header, rows))
+    return found
+
+
+def cases(figures: dict[str, Any]) -> TextTable:
+    """The timed cases."""
+    floors = ", ".join(f"{k} {ns:.1f} ns" for k, ns in figures["floor_ns"].items())
+    title = f"Speed; floors: {floors}; memory latency {figures['memory_latency_ns']:.0f} ns"
+    header = [
+        "case",
+        "ns/packet-hop",
+        "x floor",
+        "limit",
+        "events/hop",
+        "ns/full packet",
+        "median goodput",
+        "peak MiB",
+        "best of",
+    ]
+    rows = []
+    for case in figures["cases"]:
+        goodput = f"{case['median_goodput']:.2f}"
+        if case["goodput_limit"] is not None and case["median_goodput"] < case["goodput_limit"]:
+            goodput += " MISSED"
+        rows.append(
+            [
+                case["name"],
+                f"{case['ns_per_packet_hop']:.1f}",
+                f"{case['floor_ratio']:.2f}",
+                f"{case['limit']:g}" + ("" if case["within_limit"] else " MISSED"),
+                f"{case['events_per_packet_hop']:.2f}",
+                f"{case['ns_per_full_packet']:,.0f}",
+                goodput,
+                f"{(case['peak_memory_bytes'] or 0) / (1 << 20):,.0f}",
+                str(case["rounds"]),
+            ]
+        )
+    return TextTable(title, header, rows)
+
+
+def write(path: Path, figures: dict[str, Any], checks: Sequence[Check]) -> None:
+    """Writes the tables between their two lines of the file, and leaves the rest as it is."""
+    text = path.read_text(encoding="utf-8") if path.exists() else f"# Benchmarks\n\n{BEGIN}\n{END}\n"
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise UserError(f"{path}: has no lines {BEGIN} and {END} to write between")
+    written = "\n\n".join([BEGIN, machine(figures["machine"]), *map(markdown, tables(figures, checks)), END])
+    path.write_text(before + written + after, encoding="utf-8")
+
+
+def machine(described: dict[str, Any]) -> str:
+    """The machine in a sentence."""
+    memory = f"{described['memory_bytes'] / (1 << 30):.0f} GiB" if described["memory_bytes"] else "unknown"
+    return (
+        f"Measured on {described['processor']}, {described['cores']} cores, {described['caches']}, "
+        f"memory {memory}, {described['system']}, Python {described['python']}."
+    )
+
+
+def markdown(table: TextTable) -> str:
+    """A table in Markdown, every column but the first aligned right."""
+    rules = ["---", *["---:"] * (len(table.header) - 1)]
+    rows = [table.header, rules, *table.rows]
+    return "\n".join([f"### {table.title}", "", *("| " + " | ".join(row) + " |" for row in rows)])

@@ -1,0 +1,104 @@
+"""Two runs on two threads of one process, beside two processes that do the same with the floor.
+
+The scaling of runs is the packet-hops a second, by the wall clock, of two runs of one scenario on two threads
+at the same time, over those of one run alone. The scaling of floors is the same for the floor of that
+fat-tree size in two processes and in one: it says what the machine allows, whose cores share caches, memory
+and power. The figure is the first over the second; 1 means that a process with two threads loses nothing.
+Scenarios are read and tables made in that time, too. Alone and together take turns; the best of each counts.
+"""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from flowyard.bench.cases import CASES
+from flowyard.bench.checks import Check
+
+CASE = CASES[0]
+ROUNDS = 5
+FLOOR_HOPS = 20_000_000
+
+
+def measure(most_rounds: int, tell: Callable[[str], None]) -> dict[str, Any]:
+    """Wall seconds of each of the four, best round, and what follows."""
+    best: dict[str, float] = {}
+    contestants: dict[str, Callable[[], float]] = {
+        "runs_alone_s": lambda: runs(1),
+        "runs_together_s": lambda: runs(2),
+        "floors_alone_s": lambda: floors(1),
+        "floors_together_s": lambda: floors(2),
+    }
+    for turn in range(min(most_rounds, ROUNDS)):
+        for name, contestant in contestants.items():
+            tell(f"threads, round {turn + 1}: {name}")
+            best[name] = min(contestant(), best.get(name, float("inf")))
+    run_scaling = 2 * best["runs_alone_s"] / best["runs_together_s"]
+    floor_scaling = 2 * best["floors_alone_s"] / best["floors_together_s"]
+    figures = {"run_scaling": run_scaling, "floor_scaling": floor_scaling}
+    figures |= {"ratio": run_scaling / floor_scaling} | best
+    return {"case": CASE.name} | {name: round(value, 4) for name, value in figures.items()}
+
+
+def runs(count: int) -> float:
+    """Wall seconds until so many threads have each run the case four times; the first one is not counted."""
+    from flowyard import results
+
+    barrier = threading.Barrier(count + 1)
+
+    def work() -> None:
+        results.run(CASE.path)
+        barrier.wait()
+        for _ in range(4):
+            results.run(CASE.path)
+
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    barrier.wait()
+    started = time.perf_counter()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - started
+
+
+# A process waits to be told, so that its start is not counted.
+FLOOR = f"""
+import sys
+from flowyard import _native
+print("ready", flush=True)
+sys.stdin.readline()
+_native.floor_seconds({CASE.k}, {FLOOR_HOPS})
+"""
+
+
+def floors(count: int) -> float:
+    """Wall seconds until so many processes have each let the floor's packets cross their links."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", FLOOR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(count)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        process.stdout.readline()
+    started = time.perf_counter()
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        process.wait()
+    seconds = time.perf_counter() - started
+    for process in processes:
+        process.communicate()
+    return seconds
+
+
+def checks(figures: dict[str, Any]) -> list[Check]:
+    """What was promised of them."""
+    what = "two runs on two threads, of what two floor processes get"
+    return [Check(7, what, "", figures["ratio"], 0.95, at_least=True)]

@@ -1,0 +1,132 @@
+"""The benchmark's harness: what it computes from figures, and that its pieces run. No test looks at a speed."""
+
+import json
+from typing import Any
+
+import pytest
+
+import flowyard.bench as bench
+from flowyard.bench import cases, child, machine, memory, page, speed, startup, threads
+from flowyard.bench.checks import Check
+from flowyard.errors import UserError
+
+FIGURES: dict[str, Any] = {
+    "floor_ns": {"k8": 20.0},
+    "memory_latency_ns": 90.0,
+    "machine": machine.describe(),
+    "memory": {
+        "k48": {"status": "complete", "peak_memory_bytes": 2 << 30},
+        "million_flows": {"status": "complete", "peak_memory_bytes": 1 << 29},
+        "bytes_per": {"host": 10, "finished flow": 290},
+    },
+    "threads": {"run_scaling": 1.9, "floor_scaling": 1.95, "ratio": 0.974},
+    "startup_ms": dict.fromkeys(startup.LIMITS_MS, 99.0),
+}
+ROUND = {
+    "cpu_s": 0.2,
+    "packet_hops": 5_000_000,
+    "events": 6_000_000,
+    "full_packets": 500_000,
+    "median_goodput": 0.7,
+    "peak_memory_bytes": 50 << 20,
+}
+
+
+def some_checks():
+    case = cases.CASES[0]
+    figures = FIGURES | {"cases": [speed.row(case, [ROUND | {"cpu_s": 0.3}, ROUND], 20.0)]}
+    checks = speed.checks([case], figures) + memory.checks(figures["memory"])
+    return figures, checks + threads.checks(figures["threads"]) + startup.checks(figures["startup_ms"])
+
+
+def test_the_cases_are_the_ones_that_others_rely_on():
+    assert {case.name for case in cases.CASES} == {
+        *(f"ndp-permutation-k{k}" for k in (8, 16, 32)),
+        *(f"tcp-permutation-k{k}" for k in (8, 16)),
+        *(f"{transport}-web-search-k8" for transport in ("ndp", "tcp")),
+    }
+    assert all(case.path.exists() for case in cases.CASES)
+
+
+def test_the_cheapest_round_counts():
+    row = some_checks()[0]["cases"][0]
+    assert row["ns_per_packet_hop"] == 40
+    assert row["floor_ratio"] == 2
+    assert row["ns_per_full_packet"] == 400
+    assert row["events_per_packet_hop"] == 1.2
+    assert row["within_limit"]
+
+
+def test_limits_hold_from_their_side():
+    met = {check.what: check.met for check in some_checks()[1]}
+    assert met["ndp-permutation-k8"]
+    assert not met["ndp-permutation-k8, median goodput"]
+    assert not met["k = 48, one 200 KB flow a host, peak memory"]
+    assert met["a million short flows on k = 8, peak memory"]
+    assert met["two runs on two threads, of what two floor processes get"]
+
+
+def test_growth_is_checked_when_both_ends_are_measured():
+    small, large = cases.CASES[0], cases.CASES[-1]
+    rows = [speed.row(small, [ROUND], 20.0), speed.row(large, [ROUND | {"cpu_s": 0.8}], 20.0)]
+    growth = speed.checks([small, large], {"cases": rows})[-1]
+    assert (growth.target, growth.measured, growth.met) == (5, 4.0, False)
+
+
+def test_a_run_in_a_process_of_its_own(small):
+    figures = child.run(small, {"traffic.few.sizes.fixed": "1436B"})
+    assert figures["status"] == "complete"
+    assert figures["full_packets"] == 4
+    assert 0 < figures["median_goodput"] < 1
+    assert figures["peak_memory_bytes"] is None or figures["peak_memory_bytes"] > 1 << 20
+
+
+def test_a_process_that_fails_says_why():
+    with pytest.raises(RuntimeError, match="topology"):
+        child.run({})
+
+
+@pytest.mark.parametrize("transport", ["ndp", "tcp"])
+def test_scenarios_of_the_memory_figures_run(transport):
+    for live in (True, False):
+        figures = child.run(memory.few_or_all(256, transport, live=live))
+        assert figures["status"] == "complete"
+    assert child.run(memory.cable("49.9ms"))["status"] == "limit"
+
+
+def test_the_page_keeps_what_is_written_by_hand(tmp_path):
+    path = tmp_path / "benchmarks.md"
+    path.write_text(f"by hand\n\n{page.BEGIN}\nold\n{page.END}\n\nmore\n")
+    for _ in range(2):
+        page.write(path, *some_checks())
+    text = path.read_text()
+    assert text.startswith("by hand\n\n")
+    assert text.endswith("\n\nmore\n")
+    assert "old" not in text
+    assert "| ndp-permutation-k8 | at most 2 x floor | 1.6 x floor | 2 x floor | met |" in text
+    assert "at most 1.5 GiB |  | 2 GiB | MISSED |" in text
+
+
+def test_a_page_without_a_place_for_the_tables_is_left_alone(tmp_path):
+    path = tmp_path / "other.md"
+    path.write_text("by hand")
+    with pytest.raises(UserError, match="has no lines"):
+        page.write(path, *some_checks())
+    assert path.read_text() == "by hand"
+
+
+def test_json_and_exit_code(monkeypatch, capsys):
+    figures, checks = some_checks()
+    monkeypatch.setattr(bench, "measure", lambda *_: (figures, checks))
+    assert bench.main(["--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["cases"][0]["name"] == "ndp-permutation-k8"
+    monkeypatch.setattr(bench, "measure", lambda *_: (figures, [Check(1, "a", "", 1.0, 2.0)]))
+    assert bench.main([]) == 0
+    assert "MISSED" in capsys.readouterr().out
+
+
+def test_mistakes_on_the_command_line(flowyard):
+    done = flowyard("bench", "ndp-permutation-k9")
+    assert done.returncode == 2
+    assert "there is no ndp-permutation-k9; there are ndp-permutation-k8" in done.stderr
+    assert "--write: a file has all" in flowyard("bench", "threads", "--write", "x.md").stderr
