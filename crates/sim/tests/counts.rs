@@ -100,10 +100,10 @@ fn assert_close_below(what: &str, measured: f64, bound: f64) {
 #[test]
 fn events_and_buckets_opened() {
     for (name, events, buckets) in [
-        ("ndp-permutation", 1.275, 0.150),
-        ("tcp-permutation", 1.120, 0.340),
-        ("ndp-web-search", 1.285, 0.330),
-        ("tcp-web-search", 1.165, 0.325),
+        ("ndp-permutation", 1.275, 0.085),
+        ("tcp-permutation", 1.120, 0.190),
+        ("ndp-web-search", 1.285, 0.206),
+        ("tcp-web-search", 1.165, 0.230),
     ] {
         let counts = count(name, &[]);
         assert_close_below(&format!("{name}, events"), counts.a_hop(counts.events), events);
