@@ -16,11 +16,13 @@ from typing import Any
 
 import polars as pl
 
-from flowyard import bench, results
+from flowyard import results
+from flowyard.bench import machine
+from flowyard.bench.cases import SCENARIOS
 from flowyard.console import TextTable, show
 
 LIMIT = 60.0
-SCENARIO = Path(bench.__file__).parent / "scenarios" / "bench" / "tcp-permutation-k8.toml"
+SCENARIO = SCENARIOS / "bench" / "tcp-permutation-k8.toml"
 # ns-3 puts two bytes of PPP header before each packet, and without window scaling a window has 16 bits.
 COMMON: dict[str, object] = {"transport.tcp.link_bytes": "2B", "transport.tcp.receive_window": "65535B"}
 # From an empty network to the last flow; hosts under one switch, in one pod, and in two pods.
@@ -85,7 +87,7 @@ def main() -> int:
         "cases": [summary(case) for case in CASES],
         "problems": [],
         "ns3_libraries": libraries(arguments.program),
-        "machine": {"processor": bench.processor()},
+        "machine": {"processor": machine.processor()},
     }
     figures["problems"] = problems(figures)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)

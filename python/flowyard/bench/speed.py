@@ -75,12 +75,17 @@ def checks(cases: Sequence[Case], figures: dict[str, Any]) -> list[Check]:
     for case in cases:
         measured = rows[case.name]
         cost, goodput = measured["floor_ratio"], measured["median_goodput"]
-        found.append(Check(case.target, case.name, "x floor", cost, case.limit, case.stretch))
+        found.append(
+            Check(case.target, case.name, "x floor", cost, case.limit, case.stretch, guard=case.guard)
+        )
         if case.goodput is not None:
             what = f"{case.name}, median goodput"
-            found.append(Check(case.target, what, "of the link", goodput, case.goodput, at_least=True))
-    small, large, limit = GROWTH
+            guard = case.goodput_guard
+            found.append(
+                Check(case.target, what, "of the link", goodput, case.goodput, at_least=True, guard=guard)
+            )
+    small, large, limit, guard = GROWTH
     if small in rows and large in rows:
         growth = rows[large]["ns_per_packet_hop"] / rows[small]["ns_per_packet_hop"]
-        found.append(Check(5, f"{large}, ns a packet-hop", f"x {small}", growth, limit))
+        found.append(Check(5, f"{large}, ns a packet-hop", f"x {small}", growth, limit, guard=guard))
     return found
