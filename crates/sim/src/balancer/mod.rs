@@ -1,5 +1,8 @@
 //! Which of the equal next hops a packet takes.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::ids::NodeId;
 use crate::register::register;
 
@@ -53,6 +56,15 @@ balancers! {
 
 /// What a balancer's configuration tells the check: nothing so far.
 pub trait Settings {}
+
+/// How packets find their way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Routing {
+    /// Which of the equal next hops a packet takes. Absent: what the transport recommends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balancer: Option<Balancer>,
+}
 
 /// A packet that has a choice.
 #[derive(Clone, Copy, Debug)]

@@ -36,8 +36,10 @@ pub struct Calendar {
     far: BinaryHeap<Reverse<Event>>,
     plain_heap: bool,
     stats: Stats,
-    /// Buckets opened so far: what a test bounds.
+    /// Buckets opened so far, and words of 64 buckets looked at to find them: what a test bounds.
     pub opened: u64,
+    /// See `opened`.
+    pub scanned: u64,
 }
 
 /// What [`Calendar::adapt`] decides by, since it last looked.
@@ -69,6 +71,7 @@ impl Calendar {
             plain_heap: agenda == Agenda::Heap,
             stats: Stats::default(),
             opened: 0,
+            scanned: 0,
         }
     }
 
@@ -141,6 +144,7 @@ impl Calendar {
         let Some(next) = self.near.next_occupied(self.open).into_iter().chain(far).min() else {
             return false;
         };
+        self.scanned += (next - self.open) / 64 + 1;
         self.open = next;
         self.near.take(next, &mut self.today);
         // What the ring now reaches leaves the heap; all of it comes before what stays there.

@@ -21,7 +21,7 @@ use serde_path_to_error::Segment;
 pub use self::problem::{Problem, Problems};
 pub use self::schema::schema;
 pub use self::text::Format;
-use crate::balancer::Balancer;
+use crate::balancer::{Balancer, Routing};
 use crate::queue::Queue;
 use crate::topology::Topology;
 use crate::traffic::Entry;
@@ -89,15 +89,6 @@ pub struct Scenario {
     /// How to run it.
     #[serde(default)]
     pub run: Run,
-}
-
-/// How packets find their way.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Routing {
-    /// Which of the equal next hops a packet takes. Absent: what the transport recommends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub balancer: Option<Balancer>,
 }
 
 /// How to run a scenario.
