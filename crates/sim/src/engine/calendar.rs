@@ -144,7 +144,7 @@ impl Calendar {
         let Some(next) = self.near.next_occupied(self.open).into_iter().chain(far).min() else {
             return false;
         };
-        self.scanned += (next - self.open) / 64 + 1;
+        self.scanned += (next - self.open).min(self.near.len() as u64) / 64 + 1;
         self.open = next;
         self.near.take(next, &mut self.today);
         // What the ring now reaches leaves the heap; all of it comes before what stays there.

@@ -159,13 +159,19 @@ impl<'a> Network<'a> {
         hops[self.balancers[balancer as usize].choose(hop) as usize]
     }
 
+    /// For an audit: a packet has come to a port.
+    #[inline(always)]
+    fn note_offer(&mut self, link: LinkId, id: PacketId) {
+        if let Some(tally) = self.tallies.get_mut(link.index()) {
+            tally.offered.add(self.arena[id].size);
+        }
+    }
+
     /// A packet asks a port to pass: it is sent, kept, trimmed or dropped.
     #[inline(always)]
     pub fn offer(&mut self, link: LinkId, id: PacketId) {
         let (now, at) = (self.now, link.index());
-        if let Some(tally) = self.tallies.get_mut(at) {
-            tally.offered.add(self.arena[id].size);
-        }
+        self.note_offer(link, id);
         let (queue, mut cx, calendar) = self.at_port(link);
         let size = cx.arena[id].size;
         match queue {
@@ -223,12 +229,10 @@ impl<'a> Network<'a> {
         let more = !self.ready[link.index()].is_empty();
         self.conns[packet.conn.index()].packets += 1;
         self.packets_made += 1;
-        if let Some(tally) = self.tallies.get_mut(link.index()) {
-            tally.offered.add(packet.size);
-        }
+        let id = self.arena.insert(packet);
+        self.note_offer(link, id);
         let (_, mut cx, calendar) = self.at_port(link);
         cx.port.settle(now);
-        let id = cx.arena.insert(packet);
         cx.keep(packet.size);
         start(&mut cx, calendar, link, Queued { id, size: packet.size }, now);
         if more {
