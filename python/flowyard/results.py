@@ -152,7 +152,10 @@ def source(scenario: str | PathLike[str] | Model | Mapping[str, Any]) -> tuple[s
     if isinstance(scenario, Mapping):
         return json.dumps(scenario), "json"
     if not isinstance(scenario, str | PathLike):
-        return scenario.to_json(), "json"
+        from flowyard.model import Model
+
+        if isinstance(scenario, Model):
+            return scenario.to_json(), "json"
     from flowyard import scenarios
 
     path = scenarios.find(scenario)
