@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from flowyard import results
-from flowyard.bench import machine
+from flowyard.bench import machine, tell
 from flowyard.bench.cases import SCENARIOS
 from flowyard.console import TextTable, show
 
@@ -75,11 +75,11 @@ def main() -> int:
     lone = lone_flows(arguments.program)
     for turn in range(arguments.rounds):
         for case in CASES:
-            print(f"\rround {turn + 1} of {arguments.rounds}: {case.name:<12}", end="", file=sys.stderr)
+            tell(f"round {turn + 1} of {arguments.rounds}: {case.name}")
             ours, theirs = both(arguments.program, scenario(), COMMON | case.overrides, case.arguments)
             case.flowyard.append(ours)
             case.ns3.append(theirs)
-    print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+    tell("")
 
     figures: dict[str, Any] = {
         "limit": LIMIT,
