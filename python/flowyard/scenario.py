@@ -25,6 +25,15 @@ __all__ = [
     "Entry",
     "Exponential",
     "FatTree",
+    "Fault",
+    "FaultChange",
+    "FaultChangeLoss",
+    "FaultChangeRate",
+    "FaultTarget",
+    "FaultTargetCable",
+    "FaultTargetLink",
+    "FaultTargetNode",
+    "Faults",
     "Fixed",
     "Halves",
     "Incast",
@@ -50,6 +59,8 @@ __all__ = [
     "PortMode",
     "PullOrder",
     "Queue",
+    "RandomCables",
+    "RandomNodes",
     "Relay",
     "Reno",
     "RepeatOrder",
@@ -134,6 +145,9 @@ class Scenario(Model):
 
     queue: Queue | None = None
     """What ports do with packets that wait. Absent: what the transport recommends."""
+
+    faults: Faults | None = None
+    """What goes wrong in the network, and when. Absent: nothing."""
 
     run: Run = Run()
     """How to run it."""
@@ -612,6 +626,62 @@ class NdpPort(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Faults(Model):
+    """What goes wrong during a run; by default nothing."""
+
+    detection_delay: str = "1ms"
+    """Routes avoid a link so long after it went down, and use it so long after it came up. A time, such as
+    "10us", at most 1000s.
+    """
+
+    events: Sequence[Fault] = ()
+    """What happens, in any order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault(Model):
+    """One thing that happens to a part of the network."""
+
+    at: str
+    """When; at 0 s it was so before the run began. A time, such as "10us"."""
+
+    target: FaultTarget
+    """To what."""
+
+    change: FaultChange
+    """What."""
+
+    lasts: str | None = None
+    """Undone after this time; by default never. A time, such as "10us", at least 1ps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomNodes(Model):
+    """A share of the nodes, drawn by chance."""
+
+    _tag = "random-nodes"
+
+    share: float
+    """So much of them, rounded to a whole number. At most 1.0."""
+
+    tier: str | None = None
+    """Only nodes of this tier, such as "core". Absent: all switches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomCables(Model):
+    """A share of the cables, drawn by chance."""
+
+    _tag = "random-cables"
+
+    share: float
+    """So much of them, rounded to a whole number. At most 1.0."""
+
+    tier: str | None = None
+    """Only cables between these tiers, such as "edge-aggregation". Absent: all cables."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Entry(Model):
     """A set of flows that belong together: one entry of a scenario's traffic."""
 
@@ -773,6 +843,56 @@ class LimitBytes(Wrapped):
 
 
 @dataclass(frozen=True)
+class FaultTargetCable(Wrapped):
+    """All cables between two nodes, both ways."""
+
+    _tag = "cable"
+
+    value: Sequence[str]
+    """The value."""
+
+
+@dataclass(frozen=True)
+class FaultTargetLink(Wrapped):
+    """All links from one node to another, one way. Routes count a cable as down if either way is."""
+
+    _tag = "link"
+
+    value: Sequence[str]
+    """The value."""
+
+
+@dataclass(frozen=True)
+class FaultTargetNode(Wrapped):
+    """A node: all its cables."""
+
+    _tag = "node"
+
+    value: str
+    """The value."""
+
+
+@dataclass(frozen=True)
+class FaultChangeRate(Wrapped):
+    """Its rate is another one; packets that have begun keep theirs."""
+
+    _tag = "rate"
+
+    value: str
+    """A rate, such as "10Gbps", at least 1Kbps."""
+
+
+@dataclass(frozen=True)
+class FaultChangeLoss(Wrapped):
+    """Each packet is lost with this probability."""
+
+    _tag = "loss"
+
+    value: float
+    """At most 1.0."""
+
+
+@dataclass(frozen=True)
 class Pairs(Wrapped):
     """A list of [source, destination], each a host; one that is listed twice has two flows in a round.
 
@@ -830,6 +950,13 @@ MarkOn = Literal["enqueue", "dequeue"]
 
 # Which packet loses its payload when the data queue is full.
 Trim = Literal["coin", "arriving"]
+
+# What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or
+# "core 0".
+FaultTarget = FaultTargetCable | FaultTargetLink | FaultTargetNode | RandomNodes | RandomCables
+
+# What happens to a part of the network.
+FaultChange = FaultChangeRate | FaultChangeLoss | Literal["down", "up"]
 
 # When flows start.
 Arrivals = AtOnce | Poisson | Times | Literal["at-once", "poisson"]

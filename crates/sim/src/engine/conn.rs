@@ -52,6 +52,7 @@ pub struct Counts {
     pub timeouts: u32,
     pub trims: u32,
     pub drops: u32,
+    pub lost: u32,
     pub reordered: u32,
     /// Completion at the receiver; [`Time::NEVER`] while unfinished.
     pub completed_at: Time,

@@ -68,13 +68,21 @@ impl std::error::Error for Disconnected {}
 impl Routes {
     /// All shortest paths of the fabric; or two nodes of which one cannot reach the other.
     pub fn build(fabric: &Fabric) -> Result<Routes, Disconnected> {
-        let ports = Ports::of(fabric, |_| true);
+        let ports = Ports::of(fabric, |_| true, &[]);
         let mut search = Search::new(fabric.nodes.len());
         search.run(&ports, NodeId(0));
         if let Some(lost) = search.distance.iter().position(|&distance| distance == u32::MAX) {
             let name = |node: usize| fabric.nodes[node].name.clone();
             return Err(Disconnected { from: name(0), to: name(lost) });
         }
+        Ok(Routes::around(fabric, &[]))
+    }
+
+    /// All shortest paths over cables of which neither direction is among these links, which ascend. A node
+    /// from which there is none has no next hop; a host with one port keeps it, whatever its state.
+    pub fn around(fabric: &Fabric, down: &[LinkId]) -> Routes {
+        let ports = Ports::of(fabric, |_| true, &[]);
+        let mut search = Search::new(fabric.nodes.len());
         let only_port = |node| match ports.out(node) {
             &[up] if fabric.is_host(node) => Some(up),
             _ => None,
@@ -112,7 +120,7 @@ impl Routes {
 
         // Hosts with one port are on no path but their own, so the searches leave them out.
         let on_paths = |node: NodeId| column_of[node.index()] != u32::MAX || only_port(node).is_none();
-        let ports = Ports::of(fabric, on_paths);
+        let ports = Ports::of(fabric, on_paths, down);
         let mut table = vec![HERE; inner.len() * columns.len()];
         let mut latest = vec![0; inner.len()]; // each node's last set in the previous columns: often the same again
         let mut hops = Vec::new();
@@ -140,7 +148,7 @@ impl Routes {
                 *cell = LinkId(SET | *latest);
             }
         }
-        Ok(Routes { rows, places, table, sets: sets.links })
+        Routes { rows, places, table, sets: sets.links }
     }
 
     /// The links out of `at` on which a shortest path to the host `to` begins, ascending.
@@ -214,7 +222,7 @@ impl Routes {
 pub fn min_host_delay(fabric: &Fabric) -> Time {
     // Dijkstra from all hosts at once: each node learns its nearest host. A shortest way between
     // two hosts crosses one link between nodes whose nearest hosts differ.
-    let ports = Ports::of(fabric, |_| true);
+    let ports = Ports::of(fabric, |_| true, &[]);
     let mut nearest = vec![(Time::NEVER, NodeId::NONE); fabric.nodes.len()];
     let mut open = BinaryHeap::new();
     for host in 0..fabric.hosts {
@@ -242,7 +250,7 @@ pub fn min_host_delay(fabric: &Fabric) -> Time {
     across.min().unwrap_or(Time::NEVER)
 }
 
-/// The links out of each node, ascending, between the nodes that are kept.
+/// The links out of each node, ascending, between the nodes that are kept, without cables that are down.
 struct Ports {
     starts: Vec<u32>,
     links: Vec<LinkId>,
@@ -251,11 +259,15 @@ struct Ports {
 }
 
 impl Ports {
-    fn of(fabric: &Fabric, keep: impl Fn(NodeId) -> bool) -> Ports {
+    fn of(fabric: &Fabric, keep: impl Fn(NodeId) -> bool, down: &[LinkId]) -> Ports {
         let kept: Vec<bool> = (0..fabric.nodes.len() as u32).map(|node| keep(NodeId(node))).collect();
         let links = || {
-            let ends_kept = |link: &&Link| kept[link.from.index()] && kept[link.to.index()];
-            fabric.links.iter().enumerate().filter(move |(_, link)| ends_kept(link))
+            let ends_kept = |link: &Link| kept[link.from.index()] && kept[link.to.index()];
+            let up = |id: LinkId| {
+                down.is_empty() || ![id, id.reverse()].iter().any(|id| down.binary_search(id).is_ok())
+            };
+            let usable = move |(id, link): &(usize, &Link)| ends_kept(link) && up(LinkId(*id as u32));
+            fabric.links.iter().enumerate().filter(usable)
         };
         let mut starts = vec![0; fabric.nodes.len() + 1];
         for (_, link) in links() {

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::Run;
 use super::problem::{Problem, join, list, steps};
+use crate::faults::Faults;
 use crate::queue::{Feature, Queue};
-use crate::topology::Topology;
+use crate::topology::{Fabric, Topology};
 use crate::traffic::{self, Entry};
 use crate::transport::Transport;
 
@@ -18,10 +19,10 @@ use crate::transport::Transport;
 pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     let draft = Draft { document, found };
     let mut problems = Vec::new();
-    let mut hosts = None;
+    let mut fabric = None;
     if let Some((value, topology)) = draft.part::<Topology>("topology", document.get("topology")) {
         let own = own("topology", topology.name(), value, topology.problems());
-        hosts = own.is_empty().then(|| topology.build().hosts);
+        fabric = own.is_empty().then(|| topology.build());
         problems.extend(own);
     }
     let transports = draft.transports();
@@ -30,7 +31,10 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     }
     problems.extend(draft.queue(&transports));
     problems.extend(draft.names());
-    problems.extend(hosts.map_or(Vec::new(), |hosts| draft.traffic(hosts)));
+    if let Some(fabric) = &fabric {
+        problems.extend(draft.traffic(fabric.hosts));
+        problems.extend(draft.faults(fabric));
+    }
     problems.extend(draft.run());
     // Of two problems at one place the first says enough.
     let mut seen = BTreeSet::new();
@@ -159,6 +163,14 @@ impl<'a> Draft<'a> {
             own(path, "", value, vec![(below, message)])
         };
         traffic::problems(&entries, hosts).into_iter().flat_map(problem).collect()
+    }
+
+    /// What goes wrong must go wrong with something that is there.
+    fn faults(&self, fabric: &Fabric) -> Vec<Problem> {
+        let Some((value, faults)) = self.part::<Faults>("faults", self.document.get("faults")) else {
+            return Vec::new();
+        };
+        own("faults", "", value, faults.problems(fabric))
     }
 
     /// Something must be left to look at after the warm-up.

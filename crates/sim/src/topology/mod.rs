@@ -101,6 +101,11 @@ impl Fabric {
         LinkId(self.links.len() as u32 - 2)
     }
 
+    /// The tiers of both ends of a link, as in "edge-aggregation".
+    pub fn tier_of(&self, link: &Link) -> String {
+        format!("{}-{}", self.nodes[link.from.index()].tier, self.nodes[link.to.index()].tier)
+    }
+
     /// Whether the node has an endpoint.
     pub fn is_host(&self, node: NodeId) -> bool {
         node.0 < self.hosts
