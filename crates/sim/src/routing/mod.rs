@@ -5,6 +5,8 @@
 //! host. Such hosts have no row either, since they have only one way out. A cell points at one of
 //! the distinct sets of next hops: a fat-tree has few. k = 48 takes 2,880 rows of 1,152 cells.
 
+pub mod survey;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;

@@ -1,5 +1,7 @@
 //! Networks: a generator turns its parameters into a plain graph of nodes and directed links.
 
+pub mod cut;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
