@@ -65,16 +65,39 @@ impl fmt::Display for Disconnected {
 
 impl std::error::Error for Disconnected {}
 
+/// Two nodes of which one cannot reach the other, if there are any.
+pub fn disconnected(fabric: &Fabric) -> Option<Disconnected> {
+    let mut search = Search::new(fabric.nodes.len());
+    search.run(&Ports::of(fabric, |_| true), NodeId(0));
+    let lost = search.distance.iter().position(|&distance| distance == u32::MAX)?;
+    let name = |node: usize| fabric.nodes[node].name.clone();
+    Some(Disconnected { from: name(0), to: name(lost) })
+}
+
+/// The largest table of routes that a scenario may ask for: 1 GiB.
+pub const MOST_CELLS: u64 = 1 << 28;
+
+/// Cells of the table of routes: a row for each node that forwards, a column for each place where hosts are.
+pub fn cells(fabric: &Fabric) -> u64 {
+    let ports = Ports::of(fabric, |_| true);
+    let hosts = || (0..fabric.hosts).map(NodeId);
+    let is_single = |host: &NodeId| ports.out(*host).len() == 1;
+    let singles = hosts().filter(is_single).count();
+    let mut homes: Vec<NodeId> =
+        hosts().map(|host| if is_single(&host) { ports.ends(host)[0] } else { host }).collect();
+    homes.sort_unstable();
+    homes.dedup();
+    (fabric.nodes.len() - singles) as u64 * homes.len() as u64
+}
+
 impl Routes {
     /// All shortest paths of the fabric; or two nodes of which one cannot reach the other.
     pub fn build(fabric: &Fabric) -> Result<Routes, Disconnected> {
+        if let Some(disconnected) = disconnected(fabric) {
+            return Err(disconnected);
+        }
         let ports = Ports::of(fabric, |_| true);
         let mut search = Search::new(fabric.nodes.len());
-        search.run(&ports, NodeId(0));
-        if let Some(lost) = search.distance.iter().position(|&distance| distance == u32::MAX) {
-            let name = |node: usize| fabric.nodes[node].name.clone();
-            return Err(Disconnected { from: name(0), to: name(lost) });
-        }
         let only_port = |node| match ports.out(node) {
             &[up] if fabric.is_host(node) => Some(up),
             _ => None,

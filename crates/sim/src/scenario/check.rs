@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::Run;
 use super::problem::{Problem, join, list, steps};
 use crate::queue::{Feature, Queue};
-use crate::topology::Topology;
+use crate::routing;
+use crate::topology::{Fabric, Topology};
 use crate::traffic::{self, Entry};
 use crate::transport::Transport;
 
@@ -21,7 +22,13 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     let mut hosts = None;
     if let Some((value, topology)) = draft.part::<Topology>("topology", document.get("topology")) {
         let own = own("topology", topology.name(), value, topology.problems());
-        hosts = own.is_empty().then(|| topology.build().hosts);
+        if own.is_empty() {
+            let fabric = topology.build();
+            problems.extend(
+                routes(&fabric).map(|message| Problem::new(join("topology", topology.name()), message)),
+            );
+            hosts = Some(fabric.hosts);
+        }
         problems.extend(own);
     }
     let transports = draft.transports();
@@ -36,6 +43,20 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     let mut seen = BTreeSet::new();
     problems.retain(|problem| seen.insert(problem.path.clone()));
     problems
+}
+
+/// Why there are no routes through a network, or too many.
+fn routes(fabric: &Fabric) -> Option<String> {
+    if let Some(apart) = routing::disconnected(fabric) {
+        return Some(apart.to_string());
+    }
+    let cells = routing::cells(fabric);
+    (cells > routing::MOST_CELLS).then(|| {
+        let most = routing::MOST_CELLS;
+        format!(
+            "needs a route table of {cells} cells of 4 bytes; at most {most} are allowed: make it smaller"
+        )
+    })
 }
 
 /// What a configuration says about itself, with its full path.

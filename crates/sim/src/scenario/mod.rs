@@ -19,6 +19,7 @@ use serde_json::Value;
 use serde_path_to_error::Segment;
 
 pub use self::problem::{Problem, Problems};
+pub(crate) use self::problem::{closest, did_you_mean};
 pub use self::schema::schema;
 pub use self::text::Format;
 use crate::balancer::{Balancer, Routing};

@@ -93,7 +93,7 @@ pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// The name that was probably meant: the one with the fewest typing errors, if they are few.
-pub(super) fn closest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn closest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace('-', "_");
     let word: String = plain(word).chars().take(80).collect();
     let distance = |name: &str| strsim::damerau_levenshtein(&word, &plain(name));
@@ -103,7 +103,7 @@ pub(super) fn closest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
 }
 
 /// "did you mean ...?"
-pub(super) fn did_you_mean(name: impl fmt::Display) -> String {
+pub(crate) fn did_you_mean(name: impl fmt::Display) -> String {
     format!("did you mean \"{name}\"?")
 }
 
