@@ -1,5 +1,7 @@
 //! The name that somebody may have meant: for messages.
 
+use std::fmt;
+
 /// The name that was probably meant: the one with the fewest typing errors, if they are few.
 pub fn closest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace('-', "_");
@@ -8,6 +10,11 @@ pub fn closest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     let (errors, name) =
         names.into_iter().map(|name| (distance(name), name)).min_by_key(|(errors, _)| *errors)?;
     (errors <= name.chars().count() / 3).then_some(name)
+}
+
+/// "did you mean ...?"
+pub fn did_you_mean(name: impl fmt::Display) -> String {
+    format!("did you mean \"{name}\"?")
 }
 
 #[cfg(test)]

@@ -217,6 +217,6 @@ fn all_links(fabric: &Fabric) -> impl Iterator<Item = LinkId> {
 fn unknown(fabric: &Fabric, name: &str) -> String {
     let names = fabric.nodes.iter().map(|node| node.name.as_str());
     let near = crate::nearest::closest(name, names);
-    let near = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+    let near = near.map_or(String::new(), |near| format!("; {}", crate::nearest::did_you_mean(near)));
     format!("\"{name}\" is no node of this network{near}")
 }

@@ -37,7 +37,7 @@ pub struct Distance {
 
 /// Counts the shortest paths between hosts; in time linear in the network for each source.
 pub fn survey(fabric: &Fabric) -> Survey {
-    let ports = Ports::of(fabric, |_| true, &[]);
+    let ports = Ports::all(fabric);
     let mut search = Search::new(fabric.nodes.len());
     let sources = fabric.hosts.min(SOURCES_MAX);
     let mut distances: BTreeMap<u32, Distance> = BTreeMap::new();

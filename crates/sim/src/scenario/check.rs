@@ -11,6 +11,7 @@ use super::Run;
 use super::problem::{Problem, join, list, steps};
 use crate::faults::Faults;
 use crate::queue::{Feature, Queue};
+use crate::routing;
 use crate::topology::{Fabric, Topology};
 use crate::traffic::{self, Entry};
 use crate::transport::Transport;
@@ -22,7 +23,13 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     let mut fabric = None;
     if let Some((value, topology)) = draft.part::<Topology>("topology", document.get("topology")) {
         let own = own("topology", topology.name(), value, topology.problems());
-        fabric = own.is_empty().then(|| topology.build());
+        if own.is_empty() {
+            let built = topology.build();
+            problems.extend(
+                routes(&built).map(|message| Problem::new(join("topology", topology.name()), message)),
+            );
+            fabric = Some(built);
+        }
         problems.extend(own);
     }
     let transports = draft.transports();
@@ -40,6 +47,20 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     let mut seen = BTreeSet::new();
     problems.retain(|problem| seen.insert(problem.path.clone()));
     problems
+}
+
+/// Why there are no routes through a network, or too many.
+fn routes(fabric: &Fabric) -> Option<String> {
+    if let Some(apart) = routing::disconnected(fabric) {
+        return Some(apart.to_string());
+    }
+    let cells = routing::cells(fabric);
+    (cells > routing::MOST_CELLS).then(|| {
+        let most = routing::MOST_CELLS;
+        format!(
+            "needs a route table of {cells} cells of 4 bytes; at most {most} are allowed: make it smaller"
+        )
+    })
 }
 
 /// What a configuration says about itself, with its full path.

@@ -92,11 +92,6 @@ pub(super) fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// "did you mean ...?"
-pub(super) fn did_you_mean(name: impl fmt::Display) -> String {
-    format!("did you mean \"{name}\"?")
-}
-
 /// A path one step longer.
 pub(super) fn join(path: &str, step: &str) -> String {
     match (path.is_empty(), step.is_empty()) {
