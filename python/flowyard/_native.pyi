@@ -43,6 +43,15 @@ def schema() -> str:
 def check(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
     """The scenario as JSON with every default filled in; raises ScenarioError with all problems."""
 
+def fabric(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
+    """The network of a scenario as JSON.
+
+    {topology, nodes: [{name, tier, host}], links: [[from, to, rate_bps, delay_ps]]}. Links are directed; `i` and `i ^ 1` are the two directions of one cable. The scenario may lack the rest.
+    """
+
+def survey_topology(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
+    """Paths between hosts by distance, oversubscription and bisection of a scenario's network, as JSON."""
+
 def run(
     text: str,
     format: str,

@@ -77,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(verb=run)
         return added
 
-    def scenario(added: argparse.ArgumentParser) -> None:
+    def scenario(added: argparse.ArgumentParser, *, audit: bool = True) -> None:
         added.add_argument(
             "scenario", metavar="SCENARIO", help="a TOML or JSON file, or a packaged scenario's name"
         )
@@ -89,8 +89,9 @@ def parser() -> argparse.ArgumentParser:
             metavar="KEY=VALUE",
             help="change a field, such as --set transport.ndp.initial_window=8; may be repeated",
         )
-        added.add_argument("--seed", type=int, metavar="N", help="short for --set run.seed=N")
-        added.add_argument("--audit", action="store_true", help="short for --set run.audit=true")
+        if audit:
+            added.add_argument("--seed", type=int, metavar="N", help="short for --set run.seed=N")
+            added.add_argument("--audit", action="store_true", help="short for --set run.audit=true")
 
     added = verb("run", _run, "run a scenario and keep its results in a folder")
     scenario(added)
@@ -109,6 +110,12 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="FILE",
         help="default DIR/report.html, with several runs report.html",
+    )
+
+    added = verb("topology", _topology, "show a scenario's network: counts, paths, bisection and a picture")
+    scenario(added, audit=False)
+    added.add_argument(
+        "-o", "--output", type=Path, metavar="FILE.svg", help="default out/<scenario>-topology-<n>.svg"
     )
 
     verb("schema", _schema, "print the JSON Schema of scenario files")
@@ -213,6 +220,45 @@ def _report(arguments: argparse.Namespace) -> int:
         raise UserError(f"{output}: is a folder; name a file with -o")
     import_module("flowyard.report").write(arguments.runs, output)
     print(json.dumps({"report": str(output)}) if arguments.json else f"report in {output}")
+    return COMPLETE
+
+
+def _topology(arguments: argparse.Namespace) -> int:
+    from flowyard import folders, scenarios, topology
+    from flowyard.console import show
+    from flowyard.topology.picture import svg
+    from flowyard.topology.tables import tables
+
+    path = scenarios.find(arguments.scenario)
+    overrides = dict(arguments.set)
+    network = topology.network(path, overrides)
+    found = topology.survey(path, overrides)
+    picture = folders.write_new(
+        svg(network, path.stem), arguments.output, numbered=f"{path.stem}-topology", suffix=".svg"
+    )
+    if arguments.json:
+        ports = {
+            tier: {"nodes": n, "ports_min": low, "ports_max": high}
+            for tier, (n, low, high) in network.ports().items()
+        }
+        names = ("from", "to", "rate_bps", "rate_back_bps", "delay_ps")
+        cables = [dict(zip(names, kind, strict=True), cables=n) for kind, n in network.cable_kinds().items()]
+        print(
+            json.dumps(
+                {
+                    "topology": network.kind,
+                    "tiers": ports,
+                    "cables": cables,
+                    **found,
+                    "picture": str(picture),
+                },
+                indent=2,
+            )
+        )
+        return COMPLETE
+    for table in tables(network, found):
+        show(table)
+    print(f"picture in {picture}")
     return COMPLETE
 
 

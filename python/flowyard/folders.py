@@ -50,6 +50,26 @@ class Staging:
         return next(place for place in candidates if not place.exists() and _moved(self.path, place))
 
 
+def write_new(text: str, target: Path | None, *, numbered: str, suffix: str) -> Path:
+    """Writes a file that is not there yet: `target`, or the first free out/<numbered>-<n><suffix>.
+
+    Raises:
+        UserError: There is something already, or nothing can be written there.
+    """
+    candidates = [target] if target else (Path("out") / f"{numbered}-{n}{suffix}" for n in itertools.count(1))
+    for place in candidates:
+        try:
+            place.absolute().parent.mkdir(parents=True, exist_ok=True)
+            with place.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UserError(f"{place}: cannot write here ({error.strerror})") from None
+        return place
+    raise UserError(f"{target}: exists already; choose another file with -o, or remove it")
+
+
 def refuse_taken(target: Path) -> None:
     """Raises a UserError if something is there already."""
     if target.is_dir():

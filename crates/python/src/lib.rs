@@ -2,6 +2,7 @@
 //! opinion about what they mean.
 
 mod errors;
+mod inspect;
 mod measure;
 mod run;
 mod table;
@@ -23,6 +24,8 @@ mod _native {
     use super::{chase_seconds, check, explain, floor_seconds, schema};
     #[pymodule_export]
     use crate::errors::ScenarioError;
+    #[pymodule_export]
+    use crate::inspect::{fabric, survey_topology};
     #[pymodule_export]
     use crate::run::{Outcome, run};
     #[pymodule_export]
@@ -78,15 +81,18 @@ fn check(py: Python<'_>, text: &str, format: &str, overrides: Vec<(String, Strin
 }
 
 fn read(py: Python<'_>, text: &str, format: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
-    let format = match format {
-        "toml" => Format::Toml,
-        "json" => Format::Json,
+    scenario::read(text, parse_format(format)?, overrides).map_err(|problems| scenario_error(py, &problems))
+}
+
+fn parse_format(format: &str) -> PyResult<Format> {
+    match format {
+        "toml" => Ok(Format::Toml),
+        "json" => Ok(Format::Json),
         other => {
             let text = format!("format is \"{other}\"; use \"toml\" or \"json\"");
-            return Err(pyo3::exceptions::PyValueError::new_err(text));
+            Err(pyo3::exceptions::PyValueError::new_err(text))
         }
-    };
-    scenario::read(text, format, overrides).map_err(|problems| scenario_error(py, &problems))
+    }
 }
 
 /// The columns of all tables: {table: [{name, unit, kind, meaning}]}.

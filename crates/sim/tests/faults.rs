@@ -157,6 +157,35 @@ fn routes_avoid_what_is_down() {
     assert_eq!(run.flow("lost"), 0);
 }
 
+/// A server with two ports whose one cable fails goes on by the other, whatever waited there, and comes back.
+#[test]
+fn hosts_with_several_ports_change_over() {
+    for transport in ["[transport.ndp]", "[transport.tcp]\nrto_min = \"1ms\"\nrto_initial = \"2ms\""] {
+        let run = run(&format!(
+            r#"
+            topology.bcube = {{ n = 4, k = 1 }}
+            {transport}
+            [[traffic]]
+            name = "flows"
+            arrivals.at-once = {{}}
+            matrix.pairs = [[0, 5], [0, 10], [0, 15], [0, 7]]
+            sizes.fixed = "2MB"
+            [faults]
+            detection_delay = "100us"
+            events = [
+                {{ at = "500us", target.cable = ["host 0", "level 0 switch 0"], change = "down", lasts = "1ms" }},
+                {{ at = "2500us", target.cable = ["host 0", "level 1 switch 0"], change = "down" }},
+            ]
+            "#
+        ));
+        assert_eq!(run.flows("completed"), [1; 4]);
+        assert!(run.end() < 1_000 * common::MS, "nobody waits for a second");
+        let (first, second) = (run.row("host 0", "level 0 switch 0"), run.row("host 0", "level 1 switch 0"));
+        let packets = run.links("packets");
+        assert!(packets[second] > 1_000 && packets[first] > 50, "{} and {}", packets[first], packets[second]);
+    }
+}
+
 /// A network in two parts: packets that have no way left are counted, and the run says that it stalled.
 #[test]
 fn who_is_cut_off_stalls() {

@@ -44,6 +44,26 @@ pub fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Resul
     })
 }
 
+/// Reads the topology of a scenario, which may lack the rest or have mistakes there.
+pub fn read_topology(
+    text: &str,
+    format: Format,
+    overrides: &[(String, String)],
+) -> Result<Topology, Problems> {
+    let mut document = text::parse(text, format)?;
+    let mut problems = set::apply(&mut document, overrides);
+    problems.extend(walk::walk(&schema::SCHEMA, &mut document));
+    problems.extend(check::check(&document, &problems));
+    problems.retain(|problem| problem.path == "topology" || problem.path.starts_with("topology."));
+    if !problems.is_empty() {
+        return Err(Problems(problems));
+    }
+    serde_path_to_error::deserialize(&document["topology"]).map_err(|error| {
+        let path = path(&document["topology"], error.path());
+        Problem::new(problem::join("topology", &path), error.into_inner().to_string()).into()
+    })
+}
+
 /// A path of the parser in our form.
 fn path(document: &Value, path: &serde_path_to_error::Path) -> String {
     let mut place = Some(document);

@@ -1,0 +1,113 @@
+"""A scenario's network without a run: counts, distances and bisection, and a picture (`flowyard topology`)."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NamedTuple
+
+from flowyard import _native
+from flowyard.model import Model
+from flowyard.results import source, texts
+
+
+class Node(NamedTuple):
+    """A host or a switch."""
+
+    name: str
+    tier: str
+    host: bool
+
+
+class Cable(NamedTuple):
+    """Two directed links; `a` and `b` are places in the list of nodes, each rate is that of one direction."""
+
+    a: int
+    b: int
+    rate_bps: int
+    rate_back_bps: int
+    delay_ps: int
+
+
+@dataclass(frozen=True)
+class Network:
+    """The graph that a scenario's topology builds."""
+
+    kind: str
+    """The topology's name, such as "fat-tree"."""
+    parameters: dict[str, Any]
+    """Its parameters, defaults filled in."""
+    nodes: list[Node]
+    cables: list[Cable]
+
+    @property
+    def hosts(self) -> int:
+        """Number of hosts."""
+        return sum(node.host for node in self.nodes)
+
+    def tiers(self) -> list[str]:
+        """The tiers, those nearer to the hosts first."""
+        near: dict[int, list[int]] = {}
+        for cable in self.cables:
+            near.setdefault(cable.a, []).append(cable.b)
+            near.setdefault(cable.b, []).append(cable.a)
+        # Breadth-first from all hosts at once.
+        reached = [place for place, node in enumerate(self.nodes) if node.host]
+        seen = set(reached)
+        for place in reached:
+            new = [other for other in near.get(place, []) if other not in seen]
+            seen.update(new)
+            reached += dict.fromkeys(new)
+        return list(dict.fromkeys(self.nodes[place].tier for place in reached))
+
+    def ports(self) -> dict[str, tuple[int, int, int]]:
+        """For each tier its number of nodes and the fewest and most ports of a node."""
+        ports = Counter(place for cable in self.cables for place in (cable.a, cable.b))
+        table = {}
+        for tier in self.tiers():
+            counts = [ports[place] for place, node in enumerate(self.nodes) if node.tier == tier]
+            table[tier] = (len(counts), min(counts), max(counts))
+        return table
+
+    def cable_kinds(self) -> Counter[tuple[str, str, int, int, int]]:
+        """Number of cables by tiers of the ends, rate each way and delay."""
+        order = {tier: place for place, tier in enumerate(self.tiers())}
+        kinds: Counter[tuple[str, str, int, int, int]] = Counter()
+        for a, b, there, back, delay in self.cables:
+            ends = (self.nodes[a].tier, self.nodes[b].tier)
+            if order[ends[0]] <= order[ends[1]]:
+                kinds[(*ends, there, back, delay)] += 1
+            else:
+                kinds[(*ends[::-1], back, there, delay)] += 1
+        return kinds
+
+
+Scenario = str | PathLike[str] | Model | Mapping[str, Any]
+
+
+def network(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> Network:
+    """The nodes and cables of a scenario, of which nothing but the topology need be there.
+
+    Raises:
+        ScenarioError: The topology cannot be built; the text names every problem.
+    """
+    data = json.loads(_native.fabric(*source(scenario), texts(overrides)))
+    there, back = data["links"][::2], data["links"][1::2]
+    cables = [
+        Cable(a, b, rate, other[2], delay) for (a, b, rate, delay), other in zip(there, back, strict=True)
+    ]
+    kind, parameters = next(iter(data["topology"].items()))
+    return Network(kind, parameters, [Node(**node) for node in data["nodes"]], cables)
+
+
+def survey(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> dict[str, Any]:
+    """Distances and bisection of a scenario's network.
+
+    Returns:
+        paths: {sources, sampled, distances: [{hops, pairs, paths_min, paths_max}]}, over ordered pairs of hosts;
+        oversubscription: a number, or null where there are no tiers;
+        bisection: {bps, exact, how}: least capacity, one way, between two halves of the hosts.
+    """
+    found: dict[str, Any] = json.loads(_native.survey_topology(*source(scenario), texts(overrides)))
+    return found

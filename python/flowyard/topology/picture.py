@@ -1,0 +1,256 @@
+"""A picture of a network that a person can read, as SVG.
+
+Networks in tiers stand in rows, hosts at the bottom; those whose hosts are joined to each other in a circle, a torus
+as a cube. What would be too small to see is summed up: hosts as a number below their switch, and a network too large
+even for that as one box a tier.
+"""
+
+import math
+from collections import Counter
+from typing import Any
+
+import altair as alt
+
+from flowyard.report.text import count, rate
+from flowyard.topology import Network
+
+WIDTH, HEIGHT = 1200, 620
+# Beyond so many, hosts are numbers below their switches; beyond so many cables, a tier is a box.
+HOSTS_MAX, CABLES_MAX = 160, 1_600
+COLOURS = ["#4c78a8", "#f58518", "#54a24b", "#b279a2", "#9d755d", "#e45756", "#72b7b2", "#eeca3b"]
+NAMED_MAX = 40
+
+Place = tuple[float, float]
+
+
+def svg(network: Network, title: str) -> str:
+    """The picture."""
+    import vl_convert
+
+    text: str = vl_convert.vegalite_to_svg(chart(network, title).to_dict())
+    return text
+
+
+def chart(network: Network, title: str) -> Any:
+    """The picture as an Altair chart, a layer on top of the other."""
+    tiers = network.tiers()
+    joined = any(network.nodes[cable.a].host and network.nodes[cable.b].host for cable in network.cables)
+    torus = _torus(network)
+    notes: dict[int, str] = {}
+    if torus:
+        places = torus
+    elif joined and len(network.cables) <= CABLES_MAX:
+        places = _circle(network)
+    elif len(network.cables) <= CABLES_MAX or _collapsed(network):
+        places, notes = _rows(network, tiers)
+    else:
+        places = None
+    if places is None:
+        return _boxes(network, tiers, title)
+    return _drawn(network, tiers, places, notes, title)
+
+
+def _collapsed(network: Network) -> bool:
+    """Whether it can be drawn without its hosts."""
+    nodes = network.nodes
+    switches = sum(not (nodes[cable.a].host or nodes[cable.b].host) for cable in network.cables)
+    return switches <= CABLES_MAX and not any(nodes[c.a].host and nodes[c.b].host for c in network.cables)
+
+
+def _rows(network: Network, tiers: list[str]) -> tuple[dict[int, Place], dict[int, str]]:
+    """Each tier a row, in the order of the nodes; many hosts only as a note at their switch."""
+    places: dict[int, Place] = {}
+    notes: dict[int, str] = {}
+    hidden = network.hosts > HOSTS_MAX
+    rows = [tier for tier in tiers if not (hidden and tier == "host")]
+    for row, tier in enumerate(rows):
+        members = [place for place, node in enumerate(network.nodes) if node.tier == tier]
+        y = row / max(len(rows) - 1, 1)
+        for number, place in enumerate(members):
+            places[place] = ((number + 0.5) / len(members), y)
+    if hidden:
+        below = Counter(
+            switch
+            for cable in network.cables
+            for host, switch in ((cable.a, cable.b), (cable.b, cable.a))
+            if network.nodes[host].host
+        )
+        notes = {switch: f"{hosts}" for switch, hosts in below.items()}
+    return places, notes
+
+
+def _circle(network: Network) -> dict[int, Place]:
+    """Hosts on a circle in their order; each switch outside, beside the hosts that hang on it."""
+    hosts = [place for place, node in enumerate(network.nodes) if node.host]
+    angle = {place: 2 * math.pi * number / len(hosts) for number, place in enumerate(hosts)}
+    places = {place: _on_circle(angle[place], 0.40) for place in hosts}
+    for place, node in enumerate(network.nodes):
+        if node.host:
+            continue
+        below = [angle[o] for c in network.cables for o in (c.a, c.b) if place in (c.a, c.b) and o in angle]
+        # The mean direction; hosts on both sides of the start of the circle do not pull it across.
+        x, y = sum(map(math.cos, below)), sum(map(math.sin, below))
+        places[place] = _on_circle(math.atan2(y, x), 0.49)
+    return places
+
+
+def _on_circle(angle: float, radius: float) -> Place:
+    return 0.5 + radius * math.sin(angle) * HEIGHT / WIDTH, 0.5 + radius * math.cos(angle)
+
+
+def _torus(network: Network) -> dict[int, Place] | None:
+    """A torus as a cube seen from above its corner; cables that go around are stubs on its faces."""
+    if network.kind != "camcube" or len(network.cables) > CABLES_MAX:
+        return None
+    points = [_coordinates(network, host) for host in range(network.hosts)]
+    flat = {host: (x + 0.42 * z, y + 0.34 * z) for host, (x, y, z) in enumerate(points)}
+    wide, high = (max(p[axis] for p in flat.values()) or 1 for axis in (0, 1))
+    return {place: (0.04 + 0.92 * x / wide, 0.04 + 0.92 * y / high) for place, (x, y) in flat.items()}
+
+
+def _coordinates(network: Network, host: int) -> tuple[int, int, int]:
+    """Where a host of a torus is: hosts are numbered along z, then y, then x."""
+    y, z = network.parameters["y"], network.parameters["z"]
+    return host // (y * z), host // z % y, host % z
+
+
+def _around(network: Network, a: int, b: int) -> bool:
+    """Whether a cable goes around a torus, from one face of the cube to the other."""
+    ends = zip(_coordinates(network, a), _coordinates(network, b), strict=True)
+    return network.kind == "camcube" and any(abs(one - other) > 1 for one, other in ends)
+
+
+def _outwards(end: Place, other: Place) -> Place:
+    """A little further than the end, as seen from the other end."""
+    x, y = (one - two for one, two in zip(end, other, strict=True))
+    step = 0.035 / math.hypot(x, y)
+    return end[0] + step * x, end[1] + step * y
+
+
+def _line(a: Place, b: Place) -> dict[str, Any]:
+    return {"x": a[0], "y": a[1], "x2": b[0], "y2": b[1]}
+
+
+def _drawn(
+    network: Network, tiers: list[str], places: dict[int, Place], notes: dict[int, str], title: str
+) -> Any:
+    """Nodes at their places, and the cables between them."""
+    pairs = Counter((c.a, c.b, c.rate_bps) for c in network.cables if c.a in places and c.b in places)
+    rates = sorted({bps for _, _, bps in pairs})
+    lines = []
+    for (a, b, bps), number in pairs.items():
+        # Thicker by a step for each higher rate.
+        style = {"width": 0.8 + 0.8 * rates.index(bps) + 0.8 * (number - 1), "dash": [1, 0]}
+        if network.kind == "camcube" and _around(network, a, b):
+            ends = [(places[a], places[b]), (places[b], places[a])]
+            lines += [{**style, "dash": [3, 3], **_line(end, _outwards(end, other))} for end, other in ends]
+        else:
+            lines.append(style | _line(places[a], places[b]))
+    nodes = [
+        {
+            "x": x,
+            "y": y,
+            "tier": network.nodes[place].tier,
+            "name": network.nodes[place].name,
+            "note": notes.get(place, ""),
+            "host": network.nodes[place].host,
+            "size": (90 if network.nodes[place].host else 190) * (1.0 if len(places) < 200 else 0.4),
+        }
+        for place, (x, y) in places.items()
+    ]
+    shown = [tier for tier in tiers if any(node["tier"] == tier for node in nodes)]
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1]))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.04, 1.04]))
+    cables = (
+        alt.Chart(alt.InlineData(values=lines))
+        .mark_rule(color="#8a8f98", opacity=max(0.15, min(0.7, 120 / max(len(lines), 1))))
+        .encode(
+            x=x,
+            y=y,
+            x2="x2:Q",
+            y2="y2:Q",
+            strokeWidth=alt.StrokeWidth("width:Q", scale=None),
+            strokeDash=alt.StrokeDash("dash:N", scale=None),
+        )
+    )
+    colour = alt.Color(
+        "tier:N",
+        sort=shown,
+        scale=alt.Scale(domain=shown, range=[COLOURS[i % len(COLOURS)] for i in range(len(shown))]),
+        legend=alt.Legend(title=None, orient="top", symbolType="square"),
+    )
+    data = alt.InlineData(values=nodes)
+    squares = (
+        alt.Chart(data)
+        .mark_square(opacity=1, stroke="white", strokeWidth=1)
+        .encode(x=x, y=y, color=colour, size=alt.Size("size:Q", scale=None, legend=None), tooltip="name:N")
+    )
+    layers: list[Any] = [cables, squares]
+    if len(nodes) <= NAMED_MAX:
+        layers += [
+            alt.Chart(alt.InlineData(values=[node for node in nodes if node["host"] == host]))
+            .mark_text(dy=dy, fontSize=10, color="#333")
+            .encode(x=x, y=y, text="name:N")
+            for host, dy in ((True, 16), (False, -14))
+        ]
+    if notes:
+        texts = alt.Chart(data).mark_text(dy=16, fontSize=9, color="#333").encode(x=x, y=y, text="note:N")
+        layers.append(texts)
+    return _titled(layers, network, title, bool(notes))
+
+
+def _boxes(network: Network, tiers: list[str], title: str) -> Any:
+    """One box a tier with its numbers, and the cables between tiers as one line."""
+    ports = network.ports()
+    height = {tier: row / max(len(tiers) - 1, 1) for row, tier in enumerate(tiers)}
+    boxes = []
+    for tier, (nodes, least, most) in ports.items():
+        each = count(least) if least == most else f"{count(least)} to {count(most)}"
+        ports_each = "1 port" if each == "1" else f"{each} ports"
+        boxes.append({"x": 0.5, "y": height[tier], "text": f"{tier}: {count(nodes)}, {ports_each}"})
+    lines = [
+        {
+            "x": 0.5,
+            "y": height[a],
+            "y2": height[b],
+            "middle": (height[a] + height[b]) / 2,
+            "text": f"{count(number)} cables of {rate(bps)}",
+        }
+        for (a, b, bps, _, _), number in network.cable_kinds().items()
+    ]
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1]))
+    scale = alt.Scale(domain=[-0.1, 1.1])
+    drawn, named = alt.InlineData(values=lines), alt.InlineData(values=boxes)
+    layers = [
+        alt.Chart(drawn)
+        .mark_rule(color="#8a8f98", strokeWidth=3)
+        .encode(x=x, y=alt.Y("y:Q", axis=None, scale=scale), y2="y2:Q"),
+        alt.Chart(drawn)
+        .mark_text(align="left", dx=10, fontSize=13)
+        .encode(x=x, y=alt.Y("middle:Q", scale=scale), text="text:N"),
+        alt.Chart(named)
+        .mark_rect(color="#4c78a8", width=460, height=44, cornerRadius=6)
+        .encode(x=x, y=alt.Y("y:Q", scale=scale)),
+        alt.Chart(named)
+        .mark_text(fontSize=15, color="white")
+        .encode(x=x, y=alt.Y("y:Q", scale=scale), text="text:N"),
+    ]
+    return _titled(layers, network, title, hidden=False)
+
+
+def _titled(layers: list[Any], network: Network, title: str, hidden: bool) -> Any:
+    switches = len(network.nodes) - network.hosts
+    numbers = f"{count(network.hosts)} hosts, {count(switches)} switches, {count(len(network.cables))} cables"
+    subtitle = f"{network.kind}: {numbers}"
+    if hidden:
+        subtitle += "; the numbers are hosts below a switch"
+    return (
+        alt.layer(*layers)
+        .properties(
+            width=WIDTH,
+            height=HEIGHT,
+            title=alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=18, subtitleFontSize=13),
+            padding=24,
+        )
+        .configure_view(stroke=None)
+    )

@@ -1,0 +1,110 @@
+"""`flowyard topology`: counts and picture of a network."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from flowyard import topology
+from flowyard.cli import main
+from flowyard.errors import UserError
+from flowyard.folders import write_new
+from flowyard.topology.picture import svg
+
+
+def test_counts_follow_the_graph():
+    network = topology.network({"topology": {"fat-tree": {"k": 4}}})
+    assert network.kind == "fat-tree"
+    assert network.tiers() == ["host", "edge", "aggregation", "core"]
+    assert network.ports() == {
+        "host": (16, 1, 1),
+        "edge": (8, 4, 4),
+        "aggregation": (8, 4, 4),
+        "core": (4, 4, 4),
+    }
+    kinds = {kind[:2]: number for kind, number in network.cable_kinds().items()}
+    assert kinds == {("host", "edge"): 16, ("edge", "aggregation"): 16, ("aggregation", "core"): 16}
+    assert sum(network.cable_kinds().values()) == len(network.cables) == 48
+
+
+def test_survey_says_what_is_exact():
+    found = topology.survey({"topology": {"fat-tree": {"k": 4, "rate": "10Gbps"}}})
+    assert found["bisection"]["exact"]
+    assert found["bisection"]["bps"] == 80e9
+    assert [row["paths_max"] for row in found["paths"]["distances"]] == [1, 2, 4]
+    found = topology.survey({"topology": {"dcell": {"n": 4, "k": 1}}})
+    assert not found["bisection"]["exact"]
+    assert "upper bound" in found["bisection"]["how"]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"fat-tree": {"k": 4}},
+        {"fat-tree": {"k": 12}},  # hosts as numbers
+        {"fat-tree": {"k": 32}},  # a box a tier
+        {"bcube": {"n": 4, "k": 1}},
+        {"dcell": {"n": 4, "k": 1}},
+        {"camcube": {"x": 3, "y": 3, "z": 3}},
+        {"single-switch": {"hosts": 5}},
+        {"relay": {}},
+    ],
+)
+def test_every_kind_of_picture_is_well_formed(parameters):
+    network = topology.network({"topology": parameters})
+    text = svg(network, "a <title> & more")
+    root = ET.fromstring(text)
+    assert root.tag.endswith("svg")
+    words = " ".join(root.itertext())
+    assert "a <title> & more" in words
+    assert f"{network.hosts:,} hosts" in words
+    assert "NaN" not in text
+    # As many squares as nodes where all are drawn.
+    if len(network.nodes) <= 60:
+        squares = [
+            path
+            for path in root.iter("{http://www.w3.org/2000/svg}path")
+            if path.get("aria-roledescription") == "square"
+        ]
+        assert len(squares) == len(network.nodes)
+
+
+def test_a_torus_is_drawn_as_a_cube_with_stubs_where_cables_go_around():
+    network = topology.network({"topology": {"camcube": {"x": 4, "y": 3, "z": 3}}})
+    dashed = re.findall(r'stroke-dasharray="3,3"', svg(network, "torus"))
+    # A cable around for each line of hosts along each side, with a stub at both ends.
+    assert len(dashed) == 2 * (3 * 3 + 4 * 3 + 4 * 3)
+
+
+def test_the_verb_prints_counts_and_writes_a_picture(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # Nothing but a topology is needed.
+    (tmp_path / "net.toml").write_text("[topology.fat-tree]\nk = 4\n")
+    assert main(["topology", "net.toml"]) == 0
+    printed = capsys.readouterr().out
+    assert "aggregation-core" in printed
+    assert "80.0\N{NO-BREAK SPACE}Gbps" in printed
+    assert (tmp_path / "out/net-topology-1.svg").exists()
+    assert main(["topology", "net.toml", "--set", "topology.fat-tree.k=6", "--json", "-o", "six.svg"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["tiers"]["host"]["nodes"] == 54
+    assert answer["picture"] == "six.svg"
+    assert main(["topology", "net.toml", "-o", "six.svg"]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_mistakes_in_the_topology_are_told(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.toml").write_text("[topology.fat-tree]\nk = 7\n")
+    assert main(["topology", "net.toml"]) == 2
+    assert "7 is odd" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_new_files_take_the_first_free_number(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    places = [str(write_new("a", None, numbered="net", suffix=".svg")) for _ in range(3)]
+    assert places == ["out/net-1.svg", "out/net-2.svg", "out/net-3.svg"]
+    with pytest.raises(UserError, match="exists already"):
+        write_new("b", tmp_path / "out/net-1.svg", numbered="", suffix="")
