@@ -46,7 +46,8 @@ def check(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
 def fabric(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
     """The network of a scenario as JSON.
 
-    {topology, nodes: [{name, tier, host}], links: [[from, to, rate_bps, delay_ps]]}. Links are directed; `i` and `i ^ 1` are the two directions of one cable. The scenario may lack the rest.
+    {topology, nodes: [{name, tier, host}], links: [[from, to, rate_bps, delay_ps]]}. Links are
+    directed; `i` and `i ^ 1` are the two directions of one cable. The scenario may lack the rest.
     """
 
 def survey_topology(text: str, format: str, overrides: list[tuple[str, str]]) -> str:

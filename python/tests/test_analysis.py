@@ -185,3 +185,33 @@ def test_worst_links_are_those_that_lost_most_and_idle_ones_are_none():
 )
 def test_times_of_run_json(time, ps):
     assert analysis.picoseconds(time) == ps
+
+
+def test_trouble_lasts_from_the_first_fault_to_the_last_repair():
+    def fault(at, change="down", undone=None, links=(0,), nodes=()):
+        return {
+            "at_ps": at,
+            "change": change,
+            "undone_ps": undone,
+            "links": list(links),
+            "nodes": list(nodes),
+        }
+
+    assert analysis.trouble([]) is None
+    assert analysis.trouble([fault(5, "up")]) is None
+    assert analysis.trouble([fault(5)]) == (5, None)
+    assert analysis.trouble([fault(5, undone=9), fault(2, "loss", undone=7)]) == (2, 9)
+    # Repaired by a line of its own, if it is about the same.
+    assert analysis.trouble([fault(5), fault(8, "up")]) == (5, 8)
+    assert analysis.trouble([fault(5), fault(8, "up", links=[1])]) == (5, None)
+    assert analysis.trouble([fault(5, "rate"), fault(8, "up")]) == (5, None)
+
+
+def test_flows_belong_to_one_period():
+    flows = pl.DataFrame({"start_ps": [0, 0, 5, 12, 20, 30], "fct_ps": [3, 30, 4, None, 1, 5]})
+    parts = analysis.by_period(flows, 10, 20)
+    assert {name: part["start_ps"].to_list() for name, part in parts.items()} == {
+        "before": [0, 5], "during": [0, 12], "after": [20, 30],
+    }  # fmt: skip
+    parts = analysis.by_period(flows, 10, None)
+    assert [part.height for part in parts.values()] == [2, 4, 0]

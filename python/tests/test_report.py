@@ -64,7 +64,7 @@ def write_run(
         "delivered_bytes": [n if d else 0 for n, d in zip(size, done, strict=True)],
     } | {
         name: [i % 3 for i in range(flows)]
-        for name in ("packets_sent", "retransmissions", "timeouts", "reordered")
+        for name in ("packets_sent", "retransmissions", "timeouts", "lost", "reordered")
     }
     types = {"slowdown": pl.Float64, "completed": pl.Boolean, "tag": pl.Categorical}
     types |= {name: pl.UInt64 for name in columns if name not in types}
@@ -78,7 +78,7 @@ def write_run(
     columns |= {"tier": [tier for _, _, tier in links], "utilisation": [0.1 * number for number in used]}
     columns |= {"queue_mean_bytes": [10.0 * number for number in used]}
     columns |= dict.fromkeys(
-        ("packets", "drops", "trims", "marks", "queue_max_bytes", "queue_max_packets"), used
+        ("packets", "drops", "lost", "trims", "marks", "queue_max_bytes", "queue_max_packets"), used
     )
     pl.DataFrame(columns).write_parquet(folder / "links.parquet")
 
@@ -497,3 +497,28 @@ def test_the_page_draws_its_charts_in_a_browser(two, tmp_path, width, real_bundl
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
     assert re.search(r'<html[^>]* data-charts="7"', done.stdout)
     assert done.stdout.count('class="marks"') == 7
+
+
+def test_faults_are_told_with_flows_before_during_and_after(two):
+    def change(summary):
+        fault = {
+            "at_ps": 100_000,
+            "undone_ps": 200_000,
+            "change": "down",
+            "nodes": ["switch"],
+            "links": [0, 1, 2],
+        }
+        summary["faults"] = [fault]
+
+    html = visible(page(two))
+    assert "Faults" not in html
+    assert "lost to faults" not in html.split("Words")[0]
+    folder = write_run(two[0].parent / "broken", change=change)
+    html = visible(page([folder]))
+    html = html.replace("\N{NO-BREAK SPACE}", " ")
+    assert "100 ns to 200 ns: down switch, host 0 – switch, host 2 → switch" in html  # noqa: RUF001
+    # No flow is that short; 200 start before its end, and 100 after.
+    assert "before 0" not in html
+    assert "during 200" in html
+    assert "after 100" in html
+    assert "lost to faults" in html

@@ -8,6 +8,7 @@ fraction, which therefore stands beside them in every table.
 from flowyard.analysis.completion import PERCENTILES, by_decile, by_size, measured
 from flowyard.analysis.distribution import distribution, strip
 from flowyard.analysis.fairness import jain
+from flowyard.analysis.faults import by_period, trouble
 from flowyard.analysis.goodput import flow_goodput, goodput_bps
 from flowyard.analysis.links import by_tier, spread_by_tier, worst_links
 from flowyard.analysis.quantities import picoseconds
@@ -15,6 +16,7 @@ from flowyard.analysis.quantities import picoseconds
 __all__ = [
     "PERCENTILES",
     "by_decile",
+    "by_period",
     "by_size",
     "by_tier",
     "distribution",
@@ -25,5 +27,6 @@ __all__ = [
     "picoseconds",
     "spread_by_tier",
     "strip",
+    "trouble",
     "worst_links",
 ]

@@ -36,6 +36,34 @@ class Fact:
         return self.compared and len(set(self.cells)) > 1
 
 
+def faults(run: Run) -> list[Cell]:
+    """What went wrong in the network: when and how, and to what."""
+    lines = []
+    for fault in run.faults:
+        until = f" to {text.duration(fault['undone_ps'])}" if fault["undone_ps"] is not None else ""
+        parts = [*fault["nodes"], *_cables(run, fault["links"])]
+        more = f" and {len(parts) - LIST_SHOWN} more" if len(parts) > LIST_SHOWN else ""
+        lines.append(
+            Cell(
+                f"{text.duration(fault['at_ps'])}{until}: {fault['change']}",
+                (", ".join(parts[:LIST_SHOWN]) or "nothing: the share comes to none") + more,
+            )
+        )
+    return lines
+
+
+def _cables(run: Run, links: Sequence[int]) -> list[str]:
+    ends = run.links.sort("id").select("from", "to")
+    names = []
+    for link in links:
+        a, b = ends.row(link)
+        if link ^ 1 not in links:
+            names.append(f"{a} → {b}")
+        elif link % 2 == 0:
+            names.append(f"{a} – {b}")  # noqa: RUF001
+    return names
+
+
 def facts(runs: Sequence[Run]) -> list[Fact]:
     """What was set, for each run."""
 

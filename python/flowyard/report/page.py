@@ -50,6 +50,8 @@ def render(runs: Sequence[Run]) -> str:
         summary=tables.summary(runs),
         statistics=tables.STATISTIC_NAMES.values(),
         losses=tables.losses(runs),
+        faults=tables.faults(runs),
+        fault_lists=[facts.faults(run) for run in runs],
         tiers=tables.tiers(runs),
         worst=[tables.worst(run) for run in runs],
         figures=figures,

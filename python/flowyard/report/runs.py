@@ -13,10 +13,11 @@ from flowyard.analysis import measured, picoseconds
 
 FLOW_COLUMNS = (
     "size_bytes start_ps completed fct_ps slowdown delivered_bytes "
-    "packets_sent retransmissions timeouts reordered"
+    "packets_sent retransmissions timeouts lost reordered"
 )
 LINK_COLUMNS = (
-    "id from to tier packets utilisation drops trims marks queue_mean_bytes queue_max_bytes queue_max_packets"
+    "id from to tier packets utilisation drops lost trims marks "
+    "queue_mean_bytes queue_max_bytes queue_max_packets"
 )
 
 
@@ -57,6 +58,11 @@ class Run:
     def end_ps(self) -> int:
         """Simulated time at the end."""
         return int(self.summary["end_ps"])
+
+    @property
+    def faults(self) -> list[dict[str, Any]]:
+        """What went wrong in the network."""
+        return list(self.summary.get("faults", []))
 
     @property
     def warm_up_ps(self) -> int:

@@ -6,8 +6,19 @@ from typing import Any
 
 import polars as pl
 
-from flowyard.analysis import PERCENTILES, by_size, by_tier, flow_goodput, goodput_bps, jain, worst_links
+from flowyard.analysis import (
+    PERCENTILES,
+    by_period,
+    by_size,
+    by_tier,
+    flow_goodput,
+    goodput_bps,
+    jain,
+    trouble,
+    worst_links,
+)
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
+from flowyard.analysis.faults import PERIODS
 from flowyard.report import text
 from flowyard.report.runs import Run
 
@@ -75,6 +86,19 @@ def summary(runs: Sequence[Run]) -> list[Group]:
     return groups
 
 
+def faults(runs: Sequence[Run]) -> list[Group]:
+    """Completion before, during and after faults; nothing if no run had any. Cells as in `summary`."""
+    found: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in PERIODS}
+    for i, run in enumerate(runs):
+        span = trouble(run.faults)
+        if span is None:
+            continue
+        for name, flows in by_period(run.measured, *span).items():
+            if flows.height:
+                found[name].append((i, by_size(flows).row(-1, named=True)))
+    return [Group(name, _summary_rows(rows)) for name, rows in found.items() if rows]
+
+
 def losses(runs: Sequence[Run]) -> list[Metric]:
     """What went wrong with packets, whole runs: a row a counter. Shares are of the data packets sent."""
     counters = [run.counters for run in runs]
@@ -94,11 +118,13 @@ def losses(runs: Sequence[Run]) -> list[Metric]:
         return [int((run.flows[column] > 0).sum()) for run in runs]
 
     flows = [run.flows.height for run in runs]
+    lost = [int(run.flows["lost"].sum()) for run in runs]
     data = "data packets"
     return [
         Metric("data packets sent", "packets_sent", [Cell(text.count(number)) for number in sent]),
         row("retransmissions", "retransmissions", counter("retransmissions"), sent, data),
         row("drops", "drops", counter("drops"), sent, data),
+        *([row("lost to faults", "lost", lost, sent, data)] if any(run.faults for run in runs) else []),
         row("trims", "trims", counter("trims"), sent, data),
         row("marks", "marks", counter("marks"), sent, data),
         row("reordered", "reordered", [int(run.flows["reordered"].sum()) for run in runs], sent, data),

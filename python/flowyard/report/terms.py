@@ -48,6 +48,7 @@ TERMS = {
     "retransmissions": Term("retransmissions", "", ("flows", "retransmissions")),
     "timeouts": Term("timeouts", "", ("flows", "timeouts")),
     "drops": Term("drops", "", ("links", "drops")),
+    "lost": Term("lost to faults", "", ("flows", "lost")),
     "trims": Term("trims", "", ("links", "trims")),
     "marks": Term("marks", "", ("links", "marks")),
     "reordered": Term("reordered", "", ("flows", "reordered")),
