@@ -148,7 +148,7 @@ impl Routes {
         for (block, targets) in columns.chunks(GATHERED).enumerate() {
             for (lane, &target) in targets.iter().enumerate() {
                 search.run(&ports, target);
-                let cells = gathered[lane..].iter_mut().step_by(GATHERED);
+                let cells = gathered.iter_mut().skip(lane).step_by(GATHERED);
                 for ((node, latest), cell) in zip(&inner, &mut latest).zip(cells) {
                     let distance = search.distance[node.index()];
                     if distance == 0 {
