@@ -204,14 +204,12 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
         let codes = fabric.links.iter().map(|link| node(link).0).collect();
         column(definition, Values::Text { codes, words: node_names.clone() })
     };
-    let mut tiers = Vec::new();
+    let (mut tiers, mut known) = (Vec::new(), FxHashMap::default());
     let tier_codes = fabric.links.iter().map(|link| {
-        let tier = fabric.tier_of(link);
-        let known = tiers.iter().position(|known| *known == tier);
-        known.unwrap_or_else(|| {
-            tiers.push(tier);
-            tiers.len() - 1
-        }) as u32
+        *known.entry(fabric.tier_of(link)).or_insert_with_key(|tier| {
+            tiers.push(tier.clone());
+            tiers.len() as u32 - 1
+        })
     });
     let tier_codes = tier_codes.collect();
     let counted = |definition, value: fn(&Egress) -> u64| {

@@ -13,6 +13,10 @@ fn tree(m: u32, n: u32) -> Fabric {
     FatTree { k: m, levels: n, ..FatTree::default() }.build()
 }
 
+fn switches(fabric: &Fabric) -> impl Iterator<Item = usize> {
+    fabric.hosts as usize..fabric.nodes.len()
+}
+
 /// For each node its level by distance from the nearest host: hosts are level n, edge switches n - 1, cores 0.
 fn levels(fabric: &Fabric, n: u32, oracle: &Oracle) -> Vec<u32> {
     let nearest =
@@ -137,7 +141,7 @@ fn paths_through_links_and_switches() {
                         assert_eq!(used, paths(x, levels[u].min(levels[v])));
                     }
                 }
-                for w in fabric.hosts as usize..fabric.nodes.len() {
+                for w in switches(&fabric) {
                     if oracle.hops[s][w] + oracle.hops[w][d] == hops {
                         assert_eq!(oracle.ways[s][w] * oracle.ways[w][d], paths(x, levels[w]));
                     }
@@ -169,7 +173,7 @@ fn hosts_behind_links_and_switches() {
             };
             assert_eq!(behind, half.pow(n - 1 - level));
         }
-        for w in fabric.hosts as usize..fabric.nodes.len() {
+        for w in switches(&fabric) {
             let below = |s: usize| oracle.hops[s][w] == n - levels[w];
             let sources = all().filter(|&s| below(s) && all().any(|d| uses(s, w, w, d))).count();
             assert_eq!(sources, if levels[w] == 0 { 2 * half.pow(n) } else { half.pow(n - levels[w]) });

@@ -47,6 +47,9 @@ const SINGLE: u32 = 1 << 31;
 /// Marks a cell with several next hops; the other bits are a set.
 const SET: u32 = 1 << 31;
 
+/// Cells in a cache line.
+const GATHERED: usize = 16;
+
 /// The cell of a column's own node: the host hangs on it, or is it.
 const HERE: LinkId = LinkId::NONE;
 
@@ -147,28 +150,38 @@ impl Routes {
         let mut table = vec![HERE; inner.len() * columns.len()];
         let mut latest = vec![0; inner.len()]; // each node's last set in the previous columns: often the same again
         let mut hops = Vec::new();
-        for (column, &target) in columns.iter().enumerate() {
-            search.run(&ports, target);
-            for (node, latest) in inner.iter().zip(&mut latest) {
-                let cell = &mut table[rows[node.index()] as usize + column];
-                let distance = search.distance[node.index()];
-                if distance == 0 {
-                    continue;
-                }
-                hops.clear();
-                for (&link, end) in zip(ports.out(*node), ports.ends(*node)) {
-                    if search.distance[end.index()] < distance {
-                        hops.push(link);
+        // A search fills a column, but the table lies row by row: so some columns are gathered and then
+        // written a cache line at a time.
+        let mut gathered = vec![HERE; inner.len() * GATHERED];
+        for (block, targets) in columns.chunks(GATHERED).enumerate() {
+            for (lane, &target) in targets.iter().enumerate() {
+                search.run(&ports, target);
+                let cells = gathered.iter_mut().skip(lane).step_by(GATHERED);
+                for ((node, latest), cell) in zip(&inner, &mut latest).zip(cells) {
+                    let distance = search.distance[node.index()];
+                    if distance == 0 {
+                        *cell = HERE;
+                        continue;
                     }
+                    hops.clear();
+                    for (&link, end) in zip(ports.out(*node), ports.ends(*node)) {
+                        if search.distance[end.index()] < distance {
+                            hops.push(link);
+                        }
+                    }
+                    if let [only] = hops[..] {
+                        *cell = only;
+                        continue;
+                    }
+                    if *latest == 0 || sets.get(*latest) != hops {
+                        *latest = sets.intern(&hops);
+                    }
+                    *cell = LinkId(SET | *latest);
                 }
-                if let [only] = hops[..] {
-                    *cell = only;
-                    continue;
-                }
-                if *latest == 0 || sets.get(*latest) != hops {
-                    *latest = sets.intern(&hops);
-                }
-                *cell = LinkId(SET | *latest);
+            }
+            let rows = table.chunks_mut(columns.len()).zip(gathered.chunks(GATHERED));
+            for (row, cells) in rows {
+                row[block * GATHERED..][..targets.len()].copy_from_slice(&cells[..targets.len()]);
             }
         }
         Routes { rows, places, table, sets: sets.links }

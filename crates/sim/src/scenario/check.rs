@@ -65,14 +65,16 @@ fn routes(fabric: &Fabric) -> Option<String> {
 
 /// What a configuration says about itself, with its full path.
 fn own(path: &str, name: &str, value: &Value, problems: Vec<(String, String)>) -> Vec<Problem> {
-    let step = |value: &Value, step: &str| match step.parse::<usize>() {
-        Ok(index) if value.is_array() => value.get(index).cloned(),
-        _ => value.get(step).cloned(),
-    };
-    let problem = |(below, message): (String, String)| {
-        let below = join(name, &below.replace('[', ".").replace(']', ""));
-        let value = below.split('.').try_fold(value.clone(), |value, next| step(&value, next));
-        Problem { value, ..Problem::new(join(path, &below), message) }
+    fn below<'a>(value: &'a Value, step: &str) -> Option<&'a Value> {
+        match step.parse::<usize>() {
+            Ok(index) if value.is_array() => value.get(index),
+            _ => value.get(step),
+        }
+    }
+    let problem = |(step, message): (String, String)| {
+        let place = join(name, &step.replace('[', ".").replace(']', ""));
+        let value = place.split('.').try_fold(value, below).cloned();
+        Problem { value, ..Problem::new(join(path, &place), message) }
     };
     problems.into_iter().map(problem).collect()
 }

@@ -83,15 +83,16 @@ fn default_count() -> u32 {
     1
 }
 
-/// So many unknown names are compared with all others for a likely one: more do not fit on a screen.
-const GUESSES: usize = 20;
+/// So many names are compared with unknown ones for what was probably meant: in a long list, the first mistakes
+/// have to do.
+const COMPARISONS: usize = 50_000;
 
 impl Explicit {
     /// The names of all nodes in the fabric's order, each with its path.
     fn names(&self) -> impl Iterator<Item = (&str, String)> {
-        let hosts = self.hosts.iter().enumerate().map(|(i, name)| (name.as_str(), format!("hosts[{i}]")));
+        let hosts = self.hosts.iter().enumerate().map(|(i, name)| (name.as_str(), format!("hosts.{i}")));
         let switches = self.switches.iter().enumerate();
-        hosts.chain(switches.map(|(i, switch)| (switch.name.as_str(), format!("switches[{i}].name"))))
+        hosts.chain(switches.map(|(i, switch)| (switch.name.as_str(), format!("switches.{i}.name"))))
     }
 
     /// Each name's node.
@@ -118,9 +119,9 @@ impl Generator for Explicit {
         }
         for (index, _) in self.switches.iter().enumerate().filter(|(_, switch)| switch.tier == "host") {
             let message = "\"host\" is the tier of hosts; list a host under hosts, or name another tier";
-            problems.push((format!("switches[{index}].tier"), message.into()));
+            problems.push((format!("switches.{index}.tier"), message.into()));
         }
-        let mut guesses = GUESSES;
+        let mut guesses = COMPARISONS / places.len().max(1);
         let mut unused = places.clone();
         for (index, cable) in self.cables.iter().enumerate() {
             let (a, b) = (cable.ends.0.as_str(), cable.ends.1.as_str());
@@ -133,11 +134,11 @@ impl Generator for Explicit {
                 guesses = guesses.saturating_sub(1);
                 let hint = near.map_or("list it under hosts or switches".to_string(), did_you_mean);
                 problems
-                    .push((format!("cables[{index}].ends[{end}]"), format!("\"{name}\" is no node; {hint}")));
+                    .push((format!("cables.{index}.ends.{end}"), format!("\"{name}\" is no node; {hint}")));
             }
             if a == b {
                 let message = format!("both are \"{a}\"; a cable joins two nodes");
-                problems.push((format!("cables[{index}].ends"), message));
+                problems.push((format!("cables.{index}.ends"), message));
             }
         }
         // A cable to a misspelt name is one mistake, not two.

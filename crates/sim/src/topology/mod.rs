@@ -71,7 +71,8 @@ fn oversized(hosts: u128, switches: u128, cables: u128) -> Vec<(String, String)>
     ];
     let too_many = counts.into_iter().find(|(count, most, _)| count > most);
     let message = |(count, most, what): (u128, u128, &str)| {
-        (String::new(), format!("has {count} {what}; at most {most} are allowed"))
+        let shown = if count < 1 << 60 { count.to_string() } else { "over 10^18".into() };
+        (String::new(), format!("has {shown} {what}; at most {most} are allowed"))
     };
     too_many.map(message).into_iter().collect()
 }

@@ -69,8 +69,7 @@ impl Generator for ThreeTier {
     fn problems(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();
         if self.cores < self.uplinks {
-            let message =
-                format!("{} core switches cannot end {} uplinks each of their own", self.cores, self.uplinks);
+            let message = format!("{} is fewer than uplinks, which is {}", self.cores, self.uplinks);
             problems.push(("cores".into(), message));
         }
         if !self.aggregations.is_multiple_of(self.uplinks) {

@@ -146,6 +146,40 @@ pub fn goldens() -> Vec<(String, String)> {
     all
 }
 
+/// Small networks with many paths, all cables of one rate, so that no flow is faster on several of them than on one.
+fn small_topology(rate: impl Strategy<Value = &'static str>) -> impl Strategy<Value = String> {
+    let side = || 2u32..4;
+    let shape = prop_oneof![
+        (2u32..4, 1u32..4, 1u32..4, 1u32..3).prop_map(|(leaves, spines, hosts, parallel)| format!(
+            "[topology.leaf-spine]\nleaves = {leaves}\nspines = {spines}\nhosts = {hosts}\nparallel = {parallel}"
+        )),
+        (1u32..4, 2u32..4, 1u32..4).prop_map(|(levels, ratio, half)| {
+            let ratio = if levels == 1 { 1 } else { ratio };
+            let k = if levels == 3 { 2 } else { 2 * half };
+            format!("[topology.fat-tree]\nk = {k}\nlevels = {levels}\noversubscription = {ratio}")
+        }),
+        (1u32..3, 2u32..5, 1u32..3).prop_map(|(uplinks, accesses, hosts)| format!(
+            "[topology.three-tier]\ncores = {uplinks}\naggregations = {}\naccesses = {accesses}\nhosts = {hosts}\n\
+             uplinks = {uplinks}",
+            2 * uplinks
+        )),
+        (1u32..3, 1u32..3, 2u32..4).prop_map(|(d_a, d_i, hosts)| format!(
+            "[topology.vl2]\naggregation_ports = {}\nintermediate_ports = {}\nhosts = {hosts}",
+            2 * d_a,
+            2 * d_i
+        )),
+        (2u32..4, 0u32..3).prop_map(|(n, k)| format!("[topology.bcube]\nn = {n}\nk = {k}")),
+        (2u32..4, 0u32..2).prop_map(|(n, k)| format!("[topology.dcell]\nn = {n}\nk = {k}")),
+        (side(), side(), side()).prop_map(|(x, y, z)| format!("[topology.camcube]\nx = {x}\ny = {y}\nz = {z}")),
+        (1u32..4).prop_map(|count| format!(
+            "[topology.explicit]\nhosts = [\"a\", \"b\", \"c\", \"d\"]\nswitches = [{{ name = \"s\" }}]\n\
+             cables = [{{ ends = [\"a\", \"b\"] }}, {{ ends = [\"b\", \"s\"], count = {count} }}, \
+             {{ ends = [\"c\", \"s\"] }}, {{ ends = [\"d\", \"a\"], delay = \"3us\" }}]"
+        )),
+    ];
+    (shape, rate).prop_map(|(shape, rate)| format!("{shape}\nrate = \"{rate}\""))
+}
+
 /// Small scenarios of every kind: few hosts, short queues, flows of a few packets to a few hundred.
 pub fn random_scenario() -> impl Strategy<Value = String> {
     let rate = || prop_oneof![Just("1Gbps"), Just("3Gbps"), Just("7Gbps"), Just("10Gbps")];
@@ -161,6 +195,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         }),
         rate().prop_map(|rate| format!("[topology.relay]\nrate = \"{rate}\"\ndelay = \"300ns\"")),
         rate().prop_map(|rate| format!("[topology.fat-tree]\nk = 4\nrate = \"{rate}\"")),
+        small_topology(rate()),
     ];
     let drop_tail = (1u32..30, any::<bool>()).prop_map(|(limit, wire)| {
         format!("[queue.drop-tail]\nlimit = {{ packets = {limit} }}\nlimit_counts_wire = {wire}")
