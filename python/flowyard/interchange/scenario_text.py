@@ -51,22 +51,24 @@ def _fields(prefix: str, table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, str):
-        # JSON's escapes are TOML's, but for one character that JSON leaves alone.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
     if isinstance(value, dict):
         inside = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items())
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, list):
-        items = [_value(item) for item in value]
         if any(isinstance(item, dict) for item in value):
-            return "[\n" + "".join(f"  {item},\n" for item in items) + "]" if items else "[]"
-        if len(items) <= IN_A_LINE:
-            return f"[{', '.join(items)}]"
-        lines = (", ".join(items[i : i + IN_A_LINE]) for i in range(0, len(items), IN_A_LINE))
+            return "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"
+        if len(value) <= IN_A_LINE:
+            return _plain(value)
+        # Ten at once: a million flows have millions of values.
+        lines = (_plain(value[i : i + IN_A_LINE])[1:-1] for i in range(0, len(value), IN_A_LINE))
         return "[\n" + "".join(f"  {line},\n" for line in lines) + "]"
-    return json.dumps(value)
+    return _plain(value)
+
+
+def _plain(value: Any) -> str:
+    """What JSON and TOML write alike: all but one character, which JSON leaves alone."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
 def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _value(key)
+    return key if _BARE.fullmatch(key) else _plain(key)

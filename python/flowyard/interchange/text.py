@@ -104,25 +104,22 @@ def quantity(word: str, units: dict[str, int]) -> int:
     return number[0]
 
 
-def in_units(base: int, units: dict[str, int]) -> str:
-    """As a scenario has it, in the largest unit that divides it: 1500000 ps as "1500ns"."""
-    for unit, power in units.items():
-        if base >= 10**power and base % 10**power == 0:
-            return f"{base // 10**power}{unit}"
-    return f"{base}{list(units)[-1]}"
-
-
 def time_text(ps: int) -> str:
-    """Such as "10us"."""
-    return in_units(ps, TIME_UNITS)
+    """As a scenario has it, in the largest unit that divides it: 1500000 as "1500ns"."""
+    return _in_units(ps, ("ps", "ns", "us", "ms", "s"))
 
 
 def rate_text(bps: int) -> str:
-    """Such as "10Gbps"."""
-    return in_units(bps, _PRINTED_RATES)
+    """As a scenario has it, such as "10Gbps"."""
+    return _in_units(bps, ("bps", "Kbps", "Mbps", "Gbps", "Tbps"))
 
 
-_PRINTED_RATES = {"Tbps": 12, "Gbps": 9, "Mbps": 6, "Kbps": 3, "bps": 0}
+def _in_units(number: int, units: tuple[str, ...]) -> str:
+    for unit in units[:-1]:
+        if number % 1000:
+            return f"{number}{unit}"
+        number //= 1000
+    return f"{number}{units[-1]}"
 
 
 def shown(word: object) -> str:
