@@ -13,7 +13,7 @@ from flowyard.console import TextTable, show
 from flowyard.errors import UserError
 from flowyard.interchange.exporting import export
 from flowyard.interchange.importing import Imported, read
-from flowyard.interchange.scenario_text import toml
+from flowyard.interchange.scenario_text import fragment, toml
 from flowyard.progress import counter
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) 
 
 
 def refuse_taken(path: Path) -> None:
-    """Raises a UserError if something is there already."""
+    """Raises a UserError if something is there already, or nothing can be: before long work, not after it."""
+    if not path.absolute().parent.is_dir():
+        raise UserError(f"{path}: cannot write here (no folder {path.parent})")
     if path.exists() or path.is_symlink():
         raise UserError(f"{path}: is already there; name another file with -o, or remove it")
 
@@ -95,7 +97,9 @@ def _text(imported: Imported, output: Path) -> str:
     if output.suffix == ".json":
         return json.dumps(imported.scenario) + "\n"
     remarks = [f"From {name} ({kind})." for name, kind in imported.formats.items()]
-    return toml(imported.scenario, [*remarks, *(f"Note: {note}." for note in imported.notes)])
+    # Sizes alone go into an entry of traffic.
+    write = fragment if "sizes" in imported.scenario else toml
+    return write(imported.scenario, [*remarks, *(f"Note: {note}." for note in imported.notes)])
 
 
 def _advice(imported: Imported, output: Path) -> list[str]:

@@ -11,34 +11,44 @@ IN_A_LINE = 10
 
 def toml(scenario: Mapping[str, Any], remarks: list[str]) -> str:
     """The file's text; remarks stand above it as comments."""
-    return "\n".join([*(f"# {remark}" for remark in remarks), *_parts(scenario)]).strip() + "\n"
+    return _lines(remarks, _parts(scenario))
+
+
+def fragment(fields: Mapping[str, Any], remarks: list[str]) -> str:
+    """Fields that go into a table of a scenario, with dotted keys."""
+    return _lines(remarks, _fields("", fields))
+
+
+def _lines(remarks: list[str], lines: Iterator[str]) -> str:
+    comments = ("".join(c if c.isprintable() else "?" for c in remark) for remark in remarks)
+    return "\n".join([*(f"# {comment}" for comment in comments), *lines]).strip() + "\n"
 
 
 def _parts(scenario: Mapping[str, Any]) -> Iterator[str]:
-    plain = {key: value for key, value in scenario.items() if not isinstance(value, dict | list)}
-    yield from _fields("", plain)
-    for key, value in scenario.items():
-        if key in plain:
-            continue
-        for name, items in [(key, value)] if isinstance(value, list) else _blocks(key, value):
-            if isinstance(items, list):
-                for item in items:
-                    yield f"\n[[{name}]]"
-                    yield from _fields("", item)
-            else:
-                yield f"\n[{name}]"
-                yield from _fields("", items)
+    tables = {key: value for key, value in scenario.items() if isinstance(value, dict) or _has_tables(value)}
+    yield from _fields("", {key: value for key, value in scenario.items() if key not in tables})
+    for key, value in tables.items():
+        name, items = _header(key, value)
+        if isinstance(items, list):
+            for item in items:
+                yield f"\n[[{name}]]"
+                yield from _fields("", item)
+        else:
+            yield f"\n[{name}]"
+            yield from _fields("", items)
 
 
-def _blocks(key: str, value: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """[topology.explicit] for a choice of one, [[faults.events]] for a list of tables, else one [key]."""
-    ((name, inner), *others) = value.items() or [("", None)]
-    path = f"{_key(key)}.{_key(name)}"
-    tables = isinstance(inner, list) and all(isinstance(item, dict) for item in inner)
-    if not others and (isinstance(inner, dict) or tables):
-        yield path, inner
-    else:
-        yield _key(key), value
+def _header(key: str, value: Any) -> tuple[str, Any]:
+    """[topology.explicit] for a choice of one, [[faults.events]] for a list of tables, else [key] or [[key]]."""
+    if isinstance(value, dict) and len(value) == 1:
+        ((name, inner),) = value.items()
+        if isinstance(inner, dict) or _has_tables(inner):
+            return f"{_key(key)}.{_key(name)}", inner
+    return _key(key), value
+
+
+def _has_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def _fields(prefix: str, table: Mapping[str, Any]) -> Iterator[str]:
@@ -55,7 +65,7 @@ def _value(value: Any) -> str:
         inside = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items())
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, list):
-        if any(isinstance(item, dict) for item in value):
+        if _holds_tables(value):
             return "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"
         if len(value) <= IN_A_LINE:
             return _plain(value)
@@ -63,6 +73,10 @@ def _value(value: Any) -> str:
         lines = (_plain(value[i : i + IN_A_LINE])[1:-1] for i in range(0, len(value), IN_A_LINE))
         return "[\n" + "".join(f"  {line},\n" for line in lines) + "]"
     return _plain(value)
+
+
+def _holds_tables(value: list[Any]) -> bool:
+    return any(isinstance(item, dict) or (isinstance(item, list) and _holds_tables(item)) for item in value)
 
 
 def _plain(value: Any) -> str:
