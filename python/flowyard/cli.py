@@ -149,7 +149,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NODE",
         help="a graph's node that is a host; or leaves, all with one cable",
     )
-    added.add_argument("--dialect", metavar="NAME", help="how to read a CDF that does not say it")
+    added.add_argument("--dialect", metavar="NAME", help="a CDF's dialect: percent, fraction, ns2 or homa")
     added.add_argument(
         "--packet-bytes", type=int, metavar="N", help="payload of a packet, in a CDF of packets"
     )

@@ -108,6 +108,14 @@ def test_the_network_goes_out_and_comes_back(files):
     assert interchange.from_networkx(graph) == network.topology()
 
 
+def test_a_network_alone_goes_from_format_to_format(flowyard, files):
+    assert flowyard("import", "hpcc-topology", "-o", "network.toml").returncode == 0
+    done = flowyard("export", "network.toml", "--to", "graphml", "-o", "network.graphml")
+    assert (done.returncode, done.stderr) == (0, "")
+    network = graphs.read(source((files / "network.graphml").read_text()))
+    assert edges(network) == edges(hpcc_topology.read(source(EXAMPLES["hpcc-topology"])))
+
+
 def test_an_imported_network_is_the_one_that_is_built(files):
     scenario = interchange.read([files / "four.topo"]).scenario
     traffic = [{"name": "a", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1KB"}}]

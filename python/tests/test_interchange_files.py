@@ -40,6 +40,13 @@ def test_a_topology_alone_has_no_traffic(files):
     assert "traffic" not in imported.scenario
 
 
+def test_a_run_of_endless_flows_ends(files):
+    (files / "a.cm").write_text("Nodes 16\nConnections 1\n0->1 start 0 size 0\n")
+    imported = interchange.read([files / "a.cm"], topology="fat-tree")
+    assert imported.scenario["run"] == {"until": "1ms"}
+    assert any("1ms, as htsim" in note for note in imported.notes)
+
+
 def test_the_network_of_another_scenario(files, small):
     imported = interchange.read([files / "flow.txt"], topology=str(small))
     assert imported.scenario["topology"] == {"single-switch": {"hosts": 4}}

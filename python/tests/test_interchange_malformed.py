@@ -103,11 +103,11 @@ def test_broken_examples_are_refused_or_read(name, data):
 
 
 def test_huge_numbers_do_not_eat_the_memory():
-    huge = (
-        TOPO.replace("32", "1000000")
-        .replace("Radix_Down 8", "Radix_Down 1")
-        .replace("Oversubscribed 4", "Oversubscribed 1")
-    )
-    huge = huge.replace("Radix_Up 2", "Radix_Up 1000000").replace("Radix_Down 4", "Radix_Down 1000000")
-    with pytest.raises(UserError):
-        htsim_topo.read(source(huge))
+    # Hosts so fast that each edge switch needs a thousand links up.
+    huge = TOPO.replace("32", "200000").replace("Gbps 100", "Gbps 1000", 1).replace("Gbps 100\n", "Gbps 1\n")
+    for name, old, new in (("Down", 8, 1), ("Up", 2, 1000), ("Down", 4, 200_000)):
+        huge = huge.replace(f"Radix_{name} {old}\n", f"Radix_{name} {new}\n")
+    with pytest.raises(UserError, match="the tree has 200200000 cables; a network has at most 2000000"):
+        htsim_topo.read(source(huge.replace("Oversubscribed 4", "Oversubscribed 1")))
+    with pytest.raises(UserError, match='Nodes is "99999999"'):
+        htsim_topo.read(source(TOPO.replace("Nodes 32", "Nodes 99999999")))

@@ -1,6 +1,7 @@
 """Recognising formats; scenarios and quantities as text."""
 
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -63,3 +64,9 @@ def test_toml_of_imported_files(tmp_path):
 def test_quantities_come_back(number):
     assert quantity(time_text(number), TIME_UNITS) == number
     assert quantity(rate_text(number), RATE_UNITS) == number
+
+
+@pytest.mark.parametrize("name", [*formats.READ, *interchange.FORMATS])
+def test_every_format_is_documented(name):
+    text = (Path(__file__).parents[2] / "docs" / "interchange.md").read_text(encoding="utf-8")
+    assert f"`{name}`" in text

@@ -11,16 +11,13 @@ from flowyard import results
 from flowyard._native import ScenarioError
 from flowyard.console import TextTable, show
 from flowyard.errors import UserError
-from flowyard.interchange.exporting import export
+from flowyard.interchange.exporting import export, with_traffic
 from flowyard.interchange.importing import Imported, read
 from flowyard.interchange.scenario_text import fragment, toml
 from flowyard.progress import counter
 
 if TYPE_CHECKING:
     from flowyard.interchange.flows import Progress
-
-# Stands in for the traffic of a topology alone, so that the topology is checked.
-STAND_IN = {"name": "none", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1KB"}}
 
 
 def import_files(arguments: argparse.Namespace) -> int:
@@ -87,7 +84,7 @@ def _check(imported: Imported, files: Sequence[Path]) -> None:
     if "sizes" in imported.scenario:
         return
     try:
-        results.check({"traffic": [STAND_IN]} | imported.scenario)
+        results.check(with_traffic(imported.scenario))
     except ScenarioError as error:
         names = " and ".join(map(str, files))
         raise UserError(f"what {names} holds cannot be run:\n{textwrap.indent(str(error), '  ')}") from None

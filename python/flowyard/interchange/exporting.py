@@ -6,6 +6,7 @@ The engine builds the network and draws the flows: what is written is what `flow
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -29,6 +30,9 @@ FORMATS = (
     "cdf-fraction",
     "graphml",
 )
+
+# Stands in for the traffic of a network alone.
+STAND_IN = {"name": "none", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1KB"}}
 
 Scenario = str | PathLike[str] | Model | Mapping[str, Any]
 
@@ -67,13 +71,14 @@ def export(
     """
     if to not in FORMATS:
         raise UserError(f"{shown(to)} is not a format; formats are {', '.join(FORMATS)}")
+    if entry is not None and not to.startswith("cdf-"):
+        raise UserError(f"--entry chooses the sizes of a CDF; {to} has none")
+    if to in ("htsim-topo", "hpcc-topology", "graphml"):
+        network = fabric(scenario, overrides)
+        return _topology(network, results.check(with_traffic(scenario), overrides), to)
     resolved = results.check(scenario, overrides)
     if to.startswith("cdf-"):
         return _sizes(scenario, overrides, resolved, entry, percent=to == "cdf-percent")
-    if entry is not None:
-        raise UserError(f"--entry chooses the sizes of a CDF; {to} has none")
-    if to in ("htsim-topo", "hpcc-topology", "graphml"):
-        return _topology(fabric(scenario, overrides), resolved, to)
     traffic, notes = _traffic(resolved, drawn(scenario, overrides))
     if to == "htsim-cm":
         hosts = len(fabric(scenario, overrides).hosts)
@@ -85,7 +90,18 @@ def export(
 
 def fabric(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> Network:
     """The network that the engine builds."""
-    return Network.of_fabric(json.loads(_native.fabric(*results.source(scenario), results.texts(overrides))))
+    text, kind = results.source(scenario)[:2]
+    return Network.of_fabric(json.loads(_native.fabric(text, kind, results.texts(overrides))))
+
+
+def with_traffic(scenario: Scenario) -> Scenario:
+    """The scenario; one that is a network alone gets a flow, so that it can be checked."""
+    text, kind = results.source(scenario)[:2]
+    try:
+        data = json.loads(text) if kind == "json" else tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return scenario  # What is wrong with it, the check says.
+    return {"traffic": [STAND_IN]} | data if isinstance(data, dict) and "traffic" not in data else scenario
 
 
 def drawn(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> dict[str, list[Any]]:
@@ -129,14 +145,9 @@ def _topology(network: Network, resolved: Mapping[str, Any], to: str) -> Exporte
 
 
 def _is_loss(event: Mapping[str, Any]) -> bool:
-    """Whether it is what an error rate is: a cable that loses packets from the start on."""
-    change = event.get("change")
-    return (
-        event.get("at") in ("0s", "0ps")
-        and isinstance(change, dict)
-        and "loss" in change
-        and "cable" in event["target"]
-    )
+    """Whether it is what an error rate is: a cable that loses packets from the start on, for ever."""
+    loses = isinstance(event["change"], dict) and "loss" in event["change"]
+    return loses and event["at"] in ("0s", "0ps") and "cable" in event["target"] and not event.get("lasts")
 
 
 def _traffic(resolved: Mapping[str, Any], columns: Mapping[str, list[Any]]) -> tuple[Traffic, list[str]]:

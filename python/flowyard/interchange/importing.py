@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # Networks that need no file, only the number of hosts.
 SINGLE_SWITCH, FAT_TREE = "single-switch", "fat-tree"
+# When htsim ends.
+UNTIL = "1ms"
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,9 @@ class _Import:
         scenario["transport"] = {self.options.transport: {}}
         if flows:
             scenario["traffic"] = [entry.traffic() for entry in flows.entries]
+            if all(entry.endless for entry in flows.entries):
+                scenario["run"] = {"until": UNTIL}
+                self.notes.append(f"no flow has an end, so the run has one: {UNTIL}, as htsim by default")
             self.facts |= {"flows": flows.flows, "total_bytes": flows.total_bytes}
             self.facts |= {"entries": ", ".join(f"{entry.name} {len(entry)}" for entry in flows.entries)}
         events = self.faults(network, flows, traffic)

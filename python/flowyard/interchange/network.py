@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from flowyard.errors import UserError
 from flowyard.interchange.text import rate_text, time_text
 
-# What keeps a slip of the pen in a file from eating the memory.
-NODES_MAX = 1_000_000
-CABLES_MAX = 4_000_000
+# What keeps a slip of the pen in a file from eating the memory; an explicit topology holds no more.
+NODES_MAX = 400_000
+CABLES_MAX = 2_000_000
 
 
 class Cable(NamedTuple):
