@@ -44,6 +44,7 @@ from flowyard.interchange import formats, htsim_topo
         ("hpcc-flow", FLOW.replace("2.000001", "soon"), 'line 3: start_seconds is "soon"; must be a number, 0 or more'),
         ("hpcc-flow", FLOW.replace("2.000001", "1e99"), 'line 3: start_seconds is "1e99"; must be a number'),
         ("hpcc-flow", FLOW.replace("2.000001", ""), "line 3: must be six numbers"),
+        ("hpcc-flow", FLOW.replace("100 200000000 2.", "70000 200000000 2."), 'line 3: dport is "70000"; .* to 65535'),
         ("hpcc-flow", "0\n", 'line 1: the number of flows is "0"'),
         ("hpcc-topology", TOPOLOGY.replace("4 1 3", "4 1 2"), "line 5: is one link more than the 2"),
         ("hpcc-topology", TOPOLOGY.replace("4 1 3", "4 1"), 'line 1: must begin with three numbers.*"4 1"'),

@@ -31,6 +31,7 @@ def read(source: Source, *, host_of: Mapping[int, int] | None = None, progress: 
         raise source.wrong(line, f"must begin with the number of flows, not {shown(' '.join(words))}")
     count = source.whole(line, "the number of flows", words[0], 1, FLOWS_MAX)
     ports: dict[str, int] = {}
+    places: dict[int, int] = {}
     groups = 0
     rounded = 0
     rows: list[tuple[int, int, int, int, int]] = []
@@ -45,7 +46,10 @@ def read(source: Source, *, host_of: Mapping[int, int] | None = None, progress: 
         if src == dst:
             raise source.wrong(line, f"node {words[0]} sends to itself; a flow joins two nodes")
         groups += words[2] != "3"
-        port = ports.setdefault(words[3], len(ports))
+        port = ports.get(words[3])
+        if port is None:
+            number = source.whole(line, "dport", words[3], 0, 65535)
+            port = ports[words[3]] = places.setdefault(number, len(places))
         size = source.whole(line, "bytes", words[4], 1, BYTES_MAX)
         start, exact = source.scaled(line, "start_seconds", words[5], SECONDS)
         rounded += not exact
@@ -59,13 +63,10 @@ def read(source: Source, *, host_of: Mapping[int, int] | None = None, progress: 
         notes.append(f"priority group (pg) ignored; {groups} flows have another than {PRIORITY_GROUP}")
     if rounded:
         notes.append(f"{rounded} starts cut to whole picoseconds")
-    return Traffic(_entries(source, rows, list(ports), notes), notes=notes)
+    return Traffic(_entries(rows, list(places), notes), notes=notes)
 
 
-def _entries(
-    source: Source, rows: list[tuple[int, int, int, int, int]], ports: list[str], notes: list[str]
-) -> list[Entry]:
-    numbers = [source.whole(0, "a dport", port, 0, 65535) for port in ports]
+def _entries(rows: list[tuple[int, int, int, int, int]], numbers: list[int], notes: list[str]) -> list[Entry]:
     if len(numbers) > PORTS_MAX:
         notes.append(f"{len(numbers)} different dports ignored: one entry holds all flows")
         entries = [Entry("flows")]
