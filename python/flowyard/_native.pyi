@@ -61,6 +61,14 @@ def run(
 ) -> Outcome:
     """Reads a scenario and runs it to its end; KeyboardInterrupt ends it early with valid tables."""
 
+def flows(text: str, format: str, overrides: list[tuple[str, str]]) -> Table:
+    """The flows that are drawn: id, tag, src, dst, size_bytes, start_ps, deadline_ps."""
+
+def read_cdf(
+    text: str, name: str, dialect: str | None, packet_bytes: int | None, interpolation: str | None
+) -> str:
+    """A CDF file as JSON: points, mean_bytes, dialect, interpolation; a ValueError says what is wrong."""
+
 def floor_seconds(k: int, hops: int) -> float:
     """CPU seconds in which bare packets cross so many links of a k-ary fat-tree."""
 

@@ -117,6 +117,60 @@ def parser() -> argparse.ArgumentParser:
     added.add_argument(
         "-o", "--output", type=Path, metavar="FILE.svg", help="default out/<scenario>-topology-<n>.svg"
     )
+    added = verb("import", _import, "make a scenario of other simulators' files")
+    added.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="a topology, a file of flows, or both; or a CDF alone",
+    )
+    added.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="a new TOML or JSON file; default FIRST-FILE.toml"
+    )
+    added.add_argument(
+        "--format",
+        action="append",
+        default=[],
+        metavar="FORMAT",
+        help="instead of recognising it: htsim-cm, htsim-topo, hpcc-flow, hpcc-topology, netsys-trace, graphml, "
+        "cdf; one for each file, in their order",
+    )
+    added.add_argument(
+        "--topology",
+        metavar="SCENARIO",
+        help="the network of flows without one: that of a scenario, or single-switch, or fat-tree",
+    )
+    added.add_argument("--transport", default="ndp", metavar="NAME", help="what hosts do; default ndp")
+    added.add_argument("--start-unit", choices=("ps", "us"), help="unit of starts in a .cm file")
+    for name, example in (("rate", "10Gbps"), ("delay", "1us")):
+        added.add_argument(f"--{name}", metavar=example, help=f"{name} of cables that have none")
+    for name, example in (("rate", "Gbps"), ("delay", "us")):
+        added.add_argument(
+            f"--{name}-unit", metavar=example, help=f"unit of {name}s that are bare numbers in a graph"
+        )
+    added.add_argument(
+        "--hosts",
+        action="append",
+        metavar="NODE",
+        help="a graph's node that is a host; or leaves, all with one cable",
+    )
+    added.add_argument("--dialect", metavar="NAME", help="a CDF's dialect: percent, fraction, ns2 or homa")
+    added.add_argument(
+        "--packet-bytes", type=int, metavar="N", help="payload of a packet, in a CDF of packets"
+    )
+    added.add_argument("--interpolation", choices=("linear", "step"), help="between the points of a CDF")
+
+    added = verb("export", _export, "write a scenario's network or flows for another simulator")
+    scenario(added)
+    added.add_argument(
+        "--to",
+        required=True,
+        metavar="FORMAT",
+        help="htsim-cm, htsim-topo, hpcc-flow, hpcc-topology, netsys-trace, cdf-percent, cdf-fraction, graphml",
+    )
+    added.add_argument("-o", "--output", required=True, type=Path, metavar="FILE", help="a new file")
+    added.add_argument("--entry", metavar="NAME", help="the traffic entry whose sizes a CDF has")
 
     verb("schema", _schema, "print the JSON Schema of scenario files")
 
@@ -260,6 +314,16 @@ def _topology(arguments: argparse.Namespace) -> int:
         show(table)
     print(f"picture in {picture}")
     return COMPLETE
+def _import(arguments: argparse.Namespace) -> int:
+    from flowyard.interchange import command
+
+    return command.import_files(arguments)
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from flowyard.interchange import command
+
+    return command.export_file(arguments, _overrides(arguments))
 
 
 def _schema(_: argparse.Namespace) -> int:

@@ -65,6 +65,22 @@ class Display:
         return plain
 
 
+def counter(name: str, what: str, stream: TextIO | None = None) -> Callable[[int, int], None]:
+    """For work that counts: says how many of all are done, now and then if it takes long."""
+    stream = stream or sys.stderr
+    last = time.monotonic()
+
+    def count(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= PLAIN_EVERY:
+            last = now
+            of = f" of {total:,}" if total else ""
+            print(f"{name}: {done:,}{of} {what}", file=stream, flush=True)
+
+    return count
+
+
 def fraction(progress: Any) -> float:
     """Share of the run that is done, by flows or by time, whichever ends it first."""
     by_flows = progress["flows_done"] / progress["flows"] if progress["flows"] else 0.0

@@ -1,0 +1,78 @@
+"""Distributions of flow sizes as text: a size and its cumulative share a line.
+
+Reading is the engine's, so that a file means the same in a scenario (`sizes.cdf.file`) and here. Written are
+the two dialects that say what they are: HPCC's, in percent, whose generator wants both columns strictly
+ascending and the first share 0, and TrafficGenerator's, in fractions, from 0 to 1.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from flowyard.errors import UserError
+from flowyard.interchange.text import Source
+
+Point = tuple[int, float]
+
+# What a step or a flat part of the curve is tilted by where it must ascend strictly.
+TILT_PERCENT = 1e-6
+# Points of a curve that is measured.
+MEASURED_MAX = 1000
+
+
+def read(
+    source: Source, dialect: str | None, packet_bytes: int | None, interpolation: str | None
+) -> dict[str, Any]:
+    """The engine's reading: points (bytes, percent), mean_bytes, dialect, interpolation."""
+    from flowyard import _native
+
+    try:
+        text = _native.read_cdf(source.text, source.name, dialect, packet_bytes, interpolation)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def write(points: Sequence[Point], *, percent: bool) -> str:
+    """The text of points (bytes, percent), linear in between."""
+    lines = [
+        f"{size} {share:.10g}" if percent else f"{size} {share / 100:.12g}"
+        for size, share in _strictly(points)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _strictly(points: Sequence[Point]) -> list[Point]:
+    """The same curve from 0 percent, strictly ascending in both columns: steps become a byte wide."""
+    first, share = points[0]
+    rising = list(points) if share == 0 else [(first, 0.0), *points]
+    found: list[Point] = []
+    for i, (size, share) in enumerate(rising):
+        step = i + 1 < len(rising) and rising[i + 1][0] == size
+        # The lower end of a step gives way to its upper end.
+        size = max(size - step, 0)
+        if found and size <= found[-1][0]:
+            found[-1] = (found[-1][0], max(found[-1][1], share)) if len(found) > 1 else found[-1]
+            continue
+        if found and share <= found[-1][1]:
+            share = found[-1][1] + TILT_PERCENT
+        found.append((size, min(share, 100.0)))
+    if found[-1][1] >= 100:
+        # A flat end says nothing: the curve is complete where it first reaches 100.
+        while len(found) > 1 and found[-2][1] >= 100 - TILT_PERCENT / 2:
+            found.pop()
+        found[-1] = (found[-1][0], 100.0)
+    return found
+
+
+def measured(sizes: Sequence[int]) -> list[Point]:
+    """The distribution of drawn sizes: the share that is no larger, at up to so many of them."""
+    ordered = sorted(sizes)
+    count = len(ordered)
+    at = sorted({(i + 1) * count // min(count, MEASURED_MAX) - 1 for i in range(min(count, MEASURED_MAX))})
+    shares: dict[int, float] = {}
+    for index in at:
+        # Of equal sizes the last: all of them are no larger.
+        shares[ordered[index]] = 100.0 * (index + 1) / count
+    return list(shares.items())

@@ -1,0 +1,126 @@
+"""The verbs `flowyard import` and `flowyard export`: files in, a new file and a few lines about it out."""
+
+import argparse
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flowyard import results
+from flowyard._native import ScenarioError
+from flowyard.console import TextTable, show
+from flowyard.errors import UserError
+from flowyard.interchange.exporting import export, with_traffic
+from flowyard.interchange.importing import Imported, read
+from flowyard.interchange.scenario_text import fragment, toml
+from flowyard.progress import counter
+
+if TYPE_CHECKING:
+    from flowyard.interchange.flows import Progress
+
+
+def import_files(arguments: argparse.Namespace) -> int:
+    """`flowyard import`."""
+    output = arguments.output or Path(f"{arguments.files[0].stem}.toml")
+    refuse_taken(output)
+    names = ("transport", "topology", "start_unit", "rate", "delay", "rate_unit", "delay_unit")
+    options = {
+        name: getattr(arguments, name) for name in (*names, "dialect", "packet_bytes", "interpolation")
+    }
+    hosts = "leaves" if arguments.hosts == ["leaves"] else arguments.hosts
+    progress = lambda name: counter(name, "flows read")  # noqa: E731
+    imported = read(arguments.files, formats=arguments.format, hosts=hosts, progress=progress, **options)
+    _check(imported, arguments.files)
+    write_new(output, _text(imported, output))
+    files = ", ".join(f"{name} ({kind})" for name, kind in imported.formats.items())
+    _tell(
+        arguments.json,
+        f"{files} -> {output}",
+        {"scenario": str(output)},
+        imported.facts,
+        _advice(imported, output),
+    )
+    return 0
+
+
+def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
+    """`flowyard export`."""
+    refuse_taken(arguments.output)
+    progress: Progress = counter(arguments.output.name, "flows written")
+    written = export(arguments.scenario, arguments.to, overrides, entry=arguments.entry, progress=progress)
+    write_new(arguments.output, written.text)
+    title = f"{arguments.scenario} -> {arguments.output} ({arguments.to})"
+    _tell(arguments.json, title, {"file": str(arguments.output)}, written.facts, written.notes)
+    return 0
+
+
+def refuse_taken(path: Path) -> None:
+    """Raises a UserError if something is there already, or nothing can be: before long work, not after it."""
+    if not path.absolute().parent.is_dir():
+        raise UserError(f"{path}: cannot write here (no folder {path.parent})")
+    if path.exists() or path.is_symlink():
+        raise UserError(f"{path}: is already there; name another file with -o, or remove it")
+
+
+def write_new(path: Path, text: str) -> None:
+    """Writes a file that must not exist; all of it or nothing."""
+    try:
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            try:
+                file.write(text)
+                file.flush()
+            except BaseException:
+                path.unlink()
+                raise
+    except FileExistsError:
+        refuse_taken(path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot write here ({error.strerror})") from None
+
+
+def _check(imported: Imported, files: Sequence[Path]) -> None:
+    """What the engine would refuse is refused here, before anything is written."""
+    if "sizes" in imported.scenario:
+        return
+    try:
+        results.check(with_traffic(imported.scenario))
+    except ScenarioError as error:
+        names = " and ".join(map(str, files))
+        raise UserError(f"what {names} holds cannot be run:\n{textwrap.indent(str(error), '  ')}") from None
+
+
+def _text(imported: Imported, output: Path) -> str:
+    if output.suffix == ".json":
+        return json.dumps(imported.scenario) + "\n"
+    remarks = [f"From {name} ({kind})." for name, kind in imported.formats.items()]
+    # Sizes alone go into an entry of traffic.
+    write = fragment if "sizes" in imported.scenario else toml
+    return write(imported.scenario, [*remarks, *(f"Note: {note}." for note in imported.notes)])
+
+
+def _advice(imported: Imported, output: Path) -> list[str]:
+    """The notes, and what a scenario that is not complete lacks."""
+    if "sizes" in imported.scenario:
+        (name,) = imported.formats
+        what = f'put these sizes into a [[traffic]] entry; sizes.cdf = {{ file = "{name}" }} reads the file itself'
+    elif not imported.complete:
+        what = f"{output} has no traffic yet: add [[traffic]] entries"
+    else:
+        return imported.notes
+    return [*imported.notes, what]
+
+
+def _tell(
+    as_json: bool, title: str, place: Mapping[str, str], facts: Mapping[str, Any], notes: Sequence[str]
+) -> None:
+    if as_json:
+        print(json.dumps({**place, **facts, "notes": list(notes)}, indent=2))
+        return
+    rows = [
+        (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else str(value))
+        for name, value in facts.items()
+    ]
+    show(TextTable(title, ("", ""), rows))
+    for note in notes:
+        print(f"note: {note}")

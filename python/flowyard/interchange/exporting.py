@@ -1,0 +1,241 @@
+"""A scenario's network or flows -> a peer's file, so that the same can run there.
+
+The engine builds the network and draws the flows: what is written is what `flowyard run` would run.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from flowyard import _native, results
+from flowyard.errors import UserError
+from flowyard.interchange import cdf, graphs, hpcc_flow, hpcc_topology, htsim_cm, htsim_topo, netsys_trace
+from flowyard.interchange.flows import Entry, Progress, Traffic, Triggers, silent
+from flowyard.interchange.network import Network
+from flowyard.interchange.text import shown
+from flowyard.model import Model
+
+FORMATS = (
+    "htsim-cm",
+    "htsim-topo",
+    "hpcc-flow",
+    "hpcc-topology",
+    "netsys-trace",
+    "cdf-percent",
+    "cdf-fraction",
+    "graphml",
+)
+
+# Stands in for the traffic of a network alone.
+STAND_IN = {"name": "none", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1KB"}}
+
+Scenario = str | PathLike[str] | Model | Mapping[str, Any]
+
+
+@dataclass
+class Exported:
+    """A file's text, and what was written.
+
+    Attributes:
+        text: The file.
+        facts: What is in it: hosts, cables, flows and the like.
+        notes: What is to be known about it.
+    """
+
+    text: str
+    facts: dict[str, int | str]
+    notes: list[str] = field(default_factory=list)
+
+
+def export(
+    scenario: Scenario,
+    to: str,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    entry: str | None = None,
+    progress: Progress = silent,
+) -> Exported:
+    """A scenario's network or flows in a peer's format.
+
+    Args:
+        scenario: As for `flowyard.run`.
+        to: The format, one of FORMATS.
+        overrides: Fields to change, by their path.
+        entry: For a CDF, the traffic entry whose sizes are meant; may be left out if there is one only.
+        progress: Told how many flows are written.
+    """
+    if to not in FORMATS:
+        raise UserError(f"{shown(to)} is not a format; formats are {', '.join(FORMATS)}")
+    if entry is not None and not to.startswith("cdf-"):
+        raise UserError(f"--entry chooses the sizes of a CDF; {to} has none")
+    if to in ("htsim-topo", "hpcc-topology", "graphml"):
+        network = fabric(scenario, overrides)
+        return _topology(network, results.check(with_traffic(scenario), overrides), to)
+    resolved = results.check(scenario, overrides)
+    if to.startswith("cdf-"):
+        return _sizes(scenario, overrides, resolved, entry, percent=to == "cdf-percent")
+    traffic, notes = _traffic(resolved, drawn(scenario, overrides))
+    if to == "htsim-cm":
+        hosts = len(fabric(scenario, overrides).hosts)
+        text, more = htsim_cm.write(traffic, hosts, progress=progress)
+    else:
+        text, more = (hpcc_flow if to == "hpcc-flow" else netsys_trace).write(traffic, progress=progress)
+    return Exported(text, {"flows": traffic.flows, "total_bytes": traffic.total_bytes}, notes + more)
+
+
+def fabric(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> Network:
+    """The network that the engine builds."""
+    text, kind = results.source(scenario)[:2]
+    return Network.of_fabric(json.loads(_native.fabric(text, kind, results.texts(overrides))))
+
+
+def with_traffic(scenario: Scenario) -> Scenario:
+    """The scenario; one that is a network alone gets a flow, so that it can be checked."""
+    text, kind = results.source(scenario)[:2]
+    try:
+        data = json.loads(text) if kind == "json" else tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return scenario  # What is wrong with it, the check says.
+    return {"traffic": [STAND_IN]} | data if isinstance(data, dict) and "traffic" not in data else scenario
+
+
+def drawn(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> dict[str, list[Any]]:
+    """The columns of the flows that the engine draws, in the order of their ids."""
+    import polars as pl
+
+    table = _native.flows(*results.source(scenario), results.texts(overrides))
+    columns = ("tag", "src", "dst", "size_bytes", "start_ps", "deadline_ps")
+    return (
+        pl.DataFrame(table)
+        .select(columns)
+        .with_columns(pl.col("tag").cast(pl.String))
+        .to_dict(as_series=False)
+    )
+
+
+def _topology(network: Network, resolved: Mapping[str, Any], to: str) -> Exported:
+    events = (resolved.get("faults") or {}).get("events") or []
+    notes = []
+    if to == "hpcc-topology":
+        number = {name: i for i, name in enumerate(network.names)}
+        kept = [event for event in events if _is_loss(event)]
+        for event in kept:
+            a, b = (number[name] for name in event["target"]["cable"])
+            network.loss[min(a, b), max(a, b)] = event["change"]["loss"]
+        events = [event for event in events if event not in kept]
+        notes.append(f"hosts are the nodes 0 to {len(network.hosts) - 1}, switches those behind them")
+    if events:
+        notes.append(f"{len(events)} faults are not written: the format has none")
+    facts: dict[str, int | str] = {
+        "nodes": len(network.names),
+        "hosts": len(network.hosts),
+        "cables": len(network.cables),
+    }
+    writers: dict[str, Callable[[Network], str]] = {
+        "htsim-topo": htsim_topo.write,
+        "hpcc-topology": hpcc_topology.write,
+        "graphml": graphs.write,
+    }
+    return Exported(writers[to](network), facts, notes)
+
+
+def _is_loss(event: Mapping[str, Any]) -> bool:
+    """Whether it is what an error rate is: a cable that loses packets from the start on, for ever."""
+    loses = isinstance(event["change"], dict) and "loss" in event["change"]
+    return loses and event["at"] in ("0s", "0ps") and "cable" in event["target"] and not event.get("lasts")
+
+
+def _traffic(resolved: Mapping[str, Any], columns: Mapping[str, list[Any]]) -> tuple[Traffic, list[str]]:
+    """The drawn flows by entry; refused where what starts them has no counterpart."""
+    entries = {
+        entry["name"]: Entry(entry["name"], endless=_kind(entry["sizes"]) == "endless")
+        for entry in resolved["traffic"]
+    }
+    waiting: dict[str, list[int]] = {name: [] for name in entries}
+    for tag, src, dst, size, start in zip(
+        *(columns[name] for name in ("tag", "src", "dst", "size_bytes", "start_ps")), strict=True
+    ):
+        entry = entries[tag]
+        if start is None:
+            waiting[tag].append(len(entry))
+        entry.src.append(src)
+        entry.dst.append(dst)
+        entry.size_bytes.append(size)
+        entry.start_ps.append(start or 0)
+    for described in resolved["traffic"]:
+        entry, kind = entries[described["name"]], _kind(described["arrivals"])
+        if kind == "triggers":
+            entry.triggers = _triggers(described["arrivals"]["triggers"], entry, waiting[entry.name])
+        elif waiting[entry.name] or kind == "on-off":
+            what = f"arrivals.{kind} makes flows start during the run, after others"
+            raise UserError(f"traffic entry {entry.name}: {what}, which no peer's format can say")
+    deadlines = sum(deadline is not None for deadline in columns["deadline_ps"])
+    notes = [f"{deadlines} deadlines are not written: the format has none"] if deadlines else []
+    return Traffic([entry for entry in entries.values() if entry]), notes
+
+
+def _triggers(described: Mapping[str, Any], entry: Entry, waiting: list[int]) -> Triggers:
+    """The entry's triggers, with flows by their place among the drawn ones."""
+    starts = described["starts"]
+    waits = [i for i, start in enumerate(starts) if isinstance(start, dict) and "trigger" in start]
+    among = set(waits)
+    known = [i for i in range(len(starts)) if i not in among]
+    # Flows are drawn by start and, of those, as listed; those that wait come as listed.
+    is_waiting = set(waiting)
+    times = [place for place in range(len(entry)) if place not in is_waiting]
+    listed = sorted(known, key=lambda i: _ps(starts[i]))
+    place = dict(zip(listed, times, strict=True)) | dict(zip(waits, waiting, strict=True))
+    return Triggers(
+        {item["id"]: item["kind"] for item in described["list"]},
+        {place[i]: starts[i]["trigger"] for i in waits},
+        sorted((place[fire["flow"]], fire["event"], fire["trigger"]) for fire in described["fires"]),
+    )
+
+
+def _ps(start: Any) -> int:
+    from flowyard.interchange.text import TIME_UNITS, quantity
+
+    return quantity(start, TIME_UNITS)
+
+
+def _kind(choice: Any) -> str:
+    """The variant that was chosen: of "poisson" or {"poisson": {...}}."""
+    return choice if isinstance(choice, str) else next(iter(choice))
+
+
+def _sizes(
+    scenario: Scenario,
+    overrides: Mapping[str, object] | None,
+    resolved: Mapping[str, Any],
+    asked: str | None,
+    *,
+    percent: bool,
+) -> Exported:
+    entries = {entry["name"]: entry for entry in resolved["traffic"]}
+    if asked is None and len(entries) > 1:
+        raise UserError(
+            f"the scenario has several traffic entries; choose one with --entry: {', '.join(entries)}"
+        )
+    name = next(iter(entries)) if asked is None else asked
+    if name not in entries:
+        raise UserError(f"--entry is {shown(name)}; traffic entries are {', '.join(entries)}")
+    sizes = entries[name]["sizes"]
+    if _kind(sizes) == "cdf":
+        points = [(size, share) for size, share in sizes["cdf"]["points"]]
+        notes = [f"the points of {name}"]
+    elif _kind(sizes) == "endless":
+        raise UserError(f"traffic entry {name} has flows without end; they have no sizes")
+    else:
+        columns = drawn(scenario, overrides)
+        own = [size for tag, size in zip(columns["tag"], columns["size_bytes"], strict=True) if tag == name]
+        points = cdf.measured(own)
+        notes = [
+            f"measured from the {len(own)} flows drawn for {name}: its sizes are {_kind(sizes)}, not a cdf"
+        ]
+    text = cdf.write(points, percent=percent)
+    return Exported(text, {"points": text.count("\n"), "entry": name}, notes)

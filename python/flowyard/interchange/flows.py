@@ -1,0 +1,129 @@
+"""Flows between formats: columns by traffic entry, as `[[traffic]]` has them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from flowyard.interchange.text import time_text
+
+# Most flows of a scenario.
+FLOWS_MAX = 10_000_000
+
+
+@dataclass
+class Triggers:
+    """What starts flows when others have ended.
+
+    Attributes:
+        kinds: What each trigger does: "once", "each" or {"barrier": count}, by its number.
+        starts: The trigger that starts a flow, by the flow's place in its entry.
+        fires: (flow's place in its entry, "acked" or "received", trigger).
+    """
+
+    kinds: dict[int, str | dict[str, int]] = field(default_factory=dict)
+    starts: dict[int, int] = field(default_factory=dict)
+    fires: list[tuple[int, str, int]] = field(default_factory=list)
+
+
+@dataclass
+class Entry:
+    """Flows that belong together; a list has a value for each.
+
+    Attributes:
+        name: The entry's name in the scenario.
+        src: The hosts that send, by number.
+        dst: The hosts that receive.
+        size_bytes: The payloads; not used if `endless`.
+        start_ps: The starts; not used for a flow that waits for a trigger.
+        endless: Whether the flows go on until the rest has ended; they are background then.
+        triggers: What starts flows when others have ended.
+    """
+
+    name: str
+    src: list[int] = field(default_factory=list)
+    dst: list[int] = field(default_factory=list)
+    size_bytes: list[int] = field(default_factory=list)
+    start_ps: list[int] = field(default_factory=list)
+    endless: bool = False
+    triggers: Triggers = field(default_factory=Triggers)
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def traffic(self) -> dict[str, Any]:
+        """As an entry of a scenario's `traffic`."""
+        entry: dict[str, Any] = {"name": self.name}
+        entry["arrivals"] = self._arrivals()
+        entry["matrix"] = {"pairs": [list(pair) for pair in zip(self.src, self.dst, strict=True)]}
+        if self.endless:
+            entry |= {"sizes": "endless", "background": True}
+        else:
+            entry["sizes"] = {"list": self.size_bytes}
+        return entry
+
+    def _arrivals(self) -> dict[str, Any]:
+        triggers = self.triggers
+        if not (triggers.starts or triggers.fires):
+            return {"times": {"at": [time_text(ps) for ps in self.start_ps], "jitter": "0s"}}
+        starts: list[Any] = [time_text(ps) for ps in self.start_ps]
+        for flow, trigger in triggers.starts.items():
+            starts[flow] = {"trigger": trigger}
+        return {
+            "triggers": {
+                "starts": starts,
+                "fires": [
+                    {"flow": flow, "event": event, "trigger": trigger}
+                    for flow, event, trigger in triggers.fires
+                ],
+                "list": [{"id": number, "kind": kind} for number, kind in triggers.kinds.items()],
+                # Peers let a trigger act at once; across hosts a picosecond is the least there is.
+                "notify": "1ps",
+            }
+        }
+
+
+@dataclass
+class Traffic:
+    """All flows of a file.
+
+    Attributes:
+        entries: The entries, each with a name of its own.
+        hosts: How many hosts the file says there are, if it does.
+        notes: What was assumed or left out.
+    """
+
+    entries: list[Entry]
+    hosts: int | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def flows(self) -> int:
+        """Number of flows."""
+        return sum(len(entry) for entry in self.entries)
+
+    @property
+    def total_bytes(self) -> int:
+        """Payload of all flows that end."""
+        return sum(sum(entry.size_bytes) for entry in self.entries if not entry.endless)
+
+    def by_start(self) -> Iterator[tuple[Entry, int]]:
+        """(entry, place in it) of all flows: by start, then as listed, those that wait for triggers last."""
+        rows = [
+            (place in entry.triggers.starts, entry.start_ps[place], number, place)
+            for number, entry in enumerate(self.entries)
+            for place in range(len(entry))
+        ]
+        rows.sort()
+        return ((self.entries[number], place) for _, _, number, place in rows)
+
+
+# Tells how many of all lines or flows are done.
+Progress = Callable[[int, int], object]
+
+
+def silent(_done: int, _total: int) -> None:
+    """No progress shown."""
+
+
+# Lines or flows from one word about progress to the next.
+STEP = 1 << 14

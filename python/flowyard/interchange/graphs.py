@@ -1,0 +1,187 @@
+"""Networks as networkx graphs, and as GraphML through networkx.
+
+A node is a host or a switch, an edge a cable; parallel cables need a MultiGraph. Nodes say what they are in
+`kind`, `type` or `role`, edges in `rate`, `capacity` or `bandwidth` and in `delay` or `latency`: text with a
+unit ("10Gbps", "1us"), or numbers whose unit the caller names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from flowyard.errors import UserError
+from flowyard.interchange.network import CABLES_MAX, NODES_MAX, Cable, Network
+from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, shown, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    import networkx
+
+KINDS = ("kind", "type", "role")
+HOSTS = ("host", "server")
+RATES = ("rate", "capacity", "bandwidth")
+DELAYS = ("delay", "latency")
+# For `hosts`: those with one cable.
+LEAVES = "leaves"
+
+
+def library() -> Any:
+    """Networkx, which is an extra."""
+    try:
+        import networkx
+    except ImportError:
+        raise UserError("graphs need networkx: pip install 'flowyard[graphs]'") from None
+    return networkx
+
+
+def read(source: Source, **options: Any) -> Network:
+    """The network of a GraphML file; options as for `network_of`."""
+    networkx = library()
+    try:
+        graph = networkx.parse_graphml(source.text)
+    # Networkx and its XML parser raise a dozen kinds for a file that is not well formed.
+    except Exception as error:
+        raise source.wrong(
+            0, f"is not GraphML that networkx can read ({type(error).__name__}: {shown(error)})"
+        ) from None
+    try:
+        return network_of(graph, **options)
+    except UserError as error:
+        raise source.wrong(0, str(error)) from None
+
+
+def write(network: Network) -> str:
+    """The GraphML text of a network."""
+    return "\n".join(library().generate_graphml(graph_of(network))) + "\n"
+
+
+def graph_of(network: Network) -> networkx.MultiGraph[Any]:
+    """A MultiGraph: nodes have kind and tier, edges rate and delay; hosts stand first."""
+    graph = library().MultiGraph()
+    for name in network.hosts:
+        graph.add_node(name, kind="host", tier="host")
+    for name, tier in network.switches:
+        graph.add_node(name, kind="switch", tier=tier)
+    names = network.names
+    for a, b, rate, delay in network.cables:
+        graph.add_edge(names[a], names[b], rate=rate_text(rate), delay=time_text(delay))
+    return graph
+
+
+def network_of(
+    graph: networkx.Graph[Any],
+    *,
+    hosts: Collection[Any] | str | None = None,
+    rate: str | None = None,
+    delay: str | None = None,
+    rate_unit: str | None = None,
+    delay_unit: str | None = None,
+) -> Network:
+    """The network of a graph.
+
+    Args:
+        graph: Nodes and edges with the attributes above; a directed one has each cable in both directions.
+        hosts: The nodes that are hosts, or "leaves" for those with one cable; by default what nodes say.
+        rate: Rate of edges that give none.
+        delay: Delay of edges that give none.
+        rate_unit: Unit of rates that are numbers, such as "Gbps".
+        delay_unit: Unit of delays that are numbers, such as "us".
+    """
+    if len(graph) > NODES_MAX or graph.number_of_edges() > CABLES_MAX:
+        raise UserError(f"the graph is too large; at most {NODES_MAX} nodes and {CABLES_MAX} edges")
+    tiers = _tiers(graph, hosts)
+    ordered = [node for node in graph if tiers[node] is None]
+    switches = [node for node in graph if tiers[node] is not None]
+    number = {node: i for i, node in enumerate([*ordered, *switches])}
+    if len({str(node) for node in number}) < len(number):
+        raise UserError("two nodes have the same name as text; names are unique")
+    rates = _Attribute("rate", RATES, RATE_UNITS, rate, rate_unit)
+    delays = _Attribute("delay", DELAYS, TIME_UNITS, delay, delay_unit)
+    cables = []
+    for a, b, data in graph.edges(data=True):
+        if a == b:
+            raise UserError(f"edge {shown(a)} - {shown(b)} joins a node to itself")
+        edge = f"edge {shown(a)} - {shown(b)}"
+        cables.append(Cable(number[a], number[b], rates.of(edge, data), delays.of(edge, data)))
+    if graph.is_directed():
+        cables = _both_ways(cables, [str(node) for node in number])
+    names = [(str(node), tiers[node] or "switch") for node in switches]
+    return Network([str(node) for node in ordered], names, cables)
+
+
+def _tiers(graph: networkx.Graph[Any], hosts: Collection[Any] | str | None) -> dict[Any, str | None]:
+    """None for hosts, the tier of switches."""
+    if hosts == LEAVES:
+        # Both directions of a directed edge are one cable.
+        ends = 2 if graph.is_directed() else 1
+        chosen = {node for node, degree in graph.degree() if degree == ends}
+    elif isinstance(hosts, str):
+        raise UserError(f'hosts is {shown(hosts)}; must be "{LEAVES}" or a list of nodes')
+    elif hosts is not None:
+        chosen = set(hosts)
+        for node in hosts:
+            if node not in graph:
+                raise UserError(f"hosts has {shown(node)}, which is not a node of the graph")
+    tiers: dict[Any, str | None] = {}
+    for node, data in graph.nodes(data=True):
+        kind = next((str(data[key]).lower() for key in KINDS if key in data), None)
+        if hosts is None and kind is None:
+            what = f"does not say in {', '.join(KINDS)} whether it is a host or a switch"
+            raise UserError(f'node {shown(node)} {what}; name the hosts (--hosts), or take the "{LEAVES}"')
+        is_host = kind in HOSTS if hosts is None else node in chosen
+        fallback = kind if kind and kind not in HOSTS else "switch"
+        tiers[node] = None if is_host else str(data.get("tier", fallback))
+    return tiers
+
+
+class _Attribute:
+    """What edges say about rate or delay."""
+
+    def __init__(
+        self, name: str, keys: tuple[str, ...], units: dict[str, int], default: str | None, unit: str | None
+    ) -> None:
+        self.name, self.keys, self.units, self.unit = name, keys, units, unit
+        self.default = None if default is None else self.value(f"--{name}", default)
+        if unit is not None and unit not in units:
+            raise UserError(f"--{name}-unit is {shown(unit)}; units are {', '.join(units)}")
+
+    def of(self, edge: str, data: Mapping[str, Any]) -> int:
+        for key in self.keys:
+            if key in data:
+                return self.value(f"{key} of {edge}", data[key])
+        if self.default is None:
+            raise UserError(
+                f"{edge} has none of {', '.join(self.keys)}; give one for all such edges (--{self.name})"
+            )
+        return self.default
+
+    def value(self, what: str, given: Any) -> int:
+        text = str(given).strip()
+        bare = text.replace(".", "").replace("e", "").replace("+", "").replace("-", "").isdecimal()
+        if bare and not what.startswith("--"):
+            if self.unit is None:
+                raise UserError(
+                    f"{what} is {shown(text)}, without a unit: name the unit (--{self.name}-unit)"
+                )
+            text += self.unit
+        try:
+            return quantity(text, self.units)
+        except ValueError as error:
+            raise UserError(f"{what} is {shown(given)}; {error}") from None
+
+
+def _both_ways(edges: list[Cable], names: list[str]) -> list[Cable]:
+    """One cable for each pair of opposite edges."""
+    found = Counter(edges)
+    cables = []
+    for edge, count in found.items():
+        opposite = Cable(edge.b, edge.a, edge.rate_bps, edge.delay_ps)
+        if found[opposite] != count:
+            ends = f"{shown(names[edge.a])} to {shown(names[edge.b])}"
+            what = "has no opposite edge with the same rate and delay; a cable has both directions"
+            raise UserError(f"the edge from {ends} {what}")
+        if edge.a < edge.b:
+            cables += [edge] * count
+    return cables

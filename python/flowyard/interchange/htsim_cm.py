@@ -1,0 +1,349 @@
+"""Connection matrices of htsim (.cm), as `ConnectionMatrix::load` of Broadcom/csg-htsim reads them.
+
+    Nodes 16
+    Connections 2
+    Triggers 1
+    0->13 id 1 start 0 size 2000000 send_done_trigger 1
+    13->0 id 2 trigger 1 size 64000
+    trigger id 1 oneshot
+
+That reader takes `start` as picoseconds, while its `save`, and older readers, have microseconds; no file
+says which, so the unit is asked for as soon as a start is not 0. A size of 0, or none, is a flow without end.
+"""
+
+import struct
+from dataclasses import dataclass, field
+
+from flowyard.errors import UserError
+from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
+from flowyard.interchange.network import NODES_MAX, Network
+from flowyard.interchange.text import Source, shown
+
+HEADER = ("Nodes", "Connections", "Triggers", "Failures")
+START_UNITS = {"ps": 0, "us": 6}
+EVENTS = {"send_done_trigger": "acked", "recv_done_trigger": "received"}
+KINDS = {"oneshot": "once", "multishot": "each"}
+# Names of the two entries that a file becomes.
+FINITE, ENDLESS = "flows", "background"
+# It reads sizes into an int.
+SIZE_MAX = 2**31 - 1
+
+
+@dataclass
+class Failure:
+    """A line `failure switch_type AGG switch_id N link_id M`."""
+
+    line: int
+    switch: int
+    link: int
+
+
+@dataclass
+class _Connection:
+    line: int
+    src: int
+    dst: int
+    size: int = 0
+    start_ps: int = 0
+    trigger: int = 0
+    fires: list[tuple[str, int]] = field(default_factory=list)
+
+
+@dataclass
+class Matrix(Traffic):
+    """The flows of a .cm file, and the links that it says have failed."""
+
+    failures: list[Failure] = field(default_factory=list)
+
+
+def read(source: Source, *, start_unit: str | None = None, progress: Progress = silent) -> Matrix:
+    """The flows of a .cm file; `start_unit` is "ps" or "us"."""
+    return _Reader(source, start_unit, progress).matrix()
+
+
+class _Reader:
+    def __init__(self, source: Source, start_unit: str | None, progress: Progress) -> None:
+        self.source = source
+        self.start_unit = start_unit
+        self.progress = progress
+        self.header: dict[str, int] = {}
+        self.connections: list[_Connection] = []
+        self.ids: dict[int, int] = {}
+        self.kinds: dict[int, str | dict[str, int]] = {}
+        self.failures: list[Failure] = []
+        self.ignored = {"prio": 0, "addon": 0}
+        self.rounded = 0
+
+    def matrix(self) -> Matrix:
+        for line, words in self.source.lines():
+            first = words[0]
+            if "->" in first:
+                self.connection(line, words)
+            elif first == "trigger":
+                self.trigger(line, words)
+            elif first == "failure":
+                self.failure(line, words)
+            elif first in HEADER:
+                self.head(line, words)
+            else:
+                allowed = ", ".join(HEADER) + ', "src->dst ...", "trigger ..." and "failure ..."'
+                raise self.source.wrong(
+                    line, f"{shown(first)} does not begin a line of a .cm file; lines are {allowed}"
+                )
+        self.counts()
+        entries = self.entries()
+        return Matrix(entries, self.header["Nodes"], self.notes(entries), self.failures)
+
+    def head(self, line: int, words: list[str]) -> None:
+        name = words[0]
+        if name in self.header:
+            raise self.source.wrong(line, f"{name} is given a second time")
+        if len(words) != 2:
+            raise self.source.wrong(line, f"{name} needs one number, such as {name} 16")
+        high = NODES_MAX if name == "Nodes" else FLOWS_MAX
+        self.header[name] = self.source.whole(line, name, words[1], 2 if name == "Nodes" else 0, high)
+
+    def connection(self, line: int, words: list[str]) -> None:
+        if "Nodes" not in self.header:
+            raise self.source.wrong(line, "a connection comes before Nodes; the header stands first")
+        src, _, dst = words[0].partition("->")
+        last = self.header["Nodes"] - 1
+        connection = _Connection(
+            line,
+            self.source.whole(line, "the source", src, 0, last),
+            self.source.whole(line, "the destination", dst, 0, last),
+        )
+        if connection.src == connection.dst:
+            raise self.source.wrong(line, f"{shown(words[0])} joins a node to itself; a flow joins two")
+        seen: set[str] = set()
+        rest = iter(words[1:])
+        for key in rest:
+            if key in seen:
+                raise self.source.wrong(line, f"{key} is given a second time")
+            seen.add(key)
+            if key == "addon":
+                self.ignored["addon"] += 1
+                continue
+            value = next(rest, None)
+            if value is None:
+                raise self.source.wrong(line, f"{shown(key)} has no value")
+            self.attribute(connection, key, value)
+        if ("start" in seen) == ("trigger" in seen):
+            which = "both start and trigger" if "start" in seen else "neither start nor trigger"
+            raise self.source.wrong(line, f"the connection has {which}; must have one of them")
+        self.connections.append(connection)
+        if len(self.connections) % STEP == 0:
+            self.progress(len(self.connections), self.header.get("Connections", 0))
+
+    def attribute(self, connection: _Connection, key: str, value: str) -> None:
+        source, line = self.source, connection.line
+        if key == "size":
+            connection.size = source.whole(line, "size", value, 0, SIZE_MAX)
+        elif key == "start":
+            power = START_UNITS[self.start_unit or "ps"]
+            connection.start_ps, exact = source.scaled(line, "start", value, power)
+            self.rounded += not exact
+            if self.start_unit is None and (connection.start_ps or not exact):
+                raise source.wrong(
+                    line,
+                    f"start is {value}, and no .cm file says of what: add --start-unit ps (what htsim's reader"
+                    " takes it for) or --start-unit us (what htsim's writer and older readers mean)",
+                )
+        elif key == "id":
+            number = source.whole(line, "id", value, 1)
+            if number in self.ids:
+                first = self.connections[self.ids[number]].line
+                raise source.wrong(line, f"id {number} is also that of line {first}; ids are unique")
+            self.ids[number] = len(self.connections)
+        elif key == "trigger":
+            connection.trigger = source.whole(line, "trigger", value, 1)
+        elif key in EVENTS:
+            connection.fires.append((EVENTS[key], source.whole(line, key, value, 1)))
+        elif key == "prio":
+            source.whole(line, "prio", value)
+            self.ignored["prio"] += 1
+        else:
+            allowed = "id, start, size, trigger, send_done_trigger, recv_done_trigger, prio, addon"
+            raise source.wrong(line, f"{shown(key)} is not a part of a connection; parts are {allowed}")
+
+    def trigger(self, line: int, words: list[str]) -> None:
+        source = self.source
+        kinds = [word for word in words[1:] if word in (*KINDS, "barrier")]
+        rest = [word for word in words[1:] if word not in kinds]
+        numbers = dict(zip(rest[::2], rest[1::2], strict=False))
+        if len(kinds) != 1 or len(rest) % 2 or not {"id"} <= set(numbers) <= {"id", "count"}:
+            raise source.wrong(
+                line, 'must be such as "trigger id 1 oneshot", "multishot" or "barrier count 3"'
+            )
+        number = source.whole(line, "id", numbers["id"], 1)
+        if number in self.kinds:
+            raise source.wrong(line, f"trigger {number} is given a second time")
+        if kinds[0] != "barrier":
+            self.kinds[number] = KINDS[kinds[0]]
+        elif "count" in numbers:
+            self.kinds[number] = {"barrier": source.whole(line, "count", numbers["count"], 1, FLOWS_MAX)}
+        else:
+            raise source.wrong(line, 'a barrier needs its count, as in "trigger id 1 barrier count 3"')
+
+    def failure(self, line: int, words: list[str]) -> None:
+        source = self.source
+        parts = dict(zip(words[1::2], words[2::2], strict=False))
+        if len(words) != 7 or set(parts) != {"switch_type", "switch_id", "link_id"}:
+            raise source.wrong(line, 'must be such as "failure switch_type AGG switch_id 0 link_id 1"')
+        if parts["switch_type"] != "AGG":
+            kind = shown(parts["switch_type"])
+            raise source.wrong(
+                line, f"switch_type is {kind}; must be AGG: htsim fails links from AGG to CORE only"
+            )
+        switch = source.whole(line, "switch_id", parts["switch_id"], 0, NODES_MAX)
+        self.failures.append(
+            Failure(line, switch, source.whole(line, "link_id", parts["link_id"], 0, NODES_MAX))
+        )
+
+    def counts(self) -> None:
+        """The header's counts must be those of the file; triggers that are used must be there."""
+        for name in ("Nodes", "Connections"):
+            if name not in self.header:
+                raise self.source.wrong(0, f'has no line "{name} ..."')
+        found = dict(
+            zip(HEADER[1:], (len(self.connections), len(self.kinds), len(self.failures)), strict=True)
+        )
+        for name, number in found.items():
+            said = self.header.get(name, 0)
+            if number != said:
+                raise self.source.wrong(0, f"the header says {name} {said}, but the file has {number}")
+        fired = {number for connection in self.connections for _, number in connection.fires}
+        for connection in self.connections:
+            waits = connection.trigger
+            for number in (waits, *(number for _, number in connection.fires)):
+                if number and number not in self.kinds:
+                    raise self.source.wrong(
+                        connection.line, f'trigger {number} has no line "trigger id {number} ..."'
+                    )
+            if waits and waits not in fired:
+                what = f"waits for trigger {waits}, which no connection fires"
+                raise self.source.wrong(
+                    connection.line, f"{what}; one needs send_done_trigger or recv_done_trigger"
+                )
+        if not self.connections:
+            raise self.source.wrong(0, "has no connection")
+
+    def entries(self) -> list[Entry]:
+        finite, endless = Entry(FINITE), Entry(ENDLESS, endless=True)
+        for connection in self.connections:
+            entry = finite if connection.size else endless
+            if not connection.size and (connection.trigger or connection.fires):
+                what = "the flow has no end (size 0), so it can neither fire triggers nor wait for one"
+                raise self.source.wrong(connection.line, f"{what}; give it a size")
+            if connection.trigger:
+                entry.triggers.starts[len(entry)] = connection.trigger
+            entry.triggers.fires += [(len(entry), event, number) for event, number in connection.fires]
+            entry.src.append(connection.src)
+            entry.dst.append(connection.dst)
+            entry.start_ps.append(connection.start_ps)
+            if connection.size:
+                entry.size_bytes.append(connection.size)
+        fired = {number for _, _, number in finite.triggers.fires}
+        waited = set(finite.triggers.starts.values())
+        finite.triggers.kinds = {
+            number: kind for number, kind in self.kinds.items() if number in fired | waited
+        }
+        return [entry for entry in (finite, endless) if entry]
+
+    def notes(self, entries: list[Entry]) -> list[str]:
+        notes = [
+            f"{count} x {key} ignored: flows have no such field"
+            for key, count in self.ignored.items()
+            if count
+        ]
+        if self.start_unit:
+            notes.append(f"start read as {self.start_unit}")
+        if self.rounded:
+            notes.append(f"{self.rounded} starts cut to whole picoseconds, as htsim does")
+        endless = sum(len(entry) for entry in entries if entry.endless)
+        if endless:
+            notes.append(f'{endless} flows without end (size 0 or none) are the background entry "{ENDLESS}"')
+        return notes
+
+
+def failed(matrix: Matrix, network: Network, source: Source) -> list[dict[str, object]]:
+    """The failures as events of a scenario's `faults`: the `link_id`-th cable up of an aggregation switch.
+
+    htsim computes the core switch by a formula that fits its wiring only where both say the same
+    (`FatTreeTopology::add_failed_link`); elsewhere it aborts.
+    """
+    hosts, names = len(network.hosts), network.names
+    aggregation = [hosts + i for i, (_, tier) in enumerate(network.switches) if tier == "aggregation"]
+    tiers = {hosts + i: tier for i, (_, tier) in enumerate(network.switches)}
+    ports = network.ports()
+    events: list[dict[str, object]] = []
+    for failure in matrix.failures:
+        if failure.switch >= len(aggregation):
+            count = len(aggregation)
+            raise source.wrong(
+                failure.line, f"switch_id is {failure.switch}; there are {count} AGG switches below a CORE"
+            )
+        switch = aggregation[failure.switch]
+        up = [other for other in ports[switch] if tiers.get(other) == "core"]
+        if failure.link >= len(up):
+            raise source.wrong(
+                failure.line, f"link_id is {failure.link}; the switch has {len(up)} links up, from 0"
+            )
+        if len(set(up)) < len(up):
+            raise source.wrong(
+                failure.line, "fails one link of a bundle; a fault takes all cables between two switches"
+            )
+        cable = [names[switch], names[up[failure.link]]]
+        events.append({"at": "0s", "target": {"cable": cable}, "change": "down"})
+    return events
+
+
+def write(traffic: Traffic, hosts: int, *, progress: Progress = silent) -> tuple[str, list[str]]:
+    """The text of a .cm file with starts in picoseconds, and what is to be known about it."""
+    lines: list[str] = []
+    numbers: dict[tuple[int, int], int] = {}
+    rounded = 0
+    kinds: list[tuple[tuple[int, int], str | dict[str, int]]] = [
+        ((number, trigger), kind)
+        for number, entry in enumerate(traffic.entries)
+        for trigger, kind in entry.triggers.kinds.items()
+    ]
+    # Triggers of several entries may have the same number.
+    for key, _ in kinds:
+        numbers[key] = len(numbers) + 1
+    place = {id(entry): number for number, entry in enumerate(traffic.entries)}
+    fires: dict[tuple[int, int], list[str]] = {}
+    words = {event: key for key, event in EVENTS.items()}
+    for number, entry in enumerate(traffic.entries):
+        for flow, event, trigger in entry.triggers.fires:
+            fires.setdefault((number, flow), []).append(f" {words[event]} {numbers[number, trigger]}")
+    for count, (entry, flow) in enumerate(traffic.by_start(), 1):
+        number = place[id(entry)]
+        size = 0 if entry.endless else entry.size_bytes[flow]
+        if size > SIZE_MAX:
+            what = f"a flow of {size} bytes; htsim reads at most {SIZE_MAX} (2 GiB - 1)"
+            raise UserError(f"traffic entry {entry.name} has {what}")
+        waits = entry.triggers.starts.get(flow)
+        if waits is None:
+            start = entry.start_ps[flow]
+            rounded += struct.unpack("f", struct.pack("f", start))[0] != start
+            begin = f"start {start}"
+        else:
+            begin = f"trigger {numbers[number, waits]}"
+        done = "".join(fires.get((number, flow), ()))
+        lines.append(f"{entry.src[flow]}->{entry.dst[flow]} id {count} {begin} size {size}{done}")
+        if count % STEP == 0:
+            progress(count, traffic.flows)
+    opposite = {kind: key for key, kind in KINDS.items()}
+    for key, kind in kinds:
+        text = opposite[kind] if isinstance(kind, str) else f"barrier count {kind['barrier']}"
+        lines.append(f"trigger id {numbers[key]} {text}")
+    header = [f"Nodes {hosts}", f"Connections {traffic.flows}"]
+    if kinds:
+        header.append(f"Triggers {len(kinds)}")
+    notes = ["starts are in picoseconds, as htsim reads them: import again with --start-unit ps"]
+    if rounded:
+        notes.append(
+            f"htsim reads starts as 32-bit floats: {rounded} of {traffic.flows} will be off in the 8th digit"
+        )
+    return "\n".join(header + lines) + "\n", notes

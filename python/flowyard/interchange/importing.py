@@ -1,0 +1,295 @@
+"""Peers' files of one experiment -> one scenario."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flowyard.errors import UserError
+from flowyard.interchange import (
+    cdf,
+    formats,
+    graphs,
+    hpcc_flow,
+    hpcc_topology,
+    htsim_cm,
+    htsim_topo,
+    netsys_trace,
+)
+from flowyard.interchange.flows import Progress, Traffic, silent
+from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, shown, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from os import PathLike
+
+    from flowyard.interchange.network import Network
+
+# Networks that need no file, only the number of hosts.
+SINGLE_SWITCH, FAT_TREE = "single-switch", "fat-tree"
+# When htsim ends.
+UNTIL = "1ms"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What files do not say.
+
+    Attributes:
+        transport: What hosts do.
+        topology: The network of traffic alone: a scenario to take it from, "single-switch" or "fat-tree".
+        start_unit: Unit of starts in a .cm file, "ps" or "us".
+        rate: Rate of cables that have none.
+        delay: Delay of cables that have none.
+        rate_unit: Unit of a graph's rates that are numbers.
+        delay_unit: Unit of a graph's delays that are numbers.
+        hosts: The nodes of a graph that are hosts, or "leaves".
+        dialect: How to read a CDF that does not say it.
+        packet_bytes: Payload of a packet, where a CDF counts packets.
+        interpolation: Between the points of a CDF: "linear" or "step".
+    """
+
+    transport: str = "ndp"
+    topology: str | None = None
+    start_unit: str | None = None
+    rate: str | None = None
+    delay: str | None = None
+    rate_unit: str | None = None
+    delay_unit: str | None = None
+    hosts: Collection[str] | str | None = None
+    dialect: str | None = None
+    packet_bytes: int | None = None
+    interpolation: str | None = None
+
+
+@dataclass
+class Imported:
+    """A scenario as plain data, and what was read.
+
+    Attributes:
+        scenario: What `flowyard.run` takes; of a CDF only `{"sizes": ...}`, of a topology alone no traffic.
+        formats: The format of each file.
+        facts: What was read: nodes, hosts, links, flows and the like.
+        notes: What was assumed or left out.
+    """
+
+    scenario: dict[str, Any]
+    formats: dict[str, str]
+    facts: dict[str, int | float | str]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the scenario has both network and traffic."""
+        return {"topology", "traffic"} <= set(self.scenario)
+
+
+def read(
+    paths: Sequence[str | PathLike[str]],
+    *,
+    formats: Sequence[str] = (),
+    progress: Callable[[str], Progress] = lambda _name: silent,
+    **options: Any,
+) -> Imported:
+    """The scenario of one or more files that belong together.
+
+    Args:
+        paths: A topology, a file of flows, or both; or a CDF alone.
+        formats: The format of each file; by default they are recognised by their content.
+        progress: Gives for a file's name what is told how many of its flows are read.
+        options: What files do not say; see Options.
+    """
+    return _Import([load(Path(path)) for path in paths], formats, Options(**options), progress).imported()
+
+
+def load(path: Path) -> Source:
+    """A file's text."""
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder; name a file")
+    try:
+        return Source(str(path), path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path}: not UTF-8 text") from None
+
+
+class _Import:
+    def __init__(
+        self,
+        sources: list[Source],
+        chosen: Sequence[str],
+        options: Options,
+        progress: Callable[[str], Progress],
+    ) -> None:
+        if chosen and len(chosen) not in (1, len(sources)):
+            raise UserError(
+                f"{len(chosen)} formats for {len(sources)} files; give one for each, or one for all"
+            )
+        for name in chosen:
+            if name not in formats.READ:
+                raise UserError(f"{shown(name)} is not a format; formats are {', '.join(formats.READ)}")
+        found = [formats.sniff(source) for source in sources] if not chosen else list(chosen)
+        if len(found) < len(sources):
+            found *= len(sources)
+        self.files = list(zip(sources, found, strict=True))
+        self.options = options
+        self.progress = progress
+        self.notes: list[str] = []
+        self.facts: dict[str, int | float | str] = {}
+
+    def imported(self) -> Imported:
+        found = {source.name: name for source, name in self.files}
+        if formats.CDF in found.values():
+            if len(self.files) > 1:
+                raise UserError(
+                    "a CDF holds sizes only; import it alone, and put what it gives into a traffic entry"
+                )
+            return Imported(self.sizes(self.files[0][0]), found, self.facts, self.notes)
+        topology, traffic = (self.only(kinds) for kinds in (formats.TOPOLOGY, formats.TRAFFIC))
+        network = self.network(*topology) if topology else None
+        flows = self.flows(traffic[0], traffic[1], network) if traffic else None
+        scenario: dict[str, Any] = {}
+        if network:
+            if self.options.topology:
+                raise UserError(
+                    f"--topology {self.options.topology}: the network is already in {topology[0].name}"
+                )
+            scenario["topology"] = network.topology()
+            self.facts |= {
+                "nodes": len(network.names),
+                "hosts": len(network.hosts),
+                "cables": len(network.cables),
+            }
+        elif flows:
+            scenario["topology"] = self.topology(flows, traffic[0].name)
+        scenario["transport"] = {self.options.transport: {}}
+        if flows:
+            scenario["traffic"] = [entry.traffic() for entry in flows.entries]
+            if all(entry.endless for entry in flows.entries):
+                scenario["run"] = {"until": UNTIL}
+                self.notes.append(f"no flow has an end, so the run has one: {UNTIL}, as htsim by default")
+            self.facts |= {"flows": flows.flows, "total_bytes": flows.total_bytes}
+            self.facts |= {"entries": ", ".join(f"{entry.name} {len(entry)}" for entry in flows.entries)}
+        events = self.faults(network, flows, traffic)
+        if events:
+            scenario["faults"] = {"events": events}
+            self.facts["faults"] = len(events)
+        self.notes += [*(network.notes if network else []), *(flows.notes if flows else [])]
+        return Imported(scenario, found, self.facts, self.notes)
+
+    def only(self, kinds: tuple[str, ...]) -> Any:
+        """The one file of these kinds, if there is one."""
+        found = [(source, name) for source, name in self.files if name in kinds]
+        if len(found) > 1:
+            names = " and ".join(source.name for source, _ in found)
+            what = "topology" if kinds == formats.TOPOLOGY else "file of flows"
+            raise UserError(f"{names}: a scenario has one {what}; import them one by one")
+        return found[0] if found else None
+
+    def network(self, source: Source, name: str) -> Network:
+        if name == "htsim-topo":
+            return htsim_topo.read(source)
+        if name == "hpcc-topology":
+            return hpcc_topology.read(source)
+        options = self.options
+        return graphs.read(
+            source,
+            hosts=options.hosts,
+            rate=options.rate,
+            delay=options.delay,
+            rate_unit=options.rate_unit,
+            delay_unit=options.delay_unit,
+        )
+
+    def flows(self, source: Source, name: str, network: Network | None) -> Traffic:
+        progress = self.progress(source.name)
+        hosts = len(network.hosts) if network else None
+        if name == "htsim-cm":
+            matrix = htsim_cm.read(source, start_unit=self.options.start_unit, progress=progress)
+            if hosts is not None and matrix.hosts != hosts:
+                raise source.wrong(0, f"says Nodes {matrix.hosts}, but the topology has {hosts} hosts")
+            return matrix
+        host_of = network.host_of or {host: host for host in range(len(network.hosts))} if network else None
+        reader = hpcc_flow.read if name == "hpcc-flow" else netsys_trace.read
+        return reader(source, host_of=host_of, progress=progress)
+
+    def topology(self, flows: Traffic, name: str) -> dict[str, Any]:
+        """The network that --topology names for flows without one."""
+        asked = self.options.topology
+        if asked is None:
+            said = f" for {flows.hosts} hosts" if flows.hosts else ""
+            raise UserError(
+                f"{name} has flows, but no network{said}: name its topology file too, or say --topology SCENARIO"
+                f" (the network of that scenario), --topology {SINGLE_SWITCH} or --topology {FAT_TREE}"
+            )
+        highest = max(max(*entry.src, *entry.dst) for entry in flows.entries)
+        hosts = flows.hosts or highest + 1
+        if asked not in (SINGLE_SWITCH, FAT_TREE):
+            return self.taken(asked)
+        if not flows.hosts:
+            self.notes.append(f"{hosts} hosts, because the highest number of a node is {highest}")
+        fields: dict[str, Any] = {"hosts": hosts} if asked == SINGLE_SWITCH else {"k": _arity(hosts)}
+        for key, given, units in (
+            ("rate", self.options.rate, RATE_UNITS),
+            ("delay", self.options.delay, TIME_UNITS),
+        ):
+            if given is None:
+                self.notes.append(f"the {key} of cables is the default of {asked}: --{key} changes it")
+                continue
+            try:
+                base = quantity(given, units)
+            except ValueError as error:
+                raise UserError(f"--{key} is {shown(given)}; {error}") from None
+            fields[key] = (rate_text if key == "rate" else time_text)(base)
+        self.facts["hosts"] = hosts
+        return {asked: fields}
+
+    def taken(self, scenario: str) -> dict[str, Any]:
+        """The network of a scenario."""
+        from flowyard import scenarios
+
+        path = scenarios.find(scenario)
+        text = load(path).text
+        try:
+            data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{path}: not a scenario ({error})") from None
+        topology = data.get("topology") if isinstance(data, dict) else None
+        if isinstance(topology, str):
+            topology = {topology: {}}
+        if not isinstance(topology, dict):
+            raise UserError(f"{path}: has no topology to take")
+        self.notes.append(f"the network is that of {path}")
+        return topology
+
+    def faults(self, network: Network | None, flows: Traffic | None, traffic: Any) -> list[dict[str, Any]]:
+        events = network.faults() if network else []
+        if isinstance(flows, htsim_cm.Matrix) and flows.failures:
+            source: Source = traffic[0]
+            if network is None:
+                line = flows.failures[0].line
+                raise source.wrong(line, "fails a link by its place in htsim's tree; name the .topo file too")
+            events += htsim_cm.failed(flows, network, source)
+        return events
+
+    def sizes(self, source: Source) -> dict[str, Any]:
+        options = self.options
+        found = cdf.read(source, options.dialect, options.packet_bytes, options.interpolation)
+        self.facts |= {key: found[key] for key in ("mean_bytes", "dialect", "interpolation")}
+        self.facts["points"] = len(found["points"])
+        return {"sizes": {"cdf": {"points": [list(point) for point in found["points"]]}}}
+
+
+def _arity(hosts: int) -> int:
+    """The k of the fat-tree with so many hosts, k^3/4."""
+    k = next(k for k in range(2, 200, 2) if k**3 // 4 >= hosts or k == 198)
+    if k**3 // 4 != hosts:
+        near = f"{max(k - 2, 2) ** 3 // 4} or {k**3 // 4}"
+        raise UserError(
+            f"--topology {FAT_TREE}: no fat-tree has {hosts} hosts (k^3/4); the nearest have {near}"
+        )
+    return k

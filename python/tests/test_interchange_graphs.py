@@ -1,0 +1,70 @@
+"""Graphs of networkx and GraphML; any network through every format that holds it."""
+
+import pytest
+from hypothesis import given, settings
+from interchange_examples import GRAPHML, edges, networks, source, structure
+
+from flowyard import interchange
+from flowyard.errors import UserError
+from flowyard.interchange import graphs, hpcc_topology
+from flowyard.interchange.network import Cable
+from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, quantity
+
+
+def test_graphml_with_units_from_the_caller():
+    network = graphs.read(source(GRAPHML), rate_unit="Gbps")
+    assert (network.hosts, network.switches) == (["a", "b"], [("s", "switch")])
+    assert edges(network) == [("a", "s", 10**10, 10**6), ("b", "s", 2_500_000_000, 500_000)]
+    with pytest.raises(UserError, match=r'capacity of edge "s" - "a" is "10.0", without a unit.*--rate-unit'):
+        graphs.read(source(GRAPHML))
+
+
+def test_from_networkx():
+    networkx = graphs.library()
+    graph = networkx.MultiGraph()
+    graph.add_edge(0, "core", rate="10Gbps")
+    graph.add_edge(1, "core", bandwidth=40)
+    graph.add_edge("core", "far", rate="1Tbps", latency="3us")
+    graph.add_edge("core", "far", rate="1Tbps", latency="3us")
+    explicit = interchange.from_networkx(graph, hosts="leaves", delay="1us", rate_unit="Gbps")["explicit"]
+    assert explicit["hosts"] == ["0", "1"]
+    assert explicit["switches"] == [{"name": "core"}, {"name": "far"}]
+    assert explicit["cables"][2] == {"ends": ["core", "far"], "count": 2} | (
+        {} if explicit["rate"] == "1Tbps" else {"rate": "1Tbps"}
+    ) | ({} if explicit["delay"] == "3us" else {"delay": "3us"})
+    with pytest.raises(UserError, match="does not say in kind, type, role whether it is a host"):
+        interchange.from_networkx(graph, delay="1us", rate_unit="Gbps")
+    with pytest.raises(UserError, match=r"has none of delay, latency"):
+        interchange.from_networkx(graph, hosts=[0, 1], rate_unit="Gbps")
+    with pytest.raises(UserError, match='"nobody", which is not a node'):
+        interchange.from_networkx(graph, hosts=["nobody"], delay="1us")
+    with pytest.raises(UserError, match='--rate-unit is "Gigs"'):
+        interchange.from_networkx(graph, hosts=[0, 1], delay="1us", rate_unit="Gigs")
+
+
+def test_directed_graphs_have_cables_in_both_directions():
+    networkx = graphs.library()
+    cable = {"rate": "1Gbps", "delay": "1us"}
+    graph = networkx.DiGraph([("a", "s", cable), ("s", "a", cable), ("b", "s", cable), ("s", "b", cable)])
+    network = graphs.network_of(graph, hosts="leaves")
+    assert edges(network) == [("a", "s", 10**9, 10**6), ("b", "s", 10**9, 10**6)]
+    graph.remove_edge("s", "b")
+    with pytest.raises(UserError, match='the edge from "b" to "s" has no opposite'):
+        graphs.network_of(graph, hosts=["a", "b"])
+
+
+@given(networks())
+@settings(derandomize=True, max_examples=60, deadline=None)
+def test_any_network_comes_back(network):
+    assert structure(hpcc_topology.read(source(hpcc_topology.write(network)))) == structure(network)
+    again = graphs.read(source(graphs.write(network)))
+    assert (again.hosts, again.switches, edges(again)) == (network.hosts, network.switches, edges(network))
+    # As a scenario has it: counted cables and the commonest rate and delay, said once.
+    explicit = network.topology()["explicit"]
+    cables = []
+    for cable in explicit["cables"]:
+        a, b = (network.names.index(name) for name in cable["ends"])
+        rate = quantity(cable.get("rate", explicit["rate"]), RATE_UNITS)
+        delay = quantity(cable.get("delay", explicit["delay"]), TIME_UNITS)
+        cables += [Cable(a, b, rate, delay)] * cable.get("count", 1)
+    assert cables == network.cables

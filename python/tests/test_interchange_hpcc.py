@@ -1,0 +1,92 @@
+"""Files of HPCC and flow traces of NetSys: the published examples and round trips."""
+
+from hypothesis import given, settings
+from interchange_examples import FLOW, TOPOLOGY, entries, flows_of, source
+
+from flowyard import interchange
+from flowyard.interchange import hpcc_flow, hpcc_topology, netsys_trace
+from flowyard.interchange.flows import Traffic
+from flowyard.interchange.network import Cable
+
+
+def test_the_published_flows_on_the_published_topology(tmp_path):
+    (tmp_path / "flow.txt").write_text(FLOW)
+    (tmp_path / "topology.txt").write_text(TOPOLOGY)
+    imported = interchange.read([tmp_path / "flow.txt", tmp_path / "topology.txt"])
+    assert imported.scenario == {
+        "topology": {
+            "explicit": {
+                "hosts": ["host 1", "host 2", "host 3"],
+                "switches": [{"name": "switch 0"}],
+                "rate": "100Gbps",
+                "delay": "1us",
+                "cables": [{"ends": ["switch 0", f"host {i}"]} for i in (1, 2, 3)],
+            }
+        },
+        "transport": {"ndp": {}},
+        "traffic": [
+            {
+                "name": "normal",
+                "arrivals": {"times": {"at": ["2s", "2000001us"], "jitter": "0s"}},
+                # Nodes 1, 2 and 3 are the hosts 0, 1 and 2.
+                "matrix": {"pairs": [[1, 0], [2, 0]]},
+                "sizes": {"list": [200000000, 200000000]},
+            }
+        ],
+    }
+    assert imported.complete
+    assert imported.facts["total_bytes"] == 400_000_000
+
+
+def test_ports_tell_normal_from_incast_flows():
+    text = "3\n0 1 3 100 10 2\n2 1 3 200 20 2.5\n3 1 3 444 30 3\n"
+    traffic = hpcc_flow.read(source(text))
+    assert {entry.name: entry.size_bytes for entry in traffic.entries} == {
+        "normal": [10],
+        "incast": [20],
+        "dport-444": [30],
+    }
+    many = "20\n" + "".join(f"0 1 3 {port} 10 2\n" for port in range(1000, 1020))
+    traffic = hpcc_flow.read(source(many))
+    assert [entry.name for entry in traffic.entries] == ["flows"]
+    assert any("20 different dports" in note for note in traffic.notes)
+
+
+def test_error_rates_become_losses_and_come_back():
+    network = hpcc_topology.read(source(TOPOLOGY.replace("1000ns 0.000000", "1000ns 1e-05")))
+    assert network.faults() == [
+        {"at": "0s", "target": {"cable": ["host 3", "switch 0"]}, "change": {"loss": 1e-05}}
+    ]
+    assert hpcc_topology.read(source(hpcc_topology.write(network))).loss == {(2, 3): 1e-05}
+
+
+def test_the_first_line_of_simai():
+    text = """\
+5 2 1 1 4 H100
+3 4
+0 3 2880Gbps 0.000025ms 0
+1 3 2880Gbps 0.000025ms 0
+0 4 400Gbps 0.0005ms 0
+2 4 400Gbps 0.0005ms 0
+"""
+    network = hpcc_topology.read(source(text))
+    assert network.hosts == ["host 0", "host 1", "host 2"]
+    assert network.switches == [("switch 3", "nvswitch"), ("switch 4", "switch")]
+    assert network.cables[0] == Cable(0, 3, 2_880_000_000_000, 25_000)
+
+
+@given(entries("normal"), entries("other"))
+@settings(derandomize=True, max_examples=60, deadline=None)
+def test_flows_come_back(first, second):
+    traffic = Traffic([first, second])
+    text, _ = hpcc_flow.write(traffic)
+    again = hpcc_flow.read(source(text))
+    assert flows_of(Traffic([entry for entry in again.entries if entry.name == "normal"])) == flows_of(
+        Traffic([first])
+    )
+    assert sorted(flows_of(again)) == sorted(flows_of(traffic))
+    # Its reader takes the lines in their order.
+    times = [float(line.split()[5]) for line in text.splitlines()[1:]]
+    assert times == sorted(times)
+    text, _ = netsys_trace.write(traffic)
+    assert flows_of(netsys_trace.read(source(text))) == flows_of(traffic)
