@@ -32,10 +32,12 @@ pub enum Purpose {
     FiveTuple = 10,
     /// Packet lengths and gaps of an open-loop flow (entity: flow).
     Packets = 11,
+    /// A source that starts one flow after the other (entity: hash of the entry's name and the host).
+    OnOff = 20,
 }
 
 /// A SplitMix64 stream.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream(u64);
 
 const WEYL: u64 = 0x9E37_79B9_7F4A_7C15;

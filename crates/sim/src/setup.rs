@@ -5,11 +5,12 @@ use crate::engine::calendar::Agenda;
 use crate::engine::network::Parts;
 use crate::engine::{Carrier, Plan};
 use crate::queue::Queue;
-use crate::routing::{Disconnected, Routes};
+use crate::routing::{Disconnected, Routes, min_host_delay};
 use crate::scenario::{PortMode, Scenario};
 use crate::topology::Fabric;
-use crate::traffic::Traffic;
+use crate::traffic::{FLOWS_MAX, Traffic};
 use crate::transport::Transport;
+use crate::units::Time;
 
 /// A run ready to start.
 #[derive(Clone, Debug)]
@@ -41,6 +42,7 @@ impl Setup {
         let mut balancers = Vec::new();
         let carriers = scenario.traffic.iter().map(|entry| Carrier {
             name: entry.name.clone(),
+            background: entry.background,
             transport: index_of(&mut transports, scenario.transport_of(entry).clone()),
             balancer: index_of(&mut balancers, scenario.balancer_of(entry)),
         });
@@ -66,7 +68,9 @@ impl Setup {
             },
             transports: &self.transports,
             carriers: &self.carriers,
-            flows: &self.traffic.flows,
+            traffic: &self.traffic,
+            flows_max: FLOWS_MAX,
+            stop_delay: min_host_delay(&self.fabric).max(Time(1)),
             until: run.until,
             stall: run.stall,
             audit: run.audit,

@@ -33,6 +33,7 @@ fn entry(name: &str, arrivals: impl Into<Arrivals>, matrix: impl Into<Matrix>) -
         matrix: matrix.into(),
         sizes: Fixed(Bytes(100_000)).into(),
         flows: None,
+        background: false,
         deadline: None,
         transport: None,
         routing: None,
@@ -123,7 +124,7 @@ fn loads_are_met() {
 
     let at_once = Traffic::build(&[entry("flows", AtOnce::default(), Permutation {})], &fabric, 1, 0);
     assert_eq!((at_once.entries[0].offered_load, at_once.entries[0].realised_load), (None, None));
-    assert_eq!((at_once.entries[0].flows, at_once.entries[0].mean_size_bytes), (128, 100_000.0));
+    assert_eq!((at_once.entries[0].flows, at_once.entries[0].mean_size_bytes), (128, Some(100_000.0)));
 }
 
 #[test]

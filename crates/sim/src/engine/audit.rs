@@ -152,7 +152,7 @@ impl Engine<'_> {
                 let there = found.conn_timers[slot];
                 wrong.push(format!("connection {slot}: counts {} timers, {there} found", conn.timers));
             }
-            if let Some(flow) = self.plan.flows.get(conn.flow.index()) {
+            if let Some(flow) = self.starts.flow(conn.flow) {
                 let complete = conn.counts.completed_at != Time::NEVER;
                 if complete != (conn.counts.delivered_bytes == flow.size) {
                     let (delivered, size) = (conn.counts.delivered_bytes, flow.size);

@@ -7,12 +7,13 @@ use super::event::{Event, Phase, order};
 use super::packet::{Arena, Packet};
 use super::port::{Amount, Departures, Losses, Port};
 use crate::balancer::{self, Choose, Hop};
-use crate::ids::{ConnId, LinkId, NodeId, PacketId};
+use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::queue::waiting::Queued;
 use crate::queue::{self, Discipline, QueueCx};
 use crate::random::{Purpose, Stream};
 use crate::routing::Routes;
 use crate::topology::{Fabric, Link};
+use crate::traffic::dependencies::Milestone;
 use crate::units::Time;
 
 /// Everything between the hosts, and what the hosts' transports reach it by.
@@ -37,6 +38,10 @@ pub struct Network<'a> {
     pub kicks: Vec<LinkId>,
     /// Connections whose last packet may just have gone.
     pub gone: Vec<ConnId>,
+    /// Whether anything depends on the end of a flow.
+    pub reacts: bool,
+    /// If so, the flows that have just ended, and where; their connections are in `gone`, too.
+    pub ended: Vec<(FlowId, Milestone)>,
     /// Place among simultaneous timers and starts, and their counter, by host.
     pub host_ranks: Vec<u32>,
     /// See `host_ranks`.
@@ -47,7 +52,7 @@ pub struct Network<'a> {
     pub packet_hops: u64,
     /// Packets put on a wire by the host that made them.
     pub packets_made: u64,
-    /// When payload last arrived anywhere.
+    /// When payload last arrived anywhere that is not background.
     pub moved_at: Time,
     /// What all chance of the run comes from.
     pub seed: u64,
@@ -134,6 +139,8 @@ impl<'a> Network<'a> {
             ready: vec![ReadyList::default(); links],
             kicks: Vec::new(),
             gone: Vec::new(),
+            reacts: false,
+            ended: Vec::new(),
             host_ranks: ranks(hosts, 1),
             host_events: vec![0; hosts],
             host_chance: (0..hosts).map(|host| stream(Purpose::Host, host)).collect(),

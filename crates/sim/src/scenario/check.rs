@@ -31,6 +31,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     problems.extend(draft.queue(&transports));
     problems.extend(draft.names());
     problems.extend(hosts.map_or(Vec::new(), |hosts| draft.traffic(hosts)));
+    problems.extend(draft.until());
     problems.extend(draft.run());
     // Of two problems at one place the first says enough.
     let mut seen = BTreeSet::new();
@@ -159,6 +160,17 @@ impl<'a> Draft<'a> {
             own(path, "", value, vec![(below, message)])
         };
         traffic::problems(&entries, hosts).into_iter().flat_map(problem).collect()
+    }
+
+    /// A run whose traffic has no end needs one of its own.
+    fn until(&self) -> Option<Problem> {
+        let given = self.document.get("run").and_then(|run| run.get("until"));
+        let entries: Vec<Entry> = self
+            .entries()
+            .map(|(path, entry)| Some(self.part::<Entry>(&path, Some(entry))?.1))
+            .collect::<Option<_>>()?;
+        let why = traffic::endless(&entries).filter(|_| given.is_none_or(Value::is_null))?;
+        Some(Problem::new("run.until", format!("is missing; {why}")))
     }
 
     /// Something must be left to look at after the warm-up.

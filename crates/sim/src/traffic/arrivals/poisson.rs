@@ -49,7 +49,11 @@ impl Process for Poisson {
         self.load.map(|load| load * full).or(self.rate)
     }
 
-    fn starts(&self, full: f64, mut stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
+    fn by_load(&self) -> bool {
+        self.load.is_some()
+    }
+
+    fn starts(&self, full: f64, _round: u64, mut stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
         let rate = self.rate(full).expect("checked: load or rate is given");
         let mean = SECOND as f64 / rate;
         let mut at = self.start;

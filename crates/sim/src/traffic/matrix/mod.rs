@@ -12,6 +12,7 @@ register! {
         stride::Stride = "stride",
         incast::Incast = "incast",
         pairs::Pairs = "pairs",
+        reply::Reply = "reply",
     }
 }
 
@@ -29,6 +30,18 @@ pub trait Pattern {
     /// The hosts whose ports are the capacity that a load refers to: the sources, all by default.
     fn loaded(&self, hosts: u32) -> Box<dyn Iterator<Item = NodeId> + '_> {
         Box::new((0..hosts).map(NodeId))
+    }
+
+    /// The entry whose flows it reverses, if it does: then their number is the round, and their ends the pairs.
+    fn reply_to(&self) -> Option<&str> {
+        None
+    }
+
+    /// The destination of one more flow from a source that sends one after the other, if each is drawn anew; else
+    /// the source goes through its destinations in a round.
+    fn anew(&self, source: NodeId, hosts: u32, stream: &mut Stream) -> Option<NodeId> {
+        let _ = (source, hosts, stream);
+        None
     }
 
     /// The pairs (source, destination) of one flow after the other, without end.

@@ -19,6 +19,10 @@ impl Pattern for UniformMatrix {
         u64::from(hosts)
     }
 
+    fn anew(&self, source: NodeId, hosts: u32, stream: &mut Stream) -> Option<NodeId> {
+        Some(NodeId(other(source.0, hosts, stream)))
+    }
+
     fn pairs(&self, hosts: u32, order: Order, mut stream: Stream) -> PairIterator<'_> {
         rounds(move || {
             let mut senders: Vec<u32> = match order {

@@ -11,6 +11,7 @@ register! {
         exponential::Exponential = "exponential",
         cdf::Cdf = "cdf",
         web_search::WebSearch = "web-search",
+        endless::Endless = "endless",
     }
 }
 
@@ -21,7 +22,7 @@ pub trait Distribution {
         Vec::new()
     }
 
-    /// The mean in bytes, by formula: what a load is computed with.
+    /// The mean in bytes, by formula: what a load is computed with. Infinite for flows without an end.
     ///
     /// Of the distribution before its draws are rounded to whole bytes, at least 1; that moves it
     /// by less than a byte.
