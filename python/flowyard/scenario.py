@@ -12,16 +12,21 @@ from typing import Literal
 from flowyard.model import Model, Wrapped
 
 __all__ = [
+    "After",
     "Arrivals",
     "AtOnce",
     "Balancer",
+    "Blocks",
+    "ByTrigger",
     "Cable",
     "Cdf",
     "Congestion",
     "Datagram",
     "DropTail",
     "Dumbbell",
+    "Each",
     "Ecn",
+    "Endless",
     "Entry",
     "Exponential",
     "FatTree",
@@ -36,9 +41,11 @@ __all__ = [
     "Line",
     "MarkOn",
     "Matrix",
+    "Milestone",
     "Ndp",
     "NdpPort",
     "NewReno",
+    "OnOff",
     "Pace",
     "PacePoisson",
     "PaceRate",
@@ -53,6 +60,7 @@ __all__ = [
     "Relay",
     "Reno",
     "RepeatOrder",
+    "Reply",
     "Routing",
     "Run",
     "Scenario",
@@ -64,6 +72,11 @@ __all__ = [
     "Times",
     "Topology",
     "Transport",
+    "TriggerFire",
+    "TriggerItem",
+    "TriggerKind",
+    "TriggerKindBarrier",
+    "Triggers",
     "Trim",
     "UniformMatrix",
     "UniformSizes",
@@ -355,6 +368,16 @@ class WebSearch(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Endless(Model):
+    """Flows without an end, for entries with `background = true`.
+
+    In results such a flow has a size of 1 PB (10^15 bytes): more than any run sends.
+    """
+
+    _tag = "endless"
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewReno(Model):
     """NewReno: a partial acknowledgement repairs the next hole without leaving recovery (RFC 6582)."""
 
@@ -632,6 +655,11 @@ class Entry(Model):
     need it. At least 1, at most 10000000.
     """
 
+    background: bool = False
+    """Whether nobody waits for these flows: they never count as unfinished, and the run ends without them,
+    one smallest delay between two hosts after the last other flow.
+    """
+
     deadline: str | None = None
     """When a flow is due, counted from its start; by default never. A time, such as "10us"."""
 
@@ -691,6 +719,157 @@ class Times(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class After(Model):
+    """Each flow starts when one flow of another entry has ended, or all when all of those have.
+
+    Word of the end goes from the host that knows it to the one that is to send: on one host at once, to
+    another it takes `notify`. Flows are counted in the order in which they were drawn.
+    """
+
+    _tag = "after"
+
+    entry: str
+    """Name of the traffic entry whose flows are waited for."""
+
+    event: Milestone = "received"
+    """What counts as the end of a flow."""
+
+    each: Each = "flow"
+    """What waits for what."""
+
+    delay: str = "0ps"
+    """Time from the hearing of it to the start. A time, such as "10us"."""
+
+    notify: str | None = None
+    """Time that word takes to another host; by default that of a packet of 64 B through the empty network.
+    A time, such as "10us", at least 1ps.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks(Model):
+    """Barrier-synchronised blocks, as a client reads that stripes its files over servers: each round of
+    the matrix starts when all flows of the round before have ended.
+
+    The barrier is at the host where the first drawn flow of a round ends: with `matrix.incast` and the
+    default event at the receiver, for which all ends are its own.
+    """
+
+    _tag = "blocks"
+
+    blocks: int
+    """Number of blocks: so many rounds of the matrix. At least 1, at most 10000000."""
+
+    at: str = "0ps"
+    """When the first block starts. A time, such as "10us"."""
+
+    jitter: str | None = None
+    """Added to each start, uniform from 0 up to this; by default the time of 1500 B at the source's port.
+    A time, such as "10us".
+    """
+
+    gap: str = "0ps"
+    """Time from a source's hearing that a block is complete to its start of the next. A time, such as
+    "10us".
+    """
+
+    notify: str | None = None
+    """Time that word takes to another host; by default that of a packet of 64 B through the empty network.
+    A time, such as "10us", at least 1ps.
+    """
+
+    event: Milestone = "received"
+    """What counts as the end of a flow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnOff(Model):
+    """One flow at a time for each source of the matrix: when its sender is done, the source idles a
+    geometric number of slots, starting the next flow in each with `probability`.
+
+    With probability 1 and no slot a source is never idle: as soon as a flow is over, the next one
+    starts. A source goes through its destinations in a round of the matrix again and again; with
+    `matrix.uniform` each flow draws its own.
+    """
+
+    _tag = "on-off"
+
+    probability: float
+    """With which an idle source starts a flow in a slot. At least 1e-06, at most 1.0."""
+
+    slot: str | None = None
+    """Length of a slot; slots are counted from `at`, and flows start where one begins. Without it, flows
+    follow each other at once. A time, such as "10us", at least 1ps.
+    """
+
+    at: str = "0ps"
+    """When sources begin: the first slot. A time, such as "10us"."""
+
+    flows_each: int | None = None
+    """Number of flows of each source; by default they go on until the run ends. At least 1, at most
+    10000000.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Triggers(Model):
+    """A start for each flow, in the order of the matrix's pairs: a time, or the trigger that it waits for.
+
+    What the connection matrices of htsim (csg-htsim) say: flows fire triggers when they end, and
+    triggers start flows.
+    """
+
+    _tag = "triggers"
+
+    starts: Sequence[str | ByTrigger]
+    """For each flow its start."""
+
+    fires: Sequence[TriggerFire] = ()
+    """Which flows fire which triggers."""
+
+    list: Sequence[TriggerItem] = ()
+    """The triggers."""
+
+    notify: str | None = None
+    """Time that word takes to another host; by default that of a packet of 64 B through the empty network.
+    A time, such as "10us", at least 1ps.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByTrigger(Model):
+    """The trigger that starts a flow."""
+
+    trigger: int
+    """Its id."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggerFire(Model):
+    """A flow that fires a trigger."""
+
+    flow: int
+    """The flow, counted from 0 in the order of `starts`."""
+
+    trigger: int
+    """Id of the trigger."""
+
+    event: Milestone = "received"
+    """When it does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggerItem(Model):
+    """A trigger."""
+
+    id: int
+    """Names it."""
+
+    kind: TriggerKind
+    """When it starts its flows."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Permutation(Model):
     """A random permutation without fixed points, its senders in random order; each further round is a
     fresh one.
@@ -742,6 +921,18 @@ class Incast(Model):
     """The host that receives."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reply(Model):
+    """The i-th flow goes from the receiver of the i-th flow of another entry to its sender; flows are
+    counted in the order in which they were drawn.
+    """
+
+    _tag = "reply"
+
+    to: str
+    """Name of the traffic entry that is answered."""
+
+
 @dataclass(frozen=True)
 class PaceRate(Wrapped):
     """Evenly spaced: this many bits a second on the wire."""
@@ -770,6 +961,16 @@ class LimitBytes(Wrapped):
 
     value: str
     """A size, such as "64KiB", at least 64B."""
+
+
+@dataclass(frozen=True)
+class TriggerKindBarrier(Wrapped):
+    """All of them when it has been fired so many times."""
+
+    _tag = "barrier"
+
+    value: int
+    """At least 1."""
 
 
 @dataclass(frozen=True)
@@ -802,7 +1003,7 @@ Balancer = Single | PerFlow | PerPacket | Literal["single", "per-flow", "per-pac
 Transport = Datagram | Tcp | Ndp | Literal["datagram", "tcp", "ndp"]
 
 # How many bytes of payload a flow carries.
-Sizes = Fixed | UniformSizes | Exponential | Cdf | WebSearch | Literal["web-search"]
+Sizes = Fixed | UniformSizes | Exponential | Cdf | WebSearch | Endless | Literal["web-search", "endless"]
 
 # When the packets of an open-loop flow leave.
 Pace = PaceRate | PacePoisson | Literal["line-rate"]
@@ -832,10 +1033,19 @@ MarkOn = Literal["enqueue", "dequeue"]
 Trim = Literal["coin", "arriving"]
 
 # When flows start.
-Arrivals = AtOnce | Poisson | Times | Literal["at-once", "poisson"]
+Arrivals = AtOnce | Poisson | Times | After | Blocks | OnOff | Triggers | Literal["at-once", "poisson"]
+
+# What of a flow others may wait for.
+Milestone = Literal["received", "acked"]
+
+# What waits for what.
+Each = Literal["flow", "all"]
+
+# When a trigger starts its flows.
+TriggerKind = TriggerKindBarrier | Literal["once", "each"]
 
 # Who sends to whom.
-Matrix = Permutation | UniformMatrix | Stride | Incast | Pairs | Literal["permutation", "uniform"]
+Matrix = Permutation | UniformMatrix | Stride | Incast | Pairs | Reply | Literal["permutation", "uniform"]
 
 # How ports work inside.
 PortMode = Literal["auto", "serviced"]

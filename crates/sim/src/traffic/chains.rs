@@ -33,6 +33,8 @@ struct Chain {
     stream: Stream,
     /// Flows drawn so far.
     drawn: u64,
+    /// The first slot in which the next one may start.
+    free: u64,
 }
 
 /// All such sources of a run, by entry, then by host.
@@ -73,7 +75,14 @@ impl Chains {
             self.partners.extend(own.iter().map(|(_, dst)| *dst));
             let entity = mix(name_key(&entry.name) ^ u64::from(host.0));
             let stream = Stream::new(seed, replica, Purpose::OnOff, entity);
-            self.chains.push(Chain { rules, host, partners: first..self.partners.len(), stream, drawn: 0 });
+            self.chains.push(Chain {
+                rules,
+                host,
+                partners: first..self.partners.len(),
+                stream,
+                drawn: 0,
+                free: 0,
+            });
         }
     }
 
@@ -115,7 +124,7 @@ impl Chains {
         let chain = &mut self.chains[chain as usize];
         let arrivals = &self.rules[chain.rules as usize].arrivals;
         let left = arrivals.flows_each.is_none_or(|flows| chain.drawn < flows);
-        left.then(|| arrivals.next_start(idle, &mut chain.stream))
+        left.then(|| arrivals.next_start(idle, &mut chain.free, &mut chain.stream))
     }
 
     /// Draws the flow that a source starts now, and its key for chance.

@@ -22,7 +22,7 @@ pub struct After {
     pub event: Milestone,
     /// What waits for what.
     #[serde(default)]
-    pub each: Each,
+    pub each: AfterEach,
     /// Time from the hearing of it to the start.
     #[serde(default)]
     pub delay: Time,
@@ -35,7 +35,7 @@ pub struct After {
 /// What waits for what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Each {
+pub enum AfterEach {
     /// The i-th flow for the i-th of the other entry.
     #[default]
     Flow,
@@ -54,7 +54,7 @@ impl Process for After {
     }
 
     fn behind(&self) -> Option<Behind<'_>> {
-        Some(Behind { entry: &self.entry, flow_by_flow: self.each == Each::Flow })
+        Some(Behind { entry: &self.entry, flow_by_flow: self.each == AfterEach::Flow })
     }
 
     fn waits(&self) -> bool {
@@ -64,14 +64,14 @@ impl Process for After {
     fn write(&self, own: &Own, writer: &mut Writer) {
         let (before, flows) = writer.entry(&self.entry);
         match self.each {
-            Each::Flow => {
+            AfterEach::Flow => {
                 for number in 0..own.flows {
                     let trigger = writer.trigger(TriggerKind::Once, self.notify);
                     writer.fires(before, number, self.event, trigger);
                     writer.starts(trigger, own.entry, number, self.delay);
                 }
             }
-            Each::All => {
+            AfterEach::All => {
                 let trigger = writer.trigger(TriggerKind::Barrier(flows as u32), self.notify);
                 (0..flows).for_each(|number| writer.fires(before, number, self.event, trigger));
                 (0..own.flows).for_each(|number| writer.starts(trigger, own.entry, number, self.delay));

@@ -19,7 +19,7 @@ pub struct OnOff {
     /// With which an idle source starts a flow in a slot.
     #[schemars(range(min = 1e-6, max = 1.0))]
     pub probability: f64,
-    /// Length of a slot; slots are counted from `at`, and flows start where one begins. Without it, flows follow
+    /// Length of a slot; slots are counted from `at`, and flows start where one begins, one at most in each. Without it, flows follow
     /// each other at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps"))]
@@ -34,14 +34,16 @@ pub struct OnOff {
 }
 
 impl OnOff {
-    /// When a source that has been idle since then starts its next flow.
-    pub fn next_start(&self, idle: Time, stream: &mut Stream) -> Time {
+    /// When a source that has been idle since then starts its next flow; slots before `free`, which follows
+    /// the one of this start, are taken.
+    pub fn next_start(&self, idle: Time, free: &mut u64, stream: &mut Stream) -> Time {
         let since = idle.saturating_sub(self.at);
         let Some(slot) = self.slot else {
             return self.at.saturating_add(since);
         };
-        let slots = since.0.div_ceil(slot.0).saturating_add(self.failures(stream));
-        self.at.saturating_add(Time(slots.saturating_mul(slot.0)))
+        let chosen = since.0.div_ceil(slot.0).max(*free).saturating_add(self.failures(stream));
+        *free = chosen.saturating_add(1);
+        self.at.saturating_add(Time(chosen.saturating_mul(slot.0)))
     }
 
     /// Slots that pass before the one in which the source starts: geometric, by inversion.

@@ -34,6 +34,7 @@ pub struct Triggers {
 /// A start: a time, or `{ trigger = 1 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(inline)]
 pub enum TriggeredStart {
     /// At this time.
     At(Time),
