@@ -13,6 +13,7 @@ from flowyard.model import Model, Wrapped
 
 __all__ = [
     "After",
+    "AfterEach",
     "Arrivals",
     "AtOnce",
     "Balancer",
@@ -24,7 +25,6 @@ __all__ = [
     "Datagram",
     "DropTail",
     "Dumbbell",
-    "Each",
     "Ecn",
     "Endless",
     "Entry",
@@ -651,8 +651,8 @@ class Entry(Model):
     """How many bytes of payload a flow carries."""
 
     flows: int | None = None
-    """Number of flows; by default one round of the matrix, or one for each given time. Poisson arrivals
-    need it. At least 1, at most 10000000.
+    """Number of flows; by default one round of the matrix, one for each given time, or one for each that
+    is waited for. Poisson arrivals need it. At least 1, at most 10000000.
     """
 
     background: bool = False
@@ -734,7 +734,7 @@ class After(Model):
     event: Milestone = "received"
     """What counts as the end of a flow."""
 
-    each: Each = "flow"
+    each: AfterEach = "flow"
     """What waits for what."""
 
     delay: str = "0ps"
@@ -798,8 +798,8 @@ class OnOff(Model):
     """With which an idle source starts a flow in a slot. At least 1e-06, at most 1.0."""
 
     slot: str | None = None
-    """Length of a slot; slots are counted from `at`, and flows start where one begins. Without it, flows
-    follow each other at once. A time, such as "10us", at least 1ps.
+    """Length of a slot; slots are counted from `at`, and flows start where one begins, one at most in
+    each. Without it, flows follow each other at once. A time, such as "10us", at least 1ps.
     """
 
     at: str = "0ps"
@@ -1039,7 +1039,7 @@ Arrivals = AtOnce | Poisson | Times | After | Blocks | OnOff | Triggers | Litera
 Milestone = Literal["received", "acked"]
 
 # What waits for what.
-Each = Literal["flow", "all"]
+AfterEach = Literal["flow", "all"]
 
 # When a trigger starts its flows.
 TriggerKind = TriggerKindBarrier | Literal["once", "each"]

@@ -625,9 +625,26 @@ fn what_cannot_be_is_refused_with_names() {
         "#
     );
     let problems = scenario::read(&text, Format::Toml, &[]).expect_err("much is wrong");
-    insta::assert_snapshot!(problems, @"");
+    insta::assert_snapshot!(problems, @r#"
+    traffic.a.arrivals.after.entry: leads back to itself: "a", "b", "a"
+    traffic.c.arrivals.after.entry: no entry is called "nobody"; there are "a", "b", "c", "sources", "after-sources", "long", "after-long", "d", "too-many", "triggers"
+    traffic.sources.arrivals.on-off.slot: is missing; a source that starts with a probability below 1 does so slot by slot: say slot = "1.2us"
+    traffic.sources.flows: does not go with arrivals.on-off, whose flows are drawn during the run
+    traffic.after-sources.arrivals.after.entry: the flows of "sources" are drawn during the run; name an entry whose flows are known before
+    traffic.long.sizes.endless: has no end, and the run would have none; only an entry with background = true may do that
+    traffic.long.arrivals.poisson.load: cannot be met: flows without an end have no mean size; give rate
+    traffic.after-long.arrivals.after.entry: the flows of "long" never end
+    traffic.too-many.flows: 7 is more than the 6 flows that these refer to one by one
+    traffic.triggers.arrivals.triggers.list.0.kind.barrier: 3 is more than the 2 times that trigger 1 is fired
+    traffic.triggers.arrivals.triggers.list.2.id: 2 is the id of another trigger already; each needs its own
+    traffic.triggers.arrivals.triggers.fires.1.flow: 4 is not a flow; starts has flows 0 to 3
+    traffic.triggers.arrivals.triggers.fires.2.trigger: no trigger in list has the id 7
+    traffic.triggers.arrivals.triggers.starts.2.trigger: no flow fires trigger 2; name one in fires
+    traffic.triggers.arrivals.triggers.starts.3.trigger: no trigger in list has the id 9
+    run.until: is missing; the sources of "sources" go on for ever; give a time, or the entry flows_each or background = true
+    "#);
     let only = text.split("[[traffic]]").next().expect("the head").to_string()
         + "[[traffic]]\nname = \"a\"\nbackground = true\narrivals.at-once = {}\nmatrix = \"uniform\"\nsizes = \"endless\"";
     let problems = scenario::read(&only, Format::Toml, &[]).expect_err("no end");
-    insta::assert_snapshot!(problems, @"");
+    insta::assert_snapshot!(problems, @"run.until: is missing; all entries are background, which nobody waits for; give a time");
 }

@@ -55,7 +55,8 @@ pub struct Entry {
     pub matrix: Matrix,
     /// How many bytes of payload a flow carries.
     pub sizes: Sizes,
-    /// Number of flows; by default one round of the matrix, or one for each given time. Poisson arrivals need it.
+    /// Number of flows; by default one round of the matrix, one for each given time, or one for each that is waited
+    /// for. Poisson arrivals need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub flows: Option<u64>,

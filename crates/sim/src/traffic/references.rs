@@ -2,6 +2,9 @@
 
 use super::{Entry, FLOWS_MAX};
 
+/// More names than this are not listed.
+const NAMED: usize = 12;
+
 /// What is known of all entries before a flow is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
@@ -59,7 +62,9 @@ fn unusable(entries: &[Entry]) -> Vec<Wrong> {
             let what = match position(entries, name).map(|base| &entries[base]) {
                 None => {
                     let names: Vec<_> = entries.iter().map(|entry| format!("\"{}\"", entry.name)).collect();
-                    format!("no entry is called \"{name}\"; there are {}", names.join(", "))
+                    let more = if names.len() > NAMED { " and others" } else { "" };
+                    let names = names[..names.len().min(NAMED)].join(", ");
+                    format!("no entry is called \"{name}\"; there are {names}{more}")
                 }
                 Some(base) if base.arrivals.on_off().is_some() => {
                     format!(
@@ -115,7 +120,7 @@ fn order(entries: &[Entry], problems: &mut Vec<Wrong>) -> Vec<usize> {
             let (path, _) = references(&entries[at])
                 .find(|(_, name)| position(entries, name) == next(at))
                 .expect("the reference that leads on");
-            problems.push((at, path, format!("refers to itself: \"{}\"", names.join("\" to \""))));
+            problems.push((at, path, format!("leads back to itself: \"{}\"", names.join("\", \""))));
         }
     }
     order
