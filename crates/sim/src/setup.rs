@@ -54,6 +54,8 @@ impl Setup {
     /// What the engine is told.
     pub fn plan(&self, scenario: &Scenario, agenda: Agenda) -> Plan<'_> {
         let run = &scenario.run;
+        let background = self.carriers.iter().any(|carrier| carrier.background);
+        let stop_delay = if background { min_host_delay(&self.fabric).max(Time(1)) } else { Time::ZERO };
         Plan {
             parts: Parts {
                 fabric: &self.fabric,
@@ -70,7 +72,7 @@ impl Setup {
             carriers: &self.carriers,
             traffic: &self.traffic,
             flows_max: FLOWS_MAX,
-            stop_delay: min_host_delay(&self.fabric).max(Time(1)),
+            stop_delay,
             until: run.until,
             stall: run.stall,
             audit: run.audit,

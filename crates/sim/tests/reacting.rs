@@ -647,4 +647,13 @@ fn what_cannot_be_is_refused_with_names() {
         + "[[traffic]]\nname = \"a\"\nbackground = true\narrivals.at-once = {}\nmatrix = \"uniform\"\nsizes = \"endless\"";
     let problems = scenario::read(&only, Format::Toml, &[]).expect_err("no end");
     insta::assert_snapshot!(problems, @"run.until: is missing; all entries are background, which nobody waits for; give a time");
+
+    // An entry with a mistake of its own is there all the same for those that refer to it.
+    let faulty = text.replace(
+        "name = \"d\"\n        arrivals.at-once = {}",
+        "name = \"d\"\n        arrivals.at-once = { at = 3 }",
+    );
+    let problems = scenario::read(&faulty, Format::Toml, &[]).expect_err("much is wrong").to_string();
+    assert!(problems.contains("traffic.d.arrivals.at-once.at"), "{problems}");
+    assert!(!problems.contains("no entry is called \"d\""), "{problems}");
 }

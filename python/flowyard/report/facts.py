@@ -214,7 +214,9 @@ def _entry(i: int, run: Run) -> Cell:
     entry, drawn = run.scenario["traffic"][i], run.summary["traffic"][i]
     parts = [f"arrivals {inline(entry['arrivals'])}", f"matrix {inline(entry['matrix'])}"]
     mean = drawn["mean_size_bytes"]
-    parts.append(f"sizes {inline(entry['sizes'])}" + (f", mean {text.size(mean)}" if mean is not None else ""))
+    parts.append(
+        f"sizes {inline(entry['sizes'])}" + (f", mean {text.size(mean)}" if mean is not None else "")
+    )
     if drawn.get("background"):
         parts.append("in the background")
     if entry.get("deadline"):

@@ -155,11 +155,17 @@ impl<'a> Draft<'a> {
             Some(((path, value), entry))
         };
         let (places, entries): (Vec<_>, Vec<_>) = self.entries().filter_map(good).unzip();
+        // An entry with mistakes of its own is not here to be referred to.
+        let all = places.len() == self.entries().count();
         let problem = |(index, below, message): (usize, String, String)| {
             let (path, value): &(String, &Value) = &places[index];
             own(path, "", value, vec![(below, message)])
         };
-        traffic::problems(&entries, hosts).into_iter().flat_map(problem).collect()
+        let problems = traffic::problems(&entries, hosts).into_iter();
+        problems
+            .filter(|(_, below, _)| all || !traffic::references::is_reference(below))
+            .flat_map(problem)
+            .collect()
     }
 
     /// A run whose traffic has no end needs one of its own.

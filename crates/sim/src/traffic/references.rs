@@ -35,6 +35,12 @@ fn references(entry: &Entry) -> impl Iterator<Item = (String, &str)> {
     behind.into_iter().chain(reply)
 }
 
+/// Whether the path of a problem is that of a reference.
+pub fn is_reference(path: &str) -> bool {
+    (path.starts_with("arrivals.") && path.ends_with(".entry"))
+        || (path.starts_with("matrix.") && path.ends_with(".to"))
+}
+
 /// The index of the entry of that name.
 pub fn position(entries: &[Entry], name: &str) -> Option<usize> {
     entries.iter().position(|entry| entry.name == name)
@@ -43,7 +49,9 @@ pub fn position(entries: &[Entry], name: &str) -> Option<usize> {
 /// The outline of the entries on so many hosts, and what is wrong with their references and numbers of flows.
 pub fn outline(entries: &[Entry], hosts: u32) -> (Outline, Vec<Wrong>) {
     let mut problems = unusable(entries);
-    let order = order(entries, &mut problems);
+    let mut order = order(entries, &mut problems);
+    // Whose reference leads nowhere has no number of flows.
+    order.retain(|&index| !problems.iter().any(|(wrong, ..)| *wrong == index));
     let mut extents = vec![Extent::default(); entries.len()];
     for &index in &order {
         let (extent, wrong) = extent(&entries[index], entries, &extents, hosts);
