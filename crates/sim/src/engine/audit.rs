@@ -38,6 +38,7 @@ impl Engine<'_> {
         self.audit_packets(&found, &mut wrong);
         self.audit_ports(&found, &mut wrong);
         self.audit_conns(&found, &mut wrong);
+        self.audit_starts(&mut wrong);
         let at = self.net.now;
         self.violations.extend(wrong.into_iter().map(|what| format!("at {at}: {what}")));
         self.violations.truncate(FINDINGS_MAX);
@@ -139,6 +140,15 @@ impl Engine<'_> {
             if !port.serving && (resident.packets > 0 || !self.net.ready[link].is_empty()) {
                 wrong.push(format!("port {link}: something waits and nothing will serve it"));
             }
+        }
+    }
+
+    /// Every start that is to come has its event.
+    fn audit_starts(&self, wrong: &mut Vec<String>) {
+        let starts = self.net.calendar.iter().filter(|event| event.phase() == Phase::Start as u8);
+        let (events, expected) = self.starts.audit(starts.map(|event| (event.a, event.b)));
+        if events != expected {
+            wrong.push(format!("{expected} starts to come, {events} of them pending"));
         }
     }
 
@@ -298,6 +308,16 @@ mod tests {
             engine.net.calendar.lose(|event| event.phase() == Phase::Departure as u8).unwrap();
         });
         assert_found(&found, "departures pending");
+    }
+
+    #[test]
+    fn catches_a_start_too_many() {
+        let found = findings("tcp", |engine| {
+            // Later than anything that is to happen meanwhile.
+            let later = crate::units::Time(engine.net.now.0 * 1000);
+            engine.net.push_host_event(later, Phase::Start, crate::ids::NodeId(0), 0, 0);
+        });
+        assert_found(&found, "starts to come");
     }
 
     #[test]

@@ -341,6 +341,8 @@ impl<'a> Engine<'a> {
     fn start(&mut self, event: Event) {
         let (parts, drawn) = (&self.plan.parts, event.b == starts::kind::DRAWN);
         if drawn && self.counts.len() as u64 >= self.plan.flows_max {
+            // It has not happened.
+            self.net.calendar.push(event);
             self.status = Some(Status::Limit);
             return;
         }

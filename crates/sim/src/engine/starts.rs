@@ -76,6 +76,13 @@ impl<'a> Starts<'a> {
         self.next < self.traffic.timed || self.pending > 0
     }
 
+    /// For an audit: how many of the events to come are known of here, given what all those of phase `Start` are
+    /// about; and how many should be.
+    pub fn audit(&self, to_come: impl Iterator<Item = (u32, u32)>) -> (u64, u64) {
+        let counts = |&(a, b): &(u32, u32)| b != kind::DRAWN || !self.is_background(self.chains.entry(a));
+        (to_come.filter(counts).count() as u64, self.pending + u64::from(self.next < self.traffic.timed))
+    }
+
     /// Flows that have waited and those drawn during the run, for the records.
     pub fn into_late(self) -> Vec<Flow> {
         self.late
