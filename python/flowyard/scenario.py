@@ -16,24 +16,40 @@ __all__ = [
     "AfterEach",
     "Arrivals",
     "AtOnce",
+    "BCube",
     "Balancer",
     "Blocks",
     "ByTrigger",
     "Cable",
+    "CamCube",
     "Cdf",
     "Congestion",
+    "DCell",
     "Datagram",
     "DropTail",
     "Dumbbell",
     "Ecn",
     "Endless",
     "Entry",
+    "Explicit",
+    "ExplicitCable",
+    "ExplicitSwitch",
     "Exponential",
     "FatTree",
+    "Fault",
+    "FaultChange",
+    "FaultChangeLoss",
+    "FaultChangeRate",
+    "FaultTarget",
+    "FaultTargetCable",
+    "FaultTargetLink",
+    "FaultTargetNode",
+    "Faults",
     "Fixed",
     "Halves",
     "Incast",
     "Infinite",
+    "LeafSpine",
     "Limit",
     "LimitBytes",
     "LimitFullPackets",
@@ -57,6 +73,8 @@ __all__ = [
     "PortMode",
     "PullOrder",
     "Queue",
+    "RandomCables",
+    "RandomNodes",
     "Relay",
     "Reno",
     "RepeatOrder",
@@ -69,6 +87,7 @@ __all__ = [
     "Sizes",
     "Stride",
     "Tcp",
+    "ThreeTier",
     "Times",
     "Topology",
     "Transport",
@@ -80,6 +99,7 @@ __all__ = [
     "Trim",
     "UniformMatrix",
     "UniformSizes",
+    "Vl2",
     "WebSearch",
 ]
 
@@ -148,6 +168,9 @@ class Scenario(Model):
     queue: Queue | None = None
     """What ports do with packets that wait. Absent: what the transport recommends."""
 
+    faults: Faults | None = None
+    """What goes wrong in the network, and when. Absent: nothing."""
+
     run: Run = Run()
     """How to run it."""
 
@@ -165,15 +188,26 @@ class Cable(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class FatTree(Model):
-    """`k` pods of `k/2` edge and `k/2` aggregation switches, `k^2/4` core switches, `k^3/4` hosts.
+    """A fat-tree of switches with `k` ports. With three levels: `k` pods of `k/2` edge and `k/2`
+    aggregation switches, `k^2/4` core switches, `k^3/4` hosts.
 
-    Hosts are numbered by pod, then edge switch, then port.
+    Hosts are numbered by pod, then edge switch, then port. The levels are "edge" at the bottom, "core"
+    at the top, "aggregation" between them; where several are between, "aggregation 1" is below the
+    core, "aggregation 2" below that. A single level is one core switch.
     """
 
     _tag = "fat-tree"
 
     k: int = 8
     """Ports of a switch; an even number. At least 2, at most 64."""
+
+    levels: int = 3
+    """Levels of switches: FT(k, levels), with 2 (k/2)^levels hosts. At least 1, at most 16."""
+
+    oversubscription: int = 1
+    """Hosts for each uplink of an edge switch: 1 is full bandwidth; 4 is "4:1", with 4 k/2 hosts on an
+    edge switch. At least 1, at most 64.
+    """
 
     rate: str = "10Gbps"
     """Rate of every cable, unless its tier says otherwise. A rate, such as "10Gbps", at least 1Kbps."""
@@ -184,13 +218,13 @@ class FatTree(Model):
     """
 
     host: Cable = Cable()
-    """Cables between hosts and edge switches, where they differ from the rest."""
+    """Cables between hosts and switches, where they differ from the rest."""
 
     aggregation: Cable = Cable()
-    """Cables between edge and aggregation switches, where they differ from the rest."""
+    """Cables between switches below the core, where they differ from the rest."""
 
     core: Cable = Cable()
-    """Cables between aggregation and core switches, where they differ from the rest."""
+    """Cables to core switches, where they differ from the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,6 +295,264 @@ class Relay(Model):
 
     delay: str = "1us"
     """Propagation delay of both cables. A time, such as "10us", at most 10s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafSpine(Model):
+    """`leaves` leaf switches with `hosts` hosts each, and `spines` spine switches, to each of which every
+    leaf has a cable.
+
+    The oversubscription is what counts and rates make it: the rate of a leaf's hosts over the rate of
+    its cables to the spines. Hosts are numbered by leaf, then port.
+    """
+
+    _tag = "leaf-spine"
+
+    leaves: int = 4
+    """Number of leaf switches. At least 1, at most 65536."""
+
+    spines: int = 4
+    """Number of spine switches. At least 1, at most 65536."""
+
+    hosts: int = 4
+    """Number of hosts on each leaf. At least 1, at most 65536."""
+
+    parallel: int = 1
+    """Number of cables between each leaf and each spine. At least 1, at most 1024."""
+
+    equal_rate: bool = False
+    """Replace spines that are f times as fast as the hosts' cables by f times as many, all at the hosts'
+    rate.
+
+    The paths have the same capacity, and no link is faster than another: 3 spines at 10 Gbps over hosts
+    at 1 Gbps become 30 at 1 Gbps. Schedulers of packet slots assume it.
+    """
+
+    rate: str = "10Gbps"
+    """Rate of every cable, unless its tier says otherwise. A rate, such as "10Gbps", at least 1Kbps."""
+
+    delay: str = "1us"
+    """Propagation delay of every cable, unless its tier says otherwise. A time, such as "10us", at most
+    10s.
+    """
+
+    host: Cable = Cable()
+    """Cables between hosts and leaves, where they differ from the rest."""
+
+    spine: Cable = Cable()
+    """Cables between leaves and spines, where they differ from the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThreeTier(Model):
+    """`hosts` hosts on each of `accesses` access switches, which have `uplinks` cables to aggregation
+    switches, which have as many to core switches.
+
+    Aggregation switches stand in groups of `uplinks`; the access switches are shared out among the
+    groups, in order, and each has one cable to each switch of its group. Aggregation switches take the
+    core switches in turn. With `uplinks = 1` and one core switch it is a tree with a single path
+    between any two hosts.
+    """
+
+    _tag = "three-tier"
+
+    cores: int = 2
+    """Number of core switches; at least `uplinks`. At least 1, at most 65536."""
+
+    aggregations: int = 4
+    """Number of aggregation switches; a multiple of `uplinks`. At least 1, at most 65536."""
+
+    accesses: int = 8
+    """Number of access switches. At least 1, at most 65536."""
+
+    hosts: int = 4
+    """Number of hosts on each access switch. At least 1, at most 65536."""
+
+    uplinks: int = 2
+    """Number of cables from each access and each aggregation switch to different switches of the layer
+    above. At least 1, at most 1024.
+    """
+
+    rate: str = "10Gbps"
+    """Rate of every cable, unless its tier says otherwise. A rate, such as "10Gbps", at least 1Kbps."""
+
+    delay: str = "1us"
+    """Propagation delay of every cable, unless its tier says otherwise. A time, such as "10us", at most
+    10s.
+    """
+
+    host: Cable = Cable()
+    """Cables between hosts and access switches, where they differ from the rest."""
+
+    aggregation: Cable = Cable()
+    """Cables between access and aggregation switches, where they differ from the rest."""
+
+    core: Cable = Cable()
+    """Cables between aggregation and core switches, where they differ from the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vl2(Model):
+    """With aggregation switches of D_A ports and intermediate switches of D_I ports: D_A/2 intermediate,
+    D_I aggregation, D_A D_I / 4 top-of-rack switches.
+
+    Every aggregation switch has a cable to every intermediate switch. Aggregation switches stand in
+    pairs, and each top-of-rack switch has a cable to both of a pair. Hosts are numbered by rack, then
+    port. In the paper hosts have 1 Gbps and switches 10 Gbps: `host = { rate = "1Gbps" }`.
+    """
+
+    _tag = "vl2"
+
+    aggregation_ports: int = 4
+    """Ports of an aggregation switch, D_A; an even number. At least 2, at most 1024."""
+
+    intermediate_ports: int = 4
+    """Ports of an intermediate switch, D_I; an even number. At least 2, at most 1024."""
+
+    hosts: int = 20
+    """Number of hosts on each top-of-rack switch. At least 1, at most 65536."""
+
+    rate: str = "10Gbps"
+    """Rate of every cable, unless its tier says otherwise. A rate, such as "10Gbps", at least 1Kbps."""
+
+    delay: str = "1us"
+    """Propagation delay of every cable, unless its tier says otherwise. A time, such as "10us", at most
+    10s.
+    """
+
+    host: Cable = Cable()
+    """Cables between hosts and top-of-rack switches, where they differ from the rest."""
+
+    aggregation: Cable = Cable()
+    """Cables between top-of-rack and aggregation switches, where they differ from the rest."""
+
+    intermediate: Cable = Cable()
+    """Cables between aggregation and intermediate switches, where they differ from the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCube(Model):
+    """BCube_k of `n`-port switches: `n^(k+1)` hosts with `k + 1` ports, `n^k` switches on each of `k + 1`
+    levels. Hosts relay.
+
+    A host's number has `k + 1` digits to the base `n`; hosts that differ in nothing but digit l, the
+    last digit being digit 0, share a switch of level l. The tier of these switches is "level l".
+    """
+
+    _tag = "bcube"
+
+    n: int = 4
+    """Ports of a switch. At least 2, at most 1024."""
+
+    k: int = 1
+    """Level of the construction; with 0 all hosts are on one switch. At most 16."""
+
+    rate: str = "10Gbps"
+    """Rate of every cable. A rate, such as "10Gbps", at least 1Kbps."""
+
+    delay: str = "1us"
+    """Propagation delay of every cable. A time, such as "10us", at most 10s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DCell(Model):
+    """DCell_k of cells of `n` hosts on a switch. Hosts have `k + 1` ports and relay.
+
+    A DCell_l is t + 1 cells DCell_(l-1) of t hosts each, and has one cable between each two of them:
+    t_0 = n hosts, t_l = t_(l-1) (t_(l-1) + 1). Hosts are numbered cell by cell, which is the paper's
+    number of a server.
+    """
+
+    _tag = "dcell"
+
+    n: int = 4
+    """Number of hosts in the smallest cell: ports of a switch. At least 2, at most 1024."""
+
+    k: int = 1
+    """Level of the construction; with 0 all hosts are on one switch. At most 4."""
+
+    rate: str = "10Gbps"
+    """Rate of every cable. A rate, such as "10Gbps", at least 1Kbps."""
+
+    delay: str = "1us"
+    """Propagation delay of every cable. A time, such as "10us", at most 10s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CamCube(Model):
+    """A torus of `x` by `y` by `z` hosts, each with a cable to both neighbours in each dimension. Hosts
+    relay.
+
+    Host (a, b, c) has the number (a y + b) z + c. A side of 2 has one cable between its two hosts, not
+    two.
+    """
+
+    _tag = "camcube"
+
+    x: int = 3
+    """Hosts along the first dimension. At least 2, at most 1024."""
+
+    y: int = 3
+    """Hosts along the second dimension. At least 2, at most 1024."""
+
+    z: int = 3
+    """Hosts along the third dimension. At least 2, at most 1024."""
+
+    rate: str = "10Gbps"
+    """Rate of every cable. A rate, such as "10Gbps", at least 1Kbps."""
+
+    delay: str = "1us"
+    """Propagation delay of every cable. A time, such as "10us", at most 10s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explicit(Model):
+    """Hosts, switches and cables by name. A host may have several cables, and relays then."""
+
+    _tag = "explicit"
+
+    hosts: Sequence[str]
+    """Names of the hosts; host 0 of the traffic is the first."""
+
+    cables: Sequence[ExplicitCable]
+    """The cables."""
+
+    switches: Sequence[ExplicitSwitch] = ()
+    """The switches."""
+
+    rate: str = "10Gbps"
+    """Rate of every cable that does not say otherwise. A rate, such as "10Gbps", at least 1Kbps."""
+
+    delay: str = "1us"
+    """Propagation delay of every cable that does not say otherwise. A time, such as "10us", at most 10s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplicitSwitch(Model):
+    """A switch of an explicit network."""
+
+    name: str
+    """The name, which no other node has."""
+
+    tier: str = "switch"
+    """What links and reports group by, such as "leaf"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplicitCable(Model):
+    """One or more parallel cables of an explicit network."""
+
+    ends: tuple[str, str]
+    """Names of the two nodes."""
+
+    rate: str | None = None
+    """Rate; by default the topology's. A rate, such as "10Gbps", at least 1Kbps."""
+
+    delay: str | None = None
+    """Propagation delay; by default the topology's. A time, such as "10us", at most 10s."""
+
+    count: int = 1
+    """Number of such cables side by side. At least 1, at most 1024."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -635,6 +927,62 @@ class NdpPort(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Faults(Model):
+    """What goes wrong during a run; by default nothing."""
+
+    detection_delay: str = "1ms"
+    """Routes avoid a link so long after it went down, and use it so long after it came up. A time, such as
+    "10us", at most 1000s.
+    """
+
+    events: Sequence[Fault] = ()
+    """What happens, in any order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault(Model):
+    """One thing that happens to a part of the network."""
+
+    at: str
+    """When; at 0 s it was so before the run began. A time, such as "10us"."""
+
+    target: FaultTarget
+    """To what."""
+
+    change: FaultChange
+    """What."""
+
+    lasts: str | None = None
+    """Undone after this time; by default never. A time, such as "10us", at least 1ps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomNodes(Model):
+    """A share of the nodes, drawn by chance."""
+
+    _tag = "random-nodes"
+
+    share: float
+    """So much of them, rounded to a whole number. At most 1.0."""
+
+    tier: str | None = None
+    """Only nodes of this tier, such as "core". Absent: all switches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomCables(Model):
+    """A share of the cables, drawn by chance."""
+
+    _tag = "random-cables"
+
+    share: float
+    """So much of them, rounded to a whole number. At most 1.0."""
+
+    tier: str | None = None
+    """Only cables between these tiers, such as "edge-aggregation". Absent: all cables."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Entry(Model):
     """A set of flows that belong together: one entry of a scenario's traffic."""
 
@@ -964,6 +1312,56 @@ class LimitBytes(Wrapped):
 
 
 @dataclass(frozen=True)
+class FaultTargetCable(Wrapped):
+    """All cables between two nodes, both ways."""
+
+    _tag = "cable"
+
+    value: Sequence[str]
+    """The value."""
+
+
+@dataclass(frozen=True)
+class FaultTargetLink(Wrapped):
+    """All links from one node to another, one way. Routes count a cable as down if either way is."""
+
+    _tag = "link"
+
+    value: Sequence[str]
+    """The value."""
+
+
+@dataclass(frozen=True)
+class FaultTargetNode(Wrapped):
+    """A node: all its cables."""
+
+    _tag = "node"
+
+    value: str
+    """The value."""
+
+
+@dataclass(frozen=True)
+class FaultChangeRate(Wrapped):
+    """Its rate is another one; packets that have begun keep theirs."""
+
+    _tag = "rate"
+
+    value: str
+    """A rate, such as "10Gbps", at least 1Kbps."""
+
+
+@dataclass(frozen=True)
+class FaultChangeLoss(Wrapped):
+    """Each packet is lost with this probability."""
+
+    _tag = "loss"
+
+    value: float
+    """At most 1.0."""
+
+
+@dataclass(frozen=True)
 class TriggerKindBarrier(Wrapped):
     """All of them when it has been fired so many times."""
 
@@ -993,7 +1391,26 @@ Topology = (
     | Line
     | Dumbbell
     | Relay
-    | Literal["fat-tree", "single-switch", "line", "dumbbell", "relay"]
+    | LeafSpine
+    | ThreeTier
+    | Vl2
+    | BCube
+    | DCell
+    | CamCube
+    | Explicit
+    | Literal[
+        "fat-tree",
+        "single-switch",
+        "line",
+        "dumbbell",
+        "relay",
+        "leaf-spine",
+        "three-tier",
+        "vl2",
+        "bcube",
+        "dcell",
+        "camcube",
+    ]
 )
 
 # Which of the equal next hops a packet takes.
@@ -1031,6 +1448,13 @@ MarkOn = Literal["enqueue", "dequeue"]
 
 # Which packet loses its payload when the data queue is full.
 Trim = Literal["coin", "arriving"]
+
+# What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or
+# "core 0".
+FaultTarget = FaultTargetCable | FaultTargetLink | FaultTargetNode | RandomNodes | RandomCables
+
+# What happens to a part of the network.
+FaultChange = FaultChangeRate | FaultChangeLoss | Literal["down", "up"]
 
 # When flows start.
 Arrivals = AtOnce | Poisson | Times | After | Blocks | OnOff | Triggers | Literal["at-once", "poisson"]

@@ -3,7 +3,7 @@
 //! The stages stand in this order, and each uses only those to its left:
 //!
 //! ```text
-//! scenario -> topology, routing -> traffic -> engine (queue, balancer, transport) -> records
+//! scenario -> topology, routing, faults -> traffic -> engine (queue, balancer, transport) -> records
 //! ```
 //!
 //! Values in, values out: no file, clock, thread, environment or global state in here, so that a
@@ -12,8 +12,10 @@
 pub mod balancer;
 pub mod chase;
 pub mod engine;
+pub mod faults;
 pub mod floor;
 pub mod ids;
+pub mod nearest;
 pub mod queue;
 pub mod random;
 pub mod records;

@@ -32,6 +32,10 @@ pub enum Purpose {
     FiveTuple = 10,
     /// Packet lengths and gaps of an open-loop flow (entity: flow).
     Packets = 11,
+    /// Packets lost at random on a link (entity: link).
+    Loss = 12,
+    /// What fails, where a fault leaves that to chance (entity: number of the fault in the scenario).
+    Faults = 13,
     /// A source that starts one flow after the other (entity: hash of the entry's name and the host).
     OnOff = 20,
 }

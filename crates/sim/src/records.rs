@@ -157,6 +157,7 @@ define! {
         timeouts "u64" "" "Times that a retransmission timer expired and made the sender act."
         trims "u64" "packets" "Data packets that arrived with their payload trimmed off."
         drops "u64" "packets" "Packets of the flow, of either direction, that a queue dropped."
+        lost "u64" "packets" "Packets of the flow, of either direction, lost to faults: on a link, or at a node from which no way was left."
         reordered "u64" "packets" "Data packets that arrived after one that was sent later."
     }
 
@@ -172,6 +173,7 @@ define! {
         bytes "u64" "bytes" "Bytes put on the wire, headers included."
         utilisation "f64" "" "bytes over what the link could have carried during the run."
         drops "u64" "packets" "Packets dropped at the port's queue."
+        lost "u64" "packets" "Packets lost on the link to faults: it was down, or lost them at random."
         trims "u64" "packets" "Packets whose payload the port trimmed off."
         marks "u64" "packets" "Packets that the port marked with congestion experienced (CE)."
         queue_mean_bytes "f64" "bytes" "Time average of the bytes in the port, the packet on the wire included; exact."

@@ -7,6 +7,7 @@ use crate::balancer::Balancer;
 use crate::engine::conn::Counts;
 use crate::engine::egress::Egress;
 use crate::engine::{Ended, Status};
+use crate::faults::timeline::FaultSummary;
 use crate::ids::{LinkId, NodeId};
 use crate::records::{Column, Definition, Table, Values, digest, flows, links};
 use crate::routing::Routes;
@@ -51,6 +52,8 @@ pub struct Summary {
     pub counters: Counters,
     /// The traffic, entry by entry.
     pub traffic: Vec<EntrySummary>,
+    /// What went wrong in the network, in the order of the scenario's list.
+    pub faults: Vec<FaultSummary>,
     /// The scenario as it was run, all defaults filled in.
     pub scenario: Scenario,
 }
@@ -66,6 +69,10 @@ pub struct Counters {
     pub packets: u64,
     /// Packets dropped by queues.
     pub drops: u64,
+    /// Packets lost to faults on a link.
+    pub lost: u64,
+    /// Packets lost to faults at a node from which no way was left.
+    pub unroutable: u64,
     /// Packets whose payload was trimmed off.
     pub trims: u64,
     /// Packets marked with congestion experienced.
@@ -94,6 +101,8 @@ pub fn collect(scenario: &Scenario, setup: &Setup, ended: &Ended) -> Outcome {
         packet_hops: ended.net.packet_hops,
         packets: ended.net.packets_made,
         drops: losses().map(|losses| losses.dropped.packets).sum(),
+        lost: ended.net.egress.iter().map(lost_on_link).sum(),
+        unroutable: ended.net.unroutable,
         trims: losses().map(|losses| losses.trims).sum(),
         marks: losses().map(|losses| losses.marks).sum(),
         retransmissions: sum(|counts| counts.retransmissions),
@@ -111,6 +120,7 @@ pub fn collect(scenario: &Scenario, setup: &Setup, ended: &Ended) -> Outcome {
         replica: scenario.run.replica,
         counters,
         traffic: entries(setup, ended),
+        faults: setup.faults.summary.clone(),
         scenario: scenario.resolved(),
     };
     Outcome { flows, links, summary, violations: ended.violations.clone() }
@@ -200,6 +210,7 @@ fn flows_table(setup: &Setup, ended: &Ended) -> Table {
         counted(&flows::timeouts, |counts| u64::from(counts.timeouts)),
         counted(&flows::trims, |counts| u64::from(counts.trims)),
         counted(&flows::drops, |counts| u64::from(counts.drops)),
+        counted(&flows::lost, |counts| u64::from(counts.lost)),
         counted(&flows::reordered, |counts| u64::from(counts.reordered)),
     ];
     Table { name: "flows", columns }
@@ -214,7 +225,7 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
     };
     let mut tiers = Vec::new();
     let tier_codes = fabric.links.iter().map(|link| {
-        let tier = format!("{}-{}", fabric.nodes[link.from.index()].tier, fabric.nodes[link.to.index()].tier);
+        let tier = fabric.tier_of(link);
         let known = tiers.iter().position(|known| *known == tier);
         known.unwrap_or_else(|| {
             tiers.push(tier);
@@ -240,6 +251,7 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
         counted(&links::bytes, |egress| egress.port.sent.bytes),
         column(&links::utilisation, Values::F64(utilisation.collect())),
         counted(&links::drops, |egress| egress.losses.dropped.packets),
+        counted(&links::lost, lost_on_link),
         counted(&links::trims, |egress| egress.losses.trims),
         counted(&links::marks, |egress| egress.losses.marks),
         column(
@@ -253,6 +265,11 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
         ),
     ];
     Table { name: "links", columns }
+}
+
+/// Packets lost on the link of a port.
+fn lost_on_link(egress: &Egress) -> u64 {
+    egress.port.fault.as_ref().map_or(0, |fault| fault.lost)
 }
 
 /// The hops of a way, and whether packets are spread over several of its kind.

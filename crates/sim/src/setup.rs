@@ -4,6 +4,7 @@ use crate::balancer::Balancer;
 use crate::engine::calendar::Agenda;
 use crate::engine::network::Parts;
 use crate::engine::{Carrier, Plan};
+use crate::faults::timeline::Timeline;
 use crate::queue::Queue;
 use crate::routing::{Disconnected, Routes, min_host_delay};
 use crate::scenario::{PortMode, Scenario};
@@ -19,6 +20,8 @@ pub struct Setup {
     pub fabric: Fabric,
     /// The ways through it.
     pub routes: Routes,
+    /// What goes wrong in it.
+    pub faults: Timeline,
     /// The flows.
     pub traffic: Traffic,
     /// The transports that carry them; two entries with the same configuration share one.
@@ -37,6 +40,7 @@ impl Setup {
         let fabric = scenario.topology.build();
         let routes = Routes::build(&fabric)?;
         let run = &scenario.run;
+        let faults = Timeline::build(&scenario.faults, &fabric, run.seed, run.replica);
         let traffic = Traffic::build(&scenario.traffic, &fabric, run.seed, run.replica);
         let mut transports = Vec::new();
         let mut balancers = Vec::new();
@@ -48,7 +52,7 @@ impl Setup {
         });
         let carriers = carriers.collect();
         let queue = scenario.queue();
-        Ok(Setup { fabric, routes, traffic, transports, balancers, queue, carriers })
+        Ok(Setup { fabric, routes, faults, traffic, transports, balancers, queue, carriers })
     }
 
     /// What the engine is told.
@@ -60,6 +64,7 @@ impl Setup {
             parts: Parts {
                 fabric: &self.fabric,
                 routes: &self.routes,
+                faults: &self.faults,
                 queue: &self.queue,
                 full_packet: scenario.full_packet(),
                 balancers: &self.balancers,

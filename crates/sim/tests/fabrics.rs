@@ -1,6 +1,8 @@
 //! The generated networks against the arithmetic of the literature, and routes against oracles
 //! that know nothing of the route table: all-pairs searches, and every shortest path one by one.
 
+mod graph;
+
 use flowyard_sim::ids::{LinkId, NodeId};
 use flowyard_sim::routing::{Disconnected, Routes, min_host_delay};
 use flowyard_sim::topology::dumbbell::Dumbbell;
@@ -10,88 +12,11 @@ use flowyard_sim::topology::relay::Relay;
 use flowyard_sim::topology::single_switch::SingleSwitch;
 use flowyard_sim::topology::{Cable, Fabric, Generator};
 use flowyard_sim::units::{Rate, Time};
+use graph::{Oracle, hosts, links, nodes, tier};
 use proptest::prelude::*;
 
 fn fat_tree(k: u32) -> Fabric {
     FatTree { k, ..FatTree::default() }.build()
-}
-
-fn nodes(fabric: &Fabric) -> impl Iterator<Item = NodeId> {
-    (0..fabric.nodes.len() as u32).map(NodeId)
-}
-
-fn hosts(fabric: &Fabric) -> impl Iterator<Item = NodeId> + Clone {
-    (0..fabric.hosts).map(NodeId)
-}
-
-fn links(fabric: &Fabric) -> impl Iterator<Item = LinkId> {
-    (0..fabric.links.len() as u32).map(LinkId)
-}
-
-fn tier(fabric: &Fabric, tier: &str) -> Vec<NodeId> {
-    nodes(fabric).filter(|node| fabric.nodes[node.index()].tier == tier).collect()
-}
-
-/// All distances, and the number of shortest paths, by a breadth-first search from every node.
-struct Oracle {
-    hops: Vec<Vec<u32>>,
-    ways: Vec<Vec<u64>>,
-}
-
-impl Oracle {
-    fn of(fabric: &Fabric) -> Oracle {
-        let size = fabric.nodes.len();
-        let mut oracle = Oracle { hops: vec![vec![u32::MAX; size]; size], ways: vec![vec![0; size]; size] };
-        let mut out = vec![Vec::new(); size];
-        fabric.links.iter().for_each(|link| out[link.from.index()].push(link.to.index()));
-        for from in 0..size {
-            let (hops, ways) = (&mut oracle.hops[from], &mut oracle.ways[from]);
-            (hops[from], ways[from]) = (0, 1);
-            let mut level = vec![from];
-            for distance in 1.. {
-                let mut next = Vec::new();
-                for &node in &level {
-                    for &to in &out[node] {
-                        if hops[to] == u32::MAX {
-                            hops[to] = distance;
-                            next.push(to);
-                        }
-                        if hops[to] == distance {
-                            ways[to] += ways[node];
-                        }
-                    }
-                }
-                if next.is_empty() {
-                    break;
-                }
-                level = next;
-            }
-        }
-        oracle
-    }
-
-    /// The links on which a shortest path begins.
-    fn next_hops(&self, fabric: &Fabric, at: NodeId, to: NodeId) -> Vec<LinkId> {
-        let nearer = |link: &LinkId| {
-            let link = &fabric.links[link.index()];
-            link.from == at && self.hops[link.to.index()][to.index()] + 1 == self.hops[at.index()][to.index()]
-        };
-        links(fabric).filter(nearer).collect()
-    }
-
-    /// Every shortest path, in the order of their links.
-    fn paths(&self, fabric: &Fabric, at: NodeId, to: NodeId) -> Vec<Vec<LinkId>> {
-        if at == to {
-            return vec![Vec::new()];
-        }
-        let mut paths = Vec::new();
-        for link in self.next_hops(fabric, at, to) {
-            for rest in self.paths(fabric, fabric.links[link.index()].to, to) {
-                paths.push([vec![link], rest].concat());
-            }
-        }
-        paths
-    }
 }
 
 /// NDP-T1.a to d, ALL-1: the counts of the k-ary fat-tree are those of FT(k, 3), n = 3 levels.

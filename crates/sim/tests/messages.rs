@@ -105,7 +105,7 @@ fn misspelt_key() {
 fn key_that_resembles_none() {
     assert_snapshot!(
         edited(&[("rate =", "colour =")]),
-        @"topology.fat-tree.colour: unknown key; the keys here are k, rate, delay, host, aggregation, core"
+        @"topology.fat-tree.colour: unknown key; the keys here are k, levels, oversubscription, rate, delay, host, aggregation, core"
     );
 }
 

@@ -51,6 +51,7 @@ impl Ahead<'_> {
             let hops = self.routes.next_hops(at, packet.dst);
             let choice = match hops {
                 [_] => Some(0),
+                [] => None,
                 _ => {
                     let count = hops.len() as u32;
                     let hop = Hop { at, label: packet.label, ticket: event.order, count };

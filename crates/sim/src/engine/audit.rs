@@ -64,7 +64,7 @@ impl Engine<'_> {
         };
         for event in self.net.calendar.iter() {
             let phase = event.phase();
-            if phase == Phase::Arrival as u8 {
+            if phase == Phase::Arrival as u8 || phase == Phase::Lost as u8 {
                 note(&mut found, PacketId(event.a));
                 found.on_wire[event.b as usize] += 1;
             } else if phase == Phase::Departure as u8 {
@@ -125,10 +125,13 @@ impl Engine<'_> {
             if port.bytes != occupied {
                 wrong.push(format!("port {link}: counts {} bytes, holds {occupied}", port.bytes));
             }
-            let passed = received + found.on_wire[link];
+            let lost = port.fault.as_ref().map_or(0, |fault| fault.lost);
+            let passed = received + found.on_wire[link] + lost;
             if port.sent.packets != passed {
                 let sent = port.sent.packets;
-                wrong.push(format!("link {link}: {sent} packets sent, {passed} received or on the wire"));
+                wrong.push(format!(
+                    "link {link}: {sent} packets sent, {passed} received, on the wire or lost"
+                ));
             }
             if u32::from(port.serving) != found.departures[link] {
                 let events = found.departures[link];
@@ -299,7 +302,7 @@ mod tests {
         let found = findings("tcp", |engine| {
             engine.net.calendar.lose(|event| event.phase() == Phase::Arrival as u8).unwrap();
         });
-        assert_found(&found, "received or on the wire");
+        assert_found(&found, "received, on the wire or lost");
     }
 
     #[test]

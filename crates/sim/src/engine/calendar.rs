@@ -130,6 +130,11 @@ impl Calendar {
         Some((self.today[at], self.hints[at]))
     }
 
+    /// Forgets what has been found out about the events of the open bucket.
+    pub fn forget_hints(&mut self) {
+        self.hints.fill(UNSEEN);
+    }
+
     /// Opens the next bucket that holds an event; false if there is none.
     fn open_next(&mut self) -> bool {
         self.stats.popped += self.cursor as u32;

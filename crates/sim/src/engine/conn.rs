@@ -54,6 +54,7 @@ pub struct Counts {
     pub timeouts: u32,
     pub trims: u32,
     pub drops: u32,
+    pub lost: u32,
     pub reordered: u32,
     /// Completion at the receiver; [`Time::NEVER`] while unfinished.
     pub completed_at: Time,
@@ -70,6 +71,7 @@ impl Counts {
         timeouts: 0,
         trims: 0,
         drops: 0,
+        lost: 0,
         reordered: 0,
         completed_at: Time::NEVER,
         acked_at: Time::NEVER,

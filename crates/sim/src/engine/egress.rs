@@ -67,7 +67,13 @@ pub fn start(cx: &mut QueueCx, calendar: &mut Calendar, link: LinkId, packet: Qu
     }
     cx.port.wire_bytes = packet.size;
     let (_, arrival) = cx.port.transmit(at, packet.size);
-    calendar.push(arrival_event(cx.port, arrival, link, packet.id));
+    let mut event = arrival_event(cx.port, arrival, link, packet.id);
+    if let Some(fault) = &mut cx.port.fault
+        && fault.loses(arrival)
+    {
+        event.order = order(Phase::Lost, cx.port.rank, cx.port.sent.packets as u32);
+    }
+    calendar.push(event);
 }
 
 /// Asks for an event when what waits must be served at the latest.

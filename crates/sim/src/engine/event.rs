@@ -8,6 +8,8 @@ use crate::units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
+    /// Links or routes change: see `engine/fault.rs`.
+    Fault = 0,
     /// A port has finished a transmission: it is free for an arrival at the same instant.
     Departure = 1,
     /// A packet arrives at the end of a link.
@@ -16,6 +18,8 @@ pub enum Phase {
     Start = 3,
     /// A timer of a host fires.
     Timer = 4,
+    /// A packet would have arrived, but was lost on the link.
+    Lost = 5,
 }
 
 /// Something that will happen.

@@ -8,6 +8,7 @@ pub mod conn;
 pub mod cx;
 pub mod egress;
 pub mod event;
+pub mod fault;
 pub mod network;
 pub mod packet;
 pub mod port;
@@ -137,6 +138,9 @@ pub struct Engine<'a> {
     stop_at: Time,
     events: u64,
     violations: Vec<String>,
+    /// The next change of links, and of routes.
+    next_fault: usize,
+    next_epoch: usize,
     /// No need to ask whether the run is over before this time.
     horizon: Time,
 }
@@ -160,12 +164,15 @@ impl<'a> Engine<'a> {
             stop_at: Time::NEVER,
             events: 0,
             violations: Vec::new(),
+            next_fault: 0,
+            next_epoch: 0,
             horizon: Time::ZERO,
         };
         engine.set_goal();
         if plan.audit {
             engine.net.tallies = vec![Tally::default(); plan.parts.fabric.links.len()];
         }
+        engine.schedule_faults();
         engine.net.reacts = engine.starts.react();
         engine.starts.begin(&mut engine.net);
         engine
@@ -236,7 +243,9 @@ impl<'a> Engine<'a> {
             phase if phase == Phase::Arrival as u8 => self.arrive(&event, hint),
             phase if phase == Phase::Departure as u8 => self.depart(LinkId(event.b)),
             phase if phase == Phase::Timer as u8 => self.timer(event),
-            _ => self.start(event),
+            phase if phase == Phase::Start as u8 => self.start(event),
+            phase if phase == Phase::Lost as u8 => self.lose_on_link(LinkId(event.b), PacketId(event.a)),
+            _ => self.fault(event.b),
         }
         while let Some(link) = self.net.kicks.pop() {
             self.serve(link);
@@ -268,8 +277,10 @@ impl<'a> Engine<'a> {
                 if packet.dst == at {
                     return self.receive(id);
                 }
-                let next = self.net.next_link(at, id, event.order);
-                self.net.offer(next, id);
+                match self.net.next_link(at, id, event.order) {
+                    LinkId::NONE => self.lose_without_way(id),
+                    next => self.net.offer(next, id),
+                }
             }
             next => self.net.offer(LinkId(next), id),
         }
@@ -395,12 +406,6 @@ impl<'a> Engine<'a> {
         };
         let mut cx = Cx { net: &mut self.net, transport: carrier.transport };
         self.transports[carrier.transport as usize].start(id, flow.size, key, &mut cx);
-    }
-
-    /// The port by which a host sends to another: hashed where there are several.
-    fn port_towards(&mut self, at: NodeId, to: NodeId, label: u32) -> LinkId {
-        let hops = self.plan.parts.routes.next_hops(at, to);
-        hops[label as usize % hops.len()]
     }
 
     /// Ends a flow whose sender is done and whose packets are gone, and frees the slot once its timers are.

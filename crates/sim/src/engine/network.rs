@@ -4,13 +4,17 @@ use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
 use super::event::{Event, Phase, order};
+use super::fault::LinkFault;
 use super::packet::{Arena, Packet};
 use super::port::{Amount, Departures, Losses, Port};
 use crate::balancer::{self, Choose, Hop};
+use crate::faults::timeline::{LinkState, Timeline};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::queue::waiting::Queued;
 use crate::queue::{self, Discipline, QueueCx};
 use crate::random::{Purpose, Stream};
+use rustc_hash::FxHashMap;
+
 use crate::routing::Routes;
 use crate::topology::{Fabric, Link};
 use crate::traffic::dependencies::Milestone;
@@ -52,6 +56,8 @@ pub struct Network<'a> {
     pub packet_hops: u64,
     /// Packets put on a wire by the host that made them.
     pub packets_made: u64,
+    /// Packets lost at a node from which no way was left.
+    pub unroutable: u64,
     /// When payload last arrived anywhere that is not background.
     pub moved_at: Time,
     /// What all chance of the run comes from.
@@ -75,8 +81,10 @@ pub struct Tally {
 pub struct Parts<'a> {
     /// Nodes and links.
     pub fabric: &'a Fabric,
-    /// The ways through it.
+    /// The ways through it while nothing is down.
     pub routes: &'a Routes,
+    /// What goes wrong in it.
+    pub faults: &'a Timeline,
     /// What ports do with packets that wait; hosts' own ports never drop.
     pub queue: &'a queue::Queue,
     /// Bytes of the largest full data packet on the wire, for limits that count in it.
@@ -107,24 +115,29 @@ impl<'a> Network<'a> {
         };
         let link_ranks = ranks(links, 0);
         let committed = if parts.serviced_only { None } else { parts.queue.committed(parts.full_packet) };
-        let port_of = |(link, rank): (&Link, u32)| {
-            let mut port = Port::new(link, rank);
-            if !parts.serviced_only && !fabric.is_host(link.from) {
-                port.lookahead = link.delay;
-            }
-            port
-        };
-        let queue_of = |link: &Link| match committed {
+        let fault_of: FxHashMap<LinkId, LinkState> = parts.faults.links.iter().copied().collect();
+        let queue_of = |id: LinkId, link: &Link| match committed {
             // A host's port is asked packet by packet: it must be serviced.
             _ if fabric.is_host(link.from) => {
                 PortQueue::Serviced(queue::Queue::from(queue::infinite::Infinite {}).model(0))
             }
-            Some(rules) => PortQueue::Committed(Departures::default(), rules),
-            None => PortQueue::Serviced(parts.queue.model(parts.full_packet)),
+            // A packet's fate on a faulty link is decided when it is sent.
+            Some(rules) if !fault_of.contains_key(&id) => PortQueue::Committed(Departures::default(), rules),
+            _ => PortQueue::Serviced(parts.queue.model(parts.full_packet)),
+        };
+        let port_of = |id: LinkId, link: &Link, rank| {
+            let mut port = Port::new(link, rank);
+            if !parts.serviced_only && !fabric.is_host(link.from) {
+                port.lookahead = link.delay;
+            }
+            let chance = || stream(Purpose::Loss, id.index());
+            let fault = |&state: &LinkState| Box::new(LinkFault { state, chance: chance(), lost: 0 });
+            port.fault = fault_of.get(&id).map(fault);
+            port
         };
         let egress_of = |(at, (link, rank)): (usize, (&Link, u32))| Egress {
-            port: port_of((link, rank)),
-            queue: queue_of(link),
+            port: port_of(LinkId(at as u32), link, rank),
+            queue: queue_of(LinkId(at as u32), link),
             chance: stream(Purpose::Queue, at),
             losses: Losses::default(),
         };
@@ -146,6 +159,7 @@ impl<'a> Network<'a> {
             host_chance: (0..hosts).map(|host| stream(Purpose::Host, host)).collect(),
             packet_hops: 0,
             packets_made: 0,
+            unroutable: 0,
             moved_at: Time::ZERO,
             seed,
             replica,
@@ -154,13 +168,15 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// The link by which a packet leaves a node that is not its destination.
+    /// The link by which a packet leaves a node that is not its destination; none if faults left no way.
     #[inline(always)]
     pub fn next_link(&mut self, at: NodeId, id: PacketId, ticket: u64) -> LinkId {
         let Packet { dst, label, balancer, .. } = self.arena[id];
         let hops = self.routes.next_hops(at, dst);
-        if let [only] = hops {
-            return *only;
+        match hops {
+            [only] => return *only,
+            [] => return LinkId::NONE,
+            _ => {}
         }
         let hop = Hop { at, label, ticket, count: hops.len() as u32 };
         hops[self.balancers[balancer as usize].choose(hop) as usize]
@@ -285,6 +301,29 @@ impl<'a> Network<'a> {
             gone: &mut self.gone,
         };
         (queue, cx, &mut self.calendar)
+    }
+
+    /// A link becomes so. What was to be sent before this instant is sent as the link was.
+    pub fn change_link(&mut self, link: LinkId, state: LinkState) {
+        let before = Time(self.now.0.saturating_sub(1));
+        let (queue, mut cx, calendar) = self.at_port(link);
+        if let PortQueue::Serviced(queue) = queue {
+            catch_up(queue, &mut cx, calendar, link, before);
+        }
+        cx.port.set_rate(state.rate);
+        let fault = cx.port.fault.as_mut().expect("a link that changes is known to");
+        fault.state = state;
+    }
+
+    /// A packet is gone, and no queue dropped it.
+    pub fn lose(&mut self, id: PacketId) {
+        let packet = self.arena.remove(id);
+        let conn = &mut self.conns[packet.conn.index()];
+        conn.counts.lost += 1;
+        conn.packets -= 1;
+        if conn.packets == 0 {
+            self.gone.push(packet.conn);
+        }
     }
 
     /// An event of a host: a timer or a start.

@@ -7,6 +7,7 @@
 //! puts an arriving packet on the wire at once, and a busy one catches up with what it should have sent
 //! when the next packet comes. Both give the same results to the last bit.
 
+use super::fault::LinkFault;
 use super::ring::Ring;
 use crate::topology::Link;
 use crate::units::{Rate, Time};
@@ -46,6 +47,8 @@ pub struct Port {
     pub serving: bool,
 
     rate: Rate,
+    /// The faults of its link, if it ever has any.
+    pub fault: Option<Box<LinkFault>>,
 }
 
 /// What a port has taken away.
@@ -97,7 +100,14 @@ impl Port {
             bytes_max: 0,
             packets_max: 0,
             rate: link.rate,
+            fault: None,
         }
+    }
+
+    /// What is sent from now on is sent at this rate.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.ps_per_byte = rate.whole_ps_per_byte().unwrap_or(0);
     }
 
     /// Time that so many bytes take on the wire.

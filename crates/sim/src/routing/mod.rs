@@ -5,6 +5,8 @@
 //! host. Such hosts have no row either, since they have only one way out. A cell points at one of
 //! the distinct sets of next hops: a fat-tree has few. k = 48 takes 2,880 rows of 1,152 cells.
 
+pub mod survey;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt;
@@ -65,16 +67,45 @@ impl fmt::Display for Disconnected {
 
 impl std::error::Error for Disconnected {}
 
+/// Two nodes of which one cannot reach the other, if there are any.
+pub fn disconnected(fabric: &Fabric) -> Option<Disconnected> {
+    let mut search = Search::new(fabric.nodes.len());
+    search.run(&Ports::all(fabric), NodeId(0));
+    let lost = search.distance.iter().position(|&distance| distance == u32::MAX)?;
+    let name = |node: usize| fabric.nodes[node].name.clone();
+    Some(Disconnected { from: name(0), to: name(lost) })
+}
+
+/// The largest table of routes that a scenario may ask for: 1 GiB.
+pub const MOST_CELLS: u64 = 1 << 28;
+
+/// Cells of the table of routes: a row for each node that forwards, a column for each place where hosts are.
+pub fn cells(fabric: &Fabric) -> u64 {
+    let ports = Ports::all(fabric);
+    let hosts = || (0..fabric.hosts).map(NodeId);
+    let is_single = |host: &NodeId| ports.out(*host).len() == 1;
+    let singles = hosts().filter(is_single).count();
+    let mut homes: Vec<NodeId> =
+        hosts().map(|host| if is_single(&host) { ports.ends(host)[0] } else { host }).collect();
+    homes.sort_unstable();
+    homes.dedup();
+    (fabric.nodes.len() - singles) as u64 * homes.len() as u64
+}
+
 impl Routes {
     /// All shortest paths of the fabric; or two nodes of which one cannot reach the other.
     pub fn build(fabric: &Fabric) -> Result<Routes, Disconnected> {
-        let ports = Ports::of(fabric, |_| true);
-        let mut search = Search::new(fabric.nodes.len());
-        search.run(&ports, NodeId(0));
-        if let Some(lost) = search.distance.iter().position(|&distance| distance == u32::MAX) {
-            let name = |node: usize| fabric.nodes[node].name.clone();
-            return Err(Disconnected { from: name(0), to: name(lost) });
+        if let Some(disconnected) = disconnected(fabric) {
+            return Err(disconnected);
         }
+        Ok(Routes::around(fabric, &[]))
+    }
+
+    /// All shortest paths over cables of which neither direction is among these links, which ascend. A node
+    /// from which there is none has no next hop; a host with one port keeps it, whatever its state.
+    pub fn around(fabric: &Fabric, down: &[LinkId]) -> Routes {
+        let ports = Ports::all(fabric);
+        let mut search = Search::new(fabric.nodes.len());
         let only_port = |node| match ports.out(node) {
             &[up] if fabric.is_host(node) => Some(up),
             _ => None,
@@ -112,7 +143,7 @@ impl Routes {
 
         // Hosts with one port are on no path but their own, so the searches leave them out.
         let on_paths = |node: NodeId| column_of[node.index()] != u32::MAX || only_port(node).is_none();
-        let ports = Ports::of(fabric, on_paths);
+        let ports = Ports::of(fabric, on_paths, down);
         let mut table = vec![HERE; inner.len() * columns.len()];
         let mut latest = vec![0; inner.len()]; // each node's last set in the previous columns: often the same again
         let mut hops = Vec::new();
@@ -140,7 +171,7 @@ impl Routes {
                 *cell = LinkId(SET | *latest);
             }
         }
-        Ok(Routes { rows, places, table, sets: sets.links })
+        Routes { rows, places, table, sets: sets.links }
     }
 
     /// The links out of `at` on which a shortest path to the host `to` begins, ascending.
@@ -214,7 +245,7 @@ impl Routes {
 pub fn min_host_delay(fabric: &Fabric) -> Time {
     // Dijkstra from all hosts at once: each node learns its nearest host. A shortest way between
     // two hosts crosses one link between nodes whose nearest hosts differ.
-    let ports = Ports::of(fabric, |_| true);
+    let ports = Ports::all(fabric);
     let mut nearest = vec![(Time::NEVER, NodeId::NONE); fabric.nodes.len()];
     let mut open = BinaryHeap::new();
     for host in 0..fabric.hosts {
@@ -242,7 +273,7 @@ pub fn min_host_delay(fabric: &Fabric) -> Time {
     across.min().unwrap_or(Time::NEVER)
 }
 
-/// The links out of each node, ascending, between the nodes that are kept.
+/// The links out of each node, ascending, between the nodes that are kept, without cables that are down.
 struct Ports {
     starts: Vec<u32>,
     links: Vec<LinkId>,
@@ -251,11 +282,19 @@ struct Ports {
 }
 
 impl Ports {
-    fn of(fabric: &Fabric, keep: impl Fn(NodeId) -> bool) -> Ports {
+    fn all(fabric: &Fabric) -> Ports {
+        Ports::of(fabric, |_| true, &[])
+    }
+
+    fn of(fabric: &Fabric, keep: impl Fn(NodeId) -> bool, down: &[LinkId]) -> Ports {
         let kept: Vec<bool> = (0..fabric.nodes.len() as u32).map(|node| keep(NodeId(node))).collect();
         let links = || {
-            let ends_kept = |link: &&Link| kept[link.from.index()] && kept[link.to.index()];
-            fabric.links.iter().enumerate().filter(move |(_, link)| ends_kept(link))
+            let ends_kept = |link: &Link| kept[link.from.index()] && kept[link.to.index()];
+            let up = |id: LinkId| {
+                down.is_empty() || ![id, id.reverse()].iter().any(|id| down.binary_search(id).is_ok())
+            };
+            let usable = move |(id, link): &(usize, &Link)| ends_kept(link) && up(LinkId(*id as u32));
+            fabric.links.iter().enumerate().filter(usable)
         };
         let mut starts = vec![0; fabric.nodes.len() + 1];
         for (_, link) in links() {

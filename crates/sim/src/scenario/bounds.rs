@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-use super::problem::{closest, did_you_mean};
+use crate::nearest::{closest, did_you_mean};
 use crate::units::{self, Bytes, Quantity, Rate, Time};
 
 /// Either fine, or what is wrong and the nearest fix.

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 
 use super::Run;
 use super::problem::{Problem, join, list, steps};
+use crate::faults::Faults;
 use crate::queue::{Feature, Queue};
-use crate::topology::Topology;
+use crate::routing;
+use crate::topology::{Fabric, Topology};
 use crate::traffic::{self, Entry};
 use crate::transport::Transport;
 
@@ -18,10 +20,16 @@ use crate::transport::Transport;
 pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     let draft = Draft { document, found };
     let mut problems = Vec::new();
-    let mut hosts = None;
+    let mut fabric = None;
     if let Some((value, topology)) = draft.part::<Topology>("topology", document.get("topology")) {
         let own = own("topology", topology.name(), value, topology.problems());
-        hosts = own.is_empty().then(|| topology.build().hosts);
+        if own.is_empty() {
+            let built = topology.build();
+            problems.extend(
+                routes(&built).map(|message| Problem::new(join("topology", topology.name()), message)),
+            );
+            fabric = Some(built);
+        }
         problems.extend(own);
     }
     let transports = draft.transports();
@@ -30,13 +38,30 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     }
     problems.extend(draft.queue(&transports));
     problems.extend(draft.names());
-    problems.extend(hosts.map_or(Vec::new(), |hosts| draft.traffic(hosts)));
+    if let Some(fabric) = &fabric {
+        problems.extend(draft.traffic(fabric.hosts));
+        problems.extend(draft.faults(fabric));
+    }
     problems.extend(draft.until());
     problems.extend(draft.run());
     // Of two problems at one place the first says enough.
     let mut seen = BTreeSet::new();
     problems.retain(|problem| seen.insert(problem.path.clone()));
     problems
+}
+
+/// Why there are no routes through a network, or too many.
+fn routes(fabric: &Fabric) -> Option<String> {
+    if let Some(apart) = routing::disconnected(fabric) {
+        return Some(apart.to_string());
+    }
+    let cells = routing::cells(fabric);
+    (cells > routing::MOST_CELLS).then(|| {
+        let most = routing::MOST_CELLS;
+        format!(
+            "needs a route table of {cells} cells of 4 bytes; at most {most} are allowed: make it smaller"
+        )
+    })
 }
 
 /// What a configuration says about itself, with its full path.
@@ -177,6 +202,14 @@ impl<'a> Draft<'a> {
             .collect::<Option<_>>()?;
         let why = traffic::endless(&entries).filter(|_| given.is_none_or(Value::is_null))?;
         Some(Problem::new("run.until", format!("is missing; {why}")))
+    }
+
+    /// What goes wrong must go wrong with something that is there.
+    fn faults(&self, fabric: &Fabric) -> Vec<Problem> {
+        let Some((value, faults)) = self.part::<Faults>("faults", self.document.get("faults")) else {
+            return Vec::new();
+        };
+        own("faults", "", value, faults.problems(fabric))
     }
 
     /// Something must be left to look at after the warm-up.

@@ -22,6 +22,7 @@ pub use self::problem::{Problem, Problems};
 pub use self::schema::schema;
 pub use self::text::Format;
 use crate::balancer::{Balancer, Routing};
+use crate::faults::Faults;
 use crate::queue::Queue;
 use crate::topology::Topology;
 use crate::traffic::Entry;
@@ -83,6 +84,9 @@ pub struct Scenario {
     /// What ports do with packets that wait. Absent: what the transport recommends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// What goes wrong in the network, and when. Absent: nothing.
+    #[serde(default, skip_serializing_if = "Faults::is_empty")]
+    pub faults: Faults,
     /// Who sends what to whom, and when.
     #[schemars(length(min = 1, max = 1000))]
     pub traffic: Vec<Entry>,

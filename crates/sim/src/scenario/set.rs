@@ -5,9 +5,10 @@
 
 use serde_json::{Map, Value};
 
-use super::problem::{Problem, Problems, closest, did_you_mean, join, list, steps};
+use super::problem::{Problem, Problems, join, list, steps};
 use super::schema::{SCHEMA, choice, present};
 use super::text::Strict;
+use crate::nearest::{closest, did_you_mean};
 
 /// Deeper than any key of a scenario.
 const DEEPEST: usize = 32;

@@ -6,8 +6,9 @@
 use serde_json::{Map, Value, json};
 
 use super::bounds::{bounds, plain, quantity};
-use super::problem::{Problem, closest, did_you_mean, join, list, show, steps};
+use super::problem::{Problem, join, list, show, steps};
 use super::schema::{Choice, choice, present, resolve};
+use crate::nearest::{closest, did_you_mean};
 
 /// All problems of the document; a bare name of a variant with settings becomes that variant with none given.
 pub(super) fn walk(schema: &Value, document: &mut Value) -> Vec<Problem> {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cable, Fabric, Generator};
+use super::{Bisection, Cable, Fabric, Generator, capacity};
 use crate::units::{Rate, Time};
 
 /// `hosts` hosts on a left switch, as many on a right one, and one cable between the switches.
@@ -49,5 +49,13 @@ impl Generator for Dumbbell {
         let (rate, delay) = self.bottleneck.or(self.rate, self.delay);
         fabric.add_cable(sides[0], sides[1], rate, delay);
         fabric
+    }
+
+    fn bisection(&self) -> Option<Bisection> {
+        // Either the switches are apart, or one side's hosts are cut off from both.
+        let (bottleneck, _) = self.bottleneck.or(self.rate, self.delay);
+        let apart = capacity::cut(1, bottleneck, "the bottleneck");
+        let together = capacity::cut(self.hosts.into(), self.rate, "half of the hosts' cables");
+        [apart, together].into_iter().flatten().min_by_key(|cut| cut.bps)
     }
 }

@@ -1,37 +1,50 @@
-//! The k-ary fat-tree: three levels of switches with k ports each, non-blocking.
+//! The k-ary fat-tree, in any number of levels: FT(m, n), the m-port n-tree.
 //!
 //! Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center network architecture",
-//! SIGCOMM 2008. It is FT(m, n) of Lin, Chung and Huang (2004) with m = k ports and n = 3 levels,
-//! and nodes are labelled and wired by the digits of that definition: a switch at level l and one
+//! SIGCOMM 2008, have three levels. Lin, Chung and Huang, "A multiple LID routing scheme for fat-tree-based
+//! InfiniBand networks", IPDPS 2004, have n: 2 (m/2)^n hosts and (2n - 1) (m/2)^(n-1) switches with m = k
+//! ports. Nodes are labelled and wired by the digits of that definition: a switch at level l and one
 //! at level l + 1 (the core is level 0) are joined if their labels agree in every digit but the l-th.
+
+use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cable, Fabric, Generator};
+use super::capacity::Tier;
+use super::{Bisection, Cable, Fabric, Generator, capacity, oversized};
 use crate::ids::NodeId;
 use crate::units::{Rate, Time};
 
-/// `k` pods of `k/2` edge and `k/2` aggregation switches, `k^2/4` core switches, `k^3/4` hosts.
+/// A fat-tree of switches with `k` ports. With three levels: `k` pods of `k/2` edge and `k/2` aggregation
+/// switches, `k^2/4` core switches, `k^3/4` hosts.
 ///
-/// Hosts are numbered by pod, then edge switch, then port.
+/// Hosts are numbered by pod, then edge switch, then port. The levels are "edge" at the bottom, "core" at the
+/// top, "aggregation" between them; where several are between, "aggregation 1" is below the core, "aggregation 2"
+/// below that. A single level is one core switch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FatTree {
     /// Ports of a switch; an even number.
     #[schemars(range(min = 2, max = 64), extend("multipleOf" = 2))]
     pub k: u32,
+    /// Levels of switches: FT(k, levels), with 2 (k/2)^levels hosts.
+    #[schemars(range(min = 1, max = 16))]
+    pub levels: u32,
+    /// Hosts for each uplink of an edge switch: 1 is full bandwidth; 4 is "4:1", with 4 k/2 hosts on an edge switch.
+    #[schemars(range(min = 1, max = 64))]
+    pub oversubscription: u32,
     /// Rate of every cable, unless its tier says otherwise.
     #[schemars(extend("x-minimum" = "1Kbps"))]
     pub rate: Rate,
     /// Propagation delay of every cable, unless its tier says otherwise.
     #[schemars(extend("x-maximum" = "10s"))]
     pub delay: Time,
-    /// Cables between hosts and edge switches, where they differ from the rest.
+    /// Cables between hosts and switches, where they differ from the rest.
     pub host: Cable,
-    /// Cables between edge and aggregation switches, where they differ from the rest.
+    /// Cables between switches below the core, where they differ from the rest.
     pub aggregation: Cable,
-    /// Cables between aggregation and core switches, where they differ from the rest.
+    /// Cables to core switches, where they differ from the rest.
     pub core: Cable,
 }
 
@@ -39,6 +52,8 @@ impl Default for FatTree {
     fn default() -> Self {
         FatTree {
             k: 8,
+            levels: 3,
+            oversubscription: 1,
             rate: Rate(10_000_000_000),
             delay: Time::from_us(1),
             host: Cable::default(),
@@ -48,67 +63,125 @@ impl Default for FatTree {
     }
 }
 
+impl FatTree {
+    /// Switches that differ in the last `digits` digits of their labels.
+    fn power(&self, digits: u32) -> u32 {
+        (self.k / 2).pow(digits)
+    }
+
+    /// Switches at a level; the core is level 0.
+    fn switches(&self, level: u32) -> u32 {
+        self.power(self.levels - 1) * if level == 0 { 1 } else { 2 }
+    }
+
+    /// Hosts on a switch of the lowest level. It needs no port upwards if it is the only one.
+    fn hosts_a_switch(&self) -> u32 {
+        if self.levels == 1 { self.k } else { self.k / 2 * self.oversubscription }
+    }
+
+    fn tier(&self, level: u32) -> Cow<'static, str> {
+        match level {
+            0 => "core".into(),
+            edge if edge == self.levels - 1 => "edge".into(),
+            _ if self.levels == 3 => "aggregation".into(),
+            _ => format!("aggregation {level}").into(),
+        }
+    }
+
+    fn name(&self, level: u32, number: u32) -> String {
+        let tier = self.tier(level);
+        if level == 0 {
+            return format!("{tier} {number}");
+        }
+        let pod = self.power(self.levels - 2);
+        let (pod, number) = (number / pod, number % pod);
+        let word = if tier.contains(' ') { " switch" } else { "" };
+        format!("pod {pod} {tier}{word} {number}")
+    }
+
+    /// Rate and delay of the cables upwards from a level.
+    fn uplink(&self, level: u32) -> (Rate, Time) {
+        let cable = if level == 1 { self.core } else { self.aggregation };
+        cable.or(self.rate, self.delay)
+    }
+
+    fn tiers(&self) -> Vec<Tier> {
+        let lowest = self.levels - 1;
+        let hosts = self.switches(lowest) * self.hosts_a_switch();
+        let (rate, _) = self.host.or(self.rate, self.delay);
+        let mut tiers = vec![Tier { parts: hosts.into(), cables: 1, rate }];
+        for level in (1..=lowest).rev() {
+            // The parts below are the sub-trees whose labels differ in the first `level` digits.
+            let (parts, (rate, _)) = (self.k * self.power(level - 1), self.uplink(level));
+            tiers.push(Tier { parts: parts.into(), cables: self.power(self.levels - level).into(), rate });
+        }
+        tiers
+    }
+}
+
 impl Generator for FatTree {
     fn problems(&self) -> Vec<(String, String)> {
-        if self.k.is_multiple_of(2) {
-            return Vec::new();
+        if !self.k.is_multiple_of(2) {
+            let nearest = match self.k {
+                1 => "2".to_string(),
+                k => format!("{} or {}", k - 1, k.saturating_add(1)),
+            };
+            return vec![("k".into(), format!("{} is odd; use an even number such as {nearest}", self.k))];
         }
-        let nearest = match self.k {
-            1 => "2".to_string(),
-            k => format!("{} or {}", k - 1, k.saturating_add(1)),
-        };
-        vec![("k".into(), format!("{} is odd; use an even number such as {nearest}", self.k))]
+        if self.levels == 1 && self.oversubscription != 1 {
+            let message = format!("{} needs uplinks; a single level has none", self.oversubscription);
+            return vec![("oversubscription".into(), message)];
+        }
+        let (half, levels) = (u128::from(self.k / 2), self.levels);
+        let hosts = half.saturating_pow(levels).saturating_mul(2 * u128::from(self.oversubscription));
+        let switches = half.saturating_pow(levels - 1).saturating_mul(2 * u128::from(levels) - 1);
+        let uplinks = half.saturating_pow(levels).saturating_mul(2 * u128::from(levels - 1));
+        oversized(hosts, switches, hosts.saturating_add(uplinks))
     }
 
     fn build(&self) -> Fabric {
-        let (pods, half) = (self.k, self.k / 2);
+        let (half, lowest) = (self.k / 2, self.levels - 1);
         let mut fabric = Fabric::default();
-        for host in 0..pods * half * half {
-            fabric.add_node(format!("host {host}"), "host");
-        }
-        let edges = fabric.nodes.len() as u32;
-        for (pod, edge) in digits(pods, half) {
-            fabric.add_node(format!("pod {pod} edge {edge}"), "edge");
-        }
-        let aggregations = fabric.nodes.len() as u32;
-        for (pod, aggregation) in digits(pods, half) {
-            fabric.add_node(format!("pod {pod} aggregation {aggregation}"), "aggregation");
-        }
-        let cores = fabric.nodes.len() as u32;
-        for core in 0..half * half {
-            fabric.add_node(format!("core {core}"), "core");
+        let hosts = self.switches(lowest) * self.hosts_a_switch();
+        fabric.add_hosts(hosts);
+        let mut first = vec![0; self.levels as usize]; // the first switch of each level
+        for level in (0..=lowest).rev() {
+            first[level as usize] = fabric.nodes.len() as u32;
+            for number in 0..self.switches(level) {
+                fabric.add_node(self.name(level, number), self.tier(level));
+            }
         }
 
         // Cables tier by tier, in the order of the lower end's ports: so that the ports of every
         // node have ascending links, and up ports come in the order of the digit that they choose.
-        let number = |high: u32, low: u32| high * half + low;
+        let switch = |level: u32, number: u32| NodeId(first[level as usize] + number);
         let (rate, delay) = self.host.or(self.rate, self.delay);
-        for host in 0..edges {
-            fabric.add_cable(NodeId(host), NodeId(edges + host / half), rate, delay);
+        for host in 0..hosts {
+            fabric.add_cable(NodeId(host), switch(lowest, host / self.hosts_a_switch()), rate, delay);
         }
-        let (rate, delay) = self.aggregation.or(self.rate, self.delay);
-        for (pod, edge) in digits(pods, half) {
-            for aggregation in 0..half {
-                let lower = NodeId(edges + number(pod, edge));
-                let upper = NodeId(aggregations + number(pod, aggregation));
-                fabric.add_cable(lower, upper, rate, delay);
-            }
-        }
-        let (rate, delay) = self.core.or(self.rate, self.delay);
-        for (pod, aggregation) in digits(pods, half) {
-            for digit in 0..half {
-                let lower = NodeId(aggregations + number(pod, aggregation));
-                let upper = NodeId(cores + number(digit, aggregation));
-                fabric.add_cable(lower, upper, rate, delay);
+        for level in (1..=lowest).rev() {
+            let (rate, delay) = self.uplink(level);
+            // What the digit that is free on the way up counts for; the first one has k values, others k/2.
+            let weight = self.power(lowest - level);
+            let values = if level == 1 { self.k } else { half };
+            for lower in 0..self.switches(level) {
+                let others = lower - lower / weight % values * weight;
+                for digit in 0..half {
+                    let upper = switch(level - 1, others + digit * weight);
+                    fabric.add_cable(switch(level, lower), upper, rate, delay);
+                }
             }
         }
         fabric
     }
-}
 
-/// The labels (w0, w1) of a level of switches: w0 below `high`, w1 below `low`, in order.
-fn digits(high: u32, low: u32) -> impl Iterator<Item = (u32, u32)> {
-    (0..high).flat_map(move |first| (0..low).map(move |second| (first, second)))
+    fn oversubscription(&self) -> Option<f64> {
+        capacity::oversubscription(&self.tiers())
+    }
+
+    fn bisection(&self) -> Option<Bisection> {
+        capacity::half_of_the_narrowest(&self.tiers())
+    }
 }
 
 #[cfg(test)]
@@ -135,7 +208,7 @@ mod tests {
         };
         let fabric = tree.build();
         for link in &fabric.links {
-            let tiers = [link.from, link.to].map(|node| fabric.nodes[node.index()].tier);
+            let tiers = [link.from, link.to].map(|node| fabric.nodes[node.index()].tier.as_ref());
             assert_eq!(link.rate, if tiers.contains(&"core") { slow } else { tree.rate });
             assert_eq!(link.delay, if tiers.contains(&"host") { far } else { tree.delay });
         }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Fabric, Generator};
+use super::{Bisection, Fabric, Generator, capacity};
 use crate::units::{Rate, Time};
 
 /// Host 0, `switches` switches in a row, host 1: a path of `switches + 1` hops.
@@ -58,6 +58,11 @@ impl Generator for Line {
             fabric.add_cable(ends[0], ends[1], rate, self.delay);
         }
         fabric
+    }
+
+    fn bisection(&self) -> Option<Bisection> {
+        let slowest = self.rates.iter().min().copied().unwrap_or(self.rate);
+        capacity::cut(1, slowest, "the slowest cable")
     }
 }
 

@@ -1,8 +1,14 @@
 //! Networks: a generator turns its parameters into a plain graph of nodes and directed links.
 
+mod capacity;
+pub mod cut;
+
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::capacity::Bisection;
 use crate::ids::{LinkId, NodeId};
 use crate::register::register;
 use crate::units::{Rate, Time};
@@ -15,6 +21,13 @@ register! {
         line::Line = "line",
         dumbbell::Dumbbell = "dumbbell",
         relay::Relay = "relay",
+        leaf_spine::LeafSpine = "leaf-spine",
+        three_tier::ThreeTier = "three-tier",
+        vl2::Vl2 = "vl2",
+        bcube::BCube = "bcube",
+        dcell::DCell = "dcell",
+        camcube::CamCube = "camcube",
+        explicit::Explicit = "explicit",
     }
 }
 
@@ -27,6 +40,40 @@ pub trait Generator {
 
     /// The graph. Called only if there are no [`Generator::problems`].
     fn build(&self) -> Fabric;
+
+    /// What the hosts can send over what the narrowest tier above them carries, where there are tiers: 1 is
+    /// full bandwidth, 4 is "4:1".
+    fn oversubscription(&self) -> Option<f64> {
+        None
+    }
+
+    /// The bisection bandwidth, where a formula gives it exactly.
+    fn bisection(&self) -> Option<Bisection> {
+        None
+    }
+}
+
+/// Hosts of the largest network.
+const MOST_HOSTS: u128 = 200_000;
+/// Switches of the largest network.
+const MOST_SWITCHES: u128 = 200_000;
+/// Cables of the largest network.
+const MOST_CABLES: u128 = 2_000_000;
+
+/// Refuses a network that a slip has made too large, before any of it is built.
+///
+/// Counts saturate: what is too large for them is too large.
+fn oversized(hosts: u128, switches: u128, cables: u128) -> Vec<(String, String)> {
+    let counts = [
+        (hosts, MOST_HOSTS, "hosts"),
+        (switches, MOST_SWITCHES, "switches"),
+        (cables, MOST_CABLES, "cables"),
+    ];
+    let too_many = counts.into_iter().find(|(count, most, _)| count > most);
+    let message = |(count, most, what): (u128, u128, &str)| {
+        (String::new(), format!("has {count} {what}; at most {most} are allowed"))
+    };
+    too_many.map(message).into_iter().collect()
 }
 
 /// A network: nodes and directed links. Nobody changes it once built.
@@ -45,8 +92,8 @@ pub struct Fabric {
 pub struct Node {
     /// Such as "host 3" or "pod 0 edge 1".
     pub name: String,
-    /// Such as "host", "edge", "aggregation", "core": what links and reports group by.
-    pub tier: &'static str,
+    /// Such as "host", "edge", "aggregation", "core": what links and reports group by. "host" is for hosts alone.
+    pub tier: Cow<'static, str>,
 }
 
 /// One direction of a cable.
@@ -85,7 +132,8 @@ impl Cable {
 
 impl Fabric {
     /// Adds a node; hosts must all be added before the first switch.
-    pub fn add_node(&mut self, name: String, tier: &'static str) -> NodeId {
+    pub fn add_node(&mut self, name: String, tier: impl Into<Cow<'static, str>>) -> NodeId {
+        let tier = tier.into();
         if tier == "host" {
             assert_eq!(self.nodes.len(), self.hosts as usize, "hosts come before switches");
             self.hosts += 1;
@@ -94,11 +142,23 @@ impl Fabric {
         NodeId(self.nodes.len() as u32 - 1)
     }
 
+    /// Adds so many hosts, "host 0" and so on.
+    fn add_hosts(&mut self, count: u32) {
+        for host in 0..count {
+            self.add_node(format!("host {host}"), "host");
+        }
+    }
+
     /// Adds a cable: two directed links. Returns the one from `a` to `b`.
     pub fn add_cable(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Time) -> LinkId {
         self.links.push(Link { from: a, to: b, rate, delay });
         self.links.push(Link { from: b, to: a, rate, delay });
         LinkId(self.links.len() as u32 - 2)
+    }
+
+    /// The tiers of both ends of a link, as in "edge-aggregation".
+    pub fn tier_of(&self, link: &Link) -> String {
+        format!("{}-{}", self.nodes[link.from.index()].tier, self.nodes[link.to.index()].tier)
     }
 
     /// Whether the node has an endpoint.

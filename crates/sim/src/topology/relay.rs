@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Fabric, Generator};
+use super::{Bisection, Fabric, Generator, capacity};
 use crate::units::{Rate, Time};
 
 /// Hosts 0, 1 and 2 in a row; host 1 has two ports and relays between the others.
@@ -32,5 +32,9 @@ impl Generator for Relay {
             fabric.add_cable(ends[0], ends[1], self.rate, self.delay);
         }
         fabric
+    }
+
+    fn bisection(&self) -> Option<Bisection> {
+        capacity::cut(1, self.rate, "the cable of a host at an end")
     }
 }

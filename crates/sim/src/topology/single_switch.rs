@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Fabric, Generator};
+use super::{Bisection, Fabric, Generator, capacity};
 use crate::units::{Rate, Time};
 
 /// `hosts` hosts, each with one cable to a single switch.
@@ -36,5 +36,9 @@ impl Generator for SingleSwitch {
             fabric.add_cable(host, switch, self.rate, self.delay);
         }
         fabric
+    }
+
+    fn bisection(&self) -> Option<Bisection> {
+        capacity::star(self.hosts.into(), self.rate)
     }
 }

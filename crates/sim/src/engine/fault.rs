@@ -1,0 +1,125 @@
+//! A link with faults: whether it loses a packet. Links without any have nothing of this.
+//!
+//! Faults are known in advance, so a packet's fate is decided when its transmission begins, which may be
+//! in retrospect. One that is lost still has its event, of the phase `Lost`, when it would have arrived.
+
+use super::Engine;
+use super::event::{Event, Phase, order};
+use super::network::Parts;
+use crate::faults::timeline::LinkState;
+use crate::ids::{ConnId, LinkId, NodeId, PacketId};
+use crate::random::Stream;
+use crate::units::Time;
+
+/// What a port knows of the faults of its link.
+#[derive(Clone, Debug)]
+pub struct LinkFault {
+    /// How the link is.
+    pub state: LinkState,
+    /// What random losses come from.
+    pub chance: Stream,
+    /// Packets lost on the link so far.
+    pub lost: u64,
+}
+
+impl LinkFault {
+    /// Whether a packet is lost whose transmission begins in the present state.
+    #[cold]
+    pub fn loses(&mut self, arrival: Time) -> bool {
+        // The coin is tossed for every packet, so that one link's state moves no later draw.
+        let unlucky = self.chance.unit() < self.state.loss;
+        self.state.down || arrival >= self.state.next_down || unlucky
+    }
+}
+
+/// What an event of the phase `Fault` is about.
+const LINKS: u32 = 0;
+const ROUTES: u32 = 1;
+
+impl Engine<'_> {
+    /// Asks for the event of the next change of links, and of routes.
+    pub(super) fn schedule_fault(&mut self, what: u32) {
+        let timeline = self.plan.parts.faults;
+        let at = match what {
+            LINKS => timeline.steps.get(self.next_fault).map(|step| step.at),
+            _ => timeline.epoch_at(self.next_epoch),
+        };
+        if let Some(time) = at {
+            self.net.calendar.push(Event { time, order: order(Phase::Fault, what, 0), a: 0, b: what });
+        }
+    }
+
+    /// Asks for the first of each.
+    pub(super) fn schedule_faults(&mut self) {
+        self.schedule_fault(LINKS);
+        self.schedule_fault(ROUTES);
+    }
+
+    /// Links change, or routes do.
+    #[cold]
+    pub(super) fn fault(&mut self, what: u32) {
+        if what == LINKS {
+            let now = self.net.now;
+            let steps = &self.plan.parts.faults.steps[self.next_fault..];
+            for step in steps.iter().take_while(|step| step.at == now) {
+                self.net.change_link(step.link, step.state);
+                self.next_fault += 1;
+            }
+        } else {
+            let Parts { fabric, faults, .. } = &self.plan.parts;
+            self.net.routes = faults.routes(fabric, self.next_epoch);
+            self.next_epoch += 1;
+            // What was worked out for events to come was by the routes so far.
+            self.net.calendar.forget_hints();
+            self.move_connections();
+        }
+        self.schedule_fault(what);
+    }
+
+    /// Hosts with several ports send by one from which there still is a way.
+    fn move_connections(&mut self) {
+        for slot in 0..self.net.conns.len() {
+            let conn = self.net.conns[slot];
+            if conn.open {
+                let there = self.port_towards(conn.src, conn.dst, conn.label);
+                let back = self.port_towards(conn.dst, conn.src, conn.label);
+                (self.net.conns[slot].src_port, self.net.conns[slot].dst_port) = (there, back);
+            }
+        }
+        // Those that wait for their turn at a port go on waiting at their new one.
+        let waiting: Vec<Vec<ConnId>> = (0..self.net.ready.len())
+            .map(|link| std::iter::from_fn(|| self.net.ready[link].pop(&mut self.net.conns)).collect())
+            .collect();
+        for id in waiting.into_iter().flatten() {
+            let port = self.net.conns[id.index()].src_port;
+            self.net.ready[port.index()].push(&mut self.net.conns, id);
+            self.net.wake(port);
+        }
+    }
+
+    /// A packet would have arrived, but was lost on the link.
+    #[cold]
+    pub(super) fn lose_on_link(&mut self, link: LinkId, id: PacketId) {
+        let fault =
+            self.net.egress[link.index()].port.fault.as_mut().expect("only faulty links lose packets");
+        fault.lost += 1;
+        self.net.lose(id);
+    }
+
+    /// A packet is at a node from which there is no way to its host.
+    #[cold]
+    pub(super) fn lose_without_way(&mut self, id: PacketId) {
+        self.net.unroutable += 1;
+        self.net.lose(id);
+    }
+
+    /// The port by which a host sends to another: hashed where there are several. Where no way is left, the
+    /// one that it would be without faults.
+    pub(super) fn port_towards(&self, at: NodeId, to: NodeId, label: u32) -> LinkId {
+        let hops = match self.net.routes.next_hops(at, to) {
+            [] => self.plan.parts.routes.next_hops(at, to),
+            hops => hops,
+        };
+        hops[label as usize % hops.len()]
+    }
+}

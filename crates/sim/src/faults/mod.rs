@@ -1,0 +1,222 @@
+//! Faults: what goes wrong in the network, when, and what becomes of it.
+//!
+//! A scenario lists changes of cables, links and nodes; [`timeline::Timeline`] turns the list into the
+//! state of each link over time, and into routes that avoid what is down. A packet is lost if its link
+//! is down at any instant from the start of its transmission to its arrival; the port goes on sending
+//! meanwhile, as a switch does that has not noticed yet. Routes change `detection_delay` after a link
+//! goes down or comes up, everywhere at once. What is wrong at time 0 was wrong before the run: routes
+//! know of it from the start.
+
+pub mod timeline;
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{LinkId, NodeId};
+use crate::random::{Purpose, Stream};
+use crate::topology::Fabric;
+use crate::units::{Rate, Time};
+
+/// What goes wrong during a run; by default nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Faults {
+    /// Routes avoid a link so long after it went down, and use it so long after it came up.
+    #[schemars(extend("x-maximum" = "1000s"))]
+    pub detection_delay: Time,
+    /// What happens, in any order.
+    #[schemars(length(max = 10_000))]
+    pub events: Vec<Fault>,
+}
+
+/// One thing that happens to a part of the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// When; at 0 s it was so before the run began.
+    pub at: Time,
+    /// To what.
+    pub target: FaultTarget,
+    /// What.
+    pub change: FaultChange,
+    /// Undone after this time; by default never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ps"))]
+    pub lasts: Option<Time>,
+}
+
+/// What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or "core 0".
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultTarget {
+    /// All cables between two nodes, both ways.
+    Cable([String; 2]),
+    /// All links from one node to another, one way. Routes count a cable as down if either way is.
+    Link([String; 2]),
+    /// A node: all its cables.
+    Node(String),
+    /// Nodes of a tier, drawn by chance.
+    RandomNodes(RandomNodes),
+    /// Cables between two tiers, drawn by chance.
+    RandomCables(RandomCables),
+}
+
+/// A share of the nodes, drawn by chance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RandomNodes {
+    /// So much of them, rounded to a whole number.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub share: f64,
+    /// Only nodes of this tier, such as "core". Absent: all switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+}
+
+/// A share of the cables, drawn by chance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RandomCables {
+    /// So much of them, rounded to a whole number.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub share: f64,
+    /// Only cables between these tiers, such as "edge-aggregation". Absent: all cables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<String>,
+}
+
+/// What happens to a part of the network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FaultChange {
+    /// It carries nothing any more.
+    Down,
+    /// It works again.
+    Up,
+    /// Its rate is another one; packets that have begun keep theirs.
+    Rate(#[schemars(extend("x-minimum" = "1Kbps"))] Rate),
+    /// Each packet is lost with this probability.
+    Loss(#[schemars(range(min = 0.0, max = 1.0))] f64),
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Faults { detection_delay: Time::from_us(1000), events: Vec::new() }
+    }
+}
+
+/// The parts of a network that a fault happens to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parts {
+    /// Links, by themselves.
+    pub links: Vec<LinkId>,
+    /// Nodes, with all their links.
+    pub nodes: Vec<NodeId>,
+}
+
+impl Faults {
+    /// Whether nothing is to happen.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// All that is wrong in that network: (path below the faults, what is wrong).
+    pub fn problems(&self, fabric: &Fabric) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        for (index, fault) in self.events.iter().enumerate() {
+            let path = |below: &str| format!("events[{index}].{below}");
+            if let Err((below, what)) = fault.target.find(fabric, &mut Stream::new(0, 0, Purpose::Faults, 0))
+            {
+                problems.push((path(&format!("target.{below}")), what));
+            }
+            if let (FaultChange::Up, Some(_)) = (&fault.change, fault.lasts) {
+                let what = "goes with a change that can be undone, and \"up\" undoes one".into();
+                problems.push((path("lasts"), what));
+            }
+        }
+        problems
+    }
+}
+
+impl FaultTarget {
+    /// The parts of the network that it means; or (path below the target, what is wrong).
+    pub fn find(&self, fabric: &Fabric, chance: &mut Stream) -> Result<Parts, (String, String)> {
+        let node = |name: &str, path: String| {
+            let place = fabric.nodes.iter().position(|node| node.name == name);
+            place.map(|place| NodeId(place as u32)).ok_or_else(|| (path, unknown(fabric, name)))
+        };
+        let between = |path: &str, [from, to]: &[String; 2], both: bool| {
+            let (a, b) = (node(from, format!("{path}[0]"))?, node(to, format!("{path}[1]"))?);
+            let joins = |id: &LinkId| {
+                let link = &fabric.links[id.index()];
+                (link.from, link.to) == (a, b) || both && (link.from, link.to) == (b, a)
+            };
+            let links: Vec<LinkId> = all_links(fabric).filter(joins).collect();
+            let none = || (path.to_string(), format!("there is no cable from \"{from}\" to \"{to}\""));
+            if links.is_empty() { Err(none()) } else { Ok(Parts { links, ..Parts::default() }) }
+        };
+        match self {
+            FaultTarget::Cable(ends) => between("cable", ends, true),
+            FaultTarget::Link(ends) => between("link", ends, false),
+            FaultTarget::Node(name) => {
+                Ok(Parts { nodes: vec![node(name, "node".into())?], ..Parts::default() })
+            }
+            FaultTarget::RandomNodes(RandomNodes { share, tier }) => {
+                let chosen = |node: &NodeId| match tier {
+                    Some(tier) => *tier == fabric.nodes[node.index()].tier,
+                    None => !fabric.is_host(*node),
+                };
+                let nodes: Vec<_> = (0..fabric.nodes.len() as u32).map(NodeId).filter(chosen).collect();
+                if nodes.is_empty() {
+                    let tiers = fabric.nodes.iter().map(|node| node.tier.to_string());
+                    return Err(nothing("random-nodes", tier, tiers));
+                }
+                Ok(Parts { nodes: draw(nodes, *share, chance), ..Parts::default() })
+            }
+            FaultTarget::RandomCables(RandomCables { share, tier }) => {
+                let tier_of = |id: LinkId| fabric.tier_of(&fabric.links[id.index()]);
+                let chosen = |id: &LinkId| match tier {
+                    Some(name) => *name == tier_of(*id) || *name == tier_of(id.reverse()),
+                    None => true,
+                };
+                let cables: Vec<_> = all_links(fabric).step_by(2).filter(chosen).collect();
+                if cables.is_empty() {
+                    return Err(nothing("random-cables", tier, all_links(fabric).map(tier_of)));
+                }
+                let drawn = draw(cables, *share, chance).into_iter();
+                Ok(Parts { links: drawn.flat_map(|id| [id, id.reverse()]).collect(), ..Parts::default() })
+            }
+        }
+    }
+}
+
+/// So many of the candidates as the share says.
+fn draw<T>(mut candidates: Vec<T>, share: f64, chance: &mut Stream) -> Vec<T> {
+    chance.shuffle(&mut candidates);
+    candidates.truncate((share * candidates.len() as f64).round() as usize);
+    candidates
+}
+
+/// What to say if there is nothing to draw from.
+fn nothing(path: &str, tier: &Option<String>, tiers: impl Iterator<Item = String>) -> (String, String) {
+    let tiers: BTreeSet<String> = tiers.map(|tier| format!("\"{tier}\"")).collect();
+    let tiers = tiers.into_iter().collect::<Vec<_>>().join(", ");
+    match tier {
+        Some(tier) => (format!("{path}.tier"), format!("\"{tier}\" is no tier of this network; use {tiers}")),
+        None => (path.into(), format!("this network has no switch; name a tier: {tiers}")),
+    }
+}
+
+fn all_links(fabric: &Fabric) -> impl Iterator<Item = LinkId> {
+    (0..fabric.links.len() as u32).map(LinkId)
+}
+
+/// What to say about a name that no node has.
+fn unknown(fabric: &Fabric, name: &str) -> String {
+    let names = fabric.nodes.iter().map(|node| node.name.as_str());
+    let near = crate::nearest::closest(name, names);
+    let near = near.map_or(String::new(), |near| format!("; {}", crate::nearest::did_you_mean(near)));
+    format!("\"{name}\" is no node of this network{near}")
+}

@@ -1,0 +1,239 @@
+//! What faults do to links over time, and the routes that follow from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use serde::Serialize;
+
+use super::{FaultChange, Faults, Parts};
+use crate::ids::LinkId;
+use crate::random::{Purpose, Stream};
+use crate::routing::Routes;
+use crate::topology::{Fabric, Link};
+use crate::units::{Rate, Time};
+
+/// How a link is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkState {
+    /// Whether it carries nothing.
+    pub down: bool,
+    /// Its rate.
+    pub rate: Rate,
+    /// The probability that it loses a packet.
+    pub loss: f64,
+    /// When it goes down next; [`Time::NEVER`] if it does not.
+    pub next_down: Time,
+}
+
+/// A link becomes so at that time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// When.
+    pub at: Time,
+    /// Which.
+    pub link: LinkId,
+    /// How.
+    pub state: LinkState,
+}
+
+/// All that faults do in a run.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Changes of links, by time and link.
+    pub steps: Vec<Step>,
+    /// The links that ever change with their state before that, by link.
+    pub links: Vec<(LinkId, LinkState)>,
+    /// When routes change, and to which of `tables`, by time.
+    epochs: Vec<(Time, usize)>,
+    /// The distinct sets of links that routes avoid, each with the routes once they have been needed.
+    tables: Vec<(Vec<LinkId>, OnceLock<Routes>)>,
+    /// What happens, for people.
+    pub summary: Vec<FaultSummary>,
+}
+
+/// What one line of the list of faults came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FaultSummary {
+    /// When it happens.
+    pub at_ps: u64,
+    /// When it is undone; null if never.
+    pub undone_ps: Option<u64>,
+    /// What happens: "down", "up", "rate" or "loss".
+    pub change: &'static str,
+    /// The directed links that it happens to.
+    pub links: Vec<u32>,
+    /// The nodes that it happens to, by name.
+    pub nodes: Vec<String>,
+}
+
+/// One change of the list, or its undoing.
+struct Action {
+    at: Time,
+    /// Place in the list; what is undone comes before what happens at the same time.
+    place: (bool, usize),
+    parts: Parts,
+    change: FaultChange,
+    undo: bool,
+}
+
+impl Timeline {
+    /// What the faults do in that network. Called only if there are no [`Faults::problems`].
+    pub fn build(faults: &Faults, fabric: &Fabric, seed: u64, replica: u64) -> Timeline {
+        let mut timeline = Timeline::default();
+        let mut actions = timeline.actions(faults, fabric, seed, replica);
+        actions.sort_by_key(|action| (action.at, action.place));
+
+        // A node that is down and a cable that is down are two things: each comes up by itself.
+        let mut states = States::new(fabric);
+        let mut known = BTreeMap::new();
+        for same_time in actions.chunk_by(|a, b| a.at == b.at) {
+            let at = same_time[0].at;
+            let avoided = states.down.clone();
+            let touched: BTreeSet<LinkId> =
+                same_time.iter().flat_map(|action| states.apply(fabric, action)).collect();
+            for link in touched {
+                if let Some(state) = states.changed(fabric, link) {
+                    timeline.steps.push(Step { at, link, state });
+                }
+            }
+            if states.down != avoided {
+                let count = timeline.tables.len();
+                let table = *known.entry(states.down.clone()).or_insert(count);
+                if table == count {
+                    timeline.tables.push((states.down.iter().copied().collect(), OnceLock::new()));
+                }
+                let noticed = if at == Time::ZERO { at } else { at.saturating_add(faults.detection_delay) };
+                timeline.epochs.push((noticed, table));
+            }
+        }
+        timeline.look_ahead(fabric);
+        timeline
+    }
+
+    /// The list as actions, each with what undoes it.
+    fn actions(&mut self, faults: &Faults, fabric: &Fabric, seed: u64, replica: u64) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for (index, fault) in faults.events.iter().enumerate() {
+            let mut chance = Stream::new(seed, replica, Purpose::Faults, index as u64);
+            let parts = fault.target.find(fabric, &mut chance).expect("checked: the target exists");
+            let undone = fault.lasts.map(|lasts| fault.at.saturating_add(lasts));
+            let (change, at) = (fault.change.clone(), fault.at);
+            self.summary.push(FaultSummary {
+                at_ps: at.0,
+                undone_ps: undone.map(|at| at.0),
+                change: match change {
+                    FaultChange::Down => "down",
+                    FaultChange::Up => "up",
+                    FaultChange::Rate(_) => "rate",
+                    FaultChange::Loss(_) => "loss",
+                },
+                links: parts.links.iter().map(|link| link.0).collect(),
+                nodes: parts.nodes.iter().map(|node| fabric.nodes[node.index()].name.clone()).collect(),
+            });
+            if let Some(at) = undone {
+                let place = (false, index);
+                actions.push(Action { at, place, parts: parts.clone(), change: change.clone(), undo: true });
+            }
+            actions.push(Action { at, place: (true, index), parts, change, undo: false });
+        }
+        actions
+    }
+
+    /// Fills in when each link goes down next, and how links are before the first change.
+    fn look_ahead(&mut self, fabric: &Fabric) {
+        let mut first: BTreeMap<LinkId, Time> = BTreeMap::new();
+        for step in self.steps.iter_mut().rev() {
+            let next_down = first.entry(step.link).or_insert(Time::NEVER);
+            step.state.next_down = *next_down;
+            if step.state.down {
+                *next_down = step.at;
+            }
+        }
+        let before =
+            |(link, next_down): (LinkId, Time)| (link, nominal(&fabric.links[link.index()], next_down));
+        self.links = first.into_iter().map(before).collect();
+    }
+
+    /// When routes change for the `number`th time.
+    pub fn epoch_at(&self, number: usize) -> Option<Time> {
+        self.epochs.get(number).map(|epoch| epoch.0)
+    }
+
+    /// The routes since they changed for the `number`th time; searched for when first asked.
+    pub fn routes(&self, fabric: &Fabric, number: usize) -> &Routes {
+        let (avoided, routes) = &self.tables[self.epochs[number].1];
+        routes.get_or_init(|| Routes::around(fabric, avoided))
+    }
+}
+
+/// How everything is while the list is gone through.
+struct States {
+    /// By link, for itself.
+    links: Vec<LinkState>,
+    /// By node.
+    node_down: Vec<bool>,
+    /// By node, the links that begin or end there.
+    at_node: Vec<Vec<LinkId>>,
+    /// By link, as last said.
+    shown: Vec<LinkState>,
+    /// The links that are down, for themselves or with a node.
+    down: BTreeSet<LinkId>,
+}
+
+impl States {
+    fn new(fabric: &Fabric) -> States {
+        let state = |link: &Link| nominal(link, Time::NEVER);
+        let links: Vec<LinkState> = fabric.links.iter().map(state).collect();
+        let mut at_node = vec![Vec::new(); fabric.nodes.len()];
+        for (index, link) in fabric.links.iter().enumerate() {
+            at_node[link.from.index()].push(LinkId(index as u32));
+            at_node[link.to.index()].push(LinkId(index as u32));
+        }
+        let node_down = vec![false; fabric.nodes.len()];
+        States { shown: links.clone(), links, node_down, at_node, down: BTreeSet::new() }
+    }
+
+    /// Lets an action happen; the links that it may have changed.
+    fn apply(&mut self, fabric: &Fabric, action: &Action) -> Vec<LinkId> {
+        let Action { parts, change, undo, .. } = action;
+        let of_nodes = parts.nodes.iter().flat_map(|node| &self.at_node[node.index()]);
+        let touched: Vec<LinkId> = parts.links.iter().chain(of_nodes).copied().collect();
+        match change {
+            FaultChange::Down | FaultChange::Up => {
+                let down = *change == FaultChange::Down && !undo;
+                parts.links.iter().for_each(|link| self.links[link.index()].down = down);
+                parts.nodes.iter().for_each(|node| self.node_down[node.index()] = down);
+            }
+            FaultChange::Rate(rate) => touched.iter().for_each(|link| {
+                let own = fabric.links[link.index()].rate;
+                self.links[link.index()].rate = if *undo { own } else { *rate };
+            }),
+            FaultChange::Loss(loss) => {
+                touched
+                    .iter()
+                    .for_each(|link| self.links[link.index()].loss = if *undo { 0.0 } else { *loss });
+            }
+        }
+        touched
+    }
+
+    /// The state of a link, if it is another one than was last said.
+    fn changed(&mut self, fabric: &Fabric, id: LinkId) -> Option<LinkState> {
+        let (link, own) = (&fabric.links[id.index()], self.links[id.index()]);
+        let down = own.down || self.node_down[link.from.index()] || self.node_down[link.to.index()];
+        if down {
+            self.down.insert(id)
+        } else {
+            self.down.remove(&id)
+        };
+        let state = LinkState { down, ..own };
+        let differs = state != self.shown[id.index()];
+        self.shown[id.index()] = state;
+        differs.then_some(state)
+    }
+}
+
+/// A link without faults.
+fn nominal(link: &Link, next_down: Time) -> LinkState {
+    LinkState { down: false, rate: link.rate, loss: 0.0, next_down }
+}

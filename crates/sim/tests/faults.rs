@@ -1,0 +1,286 @@
+//! Faults: what is lost on a dead link, what a rate change does and how routes react, against counts and
+//! times worked out by hand; and on random schedules that nothing hangs and no byte goes missing.
+
+mod common;
+
+use common::{PACKET, Run, US, random_scenario, run, run_with, words};
+use flowyard_sim::engine::Status;
+use flowyard_sim::scenario::{self, Format};
+use proptest::prelude::*;
+
+const T: u64 = PACKET;
+const D: u64 = US;
+const PAYLOAD: u64 = 1472;
+
+/// One flow of so many full datagrams, 12 us each, over a switch: host 0, switch 0, host 1, 1 us a link.
+fn over_a_switch(packets: u64, faults: &str) -> String {
+    format!(
+        r#"
+        transport = "datagram"
+        topology.line = {{ switches = 1, rate = "1Gbps", delay = "1us" }}
+        [[traffic]]
+        name = "flow"
+        arrivals.at-once = {{ jitter = "0s" }}
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "{}B"
+        [faults]
+        {faults}
+        "#,
+        packets * PAYLOAD
+    )
+}
+
+/// Packet k is sent by the switch at (k + 1) T + d and arrives T + d later: what of that is in the dead
+/// time is lost, to the packet and at both ends of the interval.
+#[test]
+fn a_dead_link_loses_what_is_on_it() {
+    let packets = 100;
+    // The last line: down at the very instant of an arrival, up at the very instant of a start.
+    for (down, up) in [(300 * US, 500 * US), (301 * US, 302 * US), (10 * T + 2 * D, 20 * T + D)] {
+        let faults = format!(
+            "events = [{{ at = \"{down}ps\", target.link = [\"switch 0\", \"host 1\"], change = \"down\", \
+             lasts = \"{}ps\" }}]",
+            up - down
+        );
+        let text = over_a_switch(packets, &faults);
+        let run = run(&text);
+        let lost = |k: &u64| {
+            let (start, arrival) = ((k + 1) * T + D, (k + 2) * T + 2 * D);
+            start < up && arrival >= down
+        };
+        let expected = (0..packets).filter(lost).count() as u64;
+        assert!(expected > 0);
+        assert_eq!(run.flow("lost"), expected, "down from {down} to {up} ps");
+        assert_eq!(run.link("switch 0", "host 1", "lost"), expected);
+        assert_eq!(run.link("switch 0", "host 1", "packets"), packets);
+        assert_eq!(run.flow("delivered_bytes"), (packets - expected) * PAYLOAD);
+        assert_eq!((run.counters().lost, run.counters().unroutable), (expected, 0));
+        assert_eq!(run_with(&text, &[("run.port_mode", "serviced")]).digest(), run.digest());
+    }
+}
+
+/// What has begun keeps its rate; what begins at the instant of the change has the new one.
+#[test]
+fn a_rate_changes_between_packets() {
+    let (packets, from, until) = (50, 3 * T + D, 400 * US);
+    let faults = format!(
+        "events = [{{ at = \"{from}ps\", target.link = [\"switch 0\", \"host 1\"], change = {{ rate = \"500Mbps\" }}, \
+         lasts = \"{}ps\" }}]",
+        until - from
+    );
+    let text = over_a_switch(packets, &faults);
+    let mut free = 0;
+    for k in 0..packets {
+        let start = free.max((k + 1) * T + D);
+        free = start + if (from..until).contains(&start) { 2 * T } else { T };
+    }
+    assert_eq!(run(&text).flow("fct_ps"), free + D);
+    assert_eq!(run_with(&text, &[("run.port_mode", "serviced")]).digest(), run(&text).digest());
+}
+
+/// A host's own port, too: its transport is asked packet by packet. Three of ten packets begin before 30 us;
+/// the other seven leave from 36 us on in 6 us each, and wait at the switch, which is never idle.
+#[test]
+fn a_host_port_changes_its_rate() {
+    let faults = "events = [{ at = \"30us\", target.link = [\"host 0\", \"switch 0\"], change = { rate = \"2Gbps\" } }]";
+    let run = run(&over_a_switch(10, faults));
+    assert_eq!(run.flow("fct_ps"), (T + D) + 10 * T + D);
+    // The last one comes to the switch at 36 + 7 * 6 + 1 us; of the ten, sent from 13 us on, five are gone by then.
+    assert_eq!(run.link("switch 0", "host 1", "queue_max_packets"), 5);
+}
+
+#[test]
+fn random_losses_are_as_likely_as_said() {
+    let packets = 20_000;
+    let faults =
+        "events = [{ at = \"0s\", target.cable = [\"host 1\", \"switch 0\"], change = { loss = 0.1 } }]";
+    let run = run(&over_a_switch(packets, faults));
+    let (lost, expected) = (run.flow("lost") as f64, packets as f64 * 0.1);
+    assert!((lost - expected).abs() < 4.0 * (expected * 0.9).sqrt(), "{lost} lost");
+    assert_eq!(run.flow("delivered_bytes"), (packets - run.flow("lost")) * PAYLOAD);
+}
+
+/// A flow of datagrams between two pods, packet by packet over all paths, with these faults.
+fn between_pods(faults: &str) -> Run {
+    run(&format!(
+        r#"
+        transport = "datagram"
+        routing.balancer = "per-packet"
+        topology.fat-tree = {{ k = 4, rate = "1Gbps" }}
+        [[traffic]]
+        name = "flow"
+        arrivals.at-once = {{ jitter = "0s" }}
+        matrix.pairs = [[0, 4]]
+        sizes.fixed = "{}B"
+        [faults]
+        {faults}
+        "#,
+        400 * PAYLOAD
+    ))
+}
+
+#[test]
+fn routes_avoid_what_is_down() {
+    let dead = ["pod 0 edge 0", "pod 0 aggregation 1"];
+    let cable = |at: &str, more: &str| {
+        format!("events = [{{ at = \"{at}\", target.cable = {dead:?}, change = \"down\" {more} }}]\n")
+    };
+    // Down before the run: routes know.
+    let run = between_pods(&cable("0s", ""));
+    assert_eq!((run.flow("lost"), run.link(dead[0], dead[1], "packets")), (0, 0));
+    assert_eq!(run.link("pod 0 aggregation 0", "core 0", "lost"), 0);
+
+    // Down later: half of the packets that begin between fault and detection are lost, and none that begin after.
+    let run = between_pods(&(cable("1ms", "") + "detection_delay = \"600us\""));
+    let lost = run.flow("lost");
+    assert!((10..=45).contains(&lost), "{lost} of about 50 packets, each with a chance of a half");
+    assert_eq!(run.link(dead[0], dead[1], "lost"), lost);
+    let used = run.link(dead[0], dead[1], "packets");
+    // 1.6 ms of 4.8 ms, half of the packets.
+    assert!((40..=95).contains(&used), "{used}");
+
+    // Noticed at once: only what was on the cable, or waited for it, is lost.
+    let run = between_pods(&(cable("1ms", "") + "detection_delay = \"0s\""));
+    assert!(run.flow("lost") <= 2, "{}", run.flow("lost"));
+
+    // Up again and noticed: used again. 1.6 ms to 4.8 ms are avoided.
+    let run = between_pods(&(cable("0s", ", lasts = \"2ms\"") + "detection_delay = \"1ms\""));
+    let used = run.link(dead[0], dead[1], "packets");
+    assert!((50..=100).contains(&used), "{used} of 150 packets that begin after 3 ms");
+    assert_eq!(run.flow("lost"), 0);
+
+    // A switch that is down carries nothing.
+    let run =
+        between_pods("events = [{ at = \"0s\", target.node = \"pod 0 aggregation 0\", change = \"down\" }]");
+    assert_eq!(run.link(dead[0], "pod 0 aggregation 0", "packets"), 0);
+    assert_eq!(run.link(dead[0], dead[1], "packets"), 400);
+    assert_eq!(run.flow("lost"), 0);
+}
+
+/// A network in two parts: packets that have no way left are counted, and the run says that it stalled.
+#[test]
+fn who_is_cut_off_stalls() {
+    let run = run(r#"
+        topology.fat-tree = { k = 4 }
+        [transport.tcp]
+        rto_min = "1ms"
+        rto_initial = "1ms"
+        rto_max = "4ms"
+        [[traffic]]
+        name = "flow"
+        arrivals.at-once = {}
+        matrix.pairs = [[0, 15], [1, 2]]
+        sizes.fixed = "1MB"
+        [run]
+        stall = "50ms"
+        [faults]
+        detection_delay = "10us"
+        events = [{ at = "100us", target.node = "pod 3 edge 1", change = "down" }]
+        "#);
+    assert_eq!(run.0.summary.status, Status::Stalled);
+    assert_eq!(run.flows("completed"), [1, 0]);
+    let counters = run.counters();
+    assert!(counters.unroutable > 0 && counters.lost > 0, "{counters:?}");
+    assert_eq!(run.flows("lost").iter().sum::<u64>(), counters.lost + counters.unroutable);
+    assert_eq!(run.links("lost").iter().sum::<u64>(), counters.lost);
+}
+
+/// The parts that chance picks are as many as said, the same for each run of a seed, and others for others.
+#[test]
+fn shares_are_drawn() {
+    let parts = |share: f64, seed: &str| {
+        let faults = format!(
+            "events = [{{ at = \"0s\", target.random-cables = {{ share = {share} }}, change = {{ loss = 0.0 }} }}]"
+        );
+        let run = run_with(
+            &over_a_switch(1, &faults).replace("switches = 1", "switches = 9"),
+            &[("run.seed", seed)],
+        );
+        run.0.summary.faults[0].links.clone()
+    };
+    assert_eq!([0.0, 0.1, 0.44, 1.0].map(|share| parts(share, "1").len()), [0, 2, 8, 20]);
+    assert_eq!(parts(0.5, "1"), parts(0.5, "1"));
+    assert_ne!(parts(0.5, "1"), parts(0.5, "2"));
+    for both in parts(0.5, "1").chunks(2) {
+        assert_eq!(both[0] ^ 1, both[1], "both ways of a cable");
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    let message = |events: &str| {
+        let text = over_a_switch(1, &format!("events = [{events}]"));
+        scenario::read(&text, Format::Toml, &[]).expect_err("a mistake").to_string()
+    };
+    assert_eq!(
+        message("{ at = \"0s\", target.node = \"swich 0\", change = \"down\" }"),
+        "faults.events.0.target.node: \"swich 0\" is no node of this network; did you mean \"switch 0\"?"
+    );
+    assert_eq!(
+        message("{ at = \"0s\", target.cable = [\"host 0\", \"host 1\"], change = \"down\" }"),
+        "faults.events.0.target.cable: there is no cable from \"host 0\" to \"host 1\""
+    );
+    assert_eq!(
+        message("{ at = \"0s\", target.random-nodes = { share = 0.5, tier = \"core\" }, change = \"down\" }"),
+        "faults.events.0.target.random-nodes.tier: \"core\" is no tier of this network; use \"host\", \"switch\""
+    );
+    assert_eq!(
+        message("{ at = \"0s\", target.node = \"switch 0\", change = { loss = 1.5 } }"),
+        "faults.events.0.change.loss: 1.5 is too large (allowed: 0 to 1); use 1"
+    );
+    assert_eq!(
+        message("{ at = \"0s\", target.node = \"switch 0\", change = \"up\", lasts = \"1ms\" }"),
+        "faults.events.0.lasts: goes with a change that can be undone, and \"up\" undoes one"
+    );
+}
+
+/// A schedule that is over after 6 ms at the latest: then everything is as the topology says.
+fn random_faults() -> impl Strategy<Value = String> {
+    let change = prop_oneof![
+        3 => Just("\"down\"".to_string()),
+        1 => Just("{ rate = \"200Mbps\" }".to_string()),
+        2 => (0.0..0.5f64).prop_map(|loss| format!("{{ loss = {loss:.3} }}")),
+    ];
+    let event = (0u64..3_000, 1u64..3_000, 0.1..1.0f64, change).prop_map(|(at, lasts, share, change)| {
+        format!(
+            "{{ at = \"{at}us\", target.random-cables = {{ share = {share:.2} }}, change = {change}, lasts = \"{lasts}us\" }}"
+        )
+    });
+    (proptest::collection::vec(event, 1..8), 0u64..500).prop_map(|(events, delay)| {
+        format!("\n[faults]\ndetection_delay = \"{delay}us\"\nevents = [{}]", events.join(", "))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// No transport hangs; every packet is delivered, dropped by a queue or lost to a fault, as the audit and
+    /// the tables agree; and both port modes and both calendars see the same.
+    #[test]
+    fn faults_hang_nobody_and_lose_nothing_unaccounted((text, faults) in (random_scenario(), random_faults())) {
+        let run = run(&(text.clone() + &faults));
+        prop_assert_eq!(run.0.summary.status, Status::Complete);
+        let transports = words(&run.0.flows, "transport");
+        let (sizes, delivered) = (run.flows("size_bytes"), run.flows("delivered_bytes"));
+        let (sent, drops, lost) = (run.flows("packets_sent"), run.flows("drops"), run.flows("lost"));
+        for row in 0..sizes.len() {
+            if transports[row] == "datagram" {
+                // What is missing is in packets that were dropped or lost, or the flow is whole.
+                prop_assert_eq!(delivered[row] == sizes[row], drops[row] + lost[row] == 0);
+                prop_assert!(sent[row] >= drops[row] + lost[row]);
+            } else {
+                prop_assert_eq!(delivered[row], sizes[row], "flow {} was given up", row);
+            }
+        }
+        let counters = run.counters();
+        prop_assert_eq!(lost.iter().sum::<u64>(), counters.lost + counters.unroutable);
+        prop_assert_eq!(run.links("lost").iter().sum::<u64>(), counters.lost);
+        let crossed: u64 = run.links("packets").iter().sum();
+        prop_assert_eq!(crossed, counters.packet_hops + counters.lost);
+        let other = common::run_scenario(
+            &common::scenario(&(text + &faults), &[("run.port_mode", "serviced")]),
+            flowyard_sim::engine::calendar::Agenda::Heap,
+        );
+        prop_assert_eq!(other.digest(), run.digest());
+    }
+}
