@@ -14,6 +14,7 @@ pub mod chase;
 pub mod engine;
 pub mod floor;
 pub mod ids;
+pub mod normal;
 pub mod queue;
 pub mod random;
 pub mod records;

@@ -21,7 +21,7 @@ use flowyard_sim::traffic::sizes::cdf::Cdf;
 use flowyard_sim::traffic::sizes::exponential::Exponential;
 use flowyard_sim::traffic::sizes::fixed::Fixed;
 use flowyard_sim::traffic::sizes::uniform::UniformSizes;
-use flowyard_sim::traffic::sizes::web_search::WebSearch;
+use flowyard_sim::traffic::sizes::workloads::WebSearch;
 use flowyard_sim::traffic::sizes::{Distribution, Sizes};
 use flowyard_sim::traffic::{Entry, FLOWS_MAX, Flow, Traffic, problems};
 use flowyard_sim::units::{Bytes, Time};
@@ -174,7 +174,7 @@ fn a_floor_raises_the_mean_of_exponential_sizes() {
 #[test]
 fn a_cdf_may_begin_with_a_share_and_may_step() {
     // 20 % have exactly 40 bytes, 65 % lie between 40 and 1499, 15 % have exactly 1500.
-    let sizes = Cdf { points: vec![(40, 20.0), (1499, 85.0), (1500, 85.0), (1500, 100.0)] };
+    let sizes = Cdf::of(vec![(40, 20.0), (1499, 85.0), (1500, 85.0), (1500, 100.0)]);
     assert_eq!(sizes.problems(), []);
     assert!((sizes.mean() - (0.2 * 40.0 + 0.65 * 769.5 + 0.15 * 1500.0)).abs() < 1e-9);
     let mut stream = Stream::new(1, 0, Purpose::Sizes, 0);
@@ -183,7 +183,7 @@ fn a_cdf_may_begin_with_a_share_and_may_step() {
     // Half a byte of the line next to 40 rounds to it.
     assert!((share(40) - 0.2 - 0.65 * 0.5 / 1459.0).abs() < 0.003);
     assert!((share(1500) - 0.15).abs() < 0.003);
-    assert_eq!(Cdf { points: vec![(0, 100.0)] }.sample(&mut stream), 1);
+    assert_eq!(Cdf::of(vec![(0, 100.0)]).sample(&mut stream), 1);
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn all_that_is_wrong_is_said_at_once() {
     let both = Poisson { load: Some(-1.0), rate: Some(2.0), start: Time::ZERO };
     let points = vec![(10, 0.0), (5, 50.0), (20, 40.0), (20, 40.0), (30, 120.0), (40, 1.0)];
     let entries = [
-        with_sizes(entry("a", Poisson::default(), Stride { by: vec![3, 0, 8] }), Cdf { points }.into()),
+        with_sizes(entry("a", Poisson::default(), Stride { by: vec![3, 0, 8] }), Cdf::of(points).into()),
         with_sizes(
             Entry { flows: Some(5), ..entry("a b", both, Incast { senders: 8, receiver: 9 }) },
             UniformSizes { min: Bytes(2), max: Bytes(1) }.into(),

@@ -27,7 +27,7 @@ pub fn scenario(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     let audit = [("run.audit", "true")];
     let overrides = overrides.iter().chain(&audit).map(|(key, value)| (key.to_string(), value.to_string()));
     let overrides: Vec<_> = overrides.collect();
-    scenario::read(text, Format::Toml, &overrides).unwrap_or_else(|problems| panic!("{problems}\nin {text}"))
+    scenario::read(text, Format::Toml, &overrides, &scenario::no_files).unwrap_or_else(|problems| panic!("{problems}\nin {text}"))
 }
 
 /// Runs the scenario in the text.
