@@ -32,6 +32,8 @@ pub enum Purpose {
     FiveTuple = 10,
     /// Packet lengths and gaps of an open-loop flow (entity: flow).
     Packets = 11,
+    /// Which hosts send in a traffic entry (entity: hash of the entry's name).
+    Sources = 20,
 }
 
 /// A SplitMix64 stream.

@@ -32,6 +32,7 @@ fn entry(name: &str, arrivals: impl Into<Arrivals>, matrix: impl Into<Matrix>) -
         arrivals: arrivals.into(),
         matrix: matrix.into(),
         sizes: Fixed(Bytes(100_000)).into(),
+        sources: None,
         flows: None,
         deadline: None,
         transport: None,
@@ -54,8 +55,9 @@ fn few_hosts(hosts: u32) -> Fabric {
 
 /// The only entry's flows.
 fn draw(entry: Entry, fabric: &Fabric) -> Vec<Flow> {
-    assert_eq!(entry.problems(fabric.hosts), []);
-    Traffic::build(&[entry], fabric, 1, 0).flows
+    let entries = [entry];
+    assert_eq!(problems(&entries, fabric), []);
+    Traffic::build(&entries, fabric, 1, 0).flows
 }
 
 fn pairs(flows: &[Flow]) -> Vec<(u32, u32)> {
@@ -335,7 +337,7 @@ fn digests_tell_seeds_and_replicas_apart() {
 #[test]
 fn all_that_is_wrong_is_said_at_once() {
     let with_sizes = |entry: Entry, sizes: Sizes| Entry { sizes, ..entry };
-    let both = Poisson { load: Some(-1.0), rate: Some(2.0), start: Time::ZERO };
+    let both = Poisson { load: Some(-1.0), rate: Some(2.0), ..Poisson::default() };
     let points = vec![(10, 0.0), (5, 50.0), (20, 40.0), (20, 40.0), (30, 120.0), (40, 1.0)];
     let entries = [
         with_sizes(entry("a", Poisson::default(), Stride { by: vec![3, 0, 8] }), Cdf::of(points).into()),
@@ -353,7 +355,7 @@ fn all_that_is_wrong_is_said_at_once() {
         Entry { flows: Some(0), ..entry("f", load(0.1), Permutation {}) },
         Entry { flows: Some(1), ..entry("g", load(0.1), Permutation {}) },
     ];
-    let said: Vec<String> = problems(&entries, 8)
+    let said: Vec<String> = problems(&entries, &few_hosts(8))
         .into_iter()
         .map(|(entry, path, what)| format!("{entry} {path}: {what}"))
         .collect();
@@ -384,7 +386,7 @@ fn all_that_is_wrong_is_said_at_once() {
     6 flows: 0 is too few; use 1 or more
     "#);
     // Not everything that is unusual is wrong.
-    assert_eq!(problems(&[entry("a-1_B", AtOnce::default(), Stride { by: vec![7] })], 8), []);
+    assert_eq!(problems(&[entry("a-1_B", AtOnce::default(), Stride { by: vec![7] })], &few_hosts(8)), []);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Run;
 use super::problem::{Problem, join, list, steps};
 use crate::queue::{Feature, Queue};
-use crate::topology::Topology;
+use crate::topology::{Fabric, Topology};
 use crate::traffic::{self, Entry};
 use crate::transport::Transport;
 
@@ -18,10 +18,10 @@ use crate::transport::Transport;
 pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     let draft = Draft { document, found };
     let mut problems = Vec::new();
-    let mut hosts = None;
+    let mut fabric = None;
     if let Some((value, topology)) = draft.part::<Topology>("topology", document.get("topology")) {
         let own = own("topology", topology.name(), value, topology.problems());
-        hosts = own.is_empty().then(|| topology.build().hosts);
+        fabric = own.is_empty().then(|| topology.build());
         problems.extend(own);
     }
     let transports = draft.transports();
@@ -30,7 +30,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     }
     problems.extend(draft.queue(&transports));
     problems.extend(draft.names());
-    problems.extend(hosts.map_or(Vec::new(), |hosts| draft.traffic(hosts)));
+    problems.extend(fabric.map_or(Vec::new(), |fabric| draft.traffic(&fabric)));
     problems.extend(draft.run());
     // Of two problems at one place the first says enough.
     let mut seen = BTreeSet::new();
@@ -147,8 +147,8 @@ impl<'a> Draft<'a> {
         problems
     }
 
-    /// What the entries say about themselves on so many hosts.
-    fn traffic(&self, hosts: u32) -> Vec<Problem> {
+    /// What the entries say about themselves on that network.
+    fn traffic(&self, fabric: &Fabric) -> Vec<Problem> {
         let good = |(path, entry): (String, &'a Value)| {
             let (value, entry) = self.part::<Entry>(&path, Some(entry))?;
             Some(((path, value), entry))
@@ -158,7 +158,12 @@ impl<'a> Draft<'a> {
             let (path, value): &(String, &Value) = &places[index];
             own(path, "", value, vec![(below, message)])
         };
-        traffic::problems(&entries, hosts).into_iter().flat_map(problem).collect()
+        let mut problems = traffic::problems(&entries, fabric);
+        if entries.len() < self.entries().count() {
+            // An entry that others refer to may be among those that cannot be read.
+            problems.retain(|(_, path, _)| path != "sources.not-in");
+        }
+        problems.into_iter().flat_map(problem).collect()
     }
 
     /// Something must be left to look at after the warm-up.

@@ -8,6 +8,7 @@
 pub mod arrivals;
 pub mod matrix;
 pub mod sizes;
+pub mod sources;
 
 use std::iter::zip;
 
@@ -18,6 +19,7 @@ use sha2::{Digest, Sha256};
 use self::arrivals::{Arrivals, Jitter};
 use self::matrix::{Matrix, Order};
 use self::sizes::Sizes;
+use self::sources::Sources;
 use crate::balancer::Routing;
 use crate::ids::NodeId;
 use crate::random::{Purpose, Stream, name_key};
@@ -44,7 +46,11 @@ pub struct Entry {
     pub matrix: Matrix,
     /// How many bytes of payload a flow carries.
     pub sizes: Sizes,
-    /// Number of flows; by default one round of the matrix, or one for each given time. Poisson arrivals need it.
+    /// Which hosts send, for a matrix in which every host does; by default all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Sources>,
+    /// Number of flows; by default one round of the matrix, or one for each given time. Poisson arrivals need it
+    /// unless they have an end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub flows: Option<u64>,
@@ -103,7 +109,7 @@ pub struct EntrySummary {
 }
 
 impl Entry {
-    /// All that is wrong with the entry on so many hosts: (path below the entry, what is wrong).
+    /// All that is wrong with the entry by itself on so many hosts: (path below the entry, what is wrong).
     pub fn problems(&self, hosts: u32) -> Vec<(String, String)> {
         let mut problems = Vec::new();
         let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -120,46 +126,84 @@ impl Entry {
         below("arrivals", self.arrivals.name(), self.arrivals.problems());
         below("matrix", self.matrix.name(), self.matrix.problems(hosts));
         below("sizes", self.sizes.name(), self.sizes.problems());
-
-        let natural = self.arrivals.flows(self.matrix.round(hosts));
-        let member = self.arrivals.name();
-        let what = match (self.flows, natural, self.arrivals.flows_max()) {
-            (None, None, _) => {
-                Some(format!("is missing; arrivals.{member} has no end of its own: say flows = 1000"))
-            }
-            (Some(flows), _, Some(most)) if flows > most => {
-                Some(format!("{flows} is more than arrivals.{member} has starts, {most}"))
-            }
-            (None, Some(flows), _) | (Some(flows), ..) if flows > FLOWS_MAX => {
-                Some(format!("{flows} is too many; a scenario has at most {FLOWS_MAX} flows"))
-            }
-            (Some(0), ..) => Some("0 is too few; use 1 or more".into()),
-            _ => None,
-        };
-        problems.extend(what.map(|what| ("flows".into(), what)));
+        let own = self.matrix.senders(hosts, &mut Stream::new(0, 0, Purpose::Matrix, 0));
+        for (path, what) in self.sources.iter().flat_map(|sources| sources.problems(hosts)) {
+            problems.push((format!("sources.{path}"), what));
+        }
+        if let (Some(_), Some(_)) = (&self.sources, own) {
+            let what = format!("matrix.{} has its own; leave them out", self.matrix.name());
+            problems.push(("sources".into(), what));
+        }
         problems
     }
 
-    /// Number of flows on so many hosts; 0 if the entry should say it and does not.
-    fn count(&self, hosts: u32) -> u64 {
-        self.flows.or_else(|| self.arrivals.flows(self.matrix.round(hosts))).unwrap_or(0)
+    /// What is wrong with the number of flows, where a round of the matrix has `round` and `expected` are due before
+    /// an end, if there is one: (path below the entry, what is wrong).
+    fn number_problem(&self, round: u64, expected: Option<f64>) -> Option<(String, String)> {
+        let (arrivals, sizes) = (self.arrivals.name(), self.sizes.name());
+        let natural = self.arrivals.flows(round);
+        let flows = self.flows.or(natural);
+        let what = match (flows, self.arrivals.flows_max(), self.sizes.most()) {
+            (None, _, Some(most)) => {
+                format!("is missing; sizes.{sizes} has {most} sizes: say flows = {most} or less")
+            }
+            (None, ..) => match expected {
+                None => format!("is missing; arrivals.{arrivals} has no end of its own: say flows = 1000"),
+                Some(flows) if flows > FLOWS_MAX as f64 => {
+                    let what = format!(
+                        "lets {flows:.0} flows start, on average; a scenario has at most {FLOWS_MAX} flows"
+                    );
+                    return Some((format!("arrivals.{arrivals}.until"), what));
+                }
+                Some(_) => return None,
+            },
+            (Some(0), ..) if self.flows.is_some() => "0 is too few; use 1 or more".into(),
+            (Some(flows), Some(most), _) if flows > most => {
+                format!("{flows} is more than arrivals.{arrivals} has starts, {most}")
+            }
+            (Some(flows), ..) if flows > FLOWS_MAX => {
+                format!("{flows} is too many; a scenario has at most {FLOWS_MAX} flows")
+            }
+            (Some(flows), _, Some(most)) if flows > most => {
+                format!("{flows} is more than sizes.{sizes} has sizes, {most}")
+            }
+            _ => return None,
+        };
+        Some(("flows".into(), what))
+    }
+
+    /// Flows a second that would be load 1.
+    fn full(&self, capacity: f64) -> f64 {
+        capacity / (8.0 * self.sizes.mean())
     }
 }
 
 /// All that is wrong with the entries: (index of the entry, path below it, what is wrong).
-pub fn problems(entries: &[Entry], hosts: u32) -> Vec<(usize, String, String)> {
+pub fn problems(entries: &[Entry], fabric: &Fabric) -> Vec<(usize, String, String)> {
+    let hosts = fabric.hosts;
+    let ports = HostPorts::of(fabric);
+    let (sources, wrong) = sources::resolve(entries, hosts, 0, 0);
     let mut problems = Vec::new();
     let mut total = 0u64;
     for (index, entry) in entries.iter().enumerate() {
-        let own = entry.problems(hosts);
-        let fits = !own.iter().any(|(path, _)| path == "flows");
+        let mut own = entry.problems(hosts);
+        let wrong = wrong.iter().filter(|(at, _)| *at == index);
+        own.extend(wrong.map(|(_, what)| ("sources.not-in".into(), what.clone())));
+        let round = entry.matrix.round(sources[index].len() as u64, hosts);
+        // What is wrong by itself may have no mean size.
+        let full = || entry.full(ports.sum(entry.matrix.loaded(&sources[index])));
+        let expected = entry.arrivals.expected(if own.is_empty() { full() } else { 0.0 });
+        let number = entry.number_problem(round, expected);
+        let flows = entry.flows.or_else(|| entry.arrivals.flows(round));
+        let flows = flows.or(expected.map(|flows| flows.ceil() as u64)).filter(|_| number.is_none());
+        own.extend(number);
         problems.extend(own.into_iter().map(|(path, what)| (index, path, what)));
         if let Some(first) = entries[..index].iter().position(|other| other.name == entry.name) {
             let what = format!("\"{}\" is already the name of entry {first}; names are unique", entry.name);
             problems.push((index, "name".into(), what));
         }
         let before = total;
-        total = total.saturating_add(if fits { entry.count(hosts) } else { 0 });
+        total = total.saturating_add(flows.unwrap_or(0));
         if before <= FLOWS_MAX && total > FLOWS_MAX {
             let what =
                 format!("makes {total} flows with the entries before; a scenario has at most {FLOWS_MAX}");
@@ -173,33 +217,39 @@ impl Traffic {
     /// Draws all flows. Called only if there are no [`problems`].
     pub fn build(entries: &[Entry], fabric: &Fabric, seed: u64, replica: u64) -> Traffic {
         let ports = HostPorts::of(fabric);
+        let (sources, _) = sources::resolve(entries, fabric.hosts, seed, replica);
         let mut flows = Vec::new();
         let mut summaries = Vec::with_capacity(entries.len());
         for (index, entry) in entries.iter().enumerate() {
             let first = flows.len();
             let streams = |purpose| Stream::new(seed, replica, purpose, name_key(&entry.name));
-            let capacity: f64 =
-                entry.matrix.loaded(fabric.hosts).map(|host| ports.capacity[host.index()]).sum();
-            let full = capacity / (8.0 * entry.sizes.mean());
+            let sources = &sources[index];
+            let capacity = ports.sum(entry.matrix.loaded(sources));
+            let full = entry.full(capacity);
             let rate = entry.arrivals.rate(full);
             let order = if rate.is_some() { Order::Singly } else { Order::Rounds };
             let starts = entry.arrivals.starts(full, streams(Purpose::Arrivals));
-            let pairs = entry.matrix.pairs(fabric.hosts, order, streams(Purpose::Matrix));
-            let (mut sizes, mut jitters) = (streams(Purpose::Sizes), streams(Purpose::Jitter));
-            let count = usize::try_from(entry.count(fabric.hosts)).expect("a number of flows fits");
-            flows.extend(zip(starts, pairs).take(count).map(|(start, (src, dst))| Flow {
-                start: start.saturating_add(match entry.arrivals.jitter() {
-                    Jitter::None => Time::ZERO,
-                    Jitter::OnePacket => {
-                        up_to(ports.fastest[src.index()].transmission(JITTER_PACKET), &mut jitters)
-                    }
-                    Jitter::UpTo(most) => up_to(most, &mut jitters),
-                }),
-                src,
-                dst,
-                size: entry.sizes.sample(&mut sizes),
-                entry: index as u32,
-                deadline: entry.deadline,
+            let pairs = entry.matrix.pairs(fabric.hosts, sources, order, streams(Purpose::Matrix));
+            let sizes = entry.sizes.draws(streams(Purpose::Sizes));
+            let mut jitters = streams(Purpose::Jitter);
+            let round = entry.matrix.round(sources.len() as u64, fabric.hosts);
+            let number = entry.flows.or_else(|| entry.arrivals.flows(round)).unwrap_or(u64::MAX);
+            let number = usize::try_from(number).unwrap_or(usize::MAX);
+            flows.extend(zip(zip(starts, pairs), sizes).take(number).map(|((start, (src, dst)), size)| {
+                Flow {
+                    start: start.saturating_add(match entry.arrivals.jitter() {
+                        Jitter::None => Time::ZERO,
+                        Jitter::OnePacket => {
+                            up_to(ports.fastest[src.index()].transmission(JITTER_PACKET), &mut jitters)
+                        }
+                        Jitter::UpTo(most) => up_to(most, &mut jitters),
+                    }),
+                    src,
+                    dst,
+                    size,
+                    entry: index as u32,
+                    deadline: entry.deadline,
+                }
             }));
             let own = &flows[first..];
             summaries.push(EntrySummary {
@@ -262,5 +312,10 @@ impl HostPorts {
             ports.fastest[host] = ports.fastest[host].max(link.rate);
         }
         ports
+    }
+
+    /// What so many hosts can send together, in bits a second.
+    fn sum(&self, hosts: &[u32]) -> f64 {
+        hosts.iter().map(|&host| self.capacity[host as usize]).sum()
     }
 }
