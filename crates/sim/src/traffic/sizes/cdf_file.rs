@@ -14,6 +14,8 @@
 //! never guessed. netbench has its distributions in code; its two readings are the two interpolations.
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::de::value::StrDeserializer;
 use serde::{Deserialize, Serialize};
 
 use super::cdf::Cdf;
@@ -52,6 +54,30 @@ pub struct Options {
     pub packet_bytes: Option<u64>,
     /// What lies between two lines, if not what is usual for the dialect.
     pub interpolation: Option<Interpolation>,
+}
+
+impl Options {
+    /// From names, as scenarios spell them; or which there are.
+    pub fn named(
+        dialect: Option<&str>,
+        packet_bytes: Option<u64>,
+        interpolation: Option<&str>,
+    ) -> Result<Options, String> {
+        if packet_bytes == Some(0) {
+            return Err("packet_bytes is 0; use 1 or more".into());
+        }
+        Ok(Options {
+            dialect: dialect.map(|name| variant(name, "dialect")).transpose()?,
+            packet_bytes,
+            interpolation: interpolation.map(|name| variant(name, "interpolation")).transpose()?,
+        })
+    }
+}
+
+/// The variant of that name.
+fn variant<T: DeserializeOwned>(name: &str, what: &str) -> Result<T, String> {
+    let named = T::deserialize(StrDeserializer::<serde::de::value::Error>::new(name));
+    named.map_err(|error| format!("{what}: {error}"))
 }
 
 /// What a file says.
