@@ -1,7 +1,10 @@
 //! Traffic against closed forms: gaps, sizes, pairs and loads; and what must not move when something else does.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use common::statistics::{ks_p, look_equal};
 use flowyard_sim::ids::NodeId;
 use flowyard_sim::random::{Purpose, Stream};
 use flowyard_sim::topology::fat_tree::FatTree;
@@ -62,28 +65,6 @@ fn draw(entry: Entry, fabric: &Fabric) -> Vec<Flow> {
 
 fn pairs(flows: &[Flow]) -> Vec<(u32, u32)> {
     flows.iter().map(|flow| (flow.src.0, flow.dst.0)).collect()
-}
-
-/// Kolmogorov and Smirnov: the probability that a sample from `cdf` strays as far as this one (asymptotic).
-fn ks_p(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
-    sample.sort_by(f64::total_cmp);
-    let n = sample.len() as f64;
-    let stray = |(index, &x): (usize, &f64)| {
-        let expected = cdf(x);
-        (expected - index as f64 / n).max((index + 1) as f64 / n - expected)
-    };
-    let d = sample.iter().enumerate().map(stray).fold(0.0, f64::max);
-    let lambda = (n.sqrt() + 0.12 + 0.11 / n.sqrt()) * d;
-    let term = |j: i32| (-1f64).powi(j - 1) * (-2.0 * f64::from(j * j) * lambda * lambda).exp();
-    (2.0 * (1..=100).map(term).sum::<f64>()).clamp(0.0, 1.0)
-}
-
-/// Whether counts that should be equal are, by chi-square at 4 standard deviations of its normal limit.
-fn look_equal(counts: impl ExactSizeIterator<Item = u64> + Clone) -> bool {
-    let cells = counts.len() as f64;
-    let mean = counts.clone().sum::<u64>() as f64 / cells;
-    let chi_square: f64 = counts.map(|count| (count as f64 - mean).powi(2) / mean).sum();
-    chi_square < (cells - 1.0) + 4.0 * (2.0 * (cells - 1.0)).sqrt()
 }
 
 #[test]

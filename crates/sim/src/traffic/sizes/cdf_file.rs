@@ -130,12 +130,17 @@ pub fn read(text: &str, options: Options) -> Result<CdfFile, String> {
 /// The numbers of each line that has any.
 fn rows(text: &str) -> Result<Vec<Row>, String> {
     let mut rows: Vec<Row> = Vec::new();
+    let mut headed = false;
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();
         let words: Vec<&str> = line.split([',', ' ', '\t']).filter(|word| !word.is_empty()).collect();
         let names = |word: &&str| word.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        let heading = rows.is_empty() && line.contains(',') && words.iter().all(names);
-        if words.is_empty() || heading {
+        if words.is_empty() {
+            continue;
+        }
+        // A file of comma-separated values may begin with the names of its columns.
+        if !headed && rows.is_empty() && line.contains(',') && words.iter().all(names) {
+            headed = true;
             continue;
         }
         let number = |word: &&str| word.parse().ok().filter(|number: &f64| number.is_finite());
@@ -160,11 +165,12 @@ fn dialect(rows: &[Row], said: Option<Dialect>) -> Result<Dialect, String> {
         (3, ..) => Some(Dialect::Ns2),
         (2, 2, Some(1.0)) => Some(Dialect::Fraction),
         (2, 2, Some(100.0)) => Some(Dialect::Percent),
-        _ => None,
+        (1 | 2, ..) => None,
+        (many, ..) => return Err(format!("line {}: has {many} numbers; a line has 2 or 3", rows[0].0)),
     };
     said.or(looks).ok_or_else(|| {
         format!(
-            "line {line}: the last line has neither 1 nor 100; give dialect: \"percent\" (size, percent), \
+            "line {line}: the last line does not end with 1 or 100, which would tell the dialect; give it: \"percent\" (size, percent), \
              \"fraction\" (size, probability), \"ns2\" (packets, anything, probability) or \"homa\" (the mean, \
              then size, probability)"
         )
@@ -180,7 +186,7 @@ fn table(rows: &[Row], dialect: Dialect, unit: f64) -> Result<Vec<(u64, f64)>, S
     for (line, row) in rows {
         let wrong = |what: String| Err(format!("line {line}: {what}"));
         if row.len() != columns {
-            return wrong(format!("has {} numbers, not {columns}", row.len()));
+            return wrong(format!("a line has {columns} numbers, this one {}", row.len()));
         }
         let (size, share) = (row[0], row[columns - 1]);
         if share > whole {
