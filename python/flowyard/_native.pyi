@@ -40,16 +40,33 @@ class Outcome:
 def schema() -> str:
     """The JSON Schema of scenarios, as text."""
 
-def check(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
-    """The scenario as JSON with every default filled in; raises ScenarioError with all problems."""
+def check(text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]) -> str:
+    """The scenario as JSON with every default filled in; raises ScenarioError with all problems.
+
+    Files that the scenario names are looked for in the folder.
+    """
 
 def run(
     text: str,
     format: str,
+    folder: str | PathLike[str],
     overrides: list[tuple[str, str]],
     progress: Callable[[Any], object] | None = None,
 ) -> Outcome:
     """Reads a scenario and runs it to its end; KeyboardInterrupt ends it early with valid tables."""
+
+def read_cdf(
+    text: str,
+    name: str,
+    dialect: str | None = None,
+    packet_bytes: int | None = None,
+    interpolation: str | None = None,
+) -> str:
+    """What the text of a file with a distribution of sizes says, as JSON: points, mean_bytes, dialect, interpolation.
+
+    Raises:
+        ValueError: The text is no distribution, or the dialect must be said.
+    """
 
 def floor_seconds(k: int, hops: int) -> float:
     """CPU seconds in which bare packets cross so many links of a k-ary fat-tree."""

@@ -36,8 +36,10 @@ pub enum Purpose {
     Loss = 12,
     /// What fails, where a fault leaves that to chance (entity: number of the fault in the scenario).
     Faults = 13,
+    /// Which hosts send in a traffic entry (entity: hash of the entry's name).
+    Sources = 20,
     /// A source that starts one flow after the other (entity: hash of the entry's name and the host).
-    OnOff = 20,
+    OnOff = 21,
 }
 
 /// A SplitMix64 stream.

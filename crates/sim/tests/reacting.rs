@@ -387,6 +387,45 @@ fn who_waits_moves_no_flow_of_who_is_waited_for() {
     assert_eq!(rows(&run(requests)), rows(&run(&format!("{requests}{waiting}"))));
 }
 
+/// How many flows a time lets start is known once they are drawn: so many replies there are, and no more.
+#[test]
+fn as_many_replies_as_requests() {
+    for number in ["", "flows = 100_000"] {
+        let run = run(&format!(
+            r#"
+            transport = "datagram"
+            {SWITCH}
+            [[traffic]]
+            name = "replies"
+            arrivals.after = {{ entry = "requests" }}
+            matrix.reply = {{ to = "requests" }}
+            sizes.fixed = "100B"
+            {number}
+            [[traffic]]
+            name = "requests"
+            arrivals.poisson = {{ rate = 1e6, until = "200us" }}
+            sources.hosts = [1, 4]
+            matrix = "uniform"
+            sizes.fixed = "100B"
+            "#
+        ));
+        let (requests, replies) = (of(&run, "requests", "dst"), of(&run, "replies", "src"));
+        assert!((150..250).contains(&requests.len()), "{}", requests.len());
+        assert_eq!(requests, replies);
+        assert!(of(&run, "replies", "dst").iter().all(|host| [1, 4].contains(host)));
+        assert_eq!(run.status(), Status::Complete);
+    }
+}
+
+/// The sources of an entry are the hosts that send one flow after the other.
+#[test]
+fn on_off_sources_may_be_some_of_the_hosts() {
+    let run = run_with(&ON_OFF.replace("3000", "5"), &[("traffic.sources.sources.hosts", "[0, 3]")]);
+    let flows: Vec<(u64, usize)> =
+        by_host(&run, "sources", "dst").into_iter().map(|(host, all)| (host, all.len())).collect();
+    assert_eq!(flows, [(0, 5), (3, 5)]);
+}
+
 /// Flows are numbered: given starts first, then those that waited, as drawn, then those of the run.
 #[test]
 fn rows_stand_in_their_order() {
@@ -624,7 +663,7 @@ fn what_cannot_be_is_refused_with_names() {
         list = [{{ id = 1, kind = {{ barrier = 3 }} }}, {{ id = 2, kind = "once" }}, {{ id = 2, kind = "each" }}]
         "#
     );
-    let problems = scenario::read(&text, Format::Toml, &[]).expect_err("much is wrong");
+    let problems = scenario::read(&text, Format::Toml, &[], &scenario::no_files).expect_err("much is wrong");
     insta::assert_snapshot!(problems, @r#"
     traffic.a.arrivals.after.entry: leads back to itself: "a", "b", "a"
     traffic.c.arrivals.after.entry: no entry is called "nobody"; there are "a", "b", "c", "sources", "after-sources", "long", "after-long", "d", "too-many", "triggers"
@@ -645,7 +684,7 @@ fn what_cannot_be_is_refused_with_names() {
     "#);
     let only = text.split("[[traffic]]").next().expect("the head").to_string()
         + "[[traffic]]\nname = \"a\"\nbackground = true\narrivals.at-once = {}\nmatrix = \"uniform\"\nsizes = \"endless\"";
-    let problems = scenario::read(&only, Format::Toml, &[]).expect_err("no end");
+    let problems = scenario::read(&only, Format::Toml, &[], &scenario::no_files).expect_err("no end");
     insta::assert_snapshot!(problems, @"run.until: is missing; all entries are background, which nobody waits for; give a time");
 
     // An entry with a mistake of its own is there all the same for those that refer to it.
@@ -653,7 +692,9 @@ fn what_cannot_be_is_refused_with_names() {
         "name = \"d\"\n        arrivals.at-once = {}",
         "name = \"d\"\n        arrivals.at-once = { at = 3 }",
     );
-    let problems = scenario::read(&faulty, Format::Toml, &[]).expect_err("much is wrong").to_string();
+    let problems = scenario::read(&faulty, Format::Toml, &[], &scenario::no_files)
+        .expect_err("much is wrong")
+        .to_string();
     assert!(problems.contains("traffic.d.arrivals.at-once.at"), "{problems}");
     assert!(!problems.contains("no entry is called \"d\""), "{problems}");
 }

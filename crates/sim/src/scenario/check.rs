@@ -39,7 +39,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     problems.extend(draft.queue(&transports));
     problems.extend(draft.names());
     if let Some(fabric) = &fabric {
-        problems.extend(draft.traffic(fabric.hosts));
+        problems.extend(draft.traffic(fabric));
         problems.extend(draft.faults(fabric));
     }
     problems.extend(draft.until());
@@ -173,24 +173,23 @@ impl<'a> Draft<'a> {
         problems
     }
 
-    /// What the entries say about themselves on so many hosts.
-    fn traffic(&self, hosts: u32) -> Vec<Problem> {
+    /// What the entries say about themselves on that network.
+    fn traffic(&self, fabric: &Fabric) -> Vec<Problem> {
         let good = |(path, entry): (String, &'a Value)| {
             let (value, entry) = self.part::<Entry>(&path, Some(entry))?;
             Some(((path, value), entry))
         };
         let (places, entries): (Vec<_>, Vec<_>) = self.entries().filter_map(good).unzip();
-        // An entry with mistakes of its own is not here to be referred to.
-        let all = places.len() == self.entries().count();
         let problem = |(index, below, message): (usize, String, String)| {
             let (path, value): &(String, &Value) = &places[index];
             own(path, "", value, vec![(below, message)])
         };
-        let problems = traffic::problems(&entries, hosts).into_iter();
-        problems
-            .filter(|(_, below, _)| all || !traffic::references::is_reference(below))
-            .flat_map(problem)
-            .collect()
+        let mut problems = traffic::problems(&entries, fabric);
+        if entries.len() < self.entries().count() {
+            // An entry that others refer to may be among those that cannot be read.
+            problems.retain(|(_, path, _)| !traffic::references::is_reference(path));
+        }
+        problems.into_iter().flat_map(problem).collect()
     }
 
     /// A run whose traffic has no end needs one of its own.

@@ -13,6 +13,7 @@ pub mod dependencies;
 pub mod matrix;
 pub mod references;
 pub mod sizes;
+pub mod sources;
 
 use std::iter::zip;
 
@@ -24,8 +25,9 @@ use self::arrivals::{Arrivals, Jitter, Own};
 use self::chains::Chains;
 use self::dependencies::{Dependencies, Writer};
 use self::matrix::{Matrix, Order, PairIterator};
-use self::references::{Extent, outline, position};
+use self::references::{Extent, extent, position};
 use self::sizes::Sizes;
+use self::sources::Sources;
 use crate::balancer::Routing;
 use crate::ids::NodeId;
 use crate::random::{Purpose, Stream, name_key};
@@ -55,8 +57,11 @@ pub struct Entry {
     pub matrix: Matrix,
     /// How many bytes of payload a flow carries.
     pub sizes: Sizes,
+    /// Which hosts send, for a matrix in which every host does; by default all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Sources>,
     /// Number of flows; by default one round of the matrix, one for each given time, or one for each that is waited
-    /// for. Poisson arrivals need it.
+    /// for. Poisson arrivals need it unless they have an end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub flows: Option<u64>,
@@ -129,7 +134,7 @@ pub struct EntrySummary {
 }
 
 impl Entry {
-    /// All that is wrong with the entry on so many hosts: (path below the entry, what is wrong).
+    /// All that is wrong with the entry by itself on so many hosts: (path below the entry, what is wrong).
     pub fn problems(&self, hosts: u32) -> Vec<(String, String)> {
         let mut problems = Vec::new();
         let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -146,7 +151,14 @@ impl Entry {
         below("arrivals", self.arrivals.name(), self.arrivals.problems());
         below("matrix", self.matrix.name(), self.matrix.problems(hosts));
         below("sizes", self.sizes.name(), self.sizes.problems());
-
+        let own = self.matrix.senders(hosts, &mut Stream::new(0, 0, Purpose::Matrix, 0));
+        for (path, what) in self.sources.iter().flat_map(|sources| sources.problems(hosts)) {
+            problems.push((format!("sources.{path}"), what));
+        }
+        if let (Some(_), Some(_)) = (&self.sources, own) {
+            let what = format!("matrix.{} has its own; leave them out", self.matrix.name());
+            problems.push(("sources".into(), what));
+        }
         if self.sizes.mean().is_infinite() && !self.background {
             let what =
                 "has no end, and the run would have none; only an entry with background = true may do that";
@@ -160,17 +172,45 @@ impl Entry {
             let path = format!("arrivals.{}.load", self.arrivals.name());
             problems.push((path, format!("cannot be met: {why}; give rate")));
         }
+        if self.arrivals.on_off().is_some() && self.sizes.most().is_some() {
+            let what = format!(
+                "has a size for each flow drawn in advance; arrivals.{} has none",
+                self.arrivals.name()
+            );
+            problems.push((format!("sizes.{}", self.sizes.name()), what));
+        }
         problems
+    }
+
+    /// Flows a second that would be load 1.
+    fn full(&self, capacity: f64) -> f64 {
+        capacity / (8.0 * self.sizes.mean())
     }
 }
 
 /// All that is wrong with the entries: (index of the entry, path below it, what is wrong).
-pub fn problems(entries: &[Entry], hosts: u32) -> Vec<(usize, String, String)> {
+pub fn problems(entries: &[Entry], fabric: &Fabric) -> Vec<(usize, String, String)> {
+    let hosts = fabric.hosts;
+    let ports = HostPorts::of(fabric);
+    let (sources, wrong) = sources::resolve(entries, hosts, 0, 0);
+    let (order, mut between) = references::order(entries);
+    let mut own: Vec<Vec<(String, String)>> = entries.iter().map(|entry| entry.problems(hosts)).collect();
+    for (index, what) in wrong {
+        own[index].push(("sources.not-in".into(), what));
+    }
+    let mut extents = vec![Extent::default(); entries.len()];
+    for index in order {
+        let (entry, sources) = (&entries[index], &sources[index]);
+        // What is wrong by itself may have no mean size.
+        let full = || entry.full(ports.sum(entry.matrix.loaded(sources)));
+        let expected = entry.arrivals.expected(if own[index].is_empty() { full() } else { 0.0 });
+        let (extent, wrong) = extent(entry, entries, &extents, (sources.len() as u64, hosts), expected);
+        extents[index] = extent;
+        between.extend(wrong.map(|(path, what)| (index, path, what)));
+    }
     let mut problems = Vec::new();
     let mut total = 0u64;
-    let (outline, mut between) = outline(entries, hosts);
-    for (index, entry) in entries.iter().enumerate() {
-        let own = entry.problems(hosts);
+    for (index, (entry, own)) in zip(entries, own).enumerate() {
         problems.extend(own.into_iter().map(|(path, what)| (index, path, what)));
         problems.extend(between.extract_if(.., |(of, ..)| *of == index));
         if let Some(first) = entries[..index].iter().position(|other| other.name == entry.name) {
@@ -178,7 +218,7 @@ pub fn problems(entries: &[Entry], hosts: u32) -> Vec<(usize, String, String)> {
             problems.push((index, "name".into(), what));
         }
         let before = total;
-        total = total.saturating_add(outline.extents[index].flows);
+        total = total.saturating_add(extents[index].flows);
         if before <= FLOWS_MAX && total > FLOWS_MAX {
             let what =
                 format!("makes {total} flows with the entries before; a scenario has at most {FLOWS_MAX}");
@@ -207,24 +247,28 @@ impl Traffic {
     /// Draws all flows. Called only if there are no [`problems`].
     pub fn build(entries: &[Entry], fabric: &Fabric, seed: u64, replica: u64) -> Traffic {
         let ports = HostPorts::of(fabric);
-        let (outline, _) = outline(entries, fabric.hosts);
+        let (sources, _) = sources::resolve(entries, fabric.hosts, seed, replica);
+        let (order, _) = references::order(entries);
         let mut flows: Vec<Flow> = Vec::new();
         let mut chains = Chains::new(fabric.hosts);
         let mut owns = Vec::new();
+        let mut extents = vec![Extent::default(); entries.len()];
         // For each entry how many flows are drawn before it, and how many it has.
         let mut places = vec![(0, 0); entries.len()];
         let mut summaries = vec![None; entries.len()];
-        for &index in &outline.order {
+        for index in order {
             let entry = &entries[index];
             let first = flows.len();
             let streams = |purpose| Stream::new(seed, replica, purpose, name_key(&entry.name));
-            let capacity: f64 =
-                entry.matrix.loaded(fabric.hosts).map(|host| ports.capacity[host.index()]).sum();
-            let full = capacity / (8.0 * entry.sizes.mean());
+            let sources = &sources[index];
+            let capacity = ports.sum(entry.matrix.loaded(sources));
+            let full = entry.full(capacity);
             let rate = entry.arrivals.rate(full);
             let loads = full > 0.0 && entry.matrix.reply_to().is_none();
             let order = if rate.is_some() { Order::Singly } else { Order::Rounds };
-            let Extent { round, flows: count } = outline.extents[index];
+            let of = (sources.len() as u64, fabric.hosts);
+            let (Extent { round, most, .. }, _) =
+                extent(entry, entries, &extents, of, entry.arrivals.expected(full));
             let starts = entry.arrivals.starts(full, round, streams(Purpose::Arrivals));
             let pairs: PairIterator = match entry.matrix.reply_to().and_then(|name| position(entries, name)) {
                 Some(base) => {
@@ -233,17 +277,19 @@ impl Traffic {
                     let reversed: Vec<_> = answered.iter().map(|flow| (flow.dst, flow.src)).collect();
                     Box::new(reversed.into_iter())
                 }
-                None => entry.matrix.pairs(fabric.hosts, order, streams(Purpose::Matrix)),
+                None => entry.matrix.pairs(fabric.hosts, sources, order, streams(Purpose::Matrix)),
             };
             if let Some(on_off) = entry.arrivals.on_off() {
                 chains.add(index, (entry, on_off), pairs.take(round as usize), (seed, replica));
                 summaries[index] = Some(summary(entry, &[]));
                 continue;
             }
-            let (mut sizes, mut jitters) = (streams(Purpose::Sizes), streams(Purpose::Jitter));
-            let mut own = Own { entry: index, round, flows: count, jitters: Vec::new() };
-            let count = usize::try_from(count).expect("a number of flows fits");
-            flows.extend(zip(starts, pairs).take(count).enumerate().map(|(number, (start, (src, dst)))| {
+            let sizes = entry.sizes.draws(streams(Purpose::Sizes));
+            let mut jitters = streams(Purpose::Jitter);
+            let mut waiting = Vec::new();
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            let drawn = zip(zip(starts, pairs), sizes).take(most).enumerate();
+            flows.extend(drawn.map(|(number, ((start, (src, dst)), size))| {
                 let jitter = match entry.arrivals.jitter() {
                     Jitter::None => Time::ZERO,
                     Jitter::OnePacket => {
@@ -253,23 +299,24 @@ impl Traffic {
                 };
                 let start = match start {
                     Time::NEVER if entry.arrivals.waits() => {
-                        own.jitters.push(jitter);
+                        waiting.push(jitter);
                         start
                     }
                     _ => start.saturating_add(jitter).min(LAST),
                 };
-                let size = entry.sizes.sample(&mut sizes);
                 let (entry, number, deadline) = (index as u32, number as u32, entry.deadline);
                 Flow { start, src, dst, size, entry, number, deadline }
             }));
-            places[index] = (first, own.flows);
             let drawn = &flows[first..];
+            let count = drawn.len() as u64;
+            places[index] = (first, count);
+            extents[index] = Extent { round, most: count, flows: count, exact: true };
+            owns.push(Own { entry: index, round, flows: count, jitters: waiting });
             summaries[index] = Some(EntrySummary {
                 offered_load: rate.filter(|_| loads).map(|rate| rate / full),
                 realised_load: rate.filter(|_| loads).and_then(|_| realised_load(drawn, capacity)),
                 ..summary(entry, drawn)
             });
-            owns.push(own);
         }
         // Stable: the order is (start, entry, drawn), and those that wait come last.
         flows.sort_by_key(|flow| (flow.start, flow.entry));
@@ -379,5 +426,10 @@ impl HostPorts {
             ports.fastest[host] = ports.fastest[host].max(link.rate);
         }
         ports
+    }
+
+    /// What so many hosts can send together, in bits a second.
+    fn sum(&self, hosts: &[u32]) -> f64 {
+        hosts.iter().map(|&host| self.capacity[host as usize]).sum()
     }
 }

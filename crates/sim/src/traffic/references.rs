@@ -5,22 +5,17 @@ use super::{Entry, FLOWS_MAX};
 /// More names than this are not listed.
 const NAMED: usize = 12;
 
-/// What is known of all entries before a flow is drawn.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outline {
-    /// The entries, each behind those that it refers to; those that cannot be drawn are left out.
-    pub order: Vec<usize>,
-    /// By entry.
-    pub extents: Vec<Extent>,
-}
-
 /// How many flows an entry has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// In a round of its matrix.
     pub round: u64,
-    /// Drawn in advance; 0 if the entry should say it and does not.
+    /// To be drawn at most.
+    pub most: u64,
+    /// To be drawn, or to be expected if a time ends them; 0 if the entry should say it and does not.
     pub flows: u64,
+    /// Whether that many will be drawn.
+    pub exact: bool,
 }
 
 /// A problem: (index of the entry, path below it, what is wrong).
@@ -39,6 +34,7 @@ fn references(entry: &Entry) -> impl Iterator<Item = (String, &str)> {
 pub fn is_reference(path: &str) -> bool {
     (path.starts_with("arrivals.") && path.ends_with(".entry"))
         || (path.starts_with("matrix.") && path.ends_with(".to"))
+        || path == "sources.not-in"
 }
 
 /// The index of the entry of that name.
@@ -46,19 +42,13 @@ pub fn position(entries: &[Entry], name: &str) -> Option<usize> {
     entries.iter().position(|entry| entry.name == name)
 }
 
-/// The outline of the entries on so many hosts, and what is wrong with their references and numbers of flows.
-pub fn outline(entries: &[Entry], hosts: u32) -> (Outline, Vec<Wrong>) {
+/// The entries, each behind those that it refers to, and what is wrong with the references. Entries whose own
+/// lead nowhere are left out.
+pub fn order(entries: &[Entry]) -> (Vec<usize>, Vec<Wrong>) {
     let mut problems = unusable(entries);
-    let mut order = order(entries, &mut problems);
-    // Whose reference leads nowhere has no number of flows.
+    let mut order = behind_each_other(entries, &mut problems);
     order.retain(|&index| !problems.iter().any(|(wrong, ..)| *wrong == index));
-    let mut extents = vec![Extent::default(); entries.len()];
-    for &index in &order {
-        let (extent, wrong) = extent(&entries[index], entries, &extents, hosts);
-        extents[index] = extent;
-        problems.extend(wrong.map(|what| (index, "flows".to_string(), what)));
-    }
-    (Outline { order, extents }, problems)
+    (order, problems)
 }
 
 /// References to entries that do not exist, or whose flows cannot be referred to.
@@ -91,7 +81,7 @@ fn unusable(entries: &[Entry]) -> Vec<Wrong> {
 }
 
 /// The entries, each behind those that it refers to; circles are problems.
-fn order(entries: &[Entry], problems: &mut Vec<Wrong>) -> Vec<usize> {
+fn behind_each_other(entries: &[Entry], problems: &mut Vec<Wrong>) -> Vec<usize> {
     let bases: Vec<Vec<usize>> = entries
         .iter()
         .map(|entry| references(entry).filter_map(|(_, name)| position(entries, name)).collect())
@@ -134,42 +124,74 @@ fn order(entries: &[Entry], problems: &mut Vec<Wrong>) -> Vec<usize> {
     order
 }
 
-/// How many flows an entry has, given those that it refers to; and what is wrong with it.
-fn extent(entry: &Entry, entries: &[Entry], known: &[Extent], hosts: u32) -> (Extent, Option<String>) {
-    let base = |name: &str| position(entries, name).map_or(0, |base| known[base].flows);
-    let replies = entry.matrix.reply_to().map(base);
-    let round = replies.unwrap_or_else(|| entry.matrix.round(hosts));
+/// How many flows an entry with so many sources on so many hosts has, given those that it refers to, where so
+/// many are `expected` before an end, if there is one; and what is wrong with it: (path below the entry, what).
+pub fn extent(
+    entry: &Entry,
+    entries: &[Entry],
+    known: &[Extent],
+    (sources, hosts): (u64, u32),
+    expected: Option<f64>,
+) -> (Extent, Option<(String, String)>) {
+    let base = |name: &str| position(entries, name).map(|base| known[base]);
+    let replies = entry.matrix.reply_to().and_then(base);
     let behind = entry.arrivals.behind().filter(|behind| behind.flow_by_flow);
-    let one_each = behind.map(|behind| base(behind.entry));
-    let natural = one_each.or_else(|| entry.arrivals.flows(round));
-    let member = entry.arrivals.name();
-    let starts = entry.arrivals.flows_max(round);
-    let what = match (entry.flows, natural) {
-        (Some(_), _) if entry.arrivals.on_off().is_some() => {
-            Some(format!("does not go with arrivals.{member}, whose flows are drawn during the run"))
+    let one_each = behind.and_then(|behind| base(behind.entry));
+    let round = replies.map_or_else(|| entry.matrix.round(sources, hosts), |base| base.flows);
+    let natural = one_each.map(|base| base.flows).or_else(|| entry.arrivals.flows(round));
+    let bases: Vec<Extent> = one_each.into_iter().chain(replies).collect();
+    let wrong = number_problem(entry, round, natural, expected);
+    if wrong.is_some() {
+        return (Extent { round, ..Extent::default() }, wrong);
+    }
+    let number = entry.flows.or(natural);
+    let least = bases.iter().filter(|base| base.exact).map(|base| base.flows).min();
+    let short = least.zip(number).filter(|(least, number)| least < number).map(|(least, number)| {
+        let what = format!("{number} is more than the {least} flows that these refer to one by one");
+        ("flows".to_string(), what)
+    });
+    let most = least.into_iter().chain(number).min().unwrap_or(u64::MAX);
+    let flows = number.unwrap_or_else(|| expected.map_or(0, |flows| flows.ceil() as u64));
+    let exact = expected.is_none() && bases.iter().all(|base| base.exact);
+    (Extent { round, most, flows, exact }, short)
+}
+
+fn number_problem(
+    entry: &Entry,
+    round: u64,
+    natural: Option<u64>,
+    expected: Option<f64>,
+) -> Option<(String, String)> {
+    let (arrivals, sizes) = (entry.arrivals.name(), entry.sizes.name());
+    let what = match (entry.flows.or(natural), entry.arrivals.flows_max(round), entry.sizes.most()) {
+        _ if entry.arrivals.on_off().is_some() => {
+            entry.flows?;
+            format!("does not go with arrivals.{arrivals}, whose flows are drawn during the run")
         }
-        (None, None) => {
-            Some(format!("is missing; arrivals.{member} has no end of its own: say flows = 1000"))
+        (None, _, Some(most)) => {
+            format!("is missing; sizes.{sizes} has {most} sizes: say flows = {most} or less")
         }
-        (Some(flows), _) if starts.is_some_and(|most| flows > most) => {
-            let most = starts.unwrap_or_default();
-            Some(format!("{flows} is more than arrivals.{member} has starts, {most}"))
-        }
-        (flows, natural) => {
-            let flows = flows.or(natural).unwrap_or(0);
-            let too_many = |most: Option<u64>| most.filter(|&most| flows > most);
-            if flows > FLOWS_MAX {
-                Some(format!("{flows} is too many; a scenario has at most {FLOWS_MAX} flows"))
-            } else if entry.flows == Some(0) {
-                Some("0 is too few; use 1 or more".into())
-            } else {
-                let most = too_many(one_each).or(too_many(replies));
-                most.map(|most| {
-                    format!("{flows} is more than the {most} flows that these refer to one by one")
-                })
+        (None, ..) => match expected {
+            None => format!("is missing; arrivals.{arrivals} has no end of its own: say flows = 1000"),
+            Some(flows) if flows > FLOWS_MAX as f64 => {
+                let what = format!(
+                    "lets {flows:.0} flows start, on average; a scenario has at most {FLOWS_MAX} flows"
+                );
+                return Some((format!("arrivals.{arrivals}.until"), what));
             }
+            Some(_) => return None,
+        },
+        (Some(0), ..) if entry.flows.is_some() => "0 is too few; use 1 or more".into(),
+        (Some(flows), Some(most), _) if flows > most => {
+            format!("{flows} is more than arrivals.{arrivals} has starts, {most}")
         }
+        (Some(flows), ..) if flows > FLOWS_MAX => {
+            format!("{flows} is too many; a scenario has at most {FLOWS_MAX} flows")
+        }
+        (Some(flows), _, Some(most)) if flows > most => {
+            format!("{flows} is more than sizes.{sizes} has sizes, {most}")
+        }
+        _ => return None,
     };
-    let flows = if what.is_some() { 0 } else { entry.flows.or(natural).unwrap_or(0) };
-    (Extent { round, flows }, what)
+    Some(("flows".into(), what))
 }

@@ -5,6 +5,8 @@
 #![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads files")]
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod statistics;
+
 use flowyard_sim::engine::calendar::Agenda;
 use flowyard_sim::engine::{Engine, Status};
 use flowyard_sim::records::{Table, Values};
@@ -27,7 +29,8 @@ pub fn scenario(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     let audit = [("run.audit", "true")];
     let overrides = overrides.iter().chain(&audit).map(|(key, value)| (key.to_string(), value.to_string()));
     let overrides: Vec<_> = overrides.collect();
-    scenario::read(text, Format::Toml, &overrides).unwrap_or_else(|problems| panic!("{problems}\nin {text}"))
+    scenario::read(text, Format::Toml, &overrides, &scenario::no_files)
+        .unwrap_or_else(|problems| panic!("{problems}\nin {text}"))
 }
 
 /// Runs the scenario in the text.

@@ -46,6 +46,13 @@ pub trait Process {
         false
     }
 
+    /// The number of flows to expect, `full` as for [`Process::rate`], if a time ends them; none if nothing but a
+    /// number does.
+    fn expected(&self, full: f64) -> Option<f64> {
+        let _ = full;
+        None
+    }
+
     /// The starts before jitter, [`Time::NEVER`] for a flow that waits for others; `full` as for [`Process::rate`].
     fn starts(&self, full: f64, round: u64, stream: Stream) -> Box<dyn Iterator<Item = Time> + '_>;
 

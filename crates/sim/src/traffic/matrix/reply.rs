@@ -20,12 +20,22 @@ impl Pattern for Reply {
         Some(&self.to)
     }
 
-    /// A round is the other entry's flows, which the entries know, not the matrix.
-    fn round(&self, _hosts: u32) -> u64 {
+    /// Those that receive in the other entry, which the entries know, not the matrix; so with a round.
+    fn senders(&self, _hosts: u32, _stream: &mut Stream) -> Option<Vec<u32>> {
+        Some(Vec::new())
+    }
+
+    fn round(&self, _sources: u64, _hosts: u32) -> u64 {
         0
     }
 
-    fn pairs(&self, _hosts: u32, _order: Order, _stream: Stream) -> PairIterator<'_> {
+    fn pairs<'a>(
+        &'a self,
+        _hosts: u32,
+        _sources: &'a [u32],
+        _order: Order,
+        _stream: Stream,
+    ) -> PairIterator<'a> {
         Box::new(std::iter::empty())
     }
 }
