@@ -40,8 +40,11 @@ class Outcome:
 def schema() -> str:
     """The JSON Schema of scenarios, as text."""
 
-def check(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
-    """The scenario as JSON with every default filled in; raises ScenarioError with all problems."""
+def check(text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]) -> str:
+    """The scenario as JSON with every default filled in; raises ScenarioError with all problems.
+
+    Files that the scenario names are looked for in the folder.
+    """
 
 def fabric(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
     """The network of a scenario as JSON.
@@ -56,18 +59,30 @@ def survey_topology(text: str, format: str, overrides: list[tuple[str, str]]) ->
 def run(
     text: str,
     format: str,
+    folder: str | PathLike[str],
     overrides: list[tuple[str, str]],
     progress: Callable[[Any], object] | None = None,
 ) -> Outcome:
     """Reads a scenario and runs it to its end; KeyboardInterrupt ends it early with valid tables."""
 
-def flows(text: str, format: str, overrides: list[tuple[str, str]]) -> Table:
-    """The flows that are drawn: id, tag, src, dst, size_bytes, start_ps, deadline_ps."""
+def flows(text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]) -> Table:
+    """The flows that are drawn before a run, with the columns id, tag, src, dst, size_bytes, start_ps, deadline_ps.
+
+    start_ps is null for flows that wait for others.
+    """
 
 def read_cdf(
-    text: str, name: str, dialect: str | None, packet_bytes: int | None, interpolation: str | None
+    text: str,
+    name: str,
+    dialect: str | None = None,
+    packet_bytes: int | None = None,
+    interpolation: str | None = None,
 ) -> str:
-    """A CDF file as JSON: points, mean_bytes, dialect, interpolation; a ValueError says what is wrong."""
+    """What the text of a file with a distribution of sizes says, as JSON: points, mean_bytes, dialect, interpolation.
+
+    Raises:
+        ValueError: The text is no distribution, or the dialect must be said.
+    """
 
 def floor_seconds(k: int, hops: int) -> float:
     """CPU seconds in which bare packets cross so many links of a k-ary fat-tree."""

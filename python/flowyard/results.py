@@ -147,15 +147,15 @@ def explain() -> dict[str, list[dict[str, str]]]:
     return _native.explain()
 
 
-def source(scenario: str | PathLike[str] | Model | Mapping[str, Any]) -> tuple[str, str]:
-    """A scenario as text, and its format."""
+def source(scenario: str | PathLike[str] | Model | Mapping[str, Any]) -> tuple[str, str, Path]:
+    """A scenario as text, its format, and the folder from which the files that it names are seen."""
     if isinstance(scenario, Mapping):
-        return json.dumps(scenario), "json"
+        return json.dumps(scenario), "json", Path()
     if not isinstance(scenario, str | PathLike):
         from flowyard.model import Model
 
         if isinstance(scenario, Model):
-            return scenario.to_json(), "json"
+            return scenario.to_json(), "json", Path()
     from flowyard import scenarios
 
     path = scenarios.find(scenario)
@@ -164,7 +164,7 @@ def source(scenario: str | PathLike[str] | Model | Mapping[str, Any]) -> tuple[s
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise UserError(f"{path}: {reason}") from None
-    return text, "json" if path.suffix == ".json" else "toml"
+    return text, "json" if path.suffix == ".json" else "toml", path.parent
 
 
 def texts(overrides: Mapping[str, object] | None) -> list[tuple[str, str]]:

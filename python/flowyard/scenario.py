@@ -12,24 +12,38 @@ from typing import Literal
 from flowyard.model import Model, Wrapped
 
 __all__ = [
+    "After",
+    "AfterEach",
+    "AlibabaStorage",
+    "AllToAll",
     "Arrivals",
     "AtOnce",
     "BCube",
     "Balancer",
+    "Bimodal",
+    "Blocks",
+    "ByTrigger",
     "Cable",
     "CamCube",
     "Cdf",
     "Congestion",
     "DCell",
+    "DataMining",
     "Datagram",
+    "Dialect",
     "DropTail",
     "Dumbbell",
     "Ecn",
+    "Endless",
     "Entry",
     "Explicit",
     "ExplicitCable",
     "ExplicitSwitch",
     "Exponential",
+    "FacebookCache",
+    "FacebookHadoop",
+    "FacebookKeyValue",
+    "FacebookWeb",
     "FatTree",
     "Fault",
     "FaultChange",
@@ -40,25 +54,37 @@ __all__ = [
     "FaultTargetLink",
     "FaultTargetNode",
     "Faults",
+    "Fbw",
     "Fixed",
     "Halves",
+    "HomaW1",
+    "HomaW2",
+    "HomaW3",
+    "HomaW4",
+    "HomaW5",
     "Incast",
     "Infinite",
+    "Interpolation",
     "LeafSpine",
     "Limit",
     "LimitBytes",
     "LimitFullPackets",
     "LimitPackets",
     "Line",
+    "List",
+    "Lognormal",
     "MarkOn",
     "Matrix",
+    "Milestone",
     "Ndp",
     "NdpPort",
     "NewReno",
+    "OnOff",
     "Pace",
     "PacePoisson",
     "PaceRate",
     "Pairs",
+    "Pareto",
     "PerFlow",
     "PerPacket",
     "Permutation",
@@ -71,18 +97,28 @@ __all__ = [
     "Relay",
     "Reno",
     "RepeatOrder",
+    "Reply",
     "Routing",
     "Run",
     "Scenario",
     "Single",
     "SingleSwitch",
     "Sizes",
+    "Sources",
+    "SourcesHosts",
+    "SourcesNotIn",
+    "SourcesShare",
     "Stride",
     "Tcp",
     "ThreeTier",
     "Times",
     "Topology",
     "Transport",
+    "TriggerFire",
+    "TriggerItem",
+    "TriggerKind",
+    "TriggerKindBarrier",
+    "Triggers",
     "Trim",
     "UniformMatrix",
     "UniformSizes",
@@ -624,16 +660,93 @@ class Exponential(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Cdf(Model):
-    """An empirical distribution: straight lines between points of [bytes, cumulative percent].
+    """An empirical distribution: straight lines between points of [bytes, cumulative percent], listed here
+    or in a file.
 
     A first point above 0 percent is a share of flows with exactly that size; two points with the same
-    size are a step; the last point has 100 percent.
+    size are a step; the last point has 100 percent. A file is read once, before the run: what the run
+    records of the scenario has its points.
     """
 
     _tag = "cdf"
 
-    points: Sequence[tuple[int, float]]
+    points: Sequence[tuple[int, float]] | None = None
     """Points [size in bytes, percent of flows that are no larger], both ascending, the last percent 100."""
+
+    file: str | None = None
+    """In place of points: a text file with a size and a cumulative share a line, as seen from the
+    scenario's folder.
+    """
+
+    dialect: Dialect | None = None
+    """How the file is written. By default what it looks like."""
+
+    packet_bytes: str | None = None
+    """Sizes in the file are packets of so many bytes; three columns ("ns2") need it. By default they are
+    bytes. A size, such as "64KiB", at least 1B, at most 64KB.
+    """
+
+    interpolation: Interpolation | None = None
+    """What lies between two lines of the file. By default "linear", but "step" in the dialect "homa"."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lognormal(Model):
+    """The logarithm of the size is normally distributed.
+
+    Without `max` the mean is median * exp(sigma^2 / 2): for a given mean, set the median to mean *
+    exp(-sigma^2 / 2).
+    """
+
+    _tag = "lognormal"
+
+    median: str
+    """Half of the sizes are below it: the exponential of the logarithm's mean. A size, such as "64KiB", at
+    least 1B, at most 10GB.
+    """
+
+    sigma: float
+    """Standard deviation of the natural logarithm of the size. At least 0.001, at most 10.0."""
+
+    max: str | None = None
+    """Largest size: what lies above is lowered to it, and the mean takes that into account. By default
+    1000GB. A size, such as "64KiB", at least 1B, at most 1000GB.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pareto(Model):
+    """The share of flows larger than x is (min / x)^shape; with `max`, the bounded Pareto distribution on
+    [min, max].
+
+    Without `max` the mean is shape * min / (shape - 1), less what the tail above 1000GB would add,
+    since no flow is larger than that.
+    """
+
+    _tag = "pareto"
+
+    shape: float
+    """Exponent of the tail. At 1 or less the mean is infinite unless there is a `max`. At least 0.001, at
+    most 100.0.
+    """
+
+    min: str
+    """Smallest size. A size, such as "64KiB", at least 1B, at most 10GB."""
+
+    max: str | None = None
+    """Largest size: sizes are distributed as before, on condition that they are not larger. A size, such
+    as "64KiB", at least 1B, at most 1000GB.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endless(Model):
+    """Flows without an end, for entries with `background = true`.
+
+    In results such a flow has a size of 1 PB (10^15 bytes): more than any run sends.
+    """
+
+    _tag = "endless"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -644,6 +757,141 @@ class WebSearch(Model):
     """
 
     _tag = "web-search"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataMining(Model):
+    """Flow sizes of a data-mining cluster (Greenberg et al., "VL2", SIGCOMM 2009).
+
+    The table of TrafficGenerator (VL2_CDF), linear in between: half of the flows have at most 1100
+    bytes, 2 % more than 100 MB. Mean 12,658,198.6 bytes.
+    """
+
+    _tag = "data-mining"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FacebookKeyValue(Model):
+    """Flow sizes of Facebook's key-value stores, as TrafficGenerator has them (FB_CDF).
+
+    Linear between points; mean 342.2351 bytes.
+    """
+
+    _tag = "facebook-key-value"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FacebookHadoop(Model):
+    """Flow sizes of Hadoop at Facebook, as the HPCC simulator has them (FbHdp).
+
+    Linear between points; mean 120,420.75 bytes. `homa-w4` is another reading of the same measurements.
+    """
+
+    _tag = "facebook-hadoop"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FacebookWeb(Model):
+    """Flow sizes of Facebook's web servers within a cluster (Roy et al., "Inside the Social Network's
+    (Datacenter) Network", SIGCOMM 2015), as the Homa simulator has them.
+
+    21 points of the full table, linear in between; mean 63,451.05 bytes (full table: 62,874).
+    """
+
+    _tag = "facebook-web"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FacebookCache(Model):
+    """Flow sizes of Facebook's cache followers within a cluster (Roy et al., "Inside the Social Network's
+    (Datacenter) Network", SIGCOMM 2015), as the Homa simulator has them.
+
+    22 points of the full table, linear in between; mean 687,357.19 bytes (full table: 692,976).
+    """
+
+    _tag = "facebook-cache"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlibabaStorage(Model):
+    """Flow sizes of storage at Alibaba in 2019, as the HPCC simulator has them (AliStorage2019).
+
+    Linear between points; mean 40,869.8 bytes.
+    """
+
+    _tag = "alibaba-storage"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomaW1(Model):
+    """Message sizes of workload W1 of the Homa simulator: values of Facebook's memcached.
+
+    22 points of the full table, linear in between; mean 193.91 bytes (full table: 187.77).
+    """
+
+    _tag = "homa-w1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomaW2(Model):
+    """Message sizes of workload W2 of the Homa simulator: RPCs of Google's search.
+
+    25 points of the full table, linear in between; mean 450.57 bytes (full table: 440.79).
+    """
+
+    _tag = "homa-w2"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomaW3(Model):
+    """Message sizes of workload W3 of the Homa simulator: all RPCs at Google.
+
+    27 points of the full table, linear in between; mean 3076.81 bytes (full table: 2927).
+    """
+
+    _tag = "homa-w3"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomaW4(Model):
+    """Message sizes of workload W4 of the Homa simulator: Hadoop at Facebook.
+
+    23 points of the full table, linear in between; mean 126,777.4 bytes (full table: 127,797).
+    """
+
+    _tag = "homa-w4"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HomaW5(Model):
+    """Message sizes of workload W5 of the Homa simulator: web search in packets of 1460 bytes.
+
+    The packet table of pFabric and PIAS, from 6 packets to 20,000, linear in between; mean 1,665,830.8
+    bytes (1140.98 packets). Taken as steps, as Homa does, the same table has 1622.94 packets.
+    """
+
+    _tag = "homa-w5"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fbw(Model):
+    """Packet lengths of Facebook's web servers, for `transport.datagram.lengths`.
+
+    An assumption: 15 % have 1500 bytes and the median is 150 bytes, as published; the points between
+    are ours. Mean 432.24 bytes.
+    """
+
+    _tag = "fbw"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bimodal(Model):
+    """Packet lengths, for `transport.datagram.lengths`: 40 bytes with probability 0.4, else 1500.
+
+    Mean 916 bytes.
+    """
+
+    _tag = "bimodal"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -975,9 +1223,17 @@ class Entry(Model):
     sizes: Sizes
     """How many bytes of payload a flow carries."""
 
+    sources: Sources | None = None
+    """Which hosts send, for a matrix in which every host does; by default all."""
+
     flows: int | None = None
-    """Number of flows; by default one round of the matrix, or one for each given time. Poisson arrivals
-    need it. At least 1, at most 10000000.
+    """Number of flows; by default one round of the matrix, one for each given time, or one for each that
+    is waited for. Poisson arrivals need it unless they have an end. At least 1, at most 10000000.
+    """
+
+    background: bool = False
+    """Whether nobody waits for these flows: they never count as unfinished, and the run ends without them,
+    one smallest delay between two hosts after the last other flow.
     """
 
     deadline: str | None = None
@@ -1022,6 +1278,11 @@ class Poisson(Model):
     start: str = "0ps"
     """When the process begins: the first flow starts one gap later. A time, such as "10us"."""
 
+    until: str | None = None
+    """No flow starts after it: ends the flows in place of a number, or before that number is reached. A
+    time, such as "10us", at least 1ps.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Times(Model):
@@ -1039,11 +1300,163 @@ class Times(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class After(Model):
+    """Each flow starts when one flow of another entry has ended, or all when all of those have.
+
+    Word of the end goes from the host that knows it to the one that is to send: on one host at once, to
+    another it takes `notify`. Flows are counted in the order in which they were drawn.
+    """
+
+    _tag = "after"
+
+    entry: str
+    """Name of the traffic entry whose flows are waited for."""
+
+    event: Milestone = "received"
+    """What counts as the end of a flow."""
+
+    each: AfterEach = "flow"
+    """What waits for what."""
+
+    delay: str = "0ps"
+    """Time from the hearing of it to the start. A time, such as "10us"."""
+
+    notify: str | None = None
+    """Time that word takes to another host; by default that of a packet of 64 B through the empty network.
+    A time, such as "10us", at least 1ps.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks(Model):
+    """Barrier-synchronised blocks, as a client reads that stripes its files over servers: each round of
+    the matrix starts when all flows of the round before have ended.
+
+    The barrier is at the host where the first drawn flow of a round ends: with `matrix.incast` and the
+    default event at the receiver, for which all ends are its own.
+    """
+
+    _tag = "blocks"
+
+    blocks: int
+    """Number of blocks: so many rounds of the matrix. At least 1, at most 10000000."""
+
+    at: str = "0ps"
+    """When the first block starts. A time, such as "10us"."""
+
+    jitter: str | None = None
+    """Added to each start, uniform from 0 up to this; by default the time of 1500 B at the source's port.
+    A time, such as "10us".
+    """
+
+    gap: str = "0ps"
+    """Time from a source's hearing that a block is complete to its start of the next. A time, such as
+    "10us".
+    """
+
+    notify: str | None = None
+    """Time that word takes to another host; by default that of a packet of 64 B through the empty network.
+    A time, such as "10us", at least 1ps.
+    """
+
+    event: Milestone = "received"
+    """What counts as the end of a flow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnOff(Model):
+    """One flow at a time for each source of the matrix: when its sender is done, the source idles a
+    geometric number of slots, starting the next flow in each with `probability`.
+
+    With probability 1 and no slot a source is never idle: as soon as a flow is over, the next one
+    starts. A source goes through its destinations in a round of the matrix again and again; with
+    `matrix.uniform` each flow draws its own.
+    """
+
+    _tag = "on-off"
+
+    probability: float
+    """With which an idle source starts a flow in a slot. At least 1e-06, at most 1.0."""
+
+    slot: str | None = None
+    """Length of a slot; slots are counted from `at`, and flows start where one begins, one at most in
+    each. Without it, flows follow each other at once. A time, such as "10us", at least 1ps.
+    """
+
+    at: str = "0ps"
+    """When sources begin: the first slot. A time, such as "10us"."""
+
+    flows_each: int | None = None
+    """Number of flows of each source; by default they go on until the run ends. At least 1, at most
+    10000000.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Triggers(Model):
+    """A start for each flow, in the order of the matrix's pairs: a time, or the trigger that it waits for.
+
+    What the connection matrices of htsim (csg-htsim) say: flows fire triggers when they end, and
+    triggers start flows.
+    """
+
+    _tag = "triggers"
+
+    starts: Sequence[str | ByTrigger]
+    """For each flow its start."""
+
+    fires: Sequence[TriggerFire] = ()
+    """Which flows fire which triggers."""
+
+    list: Sequence[TriggerItem] = ()
+    """The triggers."""
+
+    notify: str | None = None
+    """Time that word takes to another host; by default that of a packet of 64 B through the empty network.
+    A time, such as "10us", at least 1ps.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByTrigger(Model):
+    """The trigger that starts a flow."""
+
+    trigger: int
+    """Its id."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggerFire(Model):
+    """A flow that fires a trigger."""
+
+    flow: int
+    """The flow, counted from 0 in the order of `starts`."""
+
+    trigger: int
+    """Id of the trigger."""
+
+    event: Milestone = "received"
+    """When it does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggerItem(Model):
+    """A trigger."""
+
+    id: int
+    """Names it."""
+
+    kind: TriggerKind
+    """When it starts its flows."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Permutation(Model):
     """A random permutation without fixed points, its senders in random order; each further round is a
     fresh one.
 
-    Poisson arrivals go through the rounds too: a host sends again once all have sent.
+    Poisson arrivals go through the rounds too: a host sends again once all have sent. With `sources`,
+    the permutation is still of all hosts, and only the pairs of the sources remain.
     """
 
     _tag = "permutation"
@@ -1088,6 +1501,42 @@ class Incast(Model):
 
     receiver: int = 0
     """The host that receives."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply(Model):
+    """The i-th flow goes from the receiver of the i-th flow of another entry to its sender; flows are
+    counted in the order in which they were drawn.
+    """
+
+    _tag = "reply"
+
+    to: str
+    """Name of the traffic entry that is answered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllToAll(Model):
+    """Every ordered pair of hosts once a round, in random order; each further round has a fresh one.
+
+    Poisson arrivals go through the rounds too.
+    """
+
+    _tag = "all-to-all"
+
+
+@dataclass(frozen=True)
+class List(Wrapped):
+    """Sizes in bytes, as whole numbers: the first flow takes the first, and so on.
+
+    There must be one for each flow; where nothing is counted, as for packet lengths, each is equally
+    likely.
+    """
+
+    _tag = "list"
+
+    value: Sequence[int]
+    """The value."""
 
 
 @dataclass(frozen=True)
@@ -1171,6 +1620,16 @@ class FaultChangeLoss(Wrapped):
 
 
 @dataclass(frozen=True)
+class TriggerKindBarrier(Wrapped):
+    """All of them when it has been fired so many times."""
+
+    _tag = "barrier"
+
+    value: int
+    """At least 1."""
+
+
+@dataclass(frozen=True)
 class Pairs(Wrapped):
     """A list of [source, destination], each a host; one that is listed twice has two flows in a round.
 
@@ -1180,6 +1639,36 @@ class Pairs(Wrapped):
     _tag = "pairs"
 
     value: Sequence[tuple[int, int]]
+    """The value."""
+
+
+@dataclass(frozen=True)
+class SourcesShare(Wrapped):
+    """This share of the hosts, rounded to a whole number but at least one, drawn once for the run."""
+
+    _tag = "share"
+
+    value: float
+    """At least 1e-06, at most 1.0."""
+
+
+@dataclass(frozen=True)
+class SourcesHosts(Wrapped):
+    """These hosts."""
+
+    _tag = "hosts"
+
+    value: Sequence[int]
+    """The value."""
+
+
+@dataclass(frozen=True)
+class SourcesNotIn(Wrapped):
+    """All hosts that do not send in the traffic entry of this name."""
+
+    _tag = "not-in"
+
+    value: str
     """The value."""
 
 
@@ -1219,7 +1708,54 @@ Balancer = Single | PerFlow | PerPacket | Literal["single", "per-flow", "per-pac
 Transport = Datagram | Tcp | Ndp | Literal["datagram", "tcp", "ndp"]
 
 # How many bytes of payload a flow carries.
-Sizes = Fixed | UniformSizes | Exponential | Cdf | WebSearch | Literal["web-search"]
+Sizes = (
+    Fixed
+    | UniformSizes
+    | Exponential
+    | Cdf
+    | Lognormal
+    | Pareto
+    | List
+    | Endless
+    | WebSearch
+    | DataMining
+    | FacebookKeyValue
+    | FacebookHadoop
+    | FacebookWeb
+    | FacebookCache
+    | AlibabaStorage
+    | HomaW1
+    | HomaW2
+    | HomaW3
+    | HomaW4
+    | HomaW5
+    | Fbw
+    | Bimodal
+    | Literal[
+        "cdf",
+        "endless",
+        "web-search",
+        "data-mining",
+        "facebook-key-value",
+        "facebook-hadoop",
+        "facebook-web",
+        "facebook-cache",
+        "alibaba-storage",
+        "homa-w1",
+        "homa-w2",
+        "homa-w3",
+        "homa-w4",
+        "homa-w5",
+        "fbw",
+        "bimodal",
+    ]
+)
+
+# How a file with a distribution is written.
+Dialect = Literal["percent", "fraction", "ns2", "homa"]
+
+# What lies between two lines of a file.
+Interpolation = Literal["linear", "step"]
 
 # When the packets of an open-loop flow leave.
 Pace = PaceRate | PacePoisson | Literal["line-rate"]
@@ -1256,10 +1792,32 @@ FaultTarget = FaultTargetCable | FaultTargetLink | FaultTargetNode | RandomNodes
 FaultChange = FaultChangeRate | FaultChangeLoss | Literal["down", "up"]
 
 # When flows start.
-Arrivals = AtOnce | Poisson | Times | Literal["at-once", "poisson"]
+Arrivals = AtOnce | Poisson | Times | After | Blocks | OnOff | Triggers | Literal["at-once", "poisson"]
+
+# What of a flow others may wait for.
+Milestone = Literal["received", "acked"]
+
+# What waits for what.
+AfterEach = Literal["flow", "all"]
+
+# When a trigger starts its flows.
+TriggerKind = TriggerKindBarrier | Literal["once", "each"]
 
 # Who sends to whom.
-Matrix = Permutation | UniformMatrix | Stride | Incast | Pairs | Literal["permutation", "uniform"]
+Matrix = (
+    Permutation
+    | UniformMatrix
+    | Stride
+    | Incast
+    | Pairs
+    | Reply
+    | AllToAll
+    | Literal["permutation", "uniform", "all-to-all"]
+)
+
+# Which hosts send: some of those that would by the matrix. Any host may receive.  For matrices in
+# which every host sends; a load refers to the ports of those that do.
+Sources = SourcesShare | SourcesHosts | SourcesNotIn
 
 # How ports work inside.
 PortMode = Literal["auto", "serviced"]

@@ -1,7 +1,12 @@
 //! A scenario's network without a run: for pictures, for counts, and for other simulators.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use flowyard_sim::results::planned_flows;
 use flowyard_sim::routing::survey::survey;
-use flowyard_sim::scenario;
+use flowyard_sim::scenario::{self, Problem, Problems};
+use flowyard_sim::setup::Setup;
 use flowyard_sim::topology::Topology;
 use flowyard_sim::topology::cut::best_cut;
 use pyo3::prelude::*;
@@ -9,15 +14,21 @@ use serde_json::{Value, json};
 
 use crate::errors::scenario_error;
 use crate::parse_format;
+use crate::table::Table;
 
 /// The nodes and directed links of a scenario's network, as JSON; the rest of the scenario may be missing.
 #[pyfunction]
-pub fn fabric(py: Python<'_>, text: &str, format: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+pub fn fabric(
+    py: Python<'_>,
+    text: &str,
+    format: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<String> {
     let topology = read(py, text, format, &overrides)?;
     let fabric = topology.build();
-    let nodes = fabric.nodes.iter().enumerate().map(|(index, node)| {
-        json!({"name": node.name, "tier": node.tier, "host": index < fabric.hosts as usize})
-    });
+    let nodes = fabric.nodes.iter().enumerate().map(
+        |(index, node)| json!({"name": node.name, "tier": node.tier, "host": index < fabric.hosts as usize}),
+    );
     let links = fabric.links.iter().map(|link| json!([link.from.0, link.to.0, link.rate.0, link.delay.0]));
     let (nodes, links) = (nodes.collect::<Value>(), links.collect::<Value>());
     Ok(json!({"topology": topology, "nodes": nodes, "links": links}).to_string())
@@ -45,6 +56,22 @@ pub fn survey_topology(
     });
     let oversubscription = topology.oversubscription();
     Ok(json!({"paths": paths, "oversubscription": oversubscription, "bisection": bisection}).to_string())
+}
+
+/// The flows of a scenario that are drawn before its run: the columns of flows.parquet that say what was asked for.
+#[pyfunction]
+pub fn flows(
+    py: Python<'_>,
+    text: &str,
+    format: &str,
+    folder: PathBuf,
+    overrides: Vec<(String, String)>,
+) -> PyResult<Table> {
+    let scenario = crate::read(py, text, format, &folder, &overrides)?;
+    let setup = py
+        .detach(|| Setup::new(&scenario))
+        .map_err(|error| scenario_error(py, &Problems(vec![Problem::new("topology", error.to_string())])))?;
+    Ok(Table::new(flowyard_tables::batch(planned_flows(&setup), HashMap::new())))
 }
 
 fn read(py: Python<'_>, text: &str, format: &str, overrides: &[(String, String)]) -> PyResult<Topology> {

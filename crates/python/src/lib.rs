@@ -2,15 +2,19 @@
 //! opinion about what they mean.
 
 mod errors;
+mod files;
 mod inspect;
 mod measure;
 mod run;
 mod table;
 
+use std::path::{Path, PathBuf};
+
 use flowyard_sim::chase::{self, Chase};
 use flowyard_sim::floor::Floor;
 use flowyard_sim::records;
 use flowyard_sim::scenario::{self, Format, Scenario};
+use flowyard_sim::traffic::sizes::cdf_file::{self, Options};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -21,11 +25,11 @@ use crate::measure::Cost;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{chase_seconds, check, explain, floor_seconds, schema};
+    use super::{chase_seconds, check, explain, floor_seconds, read_cdf, schema};
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
-    use crate::inspect::{fabric, survey_topology};
+    use crate::inspect::{fabric, flows, survey_topology};
     #[pymodule_export]
     use crate::run::{Outcome, run};
     #[pymodule_export]
@@ -73,15 +77,31 @@ fn chase_seconds(py: Python<'_>, steps: u64) -> PyResult<f64> {
 }
 
 /// Reads a scenario and returns it as JSON with every default filled in; raises ScenarioError with all problems.
+///
+/// Files that the scenario names are looked for in the folder.
 #[pyfunction]
-#[pyo3(signature = (text, format, overrides))]
-fn check(py: Python<'_>, text: &str, format: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
-    let scenario = read(py, text, format, &overrides)?;
+#[pyo3(signature = (text, format, folder, overrides))]
+fn check(
+    py: Python<'_>,
+    text: &str,
+    format: &str,
+    folder: PathBuf,
+    overrides: Vec<(String, String)>,
+) -> PyResult<String> {
+    let scenario = read(py, text, format, &folder, &overrides)?;
     Ok(serde_json::to_string(&scenario).expect("a scenario is plain JSON"))
 }
 
-fn read(py: Python<'_>, text: &str, format: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
-    scenario::read(text, parse_format(format)?, overrides).map_err(|problems| scenario_error(py, &problems))
+fn read(
+    py: Python<'_>,
+    text: &str,
+    format: &str,
+    folder: &Path,
+    overrides: &[(String, String)],
+) -> PyResult<Scenario> {
+    let files = |name: &str| files::read(&folder.join(name));
+    scenario::read(text, parse_format(format)?, overrides, &files)
+        .map_err(|problems| scenario_error(py, &problems))
 }
 
 fn parse_format(format: &str) -> PyResult<Format> {
@@ -93,6 +113,24 @@ fn parse_format(format: &str) -> PyResult<Format> {
             Err(pyo3::exceptions::PyValueError::new_err(text))
         }
     }
+}
+
+/// What the text of a file with a distribution of sizes says, as JSON: points, mean_bytes, dialect, interpolation.
+///
+/// `name` is what the file is called if it is wrong.
+#[pyfunction]
+#[pyo3(signature = (text, name, dialect=None, packet_bytes=None, interpolation=None))]
+fn read_cdf(
+    text: &str,
+    name: &str,
+    dialect: Option<&str>,
+    packet_bytes: Option<u64>,
+    interpolation: Option<&str>,
+) -> PyResult<String> {
+    let wrong = |why| pyo3::exceptions::PyValueError::new_err(format!("{name}: {why}"));
+    let options = Options::named(dialect, packet_bytes, interpolation).map_err(wrong)?;
+    let file = cdf_file::read(text, options).map_err(wrong)?;
+    Ok(serde_json::to_string(&file).expect("points are plain JSON"))
 }
 
 /// The columns of all tables: {table: [{name, unit, kind, meaning}]}.

@@ -2,6 +2,7 @@
 //! Python handle its signals and show progress.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use flowyard_sim::engine::Progress;
@@ -32,19 +33,22 @@ pub struct Outcome {
 
 /// Reads a scenario and runs it to its end. `progress` is called with a dict about five times a second.
 ///
+/// Files that the scenario names are looked for in the folder.
+///
 /// A KeyboardInterrupt, from Ctrl-C or raised by `progress`, ends the run early with status "interrupted" and
 /// the tables as they stand. Any other exception of `progress` ends it and is passed on.
 #[pyfunction]
-#[pyo3(signature = (text, format, overrides, progress=None))]
+#[pyo3(signature = (text, format, folder, overrides, progress=None))]
 pub fn run(
     py: Python<'_>,
     text: &str,
     format: &str,
+    folder: PathBuf,
     overrides: Vec<(String, String)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let cost = Cost::start(py)?;
-    let scenario = crate::read(py, text, format, &overrides)?;
+    let scenario = crate::read(py, text, format, &folder, &overrides)?;
 
     let (outcome, failure) = py.detach(|| {
         let mut failure = None;

@@ -15,8 +15,8 @@ fn main() {
             (key.to_string(), value.to_string())
         })
         .collect();
-    let scenario =
-        scenario::read(&text, Format::Toml, &overrides).unwrap_or_else(|problems| panic!("{problems}"));
+    let scenario = scenario::read(&text, Format::Toml, &overrides, &scenario::no_files)
+        .unwrap_or_else(|problems| panic!("{problems}"));
     let outcome = flowyard_sim::simulate(&scenario, &mut |_| true).expect("a connected network");
     println!("{}", serde_json::to_string(&outcome.summary.counters).expect("counters are plain numbers"));
 }

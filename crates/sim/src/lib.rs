@@ -16,6 +16,7 @@ pub mod faults;
 pub mod floor;
 pub mod ids;
 pub mod nearest;
+pub mod normal;
 pub mod queue;
 pub mod random;
 pub mod records;

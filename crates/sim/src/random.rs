@@ -36,10 +36,14 @@ pub enum Purpose {
     Loss = 12,
     /// What fails, where a fault leaves that to chance (entity: number of the fault in the scenario).
     Faults = 13,
+    /// Which hosts send in a traffic entry (entity: hash of the entry's name).
+    Sources = 20,
+    /// A source that starts one flow after the other (entity: hash of the entry's name and the host).
+    OnOff = 21,
 }
 
 /// A SplitMix64 stream.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream(u64);
 
 const WEYL: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -137,13 +137,13 @@ macro_rules! define {
 define! {
     /// The columns of flows.parquet: a row for each flow that the scenario asked for, by id.
     flows {
-        id "u64" "" "Number of the flow: flows are numbered by start, then by traffic entry."
+        id "u64" "" "Number of the flow: first those whose start was given, by start, then by traffic entry; then those that waited for others, as drawn; then those drawn during the run, by start."
         tag "text" "" "Name of the traffic entry that the flow belongs to."
         transport "text" "" "Name of the transport that carried the flow."
         src "u32" "" "Host that sends."
         dst "u32" "" "Host that receives."
         size_bytes "u64" "bytes" "Payload that the flow was to carry."
-        start_ps "u64" "ps" "When the flow was handed to the transport."
+        start_ps "u64" "ps" "When the flow was handed to the transport. Null if it waited for others and never was."
         completed "bool" "" "Whether every byte arrived, by the receiver's own record of ranges."
         fct_ps "u64" "ps" "Flow completion time: start to the last byte at the receiver. Null while unfinished."
         fct_acked_ps "u64" "ps" "Start to the last acknowledgement at the sender. Null while unfinished, or if the transport does not acknowledge."

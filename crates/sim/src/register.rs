@@ -2,7 +2,8 @@
 //!
 //! A list names, for each member, its module, its configuration struct and its name in scenario
 //! files. From that line come the module itself, the variant of the scenario's enum with its schema
-//! and its parser, and the way to the member's code. Adding a member is its file and its line.
+//! and its parser, and the way to the member's code. Adding a member is its file and its line; members
+//! that differ in nothing but a table share a file, whose module stands behind `and`.
 
 /// Declares an extension point: `pub enum Topology: Generator { fat_tree::FatTree = "fat-tree", ... }`.
 ///
@@ -11,8 +12,10 @@ macro_rules! register {
     (
         $(#[$doc:meta])*
         pub enum $list:ident: $contract:path { $($module:ident :: $config:ident = $name:literal),* $(,)? }
+        $(and $shared:ident { $($alike:ident = $alike_name:literal),* $(,)? })?
     ) => {
         $(pub mod $module;)*
+        $(pub mod $shared;)?
 
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -22,16 +25,22 @@ macro_rules! register {
                 #[serde(rename = $name)]
                 $config($module::$config),
             )*
+            $($(
+                #[allow(missing_docs, reason = "the configuration struct has the documentation")]
+                #[serde(rename = $alike_name)]
+                $alike($shared::$alike),
+            )*)?
         }
 
         impl $list {
             /// The names of all members, as scenario files spell them.
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
+            pub const NAMES: &'static [&'static str] = &[$($name,)* $($($alike_name,)*)?];
 
             /// The name of the chosen member.
             pub fn name(&self) -> &'static str {
                 match self {
                     $($list::$config(_) => $name,)*
+                    $($($list::$alike(_) => $alike_name,)*)?
                 }
             }
         }
@@ -41,6 +50,7 @@ macro_rules! register {
             fn deref(&self) -> &Self::Target {
                 match self {
                     $($list::$config(config) => config,)*
+                    $($($list::$alike(config) => config,)*)?
                 }
             }
         }
@@ -52,6 +62,14 @@ macro_rules! register {
                 }
             }
         )*
+
+        $($(
+            impl From<$shared::$alike> for $list {
+                fn from(config: $shared::$alike) -> $list {
+                    $list::$alike(config)
+                }
+            }
+        )*)?
     };
 }
 

@@ -81,9 +81,9 @@ pub struct Counters {
     pub retransmissions: u64,
     /// Retransmission timers that expired and made a sender act.
     pub timeouts: u64,
-    /// Flows of the scenario.
+    /// Rows of the flows table.
     pub flows: u64,
-    /// Flows that had not every byte delivered at the end.
+    /// Flows that had not every byte delivered at the end, without background.
     pub unfinished_flows: u64,
 }
 
@@ -93,6 +93,9 @@ pub fn collect(scenario: &Scenario, setup: &Setup, ended: &Ended) -> Outcome {
     let links = links_table(&setup.fabric, ended);
     let sum = |count: fn(&Counts) -> u64| ended.counts.iter().map(count).sum::<u64>();
     let losses = || ended.net.egress.iter().map(|egress| &egress.losses);
+    let unfinished = |(flow, counts): &(&Flow, &Counts)| {
+        !setup.carriers[flow.entry as usize].background && counts.completed_at == Time::NEVER
+    };
     let counters = Counters {
         events: ended.events,
         packet_hops: ended.net.packet_hops,
@@ -104,8 +107,8 @@ pub fn collect(scenario: &Scenario, setup: &Setup, ended: &Ended) -> Outcome {
         marks: losses().map(|losses| losses.marks).sum(),
         retransmissions: sum(|counts| counts.retransmissions),
         timeouts: sum(|counts| u64::from(counts.timeouts)),
-        flows: setup.traffic.flows.len() as u64,
-        unfinished_flows: sum(|counts| u64::from(counts.completed_at == Time::NEVER)),
+        flows: ended.counts.len() as u64,
+        unfinished_flows: all_flows(setup, ended).zip(&ended.counts).filter(unfinished).count() as u64,
     };
     let summary = Summary {
         flowyard: env!("CARGO_PKG_VERSION"),
@@ -116,11 +119,19 @@ pub fn collect(scenario: &Scenario, setup: &Setup, ended: &Ended) -> Outcome {
         seed: scenario.run.seed,
         replica: scenario.run.replica,
         counters,
-        traffic: setup.traffic.entries.clone(),
+        traffic: entries(setup, ended),
         faults: setup.faults.summary.clone(),
         scenario: scenario.resolved(),
     };
     Outcome { flows, links, summary, violations: ended.violations.clone() }
+}
+
+/// What became of each entry, with the flows drawn during the run.
+fn entries(setup: &Setup, ended: &Ended) -> Vec<EntrySummary> {
+    let mut entries = setup.traffic.entries.clone();
+    let drawn_before = setup.traffic.flows.len() - setup.traffic.timed;
+    ended.late[drawn_before..].iter().for_each(|flow| entries[flow.entry as usize].flows += 1);
+    entries
 }
 
 fn column(definition: &'static Definition, values: Values) -> Column {
@@ -138,42 +149,90 @@ fn optional<T: Copy + Default>(
     Column { definition, values: values(cells), valid: Some(valid) }
 }
 
+/// All flows: those whose start was known, those that waited for others, those drawn during the run.
+fn all_flows<'a>(setup: &'a Setup, ended: &'a Ended) -> impl Iterator<Item = &'a Flow> + Clone {
+    let traffic = &setup.traffic;
+    traffic.flows[..traffic.timed].iter().chain(&ended.late)
+}
+
+/// The columns that say what was asked for.
+struct Asked {
+    id: Column,
+    tag: Column,
+    src: Column,
+    dst: Column,
+    size: Column,
+    start: Column,
+    deadline: Column,
+}
+
+impl Asked {
+    fn of<'a, I: Iterator<Item = &'a Flow>>(all: impl Fn() -> I, setup: &Setup) -> Asked {
+        let u32s =
+            |definition, value: fn(&Flow) -> u32| column(definition, Values::U32(all().map(value).collect()));
+        let tags = setup.carriers.iter().map(|carrier| carrier.name.clone()).collect();
+        let known = |flow: &Flow| Some(flow.start.0).filter(|_| flow.start != Time::NEVER);
+        let start = match all().any(|flow| flow.start == Time::NEVER) {
+            true => optional(&flows::start_ps, all().map(known), Values::U64),
+            false => column(&flows::start_ps, Values::U64(all().map(|flow| flow.start.0).collect())),
+        };
+        Asked {
+            id: column(&flows::id, Values::U64((0..all().count() as u64).collect())),
+            tag: by_entry(&flows::tag, all(), tags),
+            src: u32s(&flows::src, |flow| flow.src.0),
+            dst: u32s(&flows::dst, |flow| flow.dst.0),
+            size: column(&flows::size_bytes, Values::U64(all().map(|flow| flow.size).collect())),
+            start,
+            deadline: optional(
+                &flows::deadline_ps,
+                all().map(|flow| flow.deadline.map(|time| time.0)),
+                Values::U64,
+            ),
+        }
+    }
+}
+
+/// A word for each flow by its traffic entry.
+fn by_entry<'a>(
+    definition: &'static Definition,
+    all: impl Iterator<Item = &'a Flow>,
+    words: Vec<String>,
+) -> Column {
+    column(definition, Values::Text { codes: all.map(|flow| flow.entry).collect(), words })
+}
+
+/// The flows that are drawn before a run: what was asked for, without what became of it.
+pub fn planned_flows(setup: &Setup) -> Table {
+    let Asked { id, tag, src, dst, size, start, deadline } = Asked::of(|| setup.traffic.flows.iter(), setup);
+    Table { name: "flows", columns: vec![id, tag, src, dst, size, start, deadline] }
+}
+
 fn flows_table(setup: &Setup, ended: &Ended) -> Table {
-    let all = &setup.traffic.flows;
+    let all = || all_flows(setup, ended);
     let mut ideals = Ideals::new(setup);
     let since = |at: Time, flow: &Flow| (at != Time::NEVER).then(|| (at - flow.start).0);
-    let pairs = || all.iter().zip(&ended.counts);
+    let pairs = || all().zip(&ended.counts);
     let fct: Vec<Option<u64>> = pairs().map(|(flow, counts)| since(counts.completed_at, flow)).collect();
     let ideal: Vec<Option<u64>> =
-        all.iter().zip(&fct).map(|(flow, fct)| fct.and_then(|_| ideals.ideal_fct(flow))).collect();
+        all().zip(&fct).map(|(flow, fct)| fct.and_then(|_| ideals.ideal_fct(flow))).collect();
     let slowdown = fct.iter().zip(&ideal).map(|(fct, ideal)| Some((*fct)? as f64 / (*ideal)? as f64));
-    let met: Vec<Option<bool>> = all
-        .iter()
+    let met: Vec<Option<bool>> = all()
         .zip(&fct)
         .map(|(flow, fct)| flow.deadline.map(|deadline| fct.is_some_and(|fct| fct <= deadline.0)))
         .collect();
-    let u64s = |definition, value: fn(&Flow) -> u64| {
-        column(definition, Values::U64(all.iter().map(value).collect()))
-    };
-    let u32s = |definition, value: fn(&Flow) -> u32| {
-        column(definition, Values::U32(all.iter().map(value).collect()))
-    };
     let counted = |definition, value: fn(&Counts) -> u64| {
         column(definition, Values::U64(ended.counts.iter().map(value).collect()))
     };
-    let by_entry = |definition, words: Vec<String>| {
-        column(definition, Values::Text { codes: all.iter().map(|flow| flow.entry).collect(), words })
-    };
-    let tags = setup.carriers.iter().map(|carrier| carrier.name.clone()).collect();
+    let Asked { id, tag, src, dst, size, start, deadline } = Asked::of(all, setup);
     let transports = setup.carriers.iter().map(|c| setup.transports[c.transport as usize].name().to_string());
     let columns = vec![
-        column(&flows::id, Values::U64((0..all.len() as u64).collect())),
-        by_entry(&flows::tag, tags),
-        by_entry(&flows::transport, transports.collect()),
-        u32s(&flows::src, |flow| flow.src.0),
-        u32s(&flows::dst, |flow| flow.dst.0),
-        u64s(&flows::size_bytes, |flow| flow.size),
-        u64s(&flows::start_ps, |flow| flow.start.0),
+        id,
+        tag,
+        by_entry(&flows::transport, all(), transports.collect()),
+        src,
+        dst,
+        size,
+        start,
         column(&flows::completed, Values::Bool(fct.iter().map(Option::is_some).collect())),
         optional(&flows::fct_ps, fct.iter().copied(), Values::U64),
         optional(
@@ -183,7 +242,7 @@ fn flows_table(setup: &Setup, ended: &Ended) -> Table {
         ),
         optional(&flows::ideal_fct_ps, ideal.iter().copied(), Values::U64),
         optional(&flows::slowdown, slowdown, Values::F64),
-        optional(&flows::deadline_ps, all.iter().map(|flow| flow.deadline.map(|time| time.0)), Values::U64),
+        deadline,
         optional(&flows::met_deadline, met.into_iter(), Values::Bool),
         counted(&flows::delivered_bytes, |counts| counts.delivered_bytes),
         counted(&flows::packets_sent, |counts| counts.packets_sent),

@@ -6,11 +6,12 @@ use crate::engine::network::Parts;
 use crate::engine::{Carrier, Plan};
 use crate::faults::timeline::Timeline;
 use crate::queue::Queue;
-use crate::routing::{Disconnected, Routes};
+use crate::routing::{Disconnected, Routes, min_host_delay};
 use crate::scenario::{PortMode, Scenario};
 use crate::topology::Fabric;
-use crate::traffic::Traffic;
+use crate::traffic::{FLOWS_MAX, Traffic};
 use crate::transport::Transport;
+use crate::units::Time;
 
 /// A run ready to start.
 #[derive(Clone, Debug)]
@@ -45,6 +46,7 @@ impl Setup {
         let mut balancers = Vec::new();
         let carriers = scenario.traffic.iter().map(|entry| Carrier {
             name: entry.name.clone(),
+            background: entry.background,
             transport: index_of(&mut transports, scenario.transport_of(entry).clone()),
             balancer: index_of(&mut balancers, scenario.balancer_of(entry)),
         });
@@ -56,6 +58,8 @@ impl Setup {
     /// What the engine is told.
     pub fn plan(&self, scenario: &Scenario, agenda: Agenda) -> Plan<'_> {
         let run = &scenario.run;
+        let background = self.carriers.iter().any(|carrier| carrier.background);
+        let stop_delay = if background { min_host_delay(&self.fabric).max(Time(1)) } else { Time::ZERO };
         Plan {
             parts: Parts {
                 fabric: &self.fabric,
@@ -71,7 +75,9 @@ impl Setup {
             },
             transports: &self.transports,
             carriers: &self.carriers,
-            flows: &self.traffic.flows,
+            traffic: &self.traffic,
+            flows_max: FLOWS_MAX,
+            stop_delay,
             until: run.until,
             stall: run.stall,
             audit: run.audit,

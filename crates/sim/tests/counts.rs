@@ -70,7 +70,8 @@ fn count(name: &str, overrides: &[(&str, &str)]) -> Counts {
     let text = std::fs::read_to_string(file).expect("a scenario");
     let overrides: Vec<_> =
         overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let scenario = scenario::read(&text, Format::Toml, &overrides).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let scenario = scenario::read(&text, Format::Toml, &overrides, &scenario::no_files)
+        .unwrap_or_else(|wrong| panic!("{wrong}"));
     let setup = Setup::new(&scenario).expect("a connected network");
     let plan = setup.plan(&scenario, Agenda::Calendar);
     let mut history = Vec::with_capacity(100_000);

@@ -3,7 +3,7 @@
 
 use flowyard_sim::balancer::Balancer;
 use flowyard_sim::queue::{Feature, Queue};
-use flowyard_sim::scenario::{Format, Scenario, read};
+use flowyard_sim::scenario::{self, Format, Problems, Scenario, no_files};
 use flowyard_sim::topology::Topology;
 use flowyard_sim::transport::Transport;
 use insta::assert_snapshot;
@@ -40,6 +40,10 @@ flows = 100
 until = "10ms"
 "#;
 
+fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Result<Scenario, Problems> {
+    scenario::read(text, format, overrides, &no_files)
+}
+
 /// What is said about the good scenario with some of its text replaced.
 fn edited(edits: &[(&str, &str)]) -> String {
     let mut text = GOOD.to_string();
@@ -55,13 +59,13 @@ fn set(overrides: &[&str]) -> String {
     said(with(overrides))
 }
 
-fn with(overrides: &[&str]) -> Result<Scenario, flowyard_sim::scenario::Problems> {
+fn with(overrides: &[&str]) -> Result<Scenario, Problems> {
     let pair =
         |text: &&str| text.split_once('=').map(|(key, value)| (key.to_string(), value.to_string())).unwrap();
     read(GOOD, Format::Toml, &overrides.iter().map(pair).collect::<Vec<_>>())
 }
 
-fn said(result: Result<Scenario, flowyard_sim::scenario::Problems>) -> String {
+fn said(result: Result<Scenario, Problems>) -> String {
     result.map_or_else(|problems| unlisted(&problems.to_string()), |_| "fine".into())
 }
 

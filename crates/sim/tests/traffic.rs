@@ -1,7 +1,10 @@
 //! Traffic against closed forms: gaps, sizes, pairs and loads; and what must not move when something else does.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use common::statistics::{ks_p, look_equal};
 use flowyard_sim::ids::NodeId;
 use flowyard_sim::random::{Purpose, Stream};
 use flowyard_sim::topology::fat_tree::FatTree;
@@ -21,7 +24,7 @@ use flowyard_sim::traffic::sizes::cdf::Cdf;
 use flowyard_sim::traffic::sizes::exponential::Exponential;
 use flowyard_sim::traffic::sizes::fixed::Fixed;
 use flowyard_sim::traffic::sizes::uniform::UniformSizes;
-use flowyard_sim::traffic::sizes::web_search::WebSearch;
+use flowyard_sim::traffic::sizes::workloads::WebSearch;
 use flowyard_sim::traffic::sizes::{Distribution, Sizes};
 use flowyard_sim::traffic::{Entry, FLOWS_MAX, Flow, Traffic, problems};
 use flowyard_sim::units::{Bytes, Time};
@@ -32,7 +35,9 @@ fn entry(name: &str, arrivals: impl Into<Arrivals>, matrix: impl Into<Matrix>) -
         arrivals: arrivals.into(),
         matrix: matrix.into(),
         sizes: Fixed(Bytes(100_000)).into(),
+        sources: None,
         flows: None,
+        background: false,
         deadline: None,
         transport: None,
         routing: None,
@@ -54,34 +59,13 @@ fn few_hosts(hosts: u32) -> Fabric {
 
 /// The only entry's flows.
 fn draw(entry: Entry, fabric: &Fabric) -> Vec<Flow> {
-    assert_eq!(entry.problems(fabric.hosts), []);
-    Traffic::build(&[entry], fabric, 1, 0).flows
+    let entries = [entry];
+    assert_eq!(problems(&entries, fabric), []);
+    Traffic::build(&entries, fabric, 1, 0).flows
 }
 
 fn pairs(flows: &[Flow]) -> Vec<(u32, u32)> {
     flows.iter().map(|flow| (flow.src.0, flow.dst.0)).collect()
-}
-
-/// Kolmogorov and Smirnov: the probability that a sample from `cdf` strays as far as this one (asymptotic).
-fn ks_p(mut sample: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
-    sample.sort_by(f64::total_cmp);
-    let n = sample.len() as f64;
-    let stray = |(index, &x): (usize, &f64)| {
-        let expected = cdf(x);
-        (expected - index as f64 / n).max((index + 1) as f64 / n - expected)
-    };
-    let d = sample.iter().enumerate().map(stray).fold(0.0, f64::max);
-    let lambda = (n.sqrt() + 0.12 + 0.11 / n.sqrt()) * d;
-    let term = |j: i32| (-1f64).powi(j - 1) * (-2.0 * f64::from(j * j) * lambda * lambda).exp();
-    (2.0 * (1..=100).map(term).sum::<f64>()).clamp(0.0, 1.0)
-}
-
-/// Whether counts that should be equal are, by chi-square at 4 standard deviations of its normal limit.
-fn look_equal(counts: impl ExactSizeIterator<Item = u64> + Clone) -> bool {
-    let cells = counts.len() as f64;
-    let mean = counts.clone().sum::<u64>() as f64 / cells;
-    let chi_square: f64 = counts.map(|count| (count as f64 - mean).powi(2) / mean).sum();
-    chi_square < (cells - 1.0) + 4.0 * (2.0 * (cells - 1.0)).sqrt()
 }
 
 #[test]
@@ -123,7 +107,7 @@ fn loads_are_met() {
 
     let at_once = Traffic::build(&[entry("flows", AtOnce::default(), Permutation {})], &fabric, 1, 0);
     assert_eq!((at_once.entries[0].offered_load, at_once.entries[0].realised_load), (None, None));
-    assert_eq!((at_once.entries[0].flows, at_once.entries[0].mean_size_bytes), (128, 100_000.0));
+    assert_eq!((at_once.entries[0].flows, at_once.entries[0].mean_size_bytes), (128, Some(100_000.0)));
 }
 
 #[test]
@@ -174,7 +158,7 @@ fn a_floor_raises_the_mean_of_exponential_sizes() {
 #[test]
 fn a_cdf_may_begin_with_a_share_and_may_step() {
     // 20 % have exactly 40 bytes, 65 % lie between 40 and 1499, 15 % have exactly 1500.
-    let sizes = Cdf { points: vec![(40, 20.0), (1499, 85.0), (1500, 85.0), (1500, 100.0)] };
+    let sizes = Cdf::of(vec![(40, 20.0), (1499, 85.0), (1500, 85.0), (1500, 100.0)]);
     assert_eq!(sizes.problems(), []);
     assert!((sizes.mean() - (0.2 * 40.0 + 0.65 * 769.5 + 0.15 * 1500.0)).abs() < 1e-9);
     let mut stream = Stream::new(1, 0, Purpose::Sizes, 0);
@@ -183,7 +167,7 @@ fn a_cdf_may_begin_with_a_share_and_may_step() {
     // Half a byte of the line next to 40 rounds to it.
     assert!((share(40) - 0.2 - 0.65 * 0.5 / 1459.0).abs() < 0.003);
     assert!((share(1500) - 0.15).abs() < 0.003);
-    assert_eq!(Cdf { points: vec![(0, 100.0)] }.sample(&mut stream), 1);
+    assert_eq!(Cdf::of(vec![(0, 100.0)]).sample(&mut stream), 1);
 }
 
 #[test]
@@ -335,10 +319,10 @@ fn digests_tell_seeds_and_replicas_apart() {
 #[test]
 fn all_that_is_wrong_is_said_at_once() {
     let with_sizes = |entry: Entry, sizes: Sizes| Entry { sizes, ..entry };
-    let both = Poisson { load: Some(-1.0), rate: Some(2.0), start: Time::ZERO };
+    let both = Poisson { load: Some(-1.0), rate: Some(2.0), ..Poisson::default() };
     let points = vec![(10, 0.0), (5, 50.0), (20, 40.0), (20, 40.0), (30, 120.0), (40, 1.0)];
     let entries = [
-        with_sizes(entry("a", Poisson::default(), Stride { by: vec![3, 0, 8] }), Cdf { points }.into()),
+        with_sizes(entry("a", Poisson::default(), Stride { by: vec![3, 0, 8] }), Cdf::of(points).into()),
         with_sizes(
             Entry { flows: Some(5), ..entry("a b", both, Incast { senders: 8, receiver: 9 }) },
             UniformSizes { min: Bytes(2), max: Bytes(1) }.into(),
@@ -353,7 +337,7 @@ fn all_that_is_wrong_is_said_at_once() {
         Entry { flows: Some(0), ..entry("f", load(0.1), Permutation {}) },
         Entry { flows: Some(1), ..entry("g", load(0.1), Permutation {}) },
     ];
-    let said: Vec<String> = problems(&entries, 8)
+    let said: Vec<String> = problems(&entries, &few_hosts(8))
         .into_iter()
         .map(|(entry, path, what)| format!("{entry} {path}: {what}"))
         .collect();
@@ -384,7 +368,7 @@ fn all_that_is_wrong_is_said_at_once() {
     6 flows: 0 is too few; use 1 or more
     "#);
     // Not everything that is unusual is wrong.
-    assert_eq!(problems(&[entry("a-1_B", AtOnce::default(), Stride { by: vec![7] })], 8), []);
+    assert_eq!(problems(&[entry("a-1_B", AtOnce::default(), Stride { by: vec![7] })], &few_hosts(8)), []);
 }
 
 #[test]

@@ -241,7 +241,12 @@ def _entry(i: int, run: Run) -> Cell:
         return Cell(text.NONE)
     entry, drawn = run.scenario["traffic"][i], run.summary["traffic"][i]
     parts = [f"arrivals {inline(entry['arrivals'])}", f"matrix {inline(entry['matrix'])}"]
-    parts.append(f"sizes {inline(entry['sizes'])}, mean {text.size(drawn['mean_size_bytes'])}")
+    mean = drawn["mean_size_bytes"]
+    parts.append(
+        f"sizes {inline(entry['sizes'])}" + (f", mean {text.size(mean)}" if mean is not None else "")
+    )
+    if drawn.get("background"):
+        parts.append("in the background")
     if entry.get("deadline"):
         parts.append(f"deadline {inline(entry['deadline'])}")
     parts += [

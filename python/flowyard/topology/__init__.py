@@ -92,7 +92,7 @@ def network(scenario: Scenario, overrides: Mapping[str, object] | None = None) -
     Raises:
         ScenarioError: The topology cannot be built; the text names every problem.
     """
-    data = json.loads(_native.fabric(*source(scenario), texts(overrides)))
+    data = json.loads(_native.fabric(*source(scenario)[:2], texts(overrides)))
     there, back = data["links"][::2], data["links"][1::2]
     cables = [
         Cable(a, b, rate, other[2], delay) for (a, b, rate, delay), other in zip(there, back, strict=True)
@@ -109,5 +109,5 @@ def survey(scenario: Scenario, overrides: Mapping[str, object] | None = None) ->
         oversubscription: a number, or null where there are no tiers;
         bisection: {bps, exact, how}: least capacity, one way, between two halves of the hosts.
     """
-    found: dict[str, Any] = json.loads(_native.survey_topology(*source(scenario), texts(overrides)))
+    found: dict[str, Any] = json.loads(_native.survey_topology(*source(scenario)[:2], texts(overrides)))
     return found

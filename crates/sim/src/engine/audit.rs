@@ -38,6 +38,7 @@ impl Engine<'_> {
         self.audit_packets(&found, &mut wrong);
         self.audit_ports(&found, &mut wrong);
         self.audit_conns(&found, &mut wrong);
+        self.audit_starts(&mut wrong);
         let at = self.net.now;
         self.violations.extend(wrong.into_iter().map(|what| format!("at {at}: {what}")));
         self.violations.truncate(FINDINGS_MAX);
@@ -145,6 +146,15 @@ impl Engine<'_> {
         }
     }
 
+    /// Every start that is to come has its event.
+    fn audit_starts(&self, wrong: &mut Vec<String>) {
+        let starts = self.net.calendar.iter().filter(|event| event.phase() == Phase::Start as u8);
+        let (events, expected) = self.starts.audit(starts.map(|event| (event.a, event.b)));
+        if events != expected {
+            wrong.push(format!("{expected} starts to come, {events} of them pending"));
+        }
+    }
+
     fn audit_conns(&self, found: &Found, wrong: &mut Vec<String>) {
         for (slot, conn) in self.net.conns.iter().enumerate().filter(|(_, conn)| conn.open) {
             if conn.packets != found.conn_packets[slot] {
@@ -155,7 +165,7 @@ impl Engine<'_> {
                 let there = found.conn_timers[slot];
                 wrong.push(format!("connection {slot}: counts {} timers, {there} found", conn.timers));
             }
-            if let Some(flow) = self.plan.flows.get(conn.flow.index()) {
+            if let Some(flow) = self.starts.flow(conn.flow) {
                 let complete = conn.counts.completed_at != Time::NEVER;
                 if complete != (conn.counts.delivered_bytes == flow.size) {
                     let (delivered, size) = (conn.counts.delivered_bytes, flow.size);
@@ -301,6 +311,16 @@ mod tests {
             engine.net.calendar.lose(|event| event.phase() == Phase::Departure as u8).unwrap();
         });
         assert_found(&found, "departures pending");
+    }
+
+    #[test]
+    fn catches_a_start_too_many() {
+        let found = findings("tcp", |engine| {
+            // Later than anything that is to happen meanwhile.
+            let later = crate::units::Time(engine.net.now.0 * 1000);
+            engine.net.push_host_event(later, Phase::Start, crate::ids::NodeId(0), 0, 0);
+        });
+        assert_found(&found, "starts to come");
     }
 
     #[test]

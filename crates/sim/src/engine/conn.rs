@@ -22,6 +22,8 @@ pub struct Conn {
     pub transport: u8,
     /// Which of the run's balancers spreads its packets.
     pub balancer: u8,
+    /// Whether nobody waits for its flow.
+    pub background: bool,
     /// Whether the slot is in use.
     pub open: bool,
     /// Whether the sender has nothing left to do.
@@ -43,7 +45,7 @@ pub struct Conn {
 }
 
 /// What is counted for a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the columns of the flows table have the same names")]
 pub struct Counts {
     pub delivered_bytes: u64,
@@ -58,6 +60,22 @@ pub struct Counts {
     pub completed_at: Time,
     /// Completion at the sender; [`Time::NEVER`] while unfinished.
     pub acked_at: Time,
+}
+
+impl Counts {
+    /// Nothing has happened yet.
+    pub const UNFINISHED: Counts = Counts {
+        delivered_bytes: 0,
+        packets_sent: 0,
+        retransmissions: 0,
+        timeouts: 0,
+        trims: 0,
+        drops: 0,
+        lost: 0,
+        reordered: 0,
+        completed_at: Time::NEVER,
+        acked_at: Time::NEVER,
+    };
 }
 
 /// The connections that have something to send by one port, in the order in which they take turns.

@@ -6,6 +6,7 @@ use super::network::Network;
 use super::packet::{Header, Packet, flag};
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
+use crate::traffic::dependencies::Milestone;
 use crate::units::Time;
 
 /// The side of a connection to which a packet goes.
@@ -195,8 +196,11 @@ impl Cx<'_, '_> {
     /// Payload has reached the receiver for the first time.
     #[inline]
     pub fn delivered(&mut self, id: ConnId, bytes: u64) {
-        self.net.moved_at = self.net.now;
-        self.net.conns[id.index()].counts.delivered_bytes += bytes;
+        let conn = &mut self.net.conns[id.index()];
+        conn.counts.delivered_bytes += bytes;
+        if !conn.background {
+            self.net.moved_at = self.net.now;
+        }
     }
 
     /// A data packet has arrived at the receiver: notes whether it was overtaken on its way.
@@ -213,6 +217,7 @@ impl Cx<'_, '_> {
     /// The receiver has every byte.
     pub fn completed(&mut self, id: ConnId) {
         self.net.conns[id.index()].counts.completed_at = self.net.now;
+        self.note_end(id, Milestone::Received);
     }
 
     /// The sender knows that the receiver has every byte.
@@ -224,5 +229,14 @@ impl Cx<'_, '_> {
     pub fn finish(&mut self, id: ConnId) {
         self.net.conns[id.index()].done = true;
         self.net.gone.push(id);
+        self.note_end(id, Milestone::Acked);
+    }
+
+    /// For those who wait for the flow.
+    fn note_end(&mut self, id: ConnId, at: Milestone) {
+        if self.net.reacts {
+            self.net.ended.push((self.net.conns[id.index()].flow, at));
+            self.net.gone.push(id);
+        }
     }
 }

@@ -14,6 +14,7 @@ pub mod packet;
 pub mod port;
 mod prefetch;
 pub mod ring;
+mod starts;
 
 use self::ahead::{Ahead, HERE};
 use self::calendar::UNSEEN;
@@ -21,9 +22,10 @@ use self::conn::{Conn, Counts};
 use self::cx::{Cx, Owner};
 use self::event::{Event, Phase};
 use self::network::{Network, Parts, Tally};
+use self::starts::Starts;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::random::{Purpose, Stream, name_key};
-use crate::traffic::Flow;
+use crate::traffic::{Flow, Traffic};
 use crate::transport::{self, HostSide};
 use crate::units::Time;
 
@@ -31,13 +33,13 @@ use crate::units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// Every flow has ended.
+    /// Every flow has ended that is not background.
     Complete,
     /// Somebody stopped it.
     Interrupted,
     /// Flows are open, but no event is left, or no payload has arrived for `run.stall`.
     Stalled,
-    /// `run.until` came before the last flow ended.
+    /// `run.until` came before the last flow ended, or sources drew more flows than a run may have.
     Limit,
 }
 
@@ -48,9 +50,9 @@ pub struct Progress {
     pub now: Time,
     /// Where it will stop at the latest.
     pub until: Option<Time>,
-    /// Flows that have ended.
+    /// Flows that have ended, without background.
     pub flows_done: u64,
-    /// All flows of the scenario.
+    /// Flows that are to end before the run does, as far as they are known; without background.
     pub flows: u64,
     /// Links crossed by packets.
     pub packet_hops: u64,
@@ -58,7 +60,7 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// Which transport and balancer each traffic entry's flows use, and the entry's name.
+/// Which transport and balancer each traffic entry's flows use, the entry's name, and whether anybody waits for them.
 #[derive(Clone, Debug)]
 pub struct Carrier {
     /// Name of the traffic entry.
@@ -67,6 +69,8 @@ pub struct Carrier {
     pub transport: u8,
     /// Index among the run's balancers.
     pub balancer: u8,
+    /// Whether nobody waits for them.
+    pub background: bool,
 }
 
 /// All that a run needs to know besides the network.
@@ -77,8 +81,12 @@ pub struct Plan<'a> {
     pub transports: &'a [transport::Transport],
     /// For each traffic entry, who carries its flows.
     pub carriers: &'a [Carrier],
-    /// In the order of their starts.
-    pub flows: &'a [Flow],
+    /// The flows, and what starts them.
+    pub traffic: &'a Traffic,
+    /// More flows than this end the run.
+    pub flows_max: u64,
+    /// With background traffic: from the end of the last other flow to that of the run.
+    pub stop_delay: Time,
     /// Stop at this time at the latest.
     pub until: Option<Time>,
     /// Give up when nothing has moved for so long.
@@ -95,7 +103,9 @@ pub struct Ended<'a> {
     pub end: Time,
     /// Ports and links with what they have counted.
     pub net: Network<'a>,
-    /// By flow.
+    /// Flows that waited for others, with their start if they have started; then those drawn during the run, by start.
+    pub late: Vec<Flow>,
+    /// By flow: first those whose start was known, then `late`.
     pub counts: Vec<Counts>,
     /// Events handled.
     pub events: u64,
@@ -115,10 +125,17 @@ pub struct Engine<'a> {
     plan: &'a Plan<'a>,
     counts: Vec<Counts>,
     free_conns: Vec<ConnId>,
-    next_flow: usize,
-    /// For each traffic entry, how many of its flows have started.
-    started: Vec<u64>,
+    starts: Starts<'a>,
+    /// Flows that are to end, started and ended; none of the three counts background.
+    goal: u64,
+    begun: u64,
     flows_done: u64,
+    /// Whether the goal grows with the run.
+    unbounded: bool,
+    /// How the run has ended.
+    status: Option<Status>,
+    /// When it ends because all flows have that somebody waits for.
+    stop_at: Time,
     events: u64,
     violations: Vec<String>,
     /// The next change of links, and of routes.
@@ -136,26 +153,44 @@ impl<'a> Engine<'a> {
             net: Network::new(&plan.parts),
             transports: plan.transports.iter().map(|transport| transport.model(hosts)).collect(),
             plan,
-            counts: vec![Counts::default(); plan.flows.len()],
+            counts: vec![Counts::UNFINISHED; plan.traffic.flows.len()],
             free_conns: Vec::new(),
-            next_flow: 0,
-            started: vec![0; plan.carriers.len()],
+            starts: Starts::new(plan.traffic),
+            goal: 0,
+            begun: 0,
             flows_done: 0,
+            unbounded: false,
+            status: None,
+            stop_at: Time::NEVER,
             events: 0,
             violations: Vec::new(),
             next_fault: 0,
             next_epoch: 0,
             horizon: Time::ZERO,
         };
-        engine.counts.iter_mut().for_each(|counts| {
-            (counts.completed_at, counts.acked_at) = (Time::NEVER, Time::NEVER);
-        });
+        engine.set_goal();
         if plan.audit {
             engine.net.tallies = vec![Tally::default(); plan.parts.fabric.links.len()];
         }
         engine.schedule_faults();
-        engine.schedule_next_start();
+        engine.net.reacts = engine.starts.react();
+        engine.starts.begin(&mut engine.net);
         engine
+    }
+
+    /// Counts the flows that somebody waits for.
+    fn set_goal(&mut self) {
+        let Plan { traffic, carriers, .. } = self.plan;
+        let awaited = |entry: u32| !carriers[entry as usize].background;
+        self.goal = traffic.flows.iter().filter(|flow| awaited(flow.entry)).count() as u64;
+        let chains = (0..traffic.chains.len() as u32).filter(|&chain| awaited(traffic.chains.entry(chain)));
+        for most in chains.map(|chain| traffic.chains.flows_max(chain)) {
+            self.goal += most.unwrap_or(0);
+            self.unbounded |= most.is_none();
+        }
+        if self.goal == 0 && !carriers.iter().any(|carrier| carrier.background) && !self.unbounded {
+            self.status = Some(Status::Complete);
+        }
     }
 
     /// Runs to the end; `watch` is shown the progress now and then, and says whether to go on.
@@ -179,14 +214,14 @@ impl<'a> Engine<'a> {
     /// Handles the next event, or says how the run has ended.
     #[inline(always)]
     fn step(&mut self) -> Option<Status> {
-        if self.flows_done == self.plan.flows.len() as u64 {
-            return Some(Status::Complete);
+        if self.status.is_some() {
+            return self.status;
         }
         let Network { calendar, arena, egress, ends, conns, balancers, routes, .. } = &mut self.net;
         let ahead = Ahead { arena, egress, ends, conns, balancers, routes };
         let next = calendar.pop(|event| ahead.fetch_packet(event), |event| ahead.fetch_rest(event));
         let Some((event, hint)) = next else {
-            return Some(Status::Stalled);
+            return Some(self.out_of_events());
         };
         if event.time > self.horizon
             && let Some(status) = self.over_before(event.time)
@@ -208,7 +243,7 @@ impl<'a> Engine<'a> {
             phase if phase == Phase::Arrival as u8 => self.arrive(&event, hint),
             phase if phase == Phase::Departure as u8 => self.depart(LinkId(event.b)),
             phase if phase == Phase::Timer as u8 => self.timer(event),
-            phase if phase == Phase::Start as u8 => self.start_flow(),
+            phase if phase == Phase::Start as u8 => self.start(event),
             phase if phase == Phase::Lost as u8 => self.lose_on_link(LinkId(event.b), PacketId(event.a)),
             _ => self.fault(event.b),
         }
@@ -217,6 +252,10 @@ impl<'a> Engine<'a> {
         }
         while let Some(id) = self.net.gone.pop() {
             self.close_if_over(id);
+            // Here, because what has just ended is in `gone`, too, and an ordinary event need not ask.
+            while let Some((flow, at)) = self.net.ended.pop() {
+                self.starts.note(flow, at, &self.plan.parts, &mut self.net);
+            }
         }
     }
 
@@ -308,27 +347,35 @@ impl<'a> Engine<'a> {
         self.transports[transport as usize].timer(owner, kind, &mut cx);
     }
 
-    fn schedule_next_start(&mut self) {
-        if let Some(flow) = self.plan.flows.get(self.next_flow) {
-            self.net.push_host_event(flow.start, Phase::Start, flow.src, 0, 0);
-        }
-    }
-
+    /// A flow starts, or a trigger is fired that may start some.
     #[cold]
-    fn start_flow(&mut self) {
-        self.net.moved_at = self.net.now;
-        let flow_id = FlowId(self.next_flow as u32);
-        let flow = &self.plan.flows[self.next_flow];
-        self.next_flow += 1;
-        let entry = flow.entry as usize;
-        let carrier = &self.plan.carriers[entry];
+    fn start(&mut self, event: Event) {
+        let (parts, drawn) = (&self.plan.parts, event.b == starts::kind::DRAWN);
+        if drawn && self.counts.len() as u64 >= self.plan.flows_max {
+            // It has not happened.
+            self.net.calendar.push(event);
+            self.status = Some(Status::Limit);
+            return;
+        }
+        let Some((id, own_key)) = self.starts.take((event.a, event.b), parts, &mut self.net) else {
+            return;
+        };
+        let flow = *self.starts.flow(id).expect("it has just been taken");
+        if drawn {
+            self.counts.push(Counts::UNFINISHED);
+        }
+        let carrier = &self.plan.carriers[flow.entry as usize];
+        if !carrier.background {
+            self.net.moved_at = self.net.now;
+            self.begun += 1;
+            self.goal += u64::from(drawn && self.plan.traffic.chains.flows_max(event.a).is_none());
+        }
         // The 5-tuple is the entry's and the flow's number in it: flows of other entries do not move it.
-        let key = name_key(&carrier.name).wrapping_add(self.started[entry]);
-        self.started[entry] += 1;
-        let Parts { seed, replica, .. } = self.plan.parts;
+        let key = own_key.unwrap_or_else(|| name_key(&carrier.name).wrapping_add(u64::from(flow.number)));
+        let Parts { seed, replica, .. } = *parts;
         let label = Stream::new(seed, replica, Purpose::FiveTuple, key).bits() as u32;
         let conn = Conn {
-            flow: flow_id,
+            flow: id,
             src: flow.src,
             dst: flow.dst,
             src_port: self.port_towards(flow.src, flow.dst, label),
@@ -336,6 +383,7 @@ impl<'a> Engine<'a> {
             label,
             transport: carrier.transport,
             balancer: carrier.balancer,
+            background: carrier.background,
             open: true,
             done: false,
             ready: false,
@@ -344,7 +392,7 @@ impl<'a> Engine<'a> {
             timers: 0,
             start: flow.start,
             newest: Time::ZERO,
-            counts: self.counts[flow_id.index()],
+            counts: Counts::UNFINISHED,
         };
         let id = match self.free_conns.pop() {
             Some(id) => {
@@ -356,7 +404,6 @@ impl<'a> Engine<'a> {
                 ConnId(self.net.conns.len() as u32 - 1)
             }
         };
-        self.schedule_next_start();
         let mut cx = Cx { net: &mut self.net, transport: carrier.transport };
         self.transports[carrier.transport as usize].start(id, flow.size, key, &mut cx);
     }
@@ -370,25 +417,63 @@ impl<'a> Engine<'a> {
         if conn.flow != FlowId::NONE {
             self.counts[conn.flow.index()] = conn.counts;
             conn.flow = FlowId::NONE;
-            self.flows_done += 1;
+            if !conn.background {
+                self.flows_done += 1;
+            }
         }
         if conn.timers == 0 && !conn.ready {
             conn.open = false;
             self.free_conns.push(id);
         }
+        if self.flows_done == self.goal && self.status.is_none() {
+            self.complete_soon();
+        }
+    }
+
+    /// All flows may have ended that somebody waits for: the run is complete, with background traffic once all
+    /// hosts could have heard of it.
+    #[cold]
+    fn complete_soon(&mut self) {
+        if self.unbounded || self.goal == 0 || self.stop_at != Time::NEVER {
+            return;
+        }
+        if self.plan.carriers.iter().any(|carrier| carrier.background) {
+            self.stop_at = self.net.now.saturating_add(self.plan.stop_delay);
+            self.horizon = Time::ZERO;
+        } else {
+            self.status = Some(Status::Complete);
+        }
+    }
+
+    /// How the run ends if nothing is left to happen.
+    #[cold]
+    fn out_of_events(&mut self) -> Status {
+        if self.stop_at != Time::NEVER {
+            self.net.now = self.stop_at.min(self.plan.until.unwrap_or(Time::NEVER));
+            return Status::Complete;
+        }
+        let open = |conn: &Conn| conn.open && conn.flow != FlowId::NONE;
+        let ended = self.flows_done == self.goal && !self.net.conns.iter().any(open);
+        if ended { Status::Complete } else { Status::Stalled }
     }
 
     /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled.
     fn over_before(&mut self, time: Time) -> Option<Status> {
-        let until = self.plan.until.unwrap_or(Time::NEVER);
-        let open = self.next_flow as u64 > self.flows_done;
-        let stalled_at = if open { self.net.moved_at } else { time }.saturating_add(self.plan.stall);
+        let until = self.plan.until.unwrap_or(Time::NEVER).min(self.stop_at);
+        // Something should move while a flow is open, or if flows are missing that nothing pending starts.
+        let (open, missing) = (self.begun > self.flows_done, self.goal > self.flows_done);
+        let late = open || (missing && !self.starts.to_come());
+        let stalled_at = if late { self.net.moved_at } else { time }.saturating_add(self.plan.stall);
         self.horizon = until.min(stalled_at);
         if time <= self.horizon {
             return None;
         }
         self.net.now = self.horizon;
-        Some(if until <= stalled_at { Status::Limit } else { Status::Stalled })
+        Some(match () {
+            () if self.stop_at != Time::NEVER => Status::Complete,
+            () if until <= stalled_at => Status::Limit,
+            () => Status::Stalled,
+        })
     }
 
     fn progress(&self) -> Progress {
@@ -396,7 +481,7 @@ impl<'a> Engine<'a> {
             now: self.net.now,
             until: self.plan.until,
             flows_done: self.flows_done,
-            flows: self.plan.flows.len() as u64,
+            flows: self.goal,
             packet_hops: self.net.packet_hops,
             events: self.events,
         }
@@ -415,6 +500,7 @@ impl<'a> Engine<'a> {
             status,
             end,
             net: self.net,
+            late: self.starts.into_late(),
             counts: self.counts,
             events: self.events,
             violations: self.violations,

@@ -9,7 +9,7 @@ use super::packet::{Arena, Packet};
 use super::port::{Amount, Departures, Losses, Port};
 use crate::balancer::{self, Choose, Hop};
 use crate::faults::timeline::{LinkState, Timeline};
-use crate::ids::{ConnId, LinkId, NodeId, PacketId};
+use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::queue::waiting::Queued;
 use crate::queue::{self, Discipline, QueueCx};
 use crate::random::{Purpose, Stream};
@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 
 use crate::routing::Routes;
 use crate::topology::{Fabric, Link};
+use crate::traffic::dependencies::Milestone;
 use crate::units::Time;
 
 /// Everything between the hosts, and what the hosts' transports reach it by.
@@ -41,6 +42,10 @@ pub struct Network<'a> {
     pub kicks: Vec<LinkId>,
     /// Connections whose last packet may just have gone.
     pub gone: Vec<ConnId>,
+    /// Whether anything depends on the end of a flow.
+    pub reacts: bool,
+    /// If so, the flows that have just ended, and where; their connections are in `gone`, too.
+    pub ended: Vec<(FlowId, Milestone)>,
     /// Place among simultaneous timers and starts, and their counter, by host.
     pub host_ranks: Vec<u32>,
     /// See `host_ranks`.
@@ -53,7 +58,7 @@ pub struct Network<'a> {
     pub packets_made: u64,
     /// Packets lost at a node from which no way was left.
     pub unroutable: u64,
-    /// When payload last arrived anywhere.
+    /// When payload last arrived anywhere that is not background.
     pub moved_at: Time,
     /// What all chance of the run comes from.
     pub seed: u64,
@@ -147,6 +152,8 @@ impl<'a> Network<'a> {
             ready: vec![ReadyList::default(); links],
             kicks: Vec::new(),
             gone: Vec::new(),
+            reacts: false,
+            ended: Vec::new(),
             host_ranks: ranks(hosts, 1),
             host_events: vec![0; hosts],
             host_chance: (0..hosts).map(|host| stream(Purpose::Host, host)).collect(),

@@ -39,9 +39,10 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     problems.extend(draft.queue(&transports));
     problems.extend(draft.names());
     if let Some(fabric) = &fabric {
-        problems.extend(draft.traffic(fabric.hosts));
+        problems.extend(draft.traffic(fabric));
         problems.extend(draft.faults(fabric));
     }
+    problems.extend(draft.until());
     problems.extend(draft.run());
     // Of two problems at one place the first says enough.
     let mut seen = BTreeSet::new();
@@ -174,8 +175,8 @@ impl<'a> Draft<'a> {
         problems
     }
 
-    /// What the entries say about themselves on so many hosts.
-    fn traffic(&self, hosts: u32) -> Vec<Problem> {
+    /// What the entries say about themselves on that network.
+    fn traffic(&self, fabric: &Fabric) -> Vec<Problem> {
         let good = |(path, entry): (String, &'a Value)| {
             let (value, entry) = self.part::<Entry>(&path, Some(entry))?;
             Some(((path, value), entry))
@@ -185,7 +186,23 @@ impl<'a> Draft<'a> {
             let (path, value): &(String, &Value) = &places[index];
             own(path, "", value, vec![(below, message)])
         };
-        traffic::problems(&entries, hosts).into_iter().flat_map(problem).collect()
+        let mut problems = traffic::problems(&entries, fabric);
+        if entries.len() < self.entries().count() {
+            // An entry that others refer to may be among those that cannot be read.
+            problems.retain(|(_, path, _)| !traffic::references::is_reference(path));
+        }
+        problems.into_iter().flat_map(problem).collect()
+    }
+
+    /// A run whose traffic has no end needs one of its own.
+    fn until(&self) -> Option<Problem> {
+        let given = self.document.get("run").and_then(|run| run.get("until"));
+        let entries: Vec<Entry> = self
+            .entries()
+            .map(|(path, entry)| Some(self.part::<Entry>(&path, Some(entry))?.1))
+            .collect::<Option<_>>()?;
+        let why = traffic::endless(&entries).filter(|_| given.is_none_or(Value::is_null))?;
+        Some(Problem::new("run.until", format!("is missing; {why}")))
     }
 
     /// What goes wrong must go wrong with something that is there.

@@ -2,11 +2,12 @@
 //!
 //! The JSON Schema, the Python classes and the reference pages are generated from these structs and
 //! those of the lists that they name. [`read`] is the only way from text to a scenario: `text` parses,
-//! `set` applies overrides, `walk` checks each value against the schema, `check` the parts against
-//! each other.
+//! `set` applies overrides, `walk` checks each value against the schema, `files` puts in what the
+//! scenario leaves to files, `check` checks the parts against each other.
 
 mod bounds;
 mod check;
+mod files;
 mod problem;
 mod schema;
 mod set;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_path_to_error::Segment;
 
+pub use self::files::{Files, no_files};
 pub use self::problem::{Problem, Problems};
 pub use self::schema::schema;
 pub use self::text::Format;
@@ -30,10 +32,16 @@ use crate::transport::Transport;
 use crate::units::Time;
 
 /// Reads a scenario, with overrides of the form (key, value); or says all that is wrong with it.
-pub fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Result<Scenario, Problems> {
+pub fn read(
+    text: &str,
+    format: Format,
+    overrides: &[(String, String)],
+    files: &Files,
+) -> Result<Scenario, Problems> {
     let mut document = text::parse(text, format)?;
     let mut problems = set::apply(&mut document, overrides);
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
+    problems.extend(files::put_in(&mut document, &problems, files));
     problems.extend(check::check(&document, &problems));
     if !problems.is_empty() {
         return Err(Problems(problems));

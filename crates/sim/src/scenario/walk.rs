@@ -50,7 +50,10 @@ impl<'a> Walk<'a> {
 
     fn below(&mut self, step: &str, schema: &'a Value, value: &mut Value) {
         let length = self.path.len();
-        self.path = join(&self.path, step);
+        if length > 0 && !step.is_empty() {
+            self.path.push('.');
+        }
+        self.path.push_str(step);
         self.value(schema, value);
         self.path.truncate(length);
     }
@@ -198,11 +201,17 @@ impl<'a> Walk<'a> {
     }
 
     fn array(&mut self, schema: &'a Value, items: &mut [Value]) {
-        let steps = steps(items);
+        let others = schema.get("items").filter(|items| items.is_object());
+        if others.is_some_and(|schema| good_numbers(schema, items)) {
+            return;
+        }
+        let named = items.iter().any(Value::is_object).then(|| steps(items));
         let first = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        for (index, (item, step)) in items.iter_mut().zip(steps).enumerate() {
-            if let Some(schema) = first.get(index).or(schema.get("items").filter(|items| items.is_object())) {
-                self.below(&step, schema, item);
+        for (index, item) in items.iter_mut().enumerate() {
+            let Some(schema) = first.get(index).or(others) else { continue };
+            match &named {
+                Some(steps) => self.below(&steps[index], schema, item),
+                None => self.below(&index.to_string(), schema, item),
             }
         }
     }
@@ -220,6 +229,16 @@ impl<'a> Walk<'a> {
     fn problem_with_hint(&mut self, value: &Value, message: String, hint: Option<String>) {
         self.problems.push(Problem::new(&self.path, message).with_value(value).with_hint(hint));
     }
+}
+
+/// Whether all are whole numbers in their bounds, as the least and the greatest show: such lists may be long.
+fn good_numbers(schema: &Value, items: &[Value]) -> bool {
+    let plain = schema.get("type") == Some(&json!("integer")) && schema.get("multipleOf").is_none();
+    let (mut least, mut greatest) = (u64::MAX, 0);
+    let mut note = |number: u64| (least, greatest) = (least.min(number), greatest.max(number));
+    plain
+        && items.iter().all(|item| item.as_u64().map(&mut note).is_some())
+        && [least, greatest].iter().all(|&end| items.is_empty() || bounds(schema, &json!(end)).is_ok())
 }
 
 /// The keys that a table may have; none for what is no table.

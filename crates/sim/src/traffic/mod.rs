@@ -3,11 +3,17 @@
 //! A scenario has entries; each joins arrivals (when), a matrix (who to whom) and sizes (how much),
 //! drawn from three streams of its own, keyed by its name: an entry that comes or goes moves no
 //! flow of another. All flows are drawn here, before the run and without knowing the transport,
-//! so that the same traffic under two transports is the same flows, as its digest shows.
+//! so that the same traffic under two transports is the same flows, as its digest shows. When a flow
+//! starts may depend on others ([`dependencies`]); sources that start one flow after the other draw
+//! them during the run, each from a stream of its own ([`chains`]).
 
 pub mod arrivals;
+pub mod chains;
+pub mod dependencies;
 pub mod matrix;
+pub mod references;
 pub mod sizes;
+pub mod sources;
 
 use std::iter::zip;
 
@@ -15,9 +21,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use self::arrivals::{Arrivals, Jitter};
-use self::matrix::{Matrix, Order};
+use self::arrivals::{Arrivals, Jitter, Own};
+use self::chains::Chains;
+use self::dependencies::{Dependencies, Writer};
+use self::matrix::{Matrix, Order, PairIterator};
+use self::references::{Extent, extent, position};
 use self::sizes::Sizes;
+use self::sources::Sources;
 use crate::balancer::Routing;
 use crate::ids::NodeId;
 use crate::random::{Purpose, Stream, name_key};
@@ -30,6 +40,9 @@ pub const FLOWS_MAX: u64 = 10_000_000;
 
 /// The packet whose transmission time is the default jitter, in bytes.
 const JITTER_PACKET: u64 = 1500;
+
+/// The last start that can be given; [`Time::NEVER`] means that a flow waits for others.
+const LAST: Time = Time(Time::NEVER.0 - 1);
 
 /// A set of flows that belong together: one entry of a scenario's traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,10 +57,18 @@ pub struct Entry {
     pub matrix: Matrix,
     /// How many bytes of payload a flow carries.
     pub sizes: Sizes,
-    /// Number of flows; by default one round of the matrix, or one for each given time. Poisson arrivals need it.
+    /// Which hosts send, for a matrix in which every host does; by default all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Sources>,
+    /// Number of flows; by default one round of the matrix, one for each given time, or one for each that is waited
+    /// for. Poisson arrivals need it unless they have an end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub flows: Option<u64>,
+    /// Whether nobody waits for these flows: they never count as unfinished, and the run ends without them, one
+    /// smallest delay between two hosts after the last other flow.
+    #[serde(default)]
+    pub background: bool,
     /// When a flow is due, counted from its start; by default never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Time>,
@@ -62,7 +83,7 @@ pub struct Entry {
 /// A flow: so many bytes from one host to another, handed to the transport at its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// When it starts.
+    /// When it starts; [`Time::NEVER`] if it waits for others.
     pub start: Time,
     /// The host that sends.
     pub src: NodeId,
@@ -72,6 +93,8 @@ pub struct Flow {
     pub size: u64,
     /// Index of its traffic entry.
     pub entry: u32,
+    /// Its number in the entry, by start, or as drawn if flows of the entry wait for others: keys its chance.
+    pub number: u32,
     /// When it is due, counted from its start.
     pub deadline: Option<Time>,
 }
@@ -79,9 +102,15 @@ pub struct Flow {
 /// All flows of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
-    /// By start, then entry, then the order in which they were drawn.
+    /// By start, then entry, then the order in which they were drawn; those that wait for others come last.
     pub flows: Vec<Flow>,
-    /// SHA-256 over all flows: equal for two runs that carry the same traffic.
+    /// How many of them have a start that is known: the first ones.
+    pub timed: usize,
+    /// What starts the others.
+    pub dependencies: Dependencies,
+    /// Sources that draw their flows during the run.
+    pub chains: Chains,
+    /// SHA-256 over all flows and what starts them: equal for two runs that carry the same traffic.
     pub digest: String,
     /// What became of each entry.
     pub entries: Vec<EntrySummary>,
@@ -94,8 +123,10 @@ pub struct EntrySummary {
     pub name: String,
     /// Number of flows.
     pub flows: u64,
-    /// Mean of the distribution of sizes, not of the sizes drawn.
-    pub mean_size_bytes: f64,
+    /// Whether nobody waits for them.
+    pub background: bool,
+    /// Mean of the distribution of sizes, not of the sizes drawn; none if they have no end.
+    pub mean_size_bytes: Option<f64>,
     /// Payload offered a second over the capacity of the hosts that the matrix loads; only for Poisson arrivals.
     pub offered_load: Option<f64>,
     /// The same for the flows drawn: the bytes of all but the last, from the first start to the last.
@@ -103,7 +134,7 @@ pub struct EntrySummary {
 }
 
 impl Entry {
-    /// All that is wrong with the entry on so many hosts: (path below the entry, what is wrong).
+    /// All that is wrong with the entry by itself on so many hosts: (path below the entry, what is wrong).
     pub fn problems(&self, hosts: u32) -> Vec<(String, String)> {
         let mut problems = Vec::new();
         let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -120,46 +151,74 @@ impl Entry {
         below("arrivals", self.arrivals.name(), self.arrivals.problems());
         below("matrix", self.matrix.name(), self.matrix.problems(hosts));
         below("sizes", self.sizes.name(), self.sizes.problems());
-
-        let natural = self.arrivals.flows(self.matrix.round(hosts));
-        let member = self.arrivals.name();
-        let what = match (self.flows, natural, self.arrivals.flows_max()) {
-            (None, None, _) => {
-                Some(format!("is missing; arrivals.{member} has no end of its own: say flows = 1000"))
-            }
-            (Some(flows), _, Some(most)) if flows > most => {
-                Some(format!("{flows} is more than arrivals.{member} has starts, {most}"))
-            }
-            (None, Some(flows), _) | (Some(flows), ..) if flows > FLOWS_MAX => {
-                Some(format!("{flows} is too many; a scenario has at most {FLOWS_MAX} flows"))
-            }
-            (Some(0), ..) => Some("0 is too few; use 1 or more".into()),
-            _ => None,
-        };
-        problems.extend(what.map(|what| ("flows".into(), what)));
+        let own = self.matrix.senders(hosts, &mut Stream::new(0, 0, Purpose::Matrix, 0));
+        for (path, what) in self.sources.iter().flat_map(|sources| sources.problems(hosts)) {
+            problems.push((format!("sources.{path}"), what));
+        }
+        if let (Some(_), Some(_)) = (&self.sources, own) {
+            let what = format!("matrix.{} has its own; leave them out", self.matrix.name());
+            problems.push(("sources".into(), what));
+        }
+        if self.sizes.mean().is_infinite() && !self.background {
+            let what =
+                "has no end, and the run would have none; only an entry with background = true may do that";
+            problems.push((format!("sizes.{}", self.sizes.name()), what.into()));
+        }
+        let unknown = [
+            (self.sizes.mean().is_infinite(), "flows without an end have no mean size"),
+            (self.matrix.reply_to().is_some(), "a reply has no ports of its own to load"),
+        ];
+        for (_, why) in unknown.into_iter().filter(|(unknown, _)| *unknown && self.arrivals.by_load()) {
+            let path = format!("arrivals.{}.load", self.arrivals.name());
+            problems.push((path, format!("cannot be met: {why}; give rate")));
+        }
+        if self.arrivals.on_off().is_some() && self.sizes.most().is_some() {
+            let what = format!(
+                "has a size for each flow drawn in advance; arrivals.{} has none",
+                self.arrivals.name()
+            );
+            problems.push((format!("sizes.{}", self.sizes.name()), what));
+        }
         problems
     }
 
-    /// Number of flows on so many hosts; 0 if the entry should say it and does not.
-    fn count(&self, hosts: u32) -> u64 {
-        self.flows.or_else(|| self.arrivals.flows(self.matrix.round(hosts))).unwrap_or(0)
+    /// Flows a second that would be load 1.
+    fn full(&self, capacity: f64) -> f64 {
+        capacity / (8.0 * self.sizes.mean())
     }
 }
 
 /// All that is wrong with the entries: (index of the entry, path below it, what is wrong).
-pub fn problems(entries: &[Entry], hosts: u32) -> Vec<(usize, String, String)> {
+pub fn problems(entries: &[Entry], fabric: &Fabric) -> Vec<(usize, String, String)> {
+    let hosts = fabric.hosts;
+    let ports = HostPorts::of(fabric);
+    let (sources, wrong) = sources::resolve(entries, hosts, 0, 0);
+    let (order, mut between) = references::order(entries);
+    let mut own: Vec<Vec<(String, String)>> = entries.iter().map(|entry| entry.problems(hosts)).collect();
+    for (index, what) in wrong {
+        own[index].push(("sources.not-in".into(), what));
+    }
+    let mut extents = vec![Extent::default(); entries.len()];
+    for index in order {
+        let (entry, sources) = (&entries[index], &sources[index]);
+        // What is wrong by itself may have no mean size.
+        let full = || entry.full(ports.sum(entry.matrix.loaded(sources)));
+        let expected = entry.arrivals.expected(if own[index].is_empty() { full() } else { 0.0 });
+        let (extent, wrong) = extent(entry, entries, &extents, (sources.len() as u64, hosts), expected);
+        extents[index] = extent;
+        between.extend(wrong.map(|(path, what)| (index, path, what)));
+    }
     let mut problems = Vec::new();
     let mut total = 0u64;
-    for (index, entry) in entries.iter().enumerate() {
-        let own = entry.problems(hosts);
-        let fits = !own.iter().any(|(path, _)| path == "flows");
+    for (index, (entry, own)) in zip(entries, own).enumerate() {
         problems.extend(own.into_iter().map(|(path, what)| (index, path, what)));
+        problems.extend(between.extract_if(.., |(of, ..)| *of == index));
         if let Some(first) = entries[..index].iter().position(|other| other.name == entry.name) {
             let what = format!("\"{}\" is already the name of entry {first}; names are unique", entry.name);
             problems.push((index, "name".into(), what));
         }
         let before = total;
-        total = total.saturating_add(if fits { entry.count(hosts) } else { 0 });
+        total = total.saturating_add(extents[index].flows);
         if before <= FLOWS_MAX && total > FLOWS_MAX {
             let what =
                 format!("makes {total} flows with the entries before; a scenario has at most {FLOWS_MAX}");
@@ -169,50 +228,142 @@ pub fn problems(entries: &[Entry], hosts: u32) -> Vec<(usize, String, String)> {
     problems
 }
 
+/// Why a run of these entries needs a time at which to stop, if it does.
+pub fn endless(entries: &[Entry]) -> Option<String> {
+    let unbounded = |entry: &&Entry| {
+        !entry.background && entry.arrivals.on_off().is_some_and(|on_off| on_off.flows_each.is_none())
+    };
+    if let Some(entry) = entries.iter().find(unbounded) {
+        return Some(format!(
+            "the sources of \"{}\" go on for ever; give a time, or the entry flows_each or background = true",
+            entry.name
+        ));
+    }
+    let only_background = !entries.is_empty() && entries.iter().all(|entry| entry.background);
+    only_background.then(|| "all entries are background, which nobody waits for; give a time".into())
+}
+
 impl Traffic {
     /// Draws all flows. Called only if there are no [`problems`].
     pub fn build(entries: &[Entry], fabric: &Fabric, seed: u64, replica: u64) -> Traffic {
         let ports = HostPorts::of(fabric);
-        let mut flows = Vec::new();
-        let mut summaries = Vec::with_capacity(entries.len());
-        for (index, entry) in entries.iter().enumerate() {
+        let (sources, _) = sources::resolve(entries, fabric.hosts, seed, replica);
+        let (order, _) = references::order(entries);
+        let mut flows: Vec<Flow> = Vec::new();
+        let mut chains = Chains::new(fabric.hosts);
+        let mut owns = Vec::new();
+        let mut extents = vec![Extent::default(); entries.len()];
+        // For each entry how many flows are drawn before it, and how many it has.
+        let mut places = vec![(0, 0); entries.len()];
+        let mut summaries = vec![None; entries.len()];
+        for index in order {
+            let entry = &entries[index];
             let first = flows.len();
             let streams = |purpose| Stream::new(seed, replica, purpose, name_key(&entry.name));
-            let capacity: f64 =
-                entry.matrix.loaded(fabric.hosts).map(|host| ports.capacity[host.index()]).sum();
-            let full = capacity / (8.0 * entry.sizes.mean());
+            let sources = &sources[index];
+            let capacity = ports.sum(entry.matrix.loaded(sources));
+            let full = entry.full(capacity);
             let rate = entry.arrivals.rate(full);
+            let loads = full > 0.0 && entry.matrix.reply_to().is_none();
             let order = if rate.is_some() { Order::Singly } else { Order::Rounds };
-            let starts = entry.arrivals.starts(full, streams(Purpose::Arrivals));
-            let pairs = entry.matrix.pairs(fabric.hosts, order, streams(Purpose::Matrix));
-            let (mut sizes, mut jitters) = (streams(Purpose::Sizes), streams(Purpose::Jitter));
-            let count = usize::try_from(entry.count(fabric.hosts)).expect("a number of flows fits");
-            flows.extend(zip(starts, pairs).take(count).map(|(start, (src, dst))| Flow {
-                start: start.saturating_add(match entry.arrivals.jitter() {
+            let of = (sources.len() as u64, fabric.hosts);
+            let (Extent { round, most, .. }, _) =
+                extent(entry, entries, &extents, of, entry.arrivals.expected(full));
+            let starts = entry.arrivals.starts(full, round, streams(Purpose::Arrivals));
+            let pairs: PairIterator = match entry.matrix.reply_to().and_then(|name| position(entries, name)) {
+                Some(base) => {
+                    let (start, count) = places[base];
+                    let answered = &flows[start..start + count as usize];
+                    let reversed: Vec<_> = answered.iter().map(|flow| (flow.dst, flow.src)).collect();
+                    Box::new(reversed.into_iter())
+                }
+                None => entry.matrix.pairs(fabric.hosts, sources, order, streams(Purpose::Matrix)),
+            };
+            if let Some(on_off) = entry.arrivals.on_off() {
+                chains.add(index, (entry, on_off), pairs.take(round as usize), (seed, replica));
+                summaries[index] = Some(summary(entry, &[]));
+                continue;
+            }
+            let sizes = entry.sizes.draws(streams(Purpose::Sizes));
+            let mut jitters = streams(Purpose::Jitter);
+            let mut waiting = Vec::new();
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            let drawn = zip(zip(starts, pairs), sizes).take(most).enumerate();
+            flows.extend(drawn.map(|(number, ((start, (src, dst)), size))| {
+                let jitter = match entry.arrivals.jitter() {
                     Jitter::None => Time::ZERO,
                     Jitter::OnePacket => {
                         up_to(ports.fastest[src.index()].transmission(JITTER_PACKET), &mut jitters)
                     }
                     Jitter::UpTo(most) => up_to(most, &mut jitters),
-                }),
-                src,
-                dst,
-                size: entry.sizes.sample(&mut sizes),
-                entry: index as u32,
-                deadline: entry.deadline,
+                };
+                let start = match start {
+                    Time::NEVER if entry.arrivals.waits() => {
+                        waiting.push(jitter);
+                        start
+                    }
+                    _ => start.saturating_add(jitter).min(LAST),
+                };
+                let (entry, number, deadline) = (index as u32, number as u32, entry.deadline);
+                Flow { start, src, dst, size, entry, number, deadline }
             }));
-            let own = &flows[first..];
-            summaries.push(EntrySummary {
-                name: entry.name.clone(),
-                flows: own.len() as u64,
-                mean_size_bytes: entry.sizes.mean(),
-                offered_load: rate.map(|rate| rate / full),
-                realised_load: rate.and_then(|_| realised_load(own, capacity)),
+            let drawn = &flows[first..];
+            let count = drawn.len() as u64;
+            places[index] = (first, count);
+            extents[index] = Extent { round, most: count, flows: count, exact: true };
+            owns.push(Own { entry: index, round, flows: count, jitters: waiting });
+            summaries[index] = Some(EntrySummary {
+                offered_load: rate.filter(|_| loads).map(|rate| rate / full),
+                realised_load: rate.filter(|_| loads).and_then(|_| realised_load(drawn, capacity)),
+                ..summary(entry, drawn)
             });
         }
-        // Stable, and entries stand one after the other: the order is (start, entry, drawn).
-        flows.sort_by_key(|flow| flow.start);
-        Traffic { digest: digest(&flows), flows, entries: summaries }
+        // Stable: the order is (start, entry, drawn), and those that wait come last.
+        flows.sort_by_key(|flow| (flow.start, flow.entry));
+        let timed = flows.partition_point(|flow| flow.start != Time::NEVER);
+        let names = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let dependencies = dependencies(entries, &flows, &owns, (&places, names));
+        number_by_start(entries, &mut flows);
+        let digest = digest(entries, &flows, &dependencies, (seed, replica));
+        let entries = summaries.into_iter().map(|summary| summary.expect("every entry is drawn")).collect();
+        Traffic { flows, timed, dependencies, chains, digest, entries }
+    }
+}
+
+fn summary(entry: &Entry, drawn: &[Flow]) -> EntrySummary {
+    EntrySummary {
+        name: entry.name.clone(),
+        flows: drawn.len() as u64,
+        background: entry.background,
+        mean_size_bytes: Some(entry.sizes.mean()).filter(|mean| mean.is_finite()),
+        offered_load: None,
+        realised_load: None,
+    }
+}
+
+/// What the flows that wait, wait for.
+fn dependencies(
+    entries: &[Entry],
+    flows: &[Flow],
+    owns: &[Own],
+    (places, names): (&[(usize, u64)], Vec<&str>),
+) -> Dependencies {
+    let mut waiting = owns.iter().filter(|own| entries[own.entry].arrivals.waits()).peekable();
+    if waiting.peek().is_none() {
+        return Dependencies::default();
+    }
+    let mut writer = Writer::new(flows, places, names);
+    waiting.for_each(|own| entries[own.entry].arrivals.write(own, &mut writer));
+    writer.finish()
+}
+
+/// Counts the flows of an entry by their start where that is known for all of them.
+fn number_by_start(entries: &[Entry], flows: &mut [Flow]) {
+    let mut counts = vec![0; entries.len()];
+    for flow in flows.iter_mut().filter(|flow| !entries[flow.entry as usize].arrivals.waits()) {
+        let count = &mut counts[flow.entry as usize];
+        flow.number = *count;
+        *count += 1;
     }
 }
 
@@ -229,7 +380,12 @@ fn realised_load(flows: &[Flow], capacity: f64) -> Option<f64> {
     (span > 0.0).then(|| bits / span / capacity)
 }
 
-fn digest(flows: &[Flow]) -> String {
+fn digest(
+    entries: &[Entry],
+    flows: &[Flow],
+    dependencies: &Dependencies,
+    (seed, replica): (u64, u64),
+) -> String {
     let mut hash = Sha256::new();
     hash.update((flows.len() as u64).to_le_bytes());
     for flow in flows {
@@ -240,6 +396,14 @@ fn digest(flows: &[Flow]) -> String {
         hash.update(flow.entry.to_le_bytes());
         hash.update([u8::from(flow.deadline.is_some())]);
         hash.update(flow.deadline.unwrap_or_default().0.to_le_bytes());
+    }
+    dependencies.digest(&mut hash);
+    // Flows drawn during the run follow from these.
+    for entry in entries.iter().filter(|entry| entry.arrivals.on_off().is_some()) {
+        hash.update(seed.to_le_bytes());
+        hash.update(replica.to_le_bytes());
+        let rules = (&entry.name, &entry.arrivals, &entry.matrix, &entry.sizes, entry.deadline);
+        hash.update(serde_json::to_string(&rules).expect("an entry is plain JSON"));
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -262,5 +426,10 @@ impl HostPorts {
             ports.fastest[host] = ports.fastest[host].max(link.rate);
         }
         ports
+    }
+
+    /// What so many hosts can send together, in bits a second.
+    fn sum(&self, hosts: &[u32]) -> f64 {
+        hosts.iter().map(|&host| self.capacity[host as usize]).sum()
     }
 }

@@ -90,6 +90,7 @@ impl Settings for Datagram {
                     format!("{} leaves no payload after a header of {header}", fixed.0),
                 )]
             }
+            Sizes::Endless(_) => vec![("lengths.endless".into(), "a packet has an end".into())],
             _ => Vec::new(),
         }
     }

@@ -5,8 +5,10 @@
 #![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads files")]
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use flowyard_sim::engine::Engine;
+pub mod statistics;
+
 use flowyard_sim::engine::calendar::Agenda;
+use flowyard_sim::engine::{Engine, Status};
 use flowyard_sim::records::{Table, Values};
 use flowyard_sim::results::{Counters, Outcome, collect};
 use flowyard_sim::scenario::{self, Format, Scenario};
@@ -27,7 +29,8 @@ pub fn scenario(text: &str, overrides: &[(&str, &str)]) -> Scenario {
     let audit = [("run.audit", "true")];
     let overrides = overrides.iter().chain(&audit).map(|(key, value)| (key.to_string(), value.to_string()));
     let overrides: Vec<_> = overrides.collect();
-    scenario::read(text, Format::Toml, &overrides).unwrap_or_else(|problems| panic!("{problems}\nin {text}"))
+    scenario::read(text, Format::Toml, &overrides, &scenario::no_files)
+        .unwrap_or_else(|problems| panic!("{problems}\nin {text}"))
 }
 
 /// Runs the scenario in the text.
@@ -78,6 +81,17 @@ impl Run {
     /// A column of the flows table.
     pub fn flow_cells(&self, column: &str) -> Vec<Option<u64>> {
         cells(&self.0.flows, column)
+    }
+
+    /// How the run ended.
+    pub fn status(&self) -> Status {
+        self.0.summary.status
+    }
+
+    /// The rows of an entry's flows.
+    pub fn rows_of(&self, tag: &str) -> Vec<usize> {
+        let tags = words(&self.0.flows, "tag");
+        (0..tags.len()).filter(|&row| tags[row] == tag).collect()
     }
 
     /// The value of the only flow.
@@ -259,17 +273,36 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         Just("sizes.exponential = { mean = \"20KB\" }".to_string()),
     ];
     let arrivals = prop_oneof![
-        Just("arrivals.at-once = {}"),
-        Just("arrivals.at-once = { jitter = \"0s\" }"),
-        Just("arrivals.poisson = { load = 0.7 }"),
+        (1u32..25).prop_map(|flows| format!("arrivals.at-once = {{}}\nflows = {flows}")),
+        (1u32..25).prop_map(|flows| format!("arrivals.at-once = {{ jitter = \"0s\" }}\nflows = {flows}")),
+        (1u32..25).prop_map(|flows| format!("arrivals.poisson = {{ load = 0.7 }}\nflows = {flows}")),
+        // A lost datagram never arrives, but its sender is done.
+        (1u32..4, flag()).prop_map(|(blocks, gap)| {
+            let gap = if gap { "7us" } else { "0s" };
+            format!("arrivals.blocks = {{ blocks = {blocks}, gap = \"{gap}\", event = \"acked\" }}")
+        }),
     ];
+    let followers = prop_oneof![
+        Just(""),
+        Just("arrivals.after = { entry = \"flows\", event = \"acked\" }\nmatrix.reply = { to = \"flows\" }"),
+        Just(
+            "arrivals.after = { entry = \"flows\", event = \"acked\", each = \"all\", notify = \"1us\" }\n\
+             matrix = \"uniform\""
+        ),
+        Just("arrivals.on-off = { probability = 0.5, slot = \"5us\", flows_each = 3 }\nmatrix = \"uniform\""),
+        Just("arrivals.on-off = { probability = 1, flows_each = 4 }\nmatrix = \"permutation\""),
+    ]
+    .prop_map(|entry| match entry {
+        "" => String::new(),
+        entry => format!("[[traffic]]\nname = \"followers\"\n{entry}\nsizes.fixed = \"4KB\"\n"),
+    });
     let balancer = prop_oneof![Just("single"), Just("per-flow"), Just("per-packet")];
-    let entry = (matrix, sizes, arrivals, 1u32..25);
+    let entry = (matrix, sizes, arrivals, followers);
     (topology, hosts, balancer, entry, any::<u32>()).prop_map(
-        |(topology, hosts, balancer, (matrix, sizes, arrivals, flows), seed)| {
+        |(topology, hosts, balancer, (matrix, sizes, arrivals, followers), seed)| {
             format!(
                 "{topology}\n{hosts}\n[routing]\nbalancer = \"{balancer}\"\n[[traffic]]\nname = \"flows\"\n\
-                 {matrix}\n{sizes}\n{arrivals}\nflows = {flows}\n[run]\nseed = {seed}"
+                 {matrix}\n{sizes}\n{arrivals}\n{followers}[run]\nseed = {seed}"
             )
         },
     )

@@ -23,7 +23,7 @@ impl Process for AtOnce {
         Some(round)
     }
 
-    fn starts(&self, _full: f64, _stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
+    fn starts(&self, _full: f64, _round: u64, _stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
         Box::new(std::iter::repeat(self.at))
     }
 

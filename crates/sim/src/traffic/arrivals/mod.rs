@@ -1,5 +1,7 @@
 //! When the flows of a traffic entry start.
 
+use self::on_off::OnOff;
+use super::dependencies::Writer;
 use crate::random::Stream;
 use crate::register::register;
 use crate::units::Time;
@@ -10,6 +12,10 @@ register! {
         at_once::AtOnce = "at-once",
         poisson::Poisson = "poisson",
         times::Times = "times",
+        after::After = "after",
+        blocks::Blocks = "blocks",
+        on_off::OnOff = "on-off",
+        triggers::Triggers = "triggers",
     }
 }
 
@@ -23,8 +29,9 @@ pub trait Process {
     /// Number of flows unless the entry says it, where a round of the matrix has `round`; none if it must say.
     fn flows(&self, round: u64) -> Option<u64>;
 
-    /// Most flows that there are starts for; none if there is no end.
-    fn flows_max(&self) -> Option<u64> {
+    /// Most flows that there are starts for, with such a round; none if there is no end.
+    fn flows_max(&self, round: u64) -> Option<u64> {
+        let _ = round;
         None
     }
 
@@ -34,13 +41,66 @@ pub trait Process {
         None
     }
 
-    /// The starts before jitter; `full` as for [`Process::rate`].
-    fn starts(&self, full: f64, stream: Stream) -> Box<dyn Iterator<Item = Time> + '_>;
+    /// Whether its rate follows from the load that it is to be.
+    fn by_load(&self) -> bool {
+        false
+    }
+
+    /// The number of flows to expect, `full` as for [`Process::rate`], if a time ends them; none if nothing but a
+    /// number does.
+    fn expected(&self, full: f64) -> Option<f64> {
+        let _ = full;
+        None
+    }
+
+    /// The starts before jitter, [`Time::NEVER`] for a flow that waits for others; `full` as for [`Process::rate`].
+    fn starts(&self, full: f64, round: u64, stream: Stream) -> Box<dyn Iterator<Item = Time> + '_>;
 
     /// What is added to a start, so that flows that start together do not move in step.
     fn jitter(&self) -> Jitter {
         Jitter::None
     }
+
+    /// The entry whose flows these wait for.
+    fn behind(&self) -> Option<Behind<'_>> {
+        None
+    }
+
+    /// Whether any of its flows waits for others: then [`Process::write`] says which for which.
+    fn waits(&self) -> bool {
+        false
+    }
+
+    /// Writes down what its flows wait for.
+    fn write(&self, own: &Own, writer: &mut Writer) {
+        let _ = (own, writer);
+    }
+
+    /// The rules by which sources draw their flows during the run, if they do.
+    fn on_off(&self) -> Option<&OnOff> {
+        None
+    }
+}
+
+/// The entry that another one waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behind<'a> {
+    /// Its name.
+    pub entry: &'a str,
+    /// Whether the i-th flow waits for the i-th, so that there are no more of them.
+    pub flow_by_flow: bool,
+}
+
+/// An entry's flows, as drawn.
+pub struct Own {
+    /// Index of the entry.
+    pub entry: usize,
+    /// Flows in a round of its matrix.
+    pub round: u64,
+    /// How many there are.
+    pub flows: u64,
+    /// The jitter of each that waits.
+    pub jitters: Vec<Time>,
 }
 
 /// A random time added to a flow's start.

@@ -21,6 +21,10 @@ pub struct Poisson {
     pub rate: Option<f64>,
     /// When the process begins: the first flow starts one gap later.
     pub start: Time,
+    /// No flow starts after it: ends the flows in place of a number, or before that number is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ps"))]
+    pub until: Option<Time>,
 }
 
 impl Process for Poisson {
@@ -38,6 +42,9 @@ impl Process for Poisson {
                 problems.push((name.into(), format!("{value} is not a number above 0")));
             }
         }
+        if let Some(until) = self.until.filter(|until| *until <= self.start) {
+            problems.push(("until".into(), format!("{until} is not after the start, which is {}", self.start)));
+        }
         problems
     }
 
@@ -49,13 +56,23 @@ impl Process for Poisson {
         self.load.map(|load| load * full).or(self.rate)
     }
 
-    fn starts(&self, full: f64, mut stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
+    fn by_load(&self) -> bool {
+        self.load.is_some()
+    }
+
+    fn expected(&self, full: f64) -> Option<f64> {
+        Some(self.until?.saturating_sub(self.start).seconds() * self.rate(full).unwrap_or(0.0))
+    }
+
+    fn starts(&self, full: f64, _round: u64, mut stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
         let rate = self.rate(full).expect("checked: load or rate is given");
         let mean = SECOND as f64 / rate;
         let mut at = self.start;
-        Box::new(std::iter::repeat_with(move || {
+        let starts = std::iter::repeat_with(move || {
             at = at.saturating_add(Time(stream.exponential(mean).round() as u64));
             at
-        }))
+        });
+        let until = self.until.unwrap_or(Time::NEVER);
+        Box::new(starts.take_while(move |start| *start <= until))
     }
 }

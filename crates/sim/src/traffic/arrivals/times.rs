@@ -25,15 +25,15 @@ impl Process for Times {
         none.into_iter().collect()
     }
 
-    fn flows(&self, _round: u64) -> Option<u64> {
-        self.flows_max()
+    fn flows(&self, round: u64) -> Option<u64> {
+        self.flows_max(round)
     }
 
-    fn flows_max(&self) -> Option<u64> {
+    fn flows_max(&self, _round: u64) -> Option<u64> {
         Some(self.at.len() as u64)
     }
 
-    fn starts(&self, _full: f64, _stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
+    fn starts(&self, _full: f64, _round: u64, _stream: Stream) -> Box<dyn Iterator<Item = Time> + '_> {
         Box::new(self.at.iter().copied())
     }
 

@@ -36,25 +36,31 @@ impl Pattern for Incast {
         problems
     }
 
-    fn round(&self, _hosts: u32) -> u64 {
-        u64::from(self.senders)
-    }
-
-    fn loaded(&self, _hosts: u32) -> Box<dyn Iterator<Item = NodeId> + '_> {
-        Box::new(std::iter::once(NodeId(self.receiver)))
-    }
-
-    fn pairs(&self, hosts: u32, order: Order, mut stream: Stream) -> PairIterator<'_> {
+    fn senders(&self, hosts: u32, stream: &mut Stream) -> Option<Vec<u32>> {
         let mut candidates: Vec<u32> = (0..hosts).filter(|&host| host != self.receiver).collect();
         stream.shuffle(&mut candidates);
         candidates.truncate(self.senders as usize);
+        Some(candidates)
+    }
+
+    fn round(&self, _sources: u64, _hosts: u32) -> u64 {
+        u64::from(self.senders)
+    }
+
+    fn loaded<'a>(&'a self, _sources: &'a [u32]) -> &'a [u32] {
+        std::slice::from_ref(&self.receiver)
+    }
+
+    fn pairs<'a>(&'a self, hosts: u32, _sources: &'a [u32], order: Order, mut stream: Stream) -> PairIterator<'a> {
+        // In the order drawn, not ascending as the sources are.
+        let senders = self.senders(hosts, &mut stream).expect("an incast has its own");
         let pair = move |src: u32| (NodeId(src), NodeId(self.receiver));
         match order {
             Order::Rounds => {
-                Box::new((0..candidates.len()).cycle().map(move |index| pair(candidates[index])))
+                Box::new((0..senders.len()).cycle().map(move |index| pair(senders[index])))
             }
             Order::Singly => Box::new(std::iter::repeat_with(move || {
-                pair(candidates[stream.below(candidates.len() as u64) as usize])
+                pair(senders[stream.below(senders.len() as u64) as usize])
             })),
         }
     }

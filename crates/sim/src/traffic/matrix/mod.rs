@@ -12,6 +12,8 @@ register! {
         stride::Stride = "stride",
         incast::Incast = "incast",
         pairs::Pairs = "pairs",
+        reply::Reply = "reply",
+        all_to_all::AllToAll = "all-to-all",
     }
 }
 
@@ -23,16 +25,35 @@ pub trait Pattern {
         Vec::new()
     }
 
-    /// Number of flows in a round: what starts together if nothing else is said.
-    fn round(&self, hosts: u32) -> u64;
-
-    /// The hosts whose ports are the capacity that a load refers to: the sources, all by default.
-    fn loaded(&self, hosts: u32) -> Box<dyn Iterator<Item = NodeId> + '_> {
-        Box::new((0..hosts).map(NodeId))
+    /// The hosts that send, if the matrix itself says which, drawn from the stream that the pairs come from; none if
+    /// every host does unless the entry names its sources.
+    fn senders(&self, hosts: u32, stream: &mut Stream) -> Option<Vec<u32>> {
+        let _ = (hosts, stream);
+        None
     }
 
-    /// The pairs (source, destination) of one flow after the other, without end.
-    fn pairs(&self, hosts: u32, order: Order, stream: Stream) -> PairIterator<'_>;
+    /// The entry whose flows it reverses, if it does: then their number is the round, and their ends the pairs.
+    fn reply_to(&self) -> Option<&str> {
+        None
+    }
+
+    /// The destination of one more flow from a source that sends one after the other, if each is drawn anew; else
+    /// the source goes through its destinations in a round.
+    fn anew(&self, source: NodeId, hosts: u32, stream: &mut Stream) -> Option<NodeId> {
+        let _ = (source, hosts, stream);
+        None
+    }
+
+    /// Number of flows in a round of so many sources: what starts together if nothing else is said.
+    fn round(&self, sources: u64, hosts: u32) -> u64;
+
+    /// The hosts whose ports are the capacity that a load refers to: by default the sources.
+    fn loaded<'a>(&'a self, sources: &'a [u32]) -> &'a [u32] {
+        sources
+    }
+
+    /// The pairs (source, destination) of one flow after the other, without end; `sources` are ascending.
+    fn pairs<'a>(&'a self, hosts: u32, sources: &'a [u32], order: Order, stream: Stream) -> PairIterator<'a>;
 }
 
 /// Pairs (source, destination) without end.

@@ -34,18 +34,15 @@ impl Pattern for Pairs {
         problems
     }
 
-    fn round(&self, _hosts: u32) -> u64 {
+    fn senders(&self, _hosts: u32, _stream: &mut Stream) -> Option<Vec<u32>> {
+        Some(self.0.iter().map(|&(src, _)| src).collect())
+    }
+
+    fn round(&self, _sources: u64, _hosts: u32) -> u64 {
         self.0.len() as u64
     }
 
-    fn loaded(&self, _hosts: u32) -> Box<dyn Iterator<Item = NodeId> + '_> {
-        let mut sources: Vec<u32> = self.0.iter().map(|&(src, _)| src).collect();
-        sources.sort_unstable();
-        sources.dedup();
-        Box::new(sources.into_iter().map(NodeId))
-    }
-
-    fn pairs(&self, _hosts: u32, order: Order, mut stream: Stream) -> PairIterator<'_> {
+    fn pairs<'a>(&'a self, _hosts: u32, _sources: &'a [u32], order: Order, mut stream: Stream) -> PairIterator<'a> {
         let pair = |&(src, dst): &(u32, u32)| (NodeId(src), NodeId(dst));
         match order {
             Order::Rounds => Box::new(self.0.iter().cycle().map(pair)),

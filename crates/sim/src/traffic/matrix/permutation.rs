@@ -9,22 +9,24 @@ use crate::random::Stream;
 
 /// A random permutation without fixed points, its senders in random order; each further round is a fresh one.
 ///
-/// Poisson arrivals go through the rounds too: a host sends again once all have sent.
+/// Poisson arrivals go through the rounds too: a host sends again once all have sent. With `sources`, the
+/// permutation is still of all hosts, and only the pairs of the sources remain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Permutation {}
 
 impl Pattern for Permutation {
-    fn round(&self, hosts: u32) -> u64 {
-        u64::from(hosts)
+    fn round(&self, sources: u64, _hosts: u32) -> u64 {
+        sources
     }
 
-    fn pairs(&self, hosts: u32, _order: Order, mut stream: Stream) -> PairIterator<'_> {
+fn pairs<'a>(&'a self, hosts: u32, sources: &'a [u32], _order: Order, mut stream: Stream) -> PairIterator<'a> {
         rounds(move || {
             let image = derangement(hosts, &mut stream);
             let mut pairs: Vec<_> =
                 (0..hosts).map(|host| (NodeId(host), NodeId(image[host as usize]))).collect();
             stream.shuffle(&mut pairs);
+            pairs.retain(|(src, _)| sources.binary_search(&src.0).is_ok());
             pairs
         })
     }

@@ -33,17 +33,18 @@ impl Pattern for Stride {
         problems
     }
 
-    fn round(&self, hosts: u32) -> u64 {
-        u64::from(hosts) * self.by.len() as u64
+    fn round(&self, sources: u64, _hosts: u32) -> u64 {
+        sources * self.by.len() as u64
     }
 
-    fn pairs(&self, hosts: u32, order: Order, mut stream: Stream) -> PairIterator<'_> {
+    fn pairs<'a>(&'a self, hosts: u32, sources: &'a [u32], order: Order, mut stream: Stream) -> PairIterator<'a> {
+        let senders = sources.len() as u64;
         let pair = move |index: u64| {
-            let src = index % u64::from(hosts);
-            let by = u64::from(self.by[(index / u64::from(hosts)) as usize]);
+            let src = u64::from(sources[(index % senders) as usize]);
+            let by = u64::from(self.by[(index / senders) as usize]);
             (NodeId(src as u32), NodeId(((src + by) % u64::from(hosts)) as u32))
         };
-        let round = self.round(hosts);
+        let round = self.round(senders, hosts);
         match order {
             Order::Rounds => Box::new((0..round).cycle().map(pair)),
             Order::Singly => Box::new(std::iter::repeat_with(move || pair(stream.below(round)))),

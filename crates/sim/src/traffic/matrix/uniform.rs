@@ -15,15 +15,19 @@ use crate::random::Stream;
 pub struct UniformMatrix {}
 
 impl Pattern for UniformMatrix {
-    fn round(&self, hosts: u32) -> u64 {
-        u64::from(hosts)
+    fn round(&self, sources: u64, _hosts: u32) -> u64 {
+        sources
     }
 
-    fn pairs(&self, hosts: u32, order: Order, mut stream: Stream) -> PairIterator<'_> {
+    fn anew(&self, source: NodeId, hosts: u32, stream: &mut Stream) -> Option<NodeId> {
+        Some(NodeId(other(source.0, hosts, stream)))
+    }
+
+    fn pairs<'a>(&'a self, hosts: u32, sources: &'a [u32], order: Order, mut stream: Stream) -> PairIterator<'a> {
         rounds(move || {
             let mut senders: Vec<u32> = match order {
-                Order::Rounds => (0..hosts).collect(),
-                Order::Singly => vec![stream.below(u64::from(hosts)) as u32],
+                Order::Rounds => sources.to_vec(),
+                Order::Singly => vec![sources[stream.below(sources.len() as u64) as usize]],
             };
             stream.shuffle(&mut senders);
             let to = |src| (NodeId(src), NodeId(other(src, hosts, &mut stream)));

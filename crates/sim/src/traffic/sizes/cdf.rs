@@ -5,30 +5,74 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, whole};
+use super::cdf_file::{Dialect, Interpolation};
+use super::{Distribution, SIZE_MAX, whole};
 use crate::random::Stream;
+use crate::units::Bytes;
 
-/// An empirical distribution: straight lines between points of [bytes, cumulative percent].
+/// An empirical distribution: straight lines between points of [bytes, cumulative percent], listed here or in a file.
 ///
 /// A first point above 0 percent is a share of flows with exactly that size; two points with the
-/// same size are a step; the last point has 100 percent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// same size are a step; the last point has 100 percent. A file is read once, before the run: what the
+/// run records of the scenario has its points.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Cdf {
     /// Points [size in bytes, percent of flows that are no larger], both ascending, the last percent 100.
-    #[schemars(length(min = 1, max = 10_000))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 100_000))]
     pub points: Vec<(u64, f64)>,
+    /// In place of points: a text file with a size and a cumulative share a line, as seen from the scenario's folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// How the file is written. By default what it looks like.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// Sizes in the file are packets of so many bytes; three columns ("ns2") need it. By default they are bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "64KB"))]
+    pub packet_bytes: Option<Bytes>,
+    /// What lies between two lines of the file. By default "linear", but "step" in the dialect "homa".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interpolation: Option<Interpolation>,
+}
+
+impl Cdf {
+    /// The distribution with these points.
+    pub fn of(points: Vec<(u64, f64)>) -> Cdf {
+        Cdf { points, ..Cdf::default() }
+    }
 }
 
 impl Distribution for Cdf {
     fn problems(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();
+        let only_files = [
+            ("dialect", self.dialect.is_some()),
+            ("packet_bytes", self.packet_bytes.is_some()),
+            ("interpolation", self.interpolation.is_some()),
+        ];
+        for (name, _) in only_files.into_iter().filter(|(_, given)| *given && self.file.is_none()) {
+            problems.push((name.into(), "says how a file is read, and there is none; leave it out".into()));
+        }
+        match (&self.file, &self.points[..]) {
+            (Some(_), []) => {
+                problems.push(("file".into(), "has not been read; give its points".into()));
+                return problems;
+            }
+            (Some(_), _) => problems.push(("".into(), "has both points and file; give one".into())),
+            (None, []) => {
+                let what = "has neither points nor file; give points such as [[1000, 0], [2000, 100]]";
+                problems.push(("".into(), what.into()));
+            }
+            _ => {}
+        }
         let mut wrong = |index: usize, what: String| problems.push((format!("points[{index}]"), what));
         for (index, &(size, percent)) in self.points.iter().enumerate() {
             if !(0.0..=100.0).contains(&percent) {
                 wrong(index, format!("{percent} is not a percentage from 0 to 100"));
             }
-            if size > 1_000_000_000_000 {
+            if size > SIZE_MAX {
                 wrong(index, format!("{size} bytes is above 1000GB"));
             }
             let Some(&(size_before, percent_before)) =
@@ -57,8 +101,7 @@ impl Distribution for Cdf {
             Some((_, percent)) => {
                 wrong(self.points.len() - 1, format!("the last point has {percent} percent; must have 100"));
             }
-            None => problems
-                .push(("points".into(), "is empty; give points such as [[1000, 0], [2000, 100]]".into())),
+            None => {}
         }
         problems
     }

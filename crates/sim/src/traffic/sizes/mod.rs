@@ -1,5 +1,7 @@
 //! How many bytes of payload the flows of a traffic entry carry.
 
+pub mod cdf_file;
+
 use crate::random::Stream;
 use crate::register::register;
 
@@ -10,7 +12,26 @@ register! {
         uniform::UniformSizes = "uniform",
         exponential::Exponential = "exponential",
         cdf::Cdf = "cdf",
-        web_search::WebSearch = "web-search",
+        lognormal::Lognormal = "lognormal",
+        pareto::Pareto = "pareto",
+        list::List = "list",
+        endless::Endless = "endless",
+    }
+    and workloads {
+        WebSearch = "web-search",
+        DataMining = "data-mining",
+        FacebookKeyValue = "facebook-key-value",
+        FacebookHadoop = "facebook-hadoop",
+        FacebookWeb = "facebook-web",
+        FacebookCache = "facebook-cache",
+        AlibabaStorage = "alibaba-storage",
+        HomaW1 = "homa-w1",
+        HomaW2 = "homa-w2",
+        HomaW3 = "homa-w3",
+        HomaW4 = "homa-w4",
+        HomaW5 = "homa-w5",
+        Fbw = "fbw",
+        Bimodal = "bimodal",
     }
 }
 
@@ -21,7 +42,7 @@ pub trait Distribution {
         Vec::new()
     }
 
-    /// The mean in bytes, by formula: what a load is computed with.
+    /// The mean in bytes, by formula: what a load is computed with. Infinite for flows without an end.
     ///
     /// Of the distribution before its draws are rounded to whole bytes, at least 1; that moves it
     /// by less than a byte.
@@ -29,7 +50,20 @@ pub trait Distribution {
 
     /// A size in bytes, at least 1.
     fn sample(&self, stream: &mut Stream) -> u64;
+
+    /// Number of sizes that there are, one a flow; none if there is no end.
+    fn most(&self) -> Option<u64> {
+        None
+    }
+
+    /// The sizes of one flow after the other.
+    fn draws(&self, mut stream: Stream) -> Box<dyn Iterator<Item = u64> + '_> {
+        Box::new(std::iter::repeat_with(move || self.sample(&mut stream)))
+    }
 }
+
+/// Largest size of a flow in bytes, 1000GB, whatever the tail of its distribution.
+const SIZE_MAX: u64 = 1_000_000_000_000;
 
 /// The nearest whole number of bytes, at least 1.
 fn whole(bytes: f64) -> u64 {

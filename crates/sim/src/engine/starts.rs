@@ -1,0 +1,200 @@
+//! Which flow starts when: those whose start is known, those that wait for others, those drawn during the run.
+//!
+//! Each host's part is done at that host: the end of a flow is seen at one, word of it goes as an event to the
+//! trigger's host, and from there to the source of the flow that it starts.
+
+use rustc_hash::FxHashMap;
+
+use super::event::Phase;
+use super::network::{Network, Parts};
+use crate::ids::{FlowId, NodeId};
+use crate::traffic::chains::Chains;
+use crate::traffic::dependencies::Milestone;
+use crate::traffic::{Flow, Traffic};
+use crate::units::Time;
+
+/// Bytes of the packet whose way through the empty network is how long word takes.
+const NOTIFY_PACKET: u64 = 64;
+
+/// What an event of phase `Start` is about.
+pub mod kind {
+    /// The next flow whose start is known.
+    pub const TIMED: u32 = 0;
+    /// A flow that has waited for others.
+    pub const WAITED: u32 = 1;
+    /// Word reaches a trigger.
+    pub const FIRED: u32 = 2;
+    /// A source draws its next flow.
+    pub const DRAWN: u32 = 3;
+}
+
+/// What starts next.
+pub struct Starts<'a> {
+    traffic: &'a Traffic,
+    /// The next flow whose start is known.
+    next: usize,
+    /// Flows that wait for others, with their start once they have it, then those drawn during the run.
+    late: Vec<Flow>,
+    chains: Chains,
+    /// How often each trigger has been fired.
+    fired: Vec<u32>,
+    /// Time that word takes between two hosts.
+    notify: FxHashMap<(NodeId, NodeId), Time>,
+    /// Events pending after which a flow starts that is not background, or a trigger may start one.
+    pending: u64,
+}
+
+impl<'a> Starts<'a> {
+    /// Nothing has started.
+    pub fn new(traffic: &'a Traffic) -> Starts<'a> {
+        Starts {
+            traffic,
+            next: 0,
+            late: traffic.flows[traffic.timed..].to_vec(),
+            chains: traffic.chains.clone(),
+            fired: vec![0; traffic.dependencies.len()],
+            notify: FxHashMap::default(),
+            pending: 0,
+        }
+    }
+
+    /// Whether anything depends on the end of a flow.
+    pub fn react(&self) -> bool {
+        !self.traffic.dependencies.is_empty() || !self.chains.is_empty()
+    }
+
+    /// A flow that has been drawn.
+    pub fn flow(&self, id: FlowId) -> Option<&Flow> {
+        match id.index().checked_sub(self.traffic.timed) {
+            None => self.traffic.flows.get(id.index()),
+            Some(late) => self.late.get(late),
+        }
+    }
+
+    /// Whether flows that somebody waits for are sure to start, or may be.
+    pub fn to_come(&self) -> bool {
+        self.next < self.traffic.timed || self.pending > 0
+    }
+
+    /// For an audit: how many of the events to come are known of here, given what all those of phase `Start` are
+    /// about; and how many should be.
+    pub fn audit(&self, to_come: impl Iterator<Item = (u32, u32)>) -> (u64, u64) {
+        let counts = |&(a, b): &(u32, u32)| b != kind::DRAWN || !self.is_background(self.chains.entry(a));
+        (to_come.filter(counts).count() as u64, self.pending + u64::from(self.next < self.traffic.timed))
+    }
+
+    /// Flows that have waited and those drawn during the run, for the records.
+    pub fn into_late(self) -> Vec<Flow> {
+        self.late
+    }
+
+    /// At time zero: the first start that is known, and each source's first.
+    pub fn begin(&mut self, net: &mut Network) {
+        self.schedule_next(net);
+        for chain in 0..self.chains.len() as u32 {
+            self.schedule_drawn(chain, net);
+        }
+    }
+
+    /// The flow that an event of phase `Start` starts, if it does; and its key for chance if it has one of its own.
+    pub fn take(
+        &mut self,
+        (a, b): (u32, u32),
+        parts: &Parts,
+        net: &mut Network,
+    ) -> Option<(FlowId, Option<u64>)> {
+        match b {
+            kind::TIMED => {
+                let id = FlowId(self.next as u32);
+                self.next += 1;
+                self.schedule_next(net);
+                Some((id, None))
+            }
+            kind::WAITED => {
+                self.pending -= 1;
+                let flow = &mut self.late[a as usize - self.traffic.timed];
+                assert_eq!(flow.start, Time::NEVER, "a flow starts once");
+                flow.start = net.now;
+                Some((FlowId(a), None))
+            }
+            kind::FIRED => {
+                self.pending -= 1;
+                self.fire(a, parts, net);
+                None
+            }
+            _ => {
+                self.pending -= u64::from(!self.is_background(self.chains.entry(a)));
+                let (flow, key) = self.chains.draw(a, net.now);
+                self.late.push(flow);
+                let id = (self.traffic.timed + self.late.len() - 1) as u32;
+                Some((FlowId(id), Some(key)))
+            }
+        }
+    }
+
+    /// A flow has ended, at its receiver or at its sender.
+    pub fn note(&mut self, id: FlowId, at: Milestone, parts: &Parts, net: &mut Network) {
+        let flow = *self.flow(id).expect("a flow that has ended");
+        if id.index() >= self.traffic.flows.len() {
+            if at == Milestone::Acked {
+                self.schedule_drawn(self.chains.of(&flow), net);
+            }
+            return;
+        }
+        let host = at.host(&flow);
+        for trigger in self.traffic.dependencies.fired_by(id.0, at) {
+            let to = self.traffic.dependencies.trigger(trigger).host;
+            if to == host {
+                self.fire(trigger, parts, net);
+            } else {
+                let time = net.now.saturating_add(self.word(trigger, host, to, parts));
+                self.pending += 1;
+                net.push_host_event(time, Phase::Start, to, trigger, kind::FIRED);
+            }
+        }
+    }
+
+    /// A trigger hears that it is fired.
+    fn fire(&mut self, trigger: u32, parts: &Parts, net: &mut Network) {
+        let count = &mut self.fired[trigger as usize];
+        *count += 1;
+        let traffic = self.traffic;
+        let from = traffic.dependencies.trigger(trigger).host;
+        for target in traffic.dependencies.started_by(trigger, *count) {
+            let src = traffic.flows[target.flow as usize].src;
+            let word = if src == from { Time::ZERO } else { self.word(trigger, from, src, parts) };
+            let time = net.now.saturating_add(word).saturating_add(target.delay);
+            self.pending += 1;
+            net.push_host_event(time, Phase::Start, src, target.flow, kind::WAITED);
+        }
+    }
+
+    fn schedule_next(&mut self, net: &mut Network) {
+        if self.next < self.traffic.timed {
+            let flow = &self.traffic.flows[self.next];
+            net.push_host_event(flow.start, Phase::Start, flow.src, 0, kind::TIMED);
+        }
+    }
+
+    fn schedule_drawn(&mut self, chain: u32, net: &mut Network) {
+        if let Some(time) = self.chains.next_start(chain, net.now) {
+            self.pending += u64::from(!self.is_background(self.chains.entry(chain)));
+            net.push_host_event(time, Phase::Start, self.chains.host(chain), chain, kind::DRAWN);
+        }
+    }
+
+    fn is_background(&self, entry: u32) -> bool {
+        self.traffic.entries[entry as usize].background
+    }
+
+    /// Time that word of a trigger takes from one host to another.
+    fn word(&mut self, trigger: u32, from: NodeId, to: NodeId, parts: &Parts) -> Time {
+        self.traffic.dependencies.trigger(trigger).notify.unwrap_or_else(|| {
+            *self.notify.entry((from, to)).or_insert_with(|| {
+                let path = parts.routes.best_path(parts.fabric, from, to, NOTIFY_PACKET);
+                let links = path.iter().map(|link| &parts.fabric.links[link.index()]);
+                links.fold(Time::ZERO, |sum, link| sum + link.rate.transmission(NOTIFY_PACKET) + link.delay)
+            })
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! Whoever received a flow of another entry answers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Order, PairIterator, Pattern};
+use crate::random::Stream;
+
+/// The i-th flow goes from the receiver of the i-th flow of another entry to its sender; flows are counted in the
+/// order in which they were drawn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    /// Name of the traffic entry that is answered.
+    pub to: String,
+}
+
+impl Pattern for Reply {
+    fn reply_to(&self) -> Option<&str> {
+        Some(&self.to)
+    }
+
+    /// Those that receive in the other entry, which the entries know, not the matrix; so with a round.
+    fn senders(&self, _hosts: u32, _stream: &mut Stream) -> Option<Vec<u32>> {
+        Some(Vec::new())
+    }
+
+    fn round(&self, _sources: u64, _hosts: u32) -> u64 {
+        0
+    }
+
+    fn pairs<'a>(
+        &'a self,
+        _hosts: u32,
+        _sources: &'a [u32],
+        _order: Order,
+        _stream: Stream,
+    ) -> PairIterator<'a> {
+        Box::new(std::iter::empty())
+    }
+}

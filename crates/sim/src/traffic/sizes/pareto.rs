@@ -1,0 +1,69 @@
+//! Pareto-distributed sizes: a power law, of which few flows carry most bytes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Distribution, SIZE_MAX, whole};
+use crate::random::Stream;
+use crate::units::Bytes;
+
+/// The share of flows larger than x is (min / x)^shape; with `max`, the bounded Pareto distribution on [min, max].
+///
+/// Without `max` the mean is shape * min / (shape - 1), less what the tail above 1000GB would add, since
+/// no flow is larger than that.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pareto {
+    /// Exponent of the tail. At 1 or less the mean is infinite unless there is a `max`.
+    #[schemars(range(min = 0.001, max = 100.0))]
+    pub shape: f64,
+    /// Smallest size.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "10GB"))]
+    pub min: Bytes,
+    /// Largest size: sizes are distributed as before, on condition that they are not larger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000GB"))]
+    pub max: Option<Bytes>,
+}
+
+impl Pareto {
+    /// The logarithm of the largest size over the smallest.
+    fn span(&self) -> f64 {
+        libm::log(self.max.map_or(SIZE_MAX, |max| max.0) as f64 / self.min.0 as f64)
+    }
+}
+
+impl Distribution for Pareto {
+    fn problems(&self) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        if self.shape.is_nan() || self.shape <= 0.0 {
+            problems.push(("shape".into(), format!("{} is not a number above 0", self.shape)));
+        } else if self.max.is_none() && self.shape <= 1.0 {
+            let what = format!("{} makes the mean infinite; use more than 1, or give max", self.shape);
+            problems.push(("shape".into(), what));
+        }
+        if let Some(max) = self.max.filter(|max| *max <= self.min) {
+            problems.push(("min".into(), format!("{} is not below max, which is {max}", self.min)));
+        }
+        problems
+    }
+
+    fn mean(&self) -> f64 {
+        let (shape, min, span) = (self.shape, self.min.0 as f64, self.span());
+        // The integral of (min / x)^shape over x / min from 1 to the largest: also right near shape 1.
+        let area = if shape == 1.0 { span } else { libm::expm1((1.0 - shape) * span) / (1.0 - shape) };
+        match self.max {
+            // The mean is the integral of the share of flows that are larger.
+            None => min * (1.0 + area),
+            Some(_) => min * shape * area / -libm::expm1(-shape * span),
+        }
+    }
+
+    fn sample(&self, stream: &mut Stream) -> u64 {
+        // Solved for x: the share of flows that are larger falls from 1 to this at the largest.
+        let last = if self.max.is_some() { libm::exp(-self.shape * self.span()) } else { 0.0 };
+        let larger = 1.0 - stream.unit() * (1.0 - last);
+        let size = self.min.0 as f64 * libm::pow(larger, -1.0 / self.shape);
+        whole(size.min(self.max.map_or(SIZE_MAX, |max| max.0) as f64))
+    }
+}
