@@ -210,7 +210,7 @@ fn shares_are_drawn() {
 fn mistakes_are_named() {
     let message = |events: &str| {
         let text = over_a_switch(1, &format!("events = [{events}]"));
-        scenario::read(&text, Format::Toml, &[]).expect_err("a mistake").to_string()
+        scenario::read(&text, Format::Toml, &[], &scenario::no_files).expect_err("a mistake").to_string()
     };
     assert_eq!(
         message("{ at = \"0s\", target.node = \"swich 0\", change = \"down\" }"),
