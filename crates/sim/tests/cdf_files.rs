@@ -193,6 +193,12 @@ fn a_scenario_with_a_bad_file_is_told_which() {
     traffic.flows.sizes.cdf: has neither points nor file; give points such as [[1000, 0], [2000, 100]]
     traffic.flows.sizes.cdf: has neither points nor file; give points such as [[1000, 0], [2000, 100]]
     "#);
+    // Packet lengths are held to the same.
+    let lengths = "sizes.fixed = \"1MB\"\n[traffic.transport.datagram]\nlengths.cdf = ";
+    let said = |cdf: &str| scenario(&format!("{lengths}{cdf}")).unwrap_err().to_string();
+    assert_snapshot!(said("{}"), @"traffic.flows.transport.datagram.lengths.cdf: has neither points nor file; give points such as [[1000, 0], [2000, 100]]");
+    assert_snapshot!(said("{ points = [[40, 50], [30, 100]] }"), @"traffic.flows.transport.datagram.lengths.cdf.points.1: 30 bytes comes after 40; sizes ascend");
+    assert_snapshot!(said("{ file = \"bad.txt\" }"), @r#"traffic.flows.transport.datagram.lengths.cdf.file: "bad.txt": line 3: size 5 comes after 10; sizes ascend"#);
     let alone = scenario::read(
         &format!("{SCENARIO}sizes.cdf = {{ file = \"a/hpcc.txt\" }}"),
         Format::Toml,

@@ -117,6 +117,7 @@ fn entry(sizes: Sizes, flows: Option<u64>) -> Entry {
         sizes,
         sources: None,
         flows,
+        background: false,
         deadline: None,
         transport: None,
         routing: None,

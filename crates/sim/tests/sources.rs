@@ -36,6 +36,7 @@ fn entry(
         sizes: Fixed(Bytes(100_000)).into(),
         sources,
         flows: None,
+        background: false,
         deadline: None,
         transport: None,
         routing: None,

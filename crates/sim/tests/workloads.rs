@@ -63,7 +63,8 @@ fn all_are_tested_and_go_by_their_bare_names() {
     let mut named: Vec<&str> =
         Sizes::NAMES.iter().filter(bare).copied().filter(|name| *name != "cdf").collect();
     let mut sorted = tested.clone();
-    (named.sort_unstable(), sorted.sort_unstable());
+    named.sort_unstable();
+    sorted.sort_unstable();
     assert_eq!(named, sorted);
     for name in tested {
         let text = format!(

@@ -142,15 +142,9 @@ impl Entry {
             let what = format!("\"{}\" is not a name; use letters, digits, \"-\" and \"_\"", self.name);
             problems.push(("name".into(), what));
         }
-        let mut below = |group: &str, member: &str, found: Vec<(String, String)>| {
-            for (path, what) in found {
-                let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
-                problems.push((format!("{group}.{member}{dot}{path}"), what));
-            }
-        };
-        below("arrivals", self.arrivals.name(), self.arrivals.problems());
-        below("matrix", self.matrix.name(), self.matrix.problems(hosts));
-        below("sizes", self.sizes.name(), self.sizes.problems());
+        problems.extend(below("arrivals", self.arrivals.name(), self.arrivals.problems()));
+        problems.extend(below("matrix", self.matrix.name(), self.matrix.problems(hosts)));
+        problems.extend(below("sizes", self.sizes.name(), self.sizes.problems()));
         let own = self.matrix.senders(hosts, &mut Stream::new(0, 0, Purpose::Matrix, 0));
         for (path, what) in self.sources.iter().flat_map(|sources| sources.problems(hosts)) {
             problems.push((format!("sources.{path}"), what));
@@ -186,6 +180,19 @@ impl Entry {
     fn full(&self, capacity: f64) -> f64 {
         capacity / (8.0 * self.sizes.mean())
     }
+}
+
+/// What a member of a list says of itself, as seen from where the list is chosen from: (path, what is wrong).
+pub fn below(
+    list: &str,
+    member: &str,
+    problems: Vec<(String, String)>,
+) -> impl Iterator<Item = (String, String)> {
+    let place = format!("{list}.{member}");
+    problems.into_iter().map(move |(path, what)| {
+        let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
+        (format!("{place}{dot}{path}"), what)
+    })
 }
 
 /// All that is wrong with the entries: (index of the entry, path below it, what is wrong).

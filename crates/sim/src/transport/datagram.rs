@@ -12,6 +12,7 @@ use crate::ids::ConnId;
 use crate::queue::Queue;
 use crate::queue::infinite::Infinite;
 use crate::random::{Purpose, Stream};
+use crate::traffic::below;
 use crate::traffic::sizes::Sizes;
 use crate::traffic::sizes::fixed::Fixed;
 use crate::units::{Bytes, Rate, SECOND, Time};
@@ -91,7 +92,7 @@ impl Settings for Datagram {
                 )]
             }
             Sizes::Endless(_) => vec![("lengths.endless".into(), "a packet has an end".into())],
-            _ => Vec::new(),
+            lengths => below("lengths", lengths.name(), lengths.problems()).collect(),
         }
     }
 }
@@ -99,6 +100,8 @@ impl Settings for Datagram {
 /// All datagram flows of a run.
 pub struct Model {
     config: Datagram,
+    /// Mean length of a packet: of a long table it takes time to work out.
+    mean_length: f64,
     senders: Ends<Sender>,
     /// Bytes of the flow that the receiver still lacks.
     missing: Ends<u64>,
@@ -125,16 +128,21 @@ const PACE: u8 = 0;
 
 impl Model {
     pub(super) fn new(config: &Datagram, _hosts: usize) -> Model {
-        Model { config: config.clone(), senders: Ends::default(), missing: Ends::default() }
+        Model {
+            config: config.clone(),
+            mean_length: config.lengths.mean(),
+            senders: Ends::default(),
+            missing: Ends::default(),
+        }
     }
 
     /// Time from one packet to the next.
-    fn gap(config: &Datagram, size: u32, chance: &mut Stream) -> Time {
-        match config.pace {
+    fn gap(pace: &Pace, mean_length: f64, size: u32, chance: &mut Stream) -> Time {
+        match pace {
             Pace::LineRate => Time::ZERO,
             Pace::Rate(rate) => rate.transmission(u64::from(size)),
             Pace::Poisson(rate) => {
-                let mean = config.lengths.mean() * 8.0 / rate.0 as f64 * SECOND as f64;
+                let mean = mean_length * 8.0 / rate.0 as f64 * SECOND as f64;
                 Time(chance.exponential(mean).round() as u64)
             }
         }
@@ -155,7 +163,7 @@ impl HostSide for Model {
     fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx) {
         let mut chance = cx.flow_chance(Purpose::Packets, key);
         let first = match self.config.pace {
-            Pace::Poisson(_) => Model::gap(&self.config, 0, &mut chance),
+            Pace::Poisson(_) => Model::gap(&self.config.pace, self.mean_length, 0, &mut chance),
             _ => Time::ZERO,
         };
         *self.senders.open(id) =
@@ -184,7 +192,7 @@ impl HostSide for Model {
             cx.finish(id);
             return (Some(packet), false);
         }
-        let gap = Model::gap(&self.config, size, &mut sender.chance);
+        let gap = Model::gap(&self.config.pace, self.mean_length, size, &mut sender.chance);
         sender.due = if self.config.pace == Pace::LineRate { cx.now() } else { sender.due + gap };
         let more = sender.due <= cx.now();
         if !more {
