@@ -1,13 +1,13 @@
 //! What is said about networks that cannot be: wrong counts, slips that would make them huge, parts that do not
 //! hang together, and the mistakes that one can make in a list of nodes and cables.
 
-use flowyard_sim::scenario::{Format, read};
+use flowyard_sim::scenario::{Format, no_files, read};
 use insta::assert_snapshot;
 
 /// What is said about a scenario with this topology.
 fn said(topology: &str) -> String {
     let rest = "[transport.ndp]\n[[traffic]]\nname = 'all'\narrivals.at-once = {}\nmatrix = 'permutation'\nsizes.fixed = '1KB'";
-    let read = read(&format!("{topology}\n{rest}"), Format::Toml, &[]);
+    let read = read(&format!("{topology}\n{rest}"), Format::Toml, &[], &no_files);
     read.map_or_else(|problems| problems.to_string(), |_| "fine".into())
 }
 
