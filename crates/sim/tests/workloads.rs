@@ -61,7 +61,7 @@ fn all_are_tested_and_go_by_their_bare_names() {
     let tested: Vec<&str> = cases().iter().map(|(sizes, ..)| sizes.name()).collect();
     let bare = |name: &&&str| serde_json::from_value::<Sizes>(serde_json::json!({ **name: {} })).is_ok();
     let mut named: Vec<&str> =
-        Sizes::NAMES.iter().filter(bare).copied().filter(|name| *name != "cdf").collect();
+        Sizes::NAMES.iter().filter(bare).copied().filter(|name| !["cdf", "endless"].contains(name)).collect();
     let mut sorted = tested.clone();
     named.sort_unstable();
     sorted.sort_unstable();

@@ -153,13 +153,13 @@ impl Entry {
             let what = format!("matrix.{} has its own; leave them out", self.matrix.name());
             problems.push(("sources".into(), what));
         }
-        if self.sizes.mean().is_infinite() && !self.background {
+        if self.sizes.endless() && !self.background {
             let what =
                 "has no end, and the run would have none; only an entry with background = true may do that";
             problems.push((format!("sizes.{}", self.sizes.name()), what.into()));
         }
         let unknown = [
-            (self.sizes.mean().is_infinite(), "flows without an end have no mean size"),
+            (self.sizes.endless(), "flows without an end have no mean size"),
             (self.matrix.reply_to().is_some(), "a reply has no ports of its own to load"),
         ];
         for (_, why) in unknown.into_iter().filter(|(unknown, _)| *unknown && self.arrivals.by_load()) {

@@ -69,7 +69,7 @@ fn unusable(entries: &[Entry]) -> Vec<Wrong> {
                         "the flows of \"{name}\" are drawn during the run; name an entry whose flows are known before"
                     )
                 }
-                Some(base) if waits_for == Some(name) && base.sizes.mean().is_infinite() => {
+                Some(base) if waits_for == Some(name) && base.sizes.endless() => {
                     format!("the flows of \"{name}\" never end")
                 }
                 Some(_) => continue,

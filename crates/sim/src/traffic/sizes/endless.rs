@@ -21,6 +21,10 @@ impl Distribution for Endless {
         f64::INFINITY
     }
 
+    fn endless(&self) -> bool {
+        true
+    }
+
     fn sample(&self, _stream: &mut Stream) -> u64 {
         SIZE
     }

@@ -42,11 +42,16 @@ pub trait Distribution {
         Vec::new()
     }
 
-    /// The mean in bytes, by formula: what a load is computed with. Infinite for flows without an end.
+    /// The mean in bytes, by formula: what a load is computed with.
     ///
     /// Of the distribution before its draws are rounded to whole bytes, at least 1; that moves it
     /// by less than a byte.
     fn mean(&self) -> f64;
+
+    /// Whether flows have no end: then the mean is infinite.
+    fn endless(&self) -> bool {
+        false
+    }
 
     /// A size in bytes, at least 1.
     fn sample(&self, stream: &mut Stream) -> u64;
