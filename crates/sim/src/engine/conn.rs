@@ -50,7 +50,7 @@ pub struct Conn {
 pub struct Counts {
     pub delivered_bytes: u64,
     pub packets_sent: u64,
-    pub retransmissions: u64,
+    pub retransmissions: u32,
     pub timeouts: u32,
     pub trims: u32,
     pub drops: u32,

@@ -233,6 +233,8 @@ impl Cx<'_, '_> {
     }
 
     /// For those who wait for the flow.
+    #[cold]
+    #[inline(never)]
     fn note_end(&mut self, id: ConnId, at: Milestone) {
         if self.net.reacts {
             self.net.ended.push((self.net.conns[id.index()].flow, at));

@@ -25,6 +25,7 @@ pub struct LinkFault {
 impl LinkFault {
     /// Whether a packet is lost whose transmission begins in the present state.
     #[cold]
+    #[inline(never)]
     pub fn loses(&mut self, arrival: Time) -> bool {
         // The coin is tossed for every packet, so that one link's state moves no later draw.
         let unlucky = self.chance.unit() < self.state.loss;

@@ -243,9 +243,7 @@ impl<'a> Engine<'a> {
             phase if phase == Phase::Arrival as u8 => self.arrive(&event, hint),
             phase if phase == Phase::Departure as u8 => self.depart(LinkId(event.b)),
             phase if phase == Phase::Timer as u8 => self.timer(event),
-            phase if phase == Phase::Start as u8 => self.start(event),
-            phase if phase == Phase::Lost as u8 => self.lose_on_link(LinkId(event.b), PacketId(event.a)),
-            _ => self.fault(event.b),
+            _ => self.handle_rare(event),
         }
         while let Some(link) = self.net.kicks.pop() {
             self.serve(link);
@@ -253,9 +251,29 @@ impl<'a> Engine<'a> {
         while let Some(id) = self.net.gone.pop() {
             self.close_if_over(id);
             // Here, because what has just ended is in `gone`, too, and an ordinary event need not ask.
-            while let Some((flow, at)) = self.net.ended.pop() {
-                self.starts.note(flow, at, &self.plan.parts, &mut self.net);
+            if !self.net.ended.is_empty() {
+                self.note_ends();
             }
+        }
+    }
+
+    /// Tells those who wait for the flows that have just ended.
+    #[cold]
+    #[inline(never)]
+    fn note_ends(&mut self) {
+        while let Some((flow, at)) = self.net.ended.pop() {
+            self.starts.note(flow, at, &self.plan.parts, &mut self.net);
+        }
+    }
+
+    /// What happens once a flow, or less often.
+    #[cold]
+    #[inline(never)]
+    fn handle_rare(&mut self, event: Event) {
+        match event.phase() {
+            phase if phase == Phase::Start as u8 => self.start(event),
+            phase if phase == Phase::Lost as u8 => self.lose_on_link(LinkId(event.b), PacketId(event.a)),
+            _ => self.fault(event.b),
         }
     }
 
