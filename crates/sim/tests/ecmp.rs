@@ -181,3 +181,29 @@ fn spraying_is_even() {
     let mut single = Balancer::from(Single {}).model(8, 1, 0);
     assert_eq!(choices(&mut single, 3, 0..100, 4), [100, 0, 0, 0]);
 }
+
+/// Hosts with several ports: "single" always takes the same first link, "per-flow" about every one as often.
+#[test]
+fn the_first_hop_is_balanced_too() {
+    let used = |balancer: &str| {
+        let run = common::run(&format!(
+            r#"
+            topology.bcube = {{ n = 4, k = 1 }}
+            transport = "datagram"
+            routing.balancer = "{balancer}"
+            [[traffic]]
+            name = "flows"
+            arrivals.poisson = {{ load = 0.01 }}
+            matrix.pairs = [[0, 5], [0, 10], [0, 15], [0, 7]]
+            sizes.fixed = "1000B"
+            flows = 400
+            "#
+        ));
+        ["level 0 switch 0", "level 1 switch 0"].map(|switch| run.link("host 0", switch, "packets"))
+    };
+    assert_eq!(used("single"), [400, 0]);
+    for balancer in ["per-flow", "per-packet"] {
+        // 4 standard deviations of 400 fair coins.
+        assert!(used(balancer).iter().all(|&packets| (160..=240).contains(&packets)), "{:?}", used(balancer));
+    }
+}

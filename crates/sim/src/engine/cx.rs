@@ -49,6 +49,12 @@ impl Timer {
     }
 }
 
+/// What stands for the 5-tuple of a connection's packets to its sender.
+#[inline]
+pub fn reverse_label(label: u32) -> u32 {
+    label ^ 0x5bd1_e995
+}
+
 /// Who a timer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
@@ -106,7 +112,7 @@ impl Cx<'_, '_> {
         let conn = &mut self.net.conns[id.index()];
         let (dst, label) = match toward {
             Toward::Receiver => (conn.dst, conn.label),
-            Toward::Sender => (conn.src, conn.label ^ 0x5bd1_e995),
+            Toward::Sender => (conn.src, reverse_label(conn.label)),
         };
         Packet {
             created_at: now,

@@ -7,7 +7,7 @@ use super::Engine;
 use super::event::{Event, Phase, order};
 use super::network::Parts;
 use crate::faults::timeline::LinkState;
-use crate::ids::{ConnId, LinkId, NodeId, PacketId};
+use crate::ids::{ConnId, LinkId, PacketId};
 use crate::random::Stream;
 use crate::units::Time;
 
@@ -82,9 +82,8 @@ impl Engine<'_> {
         for slot in 0..self.net.conns.len() {
             let conn = self.net.conns[slot];
             if conn.open {
-                let there = self.port_towards(conn.src, conn.dst, conn.label);
-                let back = self.port_towards(conn.dst, conn.src, conn.label);
-                (self.net.conns[slot].src_port, self.net.conns[slot].dst_port) = (there, back);
+                let ports = self.ports_of(conn.src, conn.dst, conn.label, conn.balancer);
+                (self.net.conns[slot].src_port, self.net.conns[slot].dst_port) = ports;
             }
         }
         // Those that wait for their turn at a port go on waiting at their new one.
@@ -112,15 +111,5 @@ impl Engine<'_> {
     pub(super) fn lose_without_way(&mut self, id: PacketId) {
         self.net.unroutable += 1;
         self.net.lose(id);
-    }
-
-    /// The port by which a host sends to another: hashed where there are several. Where no way is left, the
-    /// one that it would be without faults.
-    pub(super) fn port_towards(&self, at: NodeId, to: NodeId, label: u32) -> LinkId {
-        let hops = match self.net.routes.next_hops(at, to) {
-            [] => self.plan.parts.routes.next_hops(at, to),
-            hops => hops,
-        };
-        hops[label as usize % hops.len()]
     }
 }

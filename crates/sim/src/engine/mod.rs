@@ -19,10 +19,11 @@ mod starts;
 use self::ahead::{Ahead, HERE};
 use self::calendar::UNSEEN;
 use self::conn::{Conn, Counts};
-use self::cx::{Cx, Owner};
+use self::cx::{Cx, Owner, reverse_label};
 use self::event::{Event, Phase};
 use self::network::{Network, Parts, Tally};
 use self::starts::Starts;
+use crate::balancer::{Choose, Hop};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::random::{Purpose, Stream, name_key};
 use crate::traffic::{Flow, Traffic};
@@ -392,12 +393,13 @@ impl<'a> Engine<'a> {
         let key = own_key.unwrap_or_else(|| name_key(&carrier.name).wrapping_add(u64::from(flow.number)));
         let Parts { seed, replica, .. } = *parts;
         let label = Stream::new(seed, replica, Purpose::FiveTuple, key).bits() as u32;
+        let (src_port, dst_port) = self.ports_of(flow.src, flow.dst, label, carrier.balancer);
         let conn = Conn {
             flow: id,
             src: flow.src,
             dst: flow.dst,
-            src_port: self.port_towards(flow.src, flow.dst, label),
-            dst_port: self.port_towards(flow.dst, flow.src, label),
+            src_port,
+            dst_port,
             label,
             transport: carrier.transport,
             balancer: carrier.balancer,
@@ -424,6 +426,24 @@ impl<'a> Engine<'a> {
         };
         let mut cx = Cx { net: &mut self.net, transport: carrier.transport };
         self.transports[carrier.transport as usize].start(id, flow.size, key, &mut cx);
+    }
+
+    /// The ports by which two hosts send to each other for a connection: as the balancer chooses, where there are
+    /// several; where faults left no way, the ones that it would be without them.
+    fn ports_of(&mut self, src: NodeId, dst: NodeId, label: u32, balancer: u8) -> (LinkId, LinkId) {
+        let (routes, whole) = (self.net.routes, self.plan.parts.routes);
+        let mut choose = |at, to, label: u32| {
+            let hops = match routes.next_hops(at, to) {
+                [] => whole.next_hops(at, to),
+                hops => hops,
+            };
+            let hop = Hop { at, label, ticket: u64::from(label), count: hops.len() as u32 };
+            if let [only] = hops {
+                return *only;
+            }
+            hops[self.net.balancers[balancer as usize].choose(hop) as usize]
+        };
+        (choose(src, dst, label), choose(dst, src, reverse_label(label)))
     }
 
     /// Ends a flow whose sender is done and whose packets are gone, and frees the slot once its timers are.
