@@ -1,4 +1,4 @@
-//! A link with faults: whether it loses a packet. Links without any have nothing of this.
+//! The events of faults: links change, routes change, and a packet that was lost would have arrived.
 //!
 //! Faults are known in advance, so a packet's fate is decided when its transmission begins, which may be
 //! in retrospect. One that is lost still has its event, of the phase `Lost`, when it would have arrived.
@@ -6,32 +6,7 @@
 use super::Engine;
 use super::event::{Event, Phase, order};
 use super::network::Parts;
-use crate::faults::timeline::LinkState;
 use crate::ids::{ConnId, LinkId, PacketId};
-use crate::random::Stream;
-use crate::units::Time;
-
-/// What a port knows of the faults of its link.
-#[derive(Clone, Debug)]
-pub struct LinkFault {
-    /// How the link is.
-    pub state: LinkState,
-    /// What random losses come from.
-    pub chance: Stream,
-    /// Packets lost on the link so far.
-    pub lost: u64,
-}
-
-impl LinkFault {
-    /// Whether a packet is lost whose transmission begins in the present state.
-    #[cold]
-    #[inline(never)]
-    pub fn loses(&mut self, arrival: Time) -> bool {
-        // The coin is tossed for every packet, so that one link's state moves no later draw.
-        let unlucky = self.chance.unit() < self.state.loss;
-        self.state.down || arrival >= self.state.next_down || unlucky
-    }
-}
 
 /// What an event of the phase `Fault` is about.
 const LINKS: u32 = 0;

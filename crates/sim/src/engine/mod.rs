@@ -7,6 +7,7 @@ pub mod calendar;
 pub mod conn;
 pub mod cx;
 pub mod egress;
+mod ending;
 pub mod event;
 pub mod fault;
 pub mod network;
@@ -177,21 +178,6 @@ impl<'a> Engine<'a> {
         engine.net.reacts = engine.starts.react();
         engine.starts.begin(&mut engine.net);
         engine
-    }
-
-    /// Counts the flows that somebody waits for.
-    fn set_goal(&mut self) {
-        let Plan { traffic, carriers, .. } = self.plan;
-        let awaited = |entry: u32| !carriers[entry as usize].background;
-        self.goal = traffic.flows.iter().filter(|flow| awaited(flow.entry)).count() as u64;
-        let chains = (0..traffic.chains.len() as u32).filter(|&chain| awaited(traffic.chains.entry(chain)));
-        for most in chains.map(|chain| traffic.chains.flows_max(chain)) {
-            self.goal += most.unwrap_or(0);
-            self.unbounded |= most.is_none();
-        }
-        if self.goal == 0 && !carriers.iter().any(|carrier| carrier.background) && !self.unbounded {
-            self.status = Some(Status::Complete);
-        }
     }
 
     /// Runs to the end; `watch` is shown the progress now and then, and says whether to go on.
@@ -466,52 +452,6 @@ impl<'a> Engine<'a> {
         if self.flows_done == self.goal && self.status.is_none() {
             self.complete_soon();
         }
-    }
-
-    /// All flows may have ended that somebody waits for: the run is complete, with background traffic once all
-    /// hosts could have heard of it.
-    #[cold]
-    fn complete_soon(&mut self) {
-        if self.unbounded || self.goal == 0 || self.stop_at != Time::NEVER {
-            return;
-        }
-        if self.plan.carriers.iter().any(|carrier| carrier.background) {
-            self.stop_at = self.net.now.saturating_add(self.plan.stop_delay);
-            self.horizon = Time::ZERO;
-        } else {
-            self.status = Some(Status::Complete);
-        }
-    }
-
-    /// How the run ends if nothing is left to happen.
-    #[cold]
-    fn out_of_events(&mut self) -> Status {
-        if self.stop_at != Time::NEVER {
-            self.net.now = self.stop_at.min(self.plan.until.unwrap_or(Time::NEVER));
-            return Status::Complete;
-        }
-        let open = |conn: &Conn| conn.open && conn.flow != FlowId::NONE;
-        let ended = self.flows_done == self.goal && !self.net.conns.iter().any(open);
-        if ended { Status::Complete } else { Status::Stalled }
-    }
-
-    /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled.
-    fn over_before(&mut self, time: Time) -> Option<Status> {
-        let until = self.plan.until.unwrap_or(Time::NEVER).min(self.stop_at);
-        // Something should move while a flow is open, or if flows are missing that nothing pending starts.
-        let (open, missing) = (self.begun > self.flows_done, self.goal > self.flows_done);
-        let late = open || (missing && !self.starts.to_come());
-        let stalled_at = if late { self.net.moved_at } else { time }.saturating_add(self.plan.stall);
-        self.horizon = until.min(stalled_at);
-        if time <= self.horizon {
-            return None;
-        }
-        self.net.now = self.horizon;
-        Some(match () {
-            () if self.stop_at != Time::NEVER => Status::Complete,
-            () if until <= stalled_at => Status::Limit,
-            () => Status::Stalled,
-        })
     }
 
     fn progress(&self) -> Progress {

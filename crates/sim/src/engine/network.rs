@@ -1,20 +1,20 @@
 //! The moving parts that packets meet between hosts: ports, queues, wires, and the way at each node.
 
+use rustc_hash::FxHashMap;
+
 use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
 use super::event::{Event, Phase, order};
-use super::fault::LinkFault;
 use super::packet::{Arena, Packet};
 use super::port::{Amount, Departures, Losses, Port};
 use crate::balancer::{self, Choose, Hop};
+use crate::faults::link::LinkFault;
 use crate::faults::timeline::{LinkState, Timeline};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::queue::waiting::Queued;
 use crate::queue::{self, Discipline, QueueCx};
 use crate::random::{Purpose, Stream};
-use rustc_hash::FxHashMap;
-
 use crate::routing::Routes;
 use crate::topology::{Fabric, Link};
 use crate::traffic::dependencies::Milestone;

@@ -7,8 +7,8 @@
 //! puts an arriving packet on the wire at once, and a busy one catches up with what it should have sent
 //! when the next packet comes. Both give the same results to the last bit.
 
-use super::fault::LinkFault;
 use super::ring::Ring;
+use crate::faults::link::LinkFault;
 use crate::topology::Link;
 use crate::units::{Rate, Time};
 

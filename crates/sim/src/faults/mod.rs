@@ -7,6 +7,7 @@
 //! goes down or comes up, everywhere at once. What is wrong at time 0 was wrong before the run: routes
 //! know of it from the start.
 
+pub mod link;
 pub mod timeline;
 
 use std::collections::BTreeSet;

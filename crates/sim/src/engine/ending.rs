@@ -1,0 +1,72 @@
+//! When a run is over: its flows have ended, its limit has come, or nothing moves any more.
+//!
+//! Flows of background entries count for none of this; with them, the run goes on for one smallest host-to-host
+//! delay after the last other flow has ended, so that no host acts on what it cannot have heard of.
+
+use super::conn::Conn;
+use super::{Engine, Plan, Status};
+use crate::ids::FlowId;
+use crate::units::Time;
+
+impl Engine<'_> {
+    /// Counts the flows that somebody waits for.
+    pub(super) fn set_goal(&mut self) {
+        let Plan { traffic, carriers, .. } = self.plan;
+        let awaited = |entry: u32| !carriers[entry as usize].background;
+        self.goal = traffic.flows.iter().filter(|flow| awaited(flow.entry)).count() as u64;
+        let chains = (0..traffic.chains.len() as u32).filter(|&chain| awaited(traffic.chains.entry(chain)));
+        for most in chains.map(|chain| traffic.chains.flows_max(chain)) {
+            self.goal += most.unwrap_or(0);
+            self.unbounded |= most.is_none();
+        }
+        if self.goal == 0 && !carriers.iter().any(|carrier| carrier.background) && !self.unbounded {
+            self.status = Some(Status::Complete);
+        }
+    }
+
+    /// All flows may have ended that somebody waits for: the run is complete, with background traffic once all
+    /// hosts could have heard of it.
+    #[cold]
+    pub(super) fn complete_soon(&mut self) {
+        if self.unbounded || self.goal == 0 || self.stop_at != Time::NEVER {
+            return;
+        }
+        if self.plan.carriers.iter().any(|carrier| carrier.background) {
+            self.stop_at = self.net.now.saturating_add(self.plan.stop_delay);
+            self.horizon = Time::ZERO;
+        } else {
+            self.status = Some(Status::Complete);
+        }
+    }
+
+    /// How the run ends if nothing is left to happen.
+    #[cold]
+    pub(super) fn out_of_events(&mut self) -> Status {
+        if self.stop_at != Time::NEVER {
+            self.net.now = self.stop_at.min(self.plan.until.unwrap_or(Time::NEVER));
+            return Status::Complete;
+        }
+        let open = |conn: &Conn| conn.open && conn.flow != FlowId::NONE;
+        let ended = self.flows_done == self.goal && !self.net.conns.iter().any(open);
+        if ended { Status::Complete } else { Status::Stalled }
+    }
+
+    /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled.
+    pub(super) fn over_before(&mut self, time: Time) -> Option<Status> {
+        let until = self.plan.until.unwrap_or(Time::NEVER).min(self.stop_at);
+        // Something should move while a flow is open, or if flows are missing that nothing pending starts.
+        let (open, missing) = (self.begun > self.flows_done, self.goal > self.flows_done);
+        let late = open || (missing && !self.starts.to_come());
+        let stalled_at = if late { self.net.moved_at } else { time }.saturating_add(self.plan.stall);
+        self.horizon = until.min(stalled_at);
+        if time <= self.horizon {
+            return None;
+        }
+        self.net.now = self.horizon;
+        Some(match () {
+            () if self.stop_at != Time::NEVER => Status::Complete,
+            () if until <= stalled_at => Status::Limit,
+            () => Status::Stalled,
+        })
+    }
+}

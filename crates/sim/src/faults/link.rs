@@ -1,0 +1,27 @@
+//! A link with faults: whether it loses a packet. Links without any have nothing of this.
+
+use super::timeline::LinkState;
+use crate::random::Stream;
+use crate::units::Time;
+
+/// What a port knows of the faults of its link.
+#[derive(Clone, Debug)]
+pub struct LinkFault {
+    /// How the link is.
+    pub state: LinkState,
+    /// What random losses come from.
+    pub chance: Stream,
+    /// Packets lost on the link so far.
+    pub lost: u64,
+}
+
+impl LinkFault {
+    /// Whether a packet is lost whose transmission begins in the present state.
+    #[cold]
+    #[inline(never)]
+    pub fn loses(&mut self, arrival: Time) -> bool {
+        // The coin is tossed for every packet, so that one link's state moves no later draw.
+        let unlucky = self.chance.unit() < self.state.loss;
+        self.state.down || arrival >= self.state.next_down || unlucky
+    }
+}
