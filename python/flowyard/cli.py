@@ -314,6 +314,8 @@ def _topology(arguments: argparse.Namespace) -> int:
         show(table)
     print(f"picture in {picture}")
     return COMPLETE
+
+
 def _import(arguments: argparse.Namespace) -> int:
     from flowyard.interchange import command
 

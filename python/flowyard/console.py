@@ -17,7 +17,9 @@ def show(table: TextTable) -> None:
     from rich import box
     from rich.table import Table
 
-    ruled = Table(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, show_header=any(table.header))
+    # A title of the table's own would be folded to its width.
+    _print(table.title)
+    ruled = Table(box=box.SIMPLE_HEAD, show_header=any(table.header))
     for i, name in enumerate(table.header):
         ruled.add_column(name, justify="right" if i else "left", no_wrap=True)
     for row in table.rows:
@@ -30,7 +32,8 @@ def show_columns(title: str, columns: Sequence[dict[str, str]]) -> None:
     from rich import box
     from rich.table import Table
 
-    ruled = Table(title=f"{title}.parquet", title_justify="left", box=box.SIMPLE_HEAD)
+    _print(f"{title}.parquet")
+    ruled = Table(box=box.SIMPLE_HEAD)
     for name in ("column", "type", "unit"):
         ruled.add_column(name, no_wrap=True)
     ruled.add_column("meaning", overflow="fold")

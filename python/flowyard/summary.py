@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from flowyard.analysis import by_size, goodput_bps, measured, picoseconds
+from flowyard.analysis import background, by_size, goodput_bps, measured, picoseconds
 from flowyard.console import TextTable
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def goodput_gbps(result: "Result") -> float:
 
 def _measured(result: "Result") -> pl.DataFrame:
     warm_up = picoseconds(result.summary["scenario"]["run"].get("warm_up", "0s"))
-    return measured(pl.DataFrame(result.flows), warm_up)
+    return measured(pl.DataFrame(result.flows), warm_up, background(result.summary))
 
 
 def _number(value: float | None, scale: float = 1.0) -> str:

@@ -187,6 +187,13 @@ def test_times_of_run_json(time, ps):
     assert analysis.picoseconds(time) == ps
 
 
+def test_background_is_left_out_and_what_never_started_counts():
+    flows = pl.DataFrame({"tag": ["a", "b", "a", "a"], "start_ps": [1, 9, 9, None]})
+    assert analysis.measured(flows, 5)["tag"].to_list() == ["b", "a", "a"]
+    assert analysis.measured(flows, 5, ["b"])["tag"].to_list() == ["a", "a"]
+    assert analysis.background({"traffic": [{"name": "a"}, {"name": "b", "background": True}]}) == ["b"]
+
+
 def test_trouble_lasts_from_the_first_fault_to_the_last_repair():
     def fault(at, change="down", undone=None, links=(0,), nodes=()):
         return {

@@ -5,7 +5,7 @@ not finished has no completion time: it is left out of means and percentiles and
 fraction, which therefore stands beside them in every table.
 """
 
-from flowyard.analysis.completion import PERCENTILES, by_decile, by_size, measured
+from flowyard.analysis.completion import PERCENTILES, background, by_decile, by_size, measured
 from flowyard.analysis.distribution import distribution, strip
 from flowyard.analysis.fairness import jain
 from flowyard.analysis.faults import by_period, trouble
@@ -15,6 +15,7 @@ from flowyard.analysis.quantities import picoseconds
 
 __all__ = [
     "PERCENTILES",
+    "background",
     "by_decile",
     "by_period",
     "by_size",

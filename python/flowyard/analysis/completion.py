@@ -1,5 +1,8 @@
 """Flow completion times and slowdowns, by size of the flow."""
 
+from collections.abc import Collection, Mapping
+from typing import Any
+
 import polars as pl
 
 # Upper ends of the size groups in bytes, inclusive: short, middle and long flows, as pFabric cut them.
@@ -12,9 +15,25 @@ ALL = "all"
 PERCENTILES: dict[str, float] = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 
 
-def measured(flows: pl.DataFrame, warm_up_ps: int) -> pl.DataFrame:
-    """The flows that count: those that start at or after the end of the warm-up (in ps)."""
-    return flows.filter(pl.col("start_ps") >= warm_up_ps)
+def measured(flows: pl.DataFrame, warm_up_ps: int, background: Collection[str] = ()) -> pl.DataFrame:
+    """The flows that count: those that do not start before the end of the warm-up (in ps), without background.
+
+    A flow that waited for others and never started counts, as one that is not complete.
+
+    Args:
+        flows: At least start_ps, and tag if there is background.
+        warm_up_ps: The end of the warm-up.
+        background: Tags of the traffic entries that nobody waits for.
+    """
+    early = (pl.col("start_ps") < warm_up_ps).fill_null(False)
+    # Tags may be stored as a dictionary of words, which is_in does not take.
+    own = pl.col("tag").cast(pl.String).is_in(list(background)) if background else pl.lit(False)
+    return flows.filter(~early & ~own)
+
+
+def background(summary: Mapping[str, Any]) -> list[str]:
+    """The tags of the traffic entries that nobody waits for, by what run.json says."""
+    return [entry["name"] for entry in summary["traffic"] if entry.get("background")]
 
 
 def by_size(flows: pl.DataFrame) -> pl.DataFrame:

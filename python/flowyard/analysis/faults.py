@@ -42,11 +42,12 @@ def by_period(flows: pl.DataFrame, start_ps: int, end_ps: int | None) -> dict[st
 
     Args:
         flows: At least start_ps and fct_ps; an unfinished flow lasts to the end of the run.
+            One that never started counts as met by the trouble.
         start_ps: When the trouble began.
         end_ps: When it was over; None if it never was.
     """
     over = (pl.col("fct_ps") + pl.col("start_ps")) < start_ps
-    later = pl.lit(False) if end_ps is None else pl.col("start_ps") >= end_ps
+    later = pl.lit(False) if end_ps is None else (pl.col("start_ps") >= end_ps).fill_null(False)
     before = over.fill_null(False)
     return {
         "before": flows.filter(before),

@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from flowyard.analysis import measured, picoseconds
+from flowyard.analysis import background, measured, picoseconds
 
 FLOW_COLUMNS = (
-    "size_bytes start_ps completed fct_ps slowdown delivered_bytes "
+    "tag size_bytes start_ps completed fct_ps slowdown delivered_bytes "
     "packets_sent retransmissions timeouts lost reordered"
 )
 LINK_COLUMNS = (
@@ -29,7 +29,7 @@ class Run:
         label: What the report calls it; no two runs have the same.
         summary: What run.json holds.
         flows: The columns FLOW_COLUMNS of flows.parquet.
-        measured: Those flows that start after the warm-up.
+        measured: Those flows that start after the warm-up, without background.
         links: The columns LINK_COLUMNS of links.parquet.
     """
 
@@ -84,7 +84,7 @@ def read(dirs: Sequence[Path]) -> list[Run]:
         flows = _table(directory / "flows.parquet", FLOW_COLUMNS.split())
         links = _table(directory / "links.parquet", LINK_COLUMNS.split())
         run = Run(label, summary, flows, flows, links)
-        runs.append(Run(label, summary, flows, measured(flows, run.warm_up_ps), links))
+        runs.append(Run(label, summary, flows, measured(flows, run.warm_up_ps, background(summary)), links))
     return runs
 
 
@@ -109,4 +109,4 @@ def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
 def _table(path: Path, columns: list[str]) -> pl.DataFrame:
     # Words are stored as a dictionary, which differs from file to file: plain text is simpler to join.
     table = pl.read_parquet(path, columns=columns)
-    return table.cast({name: pl.String for name in ("from", "to", "tier") if name in columns})
+    return table.cast({name: pl.String for name in ("tag", "from", "to", "tier") if name in columns})

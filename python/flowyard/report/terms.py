@@ -17,7 +17,7 @@ class Term:
 
 # Where there is a column, its definition stands in run.json and is put before the meaning given here.
 TERMS = {
-    "flows": Term("flows", "Flows that start after the warm-up."),
+    "flows": Term("flows", "Flows that start after the warm-up, without those of background entries."),
     "completed": Term("completed", "Share of those flows that are complete.", ("flows", "completed")),
     "fct": Term("FCT", "", ("flows", "fct_ps")),
     "ideal": Term("ideal FCT", "", ("flows", "ideal_fct_ps")),
