@@ -1,16 +1,151 @@
-"""What the documentation repeats from the code is what the code says."""
+"""What the documentation repeats from the code is what the code says, and what it tells people to write works."""
 
+import json
+import re
+import textwrap
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import flowyard as fy
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results.md"
+COOKBOOK = ROOT / "docs" / "networks-and-traffic.md"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 COLUMNS = [column for columns in fy.explain().values() for column in columns]
+
+FENCE = re.compile(r"^```(\S*)[ ]?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A part of a scenario or of a traffic entry in a line, such as `matrix = "uniform"`.
+INLINE = re.compile(r"`([a-z][\w.-]* = [^`]+)`")
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column["name"])
 def test_results_has_the_column(column: dict[str, str]) -> None:
     row = f"| `{column['name']}` | {column['unit']} | {column['meaning']} |"
     assert row in RESULTS.read_text(encoding="utf-8").splitlines()
+
+
+def properties(*names: str) -> set[str]:
+    """The fields of a part of the scenario."""
+    schema: dict[str, Any] = fy.schema()
+    for name in names:
+        schema = schema["$defs"][name]
+    return set(schema["properties"])
+
+
+SCENARIO, ENTRY = properties(), properties("Entry")
+
+
+def indented(text: str) -> Iterator[tuple[int, str]]:
+    """Blocks of lines that are indented by four or more, each with the number of its first line."""
+    block: list[str] = []
+    first = 0
+    for number, line in enumerate([*text.splitlines(), "end"], start=1):
+        if line.startswith("    "):
+            first = first if block else number
+            block.append(line)
+        elif block and not line.strip():
+            block.append(line)
+        elif block:
+            yield first, textwrap.dedent("\n".join(block))
+            block = []
+
+
+def snippets(page: Path) -> Iterator[tuple[int, str]]:
+    """All TOML on a page: blocks that say so, indented ones that begin with a table, and parts in a line."""
+    text = page.read_text(encoding="utf-8")
+    fences = list(FENCE.finditer(text))
+    for fence in fences:
+        if fence[1] == "toml":
+            yield text.count("\n", 0, fence.start()) + 1, fence[3]
+    # Lines stay where they are, so that numbers do.
+    text = FENCE.sub(lambda fence: "\n" * fence[0].count("\n"), text)
+    yield from ((line, block) for line, block in indented(text) if block.startswith("["))
+    for part in INLINE.finditer(text):
+        # Elsewhere, `pull_rate = 0.5` is a field of something that the sentence names.
+        if page == COOKBOOK or re.split(r"[ .]", part[1])[0] in SCENARIO | ENTRY:
+            yield text.count("\n", 0, part.start()) + 1, part[1]
+
+
+SNIPPETS = [pytest.param(text, id=f"{page.name}-{line}") for page in PAGES for line, text in snippets(page)]
+PYTHON = [
+    pytest.param(fence[3], id=page.name)
+    for page in PAGES
+    for fence in FENCE.finditer(page.read_text(encoding="utf-8"))
+    if fence[1] == "python"
+]
+# Files that snippets read, in blocks that name them.
+BESIDE = {
+    fence[2]: fence[3]
+    for page in PAGES
+    for fence in FENCE.finditer(page.read_text(encoding="utf-8"))
+    if fence[1] == "text" and fence[2]
+}
+
+
+def completed(snippet: str) -> dict[str, Any]:
+    """A scenario with that snippet in it: as it is, or with a small network, a transport and other traffic."""
+    written = tomllib.loads(snippet)
+    other = {
+        "name": "queries",
+        "arrivals": "at-once",
+        "matrix": "permutation",
+        "sources": {"share": 0.5},
+        "sizes": {"fixed": "64KB"},
+    }
+    if not written.keys() <= SCENARIO:
+        entry = {"arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "64KB"}, **written}
+        if written.get("sizes") == "endless":
+            entry["background"] = True
+        if "list" in written.get("sizes", {}):
+            entry["flows"] = len(written["sizes"]["list"])
+        written = {"traffic": [other, {"name": "snippet", **entry}]}
+    transport = "ndp" if "ndp" in written.get("queue", {}) else "tcp"
+    return {"topology": {"fat-tree": {"k": 4}}, "transport": transport, "traffic": [other], **written}
+
+
+def test_snippets_are_found() -> None:
+    """A pattern that no longer finds anything would make the next test pass."""
+    found = [str(parameters.id).rsplit("-", 1)[0] for parameters in SNIPPETS]
+    assert found.count("README.md") >= 1
+    assert found.count("networks-and-traffic.md") > 70
+    assert [parameters.id for parameters in PYTHON] == ["networks-and-traffic.md"]
+    assert list(BESIDE) == ["sizes.txt"]
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS)
+def test_snippets_run(snippet: str, tmp_path: Path) -> None:
+    for name, text in BESIDE.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    path = tmp_path / "snippet.json"
+    path.write_text(json.dumps(completed(snippet)), encoding="utf-8")
+    result = fy.run(path, {"run.until": "1ms", "run.audit": True})
+    assert result.violations == []
+
+
+@pytest.mark.parametrize("code", PYTHON)
+def test_python_runs(code: str) -> None:
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["result"].status in ("complete", "limit")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if link.startswith(("https:", "http:")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub calls the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
