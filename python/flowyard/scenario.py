@@ -30,6 +30,7 @@ __all__ = [
     "DCell",
     "DataMining",
     "Datagram",
+    "Deadlines",
     "Dialect",
     "DropTail",
     "Dumbbell",
@@ -40,6 +41,7 @@ __all__ = [
     "ExplicitCable",
     "ExplicitSwitch",
     "Exponential",
+    "ExponentialDeadlines",
     "FacebookCache",
     "FacebookHadoop",
     "FacebookKeyValue",
@@ -79,6 +81,7 @@ __all__ = [
     "Ndp",
     "NdpPort",
     "NewReno",
+    "Normal",
     "OnOff",
     "Pace",
     "PacePoisson",
@@ -120,6 +123,7 @@ __all__ = [
     "TriggerKindBarrier",
     "Triggers",
     "Trim",
+    "UniformDeadlines",
     "UniformMatrix",
     "UniformSizes",
     "Vl2",
@@ -715,6 +719,24 @@ class Lognormal(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Normal(Model):
+    """Normal with mean `mean` and the given standard deviation; what falls below `min` is raised to it,
+    and the mean that a load is computed with takes that into account.
+    """
+
+    _tag = "normal"
+
+    mean: str
+    """Mean before the floor. A size, such as "64KiB", at least 1B, at most 10GB."""
+
+    deviation: str
+    """Standard deviation before the floor. A size, such as "64KiB", at least 1B, at most 10GB."""
+
+    min: str = "1B"
+    """Smallest size. A size, such as "64KiB", at least 1B, at most 10GB."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pareto(Model):
     """The share of flows larger than x is (min / x)^shape; with `max`, the bounded Pareto distribution on
     [min, max].
@@ -1237,7 +1259,10 @@ class Entry(Model):
     """
 
     deadline: str | None = None
-    """When a flow is due, counted from its start; by default never. A time, such as "10us"."""
+    """When a flow is due, counted from its start; by default never. A time, such as "10us", at least 1ps."""
+
+    deadlines: Deadlines | None = None
+    """In place of `deadline`: when flows are due, each drawn by itself."""
 
     transport: Transport | None = None
     """What hosts do for these flows; by default what the scenario says."""
@@ -1525,6 +1550,32 @@ class AllToAll(Model):
     _tag = "all-to-all"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExponentialDeadlines(Model):
+    """Exponential with mean `mean`; what falls below `min` is raised to it."""
+
+    _tag = "exponential"
+
+    mean: str
+    """Mean before the floor. A time, such as "10us", at least 1ps, at most 1000s."""
+
+    min: str = "0ps"
+    """Shortest deadline. A time, such as "10us", at most 1000s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UniformDeadlines(Model):
+    """Uniform from `min` to `max`."""
+
+    _tag = "uniform"
+
+    min: str
+    """Shortest. A time, such as "10us", at least 1ps, at most 1000s."""
+
+    max: str
+    """Longest. A time, such as "10us", at least 1ps, at most 1000s."""
+
+
 @dataclass(frozen=True)
 class List(Wrapped):
     """Sizes in bytes, as whole numbers: the first flow takes the first, and so on.
@@ -1714,6 +1765,7 @@ Sizes = (
     | Exponential
     | Cdf
     | Lognormal
+    | Normal
     | Pareto
     | List
     | Endless
@@ -1818,6 +1870,9 @@ Matrix = (
 # Which hosts send: some of those that would by the matrix. Any host may receive.  For matrices in
 # which every host sends; a load refers to the ports of those that do.
 Sources = SourcesShare | SourcesHosts | SourcesNotIn
+
+# How deadlines are distributed.
+Deadlines = ExponentialDeadlines | UniformDeadlines
 
 # How ports work inside.
 PortMode = Literal["auto", "serviced"]

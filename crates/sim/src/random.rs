@@ -40,6 +40,8 @@ pub enum Purpose {
     Sources = 20,
     /// A source that starts one flow after the other (entity: hash of the entry's name and the host).
     OnOff = 21,
+    /// Deadlines of a traffic entry (entity: hash of the entry's name).
+    Deadlines = 22,
 }
 
 /// A SplitMix64 stream.

@@ -10,6 +10,7 @@ use flowyard_sim::traffic::arrivals::poisson::Poisson;
 use flowyard_sim::traffic::matrix::permutation::Permutation;
 use flowyard_sim::traffic::sizes::list::List;
 use flowyard_sim::traffic::sizes::lognormal::Lognormal;
+use flowyard_sim::traffic::sizes::normal::Normal;
 use flowyard_sim::traffic::sizes::pareto::Pareto;
 use flowyard_sim::traffic::sizes::{Distribution, Sizes};
 use flowyard_sim::traffic::{Entry, Traffic, problems};
@@ -68,6 +69,29 @@ fn lognormal_sizes_have_their_mean_and_quantiles() {
     assert!((at_cap - (1.0 - lognormal_cdf(2e5, median, sigma))).abs() < 0.003, "{at_cap}");
 }
 
+/// 68.27, 95.45 and 99.73 % lie within one, two and three standard deviations (PEQ-F1.10.a); a floor lifts the mean.
+#[test]
+fn normal_sizes_have_their_mean_and_quantiles() {
+    let free = Normal { mean: Bytes(100_000), deviation: Bytes(15_000), min: Bytes(1) };
+    assert!(close(free.mean(), 100_000.0, 1e-9), "{}", free.mean());
+    let sample = draws(&free.into(), 200_000);
+    assert!(errors_off(&sample, 100_000.0) < 4.0);
+    for (deviations, share) in [(1.0, 0.6827), (2.0, 0.9545), (3.0, 0.9973)] {
+        let inside = |size: &&f64| (**size - 100_000.0).abs() <= deviations * 15_000.0;
+        let found = sample.iter().filter(inside).count() as f64 / 2e5;
+        assert!((found - share).abs() < 0.005, "{found} within {deviations}");
+    }
+    let raised = Normal { mean: Bytes(100_000), deviation: Bytes(80_000), min: Bytes(50_000) };
+    // A normal variable is below x with the probability that its exponential is below exp(x).
+    let larger =
+        |x: f64| if x < 5e4 { 1.0 } else { 1.0 - lognormal_cdf((x / 8e4).exp(), (1.25f64).exp(), 1.0) };
+    let by_integral = mean_of(larger, 1e6);
+    assert!(close(raised.mean(), by_integral, 1e-4), "{} {by_integral}", raised.mean());
+    let sample = draws(&raised.clone().into(), 200_000);
+    assert!(errors_off(&sample, raised.mean()) < 4.0);
+    assert_eq!(sample.iter().copied().fold(f64::MAX, f64::min), 50_000.0);
+}
+
 #[test]
 fn pareto_sizes_have_their_mean_and_quantiles() {
     let free = Pareto { shape: 2.5, min: Bytes(3_000), max: None };
@@ -119,6 +143,7 @@ fn entry(sizes: Sizes, flows: Option<u64>) -> Entry {
         flows,
         background: false,
         deadline: None,
+        deadlines: None,
         transport: None,
         routing: None,
     }

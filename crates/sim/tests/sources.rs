@@ -38,6 +38,7 @@ fn entry(
         flows: None,
         background: false,
         deadline: None,
+        deadlines: None,
         transport: None,
         routing: None,
     }

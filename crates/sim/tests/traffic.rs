@@ -39,6 +39,7 @@ fn entry(name: &str, arrivals: impl Into<Arrivals>, matrix: impl Into<Matrix>) -
         flows: None,
         background: false,
         deadline: None,
+        deadlines: None,
         transport: None,
         routing: None,
     }
@@ -376,4 +377,50 @@ fn a_round_goes_to_the_only_other_host() {
     let flows = draw(entry("flows", AtOnce::default(), Permutation {}), &few_hosts(2));
     let ends: BTreeSet<_> = flows.iter().map(|flow| (flow.src, flow.dst)).collect();
     assert_eq!(ends, BTreeSet::from([(NodeId(0), NodeId(1)), (NodeId(1), NodeId(0))]));
+}
+
+/// Each flow's own deadline: exponential with a floor (as DAQ's short flows have it), and uniform.
+#[test]
+fn deadlines_have_their_distribution() {
+    use flowyard_sim::traffic::deadlines::{Deadlines, ExponentialDeadlines, UniformDeadlines};
+    let fabric = few_hosts(8);
+    let (mean, min) = (Time::from_us(20_000), Time::from_us(3_000));
+    let dues = |deadlines: Deadlines| {
+        let entry = Entry {
+            deadlines: Some(deadlines),
+            flows: Some(20_000),
+            ..entry("flows", load(0.5), UniformMatrix {})
+        };
+        draw(entry, &fabric)
+            .iter()
+            .map(|flow| flow.deadline.expect("each has one").seconds())
+            .collect::<Vec<_>>()
+    };
+    let at_floor = 1.0 - (-0.15f64).exp();
+    let drawn = dues(Deadlines::Exponential(ExponentialDeadlines { mean, min }));
+    let floored = drawn.iter().filter(|&&due| due == 0.003).count() as f64 / 20_000.0;
+    // 4 standard deviations of a share.
+    assert!(
+        (floored - at_floor).abs() < 4.0 * (at_floor * (1.0 - at_floor) / 20_000.0f64).sqrt(),
+        "{floored}"
+    );
+    let above: Vec<f64> = drawn.into_iter().filter(|&due| due > 0.003).collect();
+    let p = ks_p(above, |due| 1.0 - (-(due - 0.003) / 0.02).exp());
+    assert!(p > 0.01, "p = {p}");
+    let p = ks_p(dues(Deadlines::Uniform(UniformDeadlines { min, max: mean })), |due| (due - 0.003) / 0.017);
+    assert!(p > 0.01, "p = {p}");
+}
+
+#[test]
+fn two_kinds_of_deadline_are_refused() {
+    use flowyard_sim::traffic::deadlines::{Deadlines, UniformDeadlines};
+    let uniform = |min, max| Some(Deadlines::Uniform(UniformDeadlines { min: Time(min), max: Time(max) }));
+    let wrong = |deadline, deadlines| {
+        Entry { deadline, deadlines, ..entry("flows", AtOnce::default(), Permutation {}) }.problems(8)
+    };
+    assert_eq!(wrong(None, uniform(5, 9)), []);
+    let both = vec![("deadlines".to_string(), "goes with no deadline; give one of the two".to_string())];
+    assert_eq!(wrong(Some(Time(7)), uniform(5, 9)), both);
+    let order = vec![("deadlines.uniform.max".to_string(), "5ps is below min, which is 9ps".to_string())];
+    assert_eq!(wrong(None, uniform(9, 5)), order);
 }

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::arrivals::on_off::OnOff;
+use super::deadlines::Deadlines;
 use super::matrix::Matrix;
 use super::sizes::Sizes;
 use super::{Entry, Flow};
@@ -21,6 +22,7 @@ struct Rules {
     matrix: Matrix,
     sizes: Sizes,
     deadline: Option<Time>,
+    deadlines: Option<Deadlines>,
 }
 
 /// A host that sends one flow after the other.
@@ -66,6 +68,7 @@ impl Chains {
             matrix: entry.matrix.clone(),
             sizes: entry.sizes.clone(),
             deadline: entry.deadline,
+            deadlines: entry.deadlines.clone(),
         });
         let mut pairs: Vec<_> = round.collect();
         pairs.sort_by_key(|(src, _)| *src);
@@ -130,16 +133,17 @@ impl Chains {
     /// Draws the flow that a source starts now, and its key for chance.
     pub fn draw(&mut self, chain: u32, now: Time) -> (Flow, u64) {
         let chain = &mut self.chains[chain as usize];
-        let Rules { entry, matrix, sizes, deadline, .. } = &self.rules[chain.rules as usize];
+        let Rules { entry, matrix, sizes, deadline, deadlines, .. } = &self.rules[chain.rules as usize];
         let partners = &self.partners[chain.partners.clone()];
         let next = partners[(chain.drawn % partners.len() as u64) as usize];
         let dst = matrix.anew(chain.host, self.hosts, &mut chain.stream).unwrap_or(next);
         let size = sizes.sample(&mut chain.stream);
+        let mut drawn = || deadlines.as_ref().map(|deadlines| deadlines.sample(&mut chain.stream));
+        let deadline = deadline.or_else(&mut drawn);
         let key = chain.stream.bits();
         let number = chain.drawn as u32;
         chain.drawn += 1;
-        let flow =
-            Flow { start: now, src: chain.host, dst, size, entry: *entry, number, deadline: *deadline };
+        let flow = Flow { start: now, src: chain.host, dst, size, entry: *entry, number, deadline };
         (flow, key)
     }
 

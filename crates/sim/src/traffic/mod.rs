@@ -9,6 +9,7 @@
 
 pub mod arrivals;
 pub mod chains;
+pub mod deadlines;
 pub mod dependencies;
 pub mod matrix;
 pub mod references;
@@ -23,6 +24,7 @@ use sha2::{Digest, Sha256};
 
 use self::arrivals::{Arrivals, Jitter, Own};
 use self::chains::Chains;
+use self::deadlines::Deadlines;
 use self::dependencies::{Dependencies, Writer};
 use self::matrix::{Matrix, Order, PairIterator};
 use self::references::{Extent, extent, position};
@@ -71,7 +73,11 @@ pub struct Entry {
     pub background: bool,
     /// When a flow is due, counted from its start; by default never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ps"))]
     pub deadline: Option<Time>,
+    /// In place of `deadline`: when flows are due, each drawn by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadlines: Option<Deadlines>,
     /// What hosts do for these flows; by default what the scenario says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
@@ -134,6 +140,11 @@ pub struct EntrySummary {
 }
 
 impl Entry {
+    /// When a flow of the entry is due, counted from its start.
+    fn due(&self, stream: &mut Stream) -> Option<Time> {
+        self.deadline.or_else(|| self.deadlines.as_ref().map(|deadlines| deadlines.sample(stream)))
+    }
+
     /// All that is wrong with the entry by itself on so many hosts: (path below the entry, what is wrong).
     pub fn problems(&self, hosts: u32) -> Vec<(String, String)> {
         let mut problems = Vec::new();
@@ -152,6 +163,12 @@ impl Entry {
         if let (Some(_), Some(_)) = (&self.sources, own) {
             let what = format!("matrix.{} has its own; leave them out", self.matrix.name());
             problems.push(("sources".into(), what));
+        }
+        for (path, what) in self.deadlines.iter().flat_map(Deadlines::problems) {
+            problems.push((format!("deadlines.{path}"), what));
+        }
+        if self.deadline.is_some() && self.deadlines.is_some() {
+            problems.push(("deadlines".into(), "goes with no deadline; give one of the two".into()));
         }
         if self.sizes.endless() && !self.background {
             let what =
@@ -293,6 +310,7 @@ impl Traffic {
             }
             let sizes = entry.sizes.draws(streams(Purpose::Sizes));
             let mut jitters = streams(Purpose::Jitter);
+            let mut dues = streams(Purpose::Deadlines);
             let mut waiting = Vec::new();
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             let drawn = zip(zip(starts, pairs), sizes).take(most).enumerate();
@@ -311,7 +329,8 @@ impl Traffic {
                     }
                     _ => start.saturating_add(jitter).min(LAST),
                 };
-                let (entry, number, deadline) = (index as u32, number as u32, entry.deadline);
+                let deadline = entry.due(&mut dues);
+                let (entry, number) = (index as u32, number as u32);
                 Flow { start, src, dst, size, entry, number, deadline }
             }));
             let drawn = &flows[first..];
@@ -409,7 +428,8 @@ fn digest(
     for entry in entries.iter().filter(|entry| entry.arrivals.on_off().is_some()) {
         hash.update(seed.to_le_bytes());
         hash.update(replica.to_le_bytes());
-        let rules = (&entry.name, &entry.arrivals, &entry.matrix, &entry.sizes, entry.deadline);
+        let rules =
+            (&entry.name, &entry.arrivals, &entry.matrix, &entry.sizes, entry.deadline, &entry.deadlines);
         hash.update(serde_json::to_string(&rules).expect("an entry is plain JSON"));
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()

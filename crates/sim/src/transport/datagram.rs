@@ -91,11 +91,17 @@ impl Settings for Datagram {
                     format!("{} leaves no payload after a header of {header}", fixed.0),
                 )]
             }
+            Sizes::Fixed(fixed) if fixed.0.0 > LENGTH_MAX => {
+                vec![("lengths.fixed".into(), format!("{} is above {LENGTH_MAX}B, the longest packet of IP", fixed.0))]
+            }
             Sizes::Endless(_) => vec![("lengths.endless".into(), "a packet has an end".into())],
             lengths => below("lengths", lengths.name(), lengths.problems()).collect(),
         }
     }
 }
+
+/// The longest packet of IP; lengths that are drawn above it are cut to it.
+const LENGTH_MAX: u64 = 65_535;
 
 /// All datagram flows of a run.
 pub struct Model {
@@ -175,7 +181,7 @@ impl HostSide for Model {
     fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
         let header_bytes = self.config.header_bytes.0;
         let sender = &mut self.senders[id];
-        let length = self.config.lengths.sample(&mut sender.chance).clamp(header_bytes + 1, 65_535);
+        let length = self.config.lengths.sample(&mut sender.chance).clamp(header_bytes + 1, LENGTH_MAX);
         let payload = sender.left.min(length - header_bytes);
         let size = (payload + header_bytes) as u32;
         let ecn = if self.config.ecn_capable { flag::ECN_CAPABLE } else { 0 };

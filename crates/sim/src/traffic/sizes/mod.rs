@@ -13,6 +13,7 @@ register! {
         exponential::Exponential = "exponential",
         cdf::Cdf = "cdf",
         lognormal::Lognormal = "lognormal",
+        normal::Normal = "normal",
         pareto::Pareto = "pareto",
         list::List = "list",
         endless::Endless = "endless",

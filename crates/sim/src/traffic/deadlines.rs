@@ -1,0 +1,66 @@
+//! Deadlines that differ from flow to flow.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::random::Stream;
+use crate::units::Time;
+
+/// How deadlines are distributed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deadlines {
+    /// Exponentially.
+    Exponential(ExponentialDeadlines),
+    /// Uniformly.
+    Uniform(UniformDeadlines),
+}
+
+/// Exponential with mean `mean`; what falls below `min` is raised to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExponentialDeadlines {
+    /// Mean before the floor.
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1000s"))]
+    pub mean: Time,
+    /// Shortest deadline.
+    #[serde(default)]
+    #[schemars(extend("x-maximum" = "1000s"))]
+    pub min: Time,
+}
+
+/// Uniform from `min` to `max`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UniformDeadlines {
+    /// Shortest.
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1000s"))]
+    pub min: Time,
+    /// Longest.
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1000s"))]
+    pub max: Time,
+}
+
+impl Deadlines {
+    /// All that is wrong: (path below the deadlines, what is wrong).
+    pub fn problems(&self) -> Vec<(String, String)> {
+        match self {
+            Deadlines::Uniform(UniformDeadlines { min, max }) if max < min => {
+                vec![("uniform.max".into(), format!("{max} is below min, which is {min}"))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The deadline of one flow, at least 1 ps.
+    pub fn sample(&self, stream: &mut Stream) -> Time {
+        match self {
+            Deadlines::Exponential(ExponentialDeadlines { mean, min }) => {
+                Time(stream.exponential(mean.0 as f64).round() as u64).max(*min).max(Time(1))
+            }
+            Deadlines::Uniform(UniformDeadlines { min, max }) => {
+                Time(min.0 + stream.below(max.0 - min.0 + 1))
+            }
+        }
+    }
+}
