@@ -92,7 +92,10 @@ impl Settings for Datagram {
                 )]
             }
             Sizes::Fixed(fixed) if fixed.0.0 > LENGTH_MAX => {
-                vec![("lengths.fixed".into(), format!("{} is above {LENGTH_MAX}B, the longest packet of IP", fixed.0))]
+                vec![(
+                    "lengths.fixed".into(),
+                    format!("{} is above {LENGTH_MAX}B, the longest packet of IP", fixed.0),
+                )]
             }
             Sizes::Endless(_) => vec![("lengths.endless".into(), "a packet has an end".into())],
             lengths => below("lengths", lengths.name(), lengths.problems()).collect(),

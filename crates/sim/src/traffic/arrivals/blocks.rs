@@ -63,7 +63,8 @@ impl Process for Blocks {
         let mut jitters = own.jitters.iter();
         for start in (own.round..own.flows).step_by(own.round.max(1) as usize) {
             let trigger = writer.trigger(TriggerKind::Barrier(own.round as u32), self.notify);
-            (start - own.round..start).for_each(|number| writer.fires(own.entry, number, self.event, trigger));
+            (start - own.round..start)
+                .for_each(|number| writer.fires(own.entry, number, self.event, trigger));
             for (number, jitter) in (start..own.flows.min(start + own.round)).zip(&mut jitters) {
                 writer.starts(trigger, own.entry, number, self.gap.saturating_add(*jitter));
             }

@@ -43,7 +43,8 @@ impl Process for Poisson {
             }
         }
         if let Some(until) = self.until.filter(|until| *until <= self.start) {
-            problems.push(("until".into(), format!("{until} is not after the start, which is {}", self.start)));
+            problems
+                .push(("until".into(), format!("{until} is not after the start, which is {}", self.start)));
         }
         problems
     }

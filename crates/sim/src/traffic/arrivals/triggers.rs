@@ -101,7 +101,8 @@ impl Process for Triggers {
             if let TriggerKind::Barrier(count) = item.kind
                 && u64::from(count) > fired
             {
-                let what = format!("{count} is more than the {fired} times that trigger {} is fired", item.id);
+                let what =
+                    format!("{count} is more than the {fired} times that trigger {} is fired", item.id);
                 problems.push((format!("list[{index}].kind.barrier"), what));
             }
         }

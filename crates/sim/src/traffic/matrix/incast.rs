@@ -51,14 +51,18 @@ impl Pattern for Incast {
         std::slice::from_ref(&self.receiver)
     }
 
-    fn pairs<'a>(&'a self, hosts: u32, _sources: &'a [u32], order: Order, mut stream: Stream) -> PairIterator<'a> {
+    fn pairs<'a>(
+        &'a self,
+        hosts: u32,
+        _sources: &'a [u32],
+        order: Order,
+        mut stream: Stream,
+    ) -> PairIterator<'a> {
         // In the order drawn, not ascending as the sources are.
         let senders = self.senders(hosts, &mut stream).expect("an incast has its own");
         let pair = move |src: u32| (NodeId(src), NodeId(self.receiver));
         match order {
-            Order::Rounds => {
-                Box::new((0..senders.len()).cycle().map(move |index| pair(senders[index])))
-            }
+            Order::Rounds => Box::new((0..senders.len()).cycle().map(move |index| pair(senders[index]))),
             Order::Singly => Box::new(std::iter::repeat_with(move || {
                 pair(senders[stream.below(senders.len() as u64) as usize])
             })),

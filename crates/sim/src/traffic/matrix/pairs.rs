@@ -42,7 +42,13 @@ impl Pattern for Pairs {
         self.0.len() as u64
     }
 
-    fn pairs<'a>(&'a self, _hosts: u32, _sources: &'a [u32], order: Order, mut stream: Stream) -> PairIterator<'a> {
+    fn pairs<'a>(
+        &'a self,
+        _hosts: u32,
+        _sources: &'a [u32],
+        order: Order,
+        mut stream: Stream,
+    ) -> PairIterator<'a> {
         let pair = |&(src, dst): &(u32, u32)| (NodeId(src), NodeId(dst));
         match order {
             Order::Rounds => Box::new(self.0.iter().cycle().map(pair)),

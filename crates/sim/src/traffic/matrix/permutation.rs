@@ -20,7 +20,13 @@ impl Pattern for Permutation {
         sources
     }
 
-fn pairs<'a>(&'a self, hosts: u32, sources: &'a [u32], _order: Order, mut stream: Stream) -> PairIterator<'a> {
+    fn pairs<'a>(
+        &'a self,
+        hosts: u32,
+        sources: &'a [u32],
+        _order: Order,
+        mut stream: Stream,
+    ) -> PairIterator<'a> {
         rounds(move || {
             let image = derangement(hosts, &mut stream);
             let mut pairs: Vec<_> =

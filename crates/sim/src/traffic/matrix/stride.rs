@@ -37,7 +37,13 @@ impl Pattern for Stride {
         sources * self.by.len() as u64
     }
 
-    fn pairs<'a>(&'a self, hosts: u32, sources: &'a [u32], order: Order, mut stream: Stream) -> PairIterator<'a> {
+    fn pairs<'a>(
+        &'a self,
+        hosts: u32,
+        sources: &'a [u32],
+        order: Order,
+        mut stream: Stream,
+    ) -> PairIterator<'a> {
         let senders = sources.len() as u64;
         let pair = move |index: u64| {
             let src = u64::from(sources[(index % senders) as usize]);

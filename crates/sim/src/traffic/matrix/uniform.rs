@@ -23,7 +23,13 @@ impl Pattern for UniformMatrix {
         Some(NodeId(other(source.0, hosts, stream)))
     }
 
-    fn pairs<'a>(&'a self, hosts: u32, sources: &'a [u32], order: Order, mut stream: Stream) -> PairIterator<'a> {
+    fn pairs<'a>(
+        &'a self,
+        hosts: u32,
+        sources: &'a [u32],
+        order: Order,
+        mut stream: Stream,
+    ) -> PairIterator<'a> {
         rounds(move || {
             let mut senders: Vec<u32> = match order {
                 Order::Rounds => sources.to_vec(),
