@@ -235,6 +235,42 @@ fn shares_are_drawn() {
     }
 }
 
+/// Each fault ends for itself: a link is down while any of two keeps it down, a rate holds again when one that came
+/// later is over, and so does a loss. Counted by packets of 12 us on the first link, sent from 0 on.
+#[test]
+fn faults_that_overlap_end_one_by_one() {
+    let lost = |events: &str| run(&over_a_switch(1000, &format!("events = [{events}]"))).flow("lost");
+    let down = |at: u64, lasts: u64, target: &str| {
+        format!("{{ at = \"{at}us\", target.{target}, change = \"down\", lasts = \"{lasts}us\" }},")
+    };
+    let cable = "cable = [\"host 0\", \"switch 0\"]";
+    // Packet k is on the link from 12 k to 12 k + 13 us: it is lost if that meets the dead time.
+    let expected =
+        |from: u64, to: u64| (0..1000).filter(|k| 12 * k < to && 12 * k + 13 >= from).count() as u64;
+    assert_eq!(lost(&down(100, 100, cable)), expected(100, 200));
+    assert_eq!(lost(&(down(100, 100, cable) + &down(150, 150, cable))), expected(100, 300));
+    assert_eq!(lost(&(down(100, 500, cable) + &down(200, 10, cable))), expected(100, 600));
+    // A node's fault is one thing, its cable's another.
+    let node = "node = \"host 0\"";
+    assert_eq!(lost(&(down(100, 100, cable) + &down(150, 150, node))), expected(100, 300));
+    // "up" ends what keeps its own target down.
+    let up = format!("{{ at = \"250us\", target.{cable}, change = \"up\" }},");
+    assert_eq!(lost(&(down(100, 500, cable) + &down(200, 300, cable) + &up)), expected(100, 250));
+
+    let flow = |events: &str| run(&over_a_switch(100, &format!("events = [{events}]"))).flow("fct_ps");
+    let rate = |at: u64, rate: &str, more: &str| {
+        format!("{{ at = \"{at}us\", target.{cable}, change = {{ rate = \"{rate}\" }}{more} }},")
+    };
+    // 500 Mbps from the start; 100 Mbps from 240 us for 240 us: 10 packets of 24 us, 2 of 120, 88 of 24, and the switch.
+    let fct = flow(&(rate(0, "500Mbps", "") + &rate(240, "100Mbps", ", lasts = \"240us\"")));
+    assert_eq!(fct, (10 * 24 + 2 * 120 + 88 * 24 + 1 + 12 + 1) * US);
+    let loss = |at: u64, loss: f64, more: &str| {
+        format!("{{ at = \"{at}us\", target.{cable}, change = {{ loss = {loss} }}{more} }},")
+    };
+    let lost = lost(&(loss(0, 0.5, "") + &loss(120, 1.0, ", lasts = \"120us\"")));
+    assert!((440..=570).contains(&lost), "{lost} of 1000, half of them and 5 more");
+}
+
 #[test]
 fn mistakes_are_named() {
     let message = |events: &str| {

@@ -538,7 +538,7 @@ fn without_anybody_to_wait_for_a_run_goes_on_until_its_time() {
         "#
     );
     let endless = run(&text);
-    assert_eq!((endless.status(), endless.end()), (Status::Limit, 1000 * US));
+    assert_eq!((endless.status(), endless.end()), (Status::Complete, 1000 * US));
     // Unless they all end before.
     let short = run(&text.replace("sizes = \"endless\"", "sizes.fixed = \"1472B\""));
     assert_eq!((short.status(), short.end()), (Status::Complete, datagram(3)));
@@ -697,4 +697,35 @@ fn what_cannot_be_is_refused_with_names() {
         .to_string();
     assert!(problems.contains("traffic.d.arrivals.at-once.at"), "{problems}");
     assert!(!problems.contains("no entry is called \"d\""), "{problems}");
+}
+
+/// Simulated time ends at 1,000,000 s: what would start later does not, and the clock does not run over.
+#[test]
+fn time_has_an_end() {
+    let late = |transport: &str, arrivals: &str| {
+        run(&format!(
+            r#"
+            topology.single-switch = {{ hosts = 4 }}
+            transport = "{transport}"
+            [[traffic]]
+            name = "flows"
+            arrivals.{arrivals}
+            matrix = "permutation"
+            sizes.fixed = "20KB"
+            "#
+        ))
+    };
+    for transport in ["ndp", "tcp", "datagram"] {
+        for arrivals in [
+            "blocks = { blocks = 3, gap = \"10000000s\" }",
+            "at-once = { at = \"18446744s\" }",
+            "at-once = { at = \"18446744073709551615ps\" }",
+            "on-off = { probability = 1e-6, slot = \"1000s\", flows_each = 3 }",
+            "on-off = { probability = 1.0, slot = \"18446744s\", flows_each = 3 }",
+        ] {
+            let run = late(transport, arrivals);
+            assert_eq!(run.0.summary.status, Status::Limit, "{transport}, {arrivals}");
+            assert_eq!(run.end(), 1_000_000_000_000_000_000);
+        }
+    }
 }

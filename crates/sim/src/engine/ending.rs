@@ -6,7 +6,10 @@
 use super::conn::Conn;
 use super::{Engine, Plan, Status};
 use crate::ids::FlowId;
-use crate::units::Time;
+use crate::units::{SECOND, Time};
+
+/// No run lasts longer: 1,000,000 s. From here to the end of the range of times is room for what events schedule.
+const LAST: Time = Time(1_000_000 * SECOND);
 
 impl Engine<'_> {
     /// Counts the flows that somebody waits for.
@@ -53,7 +56,7 @@ impl Engine<'_> {
 
     /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled.
     pub(super) fn over_before(&mut self, time: Time) -> Option<Status> {
-        let until = self.plan.until.unwrap_or(Time::NEVER).min(self.stop_at);
+        let until = self.plan.until.unwrap_or(LAST).min(LAST).min(self.stop_at);
         // Something should move while a flow is open, or if flows are missing that nothing pending starts.
         let (open, missing) = (self.begun > self.flows_done, self.goal > self.flows_done);
         let late = open || (missing && !self.starts.to_come());
@@ -65,6 +68,8 @@ impl Engine<'_> {
         self.net.now = self.horizon;
         Some(match () {
             () if self.stop_at != Time::NEVER => Status::Complete,
+            // Nobody waits for anything: the limit is how such a run is to end.
+            () if until <= stalled_at && self.goal == 0 && !self.unbounded => Status::Complete,
             () if until <= stalled_at => Status::Limit,
             () => Status::Stalled,
         })

@@ -42,7 +42,8 @@ pub struct Fault {
     pub target: FaultTarget,
     /// What.
     pub change: FaultChange,
-    /// Undone after this time; by default never.
+    /// Undone after this time; by default never. A fault of the same part that overlaps it goes on; of two rates or
+    /// two losses that hold at once the later counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps"))]
     pub lasts: Option<Time>,

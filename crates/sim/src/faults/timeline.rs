@@ -90,7 +90,7 @@ impl Timeline {
             let at = same_time[0].at;
             let avoided = states.down.clone();
             let touched: BTreeSet<LinkId> =
-                same_time.iter().flat_map(|action| states.apply(fabric, action)).collect();
+                same_time.iter().flat_map(|action| states.apply(action)).collect();
             for link in touched {
                 if let Some(state) = states.changed(fabric, link) {
                     timeline.steps.push(Step { at, link, state });
@@ -166,12 +166,12 @@ impl Timeline {
     }
 }
 
-/// How everything is while the list is gone through.
+/// What is wrong with everything while the list is gone through.
 struct States {
-    /// By link, for itself.
-    links: Vec<LinkState>,
-    /// By node.
-    node_down: Vec<bool>,
+    /// By link, the changes of its own that hold, by place in the list: the latest counts.
+    links: Vec<Vec<(usize, FaultChange)>>,
+    /// By node, the faults that keep it down.
+    nodes: Vec<Vec<usize>>,
     /// By node, the links that begin or end there.
     at_node: Vec<Vec<LinkId>>,
     /// By link, as last said.
@@ -182,51 +182,75 @@ struct States {
 
 impl States {
     fn new(fabric: &Fabric) -> States {
-        let state = |link: &Link| nominal(link, Time::NEVER);
-        let links: Vec<LinkState> = fabric.links.iter().map(state).collect();
         let mut at_node = vec![Vec::new(); fabric.nodes.len()];
         for (index, link) in fabric.links.iter().enumerate() {
             at_node[link.from.index()].push(LinkId(index as u32));
             at_node[link.to.index()].push(LinkId(index as u32));
         }
-        let node_down = vec![false; fabric.nodes.len()];
-        States { shown: links.clone(), links, node_down, at_node, down: BTreeSet::new() }
+        States {
+            links: vec![Vec::new(); fabric.links.len()],
+            nodes: vec![Vec::new(); fabric.nodes.len()],
+            at_node,
+            shown: fabric.links.iter().map(|link| nominal(link, Time::NEVER)).collect(),
+            down: BTreeSet::new(),
+        }
     }
 
     /// Lets an action happen; the links that it may have changed.
-    fn apply(&mut self, fabric: &Fabric, action: &Action) -> Vec<LinkId> {
-        let Action { parts, change, undo, .. } = action;
+    ///
+    /// What is undone is the fault's own change: another one that overlaps it goes on. "up" ends all that keeps its
+    /// target down.
+    fn apply(&mut self, action: &Action) -> Vec<LinkId> {
+        let Action { parts, change, undo, place: (_, place), .. } = action;
         let of_nodes = parts.nodes.iter().flat_map(|node| &self.at_node[node.index()]);
         let touched: Vec<LinkId> = parts.links.iter().chain(of_nodes).copied().collect();
         match change {
             FaultChange::Down | FaultChange::Up => {
-                let down = *change == FaultChange::Down && !undo;
-                parts.links.iter().for_each(|link| self.links[link.index()].down = down);
-                parts.nodes.iter().for_each(|node| self.node_down[node.index()] = down);
+                for node in &parts.nodes {
+                    let faults = &mut self.nodes[node.index()];
+                    match (change, undo) {
+                        (FaultChange::Up, _) => faults.clear(),
+                        (_, true) => faults.retain(|other| other != place),
+                        (_, false) => faults.push(*place),
+                    }
+                }
+                parts.links.iter().for_each(|link| self.change(*link, action));
             }
-            FaultChange::Rate(rate) => touched.iter().for_each(|link| {
-                let own = fabric.links[link.index()].rate;
-                self.links[link.index()].rate = if *undo { own } else { *rate };
-            }),
-            FaultChange::Loss(loss) => {
-                touched
-                    .iter()
-                    .for_each(|link| self.links[link.index()].loss = if *undo { 0.0 } else { *loss });
+            FaultChange::Rate(_) | FaultChange::Loss(_) => {
+                touched.iter().for_each(|link| self.change(*link, action));
             }
         }
         touched
     }
 
+    fn change(&mut self, link: LinkId, action: &Action) {
+        let Action { change, undo, place: (_, place), .. } = action;
+        let own = &mut self.links[link.index()];
+        match (change, undo) {
+            (FaultChange::Up, _) => own.retain(|(_, other)| *other != FaultChange::Down),
+            (_, true) => own.retain(|(other, _)| other != place),
+            (_, false) => own.push((*place, change.clone())),
+        }
+    }
+
     /// The state of a link, if it is another one than was last said.
     fn changed(&mut self, fabric: &Fabric, id: LinkId) -> Option<LinkState> {
-        let (link, own) = (&fabric.links[id.index()], self.links[id.index()]);
-        let down = own.down || self.node_down[link.from.index()] || self.node_down[link.to.index()];
-        if down {
+        let link = &fabric.links[id.index()];
+        let mut state = nominal(link, Time::NEVER);
+        for (_, change) in &self.links[id.index()] {
+            match change {
+                FaultChange::Down => state.down = true,
+                FaultChange::Rate(rate) => state.rate = *rate,
+                FaultChange::Loss(loss) => state.loss = *loss,
+                FaultChange::Up => {}
+            }
+        }
+        state.down |= [link.from, link.to].iter().any(|node| !self.nodes[node.index()].is_empty());
+        if state.down {
             self.down.insert(id)
         } else {
             self.down.remove(&id)
         };
-        let state = LinkState { down, ..own };
         let differs = state != self.shown[id.index()];
         self.shown[id.index()] = state;
         differs.then_some(state)

@@ -131,9 +131,9 @@ pub struct Run {
     pub seed: u64,
     /// Number of the repetition: another replica of the same seed is independent of this one.
     pub replica: u64,
-    /// Stop at this simulated time at the latest. Absent: run until every flow has ended.
+    /// Stop at this simulated time at the latest. Absent: run until every flow has ended, and at most for 1,000,000 s.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-minimum" = "1ps"))]
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1000000s"))]
     pub until: Option<Time>,
     /// Flows that start earlier are simulated and recorded, but left out of summaries and reports.
     pub warm_up: Time,
