@@ -150,8 +150,8 @@ class Run(Model):
     """Number of the repetition: another replica of the same seed is independent of this one."""
 
     until: str | None = None
-    """Stop at this simulated time at the latest. Absent: run until every flow has ended. A time, such as
-    "10us", at least 1ps.
+    """Stop at this simulated time at the latest. Absent: run until every flow has ended, and at most for
+    1,000,000 s. A time, such as "10us", at least 1ps, at most 1000000s.
     """
 
     warm_up: str = "0ps"
@@ -1200,7 +1200,9 @@ class Fault(Model):
     """What."""
 
     lasts: str | None = None
-    """Undone after this time; by default never. A time, such as "10us", at least 1ps."""
+    """Undone after this time; by default never. A fault of the same part that overlaps it goes on; of two
+    rates or two losses that hold at once the later counts. A time, such as "10us", at least 1ps.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

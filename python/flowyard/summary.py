@@ -20,6 +20,10 @@ def summary_table(result: "Result", title: str) -> TextTable:
     fct = " / ".join(_number(total[f"fct_{p}_ps"], 1e6) for p in SHOWN)
     slowdown = " / ".join(_number(total[f"slowdown_{p}"]) for p in SHOWN)
     rate = counters["packet_hops"] / counters["wall_s"] / 1e6 if counters["wall_s"] else 0.0
+    lost = []
+    if result.summary.get("faults"):
+        gone = (counters["lost"], counters["unroutable"])
+        lost = [("lost to faults, without a way", ", ".join(f"{count:,}" for count in gone))]
     rows = [
         ("status", result.status),
         ("simulated", f"{result.summary['end_ps'] / 1e9:.3f} ms in {counters['wall_s']:.2f} s"),
@@ -28,6 +32,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         (f"slowdown {'/'.join(SHOWN)}", slowdown),
         ("goodput", f"{goodput_gbps(result):.2f} Gbit/s"),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
+        *lost,
         ("retransmissions, timeouts", f"{counters['retransmissions']:,}, {counters['timeouts']:,}"),
         ("packet-hops", f"{counters['packet_hops']:,} ({rate:.2f} M/s)"),
         ("digest", result.summary["digest"][:16]),

@@ -85,6 +85,7 @@ def test_a_failed_link_carries_nothing(files):
     )
     (files / "htsim-cm").write_text(failing)
     scenario = interchange.read([files / "four.topo", files / "htsim-cm"], start_unit="ps").scenario
+    assert "faults not written: 1" in interchange.export(scenario, to="htsim-cm").notes
     result = fy.run(scenario, {"run.audit": True})
     assert result.status == "complete"
     links = pl.DataFrame(result.links).filter(

@@ -1,5 +1,7 @@
 """Graphs of networkx and GraphML; any network through every format that holds it."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from interchange_examples import GRAPHML, edges, networks, source, structure
@@ -40,6 +42,20 @@ def test_from_networkx():
         interchange.from_networkx(graph, hosts=["nobody"], delay="1us")
     with pytest.raises(UserError, match='--rate-unit is "Gigs"'):
         interchange.from_networkx(graph, hosts=[0, 1], delay="1us", rate_unit="Gigs")
+
+
+def test_raw_speeds_of_the_topology_zoo_are_bits_a_second():
+    graph = graphs.library().Graph()
+    graph.add_edge("a", "s", LinkSpeedRaw=1e9)
+    graph.add_edge("b", "s")
+    network = graphs.network_of(graph, hosts="leaves", rate="10Gbps", delay="1us")
+    assert edges(network) == [("a", "s", 10**9, 10**6), ("b", "s", 10**10, 10**6)]
+
+
+def test_edges_have_ids_of_their_own():
+    network = graphs.read(source(GRAPHML), rate_unit="Gbps")
+    ids = re.findall(r'<edge [^>]*id="([^"]*)"', graphs.write(network))
+    assert len(ids) == len(set(ids)) == len(network.cables)
 
 
 def test_directed_graphs_have_cables_in_both_directions():

@@ -52,6 +52,16 @@ def test_ports_tell_normal_from_incast_flows():
     assert any("20 different dports" in note for note in traffic.notes)
 
 
+def test_each_entry_has_a_port_of_its_own():
+    names = ["aa", "dport-300", "dport-100", "normal", "dport-0"]
+    text = "\n".join([str(len(names))] + [f"0 1 3 {900 + i} {i + 1} {i}" for i in range(len(names))]) + "\n"
+    traffic = hpcc_flow.read(source(text))
+    for entry, name in zip(traffic.entries, names, strict=True):
+        entry.name = name
+    written, _ = hpcc_flow.write(traffic)
+    assert [line.split()[3] for line in written.splitlines()[1:]] == ["301", "300", "100", "302", "0"]
+
+
 def test_error_rates_become_losses_and_come_back():
     network = hpcc_topology.read(source(TOPOLOGY.replace("1000ns 0.000000", "1000ns 1e-05")))
     assert network.faults() == [

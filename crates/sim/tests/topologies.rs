@@ -159,6 +159,9 @@ fn three_tier() {
     let narrow = ThreeTier { host: cable(1), aggregation: cable(1), core: cable(1), ..ThreeTier::default() };
     // 32 hosts at 1 Gbps over 8 aggregation uplinks.
     assert_eq!(narrow.oversubscription(), Some(4.0));
+    // Groups of 3, 2 and 2 access switches: in the first, 12 hosts share the one cable to the core.
+    let uneven = ThreeTier { cores: 1, uplinks: 1, aggregations: 3, accesses: 7, ..ThreeTier::default() };
+    assert_eq!(uneven.oversubscription(), Some(12.0));
 }
 
 /// PEQ-F1.4.a: D_A/2 intermediate, D_I aggregation, D_A D_I / 4 top-of-rack switches with 20 hosts each.

@@ -80,6 +80,7 @@ def export(
     if to.startswith("cdf-"):
         return _sizes(scenario, overrides, resolved, entry, percent=to == "cdf-percent")
     traffic, notes = _traffic(resolved, drawn(scenario, overrides))
+    notes += _without_faults(len((resolved.get("faults") or {}).get("events") or []))
     if to == "htsim-cm":
         hosts = len(fabric(scenario, overrides).hosts)
         text, more = htsim_cm.write(traffic, hosts, progress=progress)
@@ -118,6 +119,11 @@ def drawn(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> 
     )
 
 
+def _without_faults(count: int) -> list[str]:
+    """What is to be known if faults are left out."""
+    return [f"faults not written: {count}"] if count else []
+
+
 def _topology(network: Network, resolved: Mapping[str, Any], to: str) -> Exported:
     events = (resolved.get("faults") or {}).get("events") or []
     notes = []
@@ -129,8 +135,7 @@ def _topology(network: Network, resolved: Mapping[str, Any], to: str) -> Exporte
             network.loss[min(a, b), max(a, b)] = event["change"]["loss"]
         events = [event for event in events if event not in kept]
         notes.append(f"hosts are the nodes 0 to {len(network.hosts) - 1}, switches those behind them")
-    if events:
-        notes.append(f"{len(events)} faults are not written: the format has none")
+    notes += _without_faults(len(events))
     facts: dict[str, int | str] = {
         "nodes": len(network.names),
         "hosts": len(network.hosts),

@@ -23,6 +23,8 @@ KINDS = ("kind", "type", "role")
 HOSTS = ("host", "server")
 RATES = ("rate", "capacity", "bandwidth")
 DELAYS = ("delay", "latency")
+# Bits a second, in the files of the Internet Topology Zoo.
+RAW_RATE = "LinkSpeedRaw"
 # For `hosts`: those with one cable.
 LEAVES = "leaves"
 
@@ -66,7 +68,9 @@ def graph_of(network: Network) -> networkx.MultiGraph[Any]:
         graph.add_node(name, kind="switch", tier=tier)
     names = network.names
     for a, b, rate, delay in network.cables:
-        graph.add_edge(names[a], names[b], rate=rate_text(rate), delay=time_text(delay))
+        # GraphML takes the key as the edge's id, which no other edge has.
+        key = graph.number_of_edges()
+        graph.add_edge(names[a], names[b], key=key, rate=rate_text(rate), delay=time_text(delay))
     return graph
 
 
@@ -151,6 +155,8 @@ class _Attribute:
         for key in self.keys:
             if key in data:
                 return self.value(f"{key} of {edge}", data[key])
+        if self.name == "rate" and RAW_RATE in data:
+            return self.value(f"{RAW_RATE} of {edge}", f"{data[RAW_RATE]}bit/s")
         if self.default is None:
             raise UserError(
                 f"{edge} has none of {', '.join(self.keys)}; give one for all such edges (--{self.name})"

@@ -99,7 +99,9 @@ def node(source: Source, line: int, name: str, word: str, host_of: Mapping[int, 
 def write(traffic: Traffic, *, progress: Progress = silent) -> tuple[str, list[str]]:
     """The text of a flow.txt, and what is to be known about it."""
     ports = {name: port for port, name in PORTS.items()}
-    free = (port for port in range(300, 65536) if port not in PORTS)
+    # A port that an entry has in its name is that entry's.
+    named = {_numbered(entry.name) for entry in traffic.entries} | set(PORTS)
+    free = (port for port in range(300, 65536) if port not in named)
     lines = [str(traffic.flows)]
     used: dict[str, int] = {}
     for count, (entry, flow) in enumerate(traffic.by_start(), 1):
@@ -110,7 +112,10 @@ def write(traffic: Traffic, *, progress: Progress = silent) -> tuple[str, list[s
             )
         port = used.get(entry.name)
         if port is None:
-            port = used[entry.name] = ports.get(entry.name) or _numbered(entry.name) or next(free)
+            port = ports.get(entry.name, _numbered(entry.name))
+            if port is None or port in used.values():
+                port = next(free)
+            used[entry.name] = port
         start = entry.start_ps[flow]
         whole, fraction = divmod(start, 10**SECONDS)
         decimals = f".{fraction:012d}".rstrip("0") if fraction else ""

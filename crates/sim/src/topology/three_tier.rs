@@ -125,10 +125,13 @@ impl Generator for ThreeTier {
             let (rate, _) = cable.or(self.rate, self.delay);
             Tier { parts: parts.into(), cables: cables.into(), rate }
         };
+        // Of the largest group, where access switches do not divide evenly among the groups.
+        let groups = self.aggregations / self.uplinks;
+        let accesses = self.accesses.div_ceil(groups);
         capacity::oversubscription(&[
-            tier(self.accesses, self.hosts, self.host),
-            tier(self.accesses, self.uplinks, self.aggregation),
-            tier(self.aggregations, self.uplinks, self.core),
+            tier(accesses, self.hosts, self.host),
+            tier(accesses, self.uplinks, self.aggregation),
+            tier(self.uplinks, self.uplinks, self.core),
         ])
     }
 }
