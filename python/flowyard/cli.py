@@ -256,6 +256,8 @@ def _inline(value: Any) -> str:
     if isinstance(value, dict):
         items = ", ".join(f"{key} = {_inline(item)}" for key, item in value.items() if item is not None)
         return f"{{ {items} }}" if items else "{}"
+    if isinstance(value, list) and len(value) > 8:
+        return f"[{', '.join(map(_inline, value[:8]))}, ... {len(value):,} in all]"
     return json.dumps(value)
 
 

@@ -204,3 +204,10 @@ def test_ctrl_c_keeps_what_there_is(long, tmp_path):
     assert result.status == "interrupted"
     assert len(pl.DataFrame(result.flows).filter(~pl.col("completed"))) > 0
     assert result.summary["counters"]["packet_hops"] > 0
+
+
+def test_check_shows_the_beginning_of_long_lists():
+    from flowyard.cli import _inline
+
+    assert _inline({"at": [1, 2]}) == "{ at = [1, 2] }"
+    assert _inline(list(range(1_000_000))) == "[0, 1, 2, 3, 4, 5, 6, 7, ... 1,000,000 in all]"
