@@ -50,6 +50,17 @@ class Staging:
         return next(place for place in candidates if not place.exists() and _moved(self.path, place))
 
 
+def create(path: Path, text: str) -> None:
+    """Writes a file that must not exist; all of it or nothing. Raises FileExistsError or another OSError."""
+    with path.open("x", encoding="utf-8", newline="\n") as file:
+        try:
+            file.write(text)
+            file.flush()
+        except BaseException:
+            path.unlink()
+            raise
+
+
 def write_new(text: str, target: Path | None, *, numbered: str, suffix: str) -> Path:
     """Writes a file that is not there yet: `target`, or the first free out/<numbered>-<n><suffix>.
 
@@ -60,8 +71,7 @@ def write_new(text: str, target: Path | None, *, numbered: str, suffix: str) -> 
     for place in candidates:
         try:
             place.absolute().parent.mkdir(parents=True, exist_ok=True)
-            with place.open("x", encoding="utf-8") as file:
-                file.write(text)
+            create(place, text)
         except FileExistsError:
             continue
         except OSError as error:

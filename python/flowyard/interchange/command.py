@@ -11,6 +11,7 @@ from flowyard import results
 from flowyard._native import ScenarioError
 from flowyard.console import TextTable, show
 from flowyard.errors import UserError
+from flowyard.folders import create
 from flowyard.interchange.exporting import export, with_traffic
 from flowyard.interchange.importing import Imported, read
 from flowyard.interchange.scenario_text import fragment, toml
@@ -66,13 +67,7 @@ def refuse_taken(path: Path) -> None:
 def write_new(path: Path, text: str) -> None:
     """Writes a file that must not exist; all of it or nothing."""
     try:
-        with path.open("x", encoding="utf-8", newline="\n") as file:
-            try:
-                file.write(text)
-                file.flush()
-            except BaseException:
-                path.unlink()
-                raise
+        create(path, text)
     except FileExistsError:
         refuse_taken(path)
     except OSError as error:

@@ -118,6 +118,9 @@ pub struct Parts {
     pub nodes: Vec<NodeId>,
 }
 
+/// So many problems come with a guess at what was meant.
+const GUESSES: usize = 20;
+
 impl Faults {
     /// Whether nothing is to happen.
     pub fn is_empty(&self) -> bool {
@@ -129,8 +132,10 @@ impl Faults {
         let mut problems = Vec::new();
         for (index, fault) in self.events.iter().enumerate() {
             let path = |below: &str| format!("events[{index}].{below}");
-            if let Err((below, what)) = fault.target.find(fabric, &mut Stream::new(0, 0, Purpose::Faults, 0))
-            {
+            // A guess looks at every name: a long list of mistakes has none behind the first ones.
+            let guess = problems.len() < GUESSES;
+            let mut chance = Stream::new(0, 0, Purpose::Faults, 0);
+            if let Err((below, what)) = fault.target.find(fabric, &mut chance, guess) {
                 problems.push((path(&format!("target.{below}")), what));
             }
             if let (FaultChange::Up, Some(_)) = (&fault.change, fault.lasts) {
@@ -144,10 +149,12 @@ impl Faults {
 
 impl FaultTarget {
     /// The parts of the network that it means; or (path below the target, what is wrong).
-    pub fn find(&self, fabric: &Fabric, chance: &mut Stream) -> Result<Parts, (String, String)> {
+    ///
+    /// A name that no node has is told with the one that was probably meant, if `guess` says so.
+    pub fn find(&self, fabric: &Fabric, chance: &mut Stream, guess: bool) -> Result<Parts, (String, String)> {
         let node = |name: &str, path: String| {
             let place = fabric.nodes.iter().position(|node| node.name == name);
-            place.map(|place| NodeId(place as u32)).ok_or_else(|| (path, unknown(fabric, name)))
+            place.map(|place| NodeId(place as u32)).ok_or_else(|| (path, unknown(fabric, name, guess)))
         };
         let between = |path: &str, [from, to]: &[String; 2], both: bool| {
             let (a, b) = (node(from, format!("{path}[0]"))?, node(to, format!("{path}[1]"))?);
@@ -216,9 +223,9 @@ fn all_links(fabric: &Fabric) -> impl Iterator<Item = LinkId> {
 }
 
 /// What to say about a name that no node has.
-fn unknown(fabric: &Fabric, name: &str) -> String {
+fn unknown(fabric: &Fabric, name: &str, guess: bool) -> String {
     let names = fabric.nodes.iter().map(|node| node.name.as_str());
-    let near = crate::nearest::closest(name, names);
+    let near = guess.then(|| crate::nearest::closest(name, names)).flatten();
     let near = near.map_or(String::new(), |near| format!("; {}", crate::nearest::did_you_mean(near)));
     format!("\"{name}\" is no node of this network{near}")
 }

@@ -115,7 +115,7 @@ impl Timeline {
         let mut actions = Vec::new();
         for (index, fault) in faults.events.iter().enumerate() {
             let mut chance = Stream::new(seed, replica, Purpose::Faults, index as u64);
-            let parts = fault.target.find(fabric, &mut chance).expect("checked: the target exists");
+            let parts = fault.target.find(fabric, &mut chance, false).expect("checked: the target exists");
             let undone = fault.lasts.map(|lasts| fault.at.saturating_add(lasts));
             let (change, at) = (fault.change.clone(), fault.at);
             self.summary.push(FaultSummary {

@@ -15,6 +15,7 @@ mod text;
 mod walk;
 
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_path_to_error::Segment;
@@ -46,10 +47,7 @@ pub fn read(
     if !problems.is_empty() {
         return Err(Problems(problems));
     }
-    serde_path_to_error::deserialize(&document).map_err(|error| {
-        let path = path(&document, error.path());
-        Problem::new(path, error.into_inner().to_string()).into()
-    })
+    typed("", &document)
 }
 
 /// Reads the topology of a scenario, which may lack the rest or have mistakes there.
@@ -66,9 +64,14 @@ pub fn read_topology(
     if !problems.is_empty() {
         return Err(Problems(problems));
     }
-    serde_path_to_error::deserialize(&document["topology"]).map_err(|error| {
-        let path = path(&document["topology"], error.path());
-        Problem::new(problem::join("topology", &path), error.into_inner().to_string()).into()
+    typed("topology", &document["topology"])
+}
+
+/// A part of a document, at that path, in which nothing was found wrong.
+fn typed<T: DeserializeOwned>(at: &str, part: &Value) -> Result<T, Problems> {
+    serde_path_to_error::deserialize(part).map_err(|error| {
+        let path = problem::join(at, &path(part, error.path()));
+        Problem::new(path, error.into_inner().to_string()).into()
     })
 }
 

@@ -6,9 +6,6 @@
 use std::ops::Range;
 
 use super::arrivals::on_off::OnOff;
-use super::deadlines::Deadlines;
-use super::matrix::Matrix;
-use super::sizes::Sizes;
 use super::{Entry, Flow};
 use crate::ids::NodeId;
 use crate::random::{Purpose, Stream, mix, name_key};
@@ -17,12 +14,10 @@ use crate::units::Time;
 /// What the sources of an entry have in common.
 #[derive(Clone, Debug, PartialEq)]
 struct Rules {
-    entry: u32,
+    /// Index of the entry.
+    index: u32,
+    entry: Entry,
     arrivals: OnOff,
-    matrix: Matrix,
-    sizes: Sizes,
-    deadline: Option<Time>,
-    deadlines: Option<Deadlines>,
 }
 
 /// A host that sends one flow after the other.
@@ -62,14 +57,7 @@ impl Chains {
         (seed, replica): (u64, u64),
     ) {
         let rules = self.rules.len() as u32;
-        self.rules.push(Rules {
-            entry: index as u32,
-            arrivals: arrivals.clone(),
-            matrix: entry.matrix.clone(),
-            sizes: entry.sizes.clone(),
-            deadline: entry.deadline,
-            deadlines: entry.deadlines.clone(),
-        });
+        self.rules.push(Rules { index: index as u32, entry: entry.clone(), arrivals: arrivals.clone() });
         let mut pairs: Vec<_> = round.collect();
         pairs.sort_by_key(|(src, _)| *src);
         for own in pairs.chunk_by(|one, other| one.0 == other.0) {
@@ -106,7 +94,7 @@ impl Chains {
 
     /// The index of a source's entry.
     pub fn entry(&self, chain: u32) -> u32 {
-        self.rules(chain).entry
+        self.rules(chain).index
     }
 
     /// Most flows of a source; none without an end.
@@ -116,7 +104,7 @@ impl Chains {
 
     /// The source that drew a flow.
     pub fn of(&self, flow: &Flow) -> u32 {
-        let key = |chain: &Chain| (self.rules[chain.rules as usize].entry, chain.host);
+        let key = |chain: &Chain| (self.rules[chain.rules as usize].index, chain.host);
         let found = self.chains.binary_search_by_key(&(flow.entry, flow.src), key);
         found.expect("a flow drawn in the run has a source") as u32
     }
@@ -133,17 +121,16 @@ impl Chains {
     /// Draws the flow that a source starts now, and its key for chance.
     pub fn draw(&mut self, chain: u32, now: Time) -> (Flow, u64) {
         let chain = &mut self.chains[chain as usize];
-        let Rules { entry, matrix, sizes, deadline, deadlines, .. } = &self.rules[chain.rules as usize];
+        let Rules { index, entry, .. } = &self.rules[chain.rules as usize];
         let partners = &self.partners[chain.partners.clone()];
         let next = partners[(chain.drawn % partners.len() as u64) as usize];
-        let dst = matrix.anew(chain.host, self.hosts, &mut chain.stream).unwrap_or(next);
-        let size = sizes.sample(&mut chain.stream);
-        let mut drawn = || deadlines.as_ref().map(|deadlines| deadlines.sample(&mut chain.stream));
-        let deadline = deadline.or_else(&mut drawn);
+        let dst = entry.matrix.anew(chain.host, self.hosts, &mut chain.stream).unwrap_or(next);
+        let size = entry.sizes.sample(&mut chain.stream);
+        let deadline = entry.due(&mut chain.stream);
         let key = chain.stream.bits();
         let number = chain.drawn as u32;
         chain.drawn += 1;
-        let flow = Flow { start: now, src: chain.host, dst, size, entry: *entry, number, deadline };
+        let flow = Flow { start: now, src: chain.host, dst, size, entry: *index, number, deadline };
         (flow, key)
     }
 
