@@ -4,6 +4,7 @@ import flowyard as fy
 
 result = fy.run("web-search-ndp")             # or a file's path, or fy.Scenario(...)
 result.flows                                  # any Arrow consumer: polars, pandas, duckdb, pyarrow
+fy.sweep("my-sweep.toml", "out/my").means     # many runs: means over replicas, with intervals
 """
 
 from importlib import import_module
@@ -17,9 +18,14 @@ if TYPE_CHECKING:
     from flowyard.results import check as check
     from flowyard.results import explain as explain
     from flowyard.results import open as open  # noqa: A004
+    from flowyard.results import open_run as open_run
     from flowyard.results import run as run
     from flowyard.results import schema as schema
     from flowyard.scenario import *  # noqa: F403
+    from flowyard.sweeps import Axis as Axis
+    from flowyard.sweeps import Plan as Plan
+    from flowyard.sweeps import Sweep as Sweep
+    from flowyard.sweeps import sweep as sweep
 
 # Where each public name lives. Nothing is imported until it is used, so that `import flowyard` and
 # `flowyard --help` stay instant; all the scenario's classes come from flowyard.scenario.
@@ -27,12 +33,17 @@ _HOME = {
     "__version__": "flowyard._native",
     "ScenarioError": "flowyard._native",
     "Table": "flowyard._native",
+    "Axis": "flowyard.sweeps",
+    "Plan": "flowyard.sweeps",
     "Result": "flowyard.results",
+    "Sweep": "flowyard.sweeps",
     "check": "flowyard.results",
     "explain": "flowyard.results",
     "open": "flowyard.results",
+    "open_run": "flowyard.results",
     "run": "flowyard.results",
     "schema": "flowyard.results",
+    "sweep": "flowyard.sweeps",
 }
 
 

@@ -5,6 +5,8 @@ from os import PathLike
 from typing import Any, final
 
 __version__: str
+# The version and a hash of the engine's sources: what results depend on besides their scenario.
+__engine__: str
 
 class ScenarioError(ValueError):
     """A scenario that cannot be run; the text says all that is wrong, one a line.

@@ -102,8 +102,37 @@ def parser() -> argparse.ArgumentParser:
     added = verb("check", _check, "say all that is wrong with a scenario, and where")
     scenario(added)
 
-    added = verb("report", _report, "show one or more runs on one HTML page")
-    added.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="the folder of a run")
+    added = verb("sweep", _sweep, "run a scenario over the values of some fields, several times each")
+    added.add_argument("plan", metavar="SWEEP.toml", type=Path, help="base scenario, axes, replicas")
+    added.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="a new folder, or one to go on with; default out/<name>",
+    )
+    where = added.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers", type=_positive, metavar="N", help="runs at a time; default one a processor"
+    )
+    where.add_argument("--dask", metavar="ADDRESS", help="of a Dask scheduler, such as tcp://10.0.0.1:8786")
+    added.add_argument(
+        "--shard",
+        type=_shard,
+        default=(1, 1),
+        metavar="I/N",
+        help="only the I-th of N parts: for job arrays on a shared folder",
+    )
+    added.add_argument(
+        "--update",
+        action="store_true",
+        help="let a folder of another plan follow this one; its runs stay on disk",
+    )
+
+    added = verb("report", _report, "show one or more runs, or a sweep, on one HTML page")
+    added.add_argument(
+        "runs", nargs="+", type=Path, metavar="DIR", help="the folder of a run, or one of a sweep"
+    )
     added.add_argument(
         "-o",
         "--output",
@@ -179,6 +208,19 @@ def parser() -> argparse.ArgumentParser:
 
     verb("bench", None, "measure the engine's speed on this machine")
     return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    i, _, n = text.partition("/")
+    if not (i.isdigit() and n.isdigit() and 1 <= int(i) <= int(n)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not I/N with I from 1 to N, such as 1/4")
+    return int(i), int(n)
 
 
 class _Version(argparse.Action):
@@ -261,13 +303,24 @@ def _inline(value: Any) -> str:
     return json.dumps(value)
 
 
+def _sweep(arguments: argparse.Namespace) -> int:
+    from flowyard.sweeps import command
+
+    return command.run(arguments)
+
+
 def _report(arguments: argparse.Namespace) -> int:
     from importlib import import_module
 
     from flowyard import results
+    from flowyard.sweeps.results import is_sweep
 
+    if any(map(is_sweep, arguments.runs)):
+        from flowyard.sweeps import command
+
+        return command.report(arguments)
     for directory in arguments.runs:
-        results.open(directory)  # says which folder is not a run's
+        results.open_run(directory)  # says which folder is not a run's
     default = arguments.runs[0] if len(arguments.runs) == 1 else Path()
     output = arguments.output or default / "report.html"
     if output.is_dir():

@@ -2,6 +2,7 @@
 
 import errno
 import itertools
+import os
 import shutil
 import uuid
 from pathlib import Path
@@ -43,11 +44,11 @@ class Staging:
         """Moves the folder to its place and returns that place."""
         if self._target:
             refuse_taken(self._target)
-            if not _moved(self.path, self._target):
+            if not moved(self.path, self._target):
                 raise UserError(f"{self._target}: taken by another run in the meantime")
             return self._target
         candidates = (self._parent / f"{self._numbered}-{n}" for n in itertools.count(1))
-        return next(place for place in candidates if not place.exists() and _moved(self.path, place))
+        return next(place for place in candidates if not place.exists() and moved(self.path, place))
 
 
 def create(path: Path, text: str) -> None:
@@ -89,8 +90,24 @@ def refuse_taken(target: Path) -> None:
         raise UserError(f"{target}: is a file; choose another folder with -o")
 
 
-def _moved(source: Path, target: Path) -> bool:
-    """Whether the folder could be moved; not if a non-empty folder took the place."""
+def flush(path: Path) -> None:
+    """Waits until a file, or the entries of a folder, are on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def flush_all(folder: Path) -> None:
+    """Waits until a folder with its files is on disk."""
+    for file in folder.iterdir():
+        flush(file)
+    flush(folder)
+
+
+def moved(source: Path, target: Path) -> bool:
+    """Moves a folder; not if a non-empty folder has taken the place."""
     try:
         source.rename(target)
     except OSError as error:

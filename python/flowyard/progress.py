@@ -1,8 +1,10 @@
 """How far runs are, on stderr: live rows in a terminal, a plain line now and then elsewhere."""
 
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TextIO
 
@@ -40,29 +42,86 @@ class Display:
         if self._live:
             self._live.stop()
 
+    def line(self, name: str) -> Callable[[float, str], None]:
+        """For work of any kind: a callback that takes the share that is done, and what to say."""
+        last = time.monotonic()
+        task = self._live.add_task(name, total=1.0, text="") if self._live else None
+
+        def show(share: float, text: str) -> None:
+            nonlocal last
+            if self._live:
+                self._live.update(task, completed=share, text=text)
+                self._live.refresh()
+            elif time.monotonic() - last >= PLAIN_EVERY:
+                last = time.monotonic()
+                print(f"{name}: {text}", file=self._stream, flush=True)
+
+        return show
+
     def row(self, name: str) -> Callable[[Any], None]:
         """A run's progress callback."""
         started = time.monotonic()
-        if self._live:
-            task = self._live.add_task(name, total=1.0, text="building")
+        show = self.line(name)
 
-            def live(progress: Any) -> None:
-                seconds = time.monotonic() - started
-                self._live.update(task, completed=fraction(progress), text=describe(progress, seconds))
-                self._live.refresh()
+        def advance(progress: Any) -> None:
+            show(fraction(progress), describe(progress, time.monotonic() - started))
 
-            return live
+        return advance
 
-        last = started
 
-        def plain(progress: Any) -> None:
-            nonlocal last
+class Overall:
+    """How far many runs are together, in one line; safe from several threads."""
+
+    # Seconds between two changes of the line in a terminal.
+    LIVE_EVERY = 0.1
+
+    def __init__(self, name: str, total: int, stream: TextIO | None = None) -> None:
+        self._name = name
+        self._total = total
+        self._display = Display(stream)
+        self._lock = threading.Lock()
+        self._under_way: dict[int, float] = {}
+        self._done = 0
+        self._started = self._last = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._display.__enter__()
+        self._show = self._display.line(self._name)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self._display.__exit__(kind, value, at)
+
+    @contextmanager
+    def run(self) -> Iterator[Callable[[Any], None]]:
+        """One of the runs, from its beginning to its end; gives its progress callback."""
+        mine = object()
+
+        def advance(progress: Any) -> None:
+            self._note(id(mine), fraction(progress))
+
+        try:
+            yield advance
+        finally:
+            self._note(id(mine), None)
+
+    def _note(self, run: int, share: float | None) -> None:
+        with self._lock:
+            if share is None:
+                self._under_way.pop(run, None)
+                self._done += 1
+            else:
+                self._under_way[run] = share
             now = time.monotonic()
-            if now - last >= PLAIN_EVERY:
-                last = now
-                print(f"{name}: {describe(progress, now - started)}", file=self._stream, flush=True)
-
-        return plain
+            if now - self._last >= self.LIVE_EVERY:
+                self._last = now
+                work = self._done + sum(self._under_way.values())
+                seconds = now - self._started
+                left = f"{_span(seconds * (self._total - work) / work)} left" if work else "time left unknown"
+                text = f"{self._done:,} of {self._total:,} runs, {left}"
+                self._show(work / self._total, text)
 
 
 def counter(name: str, what: str, stream: TextIO | None = None) -> Callable[[int, int], None]:
@@ -91,8 +150,16 @@ def fraction(progress: Any) -> float:
 def describe(progress: Any, seconds: float) -> str:
     """Simulated time, flows, speed and time left, in one line."""
     done = fraction(progress)
-    left = f"{seconds * (1 - done) / done:.0f} s left" if done > 0 else "time left unknown"
+    left = f"{_span(seconds * (1 - done) / done)} left" if done > 0 else "time left unknown"
     return (
         f"{progress['now_ps'] / 1e9:.3f} ms simulated, {progress['flows_done']:,} of {progress['flows']:,} flows, "
         f"{progress['packet_hops'] / max(seconds, 1e-9) / 1e6:.2f} M packet-hops/s, {left}"
     )
+
+
+def _span(seconds: float) -> str:
+    """A time that people wait."""
+    whole = round(seconds)
+    if whole < 100:
+        return f"{whole} s"
+    return f"{whole // 60} min" if whole < 6000 else f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -17,8 +17,9 @@ from flowyard.errors import UserError
 if TYPE_CHECKING:
     from flowyard._native import Table
     from flowyard.model import Model
+    from flowyard.sweeps.results import Sweep
 
-__all__ = ["Result", "check", "explain", "open", "run", "schema"]
+__all__ = ["Result", "check", "explain", "open", "open_run", "run", "schema"]
 
 # The results' files that are tables; run.json is the third.
 TABLES = ("flows", "links")
@@ -118,8 +119,15 @@ def check(
     return resolved
 
 
-def open(directory: str | PathLike[str]) -> Result:  # noqa: A001
-    """The results in a folder that a run left."""
+def open(directory: str | PathLike[str]) -> Result | Sweep:  # noqa: A001
+    """The results in a folder that a run or a sweep left."""
+    from flowyard.sweeps import results as sweeps
+
+    return sweeps.Sweep(Path(directory)) if sweeps.is_sweep(directory) else open_run(directory)
+
+
+def open_run(directory: str | PathLike[str]) -> Result:
+    """The results in the folder of a run."""
     directory = Path(directory)
     if not directory.is_dir():
         raise UserError(f"{directory}: no such folder")

@@ -42,7 +42,7 @@ def test_a_run_leaves_a_folder_and_says_so(flowyard, small, tmp_path):
     assert "4 of 4" in done.stdout
     assert "results in out/small-1" in done.stdout
     assert folders(tmp_path) == ["out", "out/small-1"]
-    assert fy.open(tmp_path / "out/small-1").status == "complete"
+    assert fy.open_run(tmp_path / "out/small-1").status == "complete"
 
 
 def test_default_folders_count_up(flowyard, small, tmp_path):
@@ -60,7 +60,7 @@ def test_json_is_the_summary_and_the_folder(flowyard, small, tmp_path):
     assert answer["seed"] == 5
     assert answer["violations"] == []
     assert answer["counters"]["flows"] == 2
-    assert answer["digest"] == fy.open(tmp_path / "there").summary["digest"]
+    assert answer["digest"] == fy.open_run(tmp_path / "there").summary["digest"]
 
 
 def test_a_folder_with_something_in_it_is_left_alone(flowyard, small, tmp_path):
@@ -151,7 +151,7 @@ def test_a_packaged_scenario_runs_by_name(flowyard, tmp_path):
     done = flowyard("run", "web-search-ndp", "--set", "traffic.queries.flows=2")
     assert (done.returncode, done.stderr) == (0, "")
     assert "results in out/web-search-ndp-1" in done.stdout
-    summary = fy.open(tmp_path / "out/web-search-ndp-1").summary
+    summary = fy.open_run(tmp_path / "out/web-search-ndp-1").summary
     assert summary["scenario"]["name"] == "web-search-ndp"
 
 
@@ -164,7 +164,7 @@ def test_a_file_of_the_same_name_comes_first(flowyard, small, tmp_path, name):
 def test_a_stalled_or_limited_run_says_so_and_keeps_its_tables(flowyard, small, tmp_path):
     done = flowyard("run", small, "--set", "run.until=1us")
     assert done.returncode == 4
-    assert fy.open(tmp_path / "out/small-1").status == "limit"
+    assert fy.open_run(tmp_path / "out/small-1").status == "limit"
 
 
 def test_schema(flowyard):
@@ -200,7 +200,7 @@ def test_ctrl_c_keeps_what_there_is(long, tmp_path):
     assert "interrupted" in stdout
     assert "Traceback" not in stderr
     assert folders(tmp_path) == ["stopped"]
-    result = fy.open(tmp_path / "stopped")
+    result = fy.open_run(tmp_path / "stopped")
     assert result.status == "interrupted"
     assert len(pl.DataFrame(result.flows).filter(~pl.col("completed"))) > 0
     assert result.summary["counters"]["packet_hops"] > 0

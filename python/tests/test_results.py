@@ -94,7 +94,7 @@ def test_a_table_outlives_its_result(small):
 def test_a_folder_gives_everything_back(result, tmp_path):
     folder = result.save(tmp_path / "run")
     assert sorted(path.name for path in folder.iterdir()) == ["flows.parquet", "links.parquet", "run.json"]
-    again = fy.open(folder)
+    again = fy.open_run(folder)
     assert again.summary == result.summary
     for name in results.TABLES:
         assert pl.DataFrame(getattr(again, name)).equals(pl.DataFrame(getattr(result, name)))
@@ -126,7 +126,7 @@ def test_a_broken_folder_is_named(result, tmp_path, break_it, message):
     folder = result.save(tmp_path / "run")
     break_it(folder)
     with pytest.raises(UserError, match=message):
-        fy.open(folder)
+        fy.open_run(folder)
 
 
 def test_progress_may_end_a_run_with_what_there_is(long):

@@ -39,6 +39,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("__engine__", env!("FLOWYARD_ENGINE"))?;
         if cfg!(debug_assertions) {
             let text = c"flowyard is a debug build: it simulates an order of magnitude slower. \
                          Build it with `make setup` or `pip install .`";

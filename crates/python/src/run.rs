@@ -80,6 +80,7 @@ pub fn run(
 
     let mut summary = serde_json::to_value(&outcome.summary).expect("a summary is plain JSON");
     add_cost(py, &mut summary, &cost)?;
+    summary["engine"] = json!(env!("FLOWYARD_ENGINE"));
     if scenario.run.audit {
         summary["violations"] = json!(outcome.violations);
     }

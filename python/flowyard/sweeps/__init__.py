@@ -1,0 +1,93 @@
+"""Sweeps: many independent runs over the values of some fields, kept in one folder.
+
+    SWEEP.toml -> plan.Plan -> tasks (one a run, each with a key) -> local or cluster -> store -> results.Sweep
+
+A run's key is a hash of what it computes: of its scenario with every default filled in, and of the engine. A
+second call on the same folder therefore runs only what is missing, and never mixes what differs.
+"""
+
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+
+from flowyard.errors import UserError
+from flowyard.interrupt import Deferred
+from flowyard.progress import Overall
+from flowyard.sweeps import local
+from flowyard.sweeps.plan import Axis, Plan
+from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.store import Store
+from flowyard.sweeps.task import Planned, Tally
+
+__all__ = ["Axis", "Plan", "Sweep", "execute", "sweep"]
+
+
+def sweep(
+    plan: str | PathLike[str] | Planned,
+    directory: str | PathLike[str],
+    *,
+    workers: int | None = None,
+    update: bool = False,
+) -> Sweep:
+    """Runs what is missing of a sweep and opens its results.
+
+    Args:
+        plan: A TOML file, or a Plan.
+        directory: A new folder, or that of an earlier call, which goes on.
+        workers: Runs at a time; default one a processor.
+        update: Let a folder of another plan follow this one. Its runs stay on disk, but no longer belong to it.
+
+    Raises:
+        UserError: The plan cannot be run, or the folder belongs to another one.
+        KeyboardInterrupt: Ctrl-C; the runs that were done are kept.
+    """
+    planned = plan if isinstance(plan, Planned) else Plan.read(plan)
+    tally = execute(planned, Path(directory), workers=workers, update=update)
+    if tally.interrupted:
+        raise KeyboardInterrupt
+    if tally.failed:
+        raise UserError("\n".join(tally.failed))
+    return Sweep(Path(directory))
+
+
+def execute(
+    plan: Planned,
+    directory: Path,
+    *,
+    workers: int | None = None,
+    cluster: str | None = None,
+    shard: tuple[int, int] = (1, 1),
+    update: bool = False,
+    announce: Callable[[str], object] = lambda _: None,
+) -> Tally:
+    """Runs what is missing of this shard of a plan, on this machine or on a Dask cluster.
+
+    Args:
+        plan: What to run.
+        directory: A new folder, or that of an earlier call.
+        workers: Runs at a time on this machine; default one a processor.
+        cluster: Address of a Dask scheduler.
+        shard: (i, n): the i-th of n parts, from 1.
+        update: Let a folder of another plan follow this one.
+        announce: Told in a sentence what is to be done.
+    """
+    tasks = plan.tasks()
+    with Store(directory) as store:
+        store.adopt(plan.header(), tasks, update=update)
+        i, n = shard
+        mine = tasks[i - 1 :: n]
+        missing = [task for task in mine if not store.has(task.key)]
+        of = f" (shard {i} of {n})" if n > 1 else ""
+        done = len(mine) - len(missing)
+        announce(f"{plan.name}: {len(mine):,} runs{of}" + (f", {done:,} of them done before" if done else ""))
+        tally = Tally(before=done)
+        if not missing:
+            return tally
+        with Deferred() as deferred, Overall(plan.name, len(missing)) as overall:
+            if cluster is None:
+                local.execute(missing, store, tally, overall, deferred, workers)
+            else:
+                from flowyard.sweeps import dask
+
+                dask.execute(missing, store, tally, overall, deferred, cluster)
+    return tally

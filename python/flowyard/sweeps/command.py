@@ -1,0 +1,84 @@
+"""The verbs of the command line that concern sweeps."""
+
+import argparse
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from flowyard import sweeps
+from flowyard.cli import COMPLETE, EXIT_CODES, FAILED, INTERRUPTED
+from flowyard.errors import UserError
+from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.task import Tally
+
+# Failures that are said one by one.
+SHOWN = 5
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """`flowyard sweep`: runs what is missing, and says what there is."""
+    plan = sweeps.Plan.read(arguments.plan)
+    folder = arguments.output or Path("out") / arguments.plan.stem
+    tally = sweeps.execute(
+        plan,
+        folder,
+        workers=arguments.workers,
+        cluster=arguments.dask,
+        shard=arguments.shard,
+        update=arguments.update,
+        announce=lambda text: print(text, file=sys.stderr),
+    )
+    sweep = Sweep(folder)
+    done, planned = int(sweep.runs["done"].sum()), len(sweep.runs)
+    if arguments.json:
+        answer = {
+            "folder": str(folder),
+            "runs": planned,
+            "done": done,
+            "now": tally.statuses,
+            "failed": tally.failed,
+            "violations": tally.violations,
+            "interrupted": tally.interrupted,
+        }
+        print(json.dumps(answer, indent=2))
+    else:
+        for status, count in tally.statuses.items():
+            if status != "complete":
+                print(f"{count:,} runs ended with status {status}")
+        print(f"{done:,} of {planned:,} runs are in {folder}")
+    _complain(tally)
+    return _code(tally, sweep)
+
+
+def _complain(tally: Tally) -> None:
+    for kind, lines in (("failed", tally.failed), ("audit", tally.violations)):
+        for line in lines[:SHOWN]:
+            print(f"{kind}: {line}", file=sys.stderr)
+        if len(lines) > SHOWN:
+            print(f"{kind}: and {len(lines) - SHOWN:,} more", file=sys.stderr)
+    if tally.interrupted:
+        print("interrupted; the same command goes on with what is missing", file=sys.stderr)
+
+
+def _code(tally: Tally, sweep: Sweep) -> int:
+    if tally.interrupted:
+        return INTERRUPTED
+    if tally.failed or tally.violations:
+        return FAILED
+    # What an earlier call left counts too.
+    statuses = {summary["status"] for summary in sweep.summaries().values()}
+    return max((EXIT_CODES[status] for status in statuses), default=COMPLETE)
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """`flowyard report` of a sweep."""
+    if len(arguments.runs) > 1:
+        raise UserError("a report shows one sweep, or any number of runs; name one sweep only")
+    folder = arguments.runs[0]
+    output = arguments.output or folder / "report.html"
+    if output.is_dir():
+        raise UserError(f"{output}: is a folder; name a file with -o")
+    import_module("flowyard.report.sweep").write(folder, output)
+    print(json.dumps({"report": str(output)}) if arguments.json else f"report in {output}")
+    return COMPLETE

@@ -1,0 +1,368 @@
+"""What a sweep is to run: a base scenario, axes, replicas; from a TOML file or made in Python.
+
+    scenario = "web-search-ndp"            # a file beside this one, a packaged scenario, or a whole table
+    replicas = 5                           # run.replica = 0 to 4
+
+    set."run.seed" = 7                     # for every run
+
+    [[axes]]                               # a list: one field
+    name = "load"
+    set."traffic.queries.arrivals.poisson.load" = [0.2, 0.4, 0.6]
+
+    [[axes]]                               # zipped: several fields move together
+    name = "switch"
+    labels = ["NDP", "TCP"]
+    set.transport = ["ndp", "tcp"]
+    set.queue = ["ndp", { drop-tail = { limit.packets = 100 } }]
+
+Several axes make a grid: every combination, the last axis fastest. An axis may also, or only, take another base
+scenario at each place: `scenario = ["web-search-ndp", "web-search-tcp"]`.
+"""
+
+import difflib
+import json
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flowyard import _native, results, scenarios
+from flowyard.errors import UserError
+from flowyard.sweeps.task import ModelTask, ScenarioTask, Task, key_of, label_of, source_hash
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from flowyard.model import Model
+
+
+# More is a slip of the keyboard rather than a wish.
+MOST_RUNS = 1_000_000
+# Points whose mistakes a message shows.
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Places at which runs differ.
+
+    Attributes:
+        name: The axis's column in all tables.
+        set: Values by the key of a field, as in --set; all lists have the same length.
+        labels: What the column says at each place; default the values of the first key.
+        scenarios: Another base scenario at each place.
+    """
+
+    name: str
+    set: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    labels: Sequence[str | float] = ()
+    scenarios: "Sequence[str | PathLike[str] | Model | Mapping[str, Any]]" = ()
+
+    def __post_init__(self) -> None:
+        lists = {f'set."{key}"': values for key, values in self.set.items()}
+        lists |= {"scenario": self.scenarios} if self.scenarios else {}
+        if not lists:
+            raise UserError(
+                f'axis {self.name}: sets nothing; give it set."KEY" = [values], or scenario = [...]'
+            )
+        lists |= {"labels": self.labels} if self.labels else {}
+        if len(lengths := {key: len(values) for key, values in lists.items()}) and (
+            len(set(lengths.values())) > 1 or 0 in lengths.values()
+        ):
+            said = ", ".join(f"{key} has {n}" for key, n in lengths.items())
+            raise UserError(
+                f"axis {self.name}: {said} values; lists of an axis have equal lengths, at least 1"
+            )
+        values = self.values
+        if len({str(value) for value in values}) < len(values):
+            raise UserError(f"axis {self.name}: two places are called the same; give it different labels")
+
+    @property
+    def values(self) -> list[Any]:
+        """What the axis's column says at each place."""
+        if self.labels:
+            return list(self.labels)
+        if self.scenarios:
+            return [_scenario_name(scenario, self.name) for scenario in self.scenarios]
+        return [_value_name(value, self.name) for value in next(iter(self.set.values()))]
+
+    def place(self, index: int) -> tuple[dict[str, Any], Any]:
+        """The fields to set at a place, and its base scenario or None."""
+        changes = {key: values[index] for key, values in self.set.items()}
+        return changes, self.scenarios[index] if self.scenarios else None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Runs of a scenario at every combination of the axes' places, each repeated.
+
+    Attributes:
+        scenario: The base: a TOML or JSON file, the name of a packaged scenario, a Scenario, or plain data. May be
+            None if an axis has scenarios.
+        axes: What varies. Without any, the sweep is the replicas of one scenario.
+        replicas: Repetitions with other draws, from the scenario's own run.replica on.
+        set: Fields to change in every run, as in --set.
+        name: What the sweep is called.
+    """
+
+    scenario: "str | PathLike[str] | Model | Mapping[str, Any] | None" = None
+    axes: Sequence[Axis] = ()
+    replicas: int = 1
+    set: Mapping[str, Any] = field(default_factory=dict)
+    name: str = "sweep"
+
+    def __post_init__(self) -> None:
+        problems = []
+        names = [axis.name for axis in self.axes]
+        problems += [
+            f"axes: two are called {name}" for name in sorted({n for n in names if names.count(n) > 1})
+        ]
+        taken = {"replica", "run"} | {c["name"] for columns in results.explain().values() for c in columns}
+        problems += [
+            f"axis {name}: the tables have a column of that name; choose another"
+            for name in names
+            if name in taken
+        ]
+        own = sum(1 for axis in self.axes if axis.scenarios)
+        if own + (self.scenario is not None) == 0:
+            problems.append(
+                "scenario: missing; name a file, a packaged scenario, or give an axis scenario = [...]"
+            )
+        if own > 1 or (own and self.scenario is not None):
+            problems.append("scenario: given more than once; once for all runs, or by one axis")
+        if type(self.replicas) is not int or self.replicas < 1:
+            problems.append(f"replicas: {self.replicas!r}; use a whole number of at least 1")
+        elif (runs := self.points * self.replicas) > MOST_RUNS:
+            problems.append(f"{runs:,} runs; a sweep has at most {MOST_RUNS:,}")
+        if problems:
+            raise UserError("\n".join(problems))
+
+    @property
+    def points(self) -> int:
+        """Combinations of the axes' places."""
+        count = 1
+        for axis in self.axes:
+            count *= len(axis.values)
+        return count
+
+    @classmethod
+    def read(cls, path: str | PathLike[str]) -> "Plan":
+        """Reads a sweep file.
+
+        Raises:
+            UserError: It cannot be read; the text names every problem.
+        """
+        path = Path(path)
+        try:
+            with path.open("rb") as file:
+                document = tomllib.load(file)
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise UserError(f"{path}: not TOML: {error}") from None
+        try:
+            return _parse(document, path)
+        except UserError as error:
+            raise UserError(f"{path} is no sweep:\n{textwrap.indent(str(error), '  ')}") from None
+
+    def header(self) -> dict[str, Any]:
+        """What sweep.json says besides the runs."""
+        return _header(self.name, {axis.name: axis.values for axis in self.axes}, self.replicas)
+
+    def tasks(self) -> list[Task]:
+        """All runs: replica by replica, so that the first replica of everything is there early.
+
+        Raises:
+            UserError: Some point cannot be run; the text names the first few with their problems.
+        """
+        points, wrong = [], []
+        for values, scenario, changes in self._points():
+            try:
+                points.append((values, results.check(scenario, changes)))
+            except _native.ScenarioError as error:
+                wrong.append(f"{label_of(values, 0, 1)}\n{textwrap.indent(str(error), '  ')}")
+        if wrong:
+            more = f"\nand {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
+            raise UserError(
+                f"{self.name}: {len(wrong):,} of {self.points:,} points cannot be run:\n"
+                + "\n".join(wrong[:SHOWN])
+                + more
+            )
+        return [
+            self._task(values, resolved, replica)
+            for replica in range(self.replicas)
+            for values, resolved in points
+        ]
+
+    def _points(self) -> Iterator[tuple[dict[str, Any], Any, dict[str, Any]]]:
+        """The values, base scenario and changes of each combination."""
+        names = [axis.values for axis in self.axes]
+        for indices in product(*(range(len(values)) for values in names)):
+            scenario, changes, values = self.scenario, dict(self.set), {}
+            for axis, index in zip(self.axes, indices, strict=True):
+                values[axis.name] = axis.values[index]
+                own, base = axis.place(index)
+                changes |= own
+                scenario = base if base is not None else scenario
+            yield values, scenario, changes
+
+    def _task(self, values: dict[str, Any], resolved: dict[str, Any], replica: int) -> ScenarioTask:
+        run = resolved["run"]
+        scenario = {"name": self.name} | resolved | {"run": run | {"replica": run["replica"] + replica}}
+        # A name changes nothing.
+        key = key_of({name: value for name, value in scenario.items() if name != "name"})
+        label = label_of(values, replica, self.replicas)
+        return ScenarioTask(key, label, values, replica, json.dumps(scenario))
+
+
+@dataclass(frozen=True)
+class ModelPlan:
+    """Calls of a function at every combination of values, each repeated: a sweep of a model, not of scenarios.
+
+    Attributes:
+        function: Takes each axis and `replica` by keyword, returns a table; of a module's top level. It must give
+            the same table each time, so it takes its chance from the replica. Its file is part of a run's key.
+        axes: Values by the name of the parameter.
+        replicas: Repetitions.
+        name: What the sweep is called.
+    """
+
+    function: "Callable[..., pl.DataFrame]"
+    axes: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    replicas: int = 1
+    name: str = "model"
+
+    def header(self) -> dict[str, Any]:
+        """What sweep.json says besides the runs."""
+        return _header(self.name, {name: list(values) for name, values in self.axes.items()}, self.replicas)
+
+    def tasks(self) -> list[Task]:
+        """All calls, replica by replica."""
+        source = source_hash(self.function)
+        points = [dict(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())]
+        tasks: list[Task] = []
+        for replica in range(self.replicas):
+            for values in points:
+                what = {"function": self.function.__qualname__, "source": source, "values": values}
+                label = label_of(values, replica, self.replicas)
+                tasks.append(
+                    ModelTask(key_of(what | {"replica": replica}), label, values, replica, self.function)
+                )
+        return tasks
+
+
+def _header(name: str, axes: dict[str, list[Any]], replicas: int) -> dict[str, Any]:
+    return {
+        "flowyard": _native.__version__,
+        "engine": _native.__engine__,
+        "name": name,
+        "axes": [{"name": axis, "values": values} for axis, values in axes.items()],
+        "replicas": replicas,
+    }
+
+
+def _parse(document: dict[str, Any], path: Path) -> Plan:
+    problems = _unknown(document, ("name", "scenario", "replicas", "set", "axes"), "")
+    axes = []
+    listed = document.get("axes", [])
+    if not isinstance(listed, list) or not all(isinstance(axis, dict) for axis in listed):
+        problems.append("axes: not a list of tables; begin each axis with [[axes]]")
+        listed = []
+    for i, axis in enumerate(listed):
+        name = axis.get("name")
+        where = f"axes.{name if isinstance(name, str) else i}."
+        problems += _unknown(axis, ("name", "set", "labels", "scenario"), where)
+        if not isinstance(name, str) or not name.isprintable() or not name.strip():
+            problems.append(f'{where}name: missing; it becomes a column, such as "load"')
+            continue
+        changes, wrong = _lists(axis.get("set", {}), where)
+        scenario_list = axis.get("scenario", [])
+        labels = axis.get("labels", [])
+        if not isinstance(scenario_list, list) or not isinstance(labels, list):
+            wrong.append(f"{where}scenario and labels are lists, one item for each place")
+        if wrong:
+            problems += wrong
+            continue
+        try:
+            axes.append(Axis(name, changes, labels, [_base(item, path) for item in scenario_list]))
+        except UserError as error:
+            problems.append(str(error))
+    constants = document.get("set", {})
+    if not isinstance(constants, dict):
+        problems.append('set: not a table of keys; write set."run.seed" = 7')
+        constants = {}
+    name = document.get("name", path.stem)
+    if not isinstance(name, str):
+        problems.append(f"name: {name!r}; use a text")
+    try:
+        scenario = _base(document["scenario"], path) if "scenario" in document else None
+        if problems:
+            raise UserError("")
+        return Plan(scenario, axes, document.get("replicas", 1), _flat(constants), name)
+    except UserError as error:
+        raise UserError("\n".join([*problems, *filter(None, [str(error)])])) from None
+
+
+def _unknown(table: Mapping[str, Any], known: Sequence[str], where: str) -> list[str]:
+    problems = []
+    for key in table.keys() - set(known):
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+        problems.append(f"{where}{key}: unknown; {hint}")
+    return sorted(problems)
+
+
+def _lists(table: Any, where: str) -> tuple[dict[str, list[Any]], list[str]]:
+    """The lists of an axis by their key, and what is wrong."""
+    if not isinstance(table, dict):
+        return {}, [f'{where}set: not a table of keys; write set."run.seed" = [1, 2]']
+    flat = _flat(table)
+    wrong = [
+        f"{where}set.{key}: {value!r} is not a list of values"
+        for key, value in flat.items()
+        if not isinstance(value, list)
+    ]
+    return flat, wrong
+
+
+def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+    """Keys with or without quotes are the same: tables are ways to a field, lists and the rest are values."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        whole = f"{path}.{key}" if path else key
+        flat |= _flat(value, whole) if isinstance(value, dict) and value else {whole: value}
+    return flat
+
+
+def _base(scenario: Any, path: Path) -> "str | Path | dict[str, Any]":
+    """A base scenario: a table, a file seen from the sweep file, or a packaged scenario."""
+    if isinstance(scenario, dict):
+        return scenario
+    if not isinstance(scenario, str):
+        raise UserError(
+            f"scenario: {scenario!r}; use the name of a file or of a packaged scenario, or a table"
+        )
+    beside = path.parent / scenario
+    return scenarios.find(beside if beside.is_file() else scenario)
+
+
+def _scenario_name(scenario: Any, axis: str) -> str:
+    if isinstance(scenario, str | PathLike):
+        return Path(scenario).stem
+    name = scenario.get("name") if isinstance(scenario, Mapping) else scenario.name
+    if not name:
+        raise UserError(f"axis {axis}: its scenarios have no names; give it labels")
+    return str(name)
+
+
+def _value_name(value: Any, axis: str) -> Any:
+    if isinstance(value, Mapping) and len(value) == 1:
+        # A variant goes by its name.
+        return next(iter(value))
+    if isinstance(value, str | int | float):
+        return value
+    raise UserError(f"axis {axis}: its values are no plain numbers or texts; give it labels")

@@ -1,0 +1,167 @@
+"""The results of a sweep: lazy tables over all its runs, with the axes as columns, and means over replicas."""
+
+import json
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flowyard import results
+from flowyard.analysis import background, by_size, goodput_bps, measured, picoseconds
+from flowyard.analysis.intervals import replica_means
+from flowyard.errors import UserError
+from flowyard.sweeps.store import read_plan
+
+# Of run.json's counters, those that compare runs.
+COUNTERS = (
+    "drops",
+    "trims",
+    "marks",
+    "lost",
+    "retransmissions",
+    "timeouts",
+    "packet_hops",
+    "wall_s",
+    "cpu_s",
+)
+# What all flows of a run have, from analysis.by_size.
+COMPLETION = (
+    "completed_fraction",
+    "fct_mean_ps",
+    "fct_p50_ps",
+    "fct_p99_ps",
+    "slowdown_mean",
+    "slowdown_p50",
+    "slowdown_p99",
+)
+METRICS = (*COMPLETION, "goodput_bps", "end_ps", *COUNTERS)
+
+
+class Sweep:
+    """The runs of a sweep that are there.
+
+    Attributes:
+        folder: Where they are.
+        name: What the sweep is called.
+        axes: The values of each axis, in their order.
+        replicas: Repetitions asked for.
+        engine: The engine that made them.
+        runs: A row a run of the plan: run (its key), the axes, replica, done.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        plan = read_plan(folder)
+        self.folder = folder
+        self.name = str(plan.get("name", folder.name))
+        self.engine = str(plan["engine"])
+        self.axes: dict[str, list[Any]] = {axis["name"]: axis["values"] for axis in plan["axes"]}
+        self.replicas = int(plan["replicas"])
+        rows = [
+            {
+                "run": run["key"],
+                **run["values"],
+                "replica": run["replica"],
+                "done": self.path(run["key"]).is_dir(),
+            }
+            for run in plan["runs"]
+        ]
+        types = {name: _type(values) for name, values in self.axes.items()}
+        schema = {"run": pl.String, **types, "replica": pl.Int64, "done": pl.Boolean}
+        self.runs = pl.DataFrame(rows, schema=schema)
+
+    def path(self, key: str) -> Path:
+        """The folder of a run, which `fy.open` and `flowyard report` take as that of any other."""
+        return self.folder / "runs" / key
+
+    @property
+    def complete(self) -> bool:
+        """Whether all runs of the plan are there."""
+        return bool(self.runs["done"].all())
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """A table of all runs: run, the axes and replica, then the table's own columns.
+
+        Args:
+            table: flows or links; of a model's sweep, table.
+
+        Raises:
+            UserError: No run is done yet, or runs have no such table.
+        """
+        done = self.runs.filter("done")
+        if done.is_empty():
+            raise UserError(f"{self.folder}: no run is done yet; the sweep's own command goes on with it")
+        files = {str(self.path(key) / f"{table}.parquet"): key for key in done["run"]}
+        if not Path(next(iter(files))).exists():
+            raise UserError(f"{self.folder}: its runs have no table {table}")
+        where = pl.LazyFrame({"_file": list(files), "run": list(files.values())})
+        about = done.drop("done").lazy()
+        own = pl.scan_parquet(list(files), include_file_paths="_file")
+        return about.join(where.join(own, on="_file").drop("_file"), on="run", maintain_order="left_right")
+
+    @property
+    def flows(self) -> pl.LazyFrame:
+        """All flows of all runs."""
+        return self.scan("flows")
+
+    @property
+    def links(self) -> pl.LazyFrame:
+        """All links of all runs."""
+        return self.scan("links")
+
+    @cached_property
+    def metrics(self) -> pl.DataFrame:
+        """A row a run that is done: run, the axes, replica, status, flows, and METRICS, which the docs define.
+
+        Completion is that of the flows that are measured: those after the warm-up, without background.
+        """
+        done = self.runs.filter("done").drop("done")
+        rows = [self._metrics(key) for key in done["run"]]
+        kinds = dict.fromkeys(METRICS, pl.Float64)
+        columns = pl.DataFrame(rows, schema={"status": pl.String, "flows": pl.Int64, **kinds})
+        return done.hstack(columns)
+
+    @property
+    def means(self) -> pl.DataFrame:
+        """A row a point: the axes, replicas, and each of METRICS with its 95 % interval, <metric>_ci95."""
+        return replica_means(self.metrics, list(self.axes), METRICS)
+
+    def _metrics(self, key: str) -> dict[str, Any]:
+        result = results.open_run(self.path(key))
+        summary = result.summary
+        flows = pl.DataFrame(result.flows)
+        warm_up = picoseconds(summary["scenario"]["run"].get("warm_up", "0s"))
+        total = by_size(measured(flows, warm_up, background(summary))).row(-1, named=True)
+        return {
+            "status": result.status,
+            "flows": total["flows"],
+            **{name: total[name] for name in COMPLETION},
+            "goodput_bps": goodput_bps(flows, summary["end_ps"]),
+            "end_ps": summary["end_ps"],
+            **{name: summary["counters"].get(name) for name in COUNTERS},
+        }
+
+    def summaries(self) -> dict[str, dict[str, Any]]:
+        """What run.json says, by run."""
+        keys = self.runs.filter("done")["run"]
+        return {key: json.loads((self.path(key) / "run.json").read_text(encoding="utf-8")) for key in keys}
+
+    def __repr__(self) -> str:
+        done = int(self.runs["done"].sum())
+        return f"<flowyard.Sweep {self.name}: {done} of {len(self.runs)} runs, axes {', '.join(self.axes) or 'none'}>"
+
+
+def is_sweep(directory: str | PathLike[str]) -> bool:
+    """Whether a folder is that of a sweep."""
+    return (Path(directory) / "sweep.json").exists()
+
+
+def _type(values: list[Any]) -> Any:
+    if all(type(value) is bool for value in values):
+        return pl.Boolean
+    if all(type(value) is int for value in values):
+        return pl.Int64
+    if all(type(value) in (int, float) for value in values):
+        return pl.Float64
+    return pl.String

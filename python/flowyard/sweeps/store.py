@@ -1,0 +1,185 @@
+"""The folder of a sweep: sweep.json, which says what belongs to it, and runs/KEY, each whole or not there.
+
+A run's files are written into .partial, flushed to disk, and moved to their place in one step: whatever ends the
+process, and whenever, no run is half there. Several processes may work on one folder at a time.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from flowyard import folders
+from flowyard.errors import UserError
+from flowyard.sweeps.task import Task, label_of
+
+PLAN = "sweep.json"
+# Lines of a difference that a message shows.
+SHOWN = 5
+
+
+class Store:
+    """A sweep's folder while runs are added to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runs = folder / "runs"
+
+    def __enter__(self) -> Self:
+        if not (self.folder / PLAN).exists() and not _only_partial(self.folder):
+            folders.refuse_taken(self.folder)
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+            partial = self.folder / ".partial"
+            partial.mkdir(exist_ok=True)
+            for left in partial.glob("*.lock"):
+                _clear_if_dead(left)
+            self._own = partial / uuid.uuid4().hex[:12]
+            self._lock = _Lock(self._own.with_suffix(".lock"))
+            self._own.mkdir()
+        except OSError as error:
+            raise UserError(f"{self.folder}: cannot write here ({error.strerror})") from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self._own, ignore_errors=True)
+        self._lock.release()
+        # Only the last of several processes finds it empty.
+        with contextlib.suppress(OSError):
+            self._own.parent.rmdir()
+
+    def adopt(self, header: dict[str, Any], tasks: Sequence[Task], *, update: bool) -> None:
+        """Makes the folder that of a plan.
+
+        Args:
+            header: What sweep.json says besides its runs.
+            tasks: All runs of the plan.
+            update: Whether the plan may leave out runs that are there.
+
+        Raises:
+            UserError: The folder has completed runs of another plan.
+        """
+        path = self.folder / PLAN
+        if path.exists():
+            before, keys = read_plan(self.folder), {task.key for task in tasks}
+            others = [run for run in before["runs"] if run["key"] not in keys and self.has(run["key"])]
+            if others and not update:
+                raise UserError(self._other_plan(before, header, tasks, others))
+        runs = [{"key": task.key, "values": task.values, "replica": task.replica} for task in tasks]
+        aside = self._own / PLAN
+        aside.write_text(
+            json.dumps({**header, "runs": runs}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+        folders.flush(aside)
+        aside.replace(path)
+        folders.flush(self.folder)
+
+    def has(self, key: str) -> bool:
+        """Whether a run is there."""
+        return (self.runs / key).is_dir()
+
+    def publish(self, key: str, write: Callable[[Path], object]) -> None:
+        """Adds a run, whose files `write` writes into the folder that it is given."""
+        made = self._own / key
+        made.mkdir()
+        try:
+            write(made)
+            folders.flush_all(made)
+            if folders.moved(made, self.runs / key):
+                folders.flush(self.runs)
+        finally:
+            # If another process was first, it wrote the same.
+            shutil.rmtree(made, ignore_errors=True)
+
+    def _other_plan(
+        self,
+        before: dict[str, Any],
+        header: dict[str, Any],
+        tasks: Sequence[Task],
+        others: list[dict[str, Any]],
+    ) -> str:
+        advice = "choose another folder with -o, or let this one follow the new plan with --update"
+        places = {(_text(task.values), task.replica): task for task in tasks}
+        pairs = ((run, places.get((_text(run["values"]), run["replica"]))) for run in others)
+        twin = next(((run, task) for run, task in pairs if task), None)
+        if before["engine"] != header["engine"]:
+            why = f"it was made by engine {before['engine']}, this is {header['engine']}"
+        elif twin:
+            run, task = twin
+            summary = json.loads((self.runs / run["key"] / "run.json").read_text(encoding="utf-8"))
+            lines = task.changes(summary)
+            more = f"; and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+            why = "the scenario has changed: " + "; ".join(lines[:SHOWN]) + more
+        else:
+            why = f"such as {label_of(others[0]['values'], others[0]['replica'], 2)}"
+        return f"{self.folder}: {len(others):,} of its completed runs are not in this plan: {why}; {advice}"
+
+
+def read_plan(folder: Path) -> dict[str, Any]:
+    """What sweep.json says."""
+    path = folder / PLAN
+    try:
+        plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        known = {"engine", "axes", "runs"} <= plan.keys()
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error})") from None
+    if not known:
+        raise UserError(f"{path}: not written by flowyard sweep")
+    return plan
+
+
+def _text(values: dict[str, Any]) -> str:
+    return json.dumps(values, sort_keys=True)
+
+
+def _only_partial(folder: Path) -> bool:
+    """Whether nothing is there but what a process left that died before it wrote its plan."""
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {".partial", "runs"}
+
+
+class _Lock:
+    """A file that is locked as long as its process lives, where the file system can do that."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        new = path.with_suffix(".new")
+        self._descriptor = os.open(new, os.O_CREAT | os.O_RDWR, 0o644)
+        _locked(self._descriptor)
+        # Nobody sees it unlocked.
+        new.rename(path)
+
+    def release(self) -> None:
+        self._path.unlink(missing_ok=True)
+        os.close(self._descriptor)
+
+
+def _clear_if_dead(lock: Path) -> None:
+    """Removes what a process left that was killed: its lock is free."""
+    try:
+        descriptor = os.open(lock, os.O_RDWR)
+    except OSError:
+        return
+    try:
+        if _locked(descriptor):
+            shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+            lock.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Takes the lock, if it is free and there are locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True

@@ -1,0 +1,194 @@
+"""What a sweep executes: tasks, each a run with a key, and what became of them."""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from flowyard import _native, results
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KEY_DIGITS = 20
+
+
+class Output(Protocol):
+    """What a task computed."""
+
+    @property
+    def status(self) -> str:
+        """complete, stalled, limit or interrupted."""
+
+    def write(self, directory: Path) -> None:
+        """Writes its files into an existing folder; run.json is one of them."""
+
+
+class Task(Protocol):
+    """One run. Two tasks with the same key compute the same."""
+
+    @property
+    def key(self) -> str:
+        """Hash of all that the result depends on; the name of the run's folder."""
+
+    @property
+    def label(self) -> str:
+        """The run for people, such as "load = 0.6, replica 2"."""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Where it stands on each axis."""
+
+    @property
+    def replica(self) -> int:
+        """Which repetition, from 0."""
+
+    def run(self, progress: Callable[[Any], object] | None = None) -> Output:
+        """Computes; on Ctrl-C or a KeyboardInterrupt of `progress` it may return an interrupted output."""
+
+    def changes(self, summary: dict[str, Any]) -> list[str]:
+        """In what a run that another plan had in this place differs, by its run.json."""
+
+
+@runtime_checkable
+class Planned(Protocol):
+    """A plan: names its tasks."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    def tasks(self) -> Sequence[Task]:
+        """All runs, in an order that more replicas do not change."""
+
+    def header(self) -> dict[str, Any]:
+        """What sweep.json says besides the runs: name, engine, axes, replicas."""
+
+
+@dataclass
+class Tally:
+    """What became of the tasks of a call.
+
+    Attributes:
+        before: Runs that were there already.
+        statuses: How many ended how.
+        failed: Why runs failed, each with its label.
+        violations: What audits found, each with the run's label.
+        interrupted: Whether Ctrl-C ended the call.
+    """
+
+    before: int = 0
+    statuses: dict[str, int] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+    def ended(self, task: Task, status: str, violations: Sequence[str] = ()) -> None:
+        """Notes that a task is done."""
+        self.statuses[status] = self.statuses.get(status, 0) + 1
+        self.violations += [f"{task.label}: {violation}" for violation in violations]
+
+    def broke(self, task: Task, error: BaseException) -> None:
+        """Notes that a task failed."""
+        self.failed.append(f"{task.label}: {error or type(error).__name__}")
+
+    @property
+    def done(self) -> int:
+        """Runs that this call completed."""
+        return sum(self.statuses.values())
+
+
+def key_of(what: Mapping[str, Any]) -> str:
+    """The key of what is to be computed, by the engine that is here."""
+    text = json.dumps({"engine": _native.__engine__, **what}, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:KEY_DIGITS]
+
+
+def label_of(values: Mapping[str, Any], replica: int, replicas: int) -> str:
+    """A run for people."""
+    parts = [f"{name} = {value}" for name, value in values.items()]
+    if replicas > 1 or not parts:
+        parts.append(f"replica {replica}")
+    return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class ScenarioTask:
+    """A simulation. Attributes: see Task; `scenario` is JSON with every default filled in."""
+
+    key: str
+    label: str
+    values: dict[str, Any]
+    replica: int
+    scenario: str
+
+    def run(self, progress: Callable[[Any], object] | None = None) -> results.Result:
+        """Simulates."""
+        return results.run(json.loads(self.scenario), progress=progress)
+
+    def changes(self, summary: dict[str, Any]) -> list[str]:
+        """The fields of the scenario that differ."""
+        found = differences(summary.get("scenario", {}), json.loads(self.scenario))
+        # What a plan leaves open, run.json says as it was chosen.
+        return [line for line in found if not line.endswith("-> null")] or found
+
+
+@dataclass(frozen=True)
+class TableOutput:
+    """A table that a model computed: written as table.parquet."""
+
+    table: "pl.DataFrame"
+    values: dict[str, Any]
+    status: str = "complete"
+
+    def write(self, directory: Path) -> None:
+        """Writes table.parquet and run.json."""
+        self.table.write_parquet(directory / "table.parquet")
+        summary = {"version": _native.__version__, "engine": _native.__engine__, "status": self.status}
+        text = json.dumps({**summary, "point": self.values}, indent=2, ensure_ascii=False)
+        (directory / "run.json").write_text(text + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class ModelTask:
+    """A call of a function that returns a table, with the point's values and the replica as keywords."""
+
+    key: str
+    label: str
+    values: dict[str, Any]
+    replica: int
+    function: Callable[..., "pl.DataFrame"]
+
+    def run(self, progress: Callable[[Any], object] | None = None) -> TableOutput:
+        """Calls the function; `progress` is not told about the inside of it."""
+        del progress
+        return TableOutput(self.function(**self.values, replica=self.replica), self.values)
+
+    def changes(self, summary: dict[str, Any]) -> list[str]:
+        """The values that differ; a change in the function's file has none."""
+        return differences(summary.get("point", {}), self.values) or [f"{self.function.__module__} differs"]
+
+
+def source_hash(function: Callable[..., Any]) -> str:
+    """Hash of the file in which a function stands: what the function computes may depend on all of it."""
+    return hashlib.sha256(Path(inspect.getfile(function)).read_bytes()).hexdigest()
+
+
+def differences(old: Any, new: Any, path: str = "") -> list[str]:
+    """The leaves in which two pieces of plain data differ, as "path: old -> new"."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        keys = [*old, *(key for key in new if key not in old)]
+        found = (differences(old.get(key), new.get(key), f"{path}.{key}" if path else key) for key in keys)
+        return [line for lines in found for line in lines if line.partition(":")[0] != "name"]
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        pairs = enumerate(zip(old, new, strict=True))
+        return [line for i, (a, b) in pairs for line in differences(a, b, f"{path}.{i}")]
+    return [] if old == new else [f"{path}: {_short(old)} -> {_short(new)}"]
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
