@@ -1,0 +1,66 @@
+"""A figure or table of a paper: what to run, its data, its picture, and the claims that it checks.
+
+A figure's file ends with `FIGURE = Figure(...)`. Its parts, in the order in which they are used:
+
+    plans(scale) -> {name: Plan or ModelPlan}      what to run; left out if nothing is
+    tables(scale, sweeps) -> {name: DataFrame}     the figure's data, flat columns, one CSV each
+    claims = {id: function(tables) -> Judgement}   see flowyard.papers.judge
+    draw(tables) -> matplotlib figure              left out where there is nothing to see
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
+
+import polars as pl
+
+from flowyard.papers.judge import Judgement
+from flowyard.sweeps import Sweep
+from flowyard.sweeps.task import Planned
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+__all__ = ["Figure", "Judgement", "Scale", "Sweeps", "Tables"]
+
+Tables = Mapping[str, pl.DataFrame]
+Sweeps = Mapping[str, Sweep]
+T = TypeVar("T")
+
+
+class Scale(StrEnum):
+    """How much is run.
+
+    QUICK judges every claim on fewer points and seeds, in minutes; FULL has those of the paper.
+    """
+
+    QUICK = "quick"
+    FULL = "full"
+
+    def pick(self, quick: T, full: T) -> T:
+        """The one of the two that this scale has."""
+        return quick if self is Scale.QUICK else full
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure or table.
+
+    Attributes:
+        id: As claims have it, such as "NDP-T1"; several of them may share a file, such as "PEQ-F1.2-8".
+        title: What it shows.
+        tables: Its data.
+        claims: A judge for each claim, by id.
+        plans: What to run, by name.
+        draw: Its picture.
+        assumed: What was assumed where the paper is silent, a sentence each.
+    """
+
+    id: str
+    title: str
+    tables: Callable[[Scale, Sweeps], Tables]
+    claims: Mapping[str, Callable[[Tables], Judgement]]
+    plans: Callable[[Scale], Mapping[str, Planned]] | None = None
+    draw: "Callable[[Tables], Picture] | None" = None
+    assumed: Sequence[str] = field(default_factory=tuple)

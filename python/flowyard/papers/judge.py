@@ -1,0 +1,212 @@
+"""Verdicts: comparing what was measured with what a claim says. Each function returns a Judgement.
+
+The defaults are those of the register's conventions: a measured number holds within 15 %; "A is at least B at every x"
+allows for the confidence interval of their paired difference and must hold strictly at more than half of the x; "no
+significant difference" is a ratio between 0.8 and 1.25.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from flowyard.analysis.intervals import half_width
+
+PASS, FAIL, NOT_REACHED = "PASS", "FAIL", "NOT-REACHED"
+# Mistakes of a long comparison that a verdict shows.
+SHOWN = 3
+
+Value = str | float | None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with its evidence.
+
+    Attributes:
+        verdict: PASS, FAIL or NOT-REACHED.
+        measured: A number, or a short text.
+        expected: What would pass, likewise.
+        reason: Why it is not PASS, where more is known than the two values say.
+    """
+
+    verdict: str
+    measured: Value
+    expected: Value
+    reason: str = ""
+
+    def because(self, reason: str) -> "Judgement":
+        """With a reason, unless it is a PASS."""
+        return self if self.verdict == PASS else replace(self, reason=reason)
+
+
+def judged(holds: bool, measured: Value, expected: Value) -> Judgement:
+    """PASS if it holds, else FAIL."""
+    return Judgement(PASS if holds else FAIL, _plain(measured), _plain(expected))
+
+
+def not_reached(reason: str) -> Judgement:
+    """Nothing was measured."""
+    return Judgement(NOT_REACHED, None, None, reason)
+
+
+def exactly(measured: Value, expected: Value) -> Judgement:
+    """Both are the same."""
+    return judged(measured == expected, measured, expected)
+
+
+def all_exactly(rows: Iterable[tuple[str, Value, Value]], what: str) -> Judgement:
+    """All of many pairs are the same.
+
+    Args:
+        rows: What is compared, measured, expected.
+        what: What they are, such as "counts".
+    """
+    rows = list(rows)
+    wrong = [f"{name} is {got}, not {expected}" for name, got, expected in rows if got != expected]
+    if not rows:
+        return not_reached(f"there are no {what} to compare")
+    more = f"; and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+    measured = f"{len(rows) - len(wrong)} of {len(rows)} {what} equal"
+    found = judged(not wrong, measured, f"all {len(rows)} equal")
+    return found.because("; ".join(wrong[:SHOWN]) + more)
+
+
+def within(
+    measured: float | None, expected: float, *, relative: float = 0.0, absolute: float = 0.0
+) -> Judgement:
+    """The measured number is the expected one, give or take a share of it or an amount."""
+    allowed = max(relative * abs(expected), absolute)
+    said = f"{expected:g} +- {allowed:.3g}"
+    if measured is None:
+        return Judgement(NOT_REACHED, None, said, "there is no value")
+    # The rounding of a last digit is no reason to fail.
+    return judged(abs(measured - expected) <= allowed * (1 + 1e-12), measured, said)
+
+
+def about(measured: float | None, expected: float) -> Judgement:
+    """A number that the text states for something measured: within 15 %."""
+    return within(measured, expected, relative=0.15)
+
+
+def between(measured: float | None, low: float, high: float) -> Judgement:
+    """From low to high, both included; either may be infinite."""
+    said = (
+        f">= {low:g}" if high == math.inf else f"<= {high:g}" if low == -math.inf else f"{low:g} to {high:g}"
+    )
+    if measured is None:
+        return Judgement(NOT_REACHED, None, said, "there is no value")
+    return judged(low <= measured <= high, measured, said)
+
+
+def at_least(measured: float | None, bound: float) -> Judgement:
+    """No less than a bound."""
+    return between(measured, bound, math.inf)
+
+
+def at_most(measured: float | None, bound: float) -> Judgement:
+    """No more than a bound."""
+    return between(measured, -math.inf, bound)
+
+
+def comparable(ratio: float | None, low: float = 0.8, high: float = 1.25) -> Judgement:
+    """No significant difference, by the ratio of two means."""
+    return between(ratio, low, high)
+
+
+def not_less(
+    runs: pl.DataFrame, a: str, b: str, *, x: str, points: bool = False, replica: str = "replica"
+) -> Judgement:
+    """a >= b at every x: the standard ordering.
+
+    At each x the mean of a - b is at least minus the larger of half the width of its 95 % confidence interval
+    (paired by replica) and 1 % of b (with `points` 0.5 percentage points); and at more than half of the x, a's mean
+    is above b's.
+
+    Args:
+        runs: A row for each x and replica, with both series as columns.
+        a: The column that should be larger.
+        b: The other one.
+        x: The column of the points.
+        points: Whether the series are percentages, where absolute differences count.
+        replica: The column that pairs.
+    """
+    known = runs.drop_nulls([a, b])
+    if known.is_empty() or known[x].n_unique() < runs[x].n_unique():
+        return not_reached(f"some {x} has no value of both {a} and {b}")
+    if known.select(pl.struct(x, replica).is_duplicated().any()).item():
+        raise ValueError(f"several rows of one {x} and {replica}")
+    low, above, worst = [], 0, math.inf
+    for (at,), rows in known.sort(x).group_by(x, maintain_order=True):
+        gap = rows[a].cast(pl.Float64) - rows[b].cast(pl.Float64)
+        mean, base = _mean(gap), abs(_mean(rows[b]))
+        interval = half_width(gap)
+        slack = max(interval if math.isfinite(interval) else 0.0, 0.5 if points else 0.01 * base)
+        share = mean if points else mean / base if base else math.copysign(math.inf, mean) if mean else 0.0
+        worst = min(worst, share)
+        above += mean > 0
+        if mean < -slack:
+            low.append(f"at {x} = {at} {a} is {_mean(rows[a]):.4g}, {b} {_mean(rows[b]):.4g}")
+    count = known[x].n_unique()
+    unit = "pp" if points else "%"
+    measured = (
+        f"{a} - {b}: at least {worst if points else 100 * worst:.3g} {unit}; above at {above} of {count}"
+    )
+    verdict = judged(
+        not low and above > count / 2, measured, f"{a} >= {b} at every {x}, above at more than half"
+    )
+    more = f"; and {len(low) - SHOWN} more" if len(low) > SHOWN else ""
+    return verdict.because("; ".join(low[:SHOWN]) + more if low else "they hardly differ")
+
+
+def monotone(values: Sequence[float], *, rising: bool, strict: bool = False, slack: float = 0.0) -> Judgement:
+    """A series rises (or falls) from each value to the next.
+
+    Args:
+        values: In the order of x.
+        rising: Or falling.
+        strict: Equal neighbours fail.
+        slack: By how much a step may go the wrong way, in the unit of the values.
+    """
+    steps = [(b - a) if rising else (a - b) for a, b in zip(values, values[1:], strict=False)]
+    if not steps:
+        return not_reached("fewer than two values")
+    worst = min(steps)
+    holds = worst > 0 if strict else worst >= -slack
+    way = "rises" if rising else "falls"
+    return judged(
+        holds,
+        f"smallest step {worst:.4g}",
+        f"{way} at every step" if strict else f"never {'falls' if rising else 'rises'}",
+    )
+
+
+def together(judgements: Iterable[Judgement]) -> Judgement:
+    """Several conditions of one claim: the worst verdict, with the evidence of all."""
+    every = list(judgements)
+    order = {PASS: 0, NOT_REACHED: 1, FAIL: 2}
+    verdict = max((one.verdict for one in every), key=order.__getitem__)
+    measured = "; ".join(_said(one.measured) for one in every)
+    reasons = [one.reason for one in every if one.reason]
+    return Judgement(verdict, measured, "; ".join(_said(one.expected) for one in every), "; ".join(reasons))
+
+
+def _mean(values: pl.Series) -> float:
+    mean = values.cast(pl.Float64).mean()
+    assert isinstance(mean, float)
+    return mean
+
+
+def _said(value: Value) -> str:
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _plain(value: Value) -> Value:
+    """What JSON can hold: six digits of a fraction."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value if value is None or isinstance(value, str) else str(value)
+    number = float(value)
+    if not math.isfinite(number):
+        return str(number)
+    return int(number) if number == int(number) and abs(number) < 1e15 else float(f"{number:.6g}")

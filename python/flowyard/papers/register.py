@@ -1,0 +1,109 @@
+"""The register of a paper: its claims and contradictions, from claims.toml."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from flowyard.errors import UserError
+
+KINDS = ("closed form", "model", "packets")
+GRADES = ("number", "ordering", "implied")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that a paper says and that can be checked.
+
+    Attributes:
+        id: Paper, figure and letter, such as "NDP-T1.a".
+        kind: How it is checked: closed form (exact arithmetic or a theorem), model (slotted, flow-level or
+            algorithmic simulation) or packets (packet-level simulation).
+        grade: What the text gives: a number, an ordering (or another shape), or something implied.
+        says: The claim in our words.
+        tolerance: When it counts as met.
+        contradicted_by: Contradictions of the paper that predict that the claim fails as the text has it.
+    """
+
+    id: str
+    kind: str
+    grade: str
+    says: str
+    tolerance: str
+    contradicted_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Register:
+    """A paper's claims.
+
+    Attributes:
+        id: The prefix of its claims, such as "NDP".
+        title: Of the paper.
+        source: Authors, venue, year.
+        claims: By id, in the order of the paper.
+        contradictions: By id: where the paper contradicts itself or what can be, in our words.
+    """
+
+    id: str
+    title: str
+    source: str
+    claims: dict[str, Claim]
+    contradictions: dict[str, str]
+
+
+def read(path: Path) -> Register:
+    """Reads a claims.toml.
+
+    Raises:
+        UserError: It cannot be read, or is no register; the text names every problem.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not TOML: {error}") from None
+    problems = [
+        f"{name}: missing" for name in ("id", "title", "source") if not isinstance(document.get(name), str)
+    ]
+    problems += [
+        f"{key}: unknown" for key in document.keys() - {"id", "title", "source", "claims", "contradictions"}
+    ]
+    if not problems:
+        problems += _problems(document)
+    if problems:
+        raise UserError(f"{path} is no register of claims:\n" + "\n".join(f"  {line}" for line in problems))
+    return Register(
+        document["id"],
+        document["title"],
+        document["source"],
+        {id: _claim(id, claim) for id, claim in document.get("claims", {}).items()},
+        {id: found["says"] for id, found in document.get("contradictions", {}).items()},
+    )
+
+
+def _claim(id: str, claim: dict[str, Any]) -> Claim:  # noqa: A002
+    return Claim(id=id, **claim | {"contradicted_by": tuple(claim.get("contradicted_by", ()))})
+
+
+def _problems(document: dict[str, Any]) -> Iterator[str]:
+    claims, contradictions = document.get("claims", {}), document.get("contradictions", {})
+    needed = {"kind", "grade", "says", "tolerance"}
+    for id, claim in claims.items():  # noqa: A001
+        if not id.startswith(f"{document['id']}-"):
+            yield f'claims."{id}": not of {document["id"]}; ids begin with "{document["id"]}-"'
+        if missing := sorted(needed - claim.keys()):
+            yield f'claims."{id}": {", ".join(missing)} missing'
+        if unknown := sorted(claim.keys() - needed - {"contradicted_by"}):
+            yield f'claims."{id}": {", ".join(unknown)} unknown'
+        for field, allowed in (("kind", KINDS), ("grade", GRADES)):
+            if claim.get(field, allowed[0]) not in allowed:
+                yield f'claims."{id}".{field}: {claim[field]!r}; there are {", ".join(allowed)}'
+        for name in claim.get("contradicted_by", ()):
+            if name not in contradictions:
+                yield f'claims."{id}".contradicted_by: no contradiction {name}'
+    for id, contradiction in contradictions.items():  # noqa: A001
+        if contradiction.keys() != {"says"}:
+            yield f'contradictions."{id}": has says, and nothing else'
