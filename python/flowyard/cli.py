@@ -71,8 +71,10 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
 
-    def verb(name: str, run: Any, help: str) -> argparse.ArgumentParser:  # noqa: A002
-        added = verbs.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
+    def verb(name: str, run: Any, help: str, among: Any = verbs) -> argparse.ArgumentParser:  # noqa: A002
+        added: argparse.ArgumentParser = among.add_parser(
+            name, help=help, description=help[0].upper() + help[1:] + "."
+        )
         added.add_argument("--json", action="store_true", help="print the answer as JSON")
         added.set_defaults(verb=run)
         return added
@@ -140,6 +142,37 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="default DIR/report.html, with several runs report.html",
     )
+
+    papers = verbs.add_parser(
+        "paper",
+        help="redraw the figures of papers and judge their claims",
+        description="Redraws the figures of papers and judges their claims.",
+    ).add_subparsers(title="verbs", metavar="VERB", required=True)
+    verb("list", _paper("list_papers"), "list papers, figures, and how many claims each checks", papers)
+    added = verb("show", _paper("show_one"), "say what a paper, a figure's claims or one claim say", papers)
+    added.add_argument("id", metavar="ID", help="of a paper, a figure or a claim")
+    added = verb("run", _paper("run"), "make figures and judge their claims", papers)
+    added.add_argument(
+        "id", metavar="ID", help="of a figure, a claim or a paper; all; or the folder of a study of your own"
+    )
+    added.add_argument(
+        "--scale",
+        choices=("quick", "full"),
+        default="quick",
+        help="fewer points and seeds, or the paper's own; default quick",
+    )
+    added.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="a new folder, or one to go on with; default out/papers/<ID>-<scale>",
+    )
+    where = added.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers", type=_positive, metavar="N", help="runs at a time; default one a processor"
+    )
+    where.add_argument("--dask", metavar="ADDRESS", help="of a Dask scheduler")
 
     added = verb("topology", _topology, "show a scenario's network: counts, paths, bisection and a picture")
     scenario(added, audit=False)
@@ -307,6 +340,15 @@ def _sweep(arguments: argparse.Namespace) -> int:
     from flowyard.sweeps import command
 
     return command.run(arguments)
+
+
+def _paper(name: str) -> Any:
+    def run(arguments: argparse.Namespace) -> int:
+        from importlib import import_module
+
+        return int(getattr(import_module("flowyard.papers.command"), name)(arguments))
+
+    return run
 
 
 def _report(arguments: argparse.Namespace) -> int:

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 
 class TextTable(NamedTuple):
-    """A small table for people; every column but the first is aligned right."""
+    """A small table for people; the first columns (`left`) are aligned left, the others right."""
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    left: int = 1
 
 
 def show(table: TextTable) -> None:
@@ -21,7 +22,7 @@ def show(table: TextTable) -> None:
     _print(table.title)
     ruled = Table(box=box.SIMPLE_HEAD, show_header=any(table.header))
     for i, name in enumerate(table.header):
-        ruled.add_column(name, justify="right" if i else "left", no_wrap=True)
+        ruled.add_column(name, justify="right" if i >= table.left else "left", no_wrap=True)
     for row in table.rows:
         ruled.add_row(*row)
     _print(ruled)

@@ -62,6 +62,18 @@ def create(path: Path, text: str) -> None:
             raise
 
 
+def replace(path: Path, text: str) -> None:
+    """Writes a file of ours anew: who reads it meanwhile sees the old one or the new one."""
+    # Under a name of its own: two processes may be at it.
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_text(text, encoding="utf-8", newline="\n")
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+
+
 def write_new(text: str, target: Path | None, *, numbered: str, suffix: str) -> Path:
     """Writes a file that is not there yet: `target`, or the first free out/<numbered>-<n><suffix>.
 

@@ -8,6 +8,7 @@ significant difference" is a ratio between 0.8 and 1.25.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import polars as pl
 
@@ -118,7 +119,7 @@ def comparable(ratio: float | None, low: float = 0.8, high: float = 1.25) -> Jud
 def not_less(
     runs: pl.DataFrame, a: str, b: str, *, x: str, points: bool = False, replica: str = "replica"
 ) -> Judgement:
-    """a >= b at every x: the standard ordering.
+    """The standard ordering: a >= b at every x.
 
     At each x the mean of a - b is at least minus the larger of half the width of its 95 % confidence interval
     (paired by replica) and 1 % of b (with `points` 0.5 percentage points); and at more than half of the x, a's mean
@@ -169,7 +170,7 @@ def monotone(values: Sequence[float], *, rising: bool, strict: bool = False, sla
         strict: Equal neighbours fail.
         slack: By how much a step may go the wrong way, in the unit of the values.
     """
-    steps = [(b - a) if rising else (a - b) for a, b in zip(values, values[1:], strict=False)]
+    steps = [(b - a) if rising else (a - b) for a, b in pairwise(values)]
     if not steps:
         return not_reached("fewer than two values")
     worst = min(steps)

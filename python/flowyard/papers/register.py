@@ -79,31 +79,31 @@ def read(path: Path) -> Register:
         document["id"],
         document["title"],
         document["source"],
-        {id: _claim(id, claim) for id, claim in document.get("claims", {}).items()},
-        {id: found["says"] for id, found in document.get("contradictions", {}).items()},
+        {name: _claim(name, claim) for name, claim in document.get("claims", {}).items()},
+        {name: found["says"] for name, found in document.get("contradictions", {}).items()},
     )
 
 
-def _claim(id: str, claim: dict[str, Any]) -> Claim:  # noqa: A002
-    return Claim(id=id, **claim | {"contradicted_by": tuple(claim.get("contradicted_by", ()))})
+def _claim(name: str, claim: dict[str, Any]) -> Claim:
+    return Claim(id=name, **claim | {"contradicted_by": tuple(claim.get("contradicted_by", ()))})
 
 
 def _problems(document: dict[str, Any]) -> Iterator[str]:
     claims, contradictions = document.get("claims", {}), document.get("contradictions", {})
     needed = {"kind", "grade", "says", "tolerance"}
-    for id, claim in claims.items():  # noqa: A001
-        if not id.startswith(f"{document['id']}-"):
-            yield f'claims."{id}": not of {document["id"]}; ids begin with "{document["id"]}-"'
+    for own, claim in claims.items():
+        if not own.startswith(f"{document['id']}-"):
+            yield f'claims."{own}": not of {document["id"]}; ids begin with "{document["id"]}-"'
         if missing := sorted(needed - claim.keys()):
-            yield f'claims."{id}": {", ".join(missing)} missing'
+            yield f'claims."{own}": {", ".join(missing)} missing'
         if unknown := sorted(claim.keys() - needed - {"contradicted_by"}):
-            yield f'claims."{id}": {", ".join(unknown)} unknown'
+            yield f'claims."{own}": {", ".join(unknown)} unknown'
         for field, allowed in (("kind", KINDS), ("grade", GRADES)):
             if claim.get(field, allowed[0]) not in allowed:
-                yield f'claims."{id}".{field}: {claim[field]!r}; there are {", ".join(allowed)}'
+                yield f'claims."{own}".{field}: {claim[field]!r}; there are {", ".join(allowed)}'
         for name in claim.get("contradicted_by", ()):
             if name not in contradictions:
-                yield f'claims."{id}".contradicted_by: no contradiction {name}'
-    for id, contradiction in contradictions.items():  # noqa: A001
+                yield f'claims."{own}".contradicted_by: no contradiction {name}'
+    for own, contradiction in contradictions.items():
         if contradiction.keys() != {"says"}:
-            yield f'contradictions."{id}": has says, and nothing else'
+            yield f'contradictions."{own}": has says, and nothing else'

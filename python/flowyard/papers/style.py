@@ -1,7 +1,7 @@
 """How the papers' figures look: one style, and files whose bytes depend on the data alone."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,7 +13,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 # Inches of one panel.
 PANEL = (4.2, 3.0)
 
-_RULES = {
+# Any: matplotlib types the keys as a list of all its settings.
+_RULES: Any = {
     "font.size": 9,
     "font.family": "DejaVu Sans",
     "axes.spines.top": False,

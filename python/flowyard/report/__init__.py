@@ -5,10 +5,10 @@
 Everything that is shown is computed here or in flowyard.analysis; the page's script only draws the charts.
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from flowyard import folders
 from flowyard.report.page import render
 from flowyard.report.runs import read
 
@@ -27,12 +27,5 @@ def write(dirs: Sequence[Path], output: Path) -> Path:
         raise ValueError("a report needs the folder of at least one run")
     html = render(read(dirs))
     output.parent.mkdir(parents=True, exist_ok=True)
-    # Under a name of its own: two reports may be under way at once.
-    aside = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        aside.write_text(html, encoding="utf-8")
-        aside.replace(output)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
+    folders.replace(output, html)
     return output

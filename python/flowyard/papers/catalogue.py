@@ -1,0 +1,171 @@
+"""Which papers there are, their figures, and what a name on the command line means."""
+
+import difflib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from flowyard.errors import UserError
+from flowyard.papers import PAPERS, register
+from flowyard.papers.figure import Figure
+from flowyard.papers.register import Claim, Register
+
+HERE = Path(__file__).parent
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: its register and its figures.
+
+    Attributes:
+        folder: Where it is.
+        register: Its claims.
+        figures: In the order of the first claim that each checks.
+    """
+
+    folder: Path
+    register: Register
+    figures: tuple[Figure, ...]
+
+    @property
+    def id(self) -> str:
+        """The prefix of its claims, such as "NDP"."""
+        return self.register.id
+
+    def figure_of(self, claim: str) -> Figure | None:
+        """The figure that checks a claim, if one does."""
+        return next((figure for figure in self.figures if claim in figure.claims), None)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a name stands for: some figures, and the claims to be judged.
+
+    Attributes:
+        name: As it was found: an id, or "all".
+        papers: Those concerned.
+        figures: To be made, with the paper of each.
+        claims: To be judged, whether a figure checks them or not.
+    """
+
+    name: str
+    papers: tuple[Paper, ...]
+    figures: tuple[tuple[Paper, Figure], ...]
+    claims: tuple[Claim, ...]
+
+
+@cache
+def packaged() -> tuple[Paper, ...]:
+    """The papers that ship with the package."""
+    return tuple(load(HERE / name, f"flowyard.papers.{name}") for name in PAPERS)
+
+
+def load(folder: Path, package: str = "") -> Paper:
+    """A paper from its folder.
+
+    Args:
+        folder: With claims.toml and a Python file for each figure; files that begin with "_" are parts of others.
+        package: Its name as a package, if it is one; else its files are imported by their place.
+
+    Raises:
+        UserError: Its claims and its figures do not fit together.
+    """
+    claims = register.read(folder / "claims.toml")
+    modules = [
+        _module(path, package) for path in sorted(folder.glob("*.py")) if not path.name.startswith("_")
+    ]
+    figures = [figure for module in modules if isinstance(figure := getattr(module, "FIGURE", None), Figure)]
+    problems, seen = [], dict[str, str]()
+    for figure in figures:
+        for claim in figure.claims:
+            if claim not in claims.claims:
+                problems.append(f"figure {figure.id} judges {claim}, which claims.toml does not have")
+            elif claim in seen:
+                problems.append(f"figures {seen[claim]} and {figure.id} both judge {claim}")
+            seen[claim] = figure.id
+    ids = [figure.id for figure in figures]
+    problems += [
+        f"two figures are called {one}" for one in sorted({one for one in ids if ids.count(one) > 1})
+    ]
+    if problems:
+        raise UserError(f"{folder}: " + "; ".join(problems))
+    order = {claim: place for place, claim in enumerate(claims.claims)}
+    first = {
+        figure.id: min((order[claim] for claim in figure.claims), default=len(order)) for figure in figures
+    }
+    return Paper(folder, claims, tuple(sorted(figures, key=lambda figure: (first[figure.id], figure.id))))
+
+
+def _module(path: Path, package: str) -> ModuleType:
+    if package:
+        return importlib.import_module(f"{package}.{path.stem}")
+    name = f"flowyard_study.{path.parent.name}.{path.stem}"
+    specification = importlib.util.spec_from_file_location(name, path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    # Parts shared by figures are imported by their own names.
+    sys.path.insert(0, str(path.parent))
+    try:
+        specification.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def select(name: str) -> Selection:
+    """What a name means: "all", a paper's id or folder, a figure's id, a claim's id, or the path of a study.
+
+    Raises:
+        UserError: Nothing is called so.
+    """
+    if name.lower() == ALL:
+        return _whole(ALL, packaged())
+    for paper in packaged():
+        if name.lower() in (paper.id.lower(), paper.folder.name):
+            return _whole(paper.id, (paper,))
+    if (Path(name) / "claims.toml").is_file():
+        study = load(Path(name))
+        return _whole(study.id, (study,))
+    wanted = name.upper()
+    for paper in packaged():
+        for figure in paper.figures:
+            if wanted == figure.id.upper() or wanted in map(str.upper, figure.claims):
+                claims = tuple(claim for claim in paper.register.claims.values() if claim.id in figure.claims)
+                return Selection(figure.id, (paper,), ((paper, figure),), claims)
+        # Claims that no figure checks yet are known too.
+        waiting = tuple(
+            claim
+            for claim in paper.register.claims.values()
+            if wanted in (claim.id.upper(), claim.id.upper().rpartition(".")[0])
+        )
+        if waiting:
+            checking = [
+                figure for figure in paper.figures if any(claim.id in figure.claims for claim in waiting)
+            ]
+            return Selection(name, (paper,), tuple((paper, figure) for figure in checking), waiting)
+    raise UserError(_unknown(name))
+
+
+def _whole(name: str, papers: Sequence[Paper]) -> Selection:
+    figures = tuple((paper, figure) for paper in papers for figure in paper.figures)
+    claims = tuple(claim for paper in papers for claim in paper.register.claims.values())
+    return Selection(name, tuple(papers), figures, claims)
+
+
+def _unknown(name: str) -> str:
+    if "/" in name or Path(name).exists():
+        return f"{name}: not the folder of a study, claims.toml is missing"
+    names = [ALL]
+    for paper in packaged():
+        names += [paper.id, *(figure.id for figure in paper.figures), *paper.register.claims]
+    near = difflib.get_close_matches(name.upper(), names, n=3)
+    meant = f"did you mean {', '.join(near)}?" if near else f"papers: {', '.join(p.id for p in packaged())}"
+    return f"{name}: no such paper, figure or claim; {meant}"

@@ -1,0 +1,108 @@
+"""`flowyard paper list | show ID | run ID|PAPER|all`."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from flowyard.cli import COMPLETE, FAILED, INTERRUPTED
+from flowyard.console import TextTable, show
+from flowyard.papers import catalogue, gallery, running, verdicts
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL
+
+
+def list_papers(arguments: argparse.Namespace) -> int:
+    """`flowyard paper list`."""
+    papers = catalogue.packaged()
+    if arguments.json:
+        answer = [
+            {
+                "id": paper.id,
+                "title": paper.register.title,
+                "claims": len(paper.register.claims),
+                "figures": [
+                    {"id": figure.id, "title": figure.title, "claims": list(figure.claims)}
+                    for figure in paper.figures
+                ],
+            }
+            for paper in papers
+        ]
+        print(json.dumps(answer, indent=2, ensure_ascii=False))
+        return COMPLETE
+    rows = []
+    for paper in papers:
+        checked = sum(len(figure.claims) for figure in paper.figures)
+        rows.append([paper.id, paper.register.title, f"{checked} of {len(paper.register.claims)}"])
+        rows += [["", f"  {figure.id}: {figure.title}", str(len(figure.claims))] for figure in paper.figures]
+    show(
+        TextTable(
+            "Papers, their figures, and how many claims these check",
+            ("paper", "figure", "claims"),
+            rows,
+            left=2,
+        )
+    )
+    print(
+        "flowyard paper run ID makes a figure, a paper's id all of its figures; paper show ID says what is claimed."
+    )
+    return COMPLETE
+
+
+def show_one(arguments: argparse.Namespace) -> int:
+    """`flowyard paper show ID`: the claims of a paper, a figure, or one claim."""
+    selection = catalogue.select(arguments.id)
+    one = [claim for claim in selection.claims if claim.id.upper() == arguments.id.upper()]
+    claims = one or selection.claims
+    if arguments.json:
+        print(json.dumps([asdict(claim) for claim in claims], indent=2, ensure_ascii=False))
+        return COMPLETE
+    for paper in selection.papers:
+        print(f"{paper.register.title}\n{paper.register.source}\n")
+        for claim in claims:
+            if claim.id not in paper.register.claims:
+                continue
+            figure = paper.figure_of(claim.id)
+            print(f"{claim.id} ({claim.kind}, {claim.grade})\n  {claim.says}\n  tolerance: {claim.tolerance}")
+            for name in claim.contradicted_by:
+                print(f"  predicted to fail by {name}: {paper.register.contradictions[name]}")
+            print(f"  {f'figure {figure.id}: {figure.title}' if figure else verdicts.NOBODY}\n")
+    return COMPLETE
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """`flowyard paper run`."""
+    selection = catalogue.select(arguments.id)
+    scale = Scale(arguments.scale)
+    folder = arguments.output or Path("out/papers") / f"{selection.name}-{scale}"
+    outcome = running.run(
+        selection,
+        scale,
+        folder,
+        workers=arguments.workers,
+        cluster=arguments.dask,
+        say=lambda text: print(text, file=sys.stderr, flush=True),
+    )
+    if arguments.json:
+        answer: dict[str, Any] = {"folder": str(folder), "scale": str(scale), **asdict(outcome.summary)}
+        print(json.dumps(answer | {"interrupted": outcome.interrupted, "broke": outcome.broke}, indent=2))
+    else:
+        _say(outcome, folder)
+    for line in outcome.broke:
+        print(f"broke: {line}", file=sys.stderr)
+    if outcome.interrupted:
+        print("interrupted; the same command goes on with what is missing", file=sys.stderr)
+        return INTERRUPTED
+    return FAILED if outcome.broke else COMPLETE
+
+
+def _say(outcome: running.Outcome, folder: Path) -> None:
+    """What failed, and the summary; what passed is in the gallery."""
+    failed = [entry for entry in outcome.entries if entry["verdict"] == FAIL]
+    if failed:
+        rows = [[e["id"], gallery.said(e["measured"]), gallery.said(e["expected"])] for e in failed]
+        show(TextTable("Claims that fail", ("claim", "measured", "expected"), rows, left=3))
+    print(outcome.summary)
+    print(f"gallery in {folder / 'index.html'}")

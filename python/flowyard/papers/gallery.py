@@ -1,0 +1,119 @@
+"""The gallery: one HTML page with every figure, its claims with verdicts and values, and what was assumed."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flowyard import _native
+from flowyard.papers import verdicts
+from flowyard.papers.figure import Figure, Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.register import Claim, Register
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from flowyard.papers.catalogue import Selection
+    from flowyard.papers.running import Made
+
+HERE = Path(__file__).parent
+MARKS = {PASS: "pass", FAIL: "fail", NOT_REACHED: "open"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A claim as the page shows it."""
+
+    claim: Claim
+    verdict: str
+    measured: str
+    expected: str
+    reason: str
+
+    @property
+    def mark(self) -> str:
+        """The class of its badge: pass, fail, predicted or open."""
+        return "predicted" if self.verdict == FAIL and self.claim.contradicted_by else MARKS[self.verdict]
+
+
+@dataclass(frozen=True)
+class Plate:
+    """A figure as the page shows it."""
+
+    figure: Figure
+    made: "Made | None"
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A paper as the page shows it: its figures, and the claims that no figure checks."""
+
+    register: Register
+    summary: verdicts.Summary
+    plates: list[Plate]
+    waiting: list[Row]
+
+
+def page(
+    selection: "Selection",
+    scale: Scale,
+    made: "Mapping[str, Made]",
+    entries: "Sequence[Mapping[str, Any]]",
+    summary: verdicts.Summary,
+) -> str:
+    """The page as HTML; it refers to the pictures and tables in the folders beside it."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = environment.from_string((HERE / "gallery.html.jinja").read_text(encoding="utf-8"))
+    html: str = template.render(
+        name=selection.name,
+        scale=str(scale),
+        chapters=_chapters(selection, made, entries),
+        summary=summary,
+        version=_native.__version__,
+        engine=_native.__engine__,
+        style=(HERE / "gallery.css").read_text(encoding="utf-8"),
+    )
+    return html
+
+
+def _chapters(
+    selection: "Selection", made: "Mapping[str, Made]", entries: "Sequence[Mapping[str, Any]]"
+) -> list[Chapter]:
+    by_id = {entry["id"]: entry for entry in entries}
+    chapters = []
+    for paper in selection.papers:
+        mine = {
+            claim.id: _row(claim, by_id[claim.id])
+            for claim in selection.claims
+            if claim.id in paper.register.claims
+        }
+        figures = [figure for owner, figure in selection.figures if owner is paper]
+        plates = [
+            Plate(figure, made.get(figure.id), [mine[claim] for claim in figure.claims if claim in mine])
+            for figure in figures
+        ]
+        checked = {claim for figure in figures for claim in figure.claims}
+        waiting = [row for claim, row in mine.items() if claim not in checked]
+        counted = verdicts.summary([by_id[claim] for claim in mine], paper.register.claims)
+        chapters.append(Chapter(paper.register, counted, plates, waiting))
+    return chapters
+
+
+def _row(claim: Claim, entry: "Mapping[str, Any]") -> Row:
+    return Row(
+        claim, entry["verdict"], said(entry["measured"]), said(entry["expected"]), entry["reason"] or ""
+    )
+
+
+def said(value: Any) -> str:
+    """A measured or expected value for people."""
+    if value is None:
+        return "–"  # noqa: RUF001
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,235 @@
+"""Making figures: run what is missing, write tables, picture and verdicts, one folder a figure.
+
+DIR/claims.json            a verdict for each claim
+DIR/index.html             the gallery
+DIR/papers.json            what was asked for, at which scale, by which engine; what each figure took
+DIR/FIGURE/NAME.csv        the figure's tables
+DIR/FIGURE/figure.svg, figure.png
+DIR/FIGURE/NAME/           the runs, a sweep's folder, if it has any
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flowyard import _native, folders, sweeps
+from flowyard.errors import UserError
+from flowyard.papers import gallery, verdicts
+from flowyard.papers.catalogue import Selection
+from flowyard.papers.figure import Figure, Scale, Tables
+from flowyard.papers.judge import Judgement, not_reached
+from flowyard.sweeps.results import Sweep
+
+MARK = "papers.json"
+
+
+@dataclass
+class Made:
+    """What became of a figure.
+
+    Attributes:
+        judgements: By claim.
+        seconds: That it took now.
+        runs: How many runs its sweeps have.
+        endings: How many of them did not end as "complete", by status.
+        tables: Their names.
+        broke: Why there is no picture or no tables, if so.
+    """
+
+    judgements: dict[str, Judgement] = field(default_factory=dict)
+    seconds: float = 0.0
+    runs: int = 0
+    endings: dict[str, int] = field(default_factory=dict)
+    tables: list[str] = field(default_factory=list)
+    broke: str = ""
+
+
+@dataclass
+class Outcome:
+    """What became of a selection."""
+
+    entries: list[dict[str, Any]]
+    summary: verdicts.Summary
+    broke: list[str]
+    interrupted: bool
+
+
+def run(
+    selection: Selection,
+    scale: Scale,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    cluster: str | None = None,
+    say: Callable[[str], object] = lambda _: None,
+) -> Outcome:
+    """Makes all figures of a selection and judges its claims.
+
+    What an earlier call left is used again. Verdicts and gallery are written after each figure, so that there is
+    something to look at early.
+
+    Args:
+        selection: What to make.
+        scale: quick or full.
+        folder: A new one, or that of an earlier call with the same selection and scale.
+        workers: Runs at a time on this machine.
+        cluster: Address of a Dask scheduler.
+        say: Told what is being done.
+
+    Raises:
+        UserError: The folder holds something else.
+    """
+    _claim_folder(folder, selection, scale)
+    made: dict[str, Made] = {}
+    interrupted = False
+    outcome = _write(selection, scale, folder, made, interrupted)
+    for place, (_, figure) in enumerate(selection.figures):
+        say(f"{figure.id} ({place + 1} of {len(selection.figures)}): {figure.title}")
+        try:
+            made[figure.id] = make(figure, scale, folder / figure.id, workers=workers, cluster=cluster)
+        except KeyboardInterrupt:
+            interrupted = True
+        outcome = _write(selection, scale, folder, made, interrupted)
+        if interrupted:
+            break
+    return outcome
+
+
+def make(
+    figure: Figure,
+    scale: Scale,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    cluster: str | None = None,
+) -> Made:
+    """Makes one figure; one that breaks says why, and does not keep others from being made.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C; the runs that were done are kept.
+    """
+    started = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    made = Made()
+    try:
+        results = _sweeps(figure, scale, folder, made, workers, cluster)
+        tables = figure.tables(scale, results)
+        made.judgements = verdicts.judge(figure, tables)
+        _write_tables(tables, folder)
+        made.tables = list(tables)
+        _draw(figure, tables, folder)
+    except UserError:
+        raise
+    except Exception as error:
+        import traceback
+
+        traceback.print_exc(file=sys.stderr)
+        made.broke = f"{type(error).__name__}: {error}"
+        lost = {claim: not_reached(f"the figure broke: {made.broke}") for claim in figure.claims}
+        made.judgements = lost | made.judgements
+    made.seconds = time.monotonic() - started
+    return made
+
+
+def _sweeps(
+    figure: Figure, scale: Scale, folder: Path, made: Made, workers: int | None, cluster: str | None
+) -> dict[str, Sweep]:
+    results = {}
+    for name, plan in (figure.plans(scale) if figure.plans else {}).items():
+        # What another version of the figure or of the engine left stays, but is not used.
+        tally = sweeps.execute(plan, folder / name, workers=workers, cluster=cluster, update=True)
+        if tally.interrupted:
+            raise KeyboardInterrupt
+        if tally.failed or tally.violations:
+            raise RuntimeError("; ".join([*tally.failed, *tally.violations][:3]))
+        sweep = Sweep(folder / name)
+        made.runs += len(sweep.runs)
+        for summary in sweep.summaries().values():
+            status = summary["status"]
+            if status != "complete":
+                made.endings[status] = made.endings.get(status, 0) + 1
+        results[name] = sweep
+    return results
+
+
+def _write_tables(tables: Tables, folder: Path) -> None:
+    for name, table in tables.items():
+        folders.replace(folder / f"{name}.csv", table.write_csv(None))
+
+
+def _draw(figure: Figure, tables: Tables, folder: Path) -> None:
+    if figure.draw:
+        from flowyard.papers import style
+
+        style.save(figure.draw(tables), folder)
+
+
+def read_tables(figure: Figure, folder: Path) -> dict[str, pl.DataFrame]:
+    """A figure's tables from its CSV files: what its claims are judged by, once more."""
+    found = sorted(folder.glob("*.csv"))
+    if not found:
+        raise UserError(f"{folder}: no tables of {figure.id}")
+    return {path.stem: pl.read_csv(path, infer_schema_length=None) for path in found}
+
+
+def _claim_folder(folder: Path, selection: Selection, scale: Scale) -> None:
+    """Takes a new folder, or goes on with one of the same kind."""
+    path = folder / MARK
+    if not path.exists():
+        folders.refuse_taken(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{folder}: cannot write here ({error.strerror})") from None
+        return
+    before = json.loads(path.read_text(encoding="utf-8"))
+    if (before.get("of"), before.get("scale")) != (selection.name, scale):
+        raise UserError(
+            f"{folder}: holds {before.get('of')} at {before.get('scale')} scale, not {selection.name} at {scale}; "
+            "choose another folder with -o"
+        )
+
+
+def _write(
+    selection: Selection, scale: Scale, folder: Path, made: dict[str, Made], interrupted: bool
+) -> Outcome:
+    """Writes claims.json, papers.json and index.html as they stand."""
+    found = {claim: judgement for one in made.values() for claim, judgement in one.judgements.items()}
+    for _, figure in selection.figures:
+        if figure.id not in made:
+            why = "interrupted before its figure was made" if interrupted else "its figure is not made yet"
+            found |= {claim: not_reached(why) for claim in figure.claims}
+    registers = [paper.register for paper in selection.papers]
+    entries = verdicts.entries(selection.claims, found, registers)
+    summary = verdicts.summary(entries, {claim.id: claim for claim in selection.claims})
+    about = {
+        "flowyard": _native.__version__,
+        "engine": _native.__engine__,
+        "of": selection.name,
+        "scale": str(scale),
+        "summary": str(summary),
+        "figures": {
+            name: {
+                "seconds": round(one.seconds, 2),
+                "runs": one.runs,
+                "endings": one.endings,
+                "broke": one.broke,
+            }
+            for name, one in made.items()
+        },
+    }
+    folders.replace(folder / MARK, _json(about))
+    folders.replace(folder / "claims.json", _json(entries))
+    folders.replace(folder / "index.html", gallery.page(selection, scale, made, entries, summary))
+    broke = [f"{name}: {one.broke}" for name, one in made.items() if one.broke]
+    return Outcome(entries, summary, broke, interrupted)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
