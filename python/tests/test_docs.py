@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import flowyard as fy
+from flowyard.papers import register
+from flowyard.sweeps import Plan
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results.md"
@@ -60,7 +62,7 @@ def snippets(page: Path) -> Iterator[tuple[int, str]]:
     text = page.read_text(encoding="utf-8")
     fences = list(FENCE.finditer(text))
     for fence in fences:
-        if fence[1] == "toml":
+        if fence[1] == "toml" and not fence[2]:
             yield text.count("\n", 0, fence.start()) + 1, fence[3]
     # Lines stay where they are, so that numbers do.
     text = FENCE.sub(lambda fence: "\n" * fence[0].count("\n"), text)
@@ -77,6 +79,13 @@ PYTHON = [
     for page in PAGES
     for fence in FENCE.finditer(page.read_text(encoding="utf-8"))
     if fence[1] == "python"
+]
+# TOML of other kinds, which its block names.
+OTHERS = [
+    pytest.param(fence[2], fence[3], id=f"{page.name}-{fence[2]}")
+    for page in PAGES
+    for fence in FENCE.finditer(page.read_text(encoding="utf-8"))
+    if fence[1] == "toml" and fence[2]
 ]
 # Files that snippets read, in blocks that name them.
 BESIDE = {
@@ -113,7 +122,12 @@ def test_snippets_are_found() -> None:
     found = [str(parameters.id).rsplit("-", 1)[0] for parameters in SNIPPETS]
     assert found.count("README.md") >= 1
     assert found.count("networks-and-traffic.md") > 70
-    assert [parameters.id for parameters in PYTHON] == ["networks-and-traffic.md"]
+    assert [parameters.id for parameters in PYTHON] == ["networks-and-traffic.md", "sweeps.md"]
+    assert [parameters.id for parameters in OTHERS] == [
+        "papers.md-claims",
+        "sweeps.md-sweep",
+        "sweeps.md-sweep",
+    ]
     assert list(BESIDE) == ["sizes.txt"]
 
 
@@ -127,11 +141,25 @@ def test_snippets_run(snippet: str, tmp_path: Path) -> None:
     assert result.violations == []
 
 
+@pytest.mark.parametrize(("kind", "text"), OTHERS)
+def test_other_toml_is_read(kind: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{kind}.toml"
+    path.write_text(text, encoding="utf-8")
+    if kind == "sweep":
+        assert len(Plan.read(path).tasks()) > 1
+    else:
+        assert register.read(path).claims
+
+
 @pytest.mark.parametrize("code", PYTHON)
-def test_python_runs(code: str) -> None:
+def test_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     exec(code, names)
-    assert names["result"].status in ("complete", "limit")
+    if "sweep" in names:
+        assert names["sweep"].complete
+    else:
+        assert names["result"].status in ("complete", "limit")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -167,7 +167,9 @@ def _draw(figure: Figure, tables: Tables, folder: Path) -> None:
     if figure.draw:
         from flowyard.papers import style
 
-        style.save(figure.draw(tables), folder)
+        with style.rules():
+            picture = figure.draw(tables)
+        style.save(picture, folder)
 
 
 def read_tables(figure: Figure, folder: Path) -> dict[str, pl.DataFrame]:

@@ -1,9 +1,12 @@
 """How the papers' figures look: one style, and files whose bytes depend on the data alone."""
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -35,6 +38,16 @@ _RULES: Any = {
 }
 
 
+@contextmanager
+def rules() -> "Iterator[None]":
+    """While open, all that is drawn or saved follows the style."""
+    from cycler import cycler
+    from matplotlib import rc_context
+
+    with rc_context({**_RULES, "axes.prop_cycle": cycler(color=COLOURS)}):
+        yield
+
+
 def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = PANEL) -> "tuple[Figure, list[Axes]]":
     """A picture with its panels in reading order.
 
@@ -43,12 +56,10 @@ def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = PANEL) -
         columns: Of panels.
         size: Inches of one panel.
     """
-    from cycler import cycler
-    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with rc_context({**_RULES, "axes.prop_cycle": cycler(color=COLOURS)}):
+    with rules():
         # Without pyplot, which keeps every figure and asks for a screen.
         figure = Figure(figsize=(size[0] * columns, size[1] * rows))
         FigureCanvasAgg(figure)
@@ -58,8 +69,6 @@ def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = PANEL) -
 
 def save(figure: "Figure", folder: Path) -> None:
     """Writes figure.svg and figure.png; the same data gives the same bytes of the former."""
-    from matplotlib import rc_context
-
-    with rc_context(_RULES):
+    with rules():
         figure.savefig(folder / "figure.svg", metadata={"Date": None, "Creator": "flowyard"})
         figure.savefig(folder / "figure.png", dpi=160, metadata={"Software": "flowyard"})

@@ -1,0 +1,352 @@
+"""Papers: the registers, what names mean, and what a run of a study leaves."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from flowyard.errors import UserError
+from flowyard.papers import catalogue, register, running, verdicts
+from flowyard.papers.figure import Figure, Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, at_least, not_reached
+
+ROOT = Path(__file__).parents[2]
+# The list of claims that the registers go back to, where it is at hand.
+ORIGIN = ROOT.parent / "shared" / "papers" / "claims.md"
+STUDY = ROOT / "examples" / "incast-buffers"
+
+LINE = re.compile(r"^- \[([A-Z]+)-([\w.]+) \| ([CMP]) \| ([NOI])\](.*)$", re.MULTILINE)
+BRACES = re.compile(r"\{([^}]*)\}")
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+PAPERS = {paper.id: paper for paper in catalogue.packaged()}
+ORIGINAL = {"SYN", "DAQ", "NDP", "PEQ", "MP", "ALL"}
+
+
+def original():
+    """Id, kind, grade and text of every claim."""
+    text = ORIGIN.read_text(encoding="utf-8")
+    return [(f"{paper}-{rest}", kind, grade, said) for paper, rest, kind, grade, said in LINE.findall(text)]
+
+
+@pytest.mark.skipif(not ORIGIN.exists(), reason="the list of claims is not at hand")
+class TestRegisters:
+    def test_every_claim_is_there_once_and_in_order(self):
+        for name in ORIGINAL:
+            expected = [claim for claim, *_ in original() if claim.startswith(f"{name}-")]
+            assert list(PAPERS[name].register.claims) == expected
+        assert len(original()) > 300
+
+    def test_kinds_and_grades(self):
+        kinds, grades = (
+            dict(zip("CMP", register.KINDS, strict=True)),
+            dict(zip("NOI", register.GRADES, strict=True)),
+        )
+        claims = {name: claim for paper in PAPERS.values() for name, claim in paper.register.claims.items()}
+        for name, kind, grade, _ in original():
+            assert (claims[name].kind, claims[name].grade) == (kinds[kind], grades[grade]), name
+
+    def test_tolerances_have_the_same_numbers(self):
+        claims = {name: claim for paper in PAPERS.values() for name, claim in paper.register.claims.items()}
+        for name, _, _, said in original():
+            numbers = {number for braces in BRACES.findall(said) for number in NUMBER.findall(braces)}
+            assert set(NUMBER.findall(claims[name].tolerance)) == numbers, name
+
+    def test_contradictions(self):
+        text = ORIGIN.read_text(encoding="utf-8")
+        expected = set(re.findall(r"^\* \*\*([A-Z]+-X\d+)\*\*", text, re.MULTILINE))
+        assert {name for paper in PAPERS.values() for name in paper.register.contradictions} == expected
+
+
+def test_the_claims_of_a_register_are_its_own():
+    for paper in PAPERS.values():
+        assert all(name.startswith(f"{paper.id}-") for name in paper.register.claims)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('id = "T"', ""), "id: missing"),
+        (('kind = "model"', 'kind = "guess"'), "'guess'; there are closed form, model, packets"),
+        (('grade = "number"', 'grade = "A"'), "there are number, ordering, implied"),
+        (('tolerance = "exact"', ""), "tolerance missing"),
+        (('tolerance = "exact"', 'tolerance = "exact"\nnote = "x"'), "note unknown"),
+        (('tolerance = "exact"', 'tolerance = "exact"\ncontradicted_by = ["T-X9"]'), "no contradiction T-X9"),
+        (('"T-1.a"', '"U-1.a"'), 'ids begin with "T-"'),
+        (("[claims", "[claims"), ""),
+        (("[claims", "[[claims"), "not TOML"),
+    ],
+)
+def test_what_is_wrong_with_a_register_is_said(tmp_path, change, message):
+    text = 'id = "T"\ntitle = "t"\nsource = "s"\n[claims."T-1.a"]\nkind = "model"\ngrade = "number"\nsays = "x"\n'
+    path = tmp_path / "claims.toml"
+    path.write_text((text + 'tolerance = "exact"\n').replace(*change))
+    if not message:
+        assert register.read(path).claims["T-1.a"].says == "x"
+        return
+    with pytest.raises(UserError, match=re.escape(message)):
+        register.read(path)
+
+
+class TestNames:
+    def test_all_and_papers(self):
+        everything = catalogue.select("all")
+        assert len(everything.claims) == sum(len(paper.register.claims) for paper in PAPERS.values())
+        assert catalogue.select("ndp").name == catalogue.select("NDP").name == "NDP"
+        assert catalogue.select("validation").papers[0].id == "VAL"
+
+    def test_a_claim_means_its_figure(self):
+        figure, claim = catalogue.select("NDP-T1"), catalogue.select("ndp-t1.a")
+        assert figure == claim
+        assert {one.id for one in figure.claims} == {f"NDP-T1.{letter}" for letter in "abcdefg"}
+
+    def test_a_claim_without_a_figure_is_known(self):
+        waiting = next(
+            claim
+            for paper in PAPERS.values()
+            for claim in paper.register.claims
+            if not paper.figure_of(claim)
+        )
+        selection = catalogue.select(waiting)
+        assert [claim.id for claim in selection.claims] == [waiting]
+        assert not selection.figures
+
+    def test_misspelt(self, tmp_path):
+        with pytest.raises(UserError, match=r"NDP-T2: no such paper, figure or claim; did you mean .*NDP-T1"):
+            catalogue.select("NDP-T2")
+        with pytest.raises(UserError, match=r"claims\.toml is missing"):
+            catalogue.select(str(tmp_path))
+
+
+def test_figures_are_short_files_and_say_what_they_are():
+    for paper in PAPERS.values():
+        for path in paper.folder.glob("*.py"):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            assert len(lines) <= 260, path
+            assert lines[0].startswith('"""'), path
+
+
+def study(folder, judges, tables="{'t': pl.DataFrame({'x': [1, 2]})}", more=""):
+    """A study with a claim for each judge, all in one figure."""
+    folder.mkdir()
+    header = 'id = "T"\ntitle = "A study"\nsource = "ours"\n'
+    claim = (
+        '[claims."T-1.{}"]\nkind = "model"\ngrade = "number"\nsays = "<b>x</b>"\ntolerance = "exact"\n{}\n'
+    )
+    predicted = 'contradicted_by = ["T-X1"]'
+    claims = "".join(claim.format(name, predicted if name == "p" else "") for name in judges)
+    (folder / "claims.toml").write_text(header + claims + '[contradictions."T-X1"]\nsays = "It cannot be."\n')
+    listed = ", ".join(f'"T-1.{name}": lambda tables: {code}' for name, code in judges.items())
+    (folder / "one.py").write_text(f'''"""A figure."""
+import polars as pl
+from flowyard.papers import judge
+from flowyard.papers.figure import Figure
+{more}
+FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {tables}, claims={{{listed}}})
+''')
+    return str(folder)
+
+
+def test_every_claim_is_in_claims_json_once_with_a_reason_unless_it_passes(tmp_path, flowyard):
+    judges = {
+        "a": "judge.at_least(2, 1)",
+        "b": "judge.at_least(0, 1)",
+        "c": "1 / 0",
+        "d": "judge.not_reached('too slow')",
+        "p": "judge.at_least(0, 1).because('measured so')",
+    }
+    name = study(tmp_path / "s", judges)
+    done = flowyard("paper", "run", name, "-o", tmp_path / "o")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "claims 5, pass 1, fail (predicted by a contradiction) 1, fail (other) 1, not reached 2"
+        in done.stdout
+    )
+    entries = {entry["id"]: entry for entry in json.loads((tmp_path / "o/claims.json").read_text())}
+    assert [entry["verdict"] for entry in entries.values()] == [PASS, FAIL, NOT_REACHED, NOT_REACHED, FAIL]
+    assert all(
+        list(entry) == ["id", "verdict", "measured", "expected", "reason"] for entry in entries.values()
+    )
+    assert entries["T-1.a"]["reason"] is None
+    assert entries["T-1.b"]["reason"] == "measured 0, expected >= 1."
+    assert "ZeroDivisionError" in entries["T-1.c"]["reason"]
+    assert entries["T-1.d"]["reason"] == "too slow."
+    assert entries["T-1.p"]["reason"] == "predicted by T-X1: It cannot be. measured so."
+    page = (tmp_path / "o/index.html").read_text()
+    assert "&lt;b&gt;x&lt;/b&gt;" in page
+    assert "<b>x</b>" not in page
+    assert pl.read_csv(tmp_path / "o/T-1/t.csv")["x"].to_list() == [1, 2]
+
+
+def test_a_figure_that_breaks_does_not_keep_others_from_being_made(tmp_path, flowyard):
+    name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"}, tables="1 / 0")
+    two = (tmp_path / "s/one.py").read_text().replace("1 / 0", "{}").replace("T-1", "T-2")
+    (tmp_path / "s/two.py").write_text(two)
+    claims = (tmp_path / "s/claims.toml").read_text()
+    second = claims[claims.index('[claims."T-1.a"]') : claims.index("[contra")].replace("T-1", "T-2")
+    (tmp_path / "s/claims.toml").write_text(claims + second)
+    done = flowyard("paper", "run", name, "-o", tmp_path / "o")
+    assert done.returncode == 1
+    assert "broke: T-1: ZeroDivisionError" in done.stderr
+    entries = json.loads((tmp_path / "o/claims.json").read_text())
+    assert [entry["verdict"] for entry in entries] == [NOT_REACHED, PASS]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("T-1.a", "T-9.z"), "judges T-9.z, which claims.toml does not have"),
+        (('id="T-1"', 'id="T-1"'), "both judge T-1.a"),
+    ],
+)
+def test_figures_that_do_not_fit_the_register(tmp_path, flowyard, change, message):
+    name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"})
+    path = tmp_path / "s/one.py"
+    if "both" in message:
+        (tmp_path / "s/two.py").write_text(path.read_text().replace('id="T-1"', 'id="T-2"'))
+    else:
+        path.write_text(path.read_text().replace(*change))
+    done = flowyard("paper", "run", name, "-o", tmp_path / "o")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path, flowyard):
+    name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"})
+    (tmp_path / "o").mkdir()
+    (tmp_path / "o/mine.txt").write_text("mine")
+    assert flowyard("paper", "run", name, "-o", tmp_path / "o").returncode == 2
+    assert flowyard("paper", "run", name, "-o", tmp_path / "p").returncode == 0
+    done = flowyard("paper", "run", name, "--scale", "full", "-o", tmp_path / "p")
+    assert done.returncode == 2
+    assert "holds T at quick scale, not T at full" in done.stderr
+
+
+class TestStudy:
+    """The example outside the package, which goes through the sweep machinery."""
+
+    @pytest.fixture(scope="class")
+    def made(self, tmp_path_factory):
+        folder = tmp_path_factory.mktemp("study") / "out"
+        selection = catalogue.select(str(STUDY))
+        return selection, running.run(selection, Scale.QUICK, folder), folder
+
+    def test_it_is_judged(self, made):
+        _, outcome, folder = made
+        verdict = {entry["id"]: entry["verdict"] for entry in outcome.entries}
+        # What docs/papers.md says of it.
+        assert verdict == {"BUF-1.a": PASS, "BUF-1.b": PASS, "BUF-1.c": FAIL}
+        for name in ("claims.json", "index.html", "papers.json", "BUF-1/figure.svg", "BUF-1/goodput.csv"):
+            assert (folder / name).stat().st_size > 0
+
+    def test_a_second_call_runs_nothing_and_writes_the_same(self, made):
+        selection, outcome, folder = made
+        svg = (folder / "BUF-1/figure.svg").read_bytes()
+        runs = {path: path.stat().st_mtime_ns for path in folder.glob("BUF-1/reads/runs/*")}
+        assert len(runs) == 16
+        assert running.run(selection, Scale.QUICK, folder).entries == outcome.entries
+        assert {path: path.stat().st_mtime_ns for path in folder.glob("BUF-1/reads/runs/*")} == runs
+        assert (folder / "BUF-1/figure.svg").read_bytes() == svg
+
+    def test_the_csv_files_are_enough_to_judge_again(self, made):
+        selection, outcome, folder = made
+        _, figure = selection.figures[0]
+        again = verdicts.judge(figure, running.read_tables(figure, folder / figure.id))
+        assert {claim: one.verdict for claim, one in again.items()} == {
+            entry["id"]: entry["verdict"] for entry in outcome.entries
+        }
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path):
+    more = """
+from flowyard.sweeps.plan import ModelPlan
+import time
+def slow(n, replica):
+    time.sleep(0.2)
+    return pl.DataFrame({"n": [n]})
+"""
+    name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"}, more=more)
+    path = tmp_path / "s/one.py"
+    path.write_text(
+        path.read_text().replace(
+            "claims=", 'plans=lambda scale: {"m": ModelPlan(slow, {"n": list(range(100))})}, claims='
+        )
+    )
+    words = [sys.executable, "-m", "flowyard", "paper", "run", name, "-o", str(tmp_path / "o")]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    runs = tmp_path / "o/T-1/m/runs"
+    while not (runs.is_dir() and any(runs.iterdir())):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted" in errors
+    assert 0 < len(list(runs.iterdir())) < 100
+    entries = json.loads((tmp_path / "o/claims.json").read_text())
+    assert [(entry["verdict"], entry["reason"]) for entry in entries] == [
+        (NOT_REACHED, "interrupted before its figure was made.")
+    ]
+
+
+def test_a_model_runs_again_when_its_file_changes(tmp_path):
+    more = """
+from flowyard.sweeps.plan import ModelPlan
+def model(n, replica):
+    return pl.DataFrame({"y": [n * 2]})
+"""
+    tables = '{"t": sweeps["m"].scan("table").collect()}'
+    name = study(tmp_path / "s", {"a": 'judge.exactly(tables["t"]["y"].sum(), 6)'}, tables=tables, more=more)
+    path = tmp_path / "s/one.py"
+    plans = 'plans=lambda scale: {"m": ModelPlan(model, {"n": [1, 2]})}, claims='
+    path.write_text(path.read_text().replace("claims=", plans))
+
+    def verdict():
+        outcome = running.run(catalogue.select(name), Scale.QUICK, tmp_path / "o")
+        return outcome.entries[0]["verdict"], outcome.entries[0]["measured"]
+
+    assert verdict() == (PASS, 6)
+    path.write_text(path.read_text().replace("n * 2", "n * 3"))
+    assert verdict() == (FAIL, 9)
+
+
+def test_list_and_show(flowyard):
+    listed = flowyard("paper", "list")
+    assert listed.returncode == 0
+    assert "NDP-T1" in listed.stdout
+    answer = {paper["id"]: paper for paper in json.loads(flowyard("paper", "list", "--json").stdout)}
+    assert set(answer) == {"VAL", *ORIGINAL}
+    shown = flowyard("paper", "show", "SYN-F6b.c").stdout
+    assert "SYN-X3" in shown
+    assert "SYN-F6b.b" not in shown
+    one = json.loads(flowyard("paper", "show", "NDP-T1.a", "--json").stdout)
+    assert [claim["id"] for claim in one] == ["NDP-T1.a"]
+    assert flowyard("paper", "show", "nothing").returncode == 2
+
+
+def test_a_summary_tells_predicted_failures_from_others():
+    claims = {
+        name: register.Claim(name, "model", "number", "", "", by)
+        for name, by in (("a", ()), ("b", ("X",)), ("c", ()))
+    }
+    entries = verdicts.entries(
+        claims.values(),
+        {"a": at_least(0, 1), "b": at_least(0, 1), "c": not_reached("why")},
+        [register.Register("T", "", "", claims, {"X": "says"})],
+    )
+    assert verdicts.summary(entries, claims) == verdicts.Summary(3, 0, 1, 1, 1)
+
+
+def test_scale_picks():
+    assert Scale("quick").pick(1, 2) == 1
+    assert Scale("full").pick(1, 2) == 2
+
+
+def test_a_figure_is_found_whatever_file_it_is_in():
+    assert all(isinstance(figure, Figure) for paper in PAPERS.values() for figure in paper.figures)

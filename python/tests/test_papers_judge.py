@@ -1,0 +1,123 @@
+"""Verdicts: what passes and what does not, by hand."""
+
+import math
+
+import polars as pl
+import pytest
+
+from flowyard.analysis.intervals import half_width, replica_means, student_t
+from flowyard.papers import judge
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+
+
+def runs(a, b, x=None):
+    """Rows of a and b, replicas counted at each x."""
+    x = x or [1] * len(a)
+    replicas = [x[:i].count(one) for i, one in enumerate(x)]
+    return pl.DataFrame({"x": x, "replica": replicas, "a": a, "b": b}, strict=False)
+
+
+def verdict(*arguments, **options):
+    return judge.not_less(runs(*arguments), "a", "b", x="x", **options).verdict
+
+
+def test_numbers():
+    assert judge.exactly(4, 4).verdict == PASS
+    assert judge.exactly(4, 5).verdict == FAIL
+    assert judge.about(115, 100).verdict == PASS
+    assert judge.about(115.1, 100).verdict == FAIL
+    assert judge.about(84.9, 100).verdict == FAIL
+    assert judge.within(0.3, 0.1, absolute=0.2).verdict == PASS
+    assert judge.within(-1.02, -1, relative=0.01).verdict == FAIL
+    assert judge.within(None, 1, relative=0.1).verdict == NOT_REACHED
+    assert judge.at_least(0.9, 0.9).verdict == PASS
+    assert judge.at_most(0.91, 0.9).verdict == FAIL
+    assert judge.between(1.3, 0.8, 1.25).verdict == FAIL
+    assert judge.comparable(0.79).verdict == FAIL
+    assert judge.comparable(1.25).verdict == PASS
+    assert judge.at_least(math.nan, 0).verdict == FAIL
+    assert judge.exactly(True, True).measured == "True"
+
+
+def test_what_json_cannot_hold_is_said_in_words():
+    assert judge.at_most(math.inf, 1).measured == "inf"
+    assert judge.at_most(1 / 3, 1).measured == 0.333333
+    assert judge.at_most(4.0, 1).measured == 4
+
+
+def test_many_pairs():
+    rows = [("servers", 16, 16), ("cores", 4, 4)]
+    assert judge.all_exactly(rows, "counts").verdict == PASS
+    found = judge.all_exactly([*rows, ("pods", 5, 4)], "counts")
+    assert (found.verdict, found.measured, found.reason) == (FAIL, "2 of 3 counts equal", "pods is 5, not 4")
+    assert judge.all_exactly([], "counts").verdict == NOT_REACHED
+
+
+def test_not_less_needs_more_than_half_strictly_above():
+    assert verdict([2, 2, 1], [1, 1, 1], [1, 2, 3]) == PASS
+    assert verdict([2, 1, 1], [1, 1, 1], [1, 2, 3]) == FAIL
+    assert verdict([1, 1], [1, 1], [1, 2]) == FAIL
+
+
+def test_not_less_allows_for_a_hundredth():
+    assert verdict([2, 2, 0.9901], [1, 1, 1], [1, 2, 3]) == PASS
+    assert verdict([2, 2, 0.9899], [1, 1, 1], [1, 2, 3]) == FAIL
+    # Of percentages, half a point.
+    assert verdict([99, 99, 79.51], [80, 80, 80], [1, 2, 3], points=True) == PASS
+    assert verdict([99, 99, 79.49], [80, 80, 80], [1, 2, 3], points=True) == FAIL
+
+
+def test_not_less_allows_for_the_interval_of_the_paired_difference():
+    # Differences -2 and 1: mean -0.5, standard deviation 2.121, half width 12.706 * 2.121 / sqrt 2 = 19.06.
+    lower = runs([8, 11, 5, 5, 5, 5], [10, 10, 1, 1, 1, 1], [1, 1, 2, 2, 3, 3])
+    assert judge.not_less(lower, "a", "b", x="x").verdict == PASS
+    # The same spread in both, which pairing takes out: each replica is below by 2.
+    paired = runs([8, 98, 5, 5, 5, 5], [10, 100, 1, 1, 1, 1], [1, 1, 2, 2, 3, 3])
+    found = judge.not_less(paired, "a", "b", x="x")
+    assert found.verdict == FAIL
+    assert "at x = 1 a is 53, b 55" in found.reason
+
+
+def test_not_less_without_values_or_with_too_many():
+    assert verdict([None, 2], [1, 1], [1, 2]) == NOT_REACHED
+    with pytest.raises(ValueError, match="several rows"):
+        judge.not_less(
+            pl.DataFrame({"x": [1, 1], "replica": [0, 0], "a": [1, 1], "b": [1, 1]}), "a", "b", x="x"
+        )
+
+
+def test_series():
+    assert judge.monotone([1, 2, 2, 3], rising=True).verdict == PASS
+    assert judge.monotone([1, 2, 2, 3], rising=True, strict=True).verdict == FAIL
+    assert judge.monotone([3, 2, 2.4], rising=False).verdict == FAIL
+    assert judge.monotone([3, 2, 2.4], rising=False, slack=0.5).verdict == PASS
+    assert judge.monotone([3], rising=True).verdict == NOT_REACHED
+
+
+def test_the_worst_of_several_counts():
+    good, bad, missing = judge.at_least(2, 1), judge.at_least(0, 1), judge.not_reached("no runs")
+    assert judge.together([good, good]).verdict == PASS
+    assert judge.together([good, missing]).verdict == NOT_REACHED
+    assert judge.together([good, bad, missing]).verdict == FAIL
+    assert judge.together([good, missing]).reason == "no runs"
+
+
+def test_a_reason_is_for_what_did_not_pass():
+    assert judge.at_least(2, 1).because("x").reason == ""
+    assert judge.at_least(0, 1).because("x").reason == "x"
+
+
+@pytest.mark.parametrize(("degrees", "table"), [(1, 12.706), (2, 4.303), (4, 2.776), (19, 2.093)])
+def test_students_t_is_that_of_the_tables(degrees, table):
+    assert student_t(degrees) == pytest.approx(table, abs=5e-4)
+
+
+def test_an_interval_by_hand():
+    # Mean 3, standard deviation sqrt(2.5): 2.776 * 1.5811 / sqrt(5) = 1.963.
+    assert half_width(pl.Series([1, 2, 3, 4, 5, None])) == pytest.approx(1.963, abs=1e-3)
+    assert half_width(pl.Series([1.0])) == math.inf
+    table = pl.DataFrame({"x": ["p"] * 5 + ["q"], "y": [1, 2, 3, 4, 5, 7]})
+    means = replica_means(table, ["x"], ["y"])
+    assert means["y"].to_list() == [3, 7]
+    assert means["y_ci95"][0] == pytest.approx(1.963, abs=1e-3)
+    assert means["y_ci95"][1] is None
