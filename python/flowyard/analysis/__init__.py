@@ -5,7 +5,7 @@ not finished has no completion time: it is left out of means and percentiles and
 fraction, which therefore stands beside them in every table.
 """
 
-from flowyard.analysis.completion import PERCENTILES, background, by_decile, by_size, measured
+from flowyard.analysis.completion import PERCENTILES, background, by_decile, by_size, measured, overall
 from flowyard.analysis.distribution import distribution, strip
 from flowyard.analysis.fairness import jain
 from flowyard.analysis.faults import by_period, trouble
@@ -25,6 +25,7 @@ __all__ = [
     "goodput_bps",
     "jain",
     "measured",
+    "overall",
     "picoseconds",
     "spread_by_tier",
     "strip",

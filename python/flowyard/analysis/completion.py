@@ -48,8 +48,13 @@ def by_size(flows: pl.DataFrame) -> pl.DataFrame:
         group = pl.when(size <= upper).then(pl.lit(name)).otherwise(group)
     order = pl.Enum([name for _, name in SIZE_GROUPS])
     groups = flows.group_by(group.cast(order).alias("group")).agg(_completion()).sort("group")
-    everything = flows.select(pl.lit(ALL).alias("group"), *_completion())
+    everything = overall(flows).select(pl.lit(ALL).alias("group"), pl.all())
     return pl.concat([groups.with_columns(pl.col("group").cast(pl.String)), everything])
+
+
+def overall(flows: pl.DataFrame) -> pl.DataFrame:
+    """Completion of all flows together: the last row of `by_size`, without its group."""
+    return flows.select(_completion())
 
 
 def by_decile(flows: pl.DataFrame, bins: int = 10) -> pl.DataFrame:

@@ -54,7 +54,7 @@ def half_width(values: pl.Series) -> float:
 @cache
 def student_t(degrees: int) -> float:
     """The two-sided 95 % quantile of Student's t distribution."""
-    # Imported late: it takes longer than most commands.
-    from scipy.stats import t
+    # Imported late, and not scipy.stats, which takes longer than most commands.
+    from scipy.special import stdtrit
 
-    return float(t.ppf((1 + CONFIDENCE) / 2, degrees))
+    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
