@@ -25,6 +25,7 @@ pub mod results;
 pub mod routing;
 pub mod scenario;
 pub mod setup;
+pub mod slotted;
 pub mod topology;
 pub mod traffic;
 pub mod transport;

@@ -42,6 +42,12 @@ pub enum Purpose {
     OnOff = 21,
     /// Deadlines of a traffic entry (entity: hash of the entry's name).
     Deadlines = 22,
+    /// Gaps, sizes and deadlines of a server on the slotted link (entity: server).
+    SlottedServer = 30,
+    /// Sizes and deadlines of a set of flows on the slotted link (entity: set).
+    SlottedSet = 31,
+    /// The order in which requests reach the slotted link's switch (entity: 0).
+    SlottedOrder = 32,
 }
 
 /// A SplitMix64 stream.

@@ -22,7 +22,7 @@ use serde_path_to_error::Segment;
 
 pub use self::files::{Files, no_files};
 pub use self::problem::{Problem, Problems};
-pub use self::schema::schema;
+pub use self::schema::{of as schema_of, schema};
 pub use self::text::Format;
 use crate::balancer::{Balancer, Routing};
 use crate::faults::Faults;
@@ -40,7 +40,7 @@ pub fn read(
     files: &Files,
 ) -> Result<Scenario, Problems> {
     let mut document = text::parse(text, format)?;
-    let mut problems = set::apply(&mut document, overrides);
+    let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
     problems.extend(files::put_in(&mut document, &problems, files));
     problems.extend(check::check(&document, &problems));
@@ -57,7 +57,7 @@ pub fn read_topology(
     overrides: &[(String, String)],
 ) -> Result<Topology, Problems> {
     let mut document = text::parse(text, format)?;
-    let mut problems = set::apply(&mut document, overrides);
+    let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
     problems.extend(check::check(&document, &problems));
     problems.retain(|problem| problem.path == "topology" || problem.path.starts_with("topology."));
@@ -65,6 +65,19 @@ pub fn read_topology(
         return Err(Problems(problems));
     }
     typed("topology", &document["topology"])
+}
+
+/// Reads a document of another kind than a scenario, by its schema (from [`schema_of`]).
+pub fn read_as<T: DeserializeOwned>(
+    schema: &Value,
+    text: &str,
+    format: Format,
+    overrides: &[(String, String)],
+) -> Result<T, Problems> {
+    let mut document = text::parse(text, format)?;
+    let mut problems = set::apply(schema, &mut document, overrides);
+    problems.extend(walk::walk(schema, &mut document));
+    if problems.is_empty() { typed("", &document) } else { Err(Problems(problems)) }
 }
 
 /// A part of a document, at that path, in which nothing was found wrong.

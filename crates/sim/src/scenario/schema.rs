@@ -5,17 +5,23 @@
 
 use std::sync::LazyLock;
 
+use schemars::JsonSchema;
 use serde_json::{Value, json};
 
 use super::Scenario;
 
 /// The schema in use.
 pub(super) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    let mut schema = schemars::schema_for!(Scenario).to_value();
+    of::<Scenario>()
+});
+
+/// The schema of a document of another kind.
+pub fn of<T: JsonSchema>() -> Value {
+    let mut schema = schemars::schema_for!(T).to_value();
     let plain = schema.clone();
     allow_bare_names(&plain, &mut schema);
     schema
-});
+}
 
 /// The JSON Schema of scenarios as text, for editors and for the generators of Python classes and reference pages.
 pub fn schema() -> String {

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::problem::{Problem, Problems, join, list, steps};
-use super::schema::{SCHEMA, choice, present};
+use super::schema::{choice, present};
 use super::text::Strict;
 use crate::nearest::{closest, did_you_mean};
 
@@ -14,23 +14,23 @@ use crate::nearest::{closest, did_you_mean};
 const DEEPEST: usize = 32;
 
 /// Puts each value at its key, in turn.
-pub(super) fn apply(document: &mut Value, overrides: &[(String, String)]) -> Vec<Problem> {
-    let set = |(key, value): &(String, String)| match set(document, key, value) {
+pub(super) fn apply(root: &Value, document: &mut Value, overrides: &[(String, String)]) -> Vec<Problem> {
+    let set = |(key, value): &(String, String)| match set(root, document, key, value) {
         Ok(()) => Vec::new(),
         Err(Problems(problems)) => problems,
     };
     overrides.iter().flat_map(set).collect()
 }
 
-fn set(document: &mut Value, key: &str, value: &str) -> Result<(), Problems> {
+fn set(root: &Value, document: &mut Value, key: &str, value: &str) -> Result<(), Problems> {
     let path: Vec<&str> = key.split('.').map(str::trim).collect();
     if path.contains(&"") || path.len() > DEEPEST {
         let message = format!("\"{key}\" is not a key; write it as in transport.ndp.initial_window=20");
         return Err(Problem::new("", message).into());
     }
-    let (mut place, mut schema, mut above) = (document, Some(&*SCHEMA), String::new());
+    let (mut place, mut schema, mut above) = (document, Some(root), String::new());
     for (depth, step) in path.iter().enumerate() {
-        schema = schema.map(|schema| present(&SCHEMA, schema));
+        schema = schema.map(|schema| present(root, schema));
         let variants = schema.and_then(choice).filter(|choice| choice.table(step).is_some());
         if variants.is_some() {
             choose(place, step, &above, depth + 1 == path.len())?;

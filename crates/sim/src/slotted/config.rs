@@ -1,0 +1,142 @@
+//! What a run on the slotted link is: its file's fields, with defaults and bounds.
+
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::discipline::DisciplineConfig;
+use super::draws::{Deadlines, Sizes};
+use super::generation::Generation;
+use crate::scenario::{self, Format, Problem, Problems};
+
+/// A run on the slotted link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Slotted {
+    /// Name of the run. Absent: the name of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// When flows arrive.
+    pub generation: Generation,
+    /// What flows are, by class; server n has the class of place n in a round over all weights. A list of flows says
+    /// it itself.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    pub classes: Vec<Class>,
+    /// Who is served.
+    pub discipline: DisciplineConfig,
+    /// How to run it.
+    #[serde(default)]
+    pub run: Run,
+}
+
+/// Flows of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Servers of this class in a round.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub weight: u32,
+    /// Packets of a flow.
+    pub sizes: Sizes,
+    /// Slots in which it is to be done.
+    pub deadlines: Deadlines,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// How to run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Run {
+    /// What all chance comes from.
+    pub seed: u64,
+    /// Number of the repetition: another replica of the same seed is independent of this one.
+    pub replica: u64,
+    /// Slots to run. Absent: until all flows have left, which needs flows that end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub slots: Option<u64>,
+    /// Whether a flow in service may have to wait for another one before it is done.
+    pub preemptive: bool,
+    /// Whether slots in which nothing new is decided are skipped; the results are the same.
+    pub step: Step,
+    /// Whether to keep who was served when.
+    pub schedule: bool,
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        let (seed, replica, slots, preemptive, schedule) = (1, 0, None, true, false);
+        Run { seed, replica, slots, preemptive, step: Step::Event, schedule }
+    }
+}
+
+/// How time passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// To the next slot in which something changes.
+    #[default]
+    Event,
+    /// Slot by slot.
+    Slot,
+}
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| scenario::schema_of::<Slotted>());
+
+/// Reads a configuration, with overrides of the form (key, value); or says all that is wrong with it.
+pub fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Result<Slotted, Problems> {
+    let config: Slotted = scenario::read_as(&SCHEMA, text, format, overrides)?;
+    let problems = config.problems();
+    if problems.is_empty() { Ok(config) } else { Err(Problems(problems)) }
+}
+
+impl Slotted {
+    /// What no single field shows.
+    fn problems(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut wrong = |path: String, message: String| problems.push(Problem::new(path, message));
+        let listed = matches!(self.generation, Generation::List(_));
+        if listed != self.classes.is_empty() {
+            let message = if listed { "a list of flows says their sizes itself" } else { "missing" };
+            wrong("classes".into(), message.into());
+        }
+        for (i, class) in self.classes.iter().enumerate() {
+            if let Sizes::Uniform { min, max } = class.sizes
+                && min > max
+            {
+                wrong(format!("classes.{i}.sizes.uniform.min"), format!("{min} is above max, which is {max}"));
+            }
+            if let Deadlines::Uniform { min, max, .. } = class.deadlines
+                && min > max
+            {
+                wrong(format!("classes.{i}.deadlines.uniform.min"), format!("{min} is above max, which is {max}"));
+            }
+        }
+        if matches!(self.generation, Generation::Random { .. }) && self.run.slots.is_none() {
+            wrong("run.slots".into(), "missing; servers never stop starting flows".into());
+        }
+        let endless = self.classes.iter().any(|class| class.deadlines == Deadlines::None {});
+        if self.discipline.needs_one_release() {
+            let name = self.discipline.name();
+            let together = match &self.generation {
+                Generation::Sets { .. } => true,
+                Generation::List(flows) => flows.iter().all(|flow| flow.arrival == flows[0].arrival),
+                Generation::Random { .. } | Generation::Interval { .. } => false,
+            };
+            if !together {
+                wrong("discipline".into(), format!("{name} needs all flows to arrive together"));
+            }
+            if endless {
+                wrong("discipline".into(), format!("{name} needs deadlines"));
+            }
+        }
+        problems
+    }
+}

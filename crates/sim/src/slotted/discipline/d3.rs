@@ -1,0 +1,86 @@
+//! D3 (Wilson et al., SIGCOMM 2011) on the slotted link: flows ask for size over deadline, first come, first served.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Discipline, Service, Settings, Slot};
+use crate::random::{Purpose, Stream};
+
+/// Without state at the switch: each slot, flows ask for what they need to be done in time, packets left over slots
+/// left, and get it in the order in which they ask, as long as there is capacity; what is left over is shared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct D3 {
+    /// In which order requests reach the switch. In order of arrival, D3 is the same as Stateful D3.
+    pub order: Order,
+    /// What is granted.
+    pub grants: Grants,
+}
+
+/// The order of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Drawn afresh in each slot.
+    #[default]
+    Random,
+    /// That of the flows' arrivals.
+    Arrival,
+}
+
+/// What a request may be granted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grants {
+    /// Fractions of a packet.
+    #[default]
+    Fluid,
+    /// The slot's packet, to the first one that asks.
+    Packet,
+}
+
+impl Settings for D3 {
+    fn build(&self, seed: u64, replica: u64) -> Box<dyn Discipline> {
+        let chance = Stream::new(seed, replica, Purpose::SlottedOrder, 0);
+        Box::new(Model { config: self.clone(), chance, order: Vec::new() })
+    }
+}
+
+struct Model {
+    config: D3,
+    chance: Stream,
+    order: Vec<usize>,
+}
+
+impl Discipline for Model {
+    fn serve(&mut self, slot: &Slot, shares: &mut [f64]) -> Service {
+        self.order.clear();
+        self.order.extend(0..slot.flows.len());
+        if self.config.order == Order::Random {
+            self.chance.shuffle(&mut self.order);
+        }
+        grant(slot, &self.order, self.config.grants, shares)
+    }
+}
+
+/// Goes through the requests in an order. The fair share that comes on top is what all requests together leave,
+/// divided by the number of flows; thesis, section 1.4.
+pub(super) fn grant(slot: &Slot, order: &[usize], grants: Grants, shares: &mut [f64]) -> Service {
+    if grants == Grants::Packet {
+        return order.first().map_or(Service::Nobody, |&first| Service::One(first));
+    }
+    let request = |place: usize| {
+        let flow = &slot.flows[place];
+        (flow.left / flow.time_left(slot.now) as f64).min(1.0)
+    };
+    let asked: f64 = (0..slot.flows.len()).map(request).sum();
+    let fair = ((1.0 - asked) / slot.flows.len() as f64).max(0.0);
+    let mut left = 1.0_f64;
+    for &place in order {
+        let wanted = request(place);
+        let granted = if left > wanted { (wanted + fair).min(left) } else { left };
+        shares[place] = granted;
+        left -= granted;
+    }
+    Service::Shares
+}

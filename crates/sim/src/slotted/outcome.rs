@@ -1,0 +1,52 @@
+//! What a run on the slotted link leaves.
+
+use super::Flow;
+
+/// A flow that has come and gone, or was there at the end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Record {
+    /// Number of the independent set.
+    pub set: u32,
+    /// The flow as it left.
+    pub flow: Flow,
+    /// The slot at whose end, or as whose beginning, it left; none if it was there at the end of the run.
+    pub ended: Option<u64>,
+    /// Whether it was done, which is always in time.
+    pub done: bool,
+}
+
+/// A flow on the link for some slots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    /// Number of the independent set.
+    pub set: u32,
+    /// The flow.
+    pub flow: u32,
+    /// First slot.
+    pub start: u64,
+    /// The slot after the last one.
+    pub end: u64,
+    /// Packets a slot.
+    pub share: f64,
+}
+
+/// What a run leaves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Flows in order of their end, then those that were there at the end of the run.
+    pub flows: Vec<Record>,
+    /// Who was served when, if asked for.
+    pub schedule: Vec<Segment>,
+    /// Slots that passed, of all sets together.
+    pub slots: u64,
+    /// Packets that were sent.
+    pub sent: f64,
+    /// Packets that were sent for flows that were not done in time.
+    pub wasted: f64,
+    /// Sum over all slots of the flows present.
+    pub present: u64,
+    /// How often the discipline was asked.
+    pub decisions: u64,
+    /// Whether the watch ended the run.
+    pub interrupted: bool,
+}
