@@ -22,7 +22,7 @@ ORIGIN = ROOT.parent / "shared" / "papers" / "claims.md"
 STUDY = ROOT / "examples" / "incast-buffers"
 
 LINE = re.compile(r"^- \[([A-Z]+)-([\w.]+) \| ([CMP]) \| ([NOI])\](.*)$", re.MULTILINE)
-BRACES = re.compile(r"(?<!_)\{([^}]*)\}")
+BRACES = re.compile(r"(?<![_^])\{([^}]*)\}")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 PAPERS = {paper.id: paper for paper in catalogue.packaged()}
 ORIGINAL = {"SYN", "DAQ", "NDP", "PEQ", "MP", "ALL"}

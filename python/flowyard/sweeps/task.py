@@ -93,7 +93,7 @@ class Tally:
 
     def broke(self, task: Task, error: BaseException) -> None:
         """Notes that a task failed."""
-        self.failed.append(f"{task.label}: {error or type(error).__name__}")
+        self.failed.append(f"{task.label}: {str(error) or type(error).__name__}")
 
     @property
     def done(self) -> int:
