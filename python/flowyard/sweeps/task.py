@@ -147,7 +147,7 @@ class TableOutput:
     def write(self, directory: Path) -> None:
         """Writes table.parquet and run.json."""
         self.table.write_parquet(directory / "table.parquet")
-        summary = {"version": _native.__version__, "engine": _native.__engine__, "status": self.status}
+        summary = {"flowyard": _native.__version__, "engine": _native.__engine__, "status": self.status}
         text = json.dumps({**summary, "point": self.values}, indent=2, ensure_ascii=False)
         (directory / "run.json").write_text(text + "\n", encoding="utf-8")
 
