@@ -56,7 +56,7 @@ test-rust:
 	cargo test --locked --quiet --release -p flowyard-tables
 
 test-python: .venv/.dev setup
-	$(BIN)/python -m pytest --quiet
+	$(BIN)/python -m pytest --quiet --numprocesses=auto --dist=loadfile
 
 bench: setup ## Measure speed and memory against the targets; writes docs/benchmarks.md
 	$(BIN)/flowyard bench --write docs/benchmarks.md

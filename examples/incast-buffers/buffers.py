@@ -64,7 +64,10 @@ def draw(tables: Tables) -> "Picture":
 
     picture, (axes,) = panels()
     means = (
-        tables["goodput"].group_by("rto_min", "buffer_kb").agg(pl.col("goodput_bps").mean()).sort("buffer_kb")
+        tables["goodput"]
+        .group_by("rto_min", "buffer_kb")
+        .agg(pl.col("goodput_bps").mean())
+        .sort("rto_min", "buffer_kb")
     )
     for marker, ((rto_min,), rows) in zip(
         MARKERS, means.group_by("rto_min", maintain_order=True), strict=False

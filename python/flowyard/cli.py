@@ -251,7 +251,7 @@ def _positive(text: str) -> int:
 
 def _shard(text: str) -> tuple[int, int]:
     i, _, n = text.partition("/")
-    if not (i.isdigit() and n.isdigit() and 1 <= int(i) <= int(n)):
+    if not ((i + n).isascii() and i.isdigit() and n.isdigit() and 1 <= int(i) <= int(n)):
         raise argparse.ArgumentTypeError(f"{text!r} is not I/N with I from 1 to N, such as 1/4")
     return int(i), int(n)
 

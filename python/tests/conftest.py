@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import flowyard as fy
+from flowyard.sweeps import Sweep
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,6 +42,13 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> fy.Result:
     path = tmp_path_factory.mktemp("scenario") / "small.toml"
     path.write_text(SMALL)
     return fy.run(path)
+
+
+def open_sweep(folder: Path) -> Sweep:
+    """The results in the folder of a sweep."""
+    found = fy.open(folder)
+    assert isinstance(found, Sweep)
+    return found
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

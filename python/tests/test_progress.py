@@ -1,8 +1,24 @@
 """Progress: what is said, and how often."""
 
 import io
+import threading
 
-from flowyard.progress import Display, describe, fraction
+import pytest
+
+from flowyard.progress import Display, Overall, describe, fraction
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until its only item is changed."""
+    now = [0.0]
+    monkeypatch.setattr("flowyard.progress.time.monotonic", lambda: now[0])
+    return now
 
 
 def state(**changes):
@@ -30,9 +46,7 @@ def test_a_line_says_time_flows_speed_and_time_left():
     assert "time left unknown" in describe(state(flows_done=0), seconds=2)
 
 
-def test_without_a_terminal_there_is_a_plain_line_now_and_then(monkeypatch):
-    clock = [0.0]
-    monkeypatch.setattr("flowyard.progress.time.monotonic", lambda: clock[0])
+def test_without_a_terminal_there_is_a_plain_line_now_and_then(clock):
     stream = io.StringIO()
     with Display(stream) as display:
         show = display.row("ndp")
@@ -45,11 +59,112 @@ def test_without_a_terminal_there_is_a_plain_line_now_and_then(monkeypatch):
 
 
 def test_in_a_terminal_there_is_a_live_row():
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     stream = Terminal()
     with Display(stream) as display:
         display.row("ndp")(state())
     assert "25 of 100 flows" in stream.getvalue()
+
+
+def test_a_line_for_work_of_any_kind(clock):
+    stream = io.StringIO()
+    with Display(stream) as display:
+        show = display.line("papers")
+        show(0.1, "too early")
+        clock[0] = 5.0
+        show(0.5, "half")
+        clock[0] = 9.9
+        show(0.9, "too early again")
+    assert stream.getvalue() == "papers: half\n"
+    terminal = Terminal()
+    with Display(terminal) as display:
+        display.line("papers")(0.5, "half")
+    assert "half" in terminal.getvalue()
+
+
+def finish(overall, n):
+    for _ in range(n):
+        with overall.run():
+            pass
+
+
+def test_many_runs_are_one_line_with_the_time_left(clock):
+    stream = io.StringIO()
+    with Overall("load", 10, stream) as overall:
+        finish(overall, 1)
+        assert stream.getvalue() == ""
+        clock[0] = 5.0
+        finish(overall, 1)
+        # Three at a time of which one is half done: 2.5 of 10 in 10 s.
+        with overall.run() as first, overall.run() as second:
+            first(state(flows_done=50))
+            clock[0] = 10.0
+            second(state(flows_done=0))
+        clock[0] = 15.0
+        finish(overall, 6)
+    assert stream.getvalue().splitlines() == [
+        "load: 2 of 10 runs, 20 s left",
+        "load: 2 of 10 runs, 30 s left",
+        "load: 5 of 10 runs, 15 s left",
+    ]
+
+
+def test_nothing_done_is_no_time_left(clock):
+    stream = io.StringIO()
+    with Overall("load", 10, stream) as overall, overall.run() as advance:
+        clock[0] = 5.0
+        advance(state(flows_done=0))
+    assert stream.getvalue() == "load: 0 of 10 runs, time left unknown\n"
+
+
+def test_a_run_that_fails_is_over(clock):
+    def fail(overall):
+        with overall.run() as advance:
+            advance(state(flows_done=50))
+            raise ZeroDivisionError
+
+    stream = io.StringIO()
+    with Overall("load", 2, stream) as overall:
+        with pytest.raises(ZeroDivisionError):
+            fail(overall)
+        clock[0] = 5.0
+        with overall.run() as advance:
+            advance(state(flows_done=0))
+    assert stream.getvalue() == "load: 1 of 2 runs, 5 s left\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.4, "0 s"), (99.4, "99 s"), (100, "1 min"), (3599, "59 min"), (5999, "99 min"),
+        (6000, "1 h 40 min"), (90_000, "25 h 0 min"),
+    ],
+)  # fmt: skip
+def test_times_that_people_wait(clock, seconds, said):
+    stream = io.StringIO()
+    with Overall("load", 2, stream) as overall:
+        # The first of two takes as long as the other will.
+        clock[0] = max(seconds, 5.0)
+        overall._started = clock[0] - seconds
+        finish(overall, 1)
+    assert stream.getvalue() == f"load: 1 of 2 runs, {said} left\n"
+
+
+def test_many_threads_count_right(clock):
+    stream = io.StringIO()
+    with Overall("load", 801, stream) as overall:
+        threads = [threading.Thread(target=finish, args=(overall, 100)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        clock[0] = 801.0
+        finish(overall, 1)
+    assert stream.getvalue() == "load: 801 of 801 runs, 0 s left\n"
+
+
+def test_in_a_terminal_all_runs_are_one_live_row(clock):
+    stream = Terminal()
+    with Overall("load", 4, stream) as overall:
+        clock[0] = 1.0
+        finish(overall, 1)
+    assert "1 of 4 runs, 3 s left" in stream.getvalue()

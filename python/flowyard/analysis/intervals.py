@@ -26,7 +26,7 @@ def replica_means(runs: pl.DataFrame, by: Sequence[str], columns: Sequence[str])
     """
     values = [pl.col(column).cast(pl.Float64) for column in columns]
     # Something to group by, even where all runs are of one point.
-    keys = [pl.col(name) for name in by] or [pl.lit(0).alias("_all")]
+    keys = [pl.col(name) for name in by] or [pl.repeat(0, pl.len()).alias("_all")]
     table = runs.group_by(keys, maintain_order=True).agg(
         pl.len().alias("replicas"),
         *(value.mean() for value in values),

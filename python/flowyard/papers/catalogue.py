@@ -134,23 +134,9 @@ def select(name: str) -> Selection:
     if (Path(name) / "claims.toml").is_file():
         study = load(Path(name))
         return _whole(study.id, (study,))
-    wanted = name.upper()
     for paper in packaged():
-        for figure in paper.figures:
-            if wanted == figure.id.upper() or wanted in map(str.upper, figure.claims):
-                claims = tuple(claim for claim in paper.register.claims.values() if claim.id in figure.claims)
-                return Selection(figure.id, (paper,), ((paper, figure),), claims)
-        # Claims that no figure checks yet are known too.
-        waiting = tuple(
-            claim
-            for claim in paper.register.claims.values()
-            if wanted in (claim.id.upper(), claim.id.upper().rpartition(".")[0])
-        )
-        if waiting:
-            checking = [
-                figure for figure in paper.figures if any(claim.id in figure.claims for claim in waiting)
-            ]
-            return Selection(name, (paper,), tuple((paper, figure) for figure in checking), waiting)
+        if found := _part(paper, name.upper()):
+            return found
     raise UserError(_unknown(name))
 
 
@@ -158,6 +144,28 @@ def _whole(name: str, papers: Sequence[Paper]) -> Selection:
     figures = tuple((paper, figure) for paper in papers for figure in paper.figures)
     claims = tuple(claim for paper in papers for claim in paper.register.claims.values())
     return Selection(name, tuple(papers), figures, claims)
+
+
+def _part(paper: Paper, wanted: str) -> Selection | None:
+    """The figures with that id, or that check a claim of that id (with or without its letter)."""
+    asked = [
+        claim
+        for claim in paper.register.claims.values()
+        if wanted in (claim.id.upper(), claim.id.upper().rpartition(".")[0])
+    ]
+    figures = [
+        figure
+        for figure in paper.figures
+        if wanted == figure.id.upper() or any(claim.id in figure.claims for claim in asked)
+    ]
+    if not asked and not figures:
+        return None
+    names = {claim.id for claim in asked}.union(*(figure.claims for figure in figures))
+    claims = tuple(claim for claim in paper.register.claims.values() if claim.id in names)
+    # A claim, its group and its figure are the same, and so share a folder, where one figure checks them all.
+    alone = len(figures) == 1 and names == figures[0].claims.keys()
+    name = figures[0].id if alone else wanted
+    return Selection(name, (paper,), tuple((paper, figure) for figure in figures), claims)
 
 
 def _unknown(name: str) -> str:

@@ -39,6 +39,7 @@ class Made:
         runs: How many runs its sweeps have.
         endings: How many of them did not end as "complete", by status.
         tables: Their names.
+        violations: What audits found in its runs: the simulator is wrong.
         broke: Why there is no picture or no tables, if so.
     """
 
@@ -47,6 +48,7 @@ class Made:
     runs: int = 0
     endings: dict[str, int] = field(default_factory=dict)
     tables: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
     broke: str = ""
 
 
@@ -146,11 +148,12 @@ def _sweeps(
         tally = sweeps.execute(plan, folder / name, workers=workers, cluster=cluster, update=True)
         if tally.interrupted:
             raise KeyboardInterrupt
-        if tally.failed or tally.violations:
-            raise RuntimeError("; ".join([*tally.failed, *tally.violations][:3]))
+        if tally.failed:
+            raise RuntimeError("; ".join(tally.failed[:3]))
         sweep = Sweep(folder / name)
         made.runs += len(sweep.runs)
         for summary in sweep.summaries().values():
+            made.violations += summary.get("violations", [])
             status = summary["status"]
             if status != "complete":
                 made.endings[status] = made.endings.get(status, 0) + 1
@@ -229,7 +232,7 @@ def _write(
     folders.replace(folder / MARK, _json(about))
     folders.replace(folder / "claims.json", _json(entries))
     folders.replace(folder / "index.html", gallery.page(selection, scale, made, entries, summary))
-    broke = [f"{name}: {one.broke}" for name, one in made.items() if one.broke]
+    broke = [f"{name}: {why}" for name, one in made.items() for why in (one.broke, *one.violations) if why]
     return Outcome(entries, summary, broke, interrupted)
 
 

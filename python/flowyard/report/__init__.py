@@ -2,7 +2,8 @@
 
     folders of runs -> runs.Run -> facts, notices, tables (rows of text), charts (Vega-Lite data) -> page
 
-Everything that is shown is computed here or in flowyard.analysis; the page's script only draws the charts.
+sweep.py writes the report on a sweep, in the same frame. Everything that is shown is computed here or in
+flowyard.analysis; the page's script only draws the charts.
 """
 
 from collections.abc import Sequence

@@ -1,12 +1,14 @@
-"""The report's charts as Vega-Lite data.
+"""The report's charts as Vega-Lite data, and what charts of any report are put together from.
 
 Colours are CSS variables, which the style sheet sets for light, dark and print: var(--run-0) ... var(--run-7).
 Numbers are in the unit of the tables; the page's script formats them by the format types duration, bytes, rate,
-share, ratio, count and label. All charts have a parameter `focus`: the label of the run to bring out, or null.
+share, ratio, count and label. All charts have a parameter `focus`: the label of the run or line to bring out, or
+null.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import altair as alt
@@ -74,28 +76,28 @@ def slowdown_by_size(runs: Sequence[Run]) -> Spec | None:
                 "size": row["size_bytes"],
                 "from": row["size_min_bytes"],
                 "flows": row["flows"],
-                "completed": _rounded(row["completed_fraction"]),
+                "completed": rounded(row["completed_fraction"]),
             }
             rows += [
-                {**shared, "percentile": name, "slowdown": _rounded(row[f"slowdown_{name}"])}
+                {**shared, "percentile": name, "slowdown": rounded(row[f"slowdown_{name}"])}
                 for name in ("p50", "p99")
                 if row[f"slowdown_{name}"] is not None
             ]
     if not rows:
         return None
-    base = _chart("rows").encode(
-        x=_log_axis("size", "bytes", "largest flow of the tenth", [row["size"] for row in rows]),
-        y=_log_axis("slowdown", "ratio", "slowdown", [1.0, *(row["slowdown"] for row in rows)], alt.Y),
-        color=_colour(runs),
-        opacity=_focus(),
+    base = chart_of("rows").encode(
+        x=log_axis("size", "bytes", "largest flow of the tenth", [row["size"] for row in rows]),
+        y=log_axis("slowdown", "ratio", "slowdown", [1.0, *(row["slowdown"] for row in rows)], alt.Y),
+        color=colour_of(_labels(runs)),
+        opacity=focused(),
         tooltip=[
             _NAME,
             alt.Tooltip("percentile:N"),
-            _tooltip("slowdown", "ratio", "slowdown"),
-            _tooltip("from", "bytes", "sizes from"),
-            _tooltip("size", "bytes", "sizes to"),
-            _tooltip("flows", "count", "flows"),
-            _tooltip("completed", "share", "completed"),
+            tip("slowdown", "ratio", "slowdown"),
+            tip("from", "bytes", "sizes from"),
+            tip("size", "bytes", "sizes to"),
+            tip("flows", "count", "flows"),
+            tip("completed", "share", "completed"),
         ],
     )
     percentile = alt.StrokeDash(
@@ -103,7 +105,7 @@ def slowdown_by_size(runs: Sequence[Run]) -> Spec | None:
     )
     line = base.mark_line(strokeWidth=2).encode(strokeDash=percentile)
     point = base.mark_point(filled=True, size=42, opacity=1)
-    return _spec([line, point], HEIGHT, rows=rows)
+    return spec_of([line, point], HEIGHT, rows=rows)
 
 
 def spread(runs: Sequence[Run], column: str, format_type: str, title: str) -> Spec | None:
@@ -117,10 +119,10 @@ def spread(runs: Sequence[Run], column: str, format_type: str, title: str) -> Sp
     for run, table in zip(runs, tables, strict=True):
         for row in table.iter_rows(named=True):
             key = {"run": run.label, "tier": row["tier"]}
-            numbers = {name: _rounded(row[name]) for name in ("mean", "min", "p25", "p50", "p75", "max")}
+            numbers = {name: rounded(row[name]) for name in ("mean", "min", "p25", "p50", "p75", "max")}
             boxes.append({**key, "links": row["links"], **numbers})
             step = max(1, math.ceil(len(row["strip"]) / most))
-            shown = {_rounded(value) for value in [*row["strip"][::step], row["strip"][-1]]}
+            shown = {rounded(value) for value in [*row["strip"][::step], row["strip"][-1]]}
             marks += [{**key, "value": value} for value in sorted(shown)]
     # The same order on every chart, whatever run has which tier.
     y = alt.Y(
@@ -138,13 +140,13 @@ def spread(runs: Sequence[Run], column: str, format_type: str, title: str) -> Sp
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", title=title, axis=axis, scale=alt.Scale(zero=True, nice=True))
 
-    shared = {"y": y, "yOffset": offset, "color": _colour(runs)}
+    shared = {"y": y, "yOffset": offset, "color": colour_of(_labels(runs))}
     tooltip = [
         _NAME,
         alt.Tooltip("tier:N"),
-        _tooltip("links", "count", "links"),
+        tip("links", "count", "links"),
         *(
-            _tooltip(name, format_type, label)
+            tip(name, format_type, label)
             for name, label in (
                 ("min", "least"),
                 ("p25", "p25"),
@@ -155,23 +157,23 @@ def spread(runs: Sequence[Run], column: str, format_type: str, title: str) -> Sp
             )
         ),
     ]
-    box = _chart("tiers")
+    box = chart_of("tiers")
     strip = (
-        _chart("links")
+        chart_of("links")
         .mark_tick(orient="vertical", thickness=1, size=11)
-        .encode(x=x("value"), opacity=_focus(0.4, 0.08), **shared)
+        .encode(x=x("value"), opacity=focused(0.4, 0.08), **shared)
     )
     quartiles = box.mark_bar(height=5, cornerRadius=2).encode(
-        x=x("p25"), x2="p75:Q", opacity=_focus(0.85, 0.15), **shared
+        x=x("p25"), x2="p75:Q", opacity=focused(0.85, 0.15), **shared
     )
     mean = box.mark_point(filled=True, size=52, stroke="var(--surface)", strokeWidth=1.5).encode(
-        x=x("mean"), opacity=_focus(), **shared
+        x=x("mean"), opacity=focused(), **shared
     )
     # Wide and unseen, so that the pointer finds the row.
     hover = box.mark_bar(height=16, opacity=0).encode(x=x("min"), x2="max:Q", tooltip=tooltip, **shared)
     band = {1: 26, 2: 19, 3: 16}.get(len(runs), 14)
     height = len(names) * (band * len(runs) + band // 2)
-    return _spec([strip, quartiles, mean, hover], height, tiers=boxes, links=marks)
+    return spec_of([strip, quartiles, mean, hover], height, tiers=boxes, links=marks)
 
 
 def _distribution(
@@ -188,7 +190,7 @@ def _distribution(
         if table.height:
             points = [(table["value"][0], 0.0), *table.iter_rows()]
             rows += [
-                {"run": run.label, "value": _rounded(value), "share": _rounded(share)}
+                {"run": run.label, "value": rounded(value), "share": rounded(share)}
                 for value, share in points
             ]
     if not rows:
@@ -207,35 +209,45 @@ def _distribution(
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="", formatType="share", tickCount=5, domain=False, ticks=False),
     )
-    base = _chart("rows").encode(
-        x=_log_axis("value", format_type, title, [row["value"] for row in rows]), y=share, color=_colour(runs)
+    base = chart_of("rows").encode(
+        x=log_axis("value", format_type, title, [row["value"] for row in rows]),
+        y=share,
+        color=colour_of(_labels(runs)),
     )
     line = base.mark_line(interpolate="step-after", strokeWidth=2, strokeJoin="round").encode(
-        strokeDash=_dash(runs), opacity=_focus()
+        strokeDash=strokes_of(_labels(runs)), opacity=focused()
     )
     tooltip = [
         _NAME,
-        _tooltip("value", format_type, title),
-        _tooltip("share", "share", "share of flows"),
+        tip("value", format_type, title),
+        tip("share", "share", "share of flows"),
     ]
     point = (
         base.mark_point(filled=True, size=70, stroke="var(--surface)", strokeWidth=1.5)
         .encode(opacity=alt.condition(hover, alt.value(1), alt.value(0)), tooltip=tooltip)
         .add_params(hover)
     )
-    return _spec([line, point], HEIGHT, rows=rows)
+    return spec_of([line, point], HEIGHT, rows=rows)
 
 
-def _chart(data: str) -> alt.Chart:
+def chart_of(data: str) -> alt.Chart:
+    """A chart of a dataset that `spec_of` is given."""
     # By name: Altair would check and copy every row, again and again.
     return alt.Chart(alt.NamedData(name=data))
 
 
-def _spec(layers: list[alt.Chart], height: int, **datasets: list[dict[str, Any]]) -> Spec:
+def spec_of(
+    layers: list[alt.Chart],
+    height: int,
+    params: Mapping[str, Any] = MappingProxyType({}),
+    **datasets: list[dict[str, Any]],
+) -> Spec:
+    """Layers as one chart, with the parameter `focus` and others, each with its value."""
     fit = alt.AutoSizeParams(type="fit-x", contains="padding")
     chart = alt.LayerChart(layer=layers).properties(width="container", height=height, autosize=fit)
+    given = [alt.param(name=name, value=value) for name, value in {"focus": None, **params}.items()]
     # What is put together above has been checked part by part.
-    spec = chart.add_params(alt.param(name="focus", value=None)).to_dict(validate=False)
+    spec = chart.add_params(*given).to_dict(validate=False)
     # The page says what it is; an address in the file would only look like one that is loaded.
     del spec["$schema"]
     return {**spec, "config": CONFIG, "datasets": datasets}
@@ -245,30 +257,37 @@ def _labels(runs: Sequence[Run]) -> list[str]:
     return [run.label for run in runs]
 
 
-def _colour(runs: Sequence[Run]) -> alt.Color:
-    colours = [f"var(--run-{i % COLOURS})" for i in range(len(runs))]
-    return alt.Color("run:N", scale=alt.Scale(domain=_labels(runs), range=colours), legend=None)
+def colour_of(labels: Sequence[str], field: str = "run") -> alt.Color:
+    """Each label's colour."""
+    colours = [f"var(--run-{i % COLOURS})" for i in range(len(labels))]
+    return alt.Color(f"{field}:N", scale=alt.Scale(domain=list(labels), range=colours), legend=None)
 
 
-def dash(index: int, runs: int) -> list[int]:
-    """Strokes and gaps of the line of a run: up to four runs all have full lines."""
-    return DASHES[0] if runs <= COLOURS // 2 else DASHES[index // (COLOURS // 2) % len(DASHES)]
+def dash(index: int, lines: int) -> list[int]:
+    """Strokes and gaps of one of several lines: up to four are all full."""
+    return DASHES[0] if lines <= COLOURS // 2 else DASHES[index // (COLOURS // 2) % len(DASHES)]
 
 
-def _dash(runs: Sequence[Run]) -> alt.StrokeDash:
-    dashes = [dash(i, len(runs)) for i in range(len(runs))]
-    return alt.StrokeDash("run:N", scale=alt.Scale(domain=_labels(runs), range=dashes), legend=None)
+def strokes_of(labels: Sequence[str], field: str = "run") -> alt.StrokeDash:
+    """Each label's strokes and gaps."""
+    dashes = [dash(i, len(labels)) for i in range(len(labels))]
+    return alt.StrokeDash(f"{field}:N", scale=alt.Scale(domain=list(labels), range=dashes), legend=None)
 
 
-def _focus(full: float = 1.0, dimmed: float = 0.15) -> Any:
-    return alt.condition("focus === null || datum.run === focus", alt.value(full), alt.value(dimmed))
+def focused(full: float = 1.0, dimmed: float = 0.15, field: str = "run") -> Any:
+    """The opacity of what is brought out, and of the rest."""
+    return alt.condition(f"focus === null || datum.{field} === focus", alt.value(full), alt.value(dimmed))
 
 
-def _tooltip(field: str, format_type: str, title: str) -> alt.Tooltip:
+def tip(field: str, format_type: str, title: str) -> alt.Tooltip:
+    """A line of a tooltip."""
     return alt.Tooltip(f"{field}:Q", format="", formatType=format_type, title=title)
 
 
-def _log_axis(field: str, format_type: str, title: str, values: Sequence[float], channel: Any = alt.X) -> Any:
+def log_axis(
+    field: str, format_type: str, title: str | None, values: Sequence[float], channel: Any = alt.X
+) -> Any:
+    """A logarithmic axis for values, with labels at round numbers."""
     low, high = log_domain([value for value in values if value > 0])
     axis = alt.Axis(
         format="",
@@ -288,7 +307,7 @@ def log_domain(values: Sequence[float]) -> tuple[float, float]:
     margin = max((high / low) ** 0.02, 1.02)
     low, high = low / margin, high * margin
     widen = max(1.0, math.sqrt(2 * low / high))
-    return _rounded(low / widen), _rounded(high * widen)
+    return rounded(low / widen), rounded(high * widen)
 
 
 def log_ticks(low: float, high: float) -> list[float]:
@@ -300,7 +319,7 @@ def log_ticks(low: float, high: float) -> list[float]:
     return [tick for tick in ticks if low <= tick <= high]
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
     """Five significant digits: more than a pixel can show, and half the file."""
     number = float(f"{value:.5g}")
     return int(number) if number == int(number) else number

@@ -71,16 +71,14 @@ def facts(runs: Sequence[Run]) -> list[Fact]:
         return Fact(name, title, [cell(run) for run in runs])
 
     rows = [
-        row("Topology", "The network.", lambda run: _variant(run.scenario["topology"])),
+        row("Topology", "The network.", lambda run: variant(run.scenario["topology"])),
         row("Size", "Hosts and directed links; a cable is two of them.", _size),
-        row("Transport", "What hosts do.", lambda run: _variant(run.scenario["transport"])),
-        row(
-            "Queue", "What ports do with packets that wait.", lambda run: _variant(run.scenario.get("queue"))
-        ),
+        row("Transport", "What hosts do.", lambda run: variant(run.scenario["transport"])),
+        row("Queue", "What ports do with packets that wait.", lambda run: variant(run.scenario.get("queue"))),
         row(
             "Load balancing",
             "Which of the equal next hops a packet takes.",
-            lambda run: _variant(run.scenario["routing"].get("balancer")),
+            lambda run: variant(run.scenario["routing"].get("balancer")),
         ),
     ]
     entries = max(len(run.scenario["traffic"]) for run in runs)
@@ -158,7 +156,7 @@ def costs(runs: Sequence[Run]) -> list[Fact]:
 
 def settings(runs: Sequence[Run]) -> list[Fact]:
     """Every field of the scenarios by its path, in the order of first appearance."""
-    flat = [dict(flatten(_without_repeats(run.scenario))) for run in runs]
+    flat = [dict(flatten(without_repeats(run.scenario))) for run in runs]
     paths = list(dict.fromkeys(path for fields in flat for path in fields))
     return [Fact(path, "", [Cell(fields.get(path, text.NONE)) for fields in flat]) for path in paths]
 
@@ -167,10 +165,10 @@ def headline(run: Run) -> str:
     """The run in a line: transport, load balancing, topology."""
     scenario = run.scenario
     parts = (scenario["transport"], scenario["routing"].get("balancer"), scenario["topology"])
-    return " · ".join(_variant(part).main for part in parts if part)
+    return " · ".join(variant(part).main for part in parts if part)
 
 
-def _without_repeats(scenario: dict[str, Any]) -> dict[str, Any]:
+def without_repeats(scenario: dict[str, Any]) -> dict[str, Any]:
     """The scenario without what its traffic entries have from it anyway."""
     traffic = [
         {
@@ -222,7 +220,7 @@ def _member(key: str, value: Any) -> str:
     return f"{key.replace('_', ' ')} {inline(value)}"
 
 
-def _variant(value: Any) -> Cell:
+def variant(value: Any) -> Cell:
     """A variant: its tag, then its fields."""
     if isinstance(value, dict) and len(value) == 1:
         ((tag, fields),) = value.items()

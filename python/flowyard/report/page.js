@@ -1,4 +1,4 @@
-// Draws the charts of the page, and brings out one run when its name is pressed.
+// Draws the charts of the page, and brings out one run or line when its name is pressed.
 
 const NONE = "–";
 
@@ -64,6 +64,13 @@ for (const button of buttons) {
   });
   button.addEventListener("pointerenter", () => focus(run));
   button.addEventListener("pointerleave", () => focus(pressed));
+}
+
+// Where a page lets the reader choose what all charts show.
+for (const choice of document.querySelectorAll("select[data-parameter]")) {
+  choice.addEventListener("change", async () => {
+    for (const { view } of await Promise.all(drawn)) view.signal(choice.dataset.parameter, choice.value).runAsync();
+  });
 }
 
 Promise.all(drawn).then(

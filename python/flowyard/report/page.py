@@ -1,16 +1,11 @@
-"""The page: everything that is shown, put into one HTML text."""
+"""The report on runs: everything that is shown, put into one HTML text."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
-
-from flowyard.report import charts, facts, javascript, notices, tables, terms
+from flowyard.report import charts, facts, frame, notices, tables, terms
 from flowyard.report.runs import Run
-
-HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -36,11 +31,13 @@ def render(runs: Sequence[Run]) -> str:
     """The report on the runs as HTML."""
     figures = {figure.key: figure for figure in _figures(runs)}
     specs = {key: figure.spec for key, figure in figures.items() if figure.spec}
-    html: str = _template().render(
+    return frame.render(
+        "page.html.jinja",
         runs=runs,
+        columns=len(runs),
         title=_title(runs),
         cards=tables.cards(runs),
-        notices=notices.notices(runs),
+        notices=_notices(runs),
         same_traffic=_same([run.summary.get("traffic_digest") for run in runs]),
         headlines=[facts.headline(run) for run in runs],
         endings=[notices.ending(run) for run in runs],
@@ -57,14 +54,17 @@ def render(runs: Sequence[Run]) -> str:
         figures=figures,
         specs=specs,
         terms=terms.TERMS,
-        meanings=terms.meanings(runs),
+        meanings=terms.meanings(terms.TERMS, [run.definitions for run in runs]),
+        made_from="run.json, flows.parquet and links.parquet",
         dashes=[charts.dash(i, len(runs)) for i in range(len(runs))],
         colours=charts.COLOURS,
-        style=_text("page.css"),
-        script=_text("page.js"),
-        bundle=javascript.bundle() if specs else "",
     )
-    return html
+
+
+def _notices(runs: Sequence[Run]) -> list[notices.Notice]:
+    found = notices.notices(runs)
+    # Of a single run nobody asks which.
+    return found if len(runs) > 1 else [replace(notice, run=None) for notice in found]
 
 
 def _figures(runs: Sequence[Run]) -> list[Figure]:
@@ -117,15 +117,3 @@ def _title(runs: Sequence[Run]) -> str:
 
 def _same(values: Sequence[Any]) -> bool:
     return len(values) > 1 and None not in values and len(set(values)) == 1
-
-
-def _template() -> Any:
-    # Names in scenarios are anybody's text: everything is escaped but our own style, script and bundle.
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_text("page.html.jinja"))
-
-
-def _text(name: str) -> str:
-    return (HERE / name).read_text(encoding="utf-8")

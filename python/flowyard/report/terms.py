@@ -1,9 +1,10 @@
 """What the report's words mean: shown on hover, and listed at the end of the page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from flowyard.report.runs import Run
+# What the columns of each table mean, as run.json says it.
+Definitions = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -55,14 +56,14 @@ TERMS = {
 }
 
 
-def meanings(runs: Sequence[Run]) -> dict[str, str]:
-    """The meaning of each term; empty where the runs do not carry the column's definition."""
+def meanings(terms: Mapping[str, Term], definitions: Sequence[Definitions]) -> dict[str, str]:
+    """The meaning of each term; empty where no run carries the column's definition."""
     found: dict[str, str] = {}
-    for key, term in TERMS.items():
+    for key, term in terms.items():
         parts = []
         if term.column:
             table, column = term.column
-            known = [text for run in runs if (text := run.definitions.get(table, {}).get(column))]
+            known = [text for defined in definitions if (text := defined.get(table, {}).get(column))]
             parts = known[:1]
         found[key] = " ".join([*parts, term.meaning]).strip()
     return found

@@ -76,9 +76,10 @@ def execute(
         store.adopt(plan.header(), tasks, update=update)
         i, n = shard
         mine = tasks[i - 1 :: n]
-        missing = [task for task in mine if not store.has(task.key)]
+        # Places whose scenarios are equal share a run.
+        missing = list({task.key: task for task in mine if not store.has(task.key)}.values())
         of = f" (shard {i} of {n})" if n > 1 else ""
-        done = len(mine) - len(missing)
+        done = sum(1 for task in mine if store.has(task.key))
         announce(f"{plan.name}: {len(mine):,} runs{of}" + (f", {done:,} of them done before" if done else ""))
         tally = Tally(before=done)
         if not missing:

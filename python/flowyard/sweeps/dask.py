@@ -3,9 +3,11 @@
 The workers need flowyard[dask] of the same build. They send each run's files back, and this process writes them.
 """
 
+import asyncio
+import contextlib
+import logging
 import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,6 @@ from flowyard.sweeps.task import Tally, Task
 PATIENCE = "10s"
 # Seconds between two looks at Ctrl-C.
 BREATH = 0.2
-# How often a run may lose its worker. A run that itself kills workers must end some day.
-RETRIES = 5
 # Runs given to the scheduler at a time, a worker's thread: more only fill its memory.
 AHEAD = 4
 
@@ -31,39 +31,62 @@ def execute(
 ) -> None:
     """Runs all tasks on the cluster, and keeps each as soon as it is back.
 
-    A worker that dies loses nothing but the time of its runs: they are given to others.
+    A worker that dies loses nothing but the time of its runs: they are given to others, until a run has seen as many
+    workers die as the scheduler's allowed-failures say; then it has failed.
     """
     try:
         import distributed
     except ImportError:
         raise UserError("--dask needs the extra: pip install 'flowyard[dask]'") from None
-    try:
-        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise UserError(f"--dask {address}: no scheduler answers ({error})") from None
-    with client:
-        _same_engine(client, address)
-        slots = max(1, sum(client.nthreads().values())) * AHEAD
-        left = list(reversed(tasks))
-        waiting: dict[str, tuple[Any, Task]] = {}
-        while (left or waiting) and not deferred.raised:
-            while left and len(waiting) < slots:
-                task = left.pop()
-                future = client.submit(compute, task, key=f"flowyard-{task.key}", retries=RETRIES, pure=False)
-                waiting[task.key] = (future, task)
-            done = [key for key, (future, _) in waiting.items() if future.done()]
-            for key in done:
-                future, task = waiting.pop(key)
-                _keep(future, task, store, tally, overall)
-            if not done:
-                time.sleep(BREATH)
-        client.cancel([future for future, _ in waiting.values()])
-    tally.interrupted = deferred.raised
+    with _quiet():
+        try:
+            # First, since a Client that fails is in the way for long when Python ends.
+            asyncio.run(_knock(address))
+            client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise UserError(f"--dask {address}: no scheduler answers ({error})") from None
+        with client, client.as_current():
+            _same_engine(client, address)
+            slots = max(1, sum(client.nthreads().values())) * AHEAD
+            left = list(reversed(tasks))
+            waiting: dict[str, tuple[Any, Task]] = {}
+            while (left or waiting) and not deferred.raised:
+                while left and len(waiting) < slots and client.status == "running":
+                    task = left.pop()
+                    future = client.submit(compute, task, _native.__engine__, key=_name(task), pure=False)
+                    waiting[task.key] = (future, task)
+                with contextlib.suppress(TimeoutError, distributed.CancelledError):
+                    futures = [future for future, _ in waiting.values()]
+                    distributed.wait(futures, timeout=BREATH, return_when="FIRST_COMPLETED")
+                if client.status == "closed" or any(future.cancelled() for future, _ in waiting.values()):
+                    tally.failed.append(
+                        f"--dask {address}: the scheduler is gone; the same command goes on with what is missing"
+                    )
+                    return
+                for key in [key for key, (future, _) in waiting.items() if future.done()]:
+                    future, task = waiting.pop(key)
+                    if not _keep(future, task, store, tally, overall):
+                        left.append(task)
+            client.cancel([future for future, _ in waiting.values()])
+    tally.interrupted = bool(left or waiting)
 
 
-def compute(task: Task) -> tuple[str, list[str], dict[str, bytes]]:
+def compute(task: Task, engine: str) -> tuple[str, list[str], dict[str, bytes]]:
     """On a worker: a run's status, what its audit found, and its files by name."""
-    output = task.run()
+    import distributed
+
+    # This worker may have come after the others were asked.
+    if _native.__engine__ != engine:
+        raise RuntimeError(f"a worker has engine {_native.__engine__}, not {engine}")
+    tasks = distributed.get_worker().state.tasks
+
+    def wanted(_: object) -> None:
+        """Gives the run up once nobody waits for it: after Ctrl-C there, or when its scheduler is gone."""
+        state = tasks.get(_name(task))
+        if state is None or state.state != "executing":
+            raise KeyboardInterrupt
+
+    output = task.run(wanted)
     with tempfile.TemporaryDirectory(prefix="flowyard-") as name:
         folder = Path(name)
         output.write(folder)
@@ -71,13 +94,22 @@ def compute(task: Task) -> tuple[str, list[str], dict[str, bytes]]:
     return output.status, list(getattr(output, "violations", ())), files
 
 
-def _keep(future: Any, task: Task, store: Store, tally: Tally, overall: Overall) -> None:
+def _name(task: Task) -> str:
+    """What the cluster calls a run."""
+    return f"flowyard-{task.key}"
+
+
+def _keep(future: Any, task: Task, store: Store, tally: Tally, overall: Overall) -> bool:
+    """Keeps what has come back; false if it has to be run again."""
     with overall.run():
         try:
             status, violations, files = future.result()
         except Exception as error:
             tally.broke(task, error)
-            return
+            return True
+        if status == "interrupted":
+            # Given up for an earlier call, just before this one asked for the same.
+            return False
 
         def write(folder: Path) -> None:
             for name, content in files.items():
@@ -85,6 +117,7 @@ def _keep(future: Any, task: Task, store: Store, tally: Tally, overall: Overall)
 
         store.publish(task.key, write)
         tally.ended(task, status, violations)
+    return True
 
 
 def engine() -> str:
@@ -92,19 +125,40 @@ def engine() -> str:
     return _native.__engine__
 
 
-def _same_engine(client: Any, address: str) -> None:
-    import distributed
+async def _knock(address: str) -> None:
+    """Whether a scheduler is there; raises OSError, or ValueError if this is no address."""
+    from distributed import Security
+    from distributed.comm.core import connect
 
+    comm = await connect(address, timeout=PATIENCE, **Security().get_connection_args("client"))
+    await comm.close()
+
+
+def _same_engine(client: Any, address: str) -> None:
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
         engines = client.run(engine)
-    except distributed.TimeoutError:
+    except TimeoutError:
         raise UserError(f"--dask {address}: the scheduler has no worker") from None
-    except ModuleNotFoundError as error:
-        raise UserError(f"--dask {address}: a worker lacks flowyard ({error})") from None
+    except (ImportError, AttributeError) as error:
+        raise UserError(f"--dask {address}: a worker lacks this flowyard ({error})") from None
     for worker, found in engines.items():
         if found != _native.__engine__:
             raise UserError(
                 f"--dask {address}: worker {worker} has engine {found}, here is {_native.__engine__}; "
                 "install the same version on both"
             )
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """What matters of distributed's log is said in our own words."""
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    before = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from flowyard.interrupt import Deferred
 from flowyard.progress import Overall
-from flowyard.sweeps.store import Store
+from flowyard.sweeps.store import CannotWriteError, Store
 from flowyard.sweeps.task import Output, Tally, Task
 
 
@@ -41,10 +41,10 @@ def execute(
             task = waiting.pop(future)
             try:
                 output = future.result()
-            except OSError as error:
-                # A full disk does not become less full by trying on.
+            except CannotWriteError:
+                # What is under way is given up, too.
                 deferred.raised = True
-                tally.broke(task, error)
+                raise
             except Exception as error:
                 tally.broke(task, error)
             else:

@@ -21,10 +21,12 @@ scenario at each place: `scenario = ["web-search-ndp", "web-search-tcp"]`.
 
 import difflib
 import json
+import math
 import textwrap
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, time
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -32,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowyard import _native, results, scenarios
 from flowyard.errors import UserError
+from flowyard.sweeps.results import COLUMNS
 from flowyard.sweeps.task import ModelTask, ScenarioTask, Task, key_of, label_of, source_hash
 
 if TYPE_CHECKING:
@@ -77,9 +80,19 @@ class Axis:
             raise UserError(
                 f"axis {self.name}: {said} values; lists of an axis have equal lengths, at least 1"
             )
-        values = self.values
-        if len({str(value) for value in values}) < len(values):
-            raise UserError(f"axis {self.name}: two places are called the same; give it different labels")
+        for label in self.labels:
+            if not isinstance(label, str | int | float) or (
+                isinstance(label, float) and not math.isfinite(label)
+            ):
+                raise UserError(f"axis {self.name}: labels: {label!r}; use texts and finite numbers")
+        called: set[Any] = set()
+        for value in self.values:
+            # Numbers that are equal, and texts that look like one, would share a row.
+            if value in called or str(value) in called:
+                raise UserError(
+                    f"axis {self.name}: two places are called {value}; give it labels that all differ"
+                )
+            called |= {value, str(value)}
 
     @property
     def values(self) -> list[Any]:
@@ -107,6 +120,7 @@ class Plan:
         replicas: Repetitions with other draws, from the scenario's own run.replica on.
         set: Fields to change in every run, as in --set.
         name: What the sweep is called.
+        file: Where it was read from, for messages.
     """
 
     scenario: "str | PathLike[str] | Model | Mapping[str, Any] | None" = None
@@ -114,6 +128,7 @@ class Plan:
     replicas: int = 1
     set: Mapping[str, Any] = field(default_factory=dict)
     name: str = "sweep"
+    file: str = ""
 
     def __post_init__(self) -> None:
         problems = []
@@ -121,11 +136,16 @@ class Plan:
         problems += [
             f"axes: two are called {name}" for name in sorted({n for n in names if names.count(n) > 1})
         ]
-        taken = {"replica", "run"} | {c["name"] for columns in results.explain().values() for c in columns}
+        taken = COLUMNS | {c["name"] for columns in results.explain().values() for c in columns}
         problems += [
             f"axis {name}: the tables have a column of that name; choose another"
             for name in names
             if name in taken
+        ]
+        keys = [key for axis in self.axes for key in axis.set]
+        problems += [
+            f'set."{key}": of two axes; a field belongs to one'
+            for key in sorted({key for key in keys if keys.count(key) > 1})
         ]
         own = sum(1 for axis in self.axes if axis.scenarios)
         if own + (self.scenario is not None) == 0:
@@ -188,7 +208,7 @@ class Plan:
         if wrong:
             more = f"\nand {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
             raise UserError(
-                f"{self.name}: {len(wrong):,} of {self.points:,} points cannot be run:\n"
+                f"{self.file or self.name}: {len(wrong):,} of {self.points:,} points cannot be run:\n"
                 + "\n".join(wrong[:SHOWN])
                 + more
             )
@@ -266,31 +286,18 @@ def _header(name: str, axes: dict[str, list[Any]], replicas: int) -> dict[str, A
 
 
 def _parse(document: dict[str, Any], path: Path) -> Plan:
+    """The plan of a document. Collects all mistakes, so that one look mends them."""
     problems = _unknown(document, ("name", "scenario", "replicas", "set", "axes"), "")
-    axes = []
+    problems += _dates(document, "")
     listed = document.get("axes", [])
     if not isinstance(listed, list) or not all(isinstance(axis, dict) for axis in listed):
         problems.append("axes: not a list of tables; begin each axis with [[axes]]")
         listed = []
-    for i, axis in enumerate(listed):
-        name = axis.get("name")
-        where = f"axes.{name if isinstance(name, str) else i}."
-        problems += _unknown(axis, ("name", "set", "labels", "scenario"), where)
-        if not isinstance(name, str) or not name.isprintable() or not name.strip():
-            problems.append(f'{where}name: missing; it becomes a column, such as "load"')
-            continue
-        changes, wrong = _lists(axis.get("set", {}), where)
-        scenario_list = axis.get("scenario", [])
-        labels = axis.get("labels", [])
-        if not isinstance(scenario_list, list) or not isinstance(labels, list):
-            wrong.append(f"{where}scenario and labels are lists, one item for each place")
-        if wrong:
-            problems += wrong
-            continue
-        try:
-            axes.append(Axis(name, changes, labels, [_base(item, path) for item in scenario_list]))
-        except UserError as error:
-            problems.append(str(error))
+    axes = []
+    for i, table in enumerate(listed):
+        axis, wrong = _axis(table, i, path)
+        problems += wrong
+        axes += [axis] if axis else []
     constants = document.get("set", {})
     if not isinstance(constants, dict):
         problems.append('set: not a table of keys; write set."run.seed" = 7')
@@ -298,13 +305,62 @@ def _parse(document: dict[str, Any], path: Path) -> Plan:
     name = document.get("name", path.stem)
     if not isinstance(name, str):
         problems.append(f"name: {name!r}; use a text")
+    scenario = None
     try:
-        scenario = _base(document["scenario"], path) if "scenario" in document else None
-        if problems:
-            raise UserError("")
-        return Plan(scenario, axes, document.get("replicas", 1), _flat(constants), name)
+        if "scenario" in document:
+            scenario = _base(document["scenario"], path)
     except UserError as error:
-        raise UserError("\n".join([*problems, *filter(None, [str(error)])])) from None
+        problems.append(f"scenario: {error}")
+    if problems and scenario is None and not any(axis.scenarios for axis in axes):
+        # Something in its place, to see what else is wrong.
+        scenario = {}
+    try:
+        plan = Plan(scenario, axes, document.get("replicas", 1), _flat(constants), name, str(path))
+    except UserError as error:
+        problems.append(str(error))
+    if problems:
+        raise UserError("\n".join(problems))
+    return plan
+
+
+def _axis(table: dict[str, Any], number: int, path: Path) -> tuple[Axis | None, list[str]]:
+    """An axis, or what is wrong with it."""
+    name = table.get("name")
+    good = isinstance(name, str) and name.isprintable() and name.strip()
+    where = f"axes.{name if good else number}."
+    wrong = _unknown(table, ("name", "set", "labels", "scenario"), where)
+    if not good:
+        found = f"{name!r}" if "name" in table else "missing"
+        wrong.append(f'{where}name: {found}; it becomes a column, such as "load"')
+    changes, problems = _lists(table.get("set", {}), where)
+    wrong += problems
+    labels, listed, bases = table.get("labels", []), table.get("scenario", []), []
+    for key, value in (("labels", labels), ("scenario", listed)):
+        if not isinstance(value, list):
+            wrong.append(f"{where}{key}: {value!r} is not a list with an item for each place")
+    for item in listed if isinstance(listed, list) else []:
+        try:
+            bases.append(_base(item, path))
+        except UserError as error:
+            wrong.append(f"{where}scenario: {error}")
+    if wrong:
+        return None, wrong
+    try:
+        return Axis(str(name), changes, labels, bases), []
+    except UserError as error:
+        return None, [str(error)]
+
+
+def _dates(value: Any, where: str) -> list[str]:
+    """Dates and times of day, which TOML has and scenarios do not."""
+    if isinstance(value, date | time):
+        return [f'{where}: {value} is a date or a time of day; use a text, as in "1ms", or a number']
+    if isinstance(value, list):
+        return [line for item in value for line in _dates(item, where)]
+    if isinstance(value, dict):
+        pairs = value.items()
+        return [line for key, item in pairs for line in _dates(item, f"{where}.{key}" if where else key)]
+    return []
 
 
 def _unknown(table: Mapping[str, Any], known: Sequence[str], where: str) -> list[str]:
@@ -343,9 +399,7 @@ def _base(scenario: Any, path: Path) -> "str | Path | dict[str, Any]":
     if isinstance(scenario, dict):
         return scenario
     if not isinstance(scenario, str):
-        raise UserError(
-            f"scenario: {scenario!r}; use the name of a file or of a packaged scenario, or a table"
-        )
+        raise UserError(f"{scenario!r}; use the name of a file or of a packaged scenario, or a table")
     beside = path.parent / scenario
     return scenarios.find(beside if beside.is_file() else scenario)
 

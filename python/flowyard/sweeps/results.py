@@ -1,6 +1,7 @@
 """The results of a sweep: lazy tables over all its runs, with the axes as columns, and means over replicas."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -8,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from flowyard import results
-from flowyard.analysis import background, by_size, goodput_bps, measured, picoseconds
+from flowyard.analysis import background, goodput_bps, measured, overall, picoseconds
 from flowyard.analysis.intervals import replica_means
 from flowyard.errors import UserError
 from flowyard.sweeps.store import read_plan
@@ -26,7 +26,9 @@ COUNTERS = (
     "wall_s",
     "cpu_s",
 )
-# What all flows of a run have, from analysis.by_size.
+# What metrics are made from, besides run.json.
+FLOW_COLUMNS = ("tag", "start_ps", "completed", "fct_ps", "slowdown", "delivered_bytes")
+# What all flows of a run have, from analysis.overall.
 COMPLETION = (
     "completed_fraction",
     "fct_mean_ps",
@@ -37,6 +39,17 @@ COMPLETION = (
     "slowdown_p99",
 )
 METRICS = (*COMPLETION, "goodput_bps", "end_ps", *COUNTERS)
+# Columns that a sweep's tables have besides the axes and those of flows and links.
+COLUMNS = {
+    "run",
+    "replica",
+    "replicas",
+    "done",
+    "status",
+    "flows",
+    *METRICS,
+    *(f"{name}_ci95" for name in METRICS),
+}
 
 
 class Sweep:
@@ -117,7 +130,9 @@ class Sweep:
         Completion is that of the flows that are measured: those after the warm-up, without background.
         """
         done = self.runs.filter("done").drop("done")
-        rows = [self._metrics(key) for key in done["run"]]
+        # Reading waits for the disk, and polars lets other threads run meanwhile.
+        with ThreadPoolExecutor() as threads:
+            rows = list(threads.map(self._metrics, done["run"]))
         kinds = dict.fromkeys(METRICS, pl.Float64)
         columns = pl.DataFrame(rows, schema={"status": pl.String, "flows": pl.Int64, **kinds})
         return done.hstack(columns)
@@ -128,13 +143,16 @@ class Sweep:
         return replica_means(self.metrics, list(self.axes), METRICS)
 
     def _metrics(self, key: str) -> dict[str, Any]:
-        result = results.open_run(self.path(key))
-        summary = result.summary
-        flows = pl.DataFrame(result.flows)
+        folder = self.path(key)
+        try:
+            summary = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+            flows = pl.read_parquet(folder / "flows.parquet", columns=list(FLOW_COLUMNS))
+        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+            raise UserError(f"{folder}: not the folder of a run ({error})") from None
         warm_up = picoseconds(summary["scenario"]["run"].get("warm_up", "0s"))
-        total = by_size(measured(flows, warm_up, background(summary))).row(-1, named=True)
+        total = overall(measured(flows, warm_up, background(summary))).row(0, named=True)
         return {
-            "status": result.status,
+            "status": summary["status"],
             "flows": total["flows"],
             **{name: total[name] for name in COMPLETION},
             "goodput_bps": goodput_bps(flows, summary["end_ps"]),
@@ -161,7 +179,8 @@ def _type(values: list[Any]) -> Any:
     if all(type(value) is bool for value in values):
         return pl.Boolean
     if all(type(value) is int for value in values):
-        return pl.Int64
+        # Seeds may need all 64 bits.
+        return pl.UInt64 if max(values) >= 2**63 else pl.Int64
     if all(type(value) in (int, float) for value in values):
         return pl.Float64
     return pl.String

@@ -21,6 +21,12 @@ from flowyard.sweeps.task import Task, label_of
 PLAN = "sweep.json"
 # Lines of a difference that a message shows.
 SHOWN = 5
+# How often a place in .partial may be lost to a process that is just tidying up there.
+TRIES = 100
+
+
+class CannotWriteError(UserError):
+    """The folder takes no more: the disk is full, say. Trying on with other runs is no use."""
 
 
 class Store:
@@ -35,15 +41,9 @@ class Store:
             folders.refuse_taken(self.folder)
         try:
             self.runs.mkdir(parents=True, exist_ok=True)
-            partial = self.folder / ".partial"
-            partial.mkdir(exist_ok=True)
-            for left in partial.glob("*.lock"):
-                _clear_if_dead(left)
-            self._own = partial / uuid.uuid4().hex[:12]
-            self._lock = _Lock(self._own.with_suffix(".lock"))
-            self._own.mkdir()
+            self._own, self._lock = _claim(self.folder / ".partial")
         except OSError as error:
-            raise UserError(f"{self.folder}: cannot write here ({error.strerror})") from None
+            raise self._cannot_write(error) from None
         return self
 
     def __exit__(
@@ -53,6 +53,7 @@ class Store:
         self._lock.release()
         # Only the last of several processes finds it empty.
         with contextlib.suppress(OSError):
+            _clear_dead(self._own.parent)
             self._own.parent.rmdir()
 
     def adopt(self, header: dict[str, Any], tasks: Sequence[Task], *, update: bool) -> None:
@@ -73,30 +74,41 @@ class Store:
             if others and not update:
                 raise UserError(self._other_plan(before, header, tasks, others))
         runs = [{"key": task.key, "values": task.values, "replica": task.replica} for task in tasks]
+        text = json.dumps({**header, "runs": runs}, indent=1, ensure_ascii=False) + "\n"
         aside = self._own / PLAN
-        aside.write_text(
-            json.dumps({**header, "runs": runs}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
-        folders.flush(aside)
-        aside.replace(path)
-        folders.flush(self.folder)
+        try:
+            aside.write_text(text, encoding="utf-8")
+            folders.flush(aside)
+            aside.replace(path)
+            folders.flush(self.folder)
+        except OSError as error:
+            raise self._cannot_write(error) from None
 
     def has(self, key: str) -> bool:
         """Whether a run is there."""
         return (self.runs / key).is_dir()
 
     def publish(self, key: str, write: Callable[[Path], object]) -> None:
-        """Adds a run, whose files `write` writes into the folder that it is given."""
+        """Adds a run, whose files `write` writes into the folder that it is given.
+
+        Raises:
+            CannotWriteError: Nothing of the run is there.
+        """
         made = self._own / key
-        made.mkdir()
         try:
+            made.mkdir()
             write(made)
             folders.flush_all(made)
             if folders.moved(made, self.runs / key):
                 folders.flush(self.runs)
+        except OSError as error:
+            raise self._cannot_write(error) from None
         finally:
             # If another process was first, it wrote the same.
             shutil.rmtree(made, ignore_errors=True)
+
+    def _cannot_write(self, error: OSError) -> CannotWriteError:
+        return CannotWriteError(f"{self.folder}: cannot write here ({error.strerror or error})")
 
     def _other_plan(
         self,
@@ -127,10 +139,9 @@ def read_plan(folder: Path) -> dict[str, Any]:
     path = folder / PLAN
     try:
         plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        known = {"engine", "axes", "runs"} <= plan.keys()
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error})") from None
-    if not known:
+    if not (isinstance(plan, dict) and {"engine", "axes", "replicas", "runs"} <= plan.keys()):
         raise UserError(f"{path}: not written by flowyard sweep")
     return plan
 
@@ -144,42 +155,66 @@ def _only_partial(folder: Path) -> bool:
     return folder.is_dir() and {path.name for path in folder.iterdir()} <= {".partial", "runs"}
 
 
+def _claim(partial: Path) -> "tuple[Path, _Lock]":
+    """A new folder in .partial, and the lock beside it that says that its process lives."""
+    for _ in range(TRIES):
+        # Another process may just remove .partial, or take the lock for a dead one's before it is held.
+        with contextlib.suppress(BlockingIOError, FileNotFoundError, FileExistsError):
+            partial.mkdir(exist_ok=True)
+            _clear_dead(partial)
+            own = partial / uuid.uuid4().hex[:12]
+            lock = _Lock(own.with_suffix(".lock"))
+            own.mkdir()
+            return own, lock
+    raise UserError(f"{partial}: cannot be used; remove it")
+
+
 class _Lock:
-    """A file that is locked as long as its process lives, where the file system can do that."""
+    """A file that is locked as long as its process lives, where the file system can do that.
+
+    Raises BlockingIOError or FileNotFoundError if another process was faster to lock or to remove it.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        new = path.with_suffix(".new")
-        self._descriptor = os.open(new, os.O_CREAT | os.O_RDWR, 0o644)
-        _locked(self._descriptor)
-        # Nobody sees it unlocked.
-        new.rename(path)
+        self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
+        try:
+            _locked(self._descriptor)
+            path.stat()
+        except OSError:
+            os.close(self._descriptor)
+            raise
 
     def release(self) -> None:
         self._path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
 
-def _clear_if_dead(lock: Path) -> None:
-    """Removes what a process left that was killed: its lock is free."""
-    try:
-        descriptor = os.open(lock, os.O_RDWR)
-    except OSError:
-        return
-    try:
-        if _locked(descriptor):
-            shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
-            lock.unlink(missing_ok=True)
-    finally:
-        os.close(descriptor)
+def _clear_dead(partial: Path) -> None:
+    """Removes what processes left that were killed: their locks are free."""
+    for lock in partial.glob("*.lock"):
+        try:
+            descriptor = os.open(lock, os.O_RDWR)
+        except OSError:
+            continue
+        try:
+            if _locked(descriptor):
+                shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+                lock.unlink(missing_ok=True)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(descriptor)
 
 
 def _locked(descriptor: int) -> bool:
-    """Takes the lock, if it is free and there are locks."""
+    """Takes a lock; false where there are none. Raises BlockingIOError if another process has it."""
     try:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
     except (ImportError, OSError):
         return False
     return True

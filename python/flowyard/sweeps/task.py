@@ -93,7 +93,7 @@ class Tally:
 
     def broke(self, task: Task, error: BaseException) -> None:
         """Notes that a task failed."""
-        self.failed.append(f"{task.label}: {error or type(error).__name__}")
+        self.failed.append(f"{task.label}: {str(error) or type(error).__name__}")
 
     @property
     def done(self) -> int:
@@ -147,7 +147,7 @@ class TableOutput:
     def write(self, directory: Path) -> None:
         """Writes table.parquet and run.json."""
         self.table.write_parquet(directory / "table.parquet")
-        summary = {"version": _native.__version__, "engine": _native.__engine__, "status": self.status}
+        summary = {"flowyard": _native.__version__, "engine": _native.__engine__, "status": self.status}
         text = json.dumps({**summary, "point": self.values}, indent=2, ensure_ascii=False)
         (directory / "run.json").write_text(text + "\n", encoding="utf-8")
 

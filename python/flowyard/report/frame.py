@@ -1,0 +1,49 @@
+"""What all reports have in common: one HTML text with its style, script and data."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from flowyard.report import charts, javascript
+
+HERE = Path(__file__).parent
+
+
+def render(
+    template: str,
+    *,
+    specs: Mapping[str, charts.Spec],
+    styles: Sequence[str] = ("page.css",),
+    **variables: Any,
+) -> str:
+    """A page that extends frame.html.jinja, as HTML.
+
+    Args:
+        template: Its file.
+        specs: Vega-Lite data by the key of a chart, whose element is chart-<key>.
+        styles: Style sheets, which it includes.
+        variables: What the template shows: at least title, notices, columns (of the widest table of facts), terms,
+            meanings and made_from (the files).
+    """
+    # Names in scenarios are anybody's text: everything is escaped but our own style, script and bundle.
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    html: str = environment.get_template(template).render(
+        specs=specs,
+        style="\n".join(_text(name) for name in styles),
+        script=_text("page.js"),
+        bundle=javascript.bundle() if specs else "",
+        **variables,
+    )
+    return html
+
+
+def _text(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")

@@ -1,0 +1,279 @@
+"""The report on a sweep: what was swept, each metric over the axes with its confidence interval, all points.
+
+    folder of a sweep -> sweeps.results.Sweep -> sweep_facts, sweep_notices, lines (charts), tables of text -> page
+
+Numbers are those of Sweep.means.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flowyard import folders
+from flowyard.analysis import picoseconds
+from flowyard.errors import UserError
+from flowyard.report import (
+    charts,
+    facts,
+    frame,
+    lines,
+    notices,
+    runs,
+    sweep_facts,
+    sweep_notices,
+    terms,
+    text,
+)
+from flowyard.report.lines import Layout, Metric
+from flowyard.report.terms import Term
+from flowyard.sweeps.results import Sweep
+
+# The table of points has these; all have a chart.
+IN_TABLE = (
+    Metric("completed_fraction", "completed", "completed", "share", text.percent, most=1.0),
+    Metric("fct_p50_ps", "FCT p50", "fct", "duration", text.duration),
+    Metric("fct_p99_ps", "FCT p99", "fct", "duration", text.duration),
+    Metric("slowdown_p50", "slowdown p50", "slowdown", "ratio", text.ratio),
+    Metric("slowdown_p99", "slowdown p99", "slowdown", "ratio", text.ratio),
+    Metric("goodput_bps", "goodput", "goodput", "rate", text.rate),
+)
+COUNTED = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
+METRICS = (
+    *IN_TABLE,
+    Metric("fct_mean_ps", "mean FCT", "fct", "duration", text.duration),
+    *(Metric(name, terms.TERMS[name].name, name, "count", text.ratio) for name in COUNTED),
+)
+
+TERMS = {
+    "point": Term("point", "One combination of the axes' values."),
+    "replica": Term(
+        "replica",
+        "A repetition of a point with other draws: other flows, other random choices of the network.",
+    ),
+    "interval": Term(
+        "mean ± 95% interval",
+        "The mean over a point's replicas of what each run has on its own, and half the width of its confidence "
+        "interval by Student's t. It says how sure the mean is, not how far single flows spread. With one replica "
+        "there is none; with two it is wide. Points whose replicas carry the same flows move together: their "
+        "difference is surer than bands that overlap suggest.",
+    ),
+    "flows": terms.TERMS["flows"],
+    "completed": terms.TERMS["completed"],
+    "fct": terms.TERMS["fct"],
+    "ideal": terms.TERMS["ideal"],
+    "slowdown": terms.TERMS["slowdown"],
+    "percentile": Term(
+        "p50, p99",
+        "Percentiles over the completed flows of a run, interpolated linearly between order statistics (type 7).",
+    ),
+    "goodput": terms.TERMS["goodput"],
+    **{name: terms.TERMS[name] for name in COUNTED},
+}
+
+# Rows of a table: no more than a reader can use.
+MOST_ROWS = 500
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The chart of a metric.
+
+    Attributes:
+        key: Part of its element's id.
+        metric: What it shows.
+        spec: Vega-Lite data; None if there is nothing to draw.
+        empty: Why no run has a value; empty if one has.
+    """
+
+    key: str
+    metric: Metric
+    spec: charts.Spec | None
+    empty: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An axis of which one value is shown at a time: the charts' parameter, its values, the first one shown."""
+
+    parameter: str
+    axis: str
+    values: list[str]
+    first: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under heads; `total` is how many there are in all."""
+
+    rows: list[list[str]]
+    total: int
+
+
+def write(folder: Path, output: Path) -> None:
+    """Writes the report on the sweep in a folder.
+
+    Raises:
+        UserError: No run is done yet, or its runs are not of scenarios.
+    """
+    html = render(Sweep(folder))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    folders.replace(output, html)
+
+
+def render(sweep: Sweep) -> str:
+    """The report as HTML."""
+    done = sweep.runs.filter("done")
+    if done.is_empty():
+        raise UserError(f"{sweep.folder}: no run is done yet; the sweep's own command goes on with it")
+    if not (sweep.path(done["run"][0]) / "flows.parquet").exists():
+        raise UserError(f"{sweep.folder}: its runs are not of scenarios; only those have a report")
+    summaries, metrics = sweep.summaries(), sweep.metrics
+    # Where runs are missing, those that are there may come in any order.
+    means = _as_planned(sweep, sweep.means)
+    plan = lines.layout(sweep.axes)
+    figures = _figures(sweep, means, plan)
+    shown = [figure for figure in figures if figure.spec or figure.empty]
+    one_of_each = metrics.group_by(list(sweep.axes) or "status", maintain_order=True).first()
+    scenarios = [
+        facts.without_repeats(summaries[key]["scenario"]) for key in _as_planned(sweep, one_of_each)["run"]
+    ]
+    common = sweep_facts.merged(scenarios)
+    varying = list(plan.values) if plan else []
+    return frame.render(
+        "sweep.html.jinja",
+        specs={figure.key: figure.spec for figure in shown if figure.spec},
+        styles=("page.css", "sweep.css"),
+        title=sweep.name,
+        columns=1,
+        notices=sweep_notices.notices(sweep, metrics, means, summaries),
+        made_from="sweep.json and its runs' run.json and flows.parquet",
+        terms=TERMS,
+        meanings=terms.meanings(TERMS, [summary.get("definitions", {}) for summary in summaries.values()]),
+        facts=sweep_facts.facts_of(sweep, common),
+        settings=[facts.Fact(path, "", [facts.Cell(value)]) for path, value in facts.flatten(common)],
+        figures=shown,
+        plain=_plain(figures, means),
+        plan=plan,
+        lines=plan.lines if plan and plan.colour else [],
+        dashes=[charts.dash(i, len(plan.lines)) for i in range(len(plan.lines))] if plan else [],
+        colours=charts.COLOURS,
+        choices=_choices(plan, means),
+        repeated=bool((means["replicas"] > 1).any()),
+        warm_up=any(_warms_up(summary) for summary in summaries.values()),
+        axes=varying,
+        columns_of_points=IN_TABLE,
+        points=_points(means, varying) if plan else None,
+        overall=_overall(metrics, means) if not plan else None,
+        folders=_folders(metrics, varying),
+    )
+
+
+def _as_planned(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
+    """A row a point, in the plan's order."""
+    if not sweep.axes:
+        return table
+    points = sweep.runs.select(list(sweep.axes)).unique(maintain_order=True)
+    return points.join(table, on=list(sweep.axes), maintain_order="left")
+
+
+def _figures(sweep: Sweep, means: pl.DataFrame, plan: Layout | None) -> list[Figure]:
+    """A chart for each metric that has something to show, the reason for each that has no value at all."""
+    figures = []
+    for metric in METRICS:
+        values = means[metric.column].drop_nulls()
+        empty = "" if len(values) else _reason(sweep, metric)
+        spec = None
+        if plan is not None and not _is_plain(metric, values):
+            spec = lines.line(means.head(sweep_notices.MOST_POINTS), plan, metric)
+        figures.append(Figure(metric.column.replace("_", "-"), metric, spec, empty))
+    return figures
+
+
+def _reason(sweep: Sweep, metric: Metric) -> str:
+    """Why no run has a value of a metric; for completion as the first run has it."""
+    if metric.term not in ("fct", "slowdown", "completed"):
+        return "The runs do not carry it."
+    first = sweep.runs.filter("done")["run"][0]
+    run = runs.read([sweep.path(first)])[0]
+    why = notices.why_no_slowdown if metric.term == "slowdown" else notices.why_no_fct
+    return f"No run has a value. Of the first, runs/{first}: {why(run)}"
+
+
+def _is_plain(metric: Metric, values: pl.Series) -> bool:
+    """Whether a sentence says it all: that everything is complete, or that there was none of something."""
+    if metric.format_type == "share":
+        return bool((values == 1).all())
+    return metric.format_type == "count" and bool((values == 0).all())
+
+
+def _plain(figures: Sequence[Figure], means: pl.DataFrame) -> str:
+    """That sentence."""
+    flat = [
+        figure.metric
+        for figure in figures
+        if not figure.empty and _is_plain(figure.metric, means[figure.metric.column].drop_nulls())
+    ]
+    zero = [metric.name for metric in flat if metric.format_type == "count"]
+    said = ["All flows of all runs are complete."] if len(zero) < len(flat) else []
+    return " ".join([*said, *([f"Zero in every run: {', '.join(zero)}."] if zero else [])])
+
+
+def _choices(plan: Layout | None, means: pl.DataFrame) -> list[Choice]:
+    if plan is None:
+        return []
+    return [
+        Choice(
+            f"pick{i}", name, [lines.said(value) for value in plan.values[name]], lines.said(means[name][0])
+        )
+        for i, name in enumerate(plan.picks)
+    ]
+
+
+def _points(means: pl.DataFrame, axes: Sequence[str]) -> Table:
+    rows = [
+        [
+            *(lines.said(row[name]) for name in axes),
+            text.count(row["replicas"]),
+            *(metric.mean(row) for metric in IN_TABLE),
+        ]
+        for row in means.head(MOST_ROWS).iter_rows(named=True)
+    ]
+    return Table(rows, means.height)
+
+
+def _overall(metrics: pl.DataFrame, means: pl.DataFrame) -> list[tuple[Metric, list[str]]]:
+    """Of the only point, for each metric: its mean with the interval, the least and the most of a replica."""
+    row = means.row(0, named=True)
+    return [
+        (
+            metric,
+            [metric.mean(row), *(metric.show(value) for value in _ends(metrics[metric.column]))],
+        )
+        for metric in METRICS
+    ]
+
+
+def _ends(values: pl.Series) -> tuple[float | None, float | None]:
+    known = values.drop_nulls().to_list()
+    return min(known, default=None), max(known, default=None)
+
+
+def _folders(metrics: pl.DataFrame, axes: Sequence[str]) -> Table:
+    rows = [
+        [
+            *(lines.said(row[name]) for name in axes),
+            str(row["replica"]),
+            row["status"],
+            text.percent(row["completed_fraction"]),
+            f"runs/{row['run']}",
+        ]
+        for row in metrics.head(MOST_ROWS).iter_rows(named=True)
+    ]
+    return Table(rows, metrics.height)
+
+
+def _warms_up(summary: Mapping[str, Any]) -> bool:
+    return picoseconds(summary["scenario"]["run"].get("warm_up", "0s")) > 0

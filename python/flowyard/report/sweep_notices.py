@@ -1,0 +1,103 @@
+"""What a reader must know before believing a number of a sweep: runs that are missing, did not end well, or are few."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from flowyard.report.notices import Notice
+from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.task import label_of
+
+# Points that charts draw.
+MOST_POINTS = 5000
+# Runs that a notice names.
+MOST_NAMED = 3
+# With fewer flows than this, a run's p99 is next to its maximum.
+FEW_FLOWS = 100
+
+Summaries = Mapping[str, Mapping[str, Any]]
+
+
+def notices(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame, summaries: Summaries) -> list[Notice]:
+    """All banners, the gravest first."""
+    found = [*_violations(sweep, metrics, summaries), *_missing(sweep, metrics, means)]
+    found += [*_endings(sweep, metrics), *_numbers(metrics, means)]
+    return sorted(found, key=lambda notice: ("error", "warning", "note").index(notice.level))
+
+
+def _violations(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Iterator[Notice]:
+    keys = [key for key, summary in summaries.items() if summary.get("violations")]
+    if keys:
+        body = (
+            f"The audit found violations of conservation in {_runs(len(keys))}: "
+            f"{_named(sweep, metrics.filter(pl.col('run').is_in(keys)))}. "
+            f"The first: {summaries[keys[0]]['violations'][0]}. Please report this."
+        )
+        yield Notice("error", "A bug in the simulator", body)
+
+
+def _missing(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:
+    planned, points = len(sweep.runs), len(sweep.runs) // sweep.replicas
+    if metrics.height < planned:
+        without = points - means.height
+        body = (
+            f"{planned - metrics.height:,} of {planned:,} runs are not done; the sweep's own command goes on with "
+            "them. "
+        ) + (
+            f"{without:,} of {points:,} points have no run at all and are missing below."
+            if without
+            else "Means rest on the replicas that are there."
+        )
+        yield Notice("warning", "Runs are missing", body)
+
+
+def _endings(sweep: Sweep, metrics: pl.DataFrame) -> Iterator[Notice]:
+    for status in metrics["status"].unique(maintain_order=True):
+        if status != "complete":
+            ended = metrics.filter(pl.col("status") == status)
+            body = (
+                f"{_runs(ended.height)} of {metrics.height:,} ended with this status, not with the last flow: "
+                f"{_named(sweep, ended)}."
+            )
+            level = "error" if status == "stalled" else "warning"
+            yield Notice(level, f"{status.capitalize()}: not the whole story", body)
+    partial = metrics.filter(pl.col("completed_fraction") < 1).height
+    if partial:
+        body = (
+            f"In {_runs(partial)} of {metrics.height:,} some flows are not complete. They have no completion time and "
+            "are left out of FCT and slowdown, which therefore look better than the runs were: read them with the "
+            "completed share."
+        )
+        yield Notice("warning", "Unfinished flows", body)
+
+
+def _numbers(metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:
+    if means["replicas"].max() == 1:
+        body = (
+            "There is one run a point, so nothing says how far its numbers would move with other draws: no interval "
+            "is shown. Raise replicas to have one."
+        )
+        yield Notice("note", "One replica", body)
+    completed = (metrics["flows"] * metrics["completed_fraction"]).drop_nulls()
+    few = int((completed < FEW_FLOWS).sum())
+    if few:
+        body = f"In {_runs(few)} fewer than {FEW_FLOWS} flows are complete: p99 is then close to the maximum."
+        yield Notice("note", "Few flows", body)
+    if means.height > MOST_POINTS:
+        body = f"Charts show the first {MOST_POINTS:,} of {means.height:,} points; fy.open(folder).means has all."
+        yield Notice("note", "Many points", body)
+
+
+def _named(sweep: Sweep, ended: pl.DataFrame) -> str:
+    """The first few of some runs."""
+    names = [
+        f"{label_of({name: row[name] for name in sweep.axes}, row['replica'], sweep.replicas)} (runs/{row['run']})"
+        for row in ended.head(MOST_NAMED).iter_rows(named=True)
+    ]
+    more = [f"and {ended.height - MOST_NAMED:,} more"] if ended.height > MOST_NAMED else []
+    return "; ".join(names + more)
+
+
+def _runs(count: int) -> str:
+    return f"{count:,} run" if count == 1 else f"{count:,} runs"

@@ -1,0 +1,547 @@
+"""Sweeps as users meet them: what runs, what is kept, what is refused, and the tables of the results."""
+
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+from conftest import open_sweep
+
+import flowyard as fy
+from flowyard import cli
+from flowyard.errors import UserError
+from flowyard.sweeps import Axis, Plan, results
+from flowyard.sweeps.plan import ModelPlan
+from flowyard.sweeps.task import ScenarioTask
+
+SIZES = '[[axes]]\nname = "size"\nset.traffic.few.sizes.fixed = ["10KB", "20KB"]\n'
+# Runs of about half a second.
+LONGER = """\
+scenario = "small.toml"
+replicas = 6
+set.topology.single-switch.hosts = 16
+set.traffic.few.flows = 64
+set.traffic.few.sizes.fixed = "10MB"
+"""
+
+
+@pytest.fixture
+def sweep(small, tmp_path, monkeypatch, capsys):
+    """Runs `flowyard sweep` on a file of that text, in tmp_path; returns exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def sweep(text, *options):
+        (tmp_path / "plan.toml").write_text('scenario = "small.toml"\n' + text)
+        code = cli.main(["sweep", "plan.toml", *map(str, options)])
+        return (code, *capsys.readouterr())
+
+    return sweep
+
+
+def times(folder):
+    """When each run's folder and files were last changed."""
+    paths = [path for run in (folder / "runs").iterdir() for path in (run, *run.iterdir())]
+    return {path: path.stat().st_mtime_ns for path in paths}
+
+
+def digests(folder):
+    """Each run's digest by its key."""
+    return {key: summary["digest"] for key, summary in open_sweep(folder).summaries().items()}
+
+
+def begin(tmp_path, *arguments, **options):
+    """A sweep in the background."""
+    words = [sys.executable, "-m", "flowyard", "sweep", *map(str, arguments)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(words, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True, **options)
+
+
+# What runs.
+
+
+def test_a_sweep_leaves_a_folder_and_says_so(sweep, tmp_path):
+    assert sweep("replicas = 3\n" + SIZES) == (0, "6 of 6 runs are in out/plan\n", "plan: 6 runs\n")
+    folder = tmp_path / "out/plan"
+    assert sorted(path.name for path in folder.iterdir()) == ["runs", "sweep.json"]
+    opened = open_sweep(folder)
+    assert (opened.name, opened.axes, opened.replicas) == ("plan", {"size": ["10KB", "20KB"]}, 3)
+    assert opened.complete
+    for key in opened.runs["run"]:
+        assert fy.open_run(opened.path(key)).status == "complete"
+
+
+def test_results_are_those_of_flowyard_run(sweep, flowyard, tmp_path):
+    sweep("replicas = 2\nset.run.seed = 3\n" + SIZES)
+    swept = open_sweep(tmp_path / "out/plan")
+    found = digests(tmp_path / "out/plan")
+    for key, size, replica, _ in swept.runs.rows():
+        words = [f"traffic.few.sizes.fixed={size}", f"run.replica={replica}", "run.seed=3"]
+        done = flowyard("run", "small.toml", "--json", *(word for pair in words for word in ("--set", pair)))
+        alone = json.loads(done.stdout)
+        assert alone["digest"] == found[key]
+        own = swept.summaries()[key]
+        assert own["scenario"] | {"name": ""} == alone["scenario"] | {"name": ""}
+    assert len(set(found.values())) == 4
+
+
+def test_json_is_what_there_is(sweep):
+    code, out, _ = sweep("replicas = 2\n", "-o", "there", "--json")
+    assert code == 0
+    assert json.loads(out) == {
+        "folder": "there",
+        "runs": 2,
+        "done": 2,
+        "now": {"complete": 2},
+        "failed": [],
+        "violations": [],
+        "interrupted": False,
+    }
+    assert json.loads(sweep("replicas = 2\n", "-o", "there", "--json")[1])["now"] == {}
+
+
+def test_a_second_call_runs_nothing(sweep, tmp_path):
+    sweep("replicas = 2\n" + SIZES)
+    before = times(tmp_path / "out/plan")
+    assert sweep("replicas = 2\n" + SIZES)[2] == "plan: 4 runs, 4 of them done before\n"
+    assert times(tmp_path / "out/plan") == before
+
+
+def test_more_replicas_and_more_values_run_only_what_is_new(sweep, tmp_path):
+    folder = tmp_path / "out/plan"
+    sweep("replicas = 2\n" + SIZES)
+    before = times(folder)
+    assert sweep("replicas = 3\n" + SIZES)[2] == "plan: 6 runs, 4 of them done before\n"
+    assert before.items() <= times(folder).items()
+    before = times(folder)
+    more = SIZES.replace('"20KB"', '"20KB", "30KB"')
+    assert sweep("replicas = 3\n" + more)[2] == "plan: 9 runs, 6 of them done before\n"
+    assert before.items() <= times(folder).items()
+    assert open_sweep(folder).runs.height == 9
+
+
+def test_a_run_that_is_removed_is_made_again(sweep, tmp_path):
+    sweep("replicas = 3\n")
+    found = digests(tmp_path / "out/plan")
+    gone = tmp_path / "out/plan/runs" / next(iter(found))
+    for path in gone.iterdir():
+        path.unlink()
+    gone.rmdir()
+    assert sweep("replicas = 3\n")[2] == "plan: 3 runs, 2 of them done before\n"
+    assert digests(tmp_path / "out/plan") == found
+
+
+def test_places_that_are_the_same_run_share_it(sweep, tmp_path):
+    # run.replica is 0, 1 and 1, 2: three runs for four places.
+    text = 'replicas = 2\n[[axes]]\nname = "first"\nset.run.replica = [0, 1]\n'
+    assert sweep(text)[:2] == (0, "4 of 4 runs are in out/plan\n")
+    assert len(list((tmp_path / "out/plan/runs").iterdir())) == 3
+    flows = open_sweep(tmp_path / "out/plan").flows.collect()
+    assert flows.group_by("first", "replica").len()["len"].to_list() == [4] * 4
+
+
+def test_a_changed_scenario_is_refused_and_the_field_is_named(sweep, small, tmp_path):
+    sweep("replicas = 2\n")
+    before = times(tmp_path / "out/plan")
+    small.write_text(small.read_text().replace("hosts = 4", "hosts = 6"))
+    code, out, err = sweep("replicas = 2\n")
+    assert (code, out) == (2, "")
+    assert err == (
+        "error: out/plan: 2 of its completed runs are not in this plan: the scenario has changed: "
+        "topology.single-switch.hosts: 4 -> 6; "
+        "choose another folder with -o, or let this one follow the new plan with --update\n"
+    )
+    assert times(tmp_path / "out/plan") == before
+
+
+def test_many_changes_are_named_in_part(sweep):
+    sweep("")
+    code, _, err = sweep(
+        'set.run = { seed = 5, until = "1s", warm_up = "1ns", audit = true }\n'
+        'set.traffic.few = { flows = 3, sizes.fixed = "1KB" }\n'
+        'set.topology.single-switch.rate = "1Gbps"\n'
+    )
+    assert code == 2
+    changes = err.partition("has changed: ")[2].split("; ")
+    assert sum(" -> " in change for change in changes) == 5
+    assert any(change == "and 2 more" for change in changes)
+
+
+def test_values_that_are_left_out_are_named(sweep):
+    sweep(SIZES)
+    code, _, err = sweep(SIZES.replace(', "20KB"', ""))
+    assert code == 2
+    assert "1 of its completed runs are not in this plan: such as size = 20KB, replica 0; " in err
+
+
+def test_another_engine_is_refused_and_named(sweep, tmp_path, monkeypatch):
+    sweep("replicas = 2\n")
+    before = times(tmp_path / "out/plan")
+    own = open_sweep(tmp_path / "out/plan").engine
+    monkeypatch.setattr("flowyard._native.__engine__", "9.9.9+other")
+    code, _, err = sweep("replicas = 2\n")
+    assert code == 2
+    assert (
+        f"2 of its completed runs are not in this plan: it was made by engine {own}, this is 9.9.9+other; "
+        in err
+    )
+    assert times(tmp_path / "out/plan") == before
+    # Beside the old ones.
+    assert sweep("replicas = 2\n", "--update")[:2] == (0, "2 of 2 runs are in out/plan\n")
+    assert before.items() <= times(tmp_path / "out/plan").items()
+    assert len(list((tmp_path / "out/plan/runs").iterdir())) == 4
+
+
+def test_update_goes_on_and_shows_the_new_plan_alone(sweep, tmp_path):
+    sweep("replicas = 2\n" + SIZES)
+    other = SIZES.replace('"10KB"', '"30KB"')
+    assert sweep("replicas = 2\n" + other)[0] == 2
+    assert sweep("replicas = 2\n" + other, "--update")[2] == "plan: 4 runs, 2 of them done before\n"
+    opened = open_sweep(tmp_path / "out/plan")
+    assert sorted(opened.flows.collect()["size"].unique()) == ["20KB", "30KB"]
+    assert opened.means["size"].to_list() == ["30KB", "20KB"]
+    assert len(list((tmp_path / "out/plan/runs").iterdir())) == 6
+    # What was left out is still there for who goes back.
+    assert sweep("replicas = 2\n" + SIZES, "--update")[2] == "plan: 4 runs, 4 of them done before\n"
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", "3", '{"runs": []}', "not JSON", b"\xff\xfe"])
+def test_a_folder_of_something_else_is_refused(sweep, tmp_path, content):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "sweep.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    code, out, err = sweep("", "-o", "mine")
+    assert (code, out) == (2, "")
+    assert re.search(r"error: mine/sweep.json: (not written by flowyard sweep|cannot be read)", err)
+    assert [path.name for path in folder.iterdir() if path.name != "runs"] == ["sweep.json"]
+    with pytest.raises(UserError, match=r"mine/sweep\.json: "):
+        open_sweep(folder)
+
+
+def test_a_folder_that_is_not_a_sweep_s_and_a_file_are_left_alone(sweep, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.tex").write_text("years of work")
+    said = "error: mine: is not empty; choose another folder with -o, or remove it\n"
+    assert sweep("", "-o", "mine") == (2, "", said)
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+    said = "error: small.toml: is a file; choose another folder with -o\n"
+    assert sweep("", "-o", "small.toml") == (2, "", said)
+    code, _, err = sweep("", "-o", "small.toml/x")
+    assert (code, err) == (2, "error: small.toml/x: cannot write here (Not a directory)\n")
+    assert json.loads(sweep("", "-o", "mine", "--json")[1])["error"].startswith("mine: is not empty")
+
+
+def test_shards_at_the_same_time_share_the_work(sweep, tmp_path):
+    text = "replicas = 20\n" + SIZES
+    (tmp_path / "plan.toml").write_text('scenario = "small.toml"\n' + text)
+    for n in (1, 2, 3):
+        folder = tmp_path / f"shards-{n}"
+        words = ["plan.toml", "-o", folder, "--json"]
+        shards = [begin(tmp_path, *words, "--shard", f"{i}/{n}") for i in range(1, n + 1)]
+        answers = [shard.communicate(timeout=60) for shard in shards]
+        assert [shard.returncode for shard in shards] == [0] * n, answers
+        # Each makes its own part: if two made the same run, these would be more than there are.
+        made = [json.loads(out)["now"]["complete"] for out, _ in answers]
+        assert sum(made) == 40
+        assert max(made) - min(made) <= 1
+        opened = open_sweep(folder)
+        assert opened.complete
+        assert sorted(path.name for path in (folder / "runs").iterdir()) == sorted(opened.runs["run"])
+        assert sorted(path.name for path in folder.iterdir()) == ["runs", "sweep.json"]
+        before = times(folder)
+        assert sweep(text, "-o", folder)[2] == "plan: 40 runs, 40 of them done before\n"
+        assert times(folder) == before
+
+
+def test_a_shard_says_so_and_more_shards_than_runs_are_no_harm(sweep, tmp_path):
+    code, out, err = sweep("replicas = 3\n", "--shard", "2/2")
+    assert (code, out, err) == (0, "1 of 3 runs are in out/plan\n", "plan: 1 runs (shard 2 of 2)\n")
+    assert sweep("replicas = 3\n", "--shard", "5/5")[0] == 0
+    assert not open_sweep(tmp_path / "out/plan").complete
+    assert sweep("replicas = 3\n")[2] == "plan: 3 runs, 1 of them done before\n"
+
+
+# What goes wrong.
+
+
+def test_a_run_that_fails_does_not_stop_the_others_and_is_tried_again(sweep, tmp_path, monkeypatch):
+    own = ScenarioTask.run
+
+    def fail(task, progress=None):
+        if (task.values["size"], task.replica) == ("20KB", 1):
+            raise RuntimeError("no luck")
+        return own(task, progress)
+
+    monkeypatch.setattr(ScenarioTask, "run", fail)
+    code, out, err = sweep("replicas = 3\n" + SIZES)
+    assert (code, out) == (1, "5 of 6 runs are in out/plan\n")
+    assert err == "plan: 6 runs\nfailed: size = 20KB, replica 1: no luck\n"
+    assert not (tmp_path / "out/plan/.partial").exists()
+    with pytest.raises(UserError, match="size = 20KB, replica 1: no luck"):
+        fy.sweep(tmp_path / "plan.toml", tmp_path / "out/plan")
+    monkeypatch.setattr(ScenarioTask, "run", own)
+    before = times(tmp_path / "out/plan")
+    assert sweep("replicas = 3\n" + SIZES)[2] == "plan: 6 runs, 5 of them done before\n"
+    assert before.items() <= times(tmp_path / "out/plan").items()
+    assert open_sweep(tmp_path / "out/plan").complete
+
+
+def test_many_failures_are_told_in_part(sweep, monkeypatch):
+    def fail(task, progress=None):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(ScenarioTask, "run", fail)
+    code, out, err = sweep("replicas = 9\n")
+    assert (code, out) == (1, "0 of 9 runs are in out/plan\n")
+    lines = err.splitlines()
+    assert len(lines) == 7
+    assert lines[1].endswith(": ZeroDivisionError")
+    assert lines[-1] == "failed: and 4 more"
+
+
+def test_violations_of_an_audit_are_told(sweep, monkeypatch):
+    own = ScenarioTask.run
+
+    def violate(task, progress=None):
+        result = own(task, progress)
+        result.summary["violations"] = ["a packet got lost"]
+        return result
+
+    monkeypatch.setattr(ScenarioTask, "run", violate)
+    code, _, err = sweep("replicas = 2\n")
+    assert code == 1
+    assert "audit: replica 1: a packet got lost\n" in err
+
+
+def test_a_run_that_is_not_complete_says_so_each_time(sweep):
+    short = 'replicas = 2\n[[axes]]\nname = "until"\nset.run.until = ["1us", "1s"]\n'
+    code, out, _ = sweep(short)
+    assert (code, out) == (4, "2 runs ended with status limit\n4 of 4 runs are in out/plan\n")
+    code, out, err = sweep(short)
+    assert (code, err) == (4, "plan: 4 runs, 4 of them done before\n")
+
+
+# Any file of more than a few KB is too much, as on a full disk.
+FULL = """\
+import resource, sys
+from flowyard.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no resource limits")
+@pytest.mark.parametrize("limit", [0, 1000, 6000])
+def test_a_full_disk_is_told_once_and_leaves_no_half_run(small, tmp_path, limit):
+    text = 'scenario = "small.toml"\nreplicas = 30\n'
+    (tmp_path / "plan.toml").write_text(text)
+    words = [sys.executable, "-c", FULL, str(limit), "sweep", "plan.toml", "-o", "full"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    last = done.stderr.splitlines()[-1]
+    assert re.fullmatch(r"error: full: cannot write here \(.*File too large.*\)", last)
+    assert "Traceback" not in done.stderr
+    folder = tmp_path / "full"
+    assert list((folder / "runs").iterdir()) == []
+    assert not (folder / ".partial").exists()
+    assert cli.main(["sweep", str(tmp_path / "plan.toml"), "-o", str(folder)]) == 0
+    assert open_sweep(folder).complete
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is no signal there")
+def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(small, tmp_path):
+    (tmp_path / "plan.toml").write_text(LONGER)
+    process = begin(tmp_path, "plan.toml", "-o", "there", "--workers", "1")
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("there/runs/*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    kept = times(tmp_path / "there")
+    done = len(open_sweep(tmp_path / "there").summaries())
+    assert process.returncode == 130
+    assert err.endswith("\ninterrupted; the same command goes on with what is missing\n")
+    assert "Traceback" not in err
+    assert 1 <= done < 6
+    assert out == f"{done} of 6 runs are in there\n"
+    assert sorted(path.name for path in (tmp_path / "there").iterdir()) == ["runs", "sweep.json"]
+    statuses = {summary["status"] for summary in open_sweep(tmp_path / "there").summaries().values()}
+    assert statuses == {"complete"}
+    again = begin(tmp_path, "plan.toml", "-o", "there")
+    out, err = again.communicate(timeout=60)
+    assert (again.returncode, out) == (0, "6 of 6 runs are in there\n")
+    assert err.startswith(
+        f"longer: 6 runs, {done}" if False else f"plan: 6 runs, {done} of them done before\n"
+    )
+    assert kept.items() <= times(tmp_path / "there").items()
+
+
+def test_lines_with_the_time_left_where_there_is_no_terminal(sweep, monkeypatch):
+    monkeypatch.setattr("flowyard.progress.PLAIN_EVERY", 0.0)
+    monkeypatch.setattr("flowyard.progress.Overall.LIVE_EVERY", 0.0)
+    _, _, err = sweep("replicas = 5\n", "--workers", "1")
+    lines = [line for line in err.splitlines() if line.endswith(" left")]
+    assert lines
+    assert all(re.fullmatch(r"plan: \d of 5 runs, \d+ s left", line) for line in lines)
+    assert lines[-1] == "plan: 5 of 5 runs, 0 s left"
+
+
+# The tables of the results.
+
+
+@pytest.fixture
+def typed(small, tmp_path):
+    """A sweep with an axis of each type."""
+    axes = [
+        Axis("n", {"traffic.few.flows": [1, 2]}),
+        Axis("share", {"run.seed": [1, 2]}, labels=[1, 0.5]),
+        Axis("audit", {"run.audit": [True, False]}),
+        Axis("size", {"traffic.few.sizes.fixed": ["1KB", "2KB"]}),
+        Axis("mixed", {"run.warm_up": ["0s", "1ps"]}, labels=[1, "x"]),
+        Axis("large", {"run.replica": [0, 2**40]}, labels=[2**63, 1]),
+    ]
+    return fy.sweep(Plan(small, axes, name="typed"), tmp_path / "typed")
+
+
+def test_axes_are_columns_with_their_types(typed):
+    expected = {
+        "n": pl.Int64,
+        "share": pl.Float64,
+        "audit": pl.Boolean,
+        "size": pl.String,
+        "mixed": pl.String,
+        "large": pl.UInt64,
+    }
+    for table in (typed.flows.collect(), typed.links.collect(), typed.metrics, typed.means, typed.runs):
+        assert {name: table.schema[name] for name in expected} == expected
+    assert typed.runs.height == 64
+    points = typed.flows.collect().unique(["run"]).select(list(expected)).rows()
+    assert len(set(points)) == 64
+    assert {point[4] for point in points} == {"1", "x"}
+    assert {point[5] for point in points} == {2**63, 1}
+    # Each row stands where it was made: size_bytes and the number of flows say the same as the axes.
+    flows = typed.flows.collect()
+    assert flows.select((pl.col("size_bytes") == pl.col("size").str.head(1).cast(int) * 1000).all()).item()
+    assert flows.group_by("run", "n").len().select((pl.col("n") == pl.col("len")).all()).item()
+
+
+def test_tables_are_lazy_and_those_of_all_runs(sweep, tmp_path):
+    sweep("replicas = 3\n" + SIZES)
+    opened = open_sweep(tmp_path / "out/plan")
+    assert isinstance(opened.flows, pl.LazyFrame)
+    assert isinstance(opened.links, pl.LazyFrame)
+    for name in ("flows", "links"):
+        table = getattr(opened, name).collect()
+        assert table.columns[:3] == ["run", "size", "replica"]
+        for key, size, replica, _ in opened.runs.rows():
+            own = pl.DataFrame(getattr(fy.open_run(opened.path(key)), name))
+            part = table.filter(pl.col("run") == key)
+            assert part.select("size", "replica").unique().rows() == [(size, replica)]
+            assert part.drop("run", "size", "replica").cast(pl.String).equals(own.cast(pl.String))
+    few = opened.flows.filter(pl.col("size") == "10KB").select(pl.len()).collect().item()
+    assert few == 3 * 4
+    with pytest.raises(UserError, match="its runs have no table packets"):
+        opened.scan("packets")
+
+
+def test_runs_with_other_tags_tiers_and_networks_are_one_table(small, tmp_path):
+    other = tmp_path / "other.toml"
+    text = small.read_text().replace('name = "few"', 'name = "other"')
+    other.write_text(text.replace("[topology.single-switch]\nhosts = 4", "[topology.fat-tree]\nk = 4"))
+    opened = fy.sweep(Plan(axes=[Axis("which", scenarios=[small, other])], replicas=2), tmp_path / "out")
+    flows = opened.flows.collect()
+    assert set(flows.select("which", "tag").cast(pl.String).rows()) == {("small", "few"), ("other", "other")}
+    grouped = flows.group_by("tag").len()
+    assert sorted(grouped.cast({"tag": pl.String}).rows()) == [("few", 8), ("other", 8)]
+    links = opened.links.collect()
+    hosts = links.group_by("which").agg(pl.len()).sort("which")
+    # Both directions: 4 cables of one switch; 16 at hosts and 32 between switches in a fat-tree of k = 4.
+    assert hosts.rows() == [("other", 2 * 2 * 48), ("small", 2 * 2 * 4)]
+
+
+def test_before_a_run_is_done_there_are_no_tables(sweep, tmp_path, monkeypatch):
+    def fail(task, progress=None):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(ScenarioTask, "run", fail)
+    sweep("")
+    opened = open_sweep(tmp_path / "out/plan")
+    assert (opened.complete, opened.metrics.height, opened.means.height) == (False, 0, 0)
+    with pytest.raises(UserError, match="no run is done yet"):
+        opened.flows  # noqa: B018
+
+
+@pytest.mark.parametrize(("replicas", "t"), [(2, 12.706), (3, 4.303), (5, 2.776)])
+def test_means_are_those_of_the_replicas_with_student_s_t(sweep, small, tmp_path, replicas, t):
+    # Random arrivals and places, so that replicas differ.
+    text = small.read_text().replace('"at-once"', "{ poisson = { load = 0.5 } }")
+    small.write_text(text.replace("permutation", "uniform").replace("flows = 4", "flows = 20"))
+    sweep(f"replicas = {replicas}\n" + SIZES)
+    opened = open_sweep(tmp_path / "out/plan")
+    means = opened.means
+    assert means["size"].to_list() == ["10KB", "20KB"]
+    assert means["replicas"].to_list() == [replicas] * 2
+    for size, mean, interval, goodput in means.select(
+        "size", "fct_mean_ps", "fct_mean_ps_ci95", "goodput_bps"
+    ).rows():
+        runs = opened.runs.filter(pl.col("size") == size)["run"]
+        tables = [pl.DataFrame(fy.open_run(opened.path(key)).flows) for key in runs]
+        values = [sum(table["fct_ps"]) / len(table) for table in tables]
+        centre = sum(values) / replicas
+        spread = math.sqrt(sum((value - centre) ** 2 for value in values) / (replicas - 1))
+        assert spread > 0
+        assert mean == pytest.approx(centre)
+        assert interval == pytest.approx(t * spread / math.sqrt(replicas), rel=2e-4)
+        # Bytes of all flows by the time of the run, in bits a second.
+        ends = [fy.open_run(opened.path(key)).summary["end_ps"] for key in runs]
+        bits = 8 * 20 * int(size[:2]) * 1000
+        assert goodput == pytest.approx(sum(bits / end * 1e12 for end in ends) / replicas)
+
+
+def test_one_replica_has_no_interval(sweep, tmp_path):
+    sweep(SIZES)
+    means = open_sweep(tmp_path / "out/plan").means
+    assert means["replicas"].to_list() == [1, 1]
+    assert means["fct_p50_ps"].null_count() == 0
+    for metric in results.METRICS:
+        assert means[f"{metric}_ci95"].to_list() == [None, None]
+
+
+def test_without_axes_there_is_one_point(sweep, tmp_path):
+    sweep("replicas = 3\n")
+    means = open_sweep(tmp_path / "out/plan").means
+    assert means.columns[0] == "replicas"
+    assert means.select("replicas", "completed_fraction", "completed_fraction_ci95").rows() == [(3, 1.0, 0.0)]
+
+
+def test_what_no_run_has_is_null(sweep, tmp_path):
+    sweep("replicas = 2\nset.run.until = '1ns'\n")
+    row = open_sweep(tmp_path / "out/plan").means.row(0, named=True)
+    assert (row["completed_fraction"], row["fct_p50_ps"], row["fct_p50_ps_ci95"]) == (0.0, None, None)
+
+
+# A sweep of a function.
+
+
+def cubes(size, power, replica):
+    return pl.DataFrame({"value": [size**power + replica] * 2})
+
+
+def test_a_model_is_swept_as_scenarios_are(tmp_path):
+    plan = ModelPlan(cubes, {"size": [2, 3], "power": [1, 3]}, replicas=2, name="cubes")
+    opened = fy.sweep(plan, tmp_path / "cubes")
+    table = opened.scan("table").collect()
+    assert table.height == 16
+    assert table.select(
+        (pl.col("value") == pl.col("size") ** pl.col("power") + pl.col("replica")).all()
+    ).item()
+    before = times(tmp_path / "cubes")
+    fy.sweep(plan, tmp_path / "cubes")
+    assert times(tmp_path / "cubes") == before
+    with pytest.raises(UserError, match="6 of its completed runs are not in this plan: such as size = 3"):
+        fy.sweep(ModelPlan(cubes, {"size": [2], "power": [1, 3]}, replicas=1), tmp_path / "cubes")

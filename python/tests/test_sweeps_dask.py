@@ -1,0 +1,258 @@
+"""Sweeps on a real Dask cluster on this machine: same results, and nothing lost with a worker."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import open_sweep
+
+PLAN = """\
+scenario = "small.toml"
+replicas = 4
+
+[[axes]]
+name = "size"
+set.traffic.few.sizes.fixed = ["10KB", "20KB"]
+"""
+# Runs of about half a second.
+LONGER = """\
+scenario = "small.toml"
+replicas = 8
+set.topology.single-switch.hosts = 16
+set.traffic.few.flows = 64
+set.traffic.few.sizes.fixed = "10MB"
+"""
+# A worker with another engine.
+OTHER = """\
+from flowyard import _native
+_native.__engine__ = "9.9.9+other"
+from distributed.cli.dask_worker import main
+main()
+"""
+PATIENCE = 60
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no signals")
+
+
+class Cluster:
+    """A scheduler and its workers, each a process."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        self._file = folder / "scheduler.json"
+        self.processes = []
+
+    def start(self, *words):
+        number = len(self.processes)
+        # Its log must not fill a pipe that nobody reads.
+        with (self._folder / f"{number}.log").open("w") as log:
+            place = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(self._file)]
+            self.processes.append(
+                subprocess.Popen([*words, *place], cwd=self._folder, stdout=log, stderr=log)
+            )
+        return self.processes[-1]
+
+    def scheduler(self):
+        self.start(sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0")
+        until(self._file.exists)
+        until(lambda: self._file.read_text().endswith("}"))
+        return json.loads(self._file.read_text())["address"]
+
+    def worker(self, *words):
+        command = words or (sys.executable, "-m", "distributed.cli.dask_worker")
+        options = ["--no-nanny", "--nthreads", "1", "--local-directory", str(self._folder)]
+        process = self.start(*command, *options)
+        log = self._folder / f"{len(self.processes) - 1}.log"
+        until(lambda: "Registered to" in log.read_text())
+        return process
+
+
+@contextlib.contextmanager
+def a_cluster(folder):
+    folder.mkdir()
+    cluster = Cluster(folder)
+    try:
+        yield cluster
+    finally:
+        for process in cluster.processes:
+            process.kill()
+        for process in cluster.processes:
+            process.wait()
+
+
+def until(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    with a_cluster(tmp_path / "cluster") as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """That of a scheduler with two workers."""
+    with a_cluster(tmp_path_factory.mktemp("dask") / "cluster") as cluster:
+        address = cluster.scheduler()
+        cluster.worker()
+        cluster.worker()
+        yield address
+
+
+@pytest.fixture
+def plan(small, tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return path
+
+
+@pytest.fixture
+def longer(small, tmp_path):
+    path = tmp_path / "longer.toml"
+    path.write_text(LONGER)
+    return path
+
+
+def begin(tmp_path, *arguments):
+    """A sweep in the background."""
+    words = [sys.executable, "-m", "flowyard", "sweep", *map(str, arguments)]
+    return subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def runs(folder):
+    return list((folder / "runs").iterdir()) if (folder / "runs").exists() else []
+
+
+def digests(folder):
+    sweep = open_sweep(folder)
+    assert sweep.complete
+    return {key: summary["digest"] for key, summary in sweep.summaries().items()}
+
+
+def test_results_are_those_of_this_machine(flowyard, plan, tmp_path, address):
+    done = flowyard("sweep", plan, "-o", "there", "--dask", address)
+    assert (done.returncode, done.stdout) == (0, "8 of 8 runs are in there\n")
+    # Nothing of distributed's own log.
+    assert done.stderr == "plan: 8 runs\n"
+    assert flowyard("sweep", plan, "-o", "here").returncode == 0
+    assert digests(tmp_path / "there") == digests(tmp_path / "here")
+    names = {path.name for run in runs(tmp_path / "there") for path in run.iterdir()}
+    assert names == {"run.json", "flows.parquet", "links.parquet"}
+    assert sorted(path.name for path in (tmp_path / "there").iterdir()) == ["runs", "sweep.json"]
+
+
+def test_the_rest_of_a_local_sweep_can_go_to_a_cluster(flowyard, plan, tmp_path, address):
+    assert flowyard("sweep", plan, "-o", "both", "--shard", "1/2").returncode == 0
+    first = {path: path.stat().st_mtime_ns for path in runs(tmp_path / "both")}
+    assert len(first) == 4
+    assert flowyard("sweep", plan, "-o", "both", "--dask", address).returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in first} == first
+    assert open_sweep(tmp_path / "both").complete
+
+
+def test_nothing_is_lost_with_a_worker(longer, tmp_path, flowyard, cluster):
+    address = cluster.scheduler()
+    victim = cluster.worker()
+    cluster.worker()
+    sweep = begin(tmp_path, longer, "-o", "there", "--dask", address)
+    until(lambda: runs(tmp_path / "there"))
+    assert len(runs(tmp_path / "there")) < 6
+    victim.kill()
+    stdout, stderr = sweep.communicate(timeout=PATIENCE)
+    assert (sweep.returncode, stdout) == (0, "8 of 8 runs are in there\n")
+    assert "Traceback" not in stderr
+    assert "distributed" not in stderr
+    assert flowyard("sweep", longer, "-o", "here").returncode == 0
+    assert digests(tmp_path / "there") == digests(tmp_path / "here")
+
+
+def test_a_scheduler_that_goes_ends_the_sweep_and_keeps_what_is_done(longer, tmp_path, flowyard, cluster):
+    address = cluster.scheduler()
+    cluster.worker()
+    sweep = begin(tmp_path, longer, "-o", "there", "--dask", address)
+    until(lambda: runs(tmp_path / "there"))
+    cluster.processes[0].kill()
+    stdout, stderr = sweep.communicate(timeout=PATIENCE)
+    kept = len(runs(tmp_path / "there"))
+    assert 1 <= kept < 8
+    assert (sweep.returncode, stdout) == (1, f"{kept} of 8 runs are in there\n")
+    said = f"failed: --dask {address}: the scheduler is gone; the same command goes on with what is missing\n"
+    assert stderr.endswith(said)
+    assert "Traceback" not in stderr
+    assert flowyard("sweep", longer, "-o", "there").returncode == 0
+    assert open_sweep(tmp_path / "there").complete
+
+
+def test_ctrl_c_keeps_what_is_done_and_frees_the_workers(longer, long, tmp_path, flowyard, address, plan):
+    both = tmp_path / "both.toml"
+    both.write_text('replicas = 2\n[[axes]]\nname = "which"\nscenario = ["small.toml", "long.toml"]\n')
+    sweep = begin(tmp_path, both, "-o", "there", "--dask", address)
+    until(lambda: len(runs(tmp_path / "there")) == 1)
+    time.sleep(0.5)
+    sweep.send_signal(signal.SIGINT)
+    stdout, stderr = sweep.communicate(timeout=PATIENCE)
+    assert sweep.returncode == 130
+    assert stderr.endswith("interrupted; the same command goes on with what is missing\n")
+    assert "Traceback" not in stderr
+    kept = open_sweep(tmp_path / "there").runs.filter("done")
+    assert stdout == f"{len(kept)} of 4 runs are in there\n"
+    assert set(kept["which"]) == {"small"}
+    # The workers are not busy with the long runs, which nobody waits for any more.
+    assert flowyard("sweep", plan, "-o", "next", "--dask", address).returncode == 0
+
+
+def test_a_cluster_that_cannot_be_used_is_named(plan, tmp_path, cluster):
+    with socket.socket() as bound:
+        # Bound, but nobody listens.
+        bound.bind(("127.0.0.1", 0))
+        nobody = f"tcp://127.0.0.1:{bound.getsockname()[1]}"
+        idle = cluster.scheduler()
+        cases = {
+            nobody: "no scheduler answers (",
+            idle: "the scheduler has no worker\n",
+            "nonsense": "no scheduler answers (missing port number in address 'nonsense')\n",
+        }
+        started = time.monotonic()
+        sweeps = {to: begin(tmp_path, plan, "-o", f"out-{i}", "--dask", to) for i, to in enumerate(cases)}
+        for to, why in cases.items():
+            stdout, stderr = sweeps[to].communicate(timeout=PATIENCE)
+            assert (sweeps[to].returncode, stdout) == (2, "")
+            first, second = stderr.splitlines(keepends=True)
+            assert first == "plan: 8 runs\n"
+            assert second.startswith(f"error: --dask {to}: {why}")
+        assert time.monotonic() - started < 25
+
+
+def test_a_worker_with_another_engine_is_refused(flowyard, plan, tmp_path, cluster):
+    address = cluster.scheduler()
+    cluster.worker(sys.executable, "-c", OTHER)
+    done = flowyard("sweep", plan, "-o", "there", "--dask", address)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "has engine 9.9.9+other, here is " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert runs(tmp_path / "there") == []
+
+
+def test_a_worker_with_another_engine_that_comes_later_computes_nothing(flowyard, longer, tmp_path, cluster):
+    address = cluster.scheduler()
+    cluster.worker()
+    sweep = begin(tmp_path, longer, "-o", "there", "--dask", address)
+    until(lambda: runs(tmp_path / "there"))
+    cluster.worker(sys.executable, "-c", OTHER)
+    _, stderr = sweep.communicate(timeout=PATIENCE)
+    engines = {summary["engine"] for summary in open_sweep(tmp_path / "there").summaries().values()}
+    assert engines == {open_sweep(tmp_path / "there").engine}
+    # What was given to it has failed, if anything was.
+    assert sweep.returncode == ("a worker has engine 9.9.9+other, not " in stderr)

@@ -1,0 +1,133 @@
+"""A sweep that is killed at any moment goes on where it was: nothing half, nothing lost, nothing twice."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+from conftest import open_sweep
+
+from flowyard.sweeps.store import Store
+
+KILLS = 50
+REPLICAS = 40
+PLAN = f"""\
+scenario = "small.toml"
+replicas = {REPLICAS}
+
+[[axes]]
+name = "size"
+set.traffic.few.sizes.fixed = ["10KB", "20KB", "30KB"]
+"""
+RUNS = 3 * REPLICAS
+
+
+def digests(folder):
+    """Each run's digest by where it stands."""
+    sweep = open_sweep(folder)
+    summaries = sweep.summaries()
+    return {(size, replica): summaries[key]["digest"] for key, size, replica, _ in sweep.runs.rows()}
+
+
+def check_whole(folder, keys, checked):
+    """Whatever is there is whole and belongs to the plan; returns the runs that are there."""
+    if (folder / "sweep.json").exists():
+        assert {run["key"] for run in json.loads((folder / "sweep.json").read_text())["runs"]} == keys
+    runs = {run.name for run in (folder / "runs").iterdir()} if (folder / "runs").exists() else set()
+    assert checked <= runs <= keys
+    for run in runs - checked:
+        assert json.loads((folder / "runs" / run / "run.json").read_text())["status"] == "complete"
+        assert len(pl.read_parquet(folder / "runs" / run / "flows.parquet")) == 4
+        assert len(pl.read_parquet(folder / "runs" / run / "links.parquet")) == 8
+    return runs
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
+def test_killed_fifty_times_it_ends_as_if_undisturbed(small, tmp_path):
+    plan = tmp_path / "killed.toml"
+    plan.write_text(PLAN)
+    reference = tmp_path / "reference"
+    command = [sys.executable, "-m", "flowyard", "sweep", str(plan), "-o"]
+    started = time.monotonic()
+    subprocess.run([*command, str(reference)], check=True, capture_output=True, timeout=120)
+    whole = time.monotonic() - started
+    expected = digests(reference)
+    keys = set(open_sweep(reference).runs["run"])
+    assert len(keys) == len(expected) == RUNS
+
+    def finished():
+        assert digests(folder) == expected
+        assert {path.name for path in folder.iterdir()} == {"sweep.json", "runs"}
+
+    chance = random.Random(5)
+    there: set[str] = set()
+    folder, between = tmp_path / "killed-0", 0
+    for kill in range(1, KILLS + 1):
+        words = [*command, str(folder)]
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            # From the start of Python on; some are over before.
+            process.wait(chance.uniform(0, whole))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        there = check_whole(folder, keys, there)
+        between += 0 < len(there) < RUNS
+        if process.returncode == 0:
+            finished()
+            shutil.rmtree(folder)
+            folder, there = tmp_path / f"killed-{kill}", set()
+    # It would show nothing if all were killed before the first run or after the last.
+    assert between >= KILLS / 4
+
+    subprocess.run([*command, str(folder)], check=True, capture_output=True, timeout=120)
+    assert check_whole(folder, keys, there) == keys
+    finished()
+
+
+# Opens and leaves a store again and again, and publishes a run now and then.
+VISITOR = """\
+import pathlib, sys
+from flowyard.sweeps.store import Store
+folder, who = pathlib.Path(sys.argv[1]), sys.argv[2]
+for i in range(2000):
+    with Store(folder) as store:
+        if i % 100 == 0:
+            store.publish(f"{who}-{i}", lambda made: (made / "run.json").write_text("{}"))
+"""
+
+
+def test_processes_that_come_and_go_do_not_tidy_each_other_away(tmp_path):
+    # .partial is emptied and removed by one just when the next one begins to use it.
+    words = [sys.executable, "-c", VISITOR, str(tmp_path / "sweep")]
+    processes = [
+        subprocess.Popen([*words, who], stderr=subprocess.PIPE, text=True) for who in ("a", "b", "c")
+    ]
+    assert [process.communicate(timeout=60)[1] for process in processes] == ["", "", ""]
+    assert len(list((tmp_path / "sweep/runs").iterdir())) == 3 * 20
+    assert [path.name for path in (tmp_path / "sweep").iterdir()] == ["runs"]
+
+
+def test_what_the_dead_left_is_cleared_and_what_the_living_write_is_not(tmp_path):
+    folder = tmp_path / "sweep"
+    with Store(folder) as living:
+        (folder / ".partial/dead/half-a-run").mkdir(parents=True)
+        (folder / ".partial/dead.lock").touch()
+        with Store(folder):
+            assert not (folder / ".partial/dead").exists()
+            assert not (folder / ".partial/dead.lock").exists()
+        living.publish("key", lambda made: (made / "run.json").write_text("{}"))
+    assert (folder / "runs/key/run.json").exists()
+    assert not (folder / ".partial").exists()
+
+
+def test_a_run_that_another_process_published_first_stays(tmp_path):
+    with Store(tmp_path / "sweep") as first, Store(tmp_path / "sweep") as second:
+        first.publish("key", lambda made: (made / "run.json").write_text("first"))
+        second.publish("key", lambda made: (made / "run.json").write_text("second"))
+    assert (tmp_path / "sweep/runs/key/run.json").read_text() == "first"
