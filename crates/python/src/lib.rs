@@ -6,6 +6,7 @@ mod files;
 mod inspect;
 mod measure;
 mod run;
+mod slotted;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::scenario_error;
 use crate::measure::Cost;
+use crate::table::columns;
 
 /// The compiled half of flowyard.
 #[pymodule]
@@ -32,6 +34,8 @@ mod _native {
     use crate::inspect::{fabric, flows, survey_topology};
     #[pymodule_export]
     use crate::run::{Outcome, run};
+    #[pymodule_export]
+    use crate::slotted::{check_slotted, explain_slotted, run_slotted, slotted_schema};
     #[pymodule_export]
     use crate::table::{Table, read_parquet, write_parquet};
     use pyo3::prelude::*;
@@ -137,17 +141,5 @@ fn read_cdf(
 /// The columns of all tables: {table: [{name, unit, kind, meaning}]}.
 #[pyfunction]
 fn explain(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let tables = PyDict::new(py);
-    for (name, definitions) in [("flows", records::flows::ALL), ("links", records::links::ALL)] {
-        let columns = definitions.iter().map(|definition| {
-            let column = PyDict::new(py);
-            column.set_item("name", definition.name)?;
-            column.set_item("unit", definition.unit)?;
-            column.set_item("kind", definition.kind)?;
-            column.set_item("meaning", definition.meaning)?;
-            Ok(column)
-        });
-        tables.set_item(name, columns.collect::<PyResult<Vec<_>>>()?)?;
-    }
-    Ok(tables)
+    columns(py, &[("flows", records::flows::ALL), ("links", records::links::ALL)])
 }

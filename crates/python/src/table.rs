@@ -10,9 +10,10 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::SchemaRef;
 use arrow_schema::ffi::FFI_ArrowSchema;
+use flowyard_sim::records::Definition;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyDict};
 
 /// Columns of results. Polars, pandas, pyarrow and duckdb read it through the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "flowyard")]
@@ -79,4 +80,24 @@ pub fn write_parquet(py: Python<'_>, table: &Table, path: PathBuf) -> PyResult<(
         flowyard_tables::write(&table.schema, &table.batches, File::create(&path)?)
             .map_err(|error| std::io::Error::other(error).into())
     })
+}
+
+/// The columns of tables by name: {table: [{name, unit, kind, meaning}]}.
+pub fn columns<'py>(
+    py: Python<'py>,
+    tables: &[(&str, &[&'static Definition])],
+) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for (name, definitions) in tables {
+        let columns = definitions.iter().map(|definition| {
+            let column = PyDict::new(py);
+            column.set_item("name", definition.name)?;
+            column.set_item("unit", definition.unit)?;
+            column.set_item("kind", definition.kind)?;
+            column.set_item("meaning", definition.meaning)?;
+            Ok(column)
+        });
+        all.set_item(name, columns.collect::<PyResult<Vec<_>>>()?)?;
+    }
+    Ok(all)
 }

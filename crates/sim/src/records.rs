@@ -124,7 +124,7 @@ macro_rules! define {
         $(#[$doc])*
         #[allow(non_upper_case_globals, missing_docs, reason = "a column is called what users call it")]
         pub mod $list {
-            use super::Definition;
+            use $crate::records::Definition;
             $(pub static $name: Definition = Definition {
                 name: stringify!($name), unit: $unit, kind: $kind, meaning: $meaning,
             };)*
@@ -133,6 +133,8 @@ macro_rules! define {
         }
     )*};
 }
+
+pub(crate) use define;
 
 define! {
     /// The columns of flows.parquet: a row for each flow that the scenario asked for, by id.

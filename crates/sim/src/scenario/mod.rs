@@ -22,7 +22,7 @@ use serde_path_to_error::Segment;
 
 pub use self::files::{Files, no_files};
 pub use self::problem::{Problem, Problems};
-pub use self::schema::{of as schema_of, schema};
+pub use self::schema::{of as schema_of, schema, text as schema_text};
 pub use self::text::Format;
 use crate::balancer::{Balancer, Routing};
 use crate::faults::Faults;

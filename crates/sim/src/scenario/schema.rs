@@ -25,8 +25,13 @@ pub fn of<T: JsonSchema>() -> Value {
 
 /// The JSON Schema of scenarios as text, for editors and for the generators of Python classes and reference pages.
 pub fn schema() -> String {
+    text(&SCHEMA)
+}
+
+/// A schema as text.
+pub fn text(schema: &Value) -> String {
     // Through schemars once more, because it puts the keywords into the order in which people read them.
-    let schema = schemars::Schema::try_from(SCHEMA.clone()).expect("a schema is an object");
+    let schema = schemars::Schema::try_from(schema.clone()).expect("a schema is an object");
     let text = serde_json::to_string_pretty(&schema).expect("keys are strings");
     let comment = "Generated from the structs in crates/sim/src by `make generate`; do not edit.";
     text.replacen('{', &format!("{{\n  \"$comment\": \"{comment}\","), 1) + "\n"

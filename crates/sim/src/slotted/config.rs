@@ -90,6 +90,11 @@ pub enum Step {
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| scenario::schema_of::<Slotted>());
 
+/// The JSON Schema of configurations, as text.
+pub fn schema() -> String {
+    scenario::schema_text(&SCHEMA)
+}
+
 /// Reads a configuration, with overrides of the form (key, value); or says all that is wrong with it.
 pub fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Result<Slotted, Problems> {
     let config: Slotted = scenario::read_as(&SCHEMA, text, format, overrides)?;

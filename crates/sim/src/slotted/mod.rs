@@ -21,8 +21,9 @@ pub mod draws;
 pub mod generation;
 pub mod link;
 pub mod outcome;
+pub mod tables;
 
-pub use config::{Slotted, read};
+pub use config::{Slotted, read, schema};
 pub use discipline::{Discipline, EarlyTermination, Service, Slot};
 pub use outcome::{Outcome, Record, Segment};
 

@@ -1,0 +1,162 @@
+//! The slotted link: runs, and disciplines that are written in Python.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use flowyard_sim::slotted::config::Slotted;
+use flowyard_sim::slotted::{self, Discipline, EarlyTermination, NO_DEADLINE, Service, Slot, tables};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use serde_json::json;
+
+use crate::errors::scenario_error;
+use crate::parse_format;
+use crate::table::{Table, columns};
+
+/// Time between two looks at Python.
+const BREATH: Duration = Duration::from_millis(200);
+
+/// Reads a configuration of the slotted link and runs it; see python/flowyard/slotted.
+#[pyfunction]
+#[pyo3(signature = (text, format, overrides, discipline=None, progress=None))]
+pub fn run_slotted(
+    py: Python<'_>,
+    text: &str,
+    format: &str,
+    overrides: Vec<(String, String)>,
+    discipline: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Table, Table, String)> {
+    let config = read(py, text, format, &overrides)?;
+    let mut failure = None;
+    let mut last = Instant::now();
+    let mut watch = |slots: u64| {
+        if last.elapsed() < BREATH {
+            return true;
+        }
+        let answer = Python::attach(|py| {
+            py.check_signals()?;
+            progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (slots,)).map(drop))
+        });
+        last = Instant::now();
+        answer.map_err(|error| failure = Some(error)).is_ok()
+    };
+    let (outcome, raised) = match discipline {
+        None => (py.detach(|| slotted::run(&config, &mut watch)), None),
+        Some(function) => {
+            let mut own = Own { function, error: None };
+            (slotted::run_with(&config, &mut own, &mut |slots| watch(slots)), own.error)
+        }
+    };
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    if let Some(error) = failure.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py)) {
+        return Err(error);
+    }
+    let summary = json!({
+        "config": config,
+        "status": if outcome.interrupted { "interrupted" } else { "complete" },
+        "slots": outcome.slots,
+        "sent": outcome.sent,
+        "wasted": outcome.wasted,
+        "present_mean": outcome.present as f64 / (outcome.slots.max(1)) as f64,
+        "decisions": outcome.decisions,
+    });
+    let table = |table| Table::new(flowyard_tables::batch(table, HashMap::new()));
+    Ok((table(outcome.flows_table()), table(outcome.schedule_table()), summary.to_string()))
+}
+
+/// A configuration with every default filled in, as JSON.
+#[pyfunction]
+pub fn check_slotted(
+    py: Python<'_>,
+    text: &str,
+    format: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<String> {
+    let config = read(py, text, format, &overrides)?;
+    Ok(serde_json::to_string(&config).expect("a configuration is plain JSON"))
+}
+
+/// The JSON Schema of configurations, as text.
+#[pyfunction]
+pub fn slotted_schema() -> String {
+    slotted::schema()
+}
+
+/// The columns of both tables: {table: [{name, unit, kind, meaning}]}.
+#[pyfunction]
+pub fn explain_slotted(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    columns(py, &[("flows", tables::slotted_flows::ALL), ("schedule", tables::slotted_schedule::ALL)])
+}
+
+fn read(py: Python<'_>, text: &str, format: &str, overrides: &[(String, String)]) -> PyResult<Slotted> {
+    slotted::read(text, parse_format(format)?, overrides).map_err(|problems| scenario_error(py, &problems))
+}
+
+/// A discipline in Python: `function(slot, flows)`, with a tuple (id, size, left, slots left) for each flow, answers
+/// with the id of the flow to serve, None, or a dict of shares by id.
+struct Own {
+    function: Py<PyAny>,
+    error: Option<PyErr>,
+}
+
+impl Own {
+    fn ask(&self, py: Python<'_>, slot: &Slot, shares: &mut [f64]) -> PyResult<Service> {
+        let tuples = slot.flows.iter().map(|flow| {
+            let time_left = (flow.deadline < NO_DEADLINE).then(|| flow.time_left(slot.now));
+            PyTuple::new(
+                py,
+                [
+                    flow.id.into_pyobject(py)?.into_any(),
+                    flow.size.into_pyobject(py)?.into_any(),
+                    flow.left.into_pyobject(py)?.into_any(),
+                    time_left.into_pyobject(py)?.into_any(),
+                ],
+            )
+        });
+        let flows = PyList::new(py, tuples.collect::<PyResult<Vec<_>>>()?)?;
+        let answer = self.function.bind(py).call1((slot.now, flows))?;
+        let place = |id: u32| {
+            let found = slot.flows.binary_search_by_key(&id, |flow| flow.id);
+            found.map_err(|_| PyValueError::new_err(format!("the discipline serves flow {id}, which is not there")))
+        };
+        if answer.is_none() {
+            return Ok(Service::Nobody);
+        }
+        let Ok(given) = answer.cast::<PyDict>() else {
+            return Ok(Service::One(place(answer.extract()?)?));
+        };
+        for (id, share) in given {
+            let share: f64 = share.extract()?;
+            shares[place(id.extract()?)?] = share;
+        }
+        let sum: f64 = shares.iter().sum();
+        if shares.iter().any(|share| !(0.0..=1.0).contains(share)) || sum > 1.0 + 1e-9 {
+            let text = format!("the discipline's shares are not from 0 to 1, or sum up to {sum}, which is above 1");
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(Service::Shares)
+    }
+}
+
+impl Discipline for Own {
+    fn serve(&mut self, slot: &Slot, shares: &mut [f64]) -> Service {
+        if self.error.is_some() {
+            return Service::Nobody;
+        }
+        match Python::attach(|py| self.ask(py, slot, shares)) {
+            Ok(service) => service,
+            Err(error) => {
+                self.error = Some(error);
+                Service::Nobody
+            }
+        }
+    }
+
+    fn early_termination(&self) -> EarlyTermination {
+        EarlyTermination::Expired
+    }
+}
