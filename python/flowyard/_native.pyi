@@ -67,6 +67,24 @@ def run(
 ) -> Outcome:
     """Reads a scenario and runs it to its end; KeyboardInterrupt ends it early with valid tables."""
 
+def run_slotted(
+    text: str,
+    format: str,
+    overrides: list[tuple[str, str]],
+    discipline: Callable[..., Any] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> tuple[Table, Table, str]:
+    """Runs flows on the slotted link: the tables of flows and of the schedule, and a summary as JSON text."""
+
+def check_slotted(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
+    """A configuration of the slotted link as JSON with every default filled in."""
+
+def slotted_schema() -> str:
+    """The JSON Schema of configurations of the slotted link, as text."""
+
+def explain_slotted() -> dict[str, list[dict[str, str]]]:
+    """The columns of both tables: {table: [{name, unit, kind, meaning}]}."""
+
 def flows(text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]) -> Table:
     """The flows that are drawn before a run, with the columns id, tag, src, dst, size_bytes, start_ps, deadline_ps.
 

@@ -174,6 +174,21 @@ def parser() -> argparse.ArgumentParser:
     )
     where.add_argument("--dask", metavar="ADDRESS", help="of a Dask scheduler")
 
+    added = verb(
+        "slotted", _slotted, "schedule flows with deadlines on one slotted link, and show who is served when"
+    )
+    scenario(added, audit=False)
+    added.add_argument(
+        "--discipline",
+        action="append",
+        metavar="NAME",
+        help="in place of the file's; may be repeated, to compare: fcfs, edf, sjf, pdq, peq, d3, stateful-d3, racs, "
+        "processor-sharing, optimal",
+    )
+    added.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="a new folder; default out/<file>-<n>"
+    )
+
     added = verb("topology", _topology, "show a scenario's network: counts, paths, bisection and a picture")
     scenario(added, audit=False)
     added.add_argument(
@@ -372,6 +387,12 @@ def _report(arguments: argparse.Namespace) -> int:
     import_module("flowyard.report").write(arguments.runs, output)
     print(json.dumps({"report": str(output)}) if arguments.json else f"report in {output}")
     return COMPLETE
+
+
+def _slotted(arguments: argparse.Namespace) -> int:
+    from flowyard.slotted import command
+
+    return command.run(arguments)
 
 
 def _topology(arguments: argparse.Namespace) -> int:

@@ -1,0 +1,126 @@
+"""`flowyard slotted FILE`: flows on the slotted link under one discipline or several, as a table and a picture."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from flowyard import folders, slotted
+from flowyard.cli import COMPLETE, INTERRUPTED
+from flowyard.console import TextTable, show
+from flowyard.interrupt import Deferred
+from flowyard.progress import Display
+from flowyard.slotted.gantt import MOST_FLOWS, picture
+from flowyard.slotted.measures import measure
+
+# Rows of single flows that are printed.
+SHOWN = 20
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs, prints, and keeps tables and, for small sets, a picture in a folder."""
+    overrides = dict(arguments.set)
+    disciplines = arguments.discipline or [None]
+    # A mistake shows before anything is written.
+    chosen = [overrides | ({"discipline": name} if name else {}) for name in disciplines]
+    resolved = [slotted.check(arguments.scenario, own) for own in chosen]
+    small = _is_small(resolved[0])
+    with folders.Staging(arguments.output, numbered=Path(arguments.scenario).stem) as staging:
+        results: dict[str, slotted.Result] = {}
+        with Deferred() as deferred, Display() as display:
+            for own, config in zip(chosen, resolved, strict=True):
+                name = next(iter(config["discipline"]))
+                show_progress = deferred.watch(_progress(display.line(name), config["run"].get("slots")))
+                asked = own | ({"run.schedule": True} if small else {})
+                results[name] = slotted.run(arguments.scenario, asked, progress=show_progress)
+                if deferred.raised:
+                    break
+        for name, result in results.items():
+            (staging.path / name).mkdir()
+            result.write(staging.path / name)
+        if small:
+            picture(results).savefig(staging.path / "schedule.svg", metadata={"Date": None})
+        folder = staging.publish()
+
+    if arguments.json:
+        print(
+            json.dumps(
+                {"folder": str(folder), "disciplines": {n: _answer(r) for n, r in results.items()}}, indent=2
+            )
+        )
+    else:
+        if small:
+            show(_flows_table(results))
+        show(_summary_table(results))
+        print(f"results in {folder}" + (", the picture is schedule.svg" if small else ""))
+    return INTERRUPTED if any(result.status == "interrupted" for result in results.values()) else COMPLETE
+
+
+def _is_small(config: dict[str, Any]) -> bool:
+    """Whether a person can look at every flow."""
+    (kind, settings), *_ = config["generation"].items()
+    if kind == "list":
+        return len(settings) <= MOST_FLOWS
+    return kind == "sets" and settings["sets"] == 1 and settings["flows"] <= MOST_FLOWS
+
+
+def _progress(show_line: Any, slots: int | None) -> Any:
+    def advance(done: int) -> None:
+        show_line(done / slots if slots else 0.0, f"{done:,} slots" + (f" of {slots:,}" if slots else ""))
+
+    return advance
+
+
+def _answer(result: slotted.Result) -> dict[str, Any]:
+    measured = measure(pl.DataFrame(result.flows)).row(0, named=True)
+    return {name: value for name, value in result.summary.items() if name != "definitions"} | measured
+
+
+def _flows_table(results: dict[str, slotted.Result]) -> TextTable:
+    """A row a flow: when it was done under each discipline."""
+    tables = {name: pl.DataFrame(result.flows).sort("flow") for name, result in results.items()}
+    first = next(iter(tables.values()))
+    rows = []
+    for i, flow in enumerate(first.head(SHOWN).iter_rows(named=True)):
+        ends = [
+            str(table["end_slot"][i]) if table["done"][i] else f"({table['end_slot'][i]})"
+            for table in tables.values()
+        ]
+        due = "-" if flow["deadline"] is None else str(flow["arrival_slot"] + flow["deadline"])
+        rows.append([f"f{flow['flow']}", str(flow["arrival_slot"]), str(flow["size"]), due, *ends])
+    more = f"; the first {SHOWN} of {len(first)} flows" if len(first) > SHOWN else ""
+    title = f"Slot at whose end each flow left; in brackets: without being done{more}"
+    return TextTable(title, ("flow", "arrival", "size", "due", *tables), rows)
+
+
+def _summary_table(results: dict[str, slotted.Result]) -> TextTable:
+    rows = []
+    for name, result in results.items():
+        one = _answer(result)
+        mean = one["fct_mean_slots"]
+        share = one["application_throughput"]
+        rows.append(
+            [
+                name,
+                f"{one['flows']:,}",
+                f"{one['done']:,}",
+                "-" if share is None else f"{share:.2%}",
+                "-" if mean is None else f"{mean:.1f}",
+                f"{one['slots']:,}",
+                f"{one['sent'] / max(one['slots'], 1):.1%}",
+                f"{one['wasted'] / one['sent']:.1%}" if one["sent"] else "-",
+            ]
+        )
+    header = (
+        "discipline",
+        "flows",
+        "in time",
+        "share",
+        "mean FCT (slots)",
+        "slots",
+        "link busy",
+        "of it wasted",
+    )
+    return TextTable("Flows that have come and gone", header, rows)
