@@ -121,7 +121,9 @@ impl Own {
         let answer = self.function.bind(py).call1((slot.now, flows))?;
         let place = |id: u32| {
             let found = slot.flows.binary_search_by_key(&id, |flow| flow.id);
-            found.map_err(|_| PyValueError::new_err(format!("the discipline serves flow {id}, which is not there")))
+            found.map_err(|_| {
+                PyValueError::new_err(format!("the discipline serves flow {id}, which is not there"))
+            })
         };
         if answer.is_none() {
             return Ok(Service::Nobody);
@@ -135,7 +137,8 @@ impl Own {
         }
         let sum: f64 = shares.iter().sum();
         if shares.iter().any(|share| !(0.0..=1.0).contains(share)) || sum > 1.0 + 1e-9 {
-            let text = format!("the discipline's shares are not from 0 to 1, or sum up to {sum}, which is above 1");
+            let text =
+                format!("the discipline's shares are not from 0 to 1, or sum up to {sum}, which is above 1");
             return Err(PyValueError::new_err(text));
         }
         Ok(Service::Shares)

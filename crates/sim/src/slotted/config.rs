@@ -116,12 +116,18 @@ impl Slotted {
             if let Sizes::Uniform { min, max } = class.sizes
                 && min > max
             {
-                wrong(format!("classes.{i}.sizes.uniform.min"), format!("{min} is above max, which is {max}"));
+                wrong(
+                    format!("classes.{i}.sizes.uniform.min"),
+                    format!("{min} is above max, which is {max}"),
+                );
             }
             if let Deadlines::Uniform { min, max, .. } = class.deadlines
                 && min > max
             {
-                wrong(format!("classes.{i}.deadlines.uniform.min"), format!("{min} is above max, which is {max}"));
+                wrong(
+                    format!("classes.{i}.deadlines.uniform.min"),
+                    format!("{min} is above max, which is {max}"),
+                );
             }
         }
         if matches!(self.generation, Generation::Random { .. }) && self.run.slots.is_none() {

@@ -9,8 +9,8 @@ use std::collections::BinaryHeap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::config::{Class, Slotted};
 use super::Flow;
+use super::config::{Class, Slotted};
 use crate::random::{Purpose, Stream};
 
 /// When flows arrive.
@@ -209,7 +209,8 @@ impl<'a> Source<'a> {
         let Generation::Random { probability, .. } = self.config.generation else { return };
         // Slots until the first success, by inversion: 0 with the probability itself.
         let unit = 1.0 - self.chances[server as usize].unit();
-        let wait = if probability < 1.0 { libm::floor(libm::log(unit) / libm::log1p(-probability)) } else { 0.0 };
+        let wait =
+            if probability < 1.0 { libm::floor(libm::log(unit) / libm::log1p(-probability)) } else { 0.0 };
         self.due.push(Reverse((now + wait as u64, server)));
     }
 

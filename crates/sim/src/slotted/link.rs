@@ -1,10 +1,10 @@
 //! The loop over slots.
 
+use super::Flow;
 use super::config::{Slotted, Step};
 use super::discipline::{Discipline, EarlyTermination, Service, Slot};
 use super::generation::Source;
 use super::outcome::{Outcome, Record, Segment};
-use super::Flow;
 
 /// A flow is done when no more than this is left of it: sums of shares are not exact.
 const NOTHING: f64 = 1e-9;
@@ -62,7 +62,8 @@ impl<'a, 'b> Link<'a, 'b> {
             }
         }
         let present = std::mem::take(&mut self.flows);
-        let rest = present.into_iter().map(|flow| Record { set: self.source.set, flow, ended: None, done: false });
+        let rest =
+            present.into_iter().map(|flow| Record { set: self.source.set, flow, ended: None, done: false });
         self.outcome.flows.extend(rest);
         !self.outcome.interrupted
     }
@@ -154,8 +155,7 @@ impl<'a, 'b> Link<'a, 'b> {
         flow.left -= packets;
         self.outcome.sent += packets;
         if self.config.run.schedule {
-            let segment =
-                Segment { set: self.source.set, flow: flow.id, start, end: start + slots, share };
+            let segment = Segment { set: self.source.set, flow: flow.id, start, end: start + slots, share };
             let schedule = &mut self.outcome.schedule;
             // A discipline that shares writes its flows in turn: the one before is that far back.
             let before = schedule.iter_mut().rev().take(self.flows.len()).find(|old| {
