@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from flowyard._native import ScenarioError as ScenarioError
     from flowyard._native import Table as Table
     from flowyard._native import __version__ as __version__
+    from flowyard.opening import open as open  # noqa: A004
     from flowyard.results import Result as Result
     from flowyard.results import check as check
     from flowyard.results import explain as explain
-    from flowyard.results import open as open  # noqa: A004
     from flowyard.results import open_run as open_run
     from flowyard.results import run as run
     from flowyard.results import schema as schema
@@ -39,7 +39,7 @@ _HOME = {
     "Sweep": "flowyard.sweeps",
     "check": "flowyard.results",
     "explain": "flowyard.results",
-    "open": "flowyard.results",
+    "open": "flowyard.opening",
     "open_run": "flowyard.results",
     "run": "flowyard.results",
     "schema": "flowyard.results",

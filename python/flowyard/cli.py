@@ -11,8 +11,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-COMPLETE, FAILED, BAD_INPUT, STALLED, LIMIT, INTERRUPTED = 0, 1, 2, 3, 4, 130
-EXIT_CODES = {"complete": COMPLETE, "stalled": STALLED, "limit": LIMIT, "interrupted": INTERRUPTED}
+from flowyard.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -95,6 +94,20 @@ def parser() -> argparse.ArgumentParser:
             added.add_argument("--seed", type=int, metavar="N", help="short for --set run.seed=N")
             added.add_argument("--audit", action="store_true", help="short for --set run.audit=true")
 
+    def many_runs(added: argparse.ArgumentParser, default: str) -> None:
+        added.add_argument(
+            "-o",
+            "--output",
+            type=Path,
+            metavar="DIR",
+            help=f"a new folder, or one to go on with; default {default}",
+        )
+        where = added.add_mutually_exclusive_group()
+        where.add_argument(
+            "--workers", type=_positive, metavar="N", help="runs at a time; default one a processor"
+        )
+        where.add_argument("--dask", metavar="ADDRESS", help="of a Dask scheduler, as tcp://10.0.0.1:8786")
+
     added = verb("run", _run, "run a scenario and keep its results in a folder")
     scenario(added)
     added.add_argument(
@@ -106,18 +119,7 @@ def parser() -> argparse.ArgumentParser:
 
     added = verb("sweep", _sweep, "run a scenario over the values of some fields, several times each")
     added.add_argument("plan", metavar="SWEEP.toml", type=Path, help="base scenario, axes, replicas")
-    added.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="a new folder, or one to go on with; default out/<name>",
-    )
-    where = added.add_mutually_exclusive_group()
-    where.add_argument(
-        "--workers", type=_positive, metavar="N", help="runs at a time; default one a processor"
-    )
-    where.add_argument("--dask", metavar="ADDRESS", help="of a Dask scheduler, such as tcp://10.0.0.1:8786")
+    many_runs(added, "out/<name>")
     added.add_argument(
         "--shard",
         type=_shard,
@@ -161,18 +163,7 @@ def parser() -> argparse.ArgumentParser:
         default="quick",
         help="fewer points and seeds, or the paper's own; default quick",
     )
-    added.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="a new folder, or one to go on with; default out/papers/<ID>-<scale>",
-    )
-    where = added.add_mutually_exclusive_group()
-    where.add_argument(
-        "--workers", type=_positive, metavar="N", help="runs at a time; default one a processor"
-    )
-    where.add_argument("--dask", metavar="ADDRESS", help="of a Dask scheduler")
+    many_runs(added, "out/papers/<ID>-<scale>")
 
     added = verb(
         "slotted", _slotted, "schedule flows with deadlines on one slotted link, and show who is served when"
@@ -321,7 +312,7 @@ def _run(arguments: argparse.Namespace) -> int:
         print(f"results in {folder}")
     for violation in result.violations:
         print(f"audit: {violation}", file=sys.stderr)
-    return FAILED if result.violations else EXIT_CODES[result.status]
+    return FAILED if result.violations else OF_STATUS[result.status]
 
 
 def _check(arguments: argparse.Namespace) -> int:

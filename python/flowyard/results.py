@@ -17,9 +17,8 @@ from flowyard.errors import UserError
 if TYPE_CHECKING:
     from flowyard._native import Table
     from flowyard.model import Model
-    from flowyard.sweeps.results import Sweep
 
-__all__ = ["Result", "check", "explain", "open", "open_run", "run", "schema"]
+__all__ = ["Result", "check", "explain", "open_run", "run", "schema"]
 
 # The results' files that are tables; run.json is the third.
 TABLES = ("flows", "links")
@@ -117,13 +116,6 @@ def check(
     """
     resolved: dict[str, Any] = json.loads(_native.check(*source(scenario), texts(overrides)))
     return resolved
-
-
-def open(directory: str | PathLike[str]) -> Result | Sweep:  # noqa: A001
-    """The results in a folder that a run or a sweep left."""
-    from flowyard.sweeps import results as sweeps
-
-    return sweeps.Sweep(Path(directory)) if sweeps.is_sweep(directory) else open_run(directory)
 
 
 def open_run(directory: str | PathLike[str]) -> Result:

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from flowyard.cli import COMPLETE, FAILED, INTERRUPTED
 from flowyard.console import TextTable, show
+from flowyard.exits import COMPLETE, FAILED, INTERRUPTED
 from flowyard.papers import catalogue, gallery, running, verdicts
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL

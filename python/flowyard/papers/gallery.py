@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from flowyard.papers.catalogue import Selection
-    from flowyard.papers.running import Made
+    from flowyard.papers.made import Made
 
 HERE = Path(__file__).parent
 MARKS = {PASS: "pass", FAIL: "fail", NOT_REACHED: "open"}

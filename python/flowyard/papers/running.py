@@ -12,7 +12,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,33 +23,11 @@ from flowyard.errors import UserError
 from flowyard.papers import gallery, verdicts
 from flowyard.papers.catalogue import Selection
 from flowyard.papers.figure import Figure, Scale, Tables
-from flowyard.papers.judge import Judgement, not_reached
+from flowyard.papers.judge import not_reached
+from flowyard.papers.made import Made
 from flowyard.sweeps.results import Sweep
 
 MARK = "papers.json"
-
-
-@dataclass
-class Made:
-    """What became of a figure.
-
-    Attributes:
-        judgements: By claim.
-        seconds: That it took now.
-        runs: How many runs its sweeps have.
-        endings: How many of them did not end as "complete", by status.
-        tables: Their names.
-        violations: What audits found in its runs: the simulator is wrong.
-        broke: Why there is no picture or no tables, if so.
-    """
-
-    judgements: dict[str, Judgement] = field(default_factory=dict)
-    seconds: float = 0.0
-    runs: int = 0
-    endings: dict[str, int] = field(default_factory=dict)
-    tables: list[str] = field(default_factory=list)
-    violations: list[str] = field(default_factory=list)
-    broke: str = ""
 
 
 @dataclass

@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 
 from flowyard import sweeps
-from flowyard.cli import COMPLETE, EXIT_CODES, FAILED, INTERRUPTED
 from flowyard.errors import UserError
+from flowyard.exits import COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.task import Tally
 
@@ -68,7 +68,7 @@ def _code(tally: Tally, sweep: Sweep) -> int:
         return FAILED
     # What an earlier call left counts too.
     statuses = {summary["status"] for summary in sweep.summaries().values()}
-    return max((EXIT_CODES[status] for status in statuses), default=COMPLETE)
+    return max((OF_STATUS[status] for status in statuses), default=COMPLETE)
 
 
 def report(arguments: argparse.Namespace) -> int:
