@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from flowyard import folders, slotted
-from flowyard.cli import COMPLETE, INTERRUPTED
 from flowyard.console import TextTable, show
+from flowyard.exits import COMPLETE, INTERRUPTED
 from flowyard.interrupt import Deferred
 from flowyard.progress import Display
 from flowyard.slotted.gantt import MOST_FLOWS, picture
@@ -63,7 +63,7 @@ def _is_small(config: dict[str, Any]) -> bool:
     (kind, settings), *_ = config["generation"].items()
     if kind == "list":
         return len(settings) <= MOST_FLOWS
-    return kind == "sets" and settings["sets"] == 1 and settings["flows"] <= MOST_FLOWS
+    return kind == "sets" and settings["sets"] == 1 and int(settings["flows"]) <= MOST_FLOWS
 
 
 def _progress(show_line: Any, slots: int | None) -> Any:
