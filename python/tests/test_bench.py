@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import flowyard.bench as bench
-from flowyard.bench import cases, child, machine, memory, page, speed, startup, threads
+from flowyard.bench import cases, child, machine, memory, page, slotted, speed, startup, threads
 from flowyard.bench.checks import Check
 from flowyard.errors import UserError
 
@@ -21,6 +21,7 @@ FIGURES: dict[str, Any] = {
     },
     "threads": {"run_scaling": 1.9, "floor_scaling": 1.95, "ratio": 0.974},
     "startup_ms": dict.fromkeys(startup.LIMITS_MS, 99.0),
+    "slotted": {"slot_by_slot_s": 2.6, "by_events_s": 0.8, "half_slot_by_slot_s": 1.3, "flows_present": 100.0},
 }
 ROUND = {
     "cpu_s": 0.2,
@@ -36,7 +37,8 @@ def some_checks():
     case = cases.CASES[0]
     figures = FIGURES | {"cases": [speed.row(case, [ROUND | {"cpu_s": 0.3}, ROUND], 20.0)]}
     checks = speed.checks([case], figures) + memory.checks(figures["memory"])
-    return figures, checks + threads.checks(figures["threads"]) + startup.checks(figures["startup_ms"])
+    checks += threads.checks(figures["threads"]) + startup.checks(figures["startup_ms"])
+    return figures, checks + slotted.checks(figures["slotted"])
 
 
 def test_the_cases_are_the_ones_that_others_rely_on():

@@ -1,6 +1,6 @@
 """`flowyard bench`: the engine's speed and memory on this machine, against the targets.
 
-`cases` says what is timed, `speed`, `memory`, `threads` and `startup` measure, each with its method in its
+`cases` says what is timed, `speed`, `memory`, `threads`, `startup` and `slotted` measure, each with its method in its
 first lines, `checks` compares with what was promised, `page` prints and writes docs/benchmarks.md.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from flowyard.bench.cases import CASES
 from flowyard.bench.checks import Check
 
-PARTS = ("memory", "threads", "start-up")
+PARTS = ("memory", "threads", "start-up", "slotted")
 
 
 def main(argv: list[str]) -> int:
@@ -57,7 +57,7 @@ def main(argv: list[str]) -> int:
 
 def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]]:
     """The figures as plain data, and what was promised of them."""
-    from flowyard.bench import machine, memory, speed, startup, threads
+    from flowyard.bench import machine, memory, slotted, speed, startup, threads
 
     cases = [case for case in CASES if case.name in wanted]
     figures = speed.measure(cases, rounds, tell) | {"machine": machine.describe()}
@@ -71,6 +71,9 @@ def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]
     if "start-up" in wanted:
         figures["startup_ms"] = startup.measure(tell)
         checks += startup.checks(figures["startup_ms"])
+    if "slotted" in wanted:
+        figures["slotted"] = slotted.measure(rounds, tell)
+        checks += slotted.checks(figures["slotted"])
     tell("")
     checks.sort(key=lambda check: check.target)
     figures["targets"] = [check.json() for check in checks]

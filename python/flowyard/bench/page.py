@@ -20,6 +20,7 @@ TARGETS = {
     6: "Memory",
     7: "Threads",
     8: "Start-up",
+    9: "The slotted link",
 }
 
 
