@@ -1,0 +1,121 @@
+"""PEQ-P1 to P5, P16: conclusions over figures 3.5 to 3.16, on short runs, and that each can fail."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from flowyard import sweeps
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.peq import _load as load
+from flowyard.papers.peq.conclusions import FCT, FIGURE, FIGURES, draw, plans
+from flowyard.sweeps.results import Sweep
+
+GOOD = {"PEQ": 40.0, "PDQ": 38.5, "Stateful D3": 38.0, "D3": 22.0}
+
+
+def made(throughput=GOOD, completion=(50.0, 60.0)):
+    """Tables of the four schemes' throughputs, and of the completion times of PEQ and PDQ."""
+    averages = [
+        {"figure": f"figure {number}", "mode": mode, "replica": replica, "scheme": scheme}
+        | {load.THROUGHPUT: value + replica}
+        for number in FIGURES
+        for mode in load.MODES
+        for replica in (0, 1)
+        for scheme, value in throughput.items()
+    ]
+    times = [
+        {"figure": f"figure {number}", "servers": 40, "probability": 0.1, "deadline_mean_slots": 60}
+        | {"size_max_packets": 198, "replica": replica}
+        | {f"peq_{FCT}": completion[0] + replica, f"pdq_{FCT}": completion[1] + replica}
+        for number in FIGURES
+        for replica in (0, 1)
+    ]
+    return {"averages": pl.DataFrame(averages), "completion": pl.DataFrame(times)}
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    results = {}
+    for name, plan in plans(Scale.QUICK).items():
+        folder = tmp_path_factory.mktemp("sweep") / name
+        assert not sweeps.execute(replace(plan, axes={**plan.axes, "slots": (20_000,)}), folder).failed
+        results[name] = Sweep(folder)
+    return FIGURE.tables(Scale.QUICK, results)
+
+
+def test_every_figure_is_in_the_averages_with_its_own_points(short):
+    averages = short["averages"]
+    assert len(FIGURES) == 12
+    for number in FIGURES:
+        rows = averages.filter(figure=f"figure {number}", mode="A")
+        assert set(rows["scheme"]) == set(load.SCHEMES)
+        assert set(rows["points"]) == {3}
+    # Twelve figures of three points, two seeds.
+    assert len(short["completion"]) == 72
+    # Offered load tells the figures apart: 40, 60, 80 and 100 servers.
+    loads = [averages.filter(figure=f"figure 3.{n}", mode="A")["offered_load"].mean() for n in (5, 6, 7, 8)]
+    for servers, measured in zip((40, 60, 80, 100), loads, strict=True):
+        # Some 600 flows or more, whose sum of sizes spreads by 5 %.
+        assert measured == pytest.approx(servers / 40, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("claim", "scheme", "values"),
+    [
+        ("PEQ-P1", "PDQ", {36.9: FAIL, 37.1: PASS, 39.4: PASS, 39.6: FAIL, 41.0: FAIL}),
+        ("PEQ-P2", "D3", {14.9: FAIL, 15.1: PASS, 27.9: PASS, 28.1: FAIL}),
+        ("PEQ-P3", "D3", {12.9: FAIL, 13.1: PASS, 25.9: PASS, 26.1: FAIL}),
+        ("PEQ-P4", "Stateful D3", {34.9: FAIL, 35.1: PASS, 39.9: PASS, 40.1: FAIL}),
+    ],
+)
+def test_gains_must_be_in_range(claim, scheme, values):
+    judge = FIGURE.claims[claim]
+    for value, verdict in values.items():
+        assert judge(made(GOOD | {scheme: value})).verdict == verdict
+    tables = made()
+    some = tables["averages"].remove(figure="figure 3.9", scheme=scheme)
+    assert judge(tables | {"averages": some}).verdict == NOT_REACHED
+
+
+def test_each_figure_counts_the_same_and_only_mode_a():
+    tables = made()
+    one, mode = pl.col("figure") == "figure 3.5", pl.col("mode")
+    # 12 points more in one of 12 figures is one more on average: from 1.5 to 2.5, then to 3.5.
+    judge = FIGURE.claims["PEQ-P1"]
+    for change, verdict in ((12.0, PASS), (24.0, FAIL)):
+        more = pl.when(one, mode == "A", pl.col("scheme") == "PEQ").then(change).otherwise(0.0)
+        averages = tables["averages"].with_columns(pl.col(load.THROUGHPUT) + more)
+        assert judge(tables | {"averages": averages}).verdict == verdict
+    other = pl.when(mode == "A").then(0.0).otherwise(90.0)
+    averages = tables["averages"].with_columns(pl.col(load.THROUGHPUT) + other)
+    assert judge(tables | {"averages": averages}).verdict == PASS
+
+
+def test_peq_must_complete_sooner_everywhere():
+    judge = FIGURE.claims["PEQ-P5"]
+    assert judge(made()).verdict == PASS
+    assert judge(made(completion=(50.0, 50.0))).verdict == FAIL
+    tables = made()
+    later = pl.when(figure="figure 3.7").then(70.0).otherwise(pl.col(f"peq_{FCT}")).alias(f"peq_{FCT}")
+    assert judge(tables | {"completion": tables["completion"].with_columns(later)}).verdict == FAIL
+    some = tables["completion"].remove(figure="figure 3.7")
+    assert judge(tables | {"completion": some}).verdict == NOT_REACHED
+
+
+@pytest.mark.parametrize("column", ["slots", "servers", "size_mean_packets", "flows", "flows_per_server"])
+def test_full_load_is_exact(short, column):
+    judge = FIGURE.claims["PEQ-P16"]
+    assert judge(short).verdict == PASS
+    assert judge({"full_load": short["full_load"].with_columns(pl.col(column) + 1)}).verdict == FAIL
+
+
+def test_verdicts_and_picture_survive_csv(short, tmp_path):
+    for name, table in short.items():
+        table.write_csv(tmp_path / name)
+    again = {name: pl.read_csv(tmp_path / name, infer_schema_length=None) for name in short}
+    for judge in FIGURE.claims.values():
+        assert judge(again) == judge(short)
+        assert judge(again).verdict != NOT_REACHED
+    assert len(draw(again).axes) == 3

@@ -1,0 +1,220 @@
+"""PEQ figures 3.5 to 3.16: the shared runs against closed forms, and that each claim can fail."""
+
+from dataclasses import replace
+from math import exp
+
+import numpy as np
+import polars as pl
+import pytest
+
+from flowyard import sweeps
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.peq import _load as load
+from flowyard.papers.peq import deadlines, probability, servers, sizes
+from flowyard.sweeps.results import Sweep
+
+STUDIES = {study.FIGURE.id: study for study in (deadlines, servers, probability, sizes)}
+AHEAD = [(study, number) for study in STUDIES.values() for number in study.FIGURES]
+# Study, claim, the column along which all fall or rise.
+MOVES = [
+    (deadlines, "PEQ-F3.5.b", deadlines.X, 1),
+    (deadlines, "PEQ-F3.5.d", deadlines.BY, -1),
+    (servers, "PEQ-F3.9.b", servers.X, -1),
+    (probability, "PEQ-F3.12.b", probability.X, -1),
+    (sizes, "PEQ-F3.15.b", sizes.X, -1),
+]
+CAPPED = [(deadlines, "PEQ-F3.5.c"), (sizes, "PEQ-F3.15.c")]
+
+
+def made(along, rising, change=lambda _: 0.0, study=deadlines):
+    """Tables of a study in which PEQ is a little above PDQ, and all move along a column; plus a change."""
+    axes = study.axes(Scale.QUICK)
+    usual = {
+        "servers": [40],
+        "probability": [load.FULL_LOAD],
+        "deadline_mean_slots": [100],
+        "size_max_packets": [198],
+    }
+    frame = pl.DataFrame({"replica": [0, 1, 2]})
+    for name, values in {**usual, **axes, "scheme": list(load.SCHEMES)}.items():
+        frame = frame.join(pl.DataFrame({name: list(values)}), how="cross")
+    rows = []
+    for row in frame.iter_rows(named=True):
+        place = sorted(frame[along].unique()).index(row[along])
+        value = 5 + rising * place - list(load.SCHEMES).index(row["scheme"]) * 0.8 + change(row)
+        row |= {
+            load.THROUGHPUT: value + 0.01 * row["replica"],
+            "feasible_percent": 40.0,
+            "present_mean_flows": 0.5,
+        }
+        rows.append(row | {"flows": 1000, "done": 40, "feasible": 100})
+    runs = pl.DataFrame(rows)
+    points = runs.group_by(*load.POINT, "scheme").mean().with_columns(mode=pl.lit("B"))
+    ceilings = load.ceilings([(100, 198)])
+    return {"runs": runs, "points": points, "ceilings": ceilings}
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    """Tables of real runs, a tenth as long as those of quick scale."""
+    found = {}
+    for name, study in STUDIES.items():
+        results = {}
+        for plan_name, plan in study.plans(Scale.QUICK).items():
+            folder = tmp_path_factory.mktemp(name) / plan_name
+            assert not sweeps.execute(replace(plan, axes={**plan.axes, "slots": (20_000,)}), folder).failed
+            results[plan_name] = Sweep(folder)
+        found[name] = study.FIGURE.tables(Scale.QUICK, results)
+    return found
+
+
+@pytest.mark.parametrize("mode", load.MODES)
+def test_one_server_alone_has_all_feasible_flows_done(mode):
+    # Whoever is alone is served in every slot.
+    runs = load.compare(
+        servers=1,
+        probability=0.01,
+        deadline_mean_slots=100.0,
+        size_max_packets=198,
+        mode=mode,
+        slots=500_000,
+        replica=0,
+    )
+    assert runs["scheme"].to_list() == list(load.SCHEMES)
+    assert runs["done"].to_list() == runs["feasible"].to_list()
+    assert runs["flows"].min() > 1000
+    share = runs["feasible_percent"][0] / 100
+    expected = load.ceilings([(100, 198)])["ceiling_rounded_up_percent"][0] / 100 if mode == "A" else 1.0
+    assert share == pytest.approx(expected, abs=3 * (expected * (1 - expected) / runs["flows"][0]) ** 0.5)
+    # All flows being feasible, a flow is present in as many slots as it has packets.
+    if mode != "A":
+        assert runs["present_mean_flows"][0] == pytest.approx(runs["offered_load"][0], rel=0.01)
+
+
+def test_idle_servers_start_flows_at_the_rate_p():
+    # Whatever the scheme: flows a slot are p times the servers that are idle on average. Their number spreads by less
+    # than that of a Poisson process; the mean size is 100, and flows are some 5,000.
+    runs = load.compare(
+        servers=40,
+        probability=load.FULL_LOAD,
+        deadline_mean_slots=60,
+        size_max_packets=198,
+        mode="A",
+        slots=500_000,
+        replica=1,
+    )
+    for flows, load_, present in runs.select("flows", "offered_load", "present_mean_flows").iter_rows():
+        idle = 40 - present
+        assert flows / 500_000 == pytest.approx(idle * load.FULL_LOAD, abs=3.5 * flows**0.5 / 500_000)
+        assert load_ == pytest.approx(100 * flows / 500_000, rel=0.05)
+
+
+def test_ceilings_are_geometric_sums_and_what_drawing_gives():
+    row = load.ceilings([(60, 120)]).row(0, named=True)
+    ratio = exp(-1 / 60)
+    by_sum = 100 * ratio**2 * (1 - ratio**119) / (1 - ratio) / 119
+    assert row["ceiling_percent"] == pytest.approx(by_sum)
+    random = np.random.default_rng(1)
+    drawn = np.ceil(random.exponential(60, 1_000_000)) >= random.integers(2, 121, 1_000_000)
+    assert row["ceiling_rounded_up_percent"] == pytest.approx(100 * drawn.mean(), abs=0.2)
+    assert abs(by_sum - 100 * drawn.mean()) > 0.2
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_tables_say_what_was_run(short, name):
+    runs, points = short[name]["runs"], short[name]["points"]
+    assert (runs["done"] <= runs["feasible"]).all()
+    assert runs[load.THROUGHPUT].to_list() == pytest.approx((100 * runs["done"] / runs["flows"]).to_list())
+    assert set(points["mode"]) == set(load.MODES)
+    assert points.filter(mode="B")["feasible_percent"].unique().to_list() == [100.0]
+    for number in STUDIES[name].FIGURES:
+        assert f"PEQ-F{number}.a" in STUDIES[name].FIGURE.claims
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_verdicts_and_picture_survive_csv(short, name, tmp_path):
+    figure = STUDIES[name].FIGURE
+    for table, frame in short[name].items():
+        frame.write_csv(tmp_path / table)
+    again = {table: pl.read_csv(tmp_path / table, infer_schema_length=None) for table in short[name]}
+    for judge in figure.claims.values():
+        assert judge(again) == judge(short[name])
+        assert judge(again).verdict != NOT_REACHED
+    assert len(figure.draw(again).axes) == 2 * len(STUDIES[name].FIGURES)
+
+
+@pytest.mark.parametrize(("study", "number"), AHEAD)
+def test_peq_must_be_ahead(study, number):
+    judge = study.FIGURE.claims[f"PEQ-F{number}.a"]
+    value, last = study.FIGURES[number], max(study.axes(Scale.QUICK)[study.X])
+
+    def verdict(change):
+        return judge(made(study.X, 1, change, study)).verdict
+
+    def only(scheme, amount, everywhere=False):
+        return lambda row: (
+            amount
+            if row["scheme"] == scheme and row[study.BY] == value and (everywhere or row[study.X] == last)
+            else 0.0
+        )
+
+    assert verdict(lambda _: 0.0) == PASS
+    for other in load.OTHERS:
+        # Above by a point at the last place.
+        assert verdict(only(other, 0.8 * list(load.SCHEMES).index(other) + 1)) == FAIL
+    # Equal everywhere; another figure does not matter.
+    assert verdict(only("PDQ", 0.8, everywhere=True)) == FAIL
+    assert verdict(lambda row: 3.0 * (row["scheme"] == "PDQ" and row[study.BY] != value)) == PASS
+    tables = made(study.X, 1, study=study)
+    assert judge(tables | {"runs": tables["runs"].remove(scheme="D3")}).verdict == NOT_REACHED
+    assert judge(tables | {"runs": tables["runs"].filter(pl.col(study.X) != last)}).verdict == NOT_REACHED
+
+
+@pytest.mark.parametrize(("study", "claim", "along", "sign"), MOVES)
+@pytest.mark.parametrize("scheme", load.SCHEMES)
+def test_every_scheme_must_move_the_right_way(study, claim, along, sign, scheme):
+    judge = study.FIGURE.claims[claim]
+    assert judge(made(along, sign, study=study)).verdict == PASS
+    assert judge(made(along, 0, study=study)).verdict == FAIL
+    last = max(study.axes(Scale.QUICK)[along])
+    against = made(
+        along, sign, lambda row: -2 * sign * (row["scheme"] == scheme and row[along] == last), study
+    )
+    assert judge(against).verdict == FAIL
+    cut = against["runs"].filter(pl.col(along) != last)
+    assert judge(against | {"runs": cut}).verdict == NOT_REACHED
+
+
+@pytest.mark.parametrize(("study", "claim"), CAPPED)
+def test_ceilings_must_be_those_named_and_hold(study, claim):
+    judge = study.FIGURE.claims[claim]
+    named = pl.DataFrame(
+        [
+            {"deadline_mean_slots": 100, "size_max_packets": 198}
+            | {study.X: at, "ceiling_percent": value, "ceiling_rounded_up_percent": value + 0.4}
+            for at, value in study.CEILINGS.items()
+        ]
+    )
+    good = made(study.X, 1, study=study) | {"ceilings": named}
+    assert judge(good).verdict == PASS
+
+    def after(table, column, change):
+        first = pl.int_range(pl.len()) == 0
+        changed = good[table].with_columns(
+            pl.when(first).then(change).otherwise(pl.col(column)).alias(column)
+        )
+        return judge(good | {table: changed}).verdict
+
+    for column, change in (("ceiling_percent", 0.06), ("ceiling_rounded_up_percent", 0.2)):
+        assert after("ceilings", column, pl.col(column) + change) == FAIL
+    assert after("runs", "done", pl.lit(101)) == FAIL
+    above = good["runs"].with_columns(pl.col(load.THROUGHPUT) + 90)
+    assert judge(good | {"runs": above}).verdict == FAIL
+    assert judge(good | {"ceilings": named.head(3)}).verdict == NOT_REACHED
+
+
+def test_exact_ceilings_at_mean_100_are_above_what_the_claim_allows(short):
+    # exp(1/100) is more than half a point where the ceiling is above 50 %.
+    assert deadlines.FIGURE.claims["PEQ-F3.5.c"](short["PEQ-F3.5"]).verdict == PASS
+    assert sizes.FIGURE.claims["PEQ-F3.15.c"](short["PEQ-F3.15"]).verdict == FAIL
