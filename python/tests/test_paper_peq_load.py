@@ -11,6 +11,7 @@ from flowyard import sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.peq import _load as load
+from flowyard.papers.peq import _load_judges as judges
 from flowyard.papers.peq import deadlines, probability, servers, sizes
 from flowyard.sweeps.results import Sweep
 
@@ -160,7 +161,7 @@ def test_peq_must_be_ahead(study, number):
         )
 
     assert verdict(lambda _: 0.0) == PASS
-    for other in load.OTHERS:
+    for other in judges.OTHERS:
         # Above by a point at the last place.
         assert verdict(only(other, 0.8 * list(load.SCHEMES).index(other) + 1)) == FAIL
     # Equal everywhere; another figure does not matter.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement
 from flowyard.papers.peq import _load as load
+from flowyard.papers.peq import _load_judges as judges
+from flowyard.papers.peq import _load_pictures as pictures
 from flowyard.sweeps.plan import ModelPlan
 
 if TYPE_CHECKING:
@@ -45,21 +47,21 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 
 
 def _ahead(value: float, tables: Tables) -> Judgement:
-    return load.ahead(tables, {BY: value}, X, ENDS)
+    return judges.ahead(tables, {BY: value}, X, ENDS)
 
 
 def _longer_is_better(tables: Tables) -> Judgement:
-    return load.moves(tables["runs"], X, ENDS, BY, "longer deadlines", "shorter deadlines", rising=True)
+    return judges.moves(tables["runs"], X, ENDS, BY, "longer deadlines", "shorter deadlines", rising=True)
 
 
 def _more_servers_are_worse(tables: Tables) -> Judgement:
     ends = (min(FIGURES.values()), max(FIGURES.values()))
-    return load.moves(tables["runs"], BY, ends, X, "more servers", "fewer servers", rising=False)
+    return judges.moves(tables["runs"], BY, ends, X, "more servers", "fewer servers", rising=False)
 
 
 def draw(tables: Tables) -> "Picture":
     """Two panels for each figure."""
-    return load.draw(tables, BY, FIGURES, "{} servers", X, "mean deadline (slots)")
+    return pictures.draw(tables, BY, FIGURES, "{} servers", X, "mean deadline (slots)")
 
 
 FIGURE = Figure(
@@ -70,7 +72,7 @@ FIGURE = Figure(
     claims={
         **{f"PEQ-F{number}.a": partial(_ahead, value) for number, value in FIGURES.items()},
         "PEQ-F3.5.b": _longer_is_better,
-        "PEQ-F3.5.c": partial(load.capped, x=X, expected=CEILINGS),
+        "PEQ-F3.5.c": partial(judges.capped, x=X, expected=CEILINGS),
         "PEQ-F3.5.d": _more_servers_are_worse,
     },
     draw=draw,

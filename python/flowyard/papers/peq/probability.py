@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement
 from flowyard.papers.peq import _load as load
+from flowyard.papers.peq import _load_judges as judges
+from flowyard.papers.peq import _load_pictures as pictures
 from flowyard.sweeps.plan import ModelPlan
 
 if TYPE_CHECKING:
@@ -36,16 +38,16 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 
 
 def _ahead(value: float, tables: Tables) -> Judgement:
-    return load.ahead(tables, {BY: value}, X, ENDS)
+    return judges.ahead(tables, {BY: value}, X, ENDS)
 
 
 def _falls(tables: Tables) -> Judgement:
-    return load.moves(tables["runs"], X, ENDS, BY, "more load", "less load", rising=False)
+    return judges.moves(tables["runs"], X, ENDS, BY, "more load", "less load", rising=False)
 
 
 def draw(tables: Tables) -> "Picture":
     """Two panels for each figure, over p as a multiple of the usual one."""
-    picture = load.draw(tables, BY, FIGURES, "mean deadline {}", X, "p (1/4000)", 1 / load.FULL_LOAD)
+    picture = pictures.draw(tables, BY, FIGURES, "mean deadline {}", X, "p (1/4000)", 1 / load.FULL_LOAD)
     for axes in picture.axes:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement
 from flowyard.papers.peq import _load as load
+from flowyard.papers.peq import _load_judges as judges
+from flowyard.papers.peq import _load_pictures as pictures
 from flowyard.sweeps.plan import ModelPlan
 
 if TYPE_CHECKING:
@@ -46,16 +48,16 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 
 
 def _ahead(value: float, tables: Tables) -> Judgement:
-    return load.ahead(tables, {BY: value}, X, ENDS)
+    return judges.ahead(tables, {BY: value}, X, ENDS)
 
 
 def _falls(tables: Tables) -> Judgement:
-    return load.moves(tables["runs"], X, ENDS, BY, "larger flows", "smaller flows", rising=False)
+    return judges.moves(tables["runs"], X, ENDS, BY, "larger flows", "smaller flows", rising=False)
 
 
 def draw(tables: Tables) -> "Picture":
     """Two panels for each figure."""
-    return load.draw(tables, BY, FIGURES, "{} servers", X, "largest flow (packets)")
+    return pictures.draw(tables, BY, FIGURES, "{} servers", X, "largest flow (packets)")
 
 
 FIGURE = Figure(
@@ -66,7 +68,7 @@ FIGURE = Figure(
     claims={
         **{f"PEQ-F{number}.a": partial(_ahead, value) for number, value in FIGURES.items()},
         "PEQ-F3.15.b": _falls,
-        "PEQ-F3.15.c": partial(load.capped, x=X, expected=CEILINGS),
+        "PEQ-F3.15.c": partial(judges.capped, x=X, expected=CEILINGS),
     },
     draw=draw,
     assumed=(
