@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 use super::Scenario;
 
 /// The schema in use.
-pub(super) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    of::<Scenario>()
-});
+pub(super) static SCHEMA: LazyLock<Value> = LazyLock::new(of::<Scenario>);
 
 /// The schema of a document of another kind.
 pub fn of<T: JsonSchema>() -> Value {

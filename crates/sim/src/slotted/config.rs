@@ -88,7 +88,7 @@ pub enum Step {
     Slot,
 }
 
-static SCHEMA: LazyLock<Value> = LazyLock::new(|| scenario::schema_of::<Slotted>());
+static SCHEMA: LazyLock<Value> = LazyLock::new(scenario::schema_of::<Slotted>);
 
 /// The JSON Schema of configurations, as text.
 pub fn schema() -> String {
