@@ -136,6 +136,8 @@ def page() -> str:
 
 
 def _claims(paper: Paper, entries: list[dict[str, Any]]) -> list[str]:
+    if not entries:
+        return []
     rows = ["| claim | verdict | what it says | measured | expected |", "|---|---|---|---|---|"]
     for entry in entries:
         claim = paper.register.claims[entry["id"]]

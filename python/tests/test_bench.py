@@ -21,7 +21,12 @@ FIGURES: dict[str, Any] = {
     },
     "threads": {"run_scaling": 1.9, "floor_scaling": 1.95, "ratio": 0.974},
     "startup_ms": dict.fromkeys(startup.LIMITS_MS, 99.0),
-    "slotted": {"slot_by_slot_s": 2.6, "by_events_s": 0.8, "half_slot_by_slot_s": 1.3, "flows_present": 100.0},
+    "slotted": {
+        "slot_by_slot_s": 2.6,
+        "by_events_s": 0.8,
+        "half_slot_by_slot_s": 1.3,
+        "flows_present": 100.0,
+    },
 }
 ROUND = {
     "cpu_s": 0.2,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import flowyard as fy
+from flowyard import slotted
 from flowyard.papers import register
 from flowyard.sweeps import Plan
 
@@ -122,9 +123,16 @@ def test_snippets_are_found() -> None:
     found = [str(parameters.id).rsplit("-", 1)[0] for parameters in SNIPPETS]
     assert found.count("README.md") >= 1
     assert found.count("networks-and-traffic.md") > 70
-    assert [parameters.id for parameters in PYTHON] == ["networks-and-traffic.md", "sweeps.md"]
+    assert [parameters.id for parameters in PYTHON] == [
+        "networks-and-traffic.md",
+        "slotted.md",
+        "sweeps.md",
+    ]
     assert [parameters.id for parameters in OTHERS] == [
         "papers.md-claims",
+        "slotted.md-slotted",
+        "slotted.md-slotted",
+        "slotted.md-slotted",
         "sweeps.md-sweep",
         "sweeps.md-sweep",
     ]
@@ -147,6 +155,8 @@ def test_other_toml_is_read(kind: str, text: str, tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     if kind == "sweep":
         assert len(Plan.read(path).tasks()) > 1
+    elif kind == "slotted":
+        assert slotted.check(path)["discipline"]
     else:
         assert register.read(path).claims
 

@@ -1,6 +1,7 @@
 //! The slotted link: runs, and disciplines that are written in Python.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flowyard_sim::slotted::config::Slotted;
@@ -31,7 +32,12 @@ pub fn run_slotted(
     let config = read(py, text, format, &overrides)?;
     let mut failure = None;
     let mut last = Instant::now();
+    // Set by a discipline in Python that raised.
+    let gave_up = AtomicBool::new(false);
     let mut watch = |slots: u64| {
+        if gave_up.load(Ordering::Relaxed) {
+            return false;
+        }
         if last.elapsed() < BREATH {
             return true;
         }
@@ -45,7 +51,7 @@ pub fn run_slotted(
     let (outcome, raised) = match discipline {
         None => (py.detach(|| slotted::run(&config, &mut watch)), None),
         Some(function) => {
-            let mut own = Own { function, error: None };
+            let mut own = Own { function, error: None, gave_up: &gave_up };
             (slotted::run_with(&config, &mut own, &mut |slots| watch(slots)), own.error)
         }
     };
@@ -98,12 +104,13 @@ fn read(py: Python<'_>, text: &str, format: &str, overrides: &[(String, String)]
 
 /// A discipline in Python: `function(slot, flows)`, with a tuple (id, size, left, slots left) for each flow, answers
 /// with the id of the flow to serve, None, or a dict of shares by id.
-struct Own {
+struct Own<'a> {
     function: Py<PyAny>,
     error: Option<PyErr>,
+    gave_up: &'a AtomicBool,
 }
 
-impl Own {
+impl Own<'_> {
     fn ask(&self, py: Python<'_>, slot: &Slot, shares: &mut [f64]) -> PyResult<Service> {
         let tuples = slot.flows.iter().map(|flow| {
             let time_left = (flow.deadline < NO_DEADLINE).then(|| flow.time_left(slot.now));
@@ -145,7 +152,7 @@ impl Own {
     }
 }
 
-impl Discipline for Own {
+impl Discipline for Own<'_> {
     fn serve(&mut self, slot: &Slot, shares: &mut [f64]) -> Service {
         if self.error.is_some() {
             return Service::Nobody;
@@ -154,6 +161,7 @@ impl Discipline for Own {
             Ok(service) => service,
             Err(error) => {
                 self.error = Some(error);
+                self.gave_up.store(true, Ordering::Relaxed);
                 Service::Nobody
             }
         }

@@ -76,7 +76,7 @@ def run(
 
     Raises:
         ScenarioError: The configuration cannot be run; the text names every problem.
-        ValueError: The discipline's answer makes no sense.
+        ValueError, TypeError: The discipline's answer makes no sense.
     """
     flows, schedule, summary = _native.run_slotted(*_source(config), texts(overrides), discipline, progress)
     about = {"flowyard": _native.__version__, "engine": _native.__engine__}

@@ -14,12 +14,12 @@ from flowyard.errors import UserError
 from flowyard.interrupt import Deferred
 from flowyard.progress import Overall
 from flowyard.sweeps import local
-from flowyard.sweeps.plan import Axis, Plan
+from flowyard.sweeps.plan import Axis, ModelPlan, Plan
 from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.task import Planned, Tally
 
-__all__ = ["Axis", "Plan", "Sweep", "execute", "sweep"]
+__all__ = ["Axis", "ModelPlan", "Plan", "Sweep", "execute", "sweep"]
 
 
 def sweep(

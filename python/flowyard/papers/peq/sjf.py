@@ -1,0 +1,255 @@
+"""PEQ section 1.4: what the thesis says about shortest job first, earliest deadline first and D3, without figures.
+
+Shortest job first has the smallest mean wait; earliest deadline first is not far from the best mean completion time;
+D3, first come first served, loses flows to deadline inversion, and a flow that D3 does not serve asks for more.
+"""
+
+from collections.abc import Sequence
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from flowyard import slotted
+from flowyard.papers import style
+from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.judge import Judgement, between, judged, not_reached
+from flowyard.papers.peq._sets import SIZES, exponential, served, sets
+from flowyard.sweeps.plan import ModelPlan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+# Means of the slack that deadlines leave beyond a flow's size.
+SLACKS = (100, 400)
+MOST_PERMUTED = 7
+# Fewer sets say little about a mean.
+ENOUGH = 30
+
+
+def smallest_wait(sizes: Sequence[int]) -> int:
+    """The sum of the flows' waits before their service, in the best of all orders."""
+    import numpy as np
+
+    orders = np.array(list(permutations(sizes)))
+    # The last flow is waited for by nobody.
+    return int((orders[:, :-1] * np.arange(len(sizes) - 1, 0, -1)).sum(axis=1).min())
+
+
+def waits(flows: int, count: int, replica: int) -> pl.DataFrame:
+    """Sets without deadlines in which shortest job first waits as long as the best order."""
+    kinds = [{"sizes": SIZES, "deadlines": {"none": {}}}]
+    rows = served(sets(flows, count), kinds, "sjf", replica=replica).sort("set")
+    waited = pl.col("end_slot").cast(pl.Int64) - pl.col("size").cast(pl.Int64)
+    own = rows.group_by("set", maintain_order=True).agg(sjf=waited.sum(), sizes="size")
+    least = pl.Series([smallest_wait(sizes) for sizes in own["sizes"].to_list()])
+    means = [float(total.sum()) / (flows * count) for total in (own["sjf"], least)]
+    return pl.DataFrame(
+        {
+            "sets": count,
+            "sets_best": int((own["sjf"] == least).sum()),
+            "sjf_wait_slots": means[0],
+            "least_wait_slots": means[1],
+        }
+    )
+
+
+def deadlines(slack: int, flows: int, count: int, replica: int) -> pl.DataFrame:
+    """Earliest deadline first, SRPT and D3 on the sets that can be done in full."""
+    kinds = exponential(slack, "shift")
+    schemes: dict[str, Any] = {
+        "edf": "edf",
+        "srpt": "sjf",
+        "d3": {"d3": {"order": "arrival"}},
+        "d3_random": {"d3": {"order": "random"}},
+        "optimal": "optimal",
+    }
+    fates = {
+        name: served(sets(flows, count), kinds, scheme, replica=replica).sort("flow")
+        for name, scheme in schemes.items()
+    }
+    full = fates["optimal"].select(pl.col("done").all().over("set"))["done"]
+    done = {name: rows["done"] & full for name, rows in fates.items()}
+    srpt = (
+        fates["edf"]
+        .filter(full)
+        .sort("set", "size")
+        .select(pl.col("size").cast(pl.Int64).cum_sum().over("set"))["size"]
+    )
+    return pl.DataFrame(
+        {
+            "sets": count,
+            "full_sets": int(full.sum()) // flows,
+            # A sum and a count each, so that means of several replicas can be made.
+            **{f"{name}_done": int(done[name].sum()) for name in ("edf", "srpt", "d3", "d3_random")},
+            **{
+                f"{name}_fct_sum_slots": int(fates[name]["end_slot"].filter(done[name]).sum())
+                for name in ("edf", "srpt")
+            },
+            "srpt_all_fct_sum_slots": int(srpt.sum()),
+            "inverted": int((done["edf"] & ~done["d3"]).sum()),
+            "inverted_random": int((done["edf"] & ~done["d3_random"]).sum()),
+        }
+    )
+
+
+def requests(flows: int, count: int, replica: int) -> pl.DataFrame:
+    """Slots in which a D3 flow got nothing and was there in the next one: did it then ask for more?"""
+    config = {
+        "generation": sets(flows, count),
+        "classes": exponential(SLACKS[0], "shift"),
+        "discipline": {"d3": {"order": "random"}},
+        "run": {"replica": replica, "schedule": True, "step": "slot"},
+    }
+    result = slotted.run(config)
+    each = pl.DataFrame(result.flows).select("flow", "arrival_slot", "size", "deadline", "end_slot")
+    slots = each.with_columns(slot=pl.int_ranges("arrival_slot", "end_slot")).explode("slot")
+    parts = pl.DataFrame(result.schedule).with_columns(slot=pl.int_ranges("start_slot", "end_slot"))
+    shares = parts.explode("slot").select("flow", "slot", "share")
+    table = slots.join(shares, on=["flow", "slot"], how="left").sort("flow", "slot")
+    got = pl.col("share").fill_null(0.0)
+    before = (got.cum_sum() - got).over("flow")
+    time = pl.col("arrival_slot").cast(pl.Int64) + pl.col("deadline").cast(pl.Int64) - pl.col("slot")
+    asked = ((pl.col("size") - before) / time).alias("asked")
+    table = table.select("flow", "slot", asked, share=got)
+    later = pl.col("asked").shift(-1).over("flow")
+    unserved = table.with_columns(later=later).filter(pl.col("share") == 0, pl.col("later").is_not_null())
+    return pl.DataFrame(
+        {
+            "unserved_slots": len(unserved),
+            "asked_more": int((unserved["later"] > unserved["asked"]).sum()),
+            "least_rise": (unserved["later"] / unserved["asked"]).min(),
+        },
+        schema_overrides={"least_rise": pl.Float64},
+    )
+
+
+def plans(scale: Scale) -> dict[str, ModelPlan]:
+    """What is said about each."""
+    return {
+        "waits": ModelPlan(
+            waits, {"flows": range(2, MOST_PERMUTED + 1), "count": [scale.pick(20, 100)]}, 2, name="waits"
+        ),
+        "deadlines": ModelPlan(
+            deadlines,
+            {"slack": SLACKS, "flows": (2, 3, 4, 6, 8), "count": [scale.pick(200, 1000)]},
+            scale.pick(3, 10),
+            name="sets that can be done",
+        ),
+        "requests": ModelPlan(
+            requests, {"flows": (4, 16), "count": [scale.pick(5, 50)]}, 2, name="D3's requests"
+        ),
+    }
+
+
+def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+    """Waits, completion times and requests, by number of flows."""
+    del scale
+    found = {name: sweep.scan("table").drop("run").collect() for name, sweep in sweeps.items()}
+    by = ["slack", "flows"]
+    totals = found["deadlines"].drop("replica", "count").group_by(by).sum().sort(by)
+    edf = pl.col("edf_fct_sum_slots") / pl.col("edf_done")
+    srpt = pl.col("srpt_fct_sum_slots") / pl.col("srpt_done")
+    every = pl.col("srpt_all_fct_sum_slots") / pl.col("edf_done")
+    # Where no set can be done in full, there is none.
+    totals = totals.with_columns(edf_over_srpt=edf / srpt, edf_over_srpt_all=edf / every).fill_nan(None)
+    return {
+        "waits": found["waits"].sort("flows", "replica"),
+        "deadlines": totals,
+        "requests": found["requests"].sort("flows", "replica"),
+    }
+
+
+def _least_wait(tables: Tables) -> Judgement:
+    rows = tables["waits"]
+    total, best = rows.select(pl.col("sets", "sets_best").sum()).row(0)
+    missing = sorted(set(range(2, MOST_PERMUTED + 1)) - set(rows["flows"]))
+    if missing:
+        return not_reached(f"no sets of {', '.join(map(str, missing))} flows")
+    return judged(total == best, f"smallest wait of all orders in {best} of {total} sets", "all")
+
+
+def _inversion(tables: Tables) -> Judgement:
+    flows, random, done = (
+        tables["deadlines"].select(pl.col("inverted", "inverted_random", "edf_done").sum()).row(0)
+    )
+    measured = (
+        f"{flows} of {done} flows that earliest deadline first completes are lost ({random} in random order)"
+    )
+    return judged(flows > 0, measured, "more than 0")
+
+
+def _near_best(tables: Tables) -> Judgement:
+    rows = tables["deadlines"].filter(pl.col("full_sets") >= ENOUGH)
+    if rows.is_empty():
+        return not_reached(f"nowhere are there {ENOUGH} sets that can be done in full")
+    worst = rows.sort("edf_over_srpt").row(-1, named=True)
+    said = [
+        f"{row['edf_over_srpt']:.2f} ({row['edf_over_srpt_all']:.2f}) with {row['flows']} flows, slack {row['slack']}"
+        for row in rows.iter_rows(named=True)
+    ]
+    reason = (
+        "over SRPT's flows in time, and in brackets over all flows by SRPT without deadlines: "
+        + "; ".join(said)
+    )
+    return between(worst["edf_over_srpt"], 0.0, 1.25).because(reason)
+
+
+def _asks_more(tables: Tables) -> Judgement:
+    slots, more = tables["requests"].select(pl.col("unserved_slots", "asked_more").sum()).row(0)
+    if not slots:
+        return not_reached("every flow was served in every slot")
+    return judged(slots == more, f"tau/D is larger after {more} of {slots} slots without service", "all")
+
+
+def draw(tables: Tables) -> "Picture":
+    """Waits, completion times relative to SRPT's, and what D3 loses, by number of flows."""
+    picture, (wait, ratio, lost) = style.panels(1, 3)
+    means = tables["waits"].group_by("flows").mean().sort("flows")
+    wait.plot(means["flows"], means["least_wait_slots"], color="#000000", label="best of all orders")
+    wait.plot(
+        means["flows"], means["sjf_wait_slots"], "o", color=style.COLOURS[0], label="shortest job first"
+    )
+    wait.set(xlabel="flows", ylabel="mean wait (slots)", ylim=(0, None))
+    wait.legend()
+    for place, slack in enumerate(SLACKS):
+        rows = tables["deadlines"].filter(slack=slack)
+        enough = rows.filter(pl.col("full_sets") >= ENOUGH)
+        look: dict[str, Any] = {
+            "color": style.COLOURS[place],
+            "marker": style.MARKERS[place],
+            "label": f"mean slack {slack} slots",
+        }
+        ratio.plot(enough["flows"], enough["edf_over_srpt"], **look)
+        lost.plot(rows["flows"], 100 * rows["inverted"] / rows["edf_done"], **look)
+    ratio.axhline(1.25, color="#000000", linewidth=0.8, linestyle=":")
+    ratio.set(xlabel="flows", ylim=(1, None))
+    ratio.set_title("mean FCT, EDF over SRPT", loc="left")
+    lost.set(xlabel="flows", ylim=(0, None))
+    lost.set_title("flows that D3 loses and EDF saves (%)", loc="left")
+    ratio.legend()
+    return picture
+
+
+FIGURE = Figure(
+    id="PEQ-P7",
+    title="Shortest job first, earliest deadline first and D3 on sets of flows",
+    plans=plans,
+    tables=tables,
+    claims={
+        "PEQ-P7": _least_wait,
+        "PEQ-P6": _inversion,
+        "PEQ-P14": _near_best,
+        "PEQ-P15": _asks_more,
+    },
+    draw=draw,
+    assumed=(
+        "Flows start together. Sizes are uniform on 2 to 198. The wait of a flow is the time before its service.",
+        "Deadlines are the size and an exponential slack of mean 100 or 400 slots; only sets that can be done in full "
+        "count for PEQ-P6 and PEQ-P14, so that whatever is late is the order's fault.",
+        "SRPT ignores deadlines, but a flow leaves when it is due; means are over the flows that each completes. "
+        "edf_over_srpt_all has SRPT's mean over all flows without deadlines instead, from the sizes alone. Points with "
+        "fewer than 30 sets are not judged.",
+        "D3's requests reach the switch in order of arrival for PEQ-P6, in a random order for PEQ-P15.",
+    ),
+)

@@ -1,0 +1,107 @@
+"""ALL-5 and PEQ-P9, P11, P12: disciplines that come down to SRPT, and those that are not there."""
+
+import polars as pl
+import pytest
+
+from flowyard import slotted, sweeps
+from flowyard.papers.across import orders
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.peq import later
+from flowyard.sweeps.results import Sweep
+
+ALIKE = orders.FIGURE.claims["ALL-5"]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sweep") / "instances"
+    assert orders.FIGURE.plans
+    assert not sweeps.execute(orders.FIGURE.plans(Scale.QUICK)["instances"], folder).failed
+    return orders.FIGURE.tables(Scale.QUICK, {"instances": Sweep(folder)})
+
+
+def test_the_claim_holds(tables):
+    assert ALIKE(tables).verdict == PASS
+
+
+@pytest.mark.parametrize("case", orders.CASES)
+@pytest.mark.parametrize(
+    ("discipline", "column"),
+    [
+        *((name, column) for name in orders.EXACT for column in ("slots_equal", "ends_equal")),
+        (orders.RACS, "slots_equal"),
+    ],
+)
+def test_one_less_fails(case, discipline, column, tables):
+    less = pl.col(column).cast(pl.Int64) - pl.when(case=case, discipline=discipline).then(1).otherwise(0)
+    assert ALIKE({"sums": tables["sums"].with_columns(less)}).verdict == FAIL
+
+
+def test_another_order_of_racs_fails_and_a_missing_case_is_not_judged(tables):
+    sums = tables["sums"]
+    less = pl.when(discipline=orders.RACS).then(pl.col("instances") - 1).otherwise("order_equal")
+    assert ALIKE({"sums": sums.with_columns(order_equal=less)}).verdict == FAIL
+    assert ALIKE({"sums": sums.remove(case=orders.CASES[1])}).verdict == NOT_REACHED
+
+
+def test_flows_of_an_instance_are_due_together():
+    for case in orders.CASES:
+        flows = orders.instance(case, 3)
+        assert len({flow["arrival"] + flow["deadline"] for flow in flows}) == 1
+        assert len({flow["arrival"] for flow in flows}) > 1 or not case.startswith("staggered")
+
+
+@pytest.mark.parametrize("name", ["fcfs", "edf"])
+def test_other_deadlines_or_disciplines_would_show(name, monkeypatch):
+    """The comparison is no tautology: a discipline that is not SRPT differs from it, EDF with other deadlines too."""
+    if name == "edf":
+        spread = [
+            {**flow, "deadline": 400 - 10 * flow["size"]} for flow in orders.instance(orders.CASES[0], 0)
+        ]
+        monkeypatch.setattr(orders, "instance", lambda *_: spread)
+    monkeypatch.setitem(orders.EXACT, "H (PEQ)", name)
+    rows = orders.compare(orders.CASES[0], 0)
+    own = rows.filter(discipline="H (PEQ)").row(0, named=True)
+    assert own["slots_equal"] < own["slots"]
+
+
+def test_orders_by_hand():
+    flows = [{"size": 2, "deadline": 9}, {"size": 1, "deadline": 9}]
+    assert orders.served(orders.run(flows, orders.SRPT)) == [1, 0, 0]
+    assert orders.served(orders.run(flows, orders.SRJF)) == [1, 0, 0]
+    assert orders.done_in_order(orders.run(flows, "tie-break (PDQ)")) == [(1, 1), (3, 0)]
+    # 1/2 to 1: a third and two thirds; then 5/3 to 1/3 packets left.
+    shares = (
+        pl.DataFrame(orders.run(flows, orders.RACS).schedule).sort("start_slot", "flow")["share"].to_list()
+    )
+    assert shares[:4] == pytest.approx([1 / 3, 2 / 3, 1 / 6, 5 / 6])
+
+
+def test_tables_survive_csv(tables, tmp_path):
+    for name, table in tables.items():
+        table.write_csv(tmp_path / name)
+    again = {name: pl.read_csv(tmp_path / name) for name in tables}
+    assert ALIKE(again) == ALIKE(tables)
+    assert orders.FIGURE.draw
+    assert len(orders.FIGURE.draw(again).axes) == 5
+
+
+class TestLater:
+    """What is not there is not reached, and the schema says that it is not there."""
+
+    tables = later.FIGURE.tables(Scale.QUICK, {})
+
+    @pytest.mark.parametrize("claim", later.FIGURE.claims)
+    def test_not_reached(self, claim, tmp_path):
+        self.tables["parts"].write_csv(tmp_path / "parts")
+        again = {"parts": pl.read_csv(tmp_path / "parts")}
+        found = later.FIGURE.claims[claim](again)
+        assert found == later.FIGURE.claims[claim](self.tables)
+        assert (found.verdict, "does not have the transport" in found.reason) == (NOT_REACHED, True)
+        there = {"parts": again["parts"].with_columns(there=pl.lit(True))}
+        assert "no figure measures" in later.FIGURE.claims[claim](there).reason
+
+    def test_members_are_those_of_the_schema(self):
+        assert {"pdq", "racs"} <= later.members(slotted.schema(), "DisciplineConfig")
+        assert not self.tables["parts"]["there"].any()

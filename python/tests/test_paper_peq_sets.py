@@ -1,0 +1,148 @@
+"""PEQ figures 3.1 to 3.4, shortest job first and RACS: verdicts at quick scale, and that each claim can fail."""
+
+from itertools import permutations
+from random import Random
+
+import polars as pl
+import pytest
+
+from flowyard import slotted, sweeps
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.peq import intervals, one_shot, optimal, racs, sjf
+from flowyard.papers.peq._sets import most_in_time, never_falls
+from flowyard.sweeps.results import Sweep
+
+FIGURES = {module.FIGURE.id: module.FIGURE for module in (one_shot, intervals, optimal, sjf, racs)}
+# All others pass.
+FAILS = {"PEQ-F3.2.a", "PEQ-F3.3.d", "PEQ-F3.4.d", "PEQ-P14"}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The tables of each figure, by its id."""
+    found = {}
+    for name, figure in FIGURES.items():
+        results = {}
+        for plan_name, plan in figure.plans(Scale.QUICK).items():
+            folder = tmp_path_factory.mktemp("sweep") / plan_name
+            assert not sweeps.execute(plan, folder).failed
+            results[plan_name] = Sweep(folder)
+        found[name] = figure.tables(Scale.QUICK, results)
+    return found
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_verdicts_also_from_csv(made, name, tmp_path):
+    figure, tables = FIGURES[name], made[name]
+    for table, rows in tables.items():
+        rows.write_csv(tmp_path / table)
+    again = {table: pl.read_csv(tmp_path / table, infer_schema_length=None) for table in tables}
+    for claim, judge in figure.claims.items():
+        assert judge(tables).verdict == (FAIL if claim in FAILS else PASS), claim
+        assert judge(again) == judge(tables)
+    assert figure.draw(again).axes
+
+
+ALL = pl.lit(True)
+PEQ, PDQ, EXPIRED = (pl.col(f"{scheme}_percent") for scheme in ("peq", "pdq", "pdq_expired"))
+LINE, MOST = pl.col("scenario") == "line", pl.col("flows") == 64
+SKIP, KEEP = pl.col("busy") == "skip", pl.col("mode") == "keep"
+LAST = pl.col("interval") == 30
+
+
+# Claim, table, its rows, the column to change, its value there, the verdict then.
+CHANGES = [
+    ("PEQ-F3.1.a", "runs", LINE & (pl.col("flows") == 16), "peq_percent", PDQ - 3, FAIL),
+    ("PEQ-F3.1.a", "runs", LINE, "peq_percent", PDQ, FAIL),
+    ("PEQ-F3.1.b", "points", LINE & MOST, "peq_percent", PDQ * 1.9, FAIL),
+    ("PEQ-F3.1.b", "points", LINE & MOST, "flows", pl.lit(50), NOT_REACHED),
+    ("PEQ-F3.1.c", "runs", LINE & MOST, "peq_percent", PDQ * 1.5, FAIL),
+    # Half the time everywhere would do.
+    ("PEQ-F3.2.a", "points", LINE, "peq_last_slots", pl.col("pdq_expired_last_slots") / 2, PASS),
+    ("PEQ-F3.2.a", "points", LINE, "peq_last_slots", pl.col("pdq_expired_last_slots") / 3, FAIL),
+    ("PEQ-F3.2.b", "runs", LINE & MOST, "peq_percent", EXPIRED - 1, FAIL),
+    ("PEQ-F3.3.a", "runs", SKIP & LAST, "lead_points", pl.col("lead_points") - 2, FAIL),
+    ("PEQ-F3.3.b", "points", SKIP & LAST, "pdq_percent", pl.lit(5.0), FAIL),
+    ("PEQ-F3.3.c", "points", SKIP & (pl.col("interval") == 1000), "peq_percent", PEQ + 4, FAIL),
+    ("PEQ-F3.3.c", "points", pl.col("interval") == 1000, "interval", pl.lit(999), NOT_REACHED),
+    ("PEQ-F3.3.d", "runs", ALL, "pdq_in_part_percent", 50 - pl.col("interval"), PASS),
+    ("PEQ-F3.3.d", "runs", ALL, "peq_in_part_percent", pl.col("interval") * 1.0, FAIL),
+    ("PEQ-F3.4.a", "runs", pl.col("flows") == 12, "optimal_percent", pl.lit(99.9), FAIL),
+    ("PEQ-F3.4.b", "runs", KEEP, "pdq_flows", pl.col("optimal_flows"), FAIL),
+    ("PEQ-F3.4.b", "runs", KEEP, "pdq_flows", pl.col("optimal_flows") * 0.97, FAIL),
+    ("PEQ-F3.4.c", "runs", KEEP, "peq_flows", pl.col("optimal_flows") * 0.97, FAIL),
+    ("PEQ-F3.4.d", "runs", KEEP, "peq_percent", PDQ / 2 + 50.1, FAIL),
+    ("PEQ-F3.4.d", "runs", KEEP, "pdq_percent", PEQ - 1, PASS),
+    ("PEQ-F3.4.e", "runs", pl.col("replica") == 0, "agreeing", pl.col("agreeing") - 1, FAIL),
+    ("PEQ-F3.4.f", "runs", pl.col("full") > 0, "full_by_pdq", pl.col("full_by_pdq") - 1, FAIL),
+    ("PEQ-F3.4.g", "runs", pl.col("flows") == 5, "pdq_flows", pl.col("optimal_flows") * 0.97, FAIL),
+    ("PEQ-P7", "waits", pl.col("flows") == 7, "sets_best", pl.col("sets") - 1, FAIL),
+    ("PEQ-P7", "waits", pl.col("flows") == 7, "flows", pl.lit(8), NOT_REACHED),
+    ("PEQ-P6", "deadlines", ALL, "inverted", pl.lit(0), FAIL),
+    ("PEQ-P14", "deadlines", ALL, "edf_over_srpt", pl.lit(1.2), PASS),
+    ("PEQ-P14", "deadlines", ALL, "full_sets", pl.lit(sjf.ENOUGH - 1), NOT_REACHED),
+    ("PEQ-P15", "requests", pl.col("flows") == 16, "asked_more", pl.col("unserved_slots") - 1, FAIL),
+    ("PEQ-P10", "sets", pl.col("flows") == 8, "racs_slots", pl.col("srpt_slots") * 0.9, FAIL),
+    ("PEQ-P10", "random", pl.col("load") == 0.8, "racs_slots", pl.col("ps_slots") * 1.1, FAIL),
+]
+
+
+@pytest.mark.parametrize(("claim", "table", "rows", "column", "value", "verdict"), CHANGES)
+def test_other_tables_have_other_verdicts(made, claim, table, rows, column, value, verdict):
+    figure = next(figure for figure in FIGURES.values() if claim in figure.claims)
+    tables = made[figure.id]
+    changed = tables[table].with_columns(pl.when(rows).then(value).otherwise(pl.col(column)).alias(column))
+    assert figure.claims[claim]({**tables, table: changed}).verdict == verdict
+
+
+def test_every_claim_is_made_to_differ():
+    assert {change[0] for change in CHANGES} == {
+        claim for figure in FIGURES.values() for claim in figure.claims
+    }
+
+
+def test_the_search_for_the_most_flows_in_time():
+    chance = Random(3)
+    assert most_in_time([10, 13, 4, 3], [23, 15, 26, 25]) == 3
+    for _ in range(30):
+        flows = [(chance.randint(1, 20), chance.randint(1, 60)) for _ in range(5)]
+        best = 0
+        # In some order, those that would be late are left out.
+        for order in permutations(flows):
+            busy = done = 0
+            for size, deadline in order:
+                if busy + size <= deadline:
+                    busy, done = busy + size, done + 1
+            best = max(best, done)
+        assert most_in_time(*zip(*flows, strict=True)) == best
+
+
+def test_waits_by_hand():
+    # 1 first, then 2, then 5: waits of 0, 1 and 3.
+    assert sjf.smallest_wait([5, 1, 2]) == 4
+
+
+def test_srpt_of_a_release_is_the_sum_over_sizes_in_ascending_order():
+    sizes = [50, 3, 20, 3]
+    listed = [{"size": size, "deadline": 1000} for size in sizes]
+    flows = pl.DataFrame(slotted.run({"generation": {"list": listed}, "discipline": "sjf"}).flows)
+    assert sorted(flows["end_slot"]) == [3, 6, 26, 76]
+
+
+def test_a_step_down_shows():
+    def runs(values):
+        rows = [
+            {"x": x, "replica": replica, "value": value + 0.1 * replica}
+            for x, value in enumerate(values)
+            for replica in range(3)
+        ]
+        return pl.DataFrame(rows)
+
+    for values, verdict in (
+        ((1, 2, 3, 4), PASS),
+        ((1, 2, 1.5, 4), FAIL),
+        ((2, 2, 2, 2), FAIL),
+        ((4,), NOT_REACHED),
+    ):
+        assert never_falls(runs([float(value) for value in values]), "value", x="x").verdict == verdict
