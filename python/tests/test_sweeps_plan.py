@@ -5,7 +5,7 @@ import json
 import pytest
 
 import flowyard as fy
-from flowyard import cli
+from flowyard import cli, exits
 from flowyard.errors import UserError
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
 
@@ -185,10 +185,10 @@ MISTAKES |= {
 
 def told(capsys, *arguments):
     """What the command says about a mistake, in both forms."""
-    assert cli.main(["sweep", *map(str, arguments)]) == cli.BAD_INPUT
+    assert cli.main(["sweep", *map(str, arguments)]) == exits.BAD_INPUT
     out, err = capsys.readouterr()
     assert out == ""
-    assert cli.main(["sweep", *map(str, arguments), "--json"]) == cli.BAD_INPUT
+    assert cli.main(["sweep", *map(str, arguments), "--json"]) == exits.BAD_INPUT
     assert err == f"error: {json.loads(capsys.readouterr().out)['error']}\n"
     return err
 
