@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import textwrap
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from flowyard.exits import COMPLETE, FAILED, INTERRUPTED
 from flowyard.papers import catalogue, gallery, running, verdicts
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL
+
+# Characters of a value in the list of failures.
+WIDTH = 60
 
 
 def list_papers(arguments: argparse.Namespace) -> int:
@@ -102,7 +106,12 @@ def _say(outcome: running.Outcome, folder: Path) -> None:
     """What failed, and the summary; what passed is in the gallery."""
     failed = [entry for entry in outcome.entries if entry["verdict"] == FAIL]
     if failed:
-        rows = [[e["id"], gallery.said(e["measured"]), gallery.said(e["expected"])] for e in failed]
+        rows = [[e["id"], _short(e["measured"]), _short(e["expected"])] for e in failed]
         show(TextTable("Claims that fail", ("claim", "measured", "expected"), rows, left=3))
     print(outcome.summary)
     print(f"gallery in {folder / 'index.html'}")
+
+
+def _short(value: Any) -> str:
+    """A value that leaves room for the others in a line; claims.json has it whole."""
+    return textwrap.shorten(gallery.said(value), WIDTH, placeholder=" ...")
