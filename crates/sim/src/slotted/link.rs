@@ -3,8 +3,8 @@
 use super::Flow;
 use super::config::{Slotted, Step};
 use super::discipline::{Discipline, EarlyTermination, Service, Slot};
-use super::generation::Source;
 use super::outcome::{Outcome, Record, Segment};
+use super::source::Source;
 
 /// A flow is done when no more than this is left of it: sums of shares are not exact.
 const NOTHING: f64 = 1e-9;

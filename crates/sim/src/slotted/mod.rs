@@ -9,8 +9,8 @@
 //! 4. flows that are done leave, and so do those whose deadline has come.
 //!
 //! ```text
-//! config (what a file says) -> generation (who arrives when) -> link (the loop) -> outcome (flows, schedule)
-//!                                                                 discipline
+//! config, generation, draws (what a file says) -> source (who arrives when) -> link (the loop) -> outcome, tables
+//!                                                                            discipline
 //! ```
 //!
 //! It has nothing to do with the packet engine but the streams of chance.
@@ -21,6 +21,7 @@ pub mod draws;
 pub mod generation;
 pub mod link;
 pub mod outcome;
+pub mod source;
 pub mod tables;
 
 pub use config::{Slotted, read, schema};
@@ -40,7 +41,7 @@ pub fn run_with(
     discipline: &mut dyn Discipline,
     watch: &mut dyn FnMut(u64) -> bool,
 ) -> Outcome {
-    let mut source = generation::Source::new(config);
+    let mut source = source::Source::new(config);
     let mut outcome = Outcome::default();
     while link::Link::new(config, &mut source, discipline, &mut outcome).run(watch) && source.next_set() {}
     outcome
