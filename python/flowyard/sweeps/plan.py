@@ -223,8 +223,8 @@ class Plan:
         names = [axis.values for axis in self.axes]
         for indices in product(*(range(len(values)) for values in names)):
             scenario, changes, values = self.scenario, dict(self.set), {}
-            for axis, index in zip(self.axes, indices, strict=True):
-                values[axis.name] = axis.values[index]
+            for axis, own_names, index in zip(self.axes, names, indices, strict=True):
+                values[axis.name] = own_names[index]
                 own, base = axis.place(index)
                 changes |= own
                 scenario = base if base is not None else scenario

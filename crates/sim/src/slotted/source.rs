@@ -63,8 +63,7 @@ impl<'a> Source<'a> {
     fn begin_set(&mut self) {
         match &self.config.generation {
             Generation::Random { servers, .. } => (0..*servers).for_each(|server| self.draw_turn(server, 0)),
-            Generation::Interval { .. } => self.due.push(Reverse((0, 0))),
-            Generation::Sets { .. } => self.due.push(Reverse((0, 0))),
+            Generation::Interval { .. } | Generation::Sets { .. } => self.due.push(Reverse((0, 0))),
             Generation::List(flows) => {
                 let turn = |(place, flow): (usize, &Listed)| Reverse((flow.arrival, place as u32));
                 self.due.extend(flows.iter().enumerate().map(turn));
@@ -140,9 +139,7 @@ impl<'a> Source<'a> {
     }
 
     fn start(&mut self, server: u32, now: u64, flows: &mut Vec<Flow>) {
-        let mut chance = self.chances[server as usize];
-        let (size, deadline) = draw(self.class(server), &mut chance);
-        self.chances[server as usize] = chance;
+        let (size, deadline) = draw(self.class(server), &mut self.chances[server as usize]);
         self.present[server as usize] += 1;
         self.push(server, now, size, deadline, flows);
     }

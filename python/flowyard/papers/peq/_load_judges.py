@@ -1,6 +1,7 @@
 """How figures 3.5 to 3.16 of the PEQ thesis are judged: who is ahead, what rises and falls, and ceilings."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import pairwise
 
 import polars as pl
@@ -13,6 +14,23 @@ from flowyard.papers.peq._load import POINT, SCHEMES, THROUGHPUT, wide
 OTHERS = tuple(SCHEMES)[1:]
 # A series needs so many points to be judged.
 POINTS_MIN = 3
+
+
+def all_ahead(
+    figures: Mapping[str, float], by: str, x: str, ends: tuple[float, float]
+) -> dict[str, Callable[[Tables], Judgement]]:
+    """The first claim of each figure: PEQ is nowhere below the others.
+
+    Args:
+        figures: The value of `by` that a figure has, by its number.
+        by: The column that tells figures apart.
+        x: Their axis.
+        ends: Which must have been run from end to end.
+    """
+    return {
+        f"PEQ-F{number}.a": partial(ahead, where={by: value}, x=x, ends=ends)
+        for number, value in figures.items()
+    }
 
 
 def ahead(tables: Tables, where: Mapping[str, float], x: str, ends: tuple[float, float]) -> Judgement:
@@ -54,12 +72,12 @@ def _gaps(runs: pl.DataFrame, points: pl.DataFrame, x: str) -> str:
 
 
 def moves(
-    runs: pl.DataFrame, x: str, ends: tuple[float, float], by: str, more: str, less: str, *, rising: bool
+    tables: Tables, x: str, ends: tuple[float, float], by: str, more: str, less: str, *, rising: bool
 ) -> Judgement:
     """Every scheme rises, or falls, along x on each of several curves; steps are paired by replica.
 
     Args:
-        runs: Of all curves.
+        tables: Runs of all curves.
         x: Along which.
         ends: Which must have been run from end to end.
         by: The column that tells curves apart.
@@ -67,6 +85,7 @@ def moves(
         less: What the smaller x is.
         rising: Or falling.
     """
+    runs = tables["runs"]
     for _, curve in runs.group_by(by):
         if reason := _missing(curve, x, ends):
             return not_reached(reason)

@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from flowyard import slotted
+from flowyard.papers import style
 from flowyard.papers.judge import Judgement, not_less, not_reached
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SIZES = {"uniform": {"min": 2, "max": 198}}
 Classes = Sequence[Mapping[str, Any]]
@@ -22,6 +26,9 @@ def exponential(mean: float, infeasible: str) -> Classes:
     """
     return [{"sizes": SIZES, "deadlines": {"exponential": {"mean": mean, "infeasible": infeasible}}}]
 
+
+# Schemes as columns have them, and as pictures do.
+NAMES = {"peq": "PEQ", "pdq": "PDQ", "pdq_expired": "PDQ, no early termination"}
 
 # Each larger flow is due earlier; the largest has no slot to spare.
 ADVERSARIAL: Classes = [{"sizes": SIZES, "deadlines": {"linear": {"at_zero": 297, "slope": -0.5}}}]
@@ -38,6 +45,28 @@ def served(
 def sets(flows: int, count: int) -> dict[str, Any]:
     """A generation: so many independent sets of flows that arrive together."""
     return {"sets": {"flows": flows, "sets": count}}
+
+
+def draw_schemes(axes: "Axes", points: pl.DataFrame, x: str, value: str) -> None:
+    """A curve for each scheme, with intervals.
+
+    Args:
+        axes: Where.
+        points: A row a point, with columns <scheme>_<value> and <scheme>_<value>_ci95.
+        x: The column of the axis.
+        value: What is drawn.
+    """
+    for place, (scheme, name) in enumerate(NAMES.items()):
+        axes.errorbar(
+            points[x].to_numpy(),
+            points[f"{scheme}_{value}"].to_numpy(),
+            yerr=points[f"{scheme}_{value}_ci95"].fill_null(0).to_numpy(),
+            label=name,
+            color=style.COLOURS[place],
+            marker=style.MARKERS[place],
+            linestyle="--" if scheme == "pdq_expired" else "-",
+            capsize=2.5,
+        )
 
 
 def never_falls(runs: pl.DataFrame, column: str, *, x: str, points: bool = False) -> Judgement:

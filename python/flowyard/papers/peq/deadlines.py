@@ -46,17 +46,13 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     return load.tables(sweeps) | {"ceilings": load.ceilings([(mean, load.SIZE_MAX) for mean in CEILINGS])}
 
 
-def _ahead(value: float, tables: Tables) -> Judgement:
-    return judges.ahead(tables, {BY: value}, X, ENDS)
-
-
 def _longer_is_better(tables: Tables) -> Judgement:
-    return judges.moves(tables["runs"], X, ENDS, BY, "longer deadlines", "shorter deadlines", rising=True)
+    return judges.moves(tables, X, ENDS, BY, "longer deadlines", "shorter deadlines", rising=True)
 
 
 def _more_servers_are_worse(tables: Tables) -> Judgement:
     ends = (min(FIGURES.values()), max(FIGURES.values()))
-    return judges.moves(tables["runs"], BY, ends, X, "more servers", "fewer servers", rising=False)
+    return judges.moves(tables, BY, ends, X, "more servers", "fewer servers", rising=False)
 
 
 def draw(tables: Tables) -> "Picture":
@@ -70,7 +66,7 @@ FIGURE = Figure(
     plans=plans,
     tables=tables,
     claims={
-        **{f"PEQ-F{number}.a": partial(_ahead, value) for number, value in FIGURES.items()},
+        **judges.all_ahead(FIGURES, BY, X, ENDS),
         "PEQ-F3.5.b": _longer_is_better,
         "PEQ-F3.5.c": partial(judges.capped, x=X, expected=CEILINGS),
         "PEQ-F3.5.d": _more_servers_are_worse,

@@ -9,7 +9,7 @@ from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.papers.judge import NOT_REACHED, Judgement, judged, not_reached, together, within
-from flowyard.papers.peq._sets import ADVERSARIAL, never_falls, served, sets
+from flowyard.papers.peq._sets import ADVERSARIAL, NAMES, draw_schemes, never_falls, served, sets
 from flowyard.sweeps.plan import ModelPlan
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "pdq": {"pdq": {}},
     "pdq_expired": {"pdq": {"early_termination": "expired"}},
 }
-NAMES = {"peq": "PEQ", "pdq": "PDQ", "pdq_expired": "PDQ, no early termination"}
 BUSY = {"skip": "a busy server passes its turn", "add": "a busy server adds a flow"}
 
 
@@ -156,18 +155,9 @@ def draw(tables: Tables) -> "Picture":
         rows = tables["points"].filter(busy=busy).sort("interval")
         for row, value in enumerate(("percent", "in_part_percent")):
             axes = panels[row * len(BUSY) + column]
-            for place, (scheme, name) in enumerate(NAMES.items()):
-                axes.errorbar(
-                    rows["interval"].to_numpy(),
-                    rows[f"{scheme}_{value}"].to_numpy(),
-                    yerr=rows[f"{scheme}_{value}_ci95"].fill_null(0).to_numpy(),
-                    label=name,
-                    color=style.COLOURS[place],
-                    marker=style.MARKERS[place],
-                    linestyle="--" if scheme == "pdq_expired" else "-",
-                    capsize=2.5,
-                )
-                if not row:
+            draw_schemes(axes, rows, "interval", value)
+            if not row:
+                for place, scheme in enumerate(NAMES):
                     single = float(tables["release"][f"{scheme}_percent"].mean())  # type: ignore[arg-type]
                     axes.axhline(single, color=style.COLOURS[place], linewidth=0.8, linestyle=":")
             axes.axvspan(SHORT[0], SHORT[-1], color="#f0f0f0")

@@ -12,7 +12,7 @@ from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, at_least, between, not_less, not_reached
-from flowyard.papers.peq._sets import ADVERSARIAL, Classes, never_falls, served, sets
+from flowyard.papers.peq._sets import ADVERSARIAL, Classes, draw_schemes, never_falls, served, sets
 from flowyard.slotted.measures import measure
 from flowyard.sweeps.plan import ModelPlan
 
@@ -34,7 +34,6 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "pdq": {"pdq": {}},
     "pdq_expired": {"pdq": {"early_termination": "expired"}},
 }
-NAMES = {"peq": "PEQ", "pdq": "PDQ", "pdq_expired": "PDQ, no early termination"}
 REPLICAS = 10
 
 
@@ -116,17 +115,7 @@ def draw(tables: Tables) -> "Picture":
         rows = tables["points"].filter(scenario=scenario).sort("flows")
         for row, value in enumerate(("percent", "last_slots")):
             axes = panels[row * len(SETS) + column]
-            for place, (scheme, name) in enumerate(NAMES.items()):
-                axes.errorbar(
-                    rows["flows"].to_numpy(),
-                    rows[f"{scheme}_{value}"].to_numpy(),
-                    yerr=rows[f"{scheme}_{value}_ci95"].fill_null(0).to_numpy(),
-                    label=name,
-                    color=style.COLOURS[place],
-                    marker=style.MARKERS[place],
-                    linestyle="--" if scheme == "pdq_expired" else "-",
-                    capsize=2.5,
-                )
+            draw_schemes(axes, rows, "flows", value)
             axes.set_ylim(bottom=0)
             axes.set_title(f"Figure 3.{row + 1}: {TITLES[scenario]}", loc="left")
         panels[len(SETS) + column].set_xlabel("flows")

@@ -1,7 +1,6 @@
 """PEQ figures 3.12 to 3.14, section 3.5: the link overloaded by 180 servers that start flows ever more often."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
@@ -37,12 +36,8 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     return load.tables(sweeps)
 
 
-def _ahead(value: float, tables: Tables) -> Judgement:
-    return judges.ahead(tables, {BY: value}, X, ENDS)
-
-
 def _falls(tables: Tables) -> Judgement:
-    return judges.moves(tables["runs"], X, ENDS, BY, "more load", "less load", rising=False)
+    return judges.moves(tables, X, ENDS, BY, "more load", "less load", rising=False)
 
 
 def draw(tables: Tables) -> "Picture":
@@ -60,7 +55,7 @@ FIGURE = Figure(
     plans=plans,
     tables=tables,
     claims={
-        **{f"PEQ-F{number}.a": partial(_ahead, value) for number, value in FIGURES.items()},
+        **judges.all_ahead(FIGURES, BY, X, ENDS),
         "PEQ-F3.12.b": _falls,
     },
     draw=draw,

@@ -1,7 +1,6 @@
 """PEQ figures 3.9 to 3.11, section 3.5: the link overloaded by more servers, with three mean deadlines."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
@@ -34,12 +33,8 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     return load.tables(sweeps)
 
 
-def _ahead(value: float, tables: Tables) -> Judgement:
-    return judges.ahead(tables, {BY: value}, X, ENDS)
-
-
 def _falls(tables: Tables) -> Judgement:
-    return judges.moves(tables["runs"], X, ENDS, BY, "more servers", "fewer servers", rising=False)
+    return judges.moves(tables, X, ENDS, BY, "more servers", "fewer servers", rising=False)
 
 
 def draw(tables: Tables) -> "Picture":
@@ -53,7 +48,7 @@ FIGURE = Figure(
     plans=plans,
     tables=tables,
     claims={
-        **{f"PEQ-F{number}.a": partial(_ahead, value) for number, value in FIGURES.items()},
+        **judges.all_ahead(FIGURES, BY, X, ENDS),
         "PEQ-F3.9.b": _falls,
     },
     draw=draw,

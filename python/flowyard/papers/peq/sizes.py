@@ -47,12 +47,8 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     return load.tables(sweeps) | {"ceilings": load.ceilings([(MEAN, largest) for largest in CEILINGS])}
 
 
-def _ahead(value: float, tables: Tables) -> Judgement:
-    return judges.ahead(tables, {BY: value}, X, ENDS)
-
-
 def _falls(tables: Tables) -> Judgement:
-    return judges.moves(tables["runs"], X, ENDS, BY, "larger flows", "smaller flows", rising=False)
+    return judges.moves(tables, X, ENDS, BY, "larger flows", "smaller flows", rising=False)
 
 
 def draw(tables: Tables) -> "Picture":
@@ -66,7 +62,7 @@ FIGURE = Figure(
     plans=plans,
     tables=tables,
     claims={
-        **{f"PEQ-F{number}.a": partial(_ahead, value) for number, value in FIGURES.items()},
+        **judges.all_ahead(FIGURES, BY, X, ENDS),
         "PEQ-F3.15.b": _falls,
         "PEQ-F3.15.c": partial(judges.capped, x=X, expected=CEILINGS),
     },
