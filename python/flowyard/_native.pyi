@@ -65,7 +65,7 @@ def survey_topology(text: str, format: str, overrides: list[tuple[str, str]]) ->
     """Paths between hosts by distance, oversubscription and bisection of a scenario's network, as JSON."""
 
 def estimate(text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]) -> str:
-    """What a run will need, as JSON: memory_bytes, packet_hops, end_ps, sample_rows.
+    """What a run will need, as JSON: memory_bytes, packet_hops, end_ps, sample_rows, port_looks.
 
     Raises:
         ScenarioError: That is more than `run` allows.

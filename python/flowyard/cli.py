@@ -318,7 +318,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _to_observe(needs: dict[str, int]) -> str:
     rows = needs["sample_rows"]
-    samples = f"at most {rows:,} rows of samples, " if rows else ""
+    samples = f"about {rows:,} rows of samples, " if rows else ""
     return f"observing: {samples}about {_megabytes(needs)} of memory in all"
 
 

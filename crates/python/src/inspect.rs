@@ -74,7 +74,7 @@ pub fn flows(
     Ok(Table::new(flowyard_tables::batch(planned_flows(&setup), HashMap::new())))
 }
 
-/// What a run of a scenario will need, as JSON: memory_bytes, packet_hops, end_ps, sample_rows. Raises ScenarioError if
+/// What a run of a scenario will need, as JSON: memory_bytes, packet_hops, end_ps, sample_rows, port_looks. Raises ScenarioError if
 /// that is more than `run` allows.
 #[pyfunction]
 pub fn estimate(

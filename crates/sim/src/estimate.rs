@@ -46,8 +46,10 @@ pub struct Estimate {
     pub packet_hops: u64,
     /// Simulated time.
     pub end_ps: u64,
-    /// Rows of samples.parquet, at most.
+    /// Rows of samples.parquet.
     pub sample_rows: u64,
+    /// Looks at ports, for samples and histograms.
+    pub port_looks: u64,
 }
 
 impl Estimate {
@@ -55,14 +57,20 @@ impl Estimate {
     pub fn new(scenario: &Scenario, setup: &Setup) -> Estimate {
         let asked = Asked::of(scenario, setup);
         let recorders = Recorders::new(&scenario.observe, setup);
-        let sample_rows = recorders.sampler.map_or(0, |sampler| {
-            let every = scenario.observe.samples.as_ref().map_or(1, |samples| samples.every.0.max(1));
+        let observe = &scenario.observe;
+        let (mut sample_rows, mut port_looks) = (0, 0u64);
+        if let (Some(samples), Some(sampler)) = (&observe.samples, &recorders.sampler) {
+            let looks = asked.end.0 / samples.every.0;
             let flows = sampler.flows_max().min(asked.flows);
             let rows = sampler.links() * SERIES_OF_LINK + flows * SERIES_OF_FLOW;
-            let limit = scenario.observe.samples.as_ref().map_or(0, |samples| samples.rows_limit);
-            (asked.end.0 / every).saturating_mul(rows).min(limit)
-        });
-        let captured = scenario.observe.capture.as_ref().map_or(0, |capture| {
+            sample_rows = looks.saturating_mul(rows).min(samples.rows_limit);
+            port_looks = looks.saturating_mul(sampler.links()).min(samples.rows_limit);
+        }
+        if let Some(histograms) = &observe.histograms {
+            let looks = asked.end.0 / histograms.every.0;
+            port_looks = port_looks.saturating_add(looks.saturating_mul(setup.fabric.links.len() as u64));
+        }
+        let captured = observe.capture.as_ref().map_or(0, |capture| {
             u64::from(capture.packet_limit).min(asked.packet_hops as u64) * capture::PACKET_BYTES
         });
         let memory = network_bytes(&setup.fabric, &setup.routes)
@@ -76,6 +84,7 @@ impl Estimate {
             packet_hops: asked.packet_hops as u64,
             end_ps: asked.end.0,
             sample_rows,
+            port_looks,
         }
     }
 
@@ -101,6 +110,12 @@ impl Estimate {
                 span(Time(self.end_ps).seconds()),
             );
             let instead = "use fewer or shorter flows, or an earlier run.until";
+            return Some(refused("work_limit", count(run.work_limit as f64), what, instead));
+        }
+        if self.port_looks > run.work_limit {
+            let looks = count(self.port_looks as f64);
+            let what = format!("{looks} looks at ports for {} simulated", span(Time(self.end_ps).seconds()));
+            let instead = "observe fewer links or less often";
             return Some(refused("work_limit", count(run.work_limit as f64), what, instead));
         }
         None

@@ -36,6 +36,12 @@ fn a_run_that_needs_too_much_is_refused_with_its_estimate() {
          simulated), and the limit is 2.7 million; use fewer or shorter flows, or an earlier run.until, or raise run.work_limit"
     );
     assert!(estimate(&scenario(OVERLOAD, &[("run.work_limit", "2720000")])).is_ok());
+    // Six links each nanosecond of 80 ms.
+    assert_eq!(
+        refused(OVERLOAD, &[("run.work_limit", "400000000"), ("observe.histograms.every", "1ns")]),
+        "run.work_limit: the run needs about 480.0 million looks at ports for 80 ms simulated, and the limit is 400.0 \
+         million; observe fewer links or less often, or raise run.work_limit"
+    );
 }
 
 #[test]

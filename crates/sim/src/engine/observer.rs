@@ -63,6 +63,7 @@ pub struct View<'v, 'a> {
     counts: &'v [Counts],
     starts: &'v Starts<'a>,
     at: Time,
+    quiet_until: Time,
 }
 
 /// A port at one instant.
@@ -88,6 +89,16 @@ impl View<'_, '_> {
             PortQueue::Serviced(_) => u64::from(port.wire_bytes),
         };
         PortState { bytes: port.bytes, packets: port.packets, sent_bytes: port.sent.bytes - ahead }
+    }
+
+    /// Nothing happens until then, that instant included, but that ports send what they have.
+    pub fn quiet_until(&self) -> Time {
+        self.quiet_until
+    }
+
+    /// Whether no packet is anywhere.
+    pub fn is_empty(&self) -> bool {
+        self.net.arena.live() == 0
     }
 
     /// The connections that are open.
@@ -144,7 +155,7 @@ impl<'o> Engine<'_, 'o> {
             }
             let Engine { net, transports, counts, starts, observers, .. } = self;
             for observer in observers.iter_mut().filter(|observer| observer.next_look() == at) {
-                observer.look(at, &mut View { net, transports, counts, starts, at });
+                observer.look(at, &mut View { net, transports, counts, starts, at, quiet_until: end });
                 assert!(observer.next_look() > at, "an observer looks once at an instant");
             }
         }

@@ -35,6 +35,8 @@ pub struct Distributions {
     tiers: Vec<String>,
     /// By link, which of the tiers.
     tier_of: Vec<u32>,
+    /// By tier, how many links it has.
+    links: Vec<u64>,
     /// By tier.
     queues: Vec<Histogram<u64>>,
     /// By number of links: at the server, and in the network.
@@ -59,13 +61,16 @@ impl Distributions {
                 tiers.len() as u32 - 1
             }
         };
-        let tier_of = fabric.links.iter().map(|link| index(fabric.tier_of(link))).collect();
+        let tier_of: Vec<u32> = fabric.links.iter().map(|link| index(fabric.tier_of(link))).collect();
+        let mut links = vec![0; tiers.len()];
+        tier_of.iter().for_each(|&tier| links[tier as usize] += 1);
         let queues = tiers.iter().map(|_| empty()).collect();
         Distributions {
             every: wanted.every,
             next: wanted.every,
             tiers,
             tier_of,
+            links,
             queues,
             latencies: Vec::new(),
         }
@@ -137,6 +142,15 @@ impl Observer for Distributions {
     }
 
     fn look(&mut self, at: Time, view: &mut View) {
+        if view.is_empty() {
+            // As many looks as there are before anything happens find the same.
+            let looks = (view.quiet_until() - at).0 / self.every.0 + 1;
+            for (histogram, &links) in self.queues.iter_mut().zip(&self.links) {
+                histogram.record_n(0, links * looks).expect("it grows as needed");
+            }
+            self.next = at.saturating_add(Time(looks.saturating_mul(self.every.0)));
+            return;
+        }
         for (link, &tier) in self.tier_of.iter().enumerate() {
             let bytes = view.port(LinkId(link as u32)).bytes;
             self.queues[tier as usize].record(bytes).expect("it grows as needed");

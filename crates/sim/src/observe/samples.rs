@@ -229,6 +229,11 @@ impl Observer for Sampler {
         self.look_at_links(at, view);
         self.look_at_flows(at, view);
         self.next = at.saturating_add(self.every);
+        if view.is_empty() && self.rows.times.len() == before {
+            // Nor will there be anything before something happens.
+            let looks = (view.quiet_until() - at).0 / self.every.0 + 1;
+            self.next = at.saturating_add(Time(looks.saturating_mul(self.every.0)));
+        }
         if self.rows.times.len() as u64 > self.rows_limit {
             self.rows.truncate(before);
             self.cut_off = Some(at);
