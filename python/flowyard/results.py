@@ -171,13 +171,15 @@ def open_run(directory: str | PathLike[str]) -> Result:
     try:
         summary = json.loads((directory / "run.json").read_text(encoding="utf-8"))
         flows, links = (_native.read_parquet(directory / f"{table}.parquet") for table in TABLES)
-        files = {table: directory / f"{table}.parquet" for table in ASKED_FOR}
-        observed = {table: _native.read_parquet(file) for table, file in files.items() if file.exists()}
+        samples, histograms = (
+            _native.read_parquet(file) if file.exists() else None
+            for file in (directory / f"{table}.parquet" for table in ASKED_FOR)
+        )
     except json.JSONDecodeError as error:
         raise UserError(f"{directory / 'run.json'}: not JSON ({error})") from None
     except OSError as error:
         raise UserError(f"{directory}: {error.strerror or error}") from None
-    return Result(flows, links, summary, **observed)
+    return Result(flows, links, summary, samples=samples, histograms=histograms)
 
 
 def schema() -> dict[str, Any]:

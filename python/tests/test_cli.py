@@ -175,7 +175,7 @@ def test_explain(flowyard):
     everything = flowyard("explain").stdout
     assert all(column["name"] in everything for columns in fy.explain().values() for column in columns)
     both = json.loads(flowyard("explain", "id", "--json").stdout)
-    assert set(both) == {"flows", "links"}
+    assert set(both) == {"flows", "links", "samples"}
     assert "last byte at the receiver" in flowyard("explain", "fct_ps").stdout
 
 

@@ -27,6 +27,8 @@ pub const FLOW_BYTES: u64 = 282;
 pub const CONN_BYTES: u64 = 364;
 /// A packet with its events and its places in queues.
 pub const PACKET_BYTES: u64 = 167;
+/// What a sender keeps of a packet of its window.
+const SENT_BYTES: f64 = 32.0;
 
 /// A flow is taken to last so many times as long as its bytes take on its host's wire.
 const STRETCH: f64 = 3.0;
@@ -76,7 +78,7 @@ impl Estimate {
         let memory = network_bytes(&setup.fabric, &setup.routes)
             + asked.flows * FLOW_BYTES
             + asked.live * CONN_BYTES
-            + (asked.packets_under_way * PACKET_BYTES as f64) as u64
+            + (asked.packets_under_way * PACKET_BYTES as f64 + asked.windows * SENT_BYTES) as u64
             + sample_rows * ROW_BYTES
             + captured;
         Estimate {
@@ -136,6 +138,8 @@ struct Asked {
     /// Most flows under way at a time.
     live: u64,
     packets_under_way: f64,
+    /// Packets that senders must remember.
+    windows: f64,
     packet_hops: f64,
     end: Time,
 }
@@ -153,8 +157,12 @@ impl Asked {
         // What each host has to send: for flows that the run waits for, and in the background.
         let mut payload = [vec![0.0; rates.len()], vec![0.0; rates.len()]];
         let background = |entry: u32| setup.carriers[entry as usize].background;
+        let mut received = vec![0.0; rates.len()];
         for flow in started() {
             payload[usize::from(background(flow.entry))][flow.src.index()] += flow.size as f64;
+            if !background(flow.entry) {
+                received[flow.dst.index()] += flow.size as f64;
+            }
         }
         let mut drawn = 0.0;
         for chain in 0..traffic.chains.len() as u32 {
@@ -170,8 +178,10 @@ impl Asked {
         // The run ends with the last flow that it waits for. No host sends more until then than its wire takes.
         let awaited = started().filter(|flow| !background(flow.entry) && flow.start != Time::NEVER);
         let last_start = awaited.map(|flow| flow.start).max().unwrap_or_default().seconds();
-        let busy =
-            payload[0].iter().zip(&rates).map(|(payload, rate)| payload * 8.0 / rate).fold(0.0, f64::max);
+        let busiest = |bytes: &[f64]| {
+            bytes.iter().zip(&rates).map(|(bytes, rate)| bytes * 8.0 / rate).fold(0.0, f64::max)
+        };
+        let busy = busiest(&payload[0]).max(busiest(&received));
         let waits = payload[0].iter().any(|payload| *payload > 0.0);
         let end = if waits { limit.min(last_start + busy) } else { limit };
         let capped =
@@ -198,6 +208,7 @@ impl Asked {
             flows,
             live,
             packets_under_way,
+            windows: windows.unwrap_or(0.0),
             packet_hops: packets * (1.0 + shape.answers) * shape.links,
             end: Time((end * 1e12) as u64),
         }

@@ -32,14 +32,14 @@ fn a_run_that_needs_too_much_is_refused_with_its_estimate() {
     // 2 GB are 1,358,696 packets of 1,472 bytes of payload, and each crosses two links.
     assert_eq!(
         refused(OVERLOAD, &[("run.work_limit", "2700000")]),
-        "run.work_limit: the run needs about 2.7 million packet-hops (some 543 ms of computing, for 80 ms \
+        "run.work_limit: the run needs about 2.7 million packet-hops (some 543 ms of computing, for 160 ms \
          simulated), and the limit is 2.7 million; use fewer or shorter flows, or an earlier run.until, or raise run.work_limit"
     );
     assert!(estimate(&scenario(OVERLOAD, &[("run.work_limit", "2720000")])).is_ok());
-    // Six links each nanosecond of 80 ms.
+    // Six links each nanosecond of 160 ms: both flows go to one host.
     assert_eq!(
-        refused(OVERLOAD, &[("run.work_limit", "400000000"), ("observe.histograms.every", "1ns")]),
-        "run.work_limit: the run needs about 480.0 million looks at ports for 80 ms simulated, and the limit is 400.0 \
+        refused(OVERLOAD, &[("run.work_limit", "800000000"), ("observe.histograms.every", "1ns")]),
+        "run.work_limit: the run needs about 960.0 million looks at ports for 160 ms simulated, and the limit is 800.0 \
          million; observe fewer links or less often, or raise run.work_limit"
     );
 }
