@@ -10,12 +10,15 @@ What is done with a fenced block, the words after its language say:
 Other blocks are for reading.
 """
 
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```([^\s`]*)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WORD = re.compile(r"(\w+)=(.*?)(?= \w+=|$)|\w+")
 # What differs from run to run: how long it took.
@@ -73,6 +76,21 @@ def follow(page: Path, folder: Path, environment: Mapping[str, str], *, files: b
         elif "output" in block.words:
             missing = first_missing(block.text, printed)
             assert missing is None, f"{where}: no line {missing!r} in\n{printed}"
+
+
+def environment(programs: Path) -> dict[str, str]:
+    """Variables under which `flowyard` and `python` are those of this checkout; their scripts go to a new folder."""
+    programs.mkdir()
+    script(programs / "python", f'exec "{sys.executable}" "$@"')
+    script(programs / "flowyard", f'exec "{sys.executable}" -m flowyard "$@"')
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "python")}
+
+
+def script(path: Path, text: str) -> None:
+    """Writes a program."""
+    path.write_text(f"#!/usr/bin/env bash\nset -e\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
 
 
 def first_missing(expected: str, printed: str) -> str | None:

@@ -16,8 +16,7 @@ from pathlib import Path
 import pages
 import pytest
 
-ROOT = Path(__file__).parents[2]
-HOW_TOS = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+HOW_TOS = sorted((pages.ROOT / "docs" / "how-to").glob("*.md"))
 # Our own crates are built anew, quickly rather than well.
 QUICK = """\
 [profile.release.package.flowyard-sim]
@@ -28,25 +27,15 @@ debug = false
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Variables under which `flowyard` and `python` are those of the checkout."""
-    programs = tmp_path_factory.mktemp("bin")
-    script(programs / "python", f'exec "{sys.executable}" "$@"')
-    script(programs / "flowyard", f'exec "{sys.executable}" -m flowyard "$@"')
-    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "python"), "COLUMNS": "120"}
-
-
-@pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout as of now, with a virtual environment that stands on the one in use."""
     copy = tmp_path_factory.mktemp("checkout")
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    names = subprocess.run(listed, cwd=pages.ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, names.split("\0")):
-        if (ROOT / name).is_file():
+        if (pages.ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, copy / name)
+            shutil.copy(pages.ROOT / name, copy / name)
     commit = "git init -q && git add -A && git -c user.name=t -c user.email=t@localhost commit -qm copy"
     subprocess.run(commit, shell=True, cwd=copy, check=True)
     (copy / ".cargo").mkdir()
@@ -56,11 +45,11 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     programs.mkdir(parents=True)
     for stamp in (".runtime", ".dev"):
         (copy / ".venv" / stamp).touch()
-    script(programs / "python", f'PYTHONPATH="{copy / "python"}" exec "{sys.executable}" "$@"')
-    script(programs / "flowyard", f'exec "{programs / "python"}" -m flowyard "$@"')
-    script(programs / "ruff", f'exec "{sys.executable}" -m ruff "$@"')
+    pages.script(programs / "python", f'PYTHONPATH="{copy / "python"}" exec "{sys.executable}" "$@"')
+    pages.script(programs / "flowyard", f'exec "{programs / "python"}" -m flowyard "$@"')
+    pages.script(programs / "ruff", f'exec "{sys.executable}" -m ruff "$@"')
     # `maturin develop` would install into the environment in use: a wheel is built and unpacked instead.
-    script(
+    pages.script(
         programs / "maturin",
         f'"{sys.executable}" -m maturin build --release --locked --quiet -i "{sys.executable}" -o dist\n'
         f'"{sys.executable}" -m zipfile -e dist/*.whl python',
@@ -71,7 +60,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def target(checkout: Path) -> Iterator[Path]:
     """A target folder with what is built of others' packages."""
-    built = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    built = Path(os.environ.get("CARGO_TARGET_DIR", pages.ROOT / "target"))
     built.mkdir(exist_ok=True)
     # Beside the other, because hard links do not cross file systems.
     own = Path(tempfile.mkdtemp(prefix="how-to-", dir=built))
@@ -96,12 +85,6 @@ def ours(_: str, names: list[str]) -> list[str]:
     return [name for name in names if "flowyard" in name or "_native" in name]
 
 
-def script(path: Path, text: str) -> None:
-    """Writes a program."""
-    path.write_text(f"#!/usr/bin/env bash\nset -e\n{text}\n", encoding="utf-8")
-    path.chmod(0o755)
-
-
 def adds_code(page: Path) -> bool:
     """Whether a how-to changes the engine."""
     return any(block.language == "rust" and block.words for block in pages.blocks(page))
@@ -119,14 +102,15 @@ def test_how_tos_are_found() -> None:
 @pytest.mark.parametrize(
     "page", [page for page in HOW_TOS if not adds_code(page)], ids=lambda page: page.stem
 )
-def test_how_to(page: Path, tmp_path: Path, environment: dict[str, str]) -> None:
-    pages.follow(page, tmp_path, environment)
+def test_how_to(page: Path, tmp_path: Path) -> None:
+    pages.follow(page, tmp_path, pages.environment(tmp_path / "bin"))
 
 
-def test_how_tos_that_add_code(checkout: Path, target: Path, environment: dict[str, str]) -> None:
+def test_how_tos_that_add_code(checkout: Path, target: Path, tmp_path: Path) -> None:
+    environment = {**pages.environment(tmp_path / "bin"), "CARGO_TARGET_DIR": str(target)}
     changing = [page for page in HOW_TOS if adds_code(page)]
     for page in changing:
         for block in pages.blocks(page):
             pages.write(block, checkout)
     for page in changing:
-        pages.follow(page, checkout, {**environment, "CARGO_TARGET_DIR": str(target)}, files=False)
+        pages.follow(page, checkout, environment, files=False)
