@@ -18,7 +18,7 @@ extensions = ["myst_parser"]
 root_doc = "docs/index"
 source_suffix = {".md": "markdown"}
 include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**.md"]
-exclude_patterns = [".*", "benches", "crates", "dist", "examples", "out", "python", "target"]
+exclude_patterns = ["docs/site", ".*", "benches", "crates", "dist", "examples", "out", "python", "target"]
 
 html_theme = "furo"
 html_extra_path = ["site/index.html"]
@@ -27,20 +27,27 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"footer_icons": []}
-# Figures of papers are vector graphics, pictures of the documentation are few: none is drawn twice.
-templates_path: list[str] = []
-
 myst_heading_anchors = 4
-# Blocks of a scenario or of a terminal have no lexer that would not stumble over `...`.
+# Blocks of a terminal have no lexer.
 highlight_language = "none"
-suppress_warnings = ["misc.highlighting_failure"]
+# Pages that the program writes into another begin with a heading of a lower level.
+suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 
 # What `make docs-links` does not ask for.
 linkcheck_ignore = [re.escape(FORGE) + ".*"]
 linkcheck_timeout = 20
 linkcheck_workers = 4
 
-LINK = re.compile(r"(?<!!)\]\((?!https?:|#)([^)\s#]+)(#[^)\s]*)?\)")
+# The menu of the site: a forge would show it as text, so that it is kept from the page.
+CONTENTS = (ROOT / "docs" / "site" / "contents.md").read_text(encoding="utf-8")
+# Of links, not of pictures: text, path, anchor.
+LINK = re.compile(r"(?<!!)(\[[^\]]*\])\((?!https?:|#)([^)\s#]+)(#[^)\s]*)?\)")
+
+
+def add_contents(_: Sphinx, docname: str, source: list[str]) -> None:
+    """The first page carries the menu."""
+    if docname == root_doc:
+        source[0] += "\n" + CONTENTS
 
 
 def link_to_forge(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -48,15 +55,16 @@ def link_to_forge(app: Sphinx, docname: str, source: list[str]) -> None:
     folder = (ROOT / docname).parent
 
     def forge(link: re.Match[str]) -> str:
-        target = (folder / link[1]).resolve().relative_to(ROOT).as_posix()
+        target = (folder / link[2]).resolve().relative_to(ROOT).as_posix()
         if target.removesuffix(".md") in app.env.found_docs:
             return link[0]
-        return f"]({FORGE}/{target}{link[2] or ''})"
+        return f"{link[1]}({FORGE}/{target}{link[3] or ''})"
 
     source[0] = LINK.sub(forge, source[0])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
+    app.connect("source-read", add_contents)
     app.connect("source-read", link_to_forge)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

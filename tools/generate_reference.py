@@ -55,7 +55,7 @@ EXAMPLES = {
     "Poisson": '{ load = 0.5, until = "1ms" }',
     "Times": '{ at = ["0s", "30us"] }',
     "Triggers": '{ starts = ["0s", { trigger = 1 }], fires = [{ flow = 0, trigger = 1 }],'
-    ' triggers = [{ id = 1, kind = "once" }] }',
+    ' list = [{ id = 1, kind = "once" }] }',
     "Pairs": "[[0, 5], [1, 5]]",
     "Stride": "{ by = [1] }",
     "UniformDeadlines": '{ min = "10ms", max = "30ms" }',
@@ -270,8 +270,8 @@ def targets(schema: Any) -> list[str]:
     return own + [name for value in schema.values() for name in targets(value)]
 
 
-def fields_of(schema: Any) -> Iterator[tuple[str, str]]:
-    """Every field whose value is a definition, with that definition; the first of several fields comes last."""
+def fields_of(schema: Schema) -> list[tuple[str, str]]:
+    """Every field whose value is a definition, with that definition; the one to name it by comes last."""
     structs = [schema, *schema["$defs"].values()]
     found = [
         (name, target)
@@ -279,7 +279,7 @@ def fields_of(schema: Any) -> Iterator[tuple[str, str]]:
         for name, value in struct.get("properties", {}).items()
         for target in targets(value)
     ]
-    return reversed(found)
+    return sorted(reversed(found), key=lambda pair: pair[0] == pair[1].lower())
 
 
 def allowed(schema: Schema) -> str:

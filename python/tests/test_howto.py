@@ -19,9 +19,17 @@ import pytest
 HOW_TOS = sorted((pages.ROOT / "docs" / "how-to").glob("*.md"))
 # Our own crates are built anew, quickly rather than well.
 QUICK = """\
+[profile.dev.package.flowyard-sim]
+debug = false
 [profile.release.package.flowyard-sim]
 codegen-units = 16
 opt-level = 1
+debug = false
+[profile.release.package.flowyard-tables]
+opt-level = 0
+debug = false
+[profile.release.package.flowyard-python]
+opt-level = 0
 debug = false
 """
 
