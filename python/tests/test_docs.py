@@ -118,7 +118,7 @@ def completed(snippet: str) -> dict[str, Any]:
     }
     if not written.keys() <= SCENARIO:
         entry = {"arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "64KB"}, **written}
-        if written.get("sizes") == "endless":
+        if written.get("sizes") in ("endless", {"endless": {}}):
             entry["background"] = True
         if "list" in written.get("sizes", {}):
             entry["flows"] = len(written["sizes"]["list"])
