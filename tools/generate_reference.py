@@ -10,10 +10,9 @@ reaches first. A part that the schema gains gets a page by itself.
 
 import argparse
 import json
-import re
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +183,9 @@ class Scenario:
                 target = reference(value)
                 about = description_of(self.definitions[target]) if target else description_of(choice)
                 anchor = f"{self.field_of.get(name)}-{tag}"
-                shown = f"[`{tag}`](#{anchor})" if target else f"`{{ {tag} = ... }}`: {self.kind(value, part)}"
+                shown = (
+                    f"[`{tag}`](#{anchor})" if target else f"`{{ {tag} = ... }}`: {self.kind(value, part)}"
+                )
                 rows.append((shown, about.split("\n\n")[0]))
         bare = [word for choice in schema["oneOf"] for word in choice.get("enum", [])]
         note = f"\n\nThe name alone is enough for {listed(bare)}." if bare else ""
@@ -279,7 +280,8 @@ def fields_of(schema: Schema) -> list[tuple[str, str]]:
         for name, value in struct.get("properties", {}).items()
         for target in targets(value)
     ]
-    return sorted(reversed(found), key=lambda pair: pair[0] == pair[1].lower())
+    found.reverse()
+    return sorted(found, key=lambda pair: pair[0] == pair[1].lower())
 
 
 def allowed(schema: Schema) -> str:
@@ -298,7 +300,7 @@ def allowed(schema: Schema) -> str:
         parts.append(f"a multiple of {schema['multipleOf']}")
     few, many = schema.get("minItems"), schema.get("maxItems")
     if (few or many) and few != many:
-        parts.append(" ".join([f"from {few}" if few else "", f"up to {many:,}" if many else ""]).strip() + " items")
+        parts.append(f"{few or 0} to {many:,} items" if many else f"from {few} items")
     if "maxLength" in schema:
         parts.append(f"up to {schema['maxLength']} characters")
     return ", ".join(parts)
@@ -319,7 +321,7 @@ def toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """A table in Markdown, without the columns that are empty throughout."""
     kept = [i for i in range(len(header)) if any(row[i] for row in rows)]
     lines = [[header[i] for i in kept], ["---"] * len(kept)]
@@ -385,15 +387,18 @@ def columns() -> str:
             anchor = "results" if model else f"{name}parquet"
             link = f"[{model}{name}.parquet](../{page}#{anchor})"
             rows += [(f"`{column['name']}`", link, column["kind"], column["unit"]) for column in found]
-    return "\n\n".join(
-        [
-            "# Columns",
-            "Every column of every file that a run leaves, by name; its file links to what it means and when it is"
-            " empty. `flowyard explain COLUMN` prints the same, and so does the metadata of each Parquet file."
-            " What reports and sweeps make of columns is in [metrics](../metrics.md).",
-            table(("column", "file", "type", "unit"), sorted(rows, key=lambda row: (row[0], row[1]))),
-        ]
-    ) + "\n"
+    return (
+        "\n\n".join(
+            [
+                "# Columns",
+                "Every column of every file that a run leaves, by name; its file links to what it means and when it is"
+                " empty. `flowyard explain COLUMN` prints the same, and so does the metadata of each Parquet file."
+                " What reports and sweeps make of columns is in [metrics](../metrics.md).",
+                table(("column", "file", "type", "unit"), sorted(rows, key=lambda row: (row[0], row[1]))),
+            ]
+        )
+        + "\n"
+    )
 
 
 if __name__ == "__main__":

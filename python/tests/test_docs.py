@@ -193,7 +193,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_reference_is_fresh() -> None:
-    command = [sys.executable, ROOT / "tools" / "generate_reference.py", "--check"]
+    command = [sys.executable, str(ROOT / "tools" / "generate_reference.py"), "--check"]
     environment = os.environ | {"PYTHONWARNINGS": "ignore:flowyard is a debug build"}
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert (ended.returncode, ended.stderr) == (0, "")

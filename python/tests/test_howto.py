@@ -19,7 +19,10 @@ import pytest
 HOW_TOS = sorted((pages.ROOT / "docs" / "how-to").glob("*.md"))
 # Our own crates are built anew, quickly rather than well.
 QUICK = """\
+[build]
+incremental = false
 [profile.dev.package.flowyard-sim]
+opt-level = 0
 debug = false
 [profile.release.package.flowyard-sim]
 codegen-units = 16
