@@ -26,6 +26,7 @@ html_static_path = ["site/site.css"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 html_theme_options = {"footer_icons": []}
 myst_heading_anchors = 4
 # Blocks of a terminal have no lexer.
