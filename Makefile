@@ -13,7 +13,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 RUST_SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates Cargo.toml Cargo.lock rust-toolchain.toml))
 RUST_FILES = $$(git ls-files --cached --others --exclude-standard '*.rs')
 
-.PHONY: help setup demo test test-rust test-python bench bench-instructions bench-peers lint format generate lock clean
+.PHONY: help setup demo test test-rust test-python bench bench-instructions bench-peers lint format generate docs docs-links lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,9 +86,23 @@ format: .venv/.dev ## Format all code
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format --quiet
 
-generate: .venv/.dev setup ## Write what is made from the Rust structs: the schema, then the Python classes
+generate: .venv/.dev setup ## Write what is made from the code: the schema, the Python classes, the reference
 	$(BIN)/flowyard schema > schema/.new && mv schema/.new schema/scenario.schema.json
 	$(BIN)/python tools/generate_python.py
+	$(BIN)/python tools/generate_reference.py
+
+.venv/.docs: .venv/.runtime
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt \
+		$$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
+	@touch $@
+
+# Warnings are errors: a link to a page or a heading that is not there is one.
+docs: .venv/.docs ## Build the documentation as a site: out/docs/index.html
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky --jobs auto -c docs -d out/.doctrees . out/docs
+	@echo out/docs/index.html
+
+docs-links: .venv/.docs ## Check the links that lead out of the documentation; needs the network
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b linkcheck -c docs -d out/.doctrees . out/docs-links
 
 lock: .venv/.dev ## Write the versions of the Python packages in use to constraints.txt
 	$(BIN)/pip freeze --exclude flowyard > constraints.txt

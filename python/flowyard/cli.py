@@ -463,9 +463,10 @@ def _schema(_: argparse.Namespace) -> int:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    from flowyard import results
+    from flowyard import _native, results
 
-    tables = results.explain()
+    slotted = {f"slotted/{table}": columns for table, columns in _native.explain_slotted().items()}
+    tables = results.explain() | slotted
     if arguments.column:
         found = {
             table: [column for column in columns if column["name"] == arguments.column]

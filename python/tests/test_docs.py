@@ -1,7 +1,10 @@
 """What the documentation repeats from the code is what the code says, and what it tells people to write works."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 import textwrap
 import tomllib
 from collections.abc import Iterator
@@ -18,10 +21,16 @@ from flowyard.sweeps import Plan
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results.md"
 COOKBOOK = ROOT / "docs" / "networks-and-traffic.md"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").glob("how-to/*.md")),
+    *sorted((ROOT / "docs").glob("reference/*.md")),
+]
 COLUMNS = [column for columns in fy.explain().values() for column in columns]
 
-FENCE = re.compile(r"^```(\S*)[ ]?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Language, what is to be done with the block, text. Those of pages.py have more than a word.
+FENCE = re.compile(r"^```(\S*)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # A part of a scenario or of a traffic entry in a line, such as `matrix = "uniform"`.
 INLINE = re.compile(r"`([a-z][\w.-]* = [^`]+)`")
 
@@ -79,21 +88,21 @@ PYTHON = [
     pytest.param(fence[3], id=page.name)
     for page in PAGES
     for fence in FENCE.finditer(page.read_text(encoding="utf-8"))
-    if fence[1] == "python"
+    if fence[1] == "python" and not fence[2]
 ]
 # TOML of other kinds, which its block names.
 OTHERS = [
     pytest.param(fence[2], fence[3], id=f"{page.name}-{fence[2]}")
     for page in PAGES
     for fence in FENCE.finditer(page.read_text(encoding="utf-8"))
-    if fence[1] == "toml" and fence[2]
+    if fence[1] == "toml" and fence[2] and "=" not in fence[2]
 ]
 # Files that snippets read, in blocks that name them.
 BESIDE = {
     fence[2]: fence[3]
     for page in PAGES
     for fence in FENCE.finditer(page.read_text(encoding="utf-8"))
-    if fence[1] == "text" and fence[2]
+    if fence[1] == "text" and fence[2].endswith(".txt") and "=" not in fence[2]
 }
 
 
@@ -109,7 +118,7 @@ def completed(snippet: str) -> dict[str, Any]:
     }
     if not written.keys() <= SCENARIO:
         entry = {"arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "64KB"}, **written}
-        if written.get("sizes") == "endless":
+        if written.get("sizes") in ("endless", {"endless": {}}):
             entry["background"] = True
         if "list" in written.get("sizes", {}):
             entry["flows"] = len(written["sizes"]["list"])
@@ -181,6 +190,26 @@ def test_links_lead_somewhere(page: Path) -> None:
         target = page.parent / path if path else page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+def test_the_reference_is_fresh() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "generate_reference.py"), "--check"]
+    environment = os.environ | {"PYTHONWARNINGS": "ignore:flowyard is a debug build"}
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_every_field_is_in_the_reference() -> None:
+    """However the generator walks through the schema, it must come to everything."""
+    text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "reference").glob("*.md"))
+    schema: dict[str, Any] = fy.schema()
+    for name, definition in schema["$defs"].items():
+        for field in definition.get("properties", {}):
+            assert f"| `{field}` |" in text, f"{name}.{field}"
+        for choice in definition.get("oneOf", []):
+            for tag in [*choice.get("properties", {}), choice.get("const")]:
+                known = (f": {tag}\n", f"`{{ {tag} = ... }}`", f'`"{tag}"`')
+                assert tag is None or any(form in text for form in known), f"{name}: {tag}"
 
 
 def anchors(page: Path) -> set[str]:

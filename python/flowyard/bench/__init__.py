@@ -14,33 +14,20 @@ from flowyard.bench.cases import CASES
 from flowyard.bench.checks import Check
 
 PARTS = ("memory", "threads", "start-up", "slotted")
+NAMES = (*(case.name for case in CASES), *PARTS)
 
 
 def main(argv: list[str]) -> int:
     """Measures, prints and says by its exit code whether every target or guard was kept (0) or not (1)."""
-    parser = argparse.ArgumentParser(
-        prog="flowyard bench",
-        description="Measures the engine's speed and memory on this machine, against the targets. "
-        "Exit code 1 if one is missed, or has been missed before and by less.",
-    )
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument(
-        "--rounds", type=int, default=5, metavar="N", help="at most so many rounds, of which the best counts"
-    )
-    parser.add_argument(
-        "--write", type=Path, metavar="FILE", help="also write the tables into their part of a Markdown file"
-    )
-    known = {case.name: case for case in CASES}
-    names = [*known, *PARTS]
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all of them, {', '.join(names)}")
+    parser = options()
     arguments = parser.parse_args(argv)
-    unknown = [name for name in arguments.names if name not in names]
+    unknown = [name for name in arguments.names if name not in NAMES]
     if unknown:
-        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(names)}")
+        parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(NAMES)}")
     if arguments.rounds < 1:
         parser.error("--rounds: 1 or more")
-    wanted = arguments.names or names
-    if arguments.write and not set(wanted) >= set(names):
+    wanted = arguments.names or list(NAMES)
+    if arguments.write and not set(wanted) >= set(NAMES):
         parser.error("--write: a file has all the figures; name no case")
 
     from flowyard.bench import page
@@ -53,6 +40,24 @@ def main(argv: list[str]) -> int:
     else:
         page.show(figures, checks)
     return 0 if all(check.kept for check in checks) else 1
+
+
+def options() -> argparse.ArgumentParser:
+    """What the command takes."""
+    parser = argparse.ArgumentParser(
+        prog="flowyard bench",
+        description="Measures the engine's speed and memory on this machine, against the targets. "
+        "Exit code 1 if one is missed, or has been missed before and by less.",
+    )
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument(
+        "--rounds", type=int, default=5, metavar="N", help="at most so many rounds, of which the best counts"
+    )
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="also write the tables into their part of a Markdown file"
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"default: all of them, {', '.join(NAMES)}")
+    return parser
 
 
 def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]]:

@@ -1,0 +1,127 @@
+"""The how-tos work: each is followed to the letter.
+
+Those that add code to the engine share one copy of the checkout: the files of all of them are written, then the
+commands of each are run, so that the engine is built once. What is built already (the packages that it needs) is
+linked into a target folder of the copy's own; the checkout's is not touched.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pages
+import pytest
+
+HOW_TOS = sorted((pages.ROOT / "docs" / "how-to").glob("*.md"))
+# Our own crates are built anew, quickly rather than well.
+QUICK = """\
+[build]
+incremental = false
+[profile.dev.package.flowyard-sim]
+opt-level = 0
+debug = false
+[profile.release.package.flowyard-sim]
+codegen-units = 16
+opt-level = 1
+debug = false
+[profile.release.package.flowyard-tables]
+opt-level = 0
+debug = false
+[profile.release.package.flowyard-python]
+opt-level = 0
+debug = false
+"""
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout as of now, with a virtual environment that stands on the one in use."""
+    copy = tmp_path_factory.mktemp("checkout")
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=pages.ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, names.split("\0")):
+        if (pages.ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(pages.ROOT / name, copy / name)
+    commit = "git init -q && git add -A && git -c user.name=t -c user.email=t@localhost commit -qm copy"
+    subprocess.run(commit, shell=True, cwd=copy, check=True)
+    (copy / ".cargo").mkdir()
+    (copy / ".cargo" / "config.toml").write_text(QUICK, encoding="utf-8")
+
+    programs = copy / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for stamp in (".runtime", ".dev"):
+        (copy / ".venv" / stamp).touch()
+    pages.script(programs / "python", f'PYTHONPATH="{copy / "python"}" exec "{sys.executable}" "$@"')
+    pages.script(programs / "flowyard", f'exec "{programs / "python"}" -m flowyard "$@"')
+    pages.script(programs / "ruff", f'exec "{sys.executable}" -m ruff "$@"')
+    # `maturin develop` would install into the environment in use: a wheel is built and unpacked instead.
+    pages.script(
+        programs / "maturin",
+        f'"{sys.executable}" -m maturin build --release --locked --quiet -i "{sys.executable}" -o dist\n'
+        f'"{sys.executable}" -m zipfile -e dist/*.whl python',
+    )
+    return copy
+
+
+@pytest.fixture(scope="module")
+def target(checkout: Path) -> Iterator[Path]:
+    """A target folder with what is built of others' packages."""
+    built = Path(os.environ.get("CARGO_TARGET_DIR", pages.ROOT / "target"))
+    built.mkdir(exist_ok=True)
+    # Beside the other, because hard links do not cross file systems.
+    own = Path(tempfile.mkdtemp(prefix="how-to-", dir=built))
+    for source in [built / "debug", built / "release"]:
+        for part in ("deps", "build", ".fingerprint"):
+            if (source / part).is_dir():
+                shutil.copytree(source / part, own / source.name / part, copy_function=link, ignore=ours)
+    yield own
+    shutil.rmtree(own)
+
+
+def link(source: str, to: str) -> None:
+    """Libraries are linked, being replaced but never written to; the rest is copied."""
+    if source.endswith((".rlib", ".rmeta", ".so", ".dylib")):
+        os.link(source, to)
+    else:
+        shutil.copy2(source, to)
+
+
+def ours(_: str, names: list[str]) -> list[str]:
+    """What is built of the checkout itself."""
+    return [name for name in names if "flowyard" in name or "_native" in name]
+
+
+def adds_code(page: Path) -> bool:
+    """Whether a how-to changes the engine."""
+    return any(block.language == "rust" and block.words for block in pages.blocks(page))
+
+
+def test_how_tos_are_found() -> None:
+    """A pattern that no longer finds anything would make the next tests pass."""
+    assert sum(map(adds_code, HOW_TOS)) >= 3
+    for page in HOW_TOS:
+        kinds = [kind for block in pages.blocks(page) for kind in block.words]
+        assert kinds.count("run") >= 3
+        assert kinds.count("output") >= 2
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in HOW_TOS if not adds_code(page)], ids=lambda page: page.stem
+)
+def test_how_to(page: Path, tmp_path: Path) -> None:
+    pages.follow(page, tmp_path, pages.environment(tmp_path / "bin"))
+
+
+def test_how_tos_that_add_code(checkout: Path, target: Path, tmp_path: Path) -> None:
+    environment = {**pages.environment(tmp_path / "bin"), "CARGO_TARGET_DIR": str(target)}
+    changing = [page for page in HOW_TOS if adds_code(page)]
+    for page in changing:
+        for block in pages.blocks(page):
+            pages.write(block, checkout)
+    for page in changing:
+        pages.follow(page, checkout, environment, files=False)
