@@ -55,6 +55,10 @@ def write_run(
     slowdown = [1 + chance.expovariate(0.5) for _ in range(flows)]
     columns = {
         "id": range(flows),
+        "src": [i % 4 for i in range(flows)],
+        "dst": [(i + 1) % 4 for i in range(flows)],
+        "deadline_ps": [None] * flows,
+        "met_deadline": [None] * flows,
         "tag": ["queries"] * flows,
         "size_bytes": size,
         "start_ps": [i * 1000 for i in range(flows)],
@@ -64,9 +68,9 @@ def write_run(
         "delivered_bytes": [n if d else 0 for n, d in zip(size, done, strict=True)],
     } | {
         name: [i % 3 for i in range(flows)]
-        for name in ("packets_sent", "retransmissions", "timeouts", "lost", "reordered")
+        for name in ("packets_sent", "retransmissions", "timeouts", "trims", "drops", "lost", "reordered")
     }
-    types = {"slowdown": pl.Float64, "completed": pl.Boolean, "tag": pl.Categorical}
+    types = {"slowdown": pl.Float64, "completed": pl.Boolean, "met_deadline": pl.Boolean, "tag": pl.Categorical}
     types |= {name: pl.UInt64 for name in columns if name not in types}
     folder.mkdir(parents=True)
     pl.DataFrame(columns, schema_overrides=types).write_parquet(folder / "flows.parquet")
@@ -75,6 +79,7 @@ def write_run(
     links += [(to, source, "switch-host") for source, to, _ in links]
     used = [int(busy) * (i + 1) for i in range(len(links))]
     columns = {"id": range(len(links)), "from": [a for a, _, _ in links], "to": [b for _, b, _ in links]}
+    columns |= {"rate_bps": [10**10] * len(links)}
     columns |= {"tier": [tier for _, _, tier in links], "utilisation": [0.1 * number for number in used]}
     columns |= {"queue_mean_bytes": [10.0 * number for number in used]}
     columns |= dict.fromkeys(

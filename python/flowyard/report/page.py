@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flowyard.report import charts, facts, frame, notices, tables, terms
+from flowyard.report import charts, facts, frame, notices, reasons, tables, terms
 from flowyard.report.runs import Run
 
 
@@ -68,8 +68,8 @@ def _notices(runs: Sequence[Run]) -> list[notices.Notice]:
 
 
 def _figures(runs: Sequence[Run]) -> list[Figure]:
-    no_fct = _reasons(runs, notices.why_no_fct)
-    no_slowdown = _reasons(runs, notices.why_no_slowdown)
+    no_fct = _reasons(runs, reasons.no_fct)
+    no_slowdown = _reasons(runs, reasons.no_slowdown)
     idle = ["No link carried a packet."]
     no_queue = ["No port ever held a packet."]
     dots = "Thin lines are links (an even choice of many), the bar is their middle half, the dot their mean."

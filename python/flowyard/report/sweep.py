@@ -20,7 +20,7 @@ from flowyard.report import (
     facts,
     frame,
     lines,
-    notices,
+    reasons,
     runs,
     sweep_facts,
     sweep_notices,
@@ -198,7 +198,7 @@ def _reason(sweep: Sweep, metric: Metric) -> str:
         return "The runs do not carry it."
     first = sweep.runs.filter("done")["run"][0]
     run = runs.read([sweep.path(first)])[0]
-    why = notices.why_no_slowdown if metric.term == "slowdown" else notices.why_no_fct
+    why = reasons.no_slowdown if metric.term == "slowdown" else reasons.no_fct
     return f"No run has a value. Of the first, runs/{first}: {why(run)}"
 
 

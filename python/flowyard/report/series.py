@@ -1,0 +1,172 @@
+"""What was sampled, over time: queues and utilisation of links, windows and rates of flows.
+
+A page holds the series of a few links and flows, chosen here: all that were sampled if they are few, else those that
+come out worst. Each series is cut into POINTS spans of equal length, of which the least and the largest sample are
+kept, at their own times: no peak is lost, and what lies between is not shown.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from flowyard.analysis import worst_links
+from flowyard.report import charts, text
+from flowyard.report.runs import Run
+
+# Links and flows of a page; spans of a series.
+MOST_LINKS, MOST_FLOWS = 10, 10
+POINTS = 200
+HEIGHT = 240
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A series: its name in samples.parquet, its words, and the format of its numbers."""
+
+    series: str
+    title: str
+    term: str
+    caption: str
+    format_type: str
+
+
+LINK_KINDS = (
+    Kind("queue_bytes", "Queue over time", "queue_sampled", "Bytes in the port at each sample.", "bytes"),
+    Kind(
+        "utilisation", "Utilisation over time", "utilisation_sampled",
+        "Share of the interval before each sample in which the link was busy.", "share",
+    ),
+)  # fmt: skip
+FLOW_KINDS = (
+    Kind("cwnd_bytes", "Window over time", "cwnd", "Congestion window at each sample.", "bytes"),
+    Kind(
+        "rate_bps", "Rate over time", "rate_sampled",
+        "Payload delivered in the interval before each sample, a second.", "rate",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Links or flows whose series a page holds: their names by id, and how many there are in the samples."""
+
+    names: dict[int, str]
+    sampled: int
+
+
+def links(runs: Sequence[Run]) -> Chosen:
+    """The links to show: of each run the worst in turn, by packets dropped, trimmed, marked, then by largest queue."""
+    ids = [_ids(run, LINK_KINDS) for run in runs]
+    worst = [
+        worst_links(run.links.filter(pl.col("id").is_in(list(found))), MOST_LINKS)["id"].to_list()
+        for run, found in zip(runs, ids, strict=True)
+    ]
+    names = {}
+    for run in runs:
+        for row in run.links.select("id", "from", "to", "tier").iter_rows(named=True):
+            names[row["id"]] = f"{row['from']} → {row['to']}"
+    chosen = _in_turn(worst, MOST_LINKS) or sorted(set().union(*ids))[:MOST_LINKS]
+    return Chosen({link: names[link] for link in chosen if link in names}, len(set().union(*ids)))
+
+
+def flows(runs: Sequence[Run]) -> Chosen:
+    """The flows to show: of each run the unfinished and then the slowest in turn."""
+    ids = [_ids(run, FLOW_KINDS) for run in runs]
+    order = ["completed", "slowdown", "fct_ps", "id"]
+    worst, names = [], {}
+    for run, found in zip(runs, ids, strict=True):
+        sampled = run.flows.filter(pl.col("id").is_in(list(found)))
+        table = sampled.sort(order, descending=[False, True, True, False], nulls_last=True).head(MOST_FLOWS)
+        worst.append(table["id"].to_list())
+        for row in table.iter_rows(named=True):
+            name = f"flow {row['id']}: host {row['src']} → host {row['dst']}, {text.size(row['size_bytes'])}"
+            names.setdefault(row["id"], name)
+    return Chosen({flow: names[flow] for flow in _in_turn(worst, MOST_FLOWS)}, len(set().union(*ids)))
+
+
+def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -> charts.Spec | None:
+    """A series of each chosen link or flow, a line for each run; None if no sample is of it.
+
+    Args:
+        runs: The runs, of which some may have no samples.
+        kind: The series.
+        chosen: Links or flows.
+        parameter: The chart's parameter that names the one to show.
+    """
+    rows = [
+        {"run": run.label, "of": chosen.names[id_], "time": time, "value": charts.rounded(value)}
+        for run in runs
+        for id_, time, value in decimated(run, kind.series, chosen.names)
+    ]
+    if not rows:
+        return None
+    labels = [run.label for run in runs]
+    axis = alt.Axis(format="", formatType="duration", tickCount=6)
+    values = alt.Axis(format="", formatType=kind.format_type, tickCount=5, domain=False, ticks=False)
+    base = (
+        charts.chart_of("rows")
+        .transform_filter(f"datum.of === {parameter}")
+        .encode(
+            x=alt.X("time:Q", title="simulated time", axis=axis, scale=alt.Scale(nice=False, zero=False)),
+            y=alt.Y("value:Q", title=None, axis=values, scale=alt.Scale(zero=True)),
+            color=charts.colour_of(labels),
+        )
+    )
+    hover = alt.selection_point(
+        name="hover", nearest=True, on="pointermove", clear="pointerout", fields=["time", "run"], empty=False
+    )
+    line = base.mark_line(strokeWidth=1.5, strokeJoin="round").encode(
+        strokeDash=charts.strokes_of(labels), opacity=charts.focused()
+    )
+    tooltip = [
+        alt.Tooltip("run:N", format="", formatType="label"),
+        alt.Tooltip("of:N", format="", formatType="label", title="of"),
+        charts.tip("time", "duration", "time"),
+        charts.tip("value", kind.format_type, kind.title.removesuffix(" over time").lower()),
+    ]
+    point = (
+        base.mark_point(filled=True, size=60, stroke="var(--surface)", strokeWidth=1.5)
+        .encode(opacity=alt.condition(hover, alt.value(1), alt.value(0)), tooltip=tooltip)
+        .add_params(hover)
+    )
+    first = next(name for name in chosen.names.values() if any(row["of"] == name for row in rows))
+    return charts.spec_of([line, point], HEIGHT, {parameter: first}, rows=rows)
+
+
+def decimated(run: Run, series: str, ids: Iterable[int]) -> list[tuple[int, int, float]]:
+    """Some series of a run as (id, time_ps, value), by id and time: of each of POINTS spans the least and largest."""
+    if run.samples is None:
+        return []
+    wanted = run.samples.filter((pl.col("series") == series) & pl.col("id").is_in(list(ids)))
+    span = max(1, -(-(run.end_ps + 1) // POINTS))
+    extremes = (
+        wanted.select("id", "time_ps", "value", span=pl.col("time_ps") // span)
+        .group_by("id", "span")
+        .agg(
+            pl.col("time_ps", "value").sort_by("value", "time_ps").first().name.prefix("low_"),
+            pl.col("time_ps", "value").sort_by("value", "time_ps").last().name.prefix("high_"),
+        )
+        .collect(engine="streaming")
+    )
+    ends = [
+        extremes.select("id", time_ps=f"{end}_time_ps", value=f"{end}_value").cast({"time_ps": pl.UInt64})
+        for end in ("low", "high")
+    ]
+    return list(pl.concat(ends).unique().sort("id", "time_ps", "value").iter_rows())
+
+
+def _ids(run: Run, kinds: Iterable[Kind]) -> set[int]:
+    if run.samples is None:
+        return set()
+    wanted = run.samples.filter(pl.col("series").is_in([kind.series for kind in kinds]))
+    return set(wanted.select(pl.col("id").unique()).collect(engine="streaming")["id"].to_list())
+
+
+def _in_turn(lists: Sequence[Sequence[int]], most: int) -> list[int]:
+    """The first of each list, then the second of each, each once."""
+    longest = max(map(len, lists), default=0)
+    found = dict.fromkeys(each[i] for i in range(longest) for each in lists if i < len(each))
+    return list(found)[:most]
