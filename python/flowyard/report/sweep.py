@@ -145,7 +145,8 @@ def render(sweep: Sweep) -> str:
     return frame.render(
         "sweep.html.jinja",
         specs={figure.key: figure.spec for figure in shown if figure.spec},
-        styles=("page.css", "sweep.css"),
+        scripts=("tips.js", "sort.js", "charts.js"),
+        styles=("page.css", "parts.css", "sweep.css", "print.css"),
         title=sweep.name,
         columns=1,
         notices=sweep_notices.notices(sweep, metrics, means, summaries),

@@ -16,6 +16,7 @@ from flowyard.report.runs import Run
 
 # Flows of one run that the page holds: in all, the slowest, the unfinished; the rest is an even sample by start.
 MOST, SLOWEST, UNFINISHED = 400, 200, 100
+RULE = f"{SLOWEST} slowest, {UNFINISHED} unfinished ones, and an even sample of the others by start"
 # Upper ends of the classes of slowdown, each with a colour; the last class has none.
 CLASSES = (1.2, 1.5, 2.0, 4.0, 10.0, 30.0)
 HEIGHT = 420

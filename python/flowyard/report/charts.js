@@ -1,4 +1,4 @@
-// Draws the charts of the page, and brings out one run or line when its name is pressed.
+// Draws the charts of the page, brings out one run or line when its name is pressed, and sets what a select chooses.
 
 const NONE = "–";
 
@@ -37,7 +37,7 @@ const formats = {
 };
 const expressionFunctions = { label: String };
 for (const [name, format] of Object.entries(formats)) {
-  expressionFunctions[name] = (value) => plain(format(value));
+  expressionFunctions[name] = (value) => (value === null || value === undefined ? NONE : plain(format(value)));
 }
 
 const specs = JSON.parse(document.getElementById("specs").textContent);
@@ -48,33 +48,49 @@ const options = {
   tooltip: { disableDefaultStyle: true },
   expressionFunctions,
 };
-const drawn = Object.entries(specs).map(([key, spec]) => vegaEmbed(`#chart-${key}`, spec, options));
+const drawn = Object.fromEntries(
+  Object.entries(specs).map(([key, spec]) => [key, vegaEmbed(`#chart-${key}`, spec, options)]),
+);
+
+// Sets a parameter of one chart, or of all charts that have it.
+async function set(parameter, value, only) {
+  for (const [key, chart] of Object.entries(drawn)) {
+    if ((only && key !== only) || !specs[key].params.some(({ name }) => name === parameter)) continue;
+    const { view } = await chart;
+    view.signal(parameter, value).runAsync();
+  }
+}
 
 const buttons = [...document.querySelectorAll(".legend button")];
-let pressed = null;
-async function focus(run) {
-  for (const { view } of await Promise.all(drawn)) view.signal("focus", run).runAsync();
-}
+const pressed = new Map();
 for (const button of buttons) {
-  const run = button.dataset.run;
+  const { run, chart } = button.dataset;
   button.addEventListener("click", () => {
-    pressed = pressed === run ? null : run;
-    for (const other of buttons) other.setAttribute("aria-pressed", String(other.dataset.run === pressed));
-    focus(pressed);
+    pressed.set(chart, pressed.get(chart) === run ? null : run);
+    for (const other of buttons) {
+      if (other.dataset.chart === chart) other.setAttribute("aria-pressed", String(other.dataset.run === pressed.get(chart)));
+    }
+    set("focus", pressed.get(chart), chart);
   });
-  button.addEventListener("pointerenter", () => focus(run));
-  button.addEventListener("pointerleave", () => focus(pressed));
+  button.addEventListener("pointerenter", () => set("focus", run, chart));
+  button.addEventListener("pointerleave", () => set("focus", pressed.get(chart) ?? null, chart));
 }
 
-// Where a page lets the reader choose what all charts show.
 for (const choice of document.querySelectorAll("select[data-parameter]")) {
-  choice.addEventListener("change", async () => {
-    for (const { view } of await Promise.all(drawn)) view.signal(choice.dataset.parameter, choice.value).runAsync();
+  choice.addEventListener("change", () => {
+    set(choice.dataset.parameter, choice.value);
+    // Legends that belong to one choice, as the scale of a heat map.
+    for (const legend of document.querySelectorAll(`[data-${choice.dataset.parameter}]`)) {
+      legend.hidden = legend.dataset[choice.dataset.parameter] !== choice.value;
+    }
   });
 }
+for (const form of document.querySelectorAll("form.choices")) {
+  form.addEventListener("submit", (event) => event.preventDefault());
+}
 
-Promise.all(drawn).then(
-  () => document.documentElement.setAttribute("data-charts", String(drawn.length)),
+Promise.all(Object.values(drawn)).then(
+  (all) => document.documentElement.setAttribute("data-charts", String(all.length)),
   (error) => {
     console.error(error);
     document.documentElement.setAttribute("data-charts", "failed");
