@@ -33,7 +33,15 @@ class Browser:
         # The browser reads commands from descriptor 3 and writes to descriptor 4.
         command = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'
         self._process = subprocess.Popen(
-            ["bash", "-c", command, str(PROGRAM), *FLAGS.split(), f"--user-data-dir={profile}", "about:blank"],
+            [
+                "bash",
+                "-c",
+                command,
+                str(PROGRAM),
+                *FLAGS.split(),
+                f"--user-data-dir={profile}",
+                "about:blank",
+            ],
             pass_fds=(theirs_in, theirs_out),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -62,7 +70,11 @@ class Browser:
     def resize(self, width: int, height: int) -> None:
         """Gives the page a size, below what a window can have."""
         self._call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
         )
 
     def open(self, path: Path) -> None:
@@ -104,7 +116,9 @@ class Browser:
         """Presses a key: Enter, Tab, Escape."""
         code = {"Enter": 13, "Tab": 9, "Escape": 27}[name]
         text = {"text": "\r"} if name == "Enter" else {}
-        self._call("Input.dispatchKeyEvent", type="keyDown", key=name, code=name, windowsVirtualKeyCode=code, **text)
+        self._call(
+            "Input.dispatchKeyEvent", type="keyDown", key=name, code=name, windowsVirtualKeyCode=code, **text
+        )
         self._call("Input.dispatchKeyEvent", type="keyUp", key=name, code=name, windowsVirtualKeyCode=code)
 
     def picture(self, path: Path) -> None:

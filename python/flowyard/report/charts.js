@@ -31,7 +31,8 @@ const formats = {
   duration: scaled(["ps", "ns", "µs", "ms", "s"]),
   bytes: scaled(["B", "KB", "MB", "GB", "TB"]),
   rate: scaled(["bit/s", "Kbps", "Mbps", "Gbps", "Tbps"]),
-  share: (value) => `${(100 * value).toFixed(value > 0.99 || value < 0.1 ? 2 : 1)}%`,
+  share: (value) =>
+    `${value > 0 && value < 0.0001 ? digits(100 * value) : (100 * value).toFixed(value > 0.99 || value < 0.1 ? 2 : 1)}%`,
   ratio: digits,
   count: (value) => value.toLocaleString("en-US"),
 };
@@ -40,7 +41,7 @@ for (const [name, format] of Object.entries(formats)) {
   expressionFunctions[name] = (value) => (value === null || value === undefined ? NONE : plain(format(value)));
 }
 
-const specs = JSON.parse(document.getElementById("specs").textContent);
+const specs = JSON.parse(document.getElementById("specs")?.textContent ?? "{}");
 const options = {
   mode: "vega-lite",
   renderer: "svg",

@@ -95,11 +95,15 @@ def over_time(runs: Sequence[Run]) -> tuple[list[Figure], list[Choice]]:
             spec = series.over_time(runs, kind, chosen, what) if chosen.names else None
             if spec:
                 key = f"time-{kind.series.replace('_', '-')}"
-                found.append(Figure(key, kind.term, kind.title, kind.caption, spec, [_one_line(r) for r in missing]))
+                found.append(
+                    Figure(key, kind.term, kind.title, kind.caption, spec, [_one_line(r) for r in missing])
+                )
                 keys.append(key)
         if keys:
             remark = f"{len(chosen.names)} of {chosen.sampled:,} {what}s that were sampled, the worst first"
-            choices.append(Choice(what, what, [(name, name) for name in chosen.names.values()], keys, remark))
+            choices.append(
+                Choice(what, what, [(str(id_), name) for id_, name in chosen.names.items()], keys, remark)
+            )
     return found, choices
 
 
@@ -117,7 +121,9 @@ def distributions(runs: Sequence[Run]) -> tuple[list[Figure], list[Choice]]:
         lines = names if len(runs) == 1 else []
         found.append(Figure(key, kind.term, kind.title, kind.caption, spec, missing, lines))
         if len(runs) > 1:
-            choices.append(Choice(f"{kind.title.lower()}: {kind.by}", parameter, [(n, n) for n in names], [key]))
+            choices.append(
+                Choice(f"{kind.title.lower()}: {kind.by}", parameter, [(n, n) for n in names], [key])
+            )
     return found, choices
 
 

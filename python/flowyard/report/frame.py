@@ -37,6 +37,7 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     html: str = environment.get_template(template).render(
         specs=specs,
         style="\n".join(_text(name) for name in styles),

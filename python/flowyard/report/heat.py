@@ -73,7 +73,9 @@ def maps(runs: Sequence[Run]) -> list[Map | None]:
 
 
 def _tops(runs: Sequence[Run]) -> dict[str, float]:
-    links = pl.concat([_with_trouble(run.links).select(*NUMBERS, "trouble") for run in runs], how="vertical_relaxed")
+    links = pl.concat(
+        [_with_trouble(run.links).select(*NUMBERS, "trouble") for run in runs], how="vertical_relaxed"
+    )
     return {name: float(value or 0) for name, value in links.max().row(0, named=True).items()}
 
 
@@ -129,7 +131,11 @@ class _Cell:
         if not self.alone or switches == 1:
             index = self.member if switches == 1 and self.alone else self.switch
             return index % columns, index // columns
-        return (self.switch, self.member) if columns == switches and rows != switches else (self.member, self.switch)
+        return (
+            (self.switch, self.member)
+            if columns == switches and rows != switches
+            else (self.member, self.switch)
+        )
 
     def numbers(self) -> dict[str, Any]:
         """What the cell shows: the largest of its links in each number."""
@@ -205,7 +211,7 @@ def _spec(
     head = (
         charts.chart_of("heads")
         .mark_text(align="left", fontSize=11.5, color="var(--muted)")
-        .encode(x=alt.XValue(0), y=y("y"), text="tier:N")
+        .encode(x=alt.value(0), y=y("y"), text="tier:N")
     )
     params = {"metric": "utilisation", "tops": tops, "pick": None}
     return charts.spec_of([cell, head], height, params, cells=cells, heads=heads)

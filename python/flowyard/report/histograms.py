@@ -43,7 +43,9 @@ KINDS = (
 
 def classes(runs: Sequence[Run], kind: Kind) -> list[str]:
     """The classes of a metric in any run, in order of first appearance."""
-    tables = [run.histograms.filter(pl.col("metric") == kind.metric) for run in runs if run.histograms is not None]
+    tables = [
+        run.histograms.filter(pl.col("metric") == kind.metric) for run in runs if run.histograms is not None
+    ]
     return list(dict.fromkeys(name for table in tables for name in table["class"]))
 
 
@@ -83,7 +85,12 @@ def at_least_chart(runs: Sequence[Run], kind: Kind, parameter: str) -> charts.Sp
     if not rows:
         return None
     hover = alt.selection_point(
-        name="hover", nearest=True, on="pointermove", clear="pointerout", fields=["value", "share", "line"], empty=False
+        name="hover",
+        nearest=True,
+        on="pointermove",
+        clear="pointerout",
+        fields=["value", "share", "line"],
+        empty=False,
     )
     chart = charts.chart_of("rows")
     if not one:

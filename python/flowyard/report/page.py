@@ -4,7 +4,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from flowyard.report import absent, charts, facts, figures, frame, heat, notices, reasons, series, tables, terms
+from flowyard.report import (
+    absent,
+    charts,
+    facts,
+    figures,
+    frame,
+    heat,
+    notices,
+    reasons,
+    series,
+    tables,
+    terms,
+)
 from flowyard.report import timeline as timelines
 from flowyard.report.runs import Run
 
@@ -53,7 +65,7 @@ def render(runs: Sequence[Run]) -> str:
         run_labels=[run.label for run in runs],
         no_flows=figures.why(runs, reasons.no_fct),
         sampled_choices=sampled_choices,
-        spans=series.POINTS,
+        spans=series.spans(runs),
         counted=counted,
         counted_choices=counted_choices,
         absent=absent.absent(runs),

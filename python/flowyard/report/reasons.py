@@ -99,7 +99,10 @@ def no_retransmission(run: Run) -> str | None:
         return None
     if _only_datagrams(run):
         return "transport.datagram sends each packet once, whatever becomes of it."
-    return _nothing_lost(run) or "What was lost were no data packets, or the run ended before they were sent again."
+    return (
+        _nothing_lost(run)
+        or "What was lost were no data packets, or the run ended before they were sent again."
+    )
 
 
 def no_timeout(run: Run) -> str | None:

@@ -1,13 +1,12 @@
 """What was sampled, over time: queues and utilisation of links, windows and rates of flows.
 
 A page holds the series of a few links and flows, chosen here: all that were sampled if they are few, else those that
-come out worst. Each series is cut into POINTS spans of equal length, of which the least and the largest sample are
+come out worst. The time of a run is cut into spans of equal length. Of each, the least and the largest sample are
 kept, at their own times: no peak is lost, and what lies between is not shown.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 import polars as pl
@@ -16,9 +15,10 @@ from flowyard.analysis import worst_links
 from flowyard.report import charts, text
 from flowyard.report.runs import Run
 
-# Links and flows of a page; spans of a series.
-MOST_LINKS, MOST_FLOWS = 10, 10
-POINTS = 200
+# Links and flows of a page.
+MOST_LINKS, MOST_FLOWS = 8, 8
+# Spans of a series: at most, of all runs together, and at least.
+SPANS, SPANS_OF_ALL, LEAST_SPANS = 120, 360, 40
 HEIGHT = 240
 
 
@@ -64,7 +64,7 @@ def links(runs: Sequence[Run]) -> Chosen:
         worst_links(run.links.filter(pl.col("id").is_in(list(found))), MOST_LINKS)["id"].to_list()
         for run, found in zip(runs, ids, strict=True)
     ]
-    names = {}
+    names: dict[int, str] = {}
     for run in runs:
         for row in run.links.select("id", "from", "to", "tier").iter_rows(named=True):
             names[row["id"]] = f"{row['from']} → {row['to']}"
@@ -76,7 +76,8 @@ def flows(runs: Sequence[Run]) -> Chosen:
     """The flows to show: of each run the unfinished and then the slowest in turn."""
     ids = [_ids(run, FLOW_KINDS) for run in runs]
     order = ["completed", "slowdown", "fct_ps", "id"]
-    worst, names = [], {}
+    worst: list[list[int]] = []
+    names: dict[int, str] = {}
     for run, found in zip(runs, ids, strict=True):
         sampled = run.flows.filter(pl.col("id").is_in(list(found)))
         table = sampled.sort(order, descending=[False, True, True, False], nulls_last=True).head(MOST_FLOWS)
@@ -97,9 +98,9 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
         parameter: The chart's parameter that names the one to show.
     """
     rows = [
-        {"run": run.label, "of": chosen.names[id_], "time": time, "value": charts.rounded(value)}
+        {"run": run.label, "of": id_, "time": time, "value": charts.rounded(value)}
         for run in runs
-        for id_, time, value in decimated(run, kind.series, chosen.names)
+        for id_, time, value in decimated(run, kind.series, chosen.names, spans(runs))
     ]
     if not rows:
         return None
@@ -108,7 +109,7 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
     values = alt.Axis(format="", formatType=kind.format_type, tickCount=5, domain=False, ticks=False)
     base = (
         charts.chart_of("rows")
-        .transform_filter(f"datum.of === {parameter}")
+        .transform_filter(f"toString(datum.of) === {parameter}")
         .encode(
             x=alt.X("time:Q", title="simulated time", axis=axis, scale=alt.Scale(nice=False, zero=False)),
             y=alt.Y("value:Q", title=None, axis=values, scale=alt.Scale(zero=True)),
@@ -123,7 +124,6 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
     )
     tooltip = [
         alt.Tooltip("run:N", format="", formatType="label"),
-        alt.Tooltip("of:N", format="", formatType="label", title="of"),
         charts.tip("time", "duration", "time"),
         charts.tip("value", kind.format_type, kind.title.removesuffix(" over time").lower()),
     ]
@@ -132,16 +132,20 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
         .encode(opacity=alt.condition(hover, alt.value(1), alt.value(0)), tooltip=tooltip)
         .add_params(hover)
     )
-    first = next(name for name in chosen.names.values() if any(row["of"] == name for row in rows))
-    return charts.spec_of([line, point], HEIGHT, {parameter: first}, rows=rows)
+    return charts.spec_of([line, point], HEIGHT, {parameter: str(next(iter(chosen.names)))}, rows=rows)
 
 
-def decimated(run: Run, series: str, ids: Iterable[int]) -> list[tuple[int, int, float]]:
-    """Some series of a run as (id, time_ps, value), by id and time: of each of POINTS spans the least and largest."""
+def spans(runs: Sequence[Run]) -> int:
+    """Into how many spans the time of each run is cut."""
+    return max(LEAST_SPANS, min(SPANS, SPANS_OF_ALL // len(runs)))
+
+
+def decimated(run: Run, series: str, ids: Iterable[int], spans: int) -> list[tuple[int, int, float]]:
+    """Some series of a run as (id, time_ps, value), by id and time: of each span the least and the largest sample."""
     if run.samples is None:
         return []
     wanted = run.samples.filter((pl.col("series") == series) & pl.col("id").is_in(list(ids)))
-    span = max(1, -(-(run.end_ps + 1) // POINTS))
+    span = max(1, -(-(run.end_ps + 1) // spans))
     extremes = (
         wanted.select("id", "time_ps", "value", span=pl.col("time_ps") // span)
         .group_by("id", "span")

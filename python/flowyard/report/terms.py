@@ -53,7 +53,9 @@ TERMS = {
     "trims": Term("trims", "", ("links", "trims")),
     "marks": Term("marks", "", ("links", "marks")),
     "reordered": Term("reordered", "", ("flows", "reordered")),
-    "trouble": Term("drops + trims + marks", "Packets of a link that met a queue that was too long, in any way."),
+    "trouble": Term(
+        "drops + trims + marks", "Packets of a link that met a queue that was too long, in any way."
+    ),
     "deadline": Term(
         "deadlines met",
         "Of the flows with a deadline, unfinished ones included, the share that met it.",
@@ -72,10 +74,23 @@ TERMS = {
         "rate over time", "Payload of a flow delivered in the interval before a sample, over its length."
     ),
     "queue_histogram": Term(
-        "distribution of a queue", "Share of the time, over the ports of a tier, in which a port held so much."
+        "distribution of a queue",
+        "Share of the time, over the ports of a tier, in which a port held so much.",
     ),
     "server_latency": Term("latency in the server", "From a packet made to its first bit on the wire."),
-    "network_latency": Term("latency in the network", "From a packet's first bit on the wire to its arrival."),
+    "network_latency": Term(
+        "latency in the network", "From a packet's first bit on the wire to its arrival."
+    ),
+    "mean": Term("mean", "Arithmetic mean; over the completed flows, or over the links of a tier."),
+    "links": Term("links", "Directed links of a tier; a cable is two."),
+    "link": Term(
+        "link", "A directed link, by the nodes at its ends; queues are those of the port that feeds it."
+    ),
+    "flow": Term("flow", "", ("flows", "id")),
+    "tag": Term("traffic", "", ("flows", "tag")),
+    "source": Term("from", "", ("flows", "src")),
+    "destination": Term("to", "", ("flows", "dst")),
+    "start": Term("start", "", ("flows", "start_ps")),
     "status": Term(
         "status",
         "complete: all flows ended. limit: run.until, or another limit, came first. stalled: flows were open and "

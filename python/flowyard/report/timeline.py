@@ -27,8 +27,8 @@ class Timeline:
     """The timeline of all runs.
 
     Attributes:
-        spec: Vega-Lite data; its dataset `flows` has every flow that the page holds, with the run it is of: the page's script
-            shows those of one run, filtered.
+        spec: Vega-Lite data; its dataset `flows` has every flow that the page holds, with the run it is of; the page's
+            script shows those of one run, filtered.
         totals: How many flows each run has.
         held: How many of them the page holds.
         tags: Names of the traffic entries.
@@ -91,10 +91,14 @@ def _rows(run: Run, table: pl.DataFrame, tags: list[str]) -> list[dict[str, Any]
             "from": f"host {flow['src']}",
             "to": f"host {flow['dst']}",
             "tag": flow["tag"],
-            "group": next(name for upper, name in SIZE_GROUPS if upper is None or flow["size_bytes"] <= upper),
+            "group": next(
+                name for upper, name in SIZE_GROUPS if upper is None or flow["size_bytes"] <= upper
+            ),
             "size": flow["size_bytes"],
             "start": flow["start_ps"],
-            "end": flow["start_ps"] + flow["fct_ps"] if flow["completed"] else max(run.end_ps, flow["start_ps"]),
+            "end": flow["start_ps"] + flow["fct_ps"]
+            if flow["completed"]
+            else max(run.end_ps, flow["start_ps"]),
             "fct": flow["fct_ps"],
             "slowdown": None if flow["slowdown"] is None else charts.rounded(flow["slowdown"]),
             "retransmissions": flow["retransmissions"],
