@@ -77,6 +77,10 @@ class Browser:
             mobile=width < 600,
         )
 
+    def media(self, kind: str) -> None:
+        """Shows the page as on another medium: screen or print."""
+        self._call("Emulation.setEmulatedMedia", media=kind)
+
     def open(self, path: Path) -> None:
         """Opens a report and waits until its charts are drawn."""
         self._call("Page.navigate", url=path.as_uri())
