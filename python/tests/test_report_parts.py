@@ -24,7 +24,10 @@ def network(leaves, hosts, spines=2):
             ]
         ends += [(f"leaf {leaf}", f"spine {spine}", "leaf-spine") for spine in range(spines)]
     count = len(ends)
-    columns = {"id": range(count), **{name: [end[i] for end in ends] for i, name in enumerate(("from", "to", "tier"))}}
+    columns = {
+        "id": range(count),
+        **{name: [end[i] for end in ends] for i, name in enumerate(("from", "to", "tier"))},
+    }
     columns |= {"utilisation": [chance.random() for _ in ends]}
     columns |= {"queue_mean_bytes": [chance.random() * 1e4 for _ in ends], "rate_bps": [10**10] * count}
     names = ("packets", "drops", "lost", "trims", "marks", "queue_max_bytes", "queue_max_packets")
@@ -62,7 +65,9 @@ def test_every_link_has_a_cell_of_its_own_in_the_strip_of_its_tier(leafy):
 
 
 @pytest.mark.parametrize(("room", "switches"), [(60, 1), (30, 2)])
-def test_a_tier_with_too_many_links_is_merged_by_switch_and_keeps_the_worst(leafy, monkeypatch, room, switches):
+def test_a_tier_with_too_many_links_is_merged_by_switch_and_keeps_the_worst(
+    leafy, monkeypatch, room, switches
+):
     run = leafy(20, 5)
     monkeypatch.setattr(heat, "MOST_CELLS", room)
     (found,) = heat.maps([run])
@@ -94,7 +99,9 @@ def test_the_timeline_holds_slowest_unfinished_and_an_even_sample(tmp_path):
     assert set(chosen.filter(why="slowest")["id"]) == set(done["id"][:200])
     late = run.flows.filter(~pl.col("completed")).sort("start_ps")
     assert chosen.filter(why="unfinished")["id"].to_list() == late["id"][:100].to_list()
-    rest = run.flows.filter(~pl.col("id").is_in(chosen.filter(pl.col("why") != "sample")["id"].to_list()))["id"]
+    rest = run.flows.filter(~pl.col("id").is_in(chosen.filter(pl.col("why") != "sample")["id"].to_list()))[
+        "id"
+    ]
     ranks = [rest.index_of(flow) for flow in chosen.filter(why="sample")["id"]]
     assert (ranks[0], ranks[-1]) == (0, len(rest) - 1)
     gaps = {after - before for before, after in zip(ranks, ranks[1:], strict=False)}
@@ -121,7 +128,12 @@ def sampled(folder, links=(0, 5), flows=(0, 1), count=1000, seed=1):
     chance = random.Random(seed)
     rows = []
     for i in range(1, count + 1):
-        for series_, ids in (("queue_bytes", links), ("utilisation", links), ("cwnd_bytes", flows), ("rate_bps", flows)):
+        for series_, ids in (
+            ("queue_bytes", links),
+            ("utilisation", links),
+            ("cwnd_bytes", flows),
+            ("rate_bps", flows),
+        ):
             rows += [(i * 10**9 // count, series_, id_, chance.random() * 1e5) for id_ in ids]
     types = {"time_ps": pl.UInt64, "series": pl.Categorical, "id": pl.UInt64, "value": pl.Float64}
     pl.DataFrame(rows, schema=types, orient="row").write_parquet(folder / "samples.parquet")
@@ -217,10 +229,19 @@ def test_a_cut_off_has_a_banner(tmp_path):
 
 @pytest.mark.parametrize(
     ("limit", "expected"),
-    [(None, "run.until = 1ms"), ("until", "run.until = 1ms"), ("memory", "run.memory_limit"), ("flows", "had drawn")],
+    [
+        (None, "run.until = 1ms"),
+        ("until", "run.until = 1ms"),
+        ("memory", "run.memory_limit"),
+        ("flows", "had drawn"),
+    ],
 )
 def test_a_banner_says_which_limit(tmp_path, limit, expected):
     run = write_run(
-        tmp_path / "run", finished=0.5, status="limit", until="1ms", change=lambda summary: summary.update(limit=limit)
+        tmp_path / "run",
+        finished=0.5,
+        status="limit",
+        until="1ms",
+        change=lambda summary: summary.update(limit=limit),
     )
     assert expected in visible(page([run]))

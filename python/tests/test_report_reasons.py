@@ -67,7 +67,13 @@ def test_the_bound_is_one(tmp_path):
         "topology": {"single-switch": {"hosts": 4}},
         "transport": {"ndp": {}},
         "traffic": [
-            {"name": "a", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1MB"}, "flows": 4}
+            {
+                "name": "a",
+                "arrivals": "at-once",
+                "matrix": "permutation",
+                "sizes": {"fixed": "1MB"},
+                "flows": 4,
+            }
         ],
         "run": {"until": "300us"},
     }
@@ -104,7 +110,10 @@ WHY_NO_FCT = {
 @pytest.mark.parametrize(("options", "reason"), WHY_NO_FCT.values(), ids=WHY_NO_FCT)
 def test_why_no_flow_is_complete(made, options, reason):
     if options.get("summary", {}).get("traffic"):
-        options = {**options, "summary": {"traffic": [options["summary"]["traffic"][0] | {"mean_size_bytes": 1.0}]}}
+        options = {
+            **options,
+            "summary": {"traffic": [options["summary"]["traffic"][0] | {"mean_size_bytes": 1.0}]},
+        }
     said = reasons.no_fct(made(**options))
     assert said is None if reason is None else reason in said
 
@@ -141,7 +150,11 @@ WHY = {
     ),
     "drop: there is one": (reasons.no_drop, {"counters": {"drops": 1}}, None),
     "trim: not that queue": (reasons.no_trim, queue("drop-tail"), "Only queue.ndp trims"),
-    "trim: room": (reasons.no_trim, queue("ndp", data_limit={"full-packets": 9}), "data limit is 9 full packets"),
+    "trim: room": (
+        reasons.no_trim,
+        queue("ndp", data_limit={"full-packets": 9}),
+        "data limit is 9 full packets",
+    ),
     "trim: there is one": (reasons.no_trim, {"counters": {"trims": 1}}, None),
     "mark: not that queue": (reasons.no_mark, queue("drop-tail"), "Only queue.ecn marks"),
     "mark: tcp": (reasons.no_mark, queue("ecn", **MARKING), "No transport of the run is ECN-capable (tcp)"),
@@ -150,8 +163,16 @@ WHY = {
         {"scenario": {"queue": {"ecn": MARKING}, "transport": {"datagram": {"ecn_capable": False}}}},
         "ECN-capable (datagram)",
     ),
-    "mark: above the limit": (reasons.no_mark, ecn(threshold={"packets": 200}), "is not below queue.ecn.limit"),
-    "mark: never reached": (reasons.no_mark, ecn(), "the largest queue was 8 packets, the threshold is 65 packets"),
+    "mark: above the limit": (
+        reasons.no_mark,
+        ecn(threshold={"packets": 200}),
+        "is not below queue.ecn.limit",
+    ),
+    "mark: never reached": (
+        reasons.no_mark,
+        ecn(),
+        "the largest queue was 8 packets, the threshold is 65 packets",
+    ),
     "mark: there is one": (reasons.no_mark, ecn() | {"counters": {"marks": 1}}, None),
     "repeat: nothing lost": (reasons.no_retransmission, {}, "nothing to repair"),
     "repeat: never": (reasons.no_retransmission, transport("datagram"), "sends each packet once"),
@@ -200,7 +221,9 @@ def test_the_page_says_why_columns_of_losses_are_zero(made, tmp_path):
     assert set(told) == {"retransmissions", "drops", "trims", "marks", "timeouts"}
     words = visible(page([tmp_path / "run-0"]))
     for reason in told.values():
-        assert reason.split(":")[0].replace("\N{NO-BREAK SPACE}", " ") in words.replace("\N{NO-BREAK SPACE}", " ")
+        assert reason.split(":")[0].replace("\N{NO-BREAK SPACE}", " ") in words.replace(
+            "\N{NO-BREAK SPACE}", " "
+        )
 
 
 def test_the_command_line_says_why_no_flow_is_complete(flowyard, small):

@@ -196,7 +196,7 @@ def _spec(
     cell = (
         charts.chart_of("cells")
         .transform_calculate(shade=shade)
-        .mark_rect(strokeWidth=1)
+        .mark_rect(aria=False)
         .encode(
             x=x("x"),
             x2="x2:Q",

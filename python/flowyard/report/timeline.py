@@ -142,7 +142,7 @@ def _spec(rows: list[dict[str, Any]]) -> charts.Spec:
         .transform_calculate(title="'flow ' + datum.flow + ': ' + datum.from + ' → ' + datum.to")
         .transform_window(row="row_number()", sort=[alt.SortField("start"), alt.SortField("flow")])
         .transform_calculate(below="datum.row + 0.8", colour="colours === 'tag' ? datum.tint : datum.shade")
-        .mark_bar(minBandSize=1)
+        .mark_bar(aria=False)
         .encode(
             x=alt.X("start:Q", title="simulated time", axis=axis, scale=alt.Scale(nice=False, zero=False)),
             x2="end:Q",

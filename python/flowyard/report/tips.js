@@ -6,9 +6,16 @@ tip.setAttribute("role", "tooltip");
 tip.hidden = true;
 document.body.append(tip);
 
+let told = null;
+
 function showTip(word) {
+  told = word;
   tip.textContent = word.dataset.tip;
   tip.hidden = false;
+  place(word);
+}
+
+function place(word) {
   const at = word.getBoundingClientRect();
   const left = Math.min(at.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
   const below = at.bottom + 6 + tip.offsetHeight < window.innerHeight;
@@ -17,6 +24,7 @@ function showTip(word) {
 }
 
 function hideTip() {
+  told = null;
   tip.hidden = true;
 }
 
@@ -33,7 +41,8 @@ for (const word of document.querySelectorAll("dfn[title]")) {
 }
 document.addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
 document.addEventListener("pointerdown", (event) => !event.target.closest("dfn") && hideTip());
-window.addEventListener("scroll", hideTip, { passive: true, capture: true });
+// A word that gets the focus may be scrolled to.
+window.addEventListener("scroll", () => told && place(told), { passive: true, capture: true });
 
 let closed = [];
 window.addEventListener("beforeprint", () => {
