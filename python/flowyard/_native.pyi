@@ -37,6 +37,12 @@ class Outcome:
     @property
     def links(self) -> Table: ...
     @property
+    def samples(self) -> Table | None: ...
+    @property
+    def histograms(self) -> Table | None: ...
+    def captures(self) -> list[tuple[str, bytes]]:
+        """The captured packets: (name, content) of a pcap file for each cable."""
+    @property
     def summary(self) -> str: ...
 
 def schema() -> str:
@@ -57,6 +63,13 @@ def fabric(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
 
 def survey_topology(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
     """Paths between hosts by distance, oversubscription and bisection of a scenario's network, as JSON."""
+
+def estimate(text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]) -> str:
+    """What a run will need, as JSON: memory_bytes, packet_hops, end_ps, sample_rows.
+
+    Raises:
+        ScenarioError: That is more than `run` allows.
+    """
 
 def run(
     text: str,

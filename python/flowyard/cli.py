@@ -293,8 +293,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
     overrides = _overrides(arguments)
     path = scenarios.find(arguments.scenario)
-    # A mistake in the scenario shows before anything is written.
-    results.check(path, overrides)
+    # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
+    if results.check(path, overrides).get("observe"):
+        print(_to_observe(results.estimate(path, overrides)), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.
     with folders.Staging(arguments.output, numbered=path.stem) as staging, Deferred() as deferred:
         with Display() as display:
@@ -317,11 +318,23 @@ def _run(arguments: argparse.Namespace) -> int:
     return FAILED if result.violations else OF_STATUS[result.status]
 
 
+def _to_observe(needs: dict[str, int]) -> str:
+    rows = needs["sample_rows"]
+    samples = f"at most {rows:,} rows of samples, " if rows else ""
+    return f"observing: {samples}about {_megabytes(needs)} of memory in all"
+
+
+def _megabytes(needs: dict[str, int]) -> str:
+    return f"{max(1, round(needs['memory_bytes'] / 2**20)):,} MiB"
+
+
 def _check(arguments: argparse.Namespace) -> int:
     from flowyard import results, scenarios
 
     path = scenarios.find(arguments.scenario)
-    resolved = results.check(path, _overrides(arguments))
+    overrides = _overrides(arguments)
+    resolved = results.check(path, overrides)
+    needs = results.estimate(path, overrides)
     if arguments.json:
         print(json.dumps(resolved, indent=2))
         return COMPLETE
@@ -331,6 +344,11 @@ def _check(arguments: argparse.Namespace) -> int:
             print(f"  {part:<10} {_inline(resolved[part])}")
     for entry in resolved["traffic"]:
         print(f"  {'traffic':<10} {_inline(entry)}")
+    hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
+    print(f"  {'needs':<10} about {_megabytes(needs)}; {hops:,} packet-hops for {ends:,.3g} ms simulated")
+    if resolved.get("observe"):
+        print(f"  {'observe':<10} {_inline(resolved['observe'])}")
+        print(f"  {'':<10} {_to_observe(needs)}")
     return COMPLETE
 
 

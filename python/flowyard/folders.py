@@ -113,7 +113,7 @@ def flush(path: Path) -> None:
 
 def flush_all(folder: Path) -> None:
     """Waits until a folder with its files is on disk."""
-    for file in folder.iterdir():
+    for file in folder.rglob("*"):
         flush(file)
     flush(folder)
 

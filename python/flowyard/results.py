@@ -6,7 +6,7 @@ What a run from a file does not need is imported late: a small run is over in le
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Result", "check", "explain", "open_run", "run", "schema"]
 
-# The results' files that are tables; run.json is the third.
+# The results' files that are tables: those of every run, and those that a scenario may ask for.
 TABLES = ("flows", "links")
+ASKED_FOR = ("samples", "histograms")
 
 
 class Progress(Protocol):
@@ -38,12 +39,28 @@ class Result:
         flows: A row for each flow that the scenario asked for.
         links: A row for each directed link.
         summary: What run.json holds: scenario, version, seed, digest, status, counters.
+        samples: Queues, utilisation, windows and rates over time; None unless the scenario's `observe` asks for it.
+        histograms: Distributions of queues and latencies; None likewise.
+        captures: The name and the bytes of a pcap file for each cable whose packets were asked for; of a run that
+            was opened they are in its folder only.
     """
 
-    def __init__(self, flows: Table, links: Table, summary: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        flows: Table,
+        links: Table,
+        summary: dict[str, Any],
+        *,
+        samples: Table | None = None,
+        histograms: Table | None = None,
+        captures: Sequence[tuple[str, bytes]] = (),
+    ) -> None:
         self.flows = flows
         self.links = links
         self.summary = summary
+        self.samples = samples
+        self.histograms = histograms
+        self.captures = captures
 
     @property
     def status(self) -> str:
@@ -56,7 +73,7 @@ class Result:
         return list(self.summary.get("violations", []))
 
     def save(self, directory: str | PathLike[str]) -> Path:
-        """Writes run.json, flows.parquet and links.parquet; the folder must be new or empty."""
+        """Writes run.json, flows.parquet, links.parquet, and what was observed; the folder must be new or empty."""
         from flowyard import folders
 
         with folders.Staging(Path(directory)) as staging:
@@ -65,8 +82,13 @@ class Result:
 
     def write(self, directory: Path) -> None:
         """Writes the files into an existing folder."""
-        for name in TABLES:
-            _native.write_parquet(getattr(self, name), directory / f"{name}.parquet")
+        for name in (*TABLES, *ASKED_FOR):
+            if (table := getattr(self, name)) is not None:
+                _native.write_parquet(table, directory / f"{name}.parquet")
+        if self.captures:
+            (directory / "pcap").mkdir()
+        for name, content in self.captures:
+            (directory / "pcap" / name).write_bytes(content)
         text = json.dumps(self.summary, indent=2, ensure_ascii=False)
         (directory / "run.json").write_text(text + "\n", encoding="utf-8")
 
@@ -102,8 +124,16 @@ def run(
     summary["definitions"] = {
         table: {column["name"]: column["meaning"] for column in columns}
         for table, columns in explain().items()
+        if getattr(outcome, table) is not None
     }
-    return Result(outcome.flows, outcome.links, summary)
+    return Result(
+        outcome.flows,
+        outcome.links,
+        summary,
+        samples=outcome.samples,
+        histograms=outcome.histograms,
+        captures=outcome.captures(),
+    )
 
 
 def check(
@@ -118,6 +148,18 @@ def check(
     return resolved
 
 
+def estimate(
+    scenario: str | PathLike[str] | Model | Mapping[str, Any], overrides: Mapping[str, object] | None = None
+) -> dict[str, int]:
+    """What a run will need: memory_bytes (of the simulation alone), packet_hops, end_ps and sample_rows, about.
+
+    Raises:
+        ScenarioError: The scenario cannot be run, or needs more than run.memory_limit or run.work_limit.
+    """
+    needs: dict[str, int] = json.loads(_native.estimate(*source(scenario), texts(overrides)))
+    return needs
+
+
 def open_run(directory: str | PathLike[str]) -> Result:
     """The results in the folder of a run."""
     directory = Path(directory)
@@ -129,11 +171,13 @@ def open_run(directory: str | PathLike[str]) -> Result:
     try:
         summary = json.loads((directory / "run.json").read_text(encoding="utf-8"))
         flows, links = (_native.read_parquet(directory / f"{table}.parquet") for table in TABLES)
+        files = {table: directory / f"{table}.parquet" for table in ASKED_FOR}
+        observed = {table: _native.read_parquet(file) for table, file in files.items() if file.exists()}
     except json.JSONDecodeError as error:
         raise UserError(f"{directory / 'run.json'}: not JSON ({error})") from None
     except OSError as error:
         raise UserError(f"{directory}: {error.strerror or error}") from None
-    return Result(flows, links, summary)
+    return Result(flows, links, summary, **observed)
 
 
 def schema() -> dict[str, Any]:

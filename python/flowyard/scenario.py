@@ -25,6 +25,7 @@ __all__ = [
     "ByTrigger",
     "Cable",
     "CamCube",
+    "Capture",
     "Cdf",
     "Congestion",
     "DCell",
@@ -59,6 +60,7 @@ __all__ = [
     "Fbw",
     "Fixed",
     "Halves",
+    "Histograms",
     "HomaW1",
     "HomaW2",
     "HomaW3",
@@ -82,6 +84,7 @@ __all__ = [
     "NdpPort",
     "NewReno",
     "Normal",
+    "Observe",
     "OnOff",
     "Pace",
     "PacePoisson",
@@ -103,6 +106,7 @@ __all__ = [
     "Reply",
     "Routing",
     "Run",
+    "Samples",
     "Scenario",
     "Single",
     "SingleSwitch",
@@ -164,6 +168,16 @@ class Run(Model):
     open. A time, such as "10us", at least 1us.
     """
 
+    memory_limit: str = "8GiB"
+    """A run that is estimated to need more memory is refused, and one that comes to need it ends, with
+    status "limit". A size, such as "64KiB", at least 1MiB.
+    """
+
+    work_limit: int = 1000000000000
+    """A run that is estimated to take more packet-hops (links crossed by packets) is refused, and one that
+    comes to take them ends, with status "limit". A processor does a few million a second. At least 1.
+    """
+
     audit: bool = False
     """Check conservation of packets, bytes and credits against the structures, again and again during the
     run.
@@ -197,6 +211,9 @@ class Scenario(Model):
 
     faults: Faults | None = None
     """What goes wrong in the network, and when. Absent: nothing."""
+
+    observe: Observe | None = None
+    """What to record besides flows and links. Absent: nothing."""
 
     run: Run = Run()
     """How to run it."""
@@ -1576,6 +1593,63 @@ class UniformDeadlines(Model):
 
     max: str
     """Longest. A time, such as "10us", at least 1ps, at most 1000s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observe(Model):
+    """What a run records besides flows and links; by default nothing."""
+
+    samples: Samples | None = None
+    """Queues, utilisation, windows and rates over time: samples.parquet."""
+
+    histograms: Histograms | None = None
+    """Distributions of queues and of packets' latencies: histograms.parquet."""
+
+    capture: Capture | None = None
+    """The packets of some links, for Wireshark and the like: pcap/."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Samples(Model):
+    """What to sample, and how often."""
+
+    every: str
+    """From one sample to the next; the first comes after as long. A time, such as "10us", at least 1ns."""
+
+    links: Sequence[str] = ("*",)
+    """Links by tier ("edge-host") or by the nodes at both ends ("host 3 -> *"); * stands for any text."""
+
+    flows: Sequence[str] = ("*",)
+    """Flows by their traffic entry's name; * stands for any text."""
+
+    flow_limit: int = 1000
+    """Only so many flows, the first that a sample finds under way."""
+
+    rows_limit: int = 20000000
+    """Sampling ends at the instant that would make more rows; run.json then says when. A row takes 28
+    bytes of memory. At most 1000000000.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Histograms(Model):
+    """How often ports are looked at; every packet's latency counts."""
+
+    every: str = "1us"
+    """From one look at the ports to the next. A time, such as "10us", at least 1ns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capture(Model):
+    """Which packets to keep: a file for each cable."""
+
+    links: Sequence[str]
+    """Links by tier ("edge-host") or by the nodes at both ends ("host 3 -> *"); * stands for any text."""
+
+    packet_limit: int = 1000000
+    """So many packets in all, the first ones; run.json says when there was no more room. One takes 96
+    bytes of memory. At least 1, at most 100000000.
+    """
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,22 @@ pub fn flows(
     Ok(Table::new(flowyard_tables::batch(planned_flows(&setup), HashMap::new())))
 }
 
+/// What a run of a scenario will need, as JSON: memory_bytes, packet_hops, end_ps, sample_rows. Raises ScenarioError if
+/// that is more than `run` allows.
+#[pyfunction]
+pub fn estimate(
+    py: Python<'_>,
+    text: &str,
+    format: &str,
+    folder: PathBuf,
+    overrides: Vec<(String, String)>,
+) -> PyResult<String> {
+    let scenario = crate::read(py, text, format, &folder, &overrides)?;
+    let estimate = py.detach(|| flowyard_sim::estimate(&scenario));
+    let estimate = estimate.map_err(|problem| scenario_error(py, &problem.into()))?;
+    Ok(serde_json::to_string(&estimate).expect("numbers are plain JSON"))
+}
+
 fn read(py: Python<'_>, text: &str, format: &str, overrides: &[(String, String)]) -> PyResult<Topology> {
     let topology = scenario::read_topology(text, parse_format(format)?, overrides);
     topology.map_err(|problems| scenario_error(py, &problems))

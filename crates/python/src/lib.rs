@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
-    use crate::inspect::{fabric, flows, survey_topology};
+    use crate::inspect::{estimate, fabric, flows, survey_topology};
     #[pymodule_export]
     use crate::run::{Outcome, run};
     #[pymodule_export]
@@ -141,5 +141,11 @@ fn read_cdf(
 /// The columns of all tables: {table: [{name, unit, kind, meaning}]}.
 #[pyfunction]
 fn explain(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    columns(py, &[("flows", records::flows::ALL), ("links", records::links::ALL)])
+    let tables = [
+        ("flows", records::flows::ALL),
+        ("links", records::links::ALL),
+        ("samples", records::samples::ALL),
+        ("histograms", records::histograms::ALL),
+    ];
+    columns(py, &tables)
 }

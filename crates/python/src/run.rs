@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use flowyard_sim::engine::Progress;
-use flowyard_sim::scenario::{Problem, Problems};
+use flowyard_sim::observe::capture::Cable;
+use flowyard_sim::results::Observed;
 use flowyard_sim::{records, simulate};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Map, Value, json};
 
 use crate::errors::scenario_error;
@@ -28,7 +29,22 @@ pub struct Outcome {
     #[pyo3(get)]
     links: Py<Table>,
     #[pyo3(get)]
+    samples: Option<Py<Table>>,
+    #[pyo3(get)]
+    histograms: Option<Py<Table>>,
+    cables: Vec<Cable>,
+    #[pyo3(get)]
     summary: String,
+}
+
+#[pymethods]
+impl Outcome {
+    /// The captured packets: (name, content) of a pcap file for each cable.
+    fn captures<'py>(&self, py: Python<'py>) -> Vec<(String, Bound<'py, PyBytes>)> {
+        let file =
+            |cable| (flowyard_tables::file_name(cable), PyBytes::new(py, &flowyard_tables::pcap(cable)));
+        self.cables.iter().map(file).collect()
+    }
 }
 
 /// Reads a scenario and runs it to its end. `progress` is called with a dict about five times a second.
@@ -73,10 +89,7 @@ pub fn run(
         return Err(error);
     }
 
-    let outcome = outcome.map_err(|error| {
-        let problem = Problem::new("topology", error.to_string());
-        scenario_error(py, &Problems(vec![problem]))
-    })?;
+    let outcome = outcome.map_err(|problem| scenario_error(py, &problem.into()))?;
 
     let mut summary = serde_json::to_value(&outcome.summary).expect("a summary is plain JSON");
     add_cost(py, &mut summary, &cost)?;
@@ -90,7 +103,15 @@ pub fn run(
         metadata.insert("flowyard.table".into(), table.name.into());
         Py::new(py, Table::new(flowyard_tables::batch(table, metadata)))
     };
-    Ok(Outcome { flows: table(outcome.flows)?, links: table(outcome.links)?, summary: summary.to_string() })
+    let Observed { samples, histograms, cables } = outcome.observed;
+    Ok(Outcome {
+        flows: table(outcome.flows)?,
+        links: table(outcome.links)?,
+        samples: samples.map(table).transpose()?,
+        histograms: histograms.map(table).transpose()?,
+        cables,
+        summary: summary.to_string(),
+    })
 }
 
 fn breathe(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {

@@ -12,11 +12,13 @@
 pub mod balancer;
 pub mod chase;
 pub mod engine;
+pub mod estimate;
 pub mod faults;
 pub mod floor;
 pub mod ids;
 pub mod nearest;
 pub mod normal;
+pub mod observe;
 pub mod queue;
 pub mod random;
 pub mod records;
@@ -32,20 +34,56 @@ pub mod transport;
 pub mod units;
 
 use engine::calendar::Agenda;
+use engine::observer::Observer;
 use engine::{Engine, Progress};
+use estimate::Estimate;
+use observe::Recorders;
 use results::{Outcome, collect};
-use routing::Disconnected;
-use scenario::Scenario;
+use scenario::{Problem, Scenario};
 use setup::Setup;
 
 /// Runs a scenario that has been checked. `watch` is shown the progress now and then and says whether
-/// to go on; what was done until then is in the tables.
-pub fn simulate(
+/// to go on; what was done until then is in the tables. Refuses a run that is out of reach: see `estimate`.
+pub fn simulate(scenario: &Scenario, watch: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, Problem> {
+    simulate_observed(scenario, watch, &mut [])
+}
+
+/// The same, watched by observers of one's own: see `engine::observer`.
+pub fn simulate_observed(
     scenario: &Scenario,
     watch: &mut dyn FnMut(&Progress) -> bool,
-) -> Result<Outcome, Disconnected> {
-    let setup = Setup::new(scenario)?;
-    let plan = setup.plan(scenario, Agenda::Calendar);
-    let ended = Engine::new(&plan).run(watch);
-    Ok(collect(scenario, &setup, &ended))
+    observers: &mut [&mut dyn Observer],
+) -> Result<Outcome, Problem> {
+    simulate_on(Agenda::Calendar, scenario, watch, observers)
+}
+
+/// The same, with the structure for future events chosen: for tests that compare them.
+pub fn simulate_on(
+    agenda: Agenda,
+    scenario: &Scenario,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+    observers: &mut [&mut dyn Observer],
+) -> Result<Outcome, Problem> {
+    let (setup, estimate) = prepare(scenario)?;
+    let mut recorders = Recorders::new(&scenario.observe, &setup);
+    let plan = setup.plan(scenario, agenda);
+    let mut engine = Engine::new(&plan);
+    recorders.all().for_each(|recorder| engine.observe(recorder));
+    observers.iter_mut().for_each(|observer| engine.observe(*observer));
+    let ended = engine.run(watch);
+    Ok(collect(scenario, &setup, estimate, &ended, recorders))
+}
+
+/// What a run will need; or why it is refused.
+pub fn estimate(scenario: &Scenario) -> Result<Estimate, Problem> {
+    prepare(scenario).map(|(_, estimate)| estimate)
+}
+
+fn prepare(scenario: &Scenario) -> Result<(Setup, Estimate), Problem> {
+    let setup = Setup::new(scenario).map_err(|apart| Problem::new("topology", apart.to_string()))?;
+    let estimate = Estimate::new(scenario, &setup);
+    match estimate.refusal(scenario) {
+        Some(problem) => Err(problem),
+        None => Ok((setup, estimate)),
+    }
 }

@@ -182,4 +182,21 @@ define! {
         queue_max_bytes "u64" "bytes" "Most bytes in the port at one instant, the packet on the wire included."
         queue_max_packets "u32" "packets" "Most packets in the port at one instant, the packet on the wire included."
     }
+
+    /// The columns of samples.parquet, if the scenario asks for it: by time, then links by id, then flows by id.
+    samples {
+        time_ps "u64" "ps" "When the sample was taken, after all that happened at that instant."
+        series "text" "" "What value is. Of a link: queue_bytes and queue_packets, what is in its port, the packet on the wire included; utilisation, the bytes whose transmission ended since the sample before over what the link could carry (a packet counts where it ends, so that a short interval may show more than 1). Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
+        id "u64" "" "Number of the link in links.parquet, or of the flow in flows.parquet."
+        value "f64" "" "The value, in the unit that the series' name ends with; utilisation is a share."
+    }
+
+    /// The columns of histograms.parquet, if the scenario asks for it: by metric, class and value.
+    histograms {
+        metric "text" "" "What was counted. queue_bytes: bytes in a port, the packet on the wire included, at regular times. Of data packets that arrived whole: server_ps, from being made to the start of their transmission at the source; network_ps, from there to the arrival of their last bit."
+        class "text" "" "Of queues the tier of the port's link; of latencies the number of links that the packets crossed."
+        low "u64" "" "Smallest value that the row counts, in the unit that the metric's name ends with."
+        high "u64" "" "Largest value that the row counts."
+        count "u64" "" "How often a value from low to high was found."
+    }
 }

@@ -6,9 +6,12 @@ use serde::Serialize;
 use crate::balancer::Balancer;
 use crate::engine::conn::Counts;
 use crate::engine::egress::Egress;
-use crate::engine::{Ended, Status};
+use crate::engine::{Ended, Limit, Status};
+use crate::estimate::Estimate;
 use crate::faults::timeline::FaultSummary;
 use crate::ids::{LinkId, NodeId};
+use crate::observe::Recorders;
+use crate::observe::capture::Cable;
 use crate::records::{Column, Definition, Table, Values, digest, flows, links};
 use crate::routing::Routes;
 use crate::scenario::Scenario;
@@ -25,10 +28,66 @@ pub struct Outcome {
     pub flows: Table,
     /// A row for each directed link.
     pub links: Table,
+    /// What was asked for besides.
+    pub observed: Observed,
     /// The rest: what run.json says.
     pub summary: Summary,
     /// What the audit found wrong; empty without an audit, and always if the simulator is right.
     pub violations: Vec<String>,
+}
+
+/// What a scenario's `observe` asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// Values over time.
+    pub samples: Option<Table>,
+    /// Distributions.
+    pub histograms: Option<Table>,
+    /// Packets, by cable.
+    pub cables: Vec<Cable>,
+}
+
+/// What run.json says of it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ObservedSummary {
+    /// Of samples.parquet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<SamplesSummary>,
+    /// Of histograms.parquet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub histograms: Option<HistogramsSummary>,
+    /// Of pcap/.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureSummary>,
+}
+
+/// Of samples.parquet.
+#[derive(Clone, Debug, Serialize)]
+pub struct SamplesSummary {
+    /// Its rows.
+    pub rows: u64,
+    /// The instant from which samples are missing because `rows_limit` was reached.
+    pub cut_off_ps: Option<u64>,
+    /// SHA-256 over the table.
+    pub digest: String,
+}
+
+/// Of histograms.parquet.
+#[derive(Clone, Debug, Serialize)]
+pub struct HistogramsSummary {
+    /// Its rows.
+    pub rows: u64,
+    /// SHA-256 over the table.
+    pub digest: String,
+}
+
+/// Of pcap/.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaptureSummary {
+    /// Packets in all files.
+    pub packets: u64,
+    /// The instant from which packets are missing because `packet_limit` was reached.
+    pub cut_off_ps: Option<u64>,
 }
 
 /// What was run, how it ended and what was counted.
@@ -38,6 +97,8 @@ pub struct Summary {
     pub flowyard: &'static str,
     /// How the run ended.
     pub status: Status,
+    /// Which limit ended it, if the status says so.
+    pub limit: Option<Limit>,
     /// Simulated time at the end.
     pub end_ps: u64,
     /// SHA-256 over the flows and links tables.
@@ -50,6 +111,10 @@ pub struct Summary {
     pub replica: u64,
     /// Totals over the run.
     pub counters: Counters,
+    /// What the run was expected to need.
+    pub estimate: Estimate,
+    /// What was recorded besides flows and links.
+    pub observed: ObservedSummary,
     /// The traffic, entry by entry.
     pub traffic: Vec<EntrySummary>,
     /// What went wrong in the network, in the order of the scenario's list.
@@ -88,7 +153,14 @@ pub struct Counters {
 }
 
 /// Collects tables and summary.
-pub fn collect(scenario: &Scenario, setup: &Setup, ended: &Ended) -> Outcome {
+pub fn collect(
+    scenario: &Scenario,
+    setup: &Setup,
+    estimate: Estimate,
+    ended: &Ended,
+    recorders: Recorders,
+) -> Outcome {
+    let (observed, observed_summary) = observed(recorders, setup);
     let flows = flows_table(setup, ended);
     let links = links_table(&setup.fabric, ended);
     let sum = |count: fn(&Counts) -> u64| ended.counts.iter().map(count).sum::<u64>();
@@ -113,17 +185,45 @@ pub fn collect(scenario: &Scenario, setup: &Setup, ended: &Ended) -> Outcome {
     let summary = Summary {
         flowyard: env!("CARGO_PKG_VERSION"),
         status: ended.status,
+        limit: ended.limit,
         end_ps: ended.end.0,
         digest: digest(&[&flows, &links]),
         traffic_digest: setup.traffic.digest.clone(),
         seed: scenario.run.seed,
         replica: scenario.run.replica,
         counters,
+        estimate,
+        observed: observed_summary,
         traffic: entries(setup, ended),
         faults: setup.faults.summary.clone(),
         scenario: scenario.resolved(),
     };
-    Outcome { flows, links, summary, violations: ended.violations.clone() }
+    Outcome { flows, links, observed, summary, violations: ended.violations.clone() }
+}
+
+fn observed(recorders: Recorders, setup: &Setup) -> (Observed, ObservedSummary) {
+    let Recorders { sampler, distributions, captor } = recorders;
+    let cut_off = |at: Option<Time>| at.map(|at| at.0);
+    let samples = sampler.map(|sampler| (cut_off(sampler.cut_off()), sampler.into_table()));
+    let histograms = distributions.map(|distributions| distributions.into_table());
+    let captured = captor
+        .map(|captor| (cut_off(captor.cut_off()), captor.into_cables(&setup.fabric, &setup.transports)));
+    let summary = ObservedSummary {
+        samples: samples.as_ref().map(|(cut_off_ps, table)| SamplesSummary {
+            rows: table.rows() as u64,
+            cut_off_ps: *cut_off_ps,
+            digest: digest(&[table]),
+        }),
+        histograms: histograms
+            .as_ref()
+            .map(|table| HistogramsSummary { rows: table.rows() as u64, digest: digest(&[table]) }),
+        capture: captured.as_ref().map(|(cut_off_ps, cables)| CaptureSummary {
+            packets: cables.iter().map(|cable| cable.packets.len() as u64).sum(),
+            cut_off_ps: *cut_off_ps,
+        }),
+    };
+    let cables = captured.map(|(_, cables)| cables).unwrap_or_default();
+    (Observed { samples: samples.map(|(_, table)| table), histograms, cables }, summary)
 }
 
 /// What became of each entry, with the flows drawn during the run.

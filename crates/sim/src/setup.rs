@@ -80,6 +80,8 @@ impl Setup {
             stop_delay,
             until: run.until,
             stall: run.stall,
+            memory_limit: run.memory_limit.0,
+            work_limit: run.work_limit,
             audit: run.audit,
         }
     }

@@ -30,7 +30,7 @@ struct Found {
     conn_timers: Vec<u32>,
 }
 
-impl Engine<'_> {
+impl Engine<'_, '_> {
     /// Compares what was counted with what is there; what differs joins the violations.
     pub(super) fn audit(&mut self) {
         let mut wrong = Vec::new();

@@ -4,14 +4,15 @@
 //! delay after the last other flow has ended, so that no host acts on what it cannot have heard of.
 
 use super::conn::Conn;
-use super::{Engine, Plan, Status};
+use super::{Engine, Limit, Plan, Status};
+use crate::estimate::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, network_bytes};
 use crate::ids::FlowId;
 use crate::units::{SECOND, Time};
 
 /// No run lasts longer: 1,000,000 s. From here to the end of the range of times is room for what events schedule.
 const LAST: Time = Time(1_000_000 * SECOND);
 
-impl Engine<'_> {
+impl Engine<'_, '_> {
     /// Counts the flows that somebody waits for.
     pub(super) fn set_goal(&mut self) {
         let Plan { traffic, carriers, .. } = self.plan;
@@ -42,6 +43,21 @@ impl Engine<'_> {
         }
     }
 
+    /// The limit that the run has come to, of memory or of work.
+    pub(super) fn beyond(&self) -> Option<Limit> {
+        let flows = self.counts.len() as u64 * FLOW_BYTES;
+        let conns = self.net.conns.len() as u64 * CONN_BYTES;
+        let packets = self.net.arena.slots() as u64 * PACKET_BYTES;
+        let network = network_bytes(self.plan.parts.fabric, self.plan.parts.routes);
+        match () {
+            () if network + flows + conns + packets + self.observed() > self.plan.memory_limit => {
+                Some(Limit::Memory)
+            }
+            () if self.net.packet_hops > self.plan.work_limit => Some(Limit::Work),
+            () => None,
+        }
+    }
+
     /// How the run ends if nothing is left to happen.
     #[cold]
     pub(super) fn out_of_events(&mut self) -> Status {
@@ -54,23 +70,30 @@ impl Engine<'_> {
         if ended { Status::Complete } else { Status::Stalled }
     }
 
-    /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled.
+    /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled. Until then,
+    /// those look who want to.
     pub(super) fn over_before(&mut self, time: Time) -> Option<Status> {
         let until = self.plan.until.unwrap_or(LAST).min(LAST).min(self.stop_at);
         // Something should move while a flow is open, or if flows are missing that nothing pending starts.
         let (open, missing) = (self.begun > self.flows_done, self.goal > self.flows_done);
         let late = open || (missing && !self.starts.to_come());
         let stalled_at = if late { self.net.moved_at } else { time }.saturating_add(self.plan.stall);
-        self.horizon = until.min(stalled_at);
-        if time <= self.horizon {
+        let end = until.min(stalled_at);
+        // What happens at an instant has happened before somebody looks at it.
+        self.look_until(end.min(Time(time.0 - 1)));
+        self.horizon = end.min(self.next_look());
+        if time <= end {
             return None;
         }
-        self.net.now = self.horizon;
+        self.net.now = end;
         Some(match () {
             () if self.stop_at != Time::NEVER => Status::Complete,
             // Nobody waits for anything: the limit is how such a run is to end.
             () if until <= stalled_at && self.goal == 0 && !self.unbounded => Status::Complete,
-            () if until <= stalled_at => Status::Limit,
+            () if until <= stalled_at => {
+                self.limit = Some(Limit::Until);
+                Status::Limit
+            }
             () => Status::Stalled,
         })
     }

@@ -12,7 +12,7 @@ use crate::ids::{ConnId, LinkId, PacketId};
 const LINKS: u32 = 0;
 const ROUTES: u32 = 1;
 
-impl Engine<'_> {
+impl Engine<'_, '_> {
     /// Asks for the event of the next change of links, and of routes.
     pub(super) fn schedule_fault(&mut self, what: u32) {
         let timeline = self.plan.parts.faults;

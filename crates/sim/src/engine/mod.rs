@@ -11,6 +11,7 @@ mod ending;
 pub mod event;
 pub mod fault;
 pub mod network;
+pub mod observer;
 pub mod packet;
 pub mod port;
 mod prefetch;
@@ -23,6 +24,7 @@ use self::conn::{Conn, Counts};
 use self::cx::{Cx, Owner, reverse_label};
 use self::event::{Event, Phase};
 use self::network::{Network, Parts, Tally};
+use self::observer::Observer;
 use self::starts::Starts;
 use crate::balancer::{Choose, Hop};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
@@ -43,6 +45,20 @@ pub enum Status {
     Stalled,
     /// `run.until` came before the last flow ended, or sources drew more flows than a run may have.
     Limit,
+}
+
+/// Which limit ended a run with status "limit".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// `run.until`, or the longest time that there is.
+    Until,
+    /// The number of flows that a run may have.
+    Flows,
+    /// `run.memory_limit`.
+    Memory,
+    /// `run.work_limit`.
+    Work,
 }
 
 /// How far a run has come.
@@ -93,6 +109,10 @@ pub struct Plan<'a> {
     pub until: Option<Time>,
     /// Give up when nothing has moved for so long.
     pub stall: Time,
+    /// Stop when about so many bytes of memory are in use.
+    pub memory_limit: u64,
+    /// Stop when packets have crossed so many links.
+    pub work_limit: u64,
     /// Whether to audit.
     pub audit: bool,
 }
@@ -101,6 +121,8 @@ pub struct Plan<'a> {
 pub struct Ended<'a> {
     /// How it ended.
     pub status: Status,
+    /// Which limit ended it.
+    pub limit: Option<Limit>,
     /// When it ended.
     pub end: Time,
     /// Ports and links with what they have counted.
@@ -121,7 +143,7 @@ const WATCH_EVERY: u64 = 1 << 14;
 const AUDIT_EVERY: u64 = 1 << 12;
 
 /// A run under way.
-pub struct Engine<'a> {
+pub struct Engine<'a, 'o> {
     net: Network<'a>,
     transports: Vec<transport::Model>,
     plan: &'a Plan<'a>,
@@ -136,6 +158,7 @@ pub struct Engine<'a> {
     unbounded: bool,
     /// How the run has ended.
     status: Option<Status>,
+    limit: Option<Limit>,
     /// When it ends because all flows have that somebody waits for.
     stop_at: Time,
     events: u64,
@@ -143,13 +166,15 @@ pub struct Engine<'a> {
     /// The next change of links, and of routes.
     next_fault: usize,
     next_epoch: usize,
-    /// No need to ask whether the run is over before this time.
+    /// Those who watch.
+    observers: Vec<&'o mut dyn Observer>,
+    /// No need to ask before this time whether the run is over or somebody wants to look.
     horizon: Time,
 }
 
-impl<'a> Engine<'a> {
+impl<'a, 'o> Engine<'a, 'o> {
     /// The run at time zero.
-    pub fn new(plan: &'a Plan<'a>) -> Engine<'a> {
+    pub fn new(plan: &'a Plan<'a>) -> Engine<'a, 'o> {
         let hosts = plan.parts.fabric.hosts as usize;
         let mut engine = Engine {
             net: Network::new(&plan.parts),
@@ -163,11 +188,13 @@ impl<'a> Engine<'a> {
             flows_done: 0,
             unbounded: false,
             status: None,
+            limit: None,
             stop_at: Time::NEVER,
             events: 0,
             violations: Vec::new(),
             next_fault: 0,
             next_epoch: 0,
+            observers: Vec::new(),
             horizon: Time::ZERO,
         };
         engine.set_goal();
@@ -187,8 +214,14 @@ impl<'a> Engine<'a> {
                 break status;
             }
             if self.events.is_multiple_of(AUDIT_EVERY) {
-                if self.events.is_multiple_of(WATCH_EVERY) && !watch(&self.progress()) {
-                    break Status::Interrupted;
+                if self.events.is_multiple_of(WATCH_EVERY) {
+                    if !watch(&self.progress()) {
+                        break Status::Interrupted;
+                    }
+                    self.limit = self.beyond();
+                    if self.limit.is_some() {
+                        break Status::Limit;
+                    }
                 }
                 if self.plan.audit {
                     self.audit();
@@ -270,6 +303,9 @@ impl<'a> Engine<'a> {
         let (link, id) = (LinkId(event.b), PacketId(event.a));
         if let Some(tally) = self.net.tallies.get_mut(link.index()) {
             tally.received += 1;
+            if !self.observers.is_empty() {
+                self.show(link, self.net.arena[id]);
+            }
         }
         self.net.packet_hops += 1;
         let packet = &mut self.net.arena[id];
@@ -359,7 +395,7 @@ impl<'a> Engine<'a> {
         if drawn && self.counts.len() as u64 >= self.plan.flows_max {
             // It has not happened.
             self.net.calendar.push(event);
-            self.status = Some(Status::Limit);
+            (self.status, self.limit) = (Some(Status::Limit), Some(Limit::Flows));
             return;
         }
         let Some((id, own_key)) = self.starts.take((event.a, event.b), parts, &mut self.net) else {
@@ -470,12 +506,14 @@ impl<'a> Engine<'a> {
             self.audit();
         }
         let end = self.net.now;
+        self.look_until(end);
         self.net.stop(end);
         for conn in self.net.conns.iter().filter(|conn| conn.open && conn.flow != FlowId::NONE) {
             self.counts[conn.flow.index()] = conn.counts;
         }
         Ended {
             status,
+            limit: self.limit,
             end,
             net: self.net,
             late: self.starts.into_late(),

@@ -289,7 +289,7 @@ impl<'a> Network<'a> {
 
     /// What waits at a port, what its queue sees, and the future.
     #[inline(always)]
-    fn at_port(&mut self, link: LinkId) -> (&mut PortQueue, QueueCx<'_>, &mut Calendar) {
+    pub(super) fn at_port(&mut self, link: LinkId) -> (&mut PortQueue, QueueCx<'_>, &mut Calendar) {
         let Egress { port, queue, chance, losses } = &mut self.egress[link.index()];
         let cx = QueueCx {
             now: self.now,

@@ -95,6 +95,9 @@ pub trait Settings {
         &[]
     }
 
+    /// Most full packets of data that it holds; `None` without a limit. For estimates.
+    fn most_packets(&self, full_packet: u64) -> Option<u64>;
+
     /// Its rules, if it is first-in first-out and decides all on arrival: then a port may commit to a
     /// departure when a packet arrives.
     fn committed(&self, full_packet: u64) -> Option<Rules> {
@@ -234,6 +237,11 @@ pub struct Room {
 impl Room {
     /// Room without end.
     pub const UNLIMITED: Room = Room { packets: u32::MAX, bytes: u64::MAX };
+
+    /// Most packets of that size within the limit; `None` without one.
+    pub fn most_packets(&self, size: u64) -> Option<u64> {
+        (*self != Room::UNLIMITED).then(|| u64::from(self.packets).min(self.bytes / size.max(1)))
+    }
 
     /// Whether so much is within the limit.
     #[inline]

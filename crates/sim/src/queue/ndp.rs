@@ -58,6 +58,10 @@ impl Default for NdpPort {
 }
 
 impl Settings for NdpPort {
+    fn most_packets(&self, full_packet: u64) -> Option<u64> {
+        self.data_limit.room(full_packet).most_packets(full_packet)
+    }
+
     fn offers(&self) -> &'static [Feature] {
         &[Feature::Trimming]
     }

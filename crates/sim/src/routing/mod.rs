@@ -232,6 +232,22 @@ impl Routes {
         path
     }
 
+    /// Number of links of a shortest path.
+    pub fn distance(&self, fabric: &Fabric, from: NodeId, to: NodeId) -> u32 {
+        let (mut at, mut links) = (from, 0);
+        while at != to {
+            at = fabric.links[self.next_hops(at, to)[0].index()].to;
+            links += 1;
+        }
+        links
+    }
+
+    /// Bytes of the tables.
+    pub fn bytes(&self) -> u64 {
+        let cells = self.rows.len() + self.table.len() + self.sets.len();
+        (4 * cells + size_of::<Place>() * self.places.len()) as u64
+    }
+
     /// Number of shortest paths; parallel cables count as paths of their own.
     pub fn path_count(&self, fabric: &Fabric, from: NodeId, to: NodeId) -> u128 {
         self.levels(fabric, from, to).last().map_or(0, |last| last[&to])

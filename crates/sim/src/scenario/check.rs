@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Run;
 use super::problem::{Problem, join, list, steps};
 use crate::faults::Faults;
+use crate::observe::Observe;
 use crate::queue::{Feature, Queue};
 use crate::routing;
 use crate::topology::{Fabric, Topology};
@@ -41,6 +42,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     if let Some(fabric) = &fabric {
         problems.extend(draft.traffic(fabric));
         problems.extend(draft.faults(fabric));
+        problems.extend(draft.observe(fabric));
     }
     problems.extend(draft.until());
     problems.extend(draft.run());
@@ -211,6 +213,15 @@ impl<'a> Draft<'a> {
             return Vec::new();
         };
         own("faults", "", value, faults.problems(fabric))
+    }
+
+    /// What is observed must be there.
+    fn observe(&self, fabric: &Fabric) -> Vec<Problem> {
+        let Some((value, observe)) = self.part::<Observe>("observe", self.document.get("observe")) else {
+            return Vec::new();
+        };
+        let names: Vec<_> = self.entries().filter_map(|(_, entry)| entry.get("name")?.as_str()).collect();
+        own("observe", "", value, observe.problems(fabric, &names))
     }
 
     /// Something must be left to look at after the warm-up.

@@ -26,11 +26,12 @@ pub use self::schema::{of as schema_of, schema, text as schema_text};
 pub use self::text::Format;
 use crate::balancer::{Balancer, Routing};
 use crate::faults::Faults;
+use crate::observe::Observe;
 use crate::queue::Queue;
 use crate::topology::Topology;
 use crate::traffic::Entry;
 use crate::transport::Transport;
-use crate::units::Time;
+use crate::units::{Bytes, Time};
 
 /// Reads a scenario, with overrides of the form (key, value); or says all that is wrong with it.
 pub fn read(
@@ -134,6 +135,9 @@ pub struct Scenario {
     /// Who sends what to whom, and when.
     #[schemars(length(min = 1, max = 1000))]
     pub traffic: Vec<Entry>,
+    /// What to record besides flows and links. Absent: nothing.
+    #[serde(default, skip_serializing_if = "Observe::is_empty")]
+    pub observe: Observe,
     /// How to run it.
     #[serde(default)]
     pub run: Run,
@@ -156,6 +160,13 @@ pub struct Run {
     /// Give up, with status "stalled", when no payload arrived anywhere for this long although flows are open.
     #[schemars(extend("x-minimum" = "1us"))]
     pub stall: Time,
+    /// A run that is estimated to need more memory is refused, and one that comes to need it ends, with status "limit".
+    #[schemars(extend("x-minimum" = "1MiB"))]
+    pub memory_limit: Bytes,
+    /// A run that is estimated to take more packet-hops (links crossed by packets) is refused, and one that comes to
+    /// take them ends, with status "limit". A processor does a few million a second.
+    #[schemars(range(min = 1))]
+    pub work_limit: u64,
     /// Check conservation of packets, bytes and credits against the structures, again and again during the run.
     pub audit: bool,
     /// How ports work inside; results are the same.
@@ -229,6 +240,8 @@ impl Default for Run {
             until: None,
             warm_up: Time::ZERO,
             stall: Time(10_000_000_000_000),
+            memory_limit: Bytes(8 << 30),
+            work_limit: 1_000_000_000_000,
             audit: false,
             port_mode: PortMode::Auto,
         }

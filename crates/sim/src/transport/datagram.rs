@@ -82,6 +82,14 @@ impl Settings for Datagram {
         }
     }
 
+    fn most_under_way(&self) -> Option<u64> {
+        None
+    }
+
+    fn answers(&self) -> f64 {
+        0.0
+    }
+
     fn problems(&self) -> Vec<(String, String)> {
         let header = self.header_bytes;
         match &self.lengths {

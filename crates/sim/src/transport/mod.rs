@@ -13,6 +13,7 @@ use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
 use crate::ids::ConnId;
+use crate::observe::capture::{Frame, udp_frame};
 use crate::queue::{Feature, Queue};
 use crate::register::register;
 
@@ -63,6 +64,10 @@ macro_rules! transports {
                 match self { $(Model::$config(model) => model.timer(owner, kind, cx),)* }
             }
 
+            fn window(&self, id: ConnId) -> Option<u64> {
+                match self { $(Model::$config(model) => model.window(id),)* }
+            }
+
             fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
                 match self { $(Model::$config(model) => model.audit(conns, found),)* }
             }
@@ -97,6 +102,12 @@ pub trait HostSide {
     /// A timer event has come; ask [`Cx::timer_is_due`]. A connection's even kinds are its sender's, its
     /// odd ones its receiver's.
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx);
+
+    /// The congestion window of a connection in bytes, if it has one: for samples.
+    fn window(&self, id: ConnId) -> Option<u64> {
+        let _ = id;
+        None
+    }
 
     /// Reports what is wrong in the transport's own books, given its open connections: see the audit.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
@@ -166,6 +177,22 @@ pub trait Settings {
 
     /// How a flow is cut into packets, to compute its ideal completion time; `None` if that is random.
     fn framing(&self) -> Option<Framing>;
+
+    /// Full packets that a flow may have under way; `None` if nothing but its host's wire limits them. For estimates.
+    fn most_under_way(&self) -> Option<u64>;
+
+    /// Packets without payload for each data packet. For estimates.
+    fn answers(&self) -> f64;
+
+    /// Bytes of each packet below the IP header. For captures.
+    fn link_bytes(&self) -> u64 {
+        0
+    }
+
+    /// What a packet has behind its IP header. For captures.
+    fn frame(&self, packet: &Packet) -> Frame {
+        udp_frame(packet)
+    }
 }
 
 /// How a flow is cut into packets.

@@ -7,12 +7,13 @@
 
 pub mod statistics;
 
+use flowyard_sim::engine::Status;
 use flowyard_sim::engine::calendar::Agenda;
-use flowyard_sim::engine::{Engine, Status};
+use flowyard_sim::engine::observer::Observer;
 use flowyard_sim::records::{Table, Values};
-use flowyard_sim::results::{Counters, Outcome, collect};
+use flowyard_sim::results::{Counters, Outcome};
 use flowyard_sim::scenario::{self, Format, Scenario};
-use flowyard_sim::setup::Setup;
+use flowyard_sim::simulate_on;
 use proptest::prelude::*;
 
 /// A microsecond in picoseconds.
@@ -45,10 +46,13 @@ pub fn run_with(text: &str, overrides: &[(&str, &str)]) -> Run {
 
 /// Runs a scenario with that structure for future events.
 pub fn run_scenario(scenario: &Scenario, agenda: Agenda) -> Run {
-    let setup = Setup::new(scenario).expect("a connected network");
-    let plan = setup.plan(scenario, agenda);
-    let ended = Engine::new(&plan).run(&mut |_| true);
-    let outcome = collect(scenario, &setup, &ended);
+    observed(scenario, agenda, &mut [])
+}
+
+/// Runs a scenario that somebody watches.
+pub fn observed(scenario: &Scenario, agenda: Agenda, observers: &mut [&mut dyn Observer]) -> Run {
+    let outcome = simulate_on(agenda, scenario, &mut |_| true, observers);
+    let outcome = outcome.unwrap_or_else(|problem| panic!("{problem}"));
     assert_eq!(outcome.violations, Vec::<String>::new(), "what the audit found");
     Run(outcome)
 }

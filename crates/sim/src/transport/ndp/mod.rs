@@ -141,6 +141,14 @@ impl Settings for Ndp {
     fn framing(&self) -> Option<Framing> {
         Some(Framing { payload: self.payload(), header: self.header_bytes.0, pad_last: self.pad_last })
     }
+
+    fn most_under_way(&self) -> Option<u64> {
+        Some(u64::from(self.initial_window))
+    }
+
+    fn answers(&self) -> f64 {
+        if self.pull_ack { 1.0 } else { 2.0 }
+    }
 }
 
 /// What `Header::kind` says. Data: `number` is the packet's place in its connection. Answers: `number`

@@ -109,6 +109,11 @@ impl Sender {
         }
     }
 
+    /// The congestion window in bytes.
+    pub fn cwnd(&self) -> u64 {
+        self.window.cwnd
+    }
+
     /// Starts over for another flow, with the memory of the one before.
     pub fn reset(&mut self, config: &Tcp, size: u64) {
         let mut segments = std::mem::take(&mut self.segments);

@@ -19,6 +19,7 @@ use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
 use crate::ids::ConnId;
+use crate::observe::capture::{Frame, TcpFrame};
 use crate::queue::Queue;
 use crate::queue::drop_tail::DropTail;
 use crate::units::{Bytes, Time};
@@ -156,6 +157,36 @@ impl Settings for Tcp {
         let header = self.header_bytes.0 + self.link_bytes.0;
         Some(Framing { payload: self.mss.0, header, pad_last: false })
     }
+
+    fn most_under_way(&self) -> Option<u64> {
+        Some(self.receive_window.0.div_ceil(self.mss.0))
+    }
+
+    fn answers(&self) -> f64 {
+        1.0 / f64::from(self.delayed_ack)
+    }
+
+    fn link_bytes(&self) -> u64 {
+        self.link_bytes.0
+    }
+
+    /// A connection's first sequence number is 0, its SYN takes one; the window is as large as the field can say.
+    fn frame(&self, packet: &Packet) -> Frame {
+        let (kind, header) = (packet.header.kind, &packet.header);
+        let (seq, ack) = match kind {
+            kind::DATA | kind::LAST => (1 + header.seq, 1),
+            kind::ACK => (1, 1 + header.ack),
+            _ => (0, u64::from(kind == kind::SYN_ACK)),
+        };
+        Frame::Tcp(TcpFrame {
+            seq: seq as u32,
+            ack: ack as u32,
+            syn: matches!(kind, kind::SYN | kind::SYN_ACK),
+            is_ack: kind != kind::SYN,
+            psh: kind == kind::LAST,
+            window: u16::MAX,
+        })
+    }
 }
 
 impl Tcp {
@@ -218,6 +249,10 @@ impl HostSide for Model {
             (Owner::Conn(id), DELAYED_ACK) => self.receivers[id].on_timer(id, &self.config, cx),
             _ => unreachable!("TCP has no other timers"),
         }
+    }
+
+    fn window(&self, id: ConnId) -> Option<u64> {
+        Some(self.senders[id].cwnd())
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {

@@ -1,0 +1,173 @@
+//! Whoever watches a run without taking part in it.
+//!
+//! An observer looks at the network at times of its own choosing, after all that happens at that instant, or is
+//! shown every packet that comes out of a link. Nothing that it does changes the run: flows, links and the count of
+//! events are the same with and without it, and a run that nobody watches pays for none of this.
+
+use super::Engine;
+use super::conn::{Conn, Counts};
+use super::egress::{PortQueue, catch_up};
+use super::network::{Network, Tally};
+use super::packet::Packet;
+use super::starts::Starts;
+use crate::ids::{ConnId, FlowId, LinkId};
+use crate::transport::{self, HostSide};
+use crate::units::Time;
+
+/// What watches: what a researcher writes for a measurement of their own.
+pub trait Observer {
+    /// When it wants to look at the network next; [`Time::NEVER`] if it does not. Asked after each look.
+    fn next_look(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time has come: all events until then, those of that instant included, have happened.
+    fn look(&mut self, at: Time, view: &mut View) {
+        let _ = (at, view);
+    }
+
+    /// Whether it is to be shown packets. Asked once, at the start.
+    fn watches_packets(&self) -> bool {
+        false
+    }
+
+    /// A packet has come out of a link.
+    fn arrived(&mut self, arrival: &Arrival) {
+        let _ = arrival;
+    }
+
+    /// Bytes that it keeps, for the limit of the run's memory.
+    fn memory(&self) -> u64 {
+        0
+    }
+}
+
+/// A packet that has come out of a link.
+pub struct Arrival<'e> {
+    /// When its last bit came.
+    pub at: Time,
+    /// The link that it has crossed.
+    pub link: LinkId,
+    /// The packet; `hops` counts this link.
+    pub packet: &'e Packet,
+    /// Its connection.
+    pub conn: &'e Conn,
+    /// Whether this is the host that the packet is for.
+    pub is_last: bool,
+}
+
+/// The network at one instant.
+pub struct View<'v, 'a> {
+    net: &'v mut Network<'a>,
+    transports: &'v [transport::Model],
+    counts: &'v [Counts],
+    starts: &'v Starts<'a>,
+    at: Time,
+}
+
+/// A port at one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortState {
+    /// Bytes in the port, the packet on the wire included.
+    pub bytes: u64,
+    /// Packets in the port, the one on the wire included.
+    pub packets: u32,
+    /// Bytes of all packets whose transmission has ended.
+    pub sent_bytes: u64,
+}
+
+impl View<'_, '_> {
+    /// The port that feeds a link.
+    pub fn port(&mut self, link: LinkId) -> PortState {
+        self.net.settle(link, self.at);
+        let egress = &self.net.egress[link.index()];
+        let port = &egress.port;
+        // A committed port has counted what waits as sent, a serviced one what is on the wire.
+        let ahead = match egress.queue {
+            PortQueue::Committed(..) => port.bytes,
+            PortQueue::Serviced(_) => u64::from(port.wire_bytes),
+        };
+        PortState { bytes: port.bytes, packets: port.packets, sent_bytes: port.sent.bytes - ahead }
+    }
+
+    /// The connections that are open.
+    pub fn connections(&self) -> impl Iterator<Item = (ConnId, &Conn)> {
+        let open = |(index, conn): (usize, _)| (ConnId(index as u32), conn);
+        let conns = self.net.conns.iter().enumerate().map(open);
+        conns.filter(|(_, conn): &(_, &Conn)| conn.open && conn.flow != FlowId::NONE)
+    }
+
+    /// The traffic entry of a flow that has started.
+    pub fn entry(&self, flow: FlowId) -> u32 {
+        self.starts.flow(flow).expect("it has started").entry
+    }
+
+    /// What a flow has counted that is no longer open.
+    pub fn ended(&self, flow: FlowId) -> Counts {
+        self.counts[flow.index()]
+    }
+
+    /// Bytes that a connection may have under way, if its transport has such a window.
+    pub fn window(&self, id: ConnId) -> Option<u64> {
+        let transport = self.net.conns[id.index()].transport;
+        self.transports[transport as usize].window(id)
+    }
+}
+
+impl Network<'_> {
+    /// Brings a port up to date. It would have come to the same at its next event.
+    fn settle(&mut self, link: LinkId, at: Time) {
+        let (queue, mut cx, calendar) = self.at_port(link);
+        match queue {
+            PortQueue::Committed(departures, _) => departures.settle(cx.port, at),
+            PortQueue::Serviced(queue) => catch_up(queue, &mut cx, calendar, link, at),
+        }
+    }
+}
+
+impl<'o> Engine<'_, 'o> {
+    /// Lets somebody watch; to be called before the run.
+    pub fn observe(&mut self, observer: &'o mut dyn Observer) {
+        if observer.watches_packets() && self.net.tallies.is_empty() {
+            self.net.tallies = vec![Tally::default(); self.net.egress.len()];
+        }
+        self.observers.push(observer);
+        self.horizon = Time::ZERO;
+    }
+
+    /// Lets everybody look who wanted to by then.
+    pub(super) fn look_until(&mut self, end: Time) {
+        loop {
+            let at = self.next_look();
+            if at > end || at == Time::NEVER {
+                return;
+            }
+            let Engine { net, transports, counts, starts, observers, .. } = self;
+            for observer in observers.iter_mut().filter(|observer| observer.next_look() == at) {
+                observer.look(at, &mut View { net, transports, counts, starts, at });
+                assert!(observer.next_look() > at, "an observer looks once at an instant");
+            }
+        }
+    }
+
+    /// When somebody wants to look next.
+    pub(super) fn next_look(&self) -> Time {
+        self.observers.iter().map(|observer| observer.next_look()).min().unwrap_or(Time::NEVER)
+    }
+
+    /// Shows a packet that has come out of a link, and is not yet counted as having crossed it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn show(&mut self, link: LinkId, mut packet: Packet) {
+        packet.hops = packet.hops.wrapping_add(1);
+        let conn = &self.net.conns[packet.conn.index()];
+        let is_last = packet.dst == self.net.ends[link.index()];
+        let arrival = Arrival { at: self.net.now, link, packet: &packet, conn, is_last };
+        self.observers.iter_mut().for_each(|observer| observer.arrived(&arrival));
+    }
+
+    /// Bytes that observers keep.
+    pub(super) fn observed(&self) -> u64 {
+        self.observers.iter().map(|observer| observer.memory()).sum()
+    }
+}

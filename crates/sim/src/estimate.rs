@@ -1,0 +1,303 @@
+//! What a run will need, before it runs: memory and work, so that one that is out of reach is refused at once.
+//!
+//! An estimate, not a bound: it supposes that flows share their hosts' wires fairly and that nothing is repeated. The
+//! engine checks the same limits again as it runs. Bytes each are those that the benchmarks measure
+//! (docs/benchmarks.md, "Memory").
+
+use serde::Serialize;
+
+use crate::ids::NodeId;
+use crate::observe::samples::{ROW_BYTES, SERIES_OF_FLOW, SERIES_OF_LINK};
+use crate::observe::{Recorders, capture};
+use crate::routing::Routes;
+use crate::scenario::{Problem, Scenario};
+use crate::setup::Setup;
+use crate::topology::Fabric;
+use crate::traffic::{FLOWS_MAX, Flow};
+use crate::transport::Transport;
+use crate::units::Time;
+
+/// A directed link with its port.
+const LINK_BYTES: u64 = 557;
+/// A host.
+const HOST_BYTES: u64 = 71;
+/// A flow with its row of the results.
+pub const FLOW_BYTES: u64 = 282;
+/// A connection with both its ends.
+pub const CONN_BYTES: u64 = 364;
+/// A packet with its events and its places in queues.
+pub const PACKET_BYTES: u64 = 167;
+
+/// A flow is taken to last so many times as long as its bytes take on its host's wire.
+const STRETCH: f64 = 3.0;
+/// And no less than this, for timers that outlive it.
+const LINGER: f64 = 1e-3;
+/// Parts of the time for which flows under way are counted.
+const SLICES: usize = 1024;
+/// Pairs of hosts that stand for all when paths are measured.
+const PATHS: usize = 1000;
+
+/// What a run will need.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Memory at its peak, without the program itself.
+    pub memory_bytes: u64,
+    /// Links crossed by packets of any kind.
+    pub packet_hops: u64,
+    /// Simulated time.
+    pub end_ps: u64,
+    /// Rows of samples.parquet, at most.
+    pub sample_rows: u64,
+}
+
+impl Estimate {
+    /// For a run that has been set up.
+    pub fn new(scenario: &Scenario, setup: &Setup) -> Estimate {
+        let asked = Asked::of(scenario, setup);
+        let recorders = Recorders::new(&scenario.observe, setup);
+        let sample_rows = recorders.sampler.map_or(0, |sampler| {
+            let every = scenario.observe.samples.as_ref().map_or(1, |samples| samples.every.0.max(1));
+            let flows = sampler.flows_max().min(asked.flows);
+            let rows = sampler.links() * SERIES_OF_LINK + flows * SERIES_OF_FLOW;
+            let limit = scenario.observe.samples.as_ref().map_or(0, |samples| samples.rows_limit);
+            (asked.end.0 / every).saturating_mul(rows).min(limit)
+        });
+        let captured = scenario.observe.capture.as_ref().map_or(0, |capture| {
+            u64::from(capture.packet_limit).min(asked.packet_hops as u64) * capture::PACKET_BYTES
+        });
+        let memory = network_bytes(&setup.fabric, &setup.routes)
+            + asked.flows * FLOW_BYTES
+            + asked.live * CONN_BYTES
+            + (asked.packets_under_way * PACKET_BYTES as f64) as u64
+            + sample_rows * ROW_BYTES
+            + captured;
+        Estimate {
+            memory_bytes: memory,
+            packet_hops: asked.packet_hops as u64,
+            end_ps: asked.end.0,
+            sample_rows,
+        }
+    }
+
+    /// Why the run is refused, if it is.
+    pub fn refusal(&self, scenario: &Scenario) -> Option<Problem> {
+        let run = &scenario.run;
+        let refused = |key: &str, limit: String, what: String, instead: &str| {
+            let value = serde_json::to_value(run).ok().and_then(|run| run.get(key).cloned());
+            let message = format!("the run needs about {what}, and the limit is {limit}");
+            let hint = format!("{instead}, or raise run.{key}");
+            Problem { value, ..Problem::new(format!("run.{key}"), message).with_hint(Some(hint)) }
+        };
+        if self.memory_bytes > run.memory_limit.0 {
+            let what = format!("{} of memory", bytes(self.memory_bytes));
+            let instead = "use fewer flows, a smaller network or fewer samples";
+            return Some(refused("memory_limit", run.memory_limit.to_string(), what, instead));
+        }
+        if self.packet_hops > run.work_limit {
+            let what = format!(
+                "{} packet-hops (some {} of computing, for {} simulated)",
+                count(self.packet_hops as f64),
+                span(self.packet_hops as f64 / HOPS_A_SECOND),
+                span(Time(self.end_ps).seconds()),
+            );
+            let instead = "use fewer or shorter flows, or an earlier run.until";
+            return Some(refused("work_limit", count(run.work_limit as f64), what, instead));
+        }
+        None
+    }
+}
+
+/// What a processor does in a second, as docs/benchmarks.md has it, in round figures.
+const HOPS_A_SECOND: f64 = 5e6;
+
+/// Memory of what stands still: links, hosts, routes.
+pub fn network_bytes(fabric: &Fabric, routes: &Routes) -> u64 {
+    fabric.links.len() as u64 * LINK_BYTES + u64::from(fabric.hosts) * HOST_BYTES + routes.bytes()
+}
+
+/// What the traffic comes to.
+struct Asked {
+    flows: u64,
+    /// Most flows under way at a time.
+    live: u64,
+    packets_under_way: f64,
+    packet_hops: f64,
+    end: Time,
+}
+
+impl Asked {
+    fn of(scenario: &Scenario, setup: &Setup) -> Asked {
+        let Setup { fabric, traffic, .. } = setup;
+        let until = scenario.run.until;
+        let limit = until.map_or(f64::INFINITY, Time::seconds);
+        let rates = host_rates(fabric);
+        let begins =
+            |flow: &&Flow| until.is_none_or(|until| flow.start == Time::NEVER || flow.start <= until);
+        let started = || traffic.flows.iter().filter(begins);
+
+        // What each host has to send: for flows that the run waits for, and in the background.
+        let mut payload = [vec![0.0; rates.len()], vec![0.0; rates.len()]];
+        let background = |entry: u32| setup.carriers[entry as usize].background;
+        for flow in started() {
+            payload[usize::from(background(flow.entry))][flow.src.index()] += flow.size as f64;
+        }
+        let mut drawn = 0.0;
+        for chain in 0..traffic.chains.len() as u32 {
+            let (host, entry) = (traffic.chains.host(chain).index(), traffic.chains.entry(chain));
+            let mean = scenario.traffic[entry as usize].sizes.mean();
+            let possible = rates[host] / 8.0 * limit / mean.max(1.0);
+            let flows =
+                traffic.chains.flows_max(chain).map_or(f64::INFINITY, |most| most as f64).min(possible);
+            drawn += flows;
+            payload[usize::from(background(entry))][host] += flows * mean;
+        }
+
+        // The run ends with the last flow that it waits for. No host sends more until then than its wire takes.
+        let awaited = started().filter(|flow| !background(flow.entry) && flow.start != Time::NEVER);
+        let last_start = awaited.map(|flow| flow.start).max().unwrap_or_default().seconds();
+        let busy =
+            payload[0].iter().zip(&rates).map(|(payload, rate)| payload * 8.0 / rate).fold(0.0, f64::max);
+        let waits = payload[0].iter().any(|payload| *payload > 0.0);
+        let end = if waits { limit.min(last_start + busy) } else { limit };
+        let capped =
+            |(rate, (own, background)): (&f64, (&f64, &f64))| (own + background).min(rate / 8.0 * end);
+        let payload: f64 = rates.iter().zip(payload[0].iter().zip(&payload[1])).map(capped).sum();
+
+        let shape = Shape::of(scenario, setup);
+        let packets = payload / shape.payload;
+        let flows = traffic.flows.len() as u64 + (drawn.min(FLOWS_MAX as f64)) as u64;
+        let live = under_way(started(), &rates, end) + drawn.min(traffic.chains.len() as f64) as u64;
+        let mean_packets = (packets / (flows.max(1) as f64)).ceil();
+        let wires = fabric.links.iter().map(|link| {
+            let on_wire = link.rate.0 as f64 * link.delay.seconds() / 8.0 / shape.full_packet;
+            on_wire + if fabric.is_host(link.from) { 0.0 } else { shape.queue.unwrap_or(0.0) }
+        });
+        let room: f64 = wires.sum();
+        let windows = shape.window.map(|window| live as f64 * window.min(mean_packets));
+        let packets_under_way = match (windows, shape.queue) {
+            (Some(windows), Some(_)) => windows.min(room),
+            (Some(windows), None) => windows,
+            (None, _) => room.min(packets),
+        };
+        Asked {
+            flows,
+            live,
+            packets_under_way,
+            packet_hops: packets * (1.0 + shape.answers) * shape.links,
+            end: Time((end * 1e12) as u64),
+        }
+    }
+}
+
+/// Flows at most that are under way together, if each takes its share of its host's wire.
+fn under_way<'a>(flows: impl Iterator<Item = &'a Flow>, rates: &[f64], end: f64) -> u64 {
+    let mut changes = vec![0i64; SLICES + 1];
+    let slice = |seconds: f64| ((seconds / end.max(1e-12) * SLICES as f64) as usize).min(SLICES);
+    let mut waiting = 0;
+    for flow in flows {
+        if flow.start == Time::NEVER {
+            waiting += 1;
+            continue;
+        }
+        let lasts = (STRETCH * flow.size as f64 * 8.0 / rates[flow.src.index()]).max(LINGER);
+        let start = flow.start.seconds();
+        changes[slice(start)] += 1;
+        if start + lasts < end {
+            // Whoever ends in a slice was there in it.
+            changes[(slice(start + lasts) + 1).min(SLICES)] -= 1;
+        }
+    }
+    let mut now = 0;
+    let most = changes.iter().map(|change| {
+        now += change;
+        now
+    });
+    // Of flows that wait for others, who can say: those of one round, say a tenth.
+    most.max().unwrap_or(0) as u64 + waiting / 10
+}
+
+/// Bits a second that each host can send.
+fn host_rates(fabric: &Fabric) -> Vec<f64> {
+    let mut rates = vec![0.0; fabric.hosts as usize];
+    for link in fabric.links.iter().filter(|link| fabric.is_host(link.from)) {
+        rates[link.from.index()] += link.rate.0 as f64;
+    }
+    rates
+}
+
+/// What packets are like on average over the entries.
+struct Shape {
+    payload: f64,
+    full_packet: f64,
+    answers: f64,
+    /// Full packets that a flow may have under way.
+    window: Option<f64>,
+    /// Full packets that a port holds.
+    queue: Option<f64>,
+    /// Links of a path.
+    links: f64,
+}
+
+impl Shape {
+    fn of(scenario: &Scenario, setup: &Setup) -> Shape {
+        let transports = setup.carriers.iter().map(|carrier| &setup.transports[carrier.transport as usize]);
+        let payload = |transport: &Transport| match transport.framing() {
+            Some(framing) => framing.payload,
+            None => transport.full_packet() / 2,
+        };
+        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let full_packet = scenario.full_packet();
+        let windows: Option<Vec<f64>> =
+            transports.clone().map(|transport| transport.most_under_way().map(|most| most as f64)).collect();
+        Shape {
+            payload: mean(transports.clone().map(|transport| payload(transport) as f64).collect()).max(1.0),
+            full_packet: full_packet as f64,
+            answers: mean(transports.map(|transport| transport.answers()).collect()),
+            window: windows.map(mean),
+            queue: setup.queue.most_packets(full_packet).map(|most| most as f64),
+            links: mean_links(setup),
+        }
+    }
+}
+
+/// Links of a shortest path between the hosts of a flow, on average over some flows; of all hosts if there is none yet.
+fn mean_links(setup: &Setup) -> f64 {
+    let Setup { fabric, routes, traffic, .. } = setup;
+    let step = (traffic.flows.len() / PATHS).max(1);
+    let pairs: Vec<_> = match traffic.flows.is_empty() {
+        false => traffic.flows.iter().step_by(step).map(|flow| (flow.src, flow.dst)).collect(),
+        true => (1..fabric.hosts.min(PATHS as u32)).map(|host| (NodeId(0), NodeId(host))).collect(),
+    };
+    let lengths = pairs.iter().map(|&(from, to)| routes.distance(fabric, from, to));
+    lengths.sum::<u32>() as f64 / pairs.len().max(1) as f64
+}
+
+fn bytes(count: u64) -> String {
+    let scaled = |shift: u32| count as f64 / (1u64 << shift) as f64;
+    match count {
+        0..0x4000_0000 => format!("{:.0} MiB", scaled(20).max(1.0)),
+        _ => format!("{:.1} GiB", scaled(30)),
+    }
+}
+
+fn count(number: f64) -> String {
+    match number {
+        ..1e6 => format!("{number:.0}"),
+        ..1e9 => format!("{:.1} million", number / 1e6),
+        ..1e12 => format!("{:.1} billion", number / 1e9),
+        ..1e15 => format!("{:.0} trillion", number / 1e12),
+        _ => format!("{number:.0e}"),
+    }
+}
+
+fn span(seconds: f64) -> String {
+    match seconds {
+        ..1e-3 => format!("{:.0} us", seconds * 1e6),
+        ..1.0 => format!("{:.0} ms", seconds * 1e3),
+        ..180.0 => format!("{seconds:.0} s"),
+        ..7200.0 => format!("{:.0} minutes", seconds / 60.0),
+        ..172_800.0 => format!("{:.0} hours", seconds / 3600.0),
+        ..1e8 => format!("{:.0} days", seconds / 86_400.0),
+        _ => format!("{:.0} years", seconds / 3.156e7),
+    }
+}

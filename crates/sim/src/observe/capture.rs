@@ -1,0 +1,198 @@
+//! Captures: every packet that comes out of some links, with the headers that it would have had on a real wire.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::chosen_links;
+use crate::engine::observer::{Arrival, Observer};
+use crate::engine::packet::{Packet, flag};
+use crate::ids::{FlowId, LinkId, NodeId};
+use crate::topology::Fabric;
+use crate::transport::Transport;
+use crate::units::Time;
+
+/// Which packets to keep: a file for each cable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    /// Links by tier ("edge-host") or by the nodes at both ends ("host 3 -> *"); * stands for any text.
+    #[schemars(length(min = 1, max = 1000))]
+    pub links: Vec<String>,
+    /// So many packets in all, the first ones; run.json says when there was no more room. One takes 96 bytes of memory.
+    #[serde(default = "packet_limit")]
+    #[schemars(range(min = 1, max = 100_000_000))]
+    pub packet_limit: u32,
+}
+
+fn packet_limit() -> u32 {
+    1_000_000
+}
+
+/// Bytes of a captured packet in memory.
+pub const PACKET_BYTES: u64 = 96;
+
+/// Keeps packets.
+pub struct Captor {
+    /// By link: whether it is captured.
+    chosen: Vec<bool>,
+    limit: usize,
+    seen: Vec<Seen>,
+    cut_off: Option<Time>,
+}
+
+struct Seen {
+    at: Time,
+    link: LinkId,
+    flow: FlowId,
+    src: NodeId,
+    forward: bool,
+    packet: Packet,
+}
+
+/// The packets of a cable, in the order of their arrival.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cable {
+    /// Names of its two nodes.
+    pub ends: [String; 2],
+    /// The lower of its two links.
+    pub link: LinkId,
+    /// What came out of it, at either end.
+    pub packets: Vec<Captured>,
+}
+
+/// A packet as a real wire would have had it, without its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// Arrival of its last bit at the end of the link.
+    pub at: Time,
+    /// Sending host.
+    pub src: NodeId,
+    /// Receiving host.
+    pub dst: NodeId,
+    /// Number of the flow: makes the sender's port.
+    pub flow: FlowId,
+    /// Whether it goes from the flow's sender to its receiver.
+    pub forward: bool,
+    /// Links that it has crossed.
+    pub hops: u8,
+    /// Bytes from the IP header on.
+    pub ip_bytes: u32,
+    /// The two ECN bits of the IP header (RFC 3168).
+    pub ecn: u8,
+    /// What follows the IP header.
+    pub frame: Frame,
+}
+
+/// What follows the IP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// A TCP header (RFC 9293).
+    Tcp(TcpFrame),
+    /// A UDP header, and the first bytes of what it carries: [`Header`](crate::engine::packet::Header), big-endian, in
+    /// the order of its fields, after a byte with the packet's flags.
+    Udp {
+        /// The first bytes behind the header.
+        payload: [u8; UDP_PAYLOAD],
+    },
+}
+
+/// Bytes behind a UDP header that are kept.
+pub const UDP_PAYLOAD: usize = 24;
+
+/// What a TCP header says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields are those of the header")]
+pub struct TcpFrame {
+    pub seq: u32,
+    pub ack: u32,
+    pub syn: bool,
+    pub is_ack: bool,
+    pub psh: bool,
+    pub window: u16,
+}
+
+/// The receiver's port of packets that go as UDP: the first one that nobody can register (RFC 6335).
+pub const UDP_PORT: u16 = 49_152;
+
+/// The protocol header of a packet as the first bytes behind a UDP header.
+pub fn udp_frame(packet: &Packet) -> Frame {
+    let header = &packet.header;
+    let mut payload = [0; UDP_PAYLOAD];
+    payload[0] = packet.flags;
+    payload[1] = header.kind;
+    payload[2..4].copy_from_slice(&header.len.to_be_bytes());
+    payload[4..8].copy_from_slice(&header.number.to_be_bytes());
+    payload[8..16].copy_from_slice(&header.seq.to_be_bytes());
+    payload[16..24].copy_from_slice(&header.ack.to_be_bytes());
+    Frame::Udp { payload }
+}
+
+impl Captor {
+    /// Before the run.
+    pub fn new(wanted: &Capture, fabric: &Fabric) -> Captor {
+        let mut chosen = vec![false; fabric.links.len()];
+        chosen_links(&wanted.links, fabric).into_iter().for_each(|link| chosen[link.index()] = true);
+        Captor { chosen, limit: wanted.packet_limit as usize, seen: Vec::new(), cut_off: None }
+    }
+
+    /// When the first packet came for which there was no room.
+    pub fn cut_off(&self) -> Option<Time> {
+        self.cut_off
+    }
+
+    /// What was kept, by cable; also of chosen cables that no packet crossed.
+    pub fn into_cables(self, fabric: &Fabric, transports: &[Transport]) -> Vec<Cable> {
+        let is_chosen = |cable: &usize| self.chosen[2 * cable] || self.chosen[2 * cable + 1];
+        let mut place = vec![usize::MAX; fabric.links.len() / 2];
+        let mut cables = Vec::new();
+        for cable in (0..place.len()).filter(is_chosen) {
+            place[cable] = cables.len();
+            let link = &fabric.links[2 * cable];
+            let ends = [link.from, link.to].map(|node| fabric.nodes[node.index()].name.clone());
+            cables.push(Cable { ends, link: LinkId(2 * cable as u32), packets: Vec::new() });
+        }
+        for Seen { at, link, flow, src, forward, packet } in self.seen {
+            let transport = &transports[packet.transport as usize];
+            cables[place[link.index() / 2]].packets.push(Captured {
+                at,
+                src,
+                dst: packet.dst,
+                flow,
+                forward,
+                hops: packet.hops,
+                ip_bytes: packet.size.saturating_sub(transport.link_bytes() as u32),
+                ecn: match (packet.has(flag::CE), packet.has(flag::ECN_CAPABLE)) {
+                    (true, _) => 0b11,
+                    (false, true) => 0b10,
+                    (false, false) => 0b00,
+                },
+                frame: transport.frame(&packet),
+            });
+        }
+        cables
+    }
+}
+
+impl Observer for Captor {
+    fn watches_packets(&self) -> bool {
+        true
+    }
+
+    fn arrived(&mut self, arrival: &Arrival) {
+        if !self.chosen[arrival.link.index()] {
+            return;
+        }
+        if self.seen.len() == self.limit {
+            self.cut_off.get_or_insert(arrival.at);
+            return;
+        }
+        let Arrival { at, link, packet, conn, .. } = *arrival;
+        let forward = packet.dst == conn.dst;
+        let src = if forward { conn.src } else { conn.dst };
+        self.seen.push(Seen { at, link, flow: conn.flow, src, forward, packet: *packet });
+    }
+
+    fn memory(&self) -> u64 {
+        self.seen.len() as u64 * PACKET_BYTES
+    }
+}

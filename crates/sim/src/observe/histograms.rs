@@ -1,0 +1,167 @@
+//! Distributions: ports' occupancy over time by tier, and packets' latency by the number of links that they cross.
+//!
+//! Counted in the buckets of an HDR histogram with three digits: no value is off by more than one in a thousand.
+
+use hdrhistogram::Histogram;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::observer::{Arrival, Observer, View};
+use crate::engine::packet::flag;
+use crate::ids::LinkId;
+use crate::records::{Column, Table, Values, histograms};
+use crate::topology::Fabric;
+use crate::units::Time;
+
+/// How often ports are looked at; every packet's latency counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Histograms {
+    /// From one look at the ports to the next.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub every: Time,
+}
+
+impl Default for Histograms {
+    fn default() -> Self {
+        Histograms { every: Time::from_us(1) }
+    }
+}
+
+/// Counts distributions.
+pub struct Distributions {
+    every: Time,
+    next: Time,
+    tiers: Vec<String>,
+    /// By link, which of the tiers.
+    tier_of: Vec<u32>,
+    /// By tier.
+    queues: Vec<Histogram<u64>>,
+    /// By number of links: at the server, and in the network.
+    latencies: Vec<Option<[Histogram<u64>; 2]>>,
+}
+
+/// The words of the column `metric`.
+const METRICS: [&str; 3] = ["queue_bytes", "server_ps", "network_ps"];
+
+fn empty() -> Histogram<u64> {
+    Histogram::new(3).expect("three digits are few enough")
+}
+
+impl Distributions {
+    /// Before the run.
+    pub fn new(wanted: &Histograms, fabric: &Fabric) -> Distributions {
+        let mut tiers: Vec<String> = Vec::new();
+        let mut index = |tier: String| match tiers.iter().position(|known| *known == tier) {
+            Some(index) => index as u32,
+            None => {
+                tiers.push(tier);
+                tiers.len() as u32 - 1
+            }
+        };
+        let tier_of = fabric.links.iter().map(|link| index(fabric.tier_of(link))).collect();
+        let queues = tiers.iter().map(|_| empty()).collect();
+        Distributions {
+            every: wanted.every,
+            next: wanted.every,
+            tiers,
+            tier_of,
+            queues,
+            latencies: Vec::new(),
+        }
+    }
+
+    /// Every bucket that holds something, by metric, class, value.
+    pub fn into_table(self) -> Table {
+        let mut rows = Rows::default();
+        for (tier, histogram) in self.tiers.into_iter().zip(&self.queues) {
+            rows.add(0, tier, histogram);
+        }
+        for part in 0..2 {
+            for (links, histograms) in self.latencies.iter().enumerate() {
+                if let Some(histograms) = histograms {
+                    rows.add(1 + part as u32, format!("{links} links"), &histograms[part]);
+                }
+            }
+        }
+        rows.into_table()
+    }
+}
+
+#[derive(Default)]
+struct Rows {
+    metrics: Vec<u32>,
+    classes: Vec<u32>,
+    words: Vec<String>,
+    lows: Vec<u64>,
+    highs: Vec<u64>,
+    counts: Vec<u64>,
+}
+
+impl Rows {
+    fn add(&mut self, metric: u32, class: String, histogram: &Histogram<u64>) {
+        let known = self.words.iter().position(|word| *word == class);
+        let class = known.unwrap_or_else(|| {
+            self.words.push(class);
+            self.words.len() - 1
+        });
+        for bucket in histogram.iter_recorded() {
+            let value = bucket.value_iterated_to();
+            self.metrics.push(metric);
+            self.classes.push(class as u32);
+            self.lows.push(histogram.lowest_equivalent(value));
+            self.highs.push(histogram.highest_equivalent(value));
+            self.counts.push(bucket.count_at_value());
+        }
+    }
+
+    fn into_table(self) -> Table {
+        let column = |definition, values| Column { definition, values, valid: None };
+        let words = METRICS.map(String::from).to_vec();
+        Table {
+            name: "histograms",
+            columns: vec![
+                column(&histograms::metric, Values::Text { codes: self.metrics, words }),
+                column(&histograms::class, Values::Text { codes: self.classes, words: self.words }),
+                column(&histograms::low, Values::U64(self.lows)),
+                column(&histograms::high, Values::U64(self.highs)),
+                column(&histograms::count, Values::U64(self.counts)),
+            ],
+        }
+    }
+}
+
+impl Observer for Distributions {
+    fn next_look(&self) -> Time {
+        self.next
+    }
+
+    fn look(&mut self, at: Time, view: &mut View) {
+        for (link, &tier) in self.tier_of.iter().enumerate() {
+            let bytes = view.port(LinkId(link as u32)).bytes;
+            self.queues[tier as usize].record(bytes).expect("it grows as needed");
+        }
+        self.next = at.saturating_add(self.every);
+    }
+
+    fn watches_packets(&self) -> bool {
+        true
+    }
+
+    /// Data that has arrived whole.
+    fn arrived(&mut self, arrival: &Arrival) {
+        let packet = arrival.packet;
+        if !arrival.is_last || packet.has(flag::CONTROL) || packet.has(flag::TRIMMED) {
+            return;
+        }
+        let links = packet.hops as usize;
+        if self.latencies.len() <= links {
+            self.latencies.resize_with(links + 1, || None);
+        }
+        let [server, network] = self.latencies[links].get_or_insert_with(|| [empty(), empty()]);
+        let parts = [(server, packet.wire_at - packet.created_at), (network, arrival.at - packet.wire_at)];
+        for (histogram, time) in parts {
+            histogram.record(time.0).expect("it grows as needed");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a run records besides its totals, if a scenario asks for it: samples over time, distributions, packets.
+//!
+//! Each is an [`Observer`](crate::engine::observer::Observer) in a file of its own; none changes the run.
+
+pub mod capture;
+pub mod histograms;
+pub mod samples;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wildmatch::WildMatch;
+
+use self::capture::{Captor, Capture};
+use self::histograms::{Distributions, Histograms};
+use self::samples::{Sampler, Samples};
+use crate::engine::observer::Observer;
+use crate::ids::LinkId;
+use crate::nearest::{closest, did_you_mean};
+use crate::setup::Setup;
+use crate::topology::{Fabric, Link};
+
+/// What a run records besides flows and links; by default nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Observe {
+    /// Queues, utilisation, windows and rates over time: samples.parquet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<Samples>,
+    /// Distributions of queues and of packets' latencies: histograms.parquet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub histograms: Option<Histograms>,
+    /// The packets of some links, for Wireshark and the like: pcap/.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Capture>,
+}
+
+impl Observe {
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        *self == Observe::default()
+    }
+
+    /// All that is wrong on that network with entries of these names: (path below, what is wrong).
+    pub fn problems(&self, fabric: &Fabric, entries: &[&str]) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        if let Some(samples) = &self.samples {
+            problems.extend(unmatched_links("samples.links", &samples.links, fabric));
+            for (index, pattern) in samples.flows.iter().enumerate() {
+                let matcher = WildMatch::new(pattern);
+                if !entries.iter().any(|name| matcher.matches(name)) {
+                    let what = format!("\"{pattern}\" is the name of no traffic entry");
+                    problems.push((
+                        format!("samples.flows[{index}]"),
+                        hinted(what, pattern, entries.iter().copied()),
+                    ));
+                }
+            }
+        }
+        if let Some(capture) = &self.capture {
+            problems.extend(unmatched_links("capture.links", &capture.links, fabric));
+        }
+        problems
+    }
+}
+
+fn hinted<'a>(what: String, pattern: &str, names: impl Iterator<Item = &'a str>) -> String {
+    match closest(pattern, names) {
+        Some(name) => format!("{what}; {}", did_you_mean(name)),
+        None => what,
+    }
+}
+
+/// A link as patterns see it: "host 3 -> edge 0".
+pub fn link_name(fabric: &Fabric, link: &Link) -> String {
+    format!("{} -> {}", fabric.nodes[link.from.index()].name, fabric.nodes[link.to.index()].name)
+}
+
+/// The links that any of the patterns matches, by their tier or by the names of both ends.
+fn chosen_links(patterns: &[String], fabric: &Fabric) -> Vec<LinkId> {
+    let matchers: Vec<_> = patterns.iter().map(|pattern| WildMatch::new(pattern)).collect();
+    let is_chosen = |link: &Link| {
+        let names = [fabric.tier_of(link), link_name(fabric, link)];
+        matchers.iter().any(|matcher| names.iter().any(|name| matcher.matches(name)))
+    };
+    let all = fabric.links.iter().enumerate();
+    all.filter(|(_, link)| is_chosen(link)).map(|(index, _)| LinkId(index as u32)).collect()
+}
+
+fn unmatched_links(path: &str, patterns: &[String], fabric: &Fabric) -> Vec<(String, String)> {
+    let nothing = |(index, pattern): (usize, &String)| {
+        if !chosen_links(std::slice::from_ref(pattern), fabric).is_empty() {
+            return None;
+        }
+        let mut tiers: Vec<_> = fabric.links.iter().map(|link| fabric.tier_of(link)).collect();
+        tiers.sort_unstable();
+        tiers.dedup();
+        let example = fabric.links.first().map(|link| link_name(fabric, link)).unwrap_or_default();
+        let what = format!(
+            "\"{pattern}\" matches no link; use a tier ({}) or two nodes, as in \"{example}\", with * for any text",
+            tiers.join(", ")
+        );
+        Some((format!("{path}[{index}]"), hinted(what, pattern, tiers.iter().map(String::as_str))))
+    };
+    patterns.iter().enumerate().filter_map(nothing).collect()
+}
+
+/// All that a scenario asked to be recorded.
+#[derive(Default)]
+pub struct Recorders {
+    /// Over time.
+    pub sampler: Option<Sampler>,
+    /// Distributions.
+    pub distributions: Option<Distributions>,
+    /// Packets.
+    pub captor: Option<Captor>,
+}
+
+impl Recorders {
+    /// What the scenario asks for, before the run.
+    pub fn new(observe: &Observe, setup: &Setup) -> Recorders {
+        let Setup { fabric, carriers, .. } = setup;
+        Recorders {
+            sampler: observe.samples.as_ref().map(|samples| Sampler::new(samples, fabric, carriers)),
+            distributions: observe.histograms.as_ref().map(|wanted| Distributions::new(wanted, fabric)),
+            captor: observe.capture.as_ref().map(|capture| Captor::new(capture, fabric)),
+        }
+    }
+
+    /// Each of them.
+    pub fn all(&mut self) -> impl Iterator<Item = &mut dyn Observer> {
+        let Recorders { sampler, distributions, captor } = self;
+        let sampler = sampler.as_mut().map(|it| it as &mut dyn Observer);
+        let distributions = distributions.as_mut().map(|it| it as &mut dyn Observer);
+        let captor = captor.as_mut().map(|it| it as &mut dyn Observer);
+        [sampler, distributions, captor].into_iter().flatten()
+    }
+}
