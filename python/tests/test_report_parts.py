@@ -1,6 +1,8 @@
 """What the page holds of many links, flows and samples: the rules by which it chooses, against brute force."""
 
+import math
 import random
+from itertools import pairwise
 
 import altair as alt
 import polars as pl
@@ -104,7 +106,7 @@ def test_the_timeline_holds_slowest_unfinished_and_an_even_sample(tmp_path):
     ]
     ranks = [rest.index_of(flow) for flow in chosen.filter(why="sample")["id"]]
     assert (ranks[0], ranks[-1]) == (0, len(rest) - 1)
-    gaps = {after - before for before, after in zip(ranks, ranks[1:], strict=False)}
+    gaps = {after - before for before, after in pairwise(ranks)}
     assert max(gaps) - min(gaps) <= 1
 
 
@@ -184,26 +186,52 @@ def test_links_and_flows_to_show_are_the_worst_of_each_run(tmp_path, monkeypatch
     monkeypatch.setattr(series, "MOST_LINKS", 3)
     monkeypatch.setattr(series, "MOST_FLOWS", 2)
     # Drops grow with the number of the link.
-    assert list(series.links(read).names) == [7, 6, 5]
+    worst = read[0].links.sort("id").select("from", "to").rows()
+    assert series.links(read).names == [" → ".join(worst[link]) for link in (7, 6, 5)]
+    assert series.links(read).places == [{7: 0, 6: 1, 5: 2}] * 2
     assert series.links(read).sampled == 8
     slowest = read[0].flows.head(6).sort("slowdown", descending=True)["id"][0]
     # Of the second run nothing is complete: the first flow.
-    assert list(series.flows(read).names) == [slowest, 0]
+    assert [name.split(":")[0] for name in series.flows(read).names] == [f"flow {slowest}", "flow 0"]
 
 
 def test_the_share_at_least_a_value_is_that_of_the_values():
     chance = random.Random(3)
     values = [int(chance.expovariate(0.01)) for _ in range(2000)]
     edges = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000]
-    rows = [
-        (low, high - 1, sum(low <= value < high for value in values))
-        for low, high in zip(edges, edges[1:], strict=False)
-    ]
+    rows = [(low, high - 1, sum(low <= value < high for value in values)) for low, high in pairwise(edges)]
     table = pl.DataFrame(rows, schema=["low", "high", "count"], orient="row")
     for low, share in histograms.at_least(table):
         assert share == sum(value >= low for value in values) / len(values)
     assert [low for low, _ in histograms.at_least(table)] == [low for low, _, count in rows if low and count]
     assert histograms.at_least(table.with_columns(count=0)) == []
+
+
+def test_a_thinned_curve_is_nowhere_further_off_than_a_pixel():
+    points = [(value, (10_000 - value) / 10_000) for value in range(1, 10_000)]
+    kept = histograms.thinned(points)
+    assert len(kept) <= 2 / histograms.STEP
+    assert (kept[0], kept[-1]) == (points[0], points[-1])
+    for i, (one, other) in enumerate(pairwise(kept[:-1])):
+        gap = [
+            math.log(other[axis] / one[axis]) / math.log(points[-1][axis] / points[0][axis])
+            for axis in (0, 1)
+        ]
+        # Neighbours of the data may be further apart than a step by themselves.
+        neighbours = points.index(other) - points.index(one) == 1
+        assert neighbours or max(map(abs, gap)) < 3 * histograms.STEP, i
+
+
+def test_other_networks_have_other_links(leafy, tmp_path):
+    several = [leafy(4, 3), leafy(3, 4)]
+    for run, folder in zip(several, ("4-3", "3-4"), strict=True):
+        sampled(tmp_path / folder, links=run.links["id"][:6].to_list(), count=3)
+    several = runs.read([tmp_path / "4-3", tmp_path / "3-4"])
+    chosen = series.links(several)
+    for run, places in zip(several, chosen.places, strict=True):
+        names = {row["id"]: f"{row['from']} → {row['to']}" for row in run.links.iter_rows(named=True)}
+        assert places
+        assert all(names[link] == chosen.names[place] for link, place in places.items())
 
 
 def test_what_was_sampled_is_on_the_page(tmp_path):
@@ -220,11 +248,11 @@ def test_what_was_sampled_is_on_the_page(tmp_path):
 
 def test_a_cut_off_has_a_banner(tmp_path):
     def cut(summary):
-        summary["observation"] = {"cut_off_ps": 5_000_000}
+        summary["observation"] = {"samples": {"rows": 3, "cut_off_ps": 5_000_000}, "histograms": None}
 
     words = visible(page([write_run(tmp_path / "cut", change=cut)])).replace("\N{NO-BREAK SPACE}", " ")
-    assert "Observation was cut off" in words
-    assert "from 5.00 µs on" in words
+    assert "Samples cut off" in words
+    assert "observe.samples.rows_limit was reached: from 5.00 µs on" in words
 
 
 @pytest.mark.parametrize(

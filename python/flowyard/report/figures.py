@@ -102,7 +102,9 @@ def over_time(runs: Sequence[Run]) -> tuple[list[Figure], list[Choice]]:
         if keys:
             remark = f"{len(chosen.names)} of {chosen.sampled:,} {what}s that were sampled, the worst first"
             choices.append(
-                Choice(what, what, [(str(id_), name) for id_, name in chosen.names.items()], keys, remark)
+                Choice(
+                    what, what, [(str(place), name) for place, name in enumerate(chosen.names)], keys, remark
+                )
             )
     return found, choices
 

@@ -1,5 +1,6 @@
 """Histograms as charts: the share of time or of packets with at least a value, on two logarithmic axes."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,9 @@ import polars as pl
 
 from flowyard.report import charts
 from flowyard.report.runs import Run
+
+# Of the length of an axis: what is nearer together than this looks the same.
+STEP = 1 / 200
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,20 @@ def at_least(table: pl.DataFrame) -> list[tuple[int, float]]:
     return [(low, left / total) for low, left, count in points if low > 0 and count]
 
 
+def thinned(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Of the points of a curve those that differ on the chart: by a share of STEP of either logarithmic axis."""
+    if len(points) < 3:
+        return points
+    places = [(math.log(value), math.log(share)) for value, share in points]
+    steps = [STEP * abs(places[-1][axis] - places[0][axis]) for axis in (0, 1)]
+    kept = [0]
+    for i, place in enumerate(places):
+        last = places[kept[-1]]
+        if any(abs(place[axis] - last[axis]) > steps[axis] for axis in (0, 1)):
+            kept.append(i)
+    return [points[i] for i in dict.fromkeys([*kept, len(points) - 1])]
+
+
 def at_least_chart(runs: Sequence[Run], kind: Kind, parameter: str) -> charts.Spec | None:
     """The share with at least a value; None if there is no value above 0.
 
@@ -80,7 +98,7 @@ def at_least_chart(runs: Sequence[Run], kind: Kind, parameter: str) -> charts.Sp
             line = name if one else run.label
             rows += [
                 {"line": line, "class": name, "value": charts.rounded(value), "share": charts.rounded(share)}
-                for value, share in at_least(part)
+                for value, share in thinned(at_least(part))
             ]
     if not rows:
         return None

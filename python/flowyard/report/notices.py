@@ -84,12 +84,13 @@ def _of_run(run: Run) -> list[Notice]:
             "distributions. Counters and links cover the whole run."
         )
         found.append(Notice("note", "Warm-up", body, run.label))
-    if run.observed_until_ps is not None:
+    limits = {"samples": "rows_limit", "capture": "packet_limit"}
+    for part, at in run.cut_off_ps.items():
         body = (
-            f"There were more samples or packets than observe.samples.rows_limit or observe.capture.packet_limit lets "
-            f"be kept: from {text.duration(run.observed_until_ps)} on some are missing. Flows and links are complete."
+            f"observe.{part}.{limits[part]} was reached: from {text.duration(at)} on there are none. Flows and links "
+            "are complete."
         )
-        found.append(Notice("warning", "Observation was cut off", body, run.label))
+        found.append(Notice("warning", f"{part.capitalize()} cut off", body, run.label))
     if not reason and (missing := reasons.no_slowdown(run)):
         found.append(Notice("note", "No slowdown", missing, run.label))
     return found

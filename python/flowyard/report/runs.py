@@ -70,10 +70,12 @@ class Run:
         return str(self.summary.get("limit") or "")
 
     @property
-    def observed_until_ps(self) -> int | None:
-        """From when on samples are missing, because there were too many; None if there are all."""
-        cut_off = (self.summary.get("observation") or {}).get("cut_off_ps")
-        return None if cut_off is None else int(cut_off)
+    def cut_off_ps(self) -> dict[str, int]:
+        """For what was observed up to a limit only, samples or capture: the time from which on it is missing."""
+        parts = self.summary.get("observation", {}).items()
+        return {
+            name: part["cut_off_ps"] for name, part in parts if part and part.get("cut_off_ps") is not None
+        }
 
     @property
     def has_samples(self) -> bool:

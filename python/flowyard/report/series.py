@@ -7,6 +7,7 @@ kept, at their own times: no peak is lost, and what lies between is not shown.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -51,41 +52,55 @@ FLOW_KINDS = (
 
 @dataclass(frozen=True)
 class Chosen:
-    """Links or flows whose series a page holds: their names by id, and how many there are in the samples."""
+    """Links or flows whose series a page holds.
 
-    names: dict[int, str]
+    Attributes:
+        names: What they are called; runs that have the same one are compared.
+        places: For each run, the place in `names` of each that it has, by the id in its samples.
+        sampled: How many there are in the samples of all runs.
+    """
+
+    names: list[str]
+    places: list[dict[int, int]]
     sampled: int
 
 
 def links(runs: Sequence[Run]) -> Chosen:
     """The links to show: of each run the worst in turn, by packets dropped, trimmed, marked, then by largest queue."""
-    ids = [_ids(run, LINK_KINDS) for run in runs]
-    worst = [
-        worst_links(run.links.filter(pl.col("id").is_in(list(found))), MOST_LINKS)["id"].to_list()
-        for run, found in zip(runs, ids, strict=True)
-    ]
-    names: dict[int, str] = {}
+    ranked = []
     for run in runs:
-        for row in run.links.select("id", "from", "to", "tier").iter_rows(named=True):
-            names[row["id"]] = f"{row['from']} → {row['to']}"
-    chosen = _in_turn(worst, MOST_LINKS) or sorted(set().union(*ids))[:MOST_LINKS]
-    return Chosen({link: names[link] for link in chosen if link in names}, len(set().union(*ids)))
+        sampled = run.links.filter(pl.col("id").is_in(_ids(run, LINK_KINDS)))
+        worst = worst_links(sampled, sampled.height)
+        table = pl.concat(
+            [worst, sampled.join(worst.select("id"), on="id", how="anti", maintain_order="left")]
+        )
+        ranked.append({f"{row['from']} → {row['to']}": row["id"] for row in table.iter_rows(named=True)})
+    return _chosen(ranked, MOST_LINKS)
 
 
 def flows(runs: Sequence[Run]) -> Chosen:
     """The flows to show: of each run the unfinished and then the slowest in turn."""
-    ids = [_ids(run, FLOW_KINDS) for run in runs]
     order = ["completed", "slowdown", "fct_ps", "id"]
-    worst: list[list[int]] = []
-    names: dict[int, str] = {}
-    for run, found in zip(runs, ids, strict=True):
-        sampled = run.flows.filter(pl.col("id").is_in(list(found)))
-        table = sampled.sort(order, descending=[False, True, True, False], nulls_last=True).head(MOST_FLOWS)
-        worst.append(table["id"].to_list())
-        for row in table.iter_rows(named=True):
-            name = f"flow {row['id']}: host {row['src']} → host {row['dst']}, {text.size(row['size_bytes'])}"
-            names.setdefault(row["id"], name)
-    return Chosen({flow: names[flow] for flow in _in_turn(worst, MOST_FLOWS)}, len(set().union(*ids)))
+    ranked = []
+    for run in runs:
+        sampled = run.flows.filter(pl.col("id").is_in(_ids(run, FLOW_KINDS)))
+        table = sampled.sort(order, descending=[False, True, True, False], nulls_last=True)
+        ranked.append({_flow(row): row["id"] for row in table.iter_rows(named=True)})
+    return _chosen(ranked, MOST_FLOWS)
+
+
+def _flow(row: dict[str, Any]) -> str:
+    return f"flow {row['id']}: host {row['src']} → host {row['dst']}, {text.size(row['size_bytes'])}"
+
+
+def _chosen(ranked: Sequence[dict[str, int]], most: int) -> Chosen:
+    """Of each run's names, worst first, with their ids: the first of each run, then the second, and so on."""
+    orders = [list(names) for names in ranked]
+    longest = max(map(len, orders), default=0)
+    in_turn = dict.fromkeys(names[i] for i in range(min(longest, most)) for names in orders if i < len(names))
+    names = list(in_turn)[:most]
+    places = [{ids[name]: place for place, name in enumerate(names) if name in ids} for ids in ranked]
+    return Chosen(names, places, len(set().union(*ranked)))
 
 
 def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -> charts.Spec | None:
@@ -98,9 +113,9 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
         parameter: The chart's parameter that names the one to show.
     """
     rows = [
-        {"run": run.label, "of": id_, "time": time, "value": charts.rounded(value)}
-        for run in runs
-        for id_, time, value in decimated(run, kind.series, chosen.names, spans(runs))
+        {"run": run.label, "of": places[id_], "time": time, "value": charts.rounded(value)}
+        for run, places in zip(runs, chosen.places, strict=True)
+        for id_, time, value in decimated(run, kind.series, places, spans(runs))
     ]
     if not rows:
         return None
@@ -132,7 +147,7 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
         .encode(opacity=alt.condition(hover, alt.value(1), alt.value(0)), tooltip=tooltip)
         .add_params(hover)
     )
-    return charts.spec_of([line, point], HEIGHT, {parameter: str(next(iter(chosen.names)))}, rows=rows)
+    return charts.spec_of([line, point], HEIGHT, {parameter: "0"}, rows=rows)
 
 
 def spans(runs: Sequence[Run]) -> int:
@@ -162,15 +177,8 @@ def decimated(run: Run, series: str, ids: Iterable[int], spans: int) -> list[tup
     return list(pl.concat(ends).unique().sort("id", "time_ps", "value").iter_rows())
 
 
-def _ids(run: Run, kinds: Iterable[Kind]) -> set[int]:
+def _ids(run: Run, kinds: Iterable[Kind]) -> list[int]:
     if run.samples is None:
-        return set()
+        return []
     wanted = run.samples.filter(pl.col("series").is_in([kind.series for kind in kinds]))
-    return set(wanted.select(pl.col("id").unique()).collect(engine="streaming")["id"].to_list())
-
-
-def _in_turn(lists: Sequence[Sequence[int]], most: int) -> list[int]:
-    """The first of each list, then the second of each, each once."""
-    longest = max(map(len, lists), default=0)
-    found = dict.fromkeys(each[i] for i in range(longest) for each in lists if i < len(each))
-    return list(found)[:most]
+    return wanted.select(pl.col("id").unique()).collect(engine="streaming")["id"].to_list()
