@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from test_report import page, visible, write_run
 
-from flowyard.report import heat, histograms, runs, series, timeline
+import flowyard as fy
+from flowyard.report import heat, histograms, reasons, runs, series, timeline
 
 TIERS = ("leaf-host", "host-leaf", "leaf-spine")
 
@@ -248,7 +249,7 @@ def test_what_was_sampled_is_on_the_page(tmp_path):
 
 def test_a_cut_off_has_a_banner(tmp_path):
     def cut(summary):
-        summary["observation"] = {"samples": {"rows": 3, "cut_off_ps": 5_000_000}, "histograms": None}
+        summary["observed"] = {"samples": {"rows": 3, "cut_off_ps": 5_000_000}, "histograms": None}
 
     words = visible(page([write_run(tmp_path / "cut", change=cut)])).replace("\N{NO-BREAK SPACE}", " ")
     assert "Samples cut off" in words
@@ -273,3 +274,49 @@ def test_a_banner_says_which_limit(tmp_path, limit, expected):
         change=lambda summary: summary.update(limit=limit),
     )
     assert expected in visible(page([run]))
+
+
+def test_an_observed_run_of_the_engine_is_shown(tmp_path):
+    """The names of series, metrics and cut-offs are the engine's: nothing here is made up."""
+    scenario = {
+        "topology": {"single-switch": {"hosts": 4}},
+        "transport": {"tcp": {}},
+        "traffic": [
+            {
+                "name": "few",
+                "arrivals": "at-once",
+                "matrix": "permutation",
+                "sizes": {"fixed": "300KB"},
+                "flows": 4,
+            }
+        ],
+        "observe": {"samples": {"every": "1us", "rows_limit": 2000}, "histograms": {}},
+    }
+    folder = fy.run(scenario).save(tmp_path / "observed")
+    run = runs.read([folder])[0]
+    assert "samples" in run.cut_off_ps
+    assert series.links([run]).sampled == 8
+    assert series.flows([run]).sampled == 4
+    words = visible(page([folder]))
+    for title in (
+        "Samples cut off",
+        *(kind.title for kind in (*series.LINK_KINDS, *series.FLOW_KINDS)),
+        "Histograms",
+    ):
+        assert title in words
+    # A queue cannot have been larger at a sample than the largest of all.
+    kept = series.decimated(run, "queue_bytes", range(8), 50)
+    most = dict(run.links.select("id", "queue_max_bytes").iter_rows())
+    assert kept
+    assert all(value <= most[link] for link, _, value in kept)
+
+
+def test_samples_of_a_transport_without_window_say_so(tmp_path):
+    folder = write_run(tmp_path / "run")
+    sampled(folder, count=5)
+    path = folder / "samples.parquet"
+    pl.read_parquet(path).filter(pl.col("series") != "cwnd_bytes").write_parquet(path)
+    run = runs.read([folder])[0]
+    assert reasons.no_window(run) == "No transport of the sampled flows has a window."
+    pl.read_parquet(path).filter(pl.col("series") != "rate_bps").write_parquet(path)
+    assert reasons.no_window(runs.read([folder])[0]) == "No flow was under way at a sample."

@@ -179,6 +179,11 @@ WHY = {
     "repeat: only control lost": (reasons.no_retransmission, {"counters": {"drops": 3}}, "no data packets"),
     "repeat: there is one": (reasons.no_retransmission, {"counters": {"retransmissions": 1}}, None),
     "timeout: repaired": (reasons.no_timeout, {"counters": {"drops": 3}}, "repaired before a timer"),
+    "timeout: not yet": (
+        reasons.no_timeout,
+        {"counters": {"drops": 3}, "finished": 0.5, "status": "limit"},
+        "may have been waiting for one",
+    ),
     "timeout: no timer": (reasons.no_timeout, transport("datagram"), "no retransmission timer"),
     "timeout: there is one": (reasons.no_timeout, {"counters": {"timeouts": 1}}, None),
     "order: there is one": (reasons.no_reordering, {}, None),

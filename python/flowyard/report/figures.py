@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from flowyard.report import charts, histograms, reasons, series
 from flowyard.report.runs import Run
@@ -117,12 +118,13 @@ def distributions(runs: Sequence[Run]) -> tuple[list[Figure], list[Choice]]:
         key = f"histogram-{kind.metric.replace('_', '-')}"
         parameter = f"class_{kind.metric}"
         spec = histograms.at_least_chart(runs, kind, parameter)
-        if spec is None:
+        if not any(run.histograms is not None for run in runs):
             continue
+        nothing = why(runs, partial(reasons.no_values, metric=kind.metric))
         names = histograms.classes(runs, kind)
         lines = names if len(runs) == 1 else []
-        found.append(Figure(key, kind.term, kind.title, kind.caption, spec, missing, lines))
-        if len(runs) > 1:
+        found.append(Figure(key, kind.term, kind.title, kind.caption, spec, [*missing, *nothing], lines))
+        if spec and len(runs) > 1:
             choices.append(
                 Choice(f"{kind.title.lower()}: {kind.by}", parameter, [(n, n) for n in names], [key])
             )

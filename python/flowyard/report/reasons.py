@@ -111,7 +111,11 @@ def no_timeout(run: Run) -> str | None:
         return None
     if _only_datagrams(run):
         return "transport.datagram has no retransmission timer."
-    return _nothing_lost(run) or "Every loss was noticed and repaired before a timer expired."
+    if reason := _nothing_lost(run):
+        return reason
+    if run.counters["unfinished_flows"]:
+        return "No timer had expired when the run ended; flows that are unfinished may have been waiting for one."
+    return "Every loss was noticed and repaired before a timer expired."
 
 
 def no_reordering(run: Run) -> str | None:
@@ -167,6 +171,21 @@ def no_samples(run: Run) -> str | None:
     )
 
 
+def no_window(run: Run) -> str | None:
+    """Why there are samples, but no congestion window among them."""
+    if run.samples is None or not run.has_samples:
+        return None
+    names = run.samples.filter(pl.col("series").is_in(["cwnd_bytes", "rate_bps"])).select(
+        pl.col("series").unique()
+    )
+    series = set(names.collect(engine="streaming")["series"].to_list())
+    if "cwnd_bytes" in series:
+        return None
+    return (
+        "No transport of the sampled flows has a window." if series else "No flow was under way at a sample."
+    )
+
+
 def no_histograms(run: Run) -> str | None:
     """Why there are no histograms, with the lines that ask for them."""
     if run.histograms is not None:
@@ -174,6 +193,18 @@ def no_histograms(run: Run) -> str | None:
             return None
         return "The run ended before anything could be counted."
     return 'The scenario does not ask for histograms. These lines do:\n[observe.histograms]\nevery = "1us"'
+
+
+def no_values(run: Run, metric: str) -> str | None:
+    """Why a metric of the histograms has nothing to draw on a logarithmic axis."""
+    if (
+        run.histograms is None
+        or run.histograms.filter((pl.col("metric") == metric) & (pl.col("low") > 0)).height
+    ):
+        return None
+    if metric == "server_ps":
+        return "Every packet went on the wire at the instant at which it was made."
+    return "No port held a packet when it was looked at." if metric == "queue_bytes" else "No packet arrived."
 
 
 # What may be zero, in the order of the report's table of losses.
@@ -238,6 +269,7 @@ def _remedy(run: Run) -> str:
     if run.status == "limit":
         return {
             "memory": "Raise run.memory_limit, or ask for less traffic.",
+            "work": "Raise run.work_limit, or ask for less traffic.",
             "flows": "Draw fewer flows.",
         }.get(run.limit, "Raise run.until.")
     return "Let it run longer." if run.status == "interrupted" else ""

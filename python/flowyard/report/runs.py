@@ -66,13 +66,13 @@ class Run:
 
     @property
     def limit(self) -> str:
-        """Which limit ended the run: until, flows or memory; empty if none did."""
+        """Which limit ended the run: until, flows, memory or work; empty if none did."""
         return str(self.summary.get("limit") or "")
 
     @property
     def cut_off_ps(self) -> dict[str, int]:
         """For what was observed up to a limit only, samples or capture: the time from which on it is missing."""
-        parts = self.summary.get("observation", {}).items()
+        parts = self.summary.get("observed", {}).items()
         return {
             name: part["cut_off_ps"] for name, part in parts if part and part.get("cut_off_ps") is not None
         }

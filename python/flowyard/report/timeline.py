@@ -119,7 +119,7 @@ def _share(flow: dict[str, Any]) -> str:
 
 def _shade(flow: dict[str, Any]) -> str:
     if not flow["completed"]:
-        return "var(--error)"
+        return "var(--muted)"
     if flow["slowdown"] is None:
         return "var(--heat-4)"
     return f"var(--heat-{1 + sum(flow['slowdown'] > upper for upper in CLASSES)})"
