@@ -262,6 +262,7 @@ def test_a_cut_off_has_a_banner(tmp_path):
         (None, "run.until = 1ms"),
         ("until", "run.until = 1ms"),
         ("memory", "run.memory_limit"),
+        ("work", "run.work_limit"),
         ("flows", "had drawn"),
     ],
 )

@@ -33,8 +33,8 @@ def ending(run: Run) -> str:
         "limit": {
             "memory": f"The run reached its limit, run.memory_limit = {settings.get('memory_limit', '?')}, at {at} of "
             "simulated time.",
-            "work": f"The run reached its limit, run.work_limit = {settings.get('work_limit', '?')} packet-hops, at {at} "
-            "of simulated time.",
+            "work": f"The run reached its limit, run.work_limit = {settings.get('work_limit', '?')} packet-hops, at "
+            f"{at} of simulated time.",
             "flows": f"Sources that draw flows during the run had drawn as many as one run may have, at {at}.",
         }.get(
             run.limit,
