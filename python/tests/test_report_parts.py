@@ -51,6 +51,7 @@ def leafy(tmp_path):
 def test_every_link_has_a_cell_of_its_own_in_the_strip_of_its_tier(leafy):
     run = leafy(4, 3)
     (found,) = heat.maps([run])
+    assert found
     cells = found.spec["datasets"]["cells"]
     assert found.merged == []
     assert sorted(found.cell_of) == run.links["id"].to_list()
@@ -74,6 +75,7 @@ def test_a_tier_with_too_many_links_is_merged_by_switch_and_keeps_the_worst(
     run = leafy(20, 5)
     monkeypatch.setattr(heat, "MOST_CELLS", room)
     (found,) = heat.maps([run])
+    assert found
     cells = found.spec["datasets"]["cells"]
     assert len(cells) == 3 * -(-20 // switches)
     assert len(found.merged) == 3
@@ -86,7 +88,7 @@ def test_a_tier_with_too_many_links_is_merged_by_switch_and_keeps_the_worst(
 
 def test_one_scale_for_all_runs(leafy):
     several = [leafy(4, 3), leafy(5, 2)]
-    tops = {str(found.spec["params"]) for found in heat.maps(several)}
+    tops = {str(found.spec["params"]) for found in heat.maps(several) if found}
     assert len(tops) == 1
     most = max(run.links["queue_max_bytes"].max() for run in several)
     assert heat.metrics(several)[2].most == f"{most}\N{NO-BREAK SPACE}B"
@@ -114,6 +116,7 @@ def test_the_timeline_holds_slowest_unfinished_and_an_even_sample(tmp_path):
 def test_bars_of_the_timeline_are_the_flows(tmp_path):
     run = runs.read([write_run(tmp_path / "few", flows=40, finished=0.5)])[0]
     found = timeline.timeline([run])
+    assert found
     rows = {row["flow"]: row for row in found.spec["datasets"]["flows"]}
     assert (found.totals, found.held, found.tags) == ([40], [40], ["queries"])
     for flow in run.flows.iter_rows(named=True):
@@ -163,7 +166,7 @@ def test_a_thinned_series_keeps_the_least_and_the_largest_of_each_span(tmp_path)
     kept = series.decimated(run, "queue_bytes", [5], spans)
     length = -(-(run.end_ps + 1) // spans)
     mine = [(time, value) for time, name, id_, value in rows if name == "queue_bytes" and id_ == 5]
-    by_span = {}
+    by_span: dict[int, list[tuple[float, int]]] = {}
     for time, value in mine:
         by_span.setdefault(time // length, []).append((value, time))
     expected = sorted({(time, value) for each in by_span.values() for value, time in (min(each), max(each))})
