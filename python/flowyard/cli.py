@@ -307,9 +307,11 @@ def _run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
     else:
         from flowyard.console import show
-        from flowyard.summary import summary_table
+        from flowyard.summary import summary_table, why_nothing
 
         show(summary_table(result, title=path.stem))
+        if reason := why_nothing(result):
+            print(f"no completion times: {reason}")
         print(f"results in {folder}")
     for violation in result.violations:
         print(f"audit: {violation}", file=sys.stderr)

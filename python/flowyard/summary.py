@@ -6,6 +6,7 @@ import polars as pl
 
 from flowyard.analysis import background, by_size, goodput_bps, measured, picoseconds
 from flowyard.console import TextTable
+from flowyard.report import reasons, runs
 
 if TYPE_CHECKING:
     from flowyard.results import Result
@@ -53,6 +54,12 @@ def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
             rows.append(cells)
             name = ""
     return TextTable(title, header, rows)
+
+
+def why_nothing(result: "Result") -> str | None:
+    """In a run in which no flow is complete: why. Else None."""
+    flows, links = runs.plain(pl.DataFrame(result.flows)), runs.plain(pl.DataFrame(result.links))
+    return reasons.no_fct(runs.run_of("", result.summary, flows, links))
 
 
 def goodput_gbps(result: "Result") -> float:

@@ -11,7 +11,8 @@ from html import unescape as html_unescape
 import altair as alt
 import polars as pl
 import pytest
-from test_report import BROWSER, visible
+from browser import PROGRAM as BROWSER
+from test_report import visible
 
 import flowyard as fy
 from flowyard.errors import UserError

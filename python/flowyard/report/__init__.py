@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flowyard import folders
-from flowyard.report.page import render
-from flowyard.report.runs import read
 
 __all__ = ["write"]
 
@@ -26,6 +24,10 @@ def write(dirs: Sequence[Path], output: Path) -> Path:
     """
     if not dirs:
         raise ValueError("a report needs the folder of at least one run")
+    # Late, because charts take longer to import than a small run takes, and the command line says reasons only.
+    from flowyard.report.page import render
+    from flowyard.report.runs import read
+
     html = render(read(dirs))
     output.parent.mkdir(parents=True, exist_ok=True)
     folders.replace(output, html)

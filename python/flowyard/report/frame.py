@@ -15,7 +15,8 @@ def render(
     template: str,
     *,
     specs: Mapping[str, charts.Spec],
-    styles: Sequence[str] = ("page.css",),
+    scripts: Sequence[str],
+    styles: Sequence[str],
     **variables: Any,
 ) -> str:
     """A page that extends frame.html.jinja, as HTML.
@@ -23,6 +24,7 @@ def render(
     Args:
         template: Its file.
         specs: Vega-Lite data by the key of a chart, whose element is chart-<key>.
+        scripts: Its own scripts, in order; they share one module.
         styles: Style sheets, which it includes.
         variables: What the template shows: at least title, notices, columns (of the widest table of facts), terms,
             meanings and made_from (the files).
@@ -35,10 +37,11 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     html: str = environment.get_template(template).render(
         specs=specs,
         style="\n".join(_text(name) for name in styles),
-        script=_text("page.js"),
+        script="\n".join(_text(name) for name in scripts),
         bundle=javascript.bundle() if specs else "",
         **variables,
     )

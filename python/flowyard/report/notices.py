@@ -1,10 +1,10 @@
-"""What a reader must know before believing a number: runs that did not end well, and why something is empty."""
+"""What a reader must know before believing a number: runs that did not end well, and what is missing from them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from flowyard.report import text
+from flowyard.report import reasons, text
 from flowyard.report.runs import Run
 
 
@@ -30,56 +30,30 @@ def ending(run: Run) -> str:
     settings = run.scenario["run"]
     return {
         "complete": f"The run ended by itself at {at}.",
-        "limit": f"The run reached its limit, run.until = {settings.get('until', at)}, while flows were open.",
+        "limit": {
+            "memory": f"The run reached its limit, run.memory_limit = {settings.get('memory_limit', '?')}, at {at} of "
+            "simulated time.",
+            "work": f"The run reached its limit, run.work_limit = {settings.get('work_limit', '?')} packet-hops, at "
+            f"{at} of simulated time.",
+            "flows": f"Sources that draw flows during the run had drawn as many as one run may have, at {at}.",
+        }.get(
+            run.limit,
+            f"The run reached its limit, run.until = {settings.get('until', at)}, while flows were open.",
+        ),
         "stalled": f"Nothing moved any more at {at}: no event was left, or no payload arrived for run.stall = "
         f"{settings.get('stall', '?')} although flows were open.",
         "interrupted": f"It was stopped by hand at {at} of simulated time; what was there by then is shown.",
     }.get(run.status, f"It ended at {at} with status {run.status}.")
 
 
-def why_no_fct(run: Run) -> str | None:
-    """Why there is no completion time to show; None if there is one."""
-    if run.measured["completed"].any():
-        return None
-    if run.flows.height == 0:
-        return "The scenario has no flow."
-    if run.measured.height == 0:
-        return (
-            f"All {run.flows.height:,} flows start in the warm-up, run.warm_up = {_warm_up(run)}: shorten it."
-        )
-    first = int(run.measured["start_ps"].min() or 0)  # type: ignore[arg-type]
-    end = text.duration(run.end_ps)
-    if first >= run.end_ps:
-        lead = f"The run ended at {end}, before its first flow would start at {text.duration(first)}."
-    else:
-        begun = int((run.measured["start_ps"] < run.end_ps).sum())
-        moved = int((run.measured["delivered_bytes"] > 0).sum())
-        lead = (
-            f"The run ended at {end}, before any flow was complete: {begun:,} of "
-            f"{run.measured.height:,} had started, the first at {text.duration(first)}, and {moved:,} had delivered "
-            "some payload."
-        )
-    hint = {"limit": " Raise run.until.", "interrupted": " Let it run longer."}.get(run.status, "")
-    return lead + hint
-
-
-def why_no_slowdown(run: Run) -> str | None:
-    """Why there is no slowdown to show; None if there is one."""
-    reason = why_no_fct(run)
-    if reason or run.measured["slowdown"].count():
-        return reason
-    return "Its transport cuts flows into packets of random lengths, so that no ideal completion time is defined."
-
-
 def _of_run(run: Run) -> list[Notice]:
     found = []
     unfinished = int(run.counters["unfinished_flows"])
-    reason = why_no_fct(run)
+    reason = reasons.no_fct(run)
     if run.status != "complete" or unfinished:
         body = ending(run)
         if reason:
-            # It says how long the run was, but not what a stall is.
-            body = f"{body} {reason}" if run.status == "stalled" else reason
+            body = f"{body} {reason} Whatever is below is of packets and links alone."
         elif unfinished:
             body += (
                 f" {unfinished:,} of {run.counters['flows']:,} flows are unfinished: they have no completion time, and "
@@ -105,14 +79,21 @@ def _of_run(run: Run) -> list[Notice]:
             "impossible: please report this."
         )
         found.append(Notice("error", "Slowdown below 1", body, run.label))
-    if 0 < run.measured.height < run.flows.height:
-        left = run.flows.height - run.measured.height
+    early = int((run.flows["start_ps"] < run.warm_up_ps).sum())
+    if early and run.measured.height:
         body = (
-            f"{left:,} of {run.flows.height:,} flows start before {_warm_up(run)} and are left out of summaries and "
+            f"{early:,} of {run.flows.height:,} flows start before {_warm_up(run)} and are left out of summaries and "
             "distributions. Counters and links cover the whole run."
         )
         found.append(Notice("note", "Warm-up", body, run.label))
-    if not reason and (missing := why_no_slowdown(run)):
+    limits = {"samples": "rows_limit", "capture": "packet_limit"}
+    for part, at in run.cut_off_ps.items():
+        body = (
+            f"observe.{part}.{limits[part]} was reached: from {text.duration(at)} on there are none. Flows and links "
+            "are complete."
+        )
+        found.append(Notice("warning", f"{part.capitalize()} cut off", body, run.label))
+    if not reason and (missing := reasons.no_slowdown(run)):
         found.append(Notice("note", "No slowdown", missing, run.label))
     return found
 

@@ -1,38 +1,41 @@
 """The report on runs: everything that is shown, put into one HTML text."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from flowyard.report import charts, facts, frame, notices, tables, terms
+from flowyard.report import (
+    absent,
+    charts,
+    facts,
+    figures,
+    frame,
+    heat,
+    notices,
+    reasons,
+    series,
+    tables,
+    terms,
+)
+from flowyard.report import timeline as timelines
 from flowyard.report.runs import Run
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A chart with its words.
-
-    Attributes:
-        key: The id of its element.
-        title: What it shows.
-        caption: How to read it.
-        spec: Vega-Lite data; None if there is nothing to draw.
-        empty: Why there is nothing, or what is missing.
-    """
-
-    key: str
-    title: str
-    caption: str
-    spec: charts.Spec | None
-    empty: list[str]
 
 
 def render(runs: Sequence[Run]) -> str:
     """The report on the runs as HTML."""
-    figures = {figure.key: figure for figure in _figures(runs)}
-    specs = {key: figure.spec for key, figure in figures.items() if figure.spec}
+    sampled, sampled_choices = figures.over_time(runs)
+    counted, counted_choices = figures.distributions(runs)
+    shown = [*figures.figures(runs), *sampled, *counted]
+    maps = heat.maps(runs)
+    timeline = timelines.timeline(runs)
+    specs = {figure.key: figure.spec for figure in shown if figure.spec}
+    specs |= {f"heat-{i}": found.spec for i, found in enumerate(maps) if found}
+    if timeline:
+        specs["timeline"] = timeline.spec
     return frame.render(
         "page.html.jinja",
+        scripts=("tips.js", "sort.js", "charts.js", "heat.js", "timeline.js"),
+        styles=("page.css", "parts.css", "print.css"),
         runs=runs,
         columns=len(runs),
         title=_title(runs),
@@ -47,11 +50,25 @@ def render(runs: Sequence[Run]) -> str:
         summary=tables.summary(runs),
         statistics=tables.STATISTIC_NAMES.values(),
         losses=tables.losses(runs),
+        zeros=[tables.zeros(run) for run in runs],
         faults=tables.faults(runs),
         fault_lists=[facts.faults(run) for run in runs],
         tiers=tables.tiers(runs),
         worst=[tables.worst(run) for run in runs],
-        figures=figures,
+        figures={figure.key: figure for figure in shown},
+        heat_maps=maps,
+        heat_metrics=heat.metrics(runs),
+        idle=[reasons.no_link_used(run) for run in runs],
+        timeline=timeline,
+        timeline_classes=_classes(),
+        timeline_rule=timelines.RULE,
+        run_labels=[run.label for run in runs],
+        no_flows=figures.why(runs, reasons.no_fct),
+        sampled_choices=sampled_choices,
+        spans=series.spans(runs),
+        counted=counted,
+        counted_choices=counted_choices,
+        absent=absent.absent(runs),
         specs=specs,
         terms=terms.TERMS,
         meanings=terms.meanings(terms.TERMS, [run.definitions for run in runs]),
@@ -67,46 +84,10 @@ def _notices(runs: Sequence[Run]) -> list[notices.Notice]:
     return found if len(runs) > 1 else [replace(notice, run=None) for notice in found]
 
 
-def _figures(runs: Sequence[Run]) -> list[Figure]:
-    no_fct = _reasons(runs, notices.why_no_fct)
-    no_slowdown = _reasons(runs, notices.why_no_slowdown)
-    idle = ["No link carried a packet."]
-    no_queue = ["No port ever held a packet."]
-    dots = "Thin lines are links (an even choice of many), the bar is their middle half, the dot their mean."
-    return [
-        Figure(
-            "fct", "Flow completion time",
-            "Share of all flows that are complete within a time. A curve that ends below 100% has unfinished flows.",
-            charts.fct_distribution(runs), no_fct,
-        ),
-        Figure(
-            "slowdown", "Slowdown",
-            "Share of all flows that are complete with at most this slowdown; 1 is a flow alone in the network.",
-            charts.slowdown_distribution(runs), no_slowdown,
-        ),
-        Figure(
-            "by-size", "Slowdown by flow size",
-            "Each run's flows, cut by size into tenths of equal number; a point stands at the largest of its tenth.",
-            charts.slowdown_by_size(runs), no_slowdown,
-        ),
-        Figure(
-            "goodput", "Goodput of flows",
-            "Share of completed flows whose payload over completion time is at most this rate.",
-            charts.goodput_distribution(runs), no_fct,
-        ),
-        Figure("utilisation", "Link utilisation by tier", dots,
-               charts.spread(runs, "utilisation", "share", "utilisation over the whole run"), idle),
-        Figure("queue-mean", "Mean queue by tier", dots,
-               charts.spread(runs, "queue_mean_bytes", "bytes", "time average of the queue"), no_queue),
-        Figure("queue-max", "Largest queue by tier", dots,
-               charts.spread(runs, "queue_max_bytes", "bytes", "most bytes at one instant"), no_queue),
-    ]  # fmt: skip
-
-
-def _reasons(runs: Sequence[Run], why: Callable[[Run], str | None]) -> list[str]:
-    """Why some runs have nothing to show, with their names where there are several."""
-    found = [(run, reason) for run in runs if (reason := why(run))]
-    return [f"{run.label}: {reason}" if len(runs) > 1 else reason for run, reason in found]
+def _classes() -> list[str]:
+    """The classes of slowdown in the timeline, in words."""
+    uppers = [f"{upper:g}" for upper in timelines.CLASSES]
+    return [*(f"≤ {upper}" for upper in uppers), f"> {uppers[-1]}"]
 
 
 def _title(runs: Sequence[Run]) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ import polars as pl
 from flowyard.analysis import background, measured, picoseconds
 
 FLOW_COLUMNS = (
-    "tag size_bytes start_ps completed fct_ps slowdown delivered_bytes "
-    "packets_sent retransmissions timeouts lost reordered"
+    "id tag src dst size_bytes start_ps completed fct_ps slowdown deadline_ps met_deadline delivered_bytes "
+    "packets_sent retransmissions timeouts trims drops lost reordered"
 )
 LINK_COLUMNS = (
-    "id from to tier packets utilisation drops lost trims marks "
+    "id from to tier rate_bps packets utilisation drops lost trims marks "
     "queue_mean_bytes queue_max_bytes queue_max_packets"
 )
+WORDS = ("tag", "from", "to", "tier", "metric", "class")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,8 @@ class Run:
         flows: The columns FLOW_COLUMNS of flows.parquet.
         measured: Those flows that start after the warm-up, without background.
         links: The columns LINK_COLUMNS of links.parquet.
+        samples: samples.parquet, not read yet, for it may be large; None if the run has none.
+        histograms: histograms.parquet; None if the run has none.
     """
 
     label: str
@@ -38,6 +41,8 @@ class Run:
     flows: pl.DataFrame
     measured: pl.DataFrame
     links: pl.DataFrame
+    samples: pl.LazyFrame | None = None
+    histograms: pl.DataFrame | None = None
 
     @property
     def scenario(self) -> dict[str, Any]:
@@ -58,6 +63,24 @@ class Run:
     def end_ps(self) -> int:
         """Simulated time at the end."""
         return int(self.summary["end_ps"])
+
+    @property
+    def limit(self) -> str:
+        """Which limit ended the run: until, flows, memory or work; empty if none did."""
+        return str(self.summary.get("limit") or "")
+
+    @property
+    def cut_off_ps(self) -> dict[str, int]:
+        """For what was observed up to a limit only, samples or capture: the time from which on it is missing."""
+        parts = self.summary.get("observed", {}).items()
+        return {
+            name: part["cut_off_ps"] for name, part in parts if part and part.get("cut_off_ps") is not None
+        }
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether there is at least one sample."""
+        return self.samples is not None and not self.samples.head(1).collect().is_empty()
 
     @property
     def faults(self) -> list[dict[str, Any]]:
@@ -83,9 +106,22 @@ def read(dirs: Sequence[Path]) -> list[Run]:
     for directory, label, summary in zip(dirs, labels(dirs, names), summaries, strict=True):
         flows = _table(directory / "flows.parquet", FLOW_COLUMNS.split())
         links = _table(directory / "links.parquet", LINK_COLUMNS.split())
-        run = Run(label, summary, flows, flows, links)
-        runs.append(Run(label, summary, flows, measured(flows, run.warm_up_ps, background(summary)), links))
+        observed = {"samples": _samples(directory), "histograms": _histograms(directory)}
+        runs.append(run_of(label, summary, flows, links, **observed))
     return runs
+
+
+def run_of(
+    label: str, summary: dict[str, Any], flows: pl.DataFrame, links: pl.DataFrame, **observed: Any
+) -> Run:
+    """A run from its tables."""
+    every = Run(label, summary, flows, flows, links, **observed)
+    return replace(every, measured=measured(flows, every.warm_up_ps, background(summary)))
+
+
+def plain(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with its words as text: stored as a dictionary, they differ from file to file."""
+    return table.cast({name: pl.String for name in WORDS if name in table.columns})
 
 
 def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
@@ -107,6 +143,14 @@ def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
 
 
 def _table(path: Path, columns: list[str]) -> pl.DataFrame:
-    # Words are stored as a dictionary, which differs from file to file: plain text is simpler to join.
-    table = pl.read_parquet(path, columns=columns)
-    return table.cast({name: pl.String for name in ("tag", "from", "to", "tier") if name in columns})
+    return plain(pl.read_parquet(path, columns=columns))
+
+
+def _samples(directory: Path) -> pl.LazyFrame | None:
+    path = directory / "samples.parquet"
+    return pl.scan_parquet(path).with_columns(pl.col("series").cast(pl.String)) if path.exists() else None
+
+
+def _histograms(directory: Path) -> pl.DataFrame | None:
+    path = directory / "histograms.parquet"
+    return plain(pl.read_parquet(path)) if path.exists() else None

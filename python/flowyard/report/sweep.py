@@ -20,7 +20,7 @@ from flowyard.report import (
     facts,
     frame,
     lines,
-    notices,
+    reasons,
     runs,
     sweep_facts,
     sweep_notices,
@@ -28,6 +28,7 @@ from flowyard.report import (
     text,
 )
 from flowyard.report.lines import Layout, Metric
+from flowyard.report.tables import Cell
 from flowyard.report.terms import Term
 from flowyard.sweeps.results import Sweep
 
@@ -71,6 +72,7 @@ TERMS = {
     ),
     "goodput": terms.TERMS["goodput"],
     **{name: terms.TERMS[name] for name in COUNTED},
+    "status": terms.TERMS["status"],
 }
 
 # Rows of a table: no more than a reader can use.
@@ -106,9 +108,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under heads; `total` is how many there are in all."""
+    """Rows of cells under heads; `total` is how many there are in all."""
 
-    rows: list[list[str]]
+    rows: list[list[Cell]]
     total: int
 
 
@@ -141,11 +143,12 @@ def render(sweep: Sweep) -> str:
         facts.without_repeats(summaries[key]["scenario"]) for key in _as_planned(sweep, one_of_each)["run"]
     ]
     common = sweep_facts.merged(scenarios)
-    varying = list(plan.values) if plan else []
+    varying = plan.values if plan else {}
     return frame.render(
         "sweep.html.jinja",
         specs={figure.key: figure.spec for figure in shown if figure.spec},
-        styles=("page.css", "sweep.css"),
+        scripts=("tips.js", "sort.js", "charts.js"),
+        styles=("page.css", "parts.css", "sweep.css", "print.css"),
         title=sweep.name,
         columns=1,
         notices=sweep_notices.notices(sweep, metrics, means, summaries),
@@ -163,7 +166,7 @@ def render(sweep: Sweep) -> str:
         choices=_choices(plan, means),
         repeated=bool((means["replicas"] > 1).any()),
         warm_up=any(_warms_up(summary) for summary in summaries.values()),
-        axes=varying,
+        axes=list(varying),
         columns_of_points=IN_TABLE,
         points=_points(means, varying) if plan else None,
         overall=_overall(metrics, means) if not plan else None,
@@ -198,7 +201,7 @@ def _reason(sweep: Sweep, metric: Metric) -> str:
         return "The runs do not carry it."
     first = sweep.runs.filter("done")["run"][0]
     run = runs.read([sweep.path(first)])[0]
-    why = notices.why_no_slowdown if metric.term == "slowdown" else notices.why_no_fct
+    why = reasons.no_slowdown if metric.term == "slowdown" else reasons.no_fct
     return f"No run has a value. Of the first, runs/{first}: {why(run)}"
 
 
@@ -232,16 +235,21 @@ def _choices(plan: Layout | None, means: pl.DataFrame) -> list[Choice]:
     ]
 
 
-def _points(means: pl.DataFrame, axes: Sequence[str]) -> Table:
+def _points(means: pl.DataFrame, axes: Mapping[str, Sequence[Any]]) -> Table:
     rows = [
         [
-            *(lines.said(row[name]) for name in axes),
-            text.count(row["replicas"]),
-            *(metric.mean(row) for metric in IN_TABLE),
+            *_place(row, axes),
+            Cell(text.count(row["replicas"]), value=row["replicas"]),
+            *(Cell(metric.mean(row), value=row[metric.column]) for metric in IN_TABLE),
         ]
         for row in means.head(MOST_ROWS).iter_rows(named=True)
     ]
     return Table(rows, means.height)
+
+
+def _place(row: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[Cell]:
+    """Where a point stands on the axes; a column of them is sorted in the axis' own order."""
+    return [Cell(lines.said(row[name]), value=list(values).index(row[name])) for name, values in axes.items()]
 
 
 def _overall(metrics: pl.DataFrame, means: pl.DataFrame) -> list[tuple[Metric, list[str]]]:
@@ -261,14 +269,14 @@ def _ends(values: pl.Series) -> tuple[float | None, float | None]:
     return min(known, default=None), max(known, default=None)
 
 
-def _folders(metrics: pl.DataFrame, axes: Sequence[str]) -> Table:
+def _folders(metrics: pl.DataFrame, axes: Mapping[str, Sequence[Any]]) -> Table:
     rows = [
         [
-            *(lines.said(row[name]) for name in axes),
-            str(row["replica"]),
-            row["status"],
-            text.percent(row["completed_fraction"]),
-            f"runs/{row['run']}",
+            *_place(row, axes),
+            Cell(str(row["replica"]), value=row["replica"]),
+            Cell(row["status"]),
+            Cell(text.percent(row["completed_fraction"]), value=row["completed_fraction"]),
+            Cell(f"runs/{row['run']}"),
         ]
         for row in metrics.head(MOST_ROWS).iter_rows(named=True)
     ]

@@ -19,7 +19,7 @@ from flowyard.analysis import (
 )
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.analysis.faults import PERIODS
-from flowyard.report import text
+from flowyard.report import reasons, text
 from flowyard.report.runs import Run
 
 STATISTICS = ("mean", *PERCENTILES)
@@ -28,11 +28,15 @@ STATISTIC_NAMES = {"mean": "mean", **{name: name.replace("_", ".") for name in P
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell; `tone` is "" or a class: "best", "thin" (rests on too few flows), "zero", "bad"."""
+    """A cell; `tone` is "" or a class: "best", "thin" (rests on too few flows), "zero", "bad".
+
+    `value` is the number that the text shows, by which its column is sorted.
+    """
 
     text: str
     tone: str = ""
     title: str = ""
+    value: float | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,14 @@ class Group:
 
     name: str
     rows: list[Row]
+
+
+@dataclass(frozen=True)
+class LinkRow:
+    """A row of one link."""
+
+    link: int
+    cells: list[Cell]
 
 
 @dataclass(frozen=True)
@@ -148,18 +160,26 @@ def tiers(runs: Sequence[Run]) -> list[Group]:
     ]
 
 
-def worst(run: Run, count: int = 10) -> list[list[Cell]]:
+def worst(run: Run, count: int = 10) -> list[LinkRow]:
     """The run's worst links. Cells: link, utilisation, mean and largest queue, drops, trims, marks."""
     return [
-        [
-            Cell(f"{link['from']} → {link['to']}", title=f"link {link['id']}, {link['tier']}"),
-            Cell(text.percent(link["utilisation"])),
-            Cell(text.size(link["queue_mean_bytes"])),
-            Cell(text.size(link["queue_max_bytes"]), title=f"{link['queue_max_packets']:,} packets"),
-            *(_counted(link[name]) for name in ("drops", "trims", "marks")),
-        ]
+        LinkRow(
+            link["id"],
+            [
+                Cell(f"{link['from']} → {link['to']}", title=f"link {link['id']}, {link['tier']}"),
+                _number(link["utilisation"], text.percent),
+                _number(link["queue_mean_bytes"], text.size),
+                _number(link["queue_max_bytes"], text.size, title=f"{link['queue_max_packets']:,} packets"),
+                *(_counted(link[name]) for name in ("drops", "trims", "marks")),
+            ],
+        )
         for link in worst_links(run.links, count).iter_rows(named=True)
     ]
+
+
+def zeros(run: Run) -> list[tuple[str, str]]:
+    """What is zero in the run's losses, and why: keys of terms.TERMS, and reasons."""
+    return [(term, reason) for term, why in reasons.ZERO.items() if (reason := why(run))]
 
 
 def _card(run: Run) -> Card:
@@ -172,6 +192,9 @@ def _card(run: Run) -> Card:
         ("goodput", "goodput", text.rate(goodput_bps(run.flows, run.end_ps))),
         ("Jain's index", "jain", text.ratio(jain(flow_goodput(run.measured)))),
     ]
+    if due := run.measured["deadline_ps"].count():
+        met = int(run.measured["met_deadline"].sum()) / due
+        pairs.append(("deadlines met", "deadline", text.percent(met)))
     return Card(
         completed=text.percent(row["completed_fraction"]),
         flows=f"{row['completed']:,} of {row['flows']:,} flows",
@@ -196,16 +219,16 @@ def _summary_rows(found: list[tuple[int, dict[str, Any]]]) -> list[Row]:
     for i, row in found:
         whole = row["completed"] == row["flows"]
         cells = [
-            Cell(text.count(row["flows"])),
-            Cell(
-                text.percent(row["completed_fraction"]), "" if whole else "bad", f"{row['completed']:,} flows"
+            _number(row["flows"], text.count),
+            _number(
+                row["completed_fraction"], text.percent, "" if whole else "bad", f"{row['completed']:,} flows"
             ),
         ]
         for column, statistic, show in columns:
             tone = "best" if row[column] is not None and row[column] == best.get(column) else ""
             # At least one flow above the percentile, or it is an interpolation towards the maximum.
             beyond = row["completed"] * (1 - PERCENTILES.get(statistic, 0))
-            cells.append(Cell(show(row[column]), "thin" if beyond < 1 else tone))
+            cells.append(_number(row[column], show, "thin" if beyond < 1 else tone))
         rows.append(Row(i, cells))
     return rows
 
@@ -216,14 +239,18 @@ def _rows(table: pl.DataFrame, tier: str) -> list[dict[str, Any]]:
 
 def _tier_cells(row: dict[str, Any]) -> list[Cell]:
     return [
-        Cell(text.count(row["links"])),
-        Cell(text.percent(row["utilisation_mean"])),
-        Cell(text.percent(row["utilisation_max"])),
-        Cell(text.size(row["queue_mean_bytes"])),
-        Cell(text.size(row["queue_max_bytes"])),
+        _number(row["links"], text.count),
+        _number(row["utilisation_mean"], text.percent),
+        _number(row["utilisation_max"], text.percent),
+        _number(row["queue_mean_bytes"], text.size),
+        _number(row["queue_max_bytes"], text.size),
         *(_counted(row[name]) for name in ("drops", "trims", "marks")),
     ]
 
 
 def _counted(number: int) -> Cell:
-    return Cell(text.count(number), "" if number else "zero")
+    return _number(number, text.count, "" if number else "zero")
+
+
+def _number(value: Any, show: Callable[[Any], str], tone: str = "", title: str = "") -> Cell:
+    return Cell(show(value), tone, title, value)

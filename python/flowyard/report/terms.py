@@ -53,6 +53,49 @@ TERMS = {
     "trims": Term("trims", "", ("links", "trims")),
     "marks": Term("marks", "", ("links", "marks")),
     "reordered": Term("reordered", "", ("flows", "reordered")),
+    "trouble": Term(
+        "drops + trims + marks", "Packets of a link that met a queue that was too long, in any way."
+    ),
+    "deadline": Term(
+        "deadlines met",
+        "Of the flows with a deadline, unfinished ones included, the share that met it.",
+        ("flows", "met_deadline"),
+    ),
+    "timeline": Term(
+        "timeline of flows",
+        "A bar from a flow's start to its completion at the receiver; an unfinished flow's goes to the end of the run.",
+    ),
+    "queue_sampled": Term("queue over time", "Bytes in a port at a sample, the packet on the wire included."),
+    "utilisation_sampled": Term(
+        "utilisation over time", "Share of the interval before a sample in which the link sent."
+    ),
+    "cwnd": Term("window", "Bytes that the sender's congestion control lets be under way at a sample."),
+    "rate_sampled": Term(
+        "rate over time", "Payload of a flow delivered in the interval before a sample, over its length."
+    ),
+    "queue_histogram": Term(
+        "distribution of a queue",
+        "Share of the time, over the ports of a tier, in which a port held so much.",
+    ),
+    "server_latency": Term("latency in the server", "From a packet made to its first bit on the wire."),
+    "network_latency": Term(
+        "latency in the network", "From a packet's first bit on the wire to its arrival."
+    ),
+    "mean": Term("mean", "Arithmetic mean; over the completed flows, or over the links of a tier."),
+    "links": Term("links", "Directed links of a tier; a cable is two."),
+    "link": Term(
+        "link", "A directed link, by the nodes at its ends; queues are those of the port that feeds it."
+    ),
+    "flow": Term("flow", "", ("flows", "id")),
+    "tag": Term("traffic", "", ("flows", "tag")),
+    "source": Term("from", "", ("flows", "src")),
+    "destination": Term("to", "", ("flows", "dst")),
+    "start": Term("start", "", ("flows", "start_ps")),
+    "status": Term(
+        "status",
+        "complete: all flows ended. limit: run.until, or another limit, came first. stalled: flows were open and "
+        "nothing moved. interrupted: stopped by hand. All but the first miss what would have come.",
+    ),
 }
 
 

@@ -1,0 +1,39 @@
+"""What a page of runs does not show, with the reasons: parts that a run has nothing for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flowyard.report import reasons
+from flowyard.report.runs import Run
+
+PARTS = (
+    ("Queues, windows and rates over time", reasons.no_samples),
+    ("Windows over time", reasons.no_window),
+    ("Histograms of queues and latencies", reasons.no_histograms),
+    ("Deadlines met", reasons.no_deadline),
+    ("Faults", reasons.no_fault),
+)
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A part, why it is not there, and the lines of a scenario that ask for it, if any do; of runs by their labels."""
+
+    part: str
+    why: str
+    lines: str
+    runs: list[str]
+
+
+def absent(runs: Sequence[Run]) -> list[Absent]:
+    """All that is missing from some run."""
+    found = []
+    for part, why in PARTS:
+        by_reason: dict[str, list[str]] = {}
+        for run in runs:
+            if reason := why(run):
+                by_reason.setdefault(reason, []).append(run.label)
+        for reason, labels in by_reason.items():
+            said, _, lines = reason.partition("\n")
+            found.append(Absent(part, said, lines, [] if len(labels) == len(runs) else labels))
+    return found

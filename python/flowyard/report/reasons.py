@@ -1,0 +1,343 @@
+"""Why something is empty or zero: a function for each thing that a reader may look for in vain.
+
+Each takes a run and returns a sentence or two, or None if the thing is there. They are also what the command line
+says of a run in which no flow is complete.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from flowyard.analysis import background
+from flowyard.report import text
+from flowyard.report.runs import Run
+
+# Transports that never ask to be marked; another one does unless its settings say ecn_capable = false.
+NEVER_MARKED = ("tcp", "ndp")
+
+
+def no_fct(run: Run) -> str | None:
+    """Why there is no completion time; None if there is one."""
+    if run.measured["completed"].any():
+        return None
+    every = run.flows.height
+    if every == 0:
+        return "The scenario has no flow."
+    own = run.flows.filter(~pl.col("tag").is_in(background(run.summary)))
+    if own.is_empty():
+        return (
+            f"All {every:,} flows are background traffic (background = true in their [[traffic]]), which nobody waits "
+            "for: they are left out of summaries."
+        )
+    if run.measured.is_empty():
+        return (
+            f"All {own.height:,} flows start in the warm-up, run.warm_up = {text.duration(run.warm_up_ps)}: "
+            "shorten it."
+        )
+    return f"{_too_short(run)} {_remedy(run)}".strip()
+
+
+def no_slowdown(run: Run) -> str | None:
+    """Why there is no slowdown; None if there is one."""
+    reason = no_fct(run)
+    if reason or run.measured["slowdown"].count():
+        return reason
+    return "Its transport cuts flows into packets of random lengths, so that no ideal completion time is defined."
+
+
+def no_drop(run: Run) -> str | None:
+    """Why no queue dropped a packet."""
+    if run.counters["drops"]:
+        return None
+    queue, settings = _queue(run)
+    if queue == "infinite":
+        return "queue.infinite holds everything: it never drops."
+    if queue == "ndp":
+        return "queue.ndp trims data that does not fit; it drops only headers that do not fit either."
+    limit = settings.get("limit")
+    return f"No switch port was full: {_fullest(run, limit)}{_against('limit', limit)}."
+
+
+def no_trim(run: Run) -> str | None:
+    """Why no packet was trimmed."""
+    if run.counters["trims"]:
+        return None
+    queue, settings = _queue(run)
+    if queue != "ndp":
+        return f"Only queue.ndp trims; this run has queue.{queue}."
+    limit = settings.get("data_limit")
+    return f"No switch port's data queue was full: {_fullest(run, limit)}{_against('data_limit', limit)}."
+
+
+def no_mark(run: Run) -> str | None:
+    """Why no packet was marked with congestion experienced."""
+    if run.counters["marks"]:
+        return None
+    queue, settings = _queue(run)
+    if queue != "ecn":
+        return f"Only queue.ecn marks; this run has queue.{queue}."
+    transports = _transports(run)
+    if transports and not any(_ecn_capable(name, given) for name, given in transports):
+        names = ", ".join(sorted({name for name, _ in transports}))
+        return (
+            f"No transport of the run is ECN-capable ({names}), and queue.ecn marks only packets that are. "
+            "transport.datagram has ecn_capable = true."
+        )
+    limit, threshold = settings.get("limit"), settings.get("threshold")
+    if (most := _same_unit(threshold, limit)) and most[0] >= most[1]:
+        return (
+            f"queue.ecn.threshold = {_amount(threshold)} is not below queue.ecn.limit = {_amount(limit)}: the queue "
+            "drops before it would mark."
+        )
+    return f"No switch port held more than its threshold: {_fullest(run, threshold)}{_against('threshold', threshold)}."
+
+
+def no_retransmission(run: Run) -> str | None:
+    """Why nothing was sent again."""
+    if run.counters["retransmissions"]:
+        return None
+    if _only_datagrams(run):
+        return "transport.datagram sends each packet once, whatever becomes of it."
+    return (
+        _nothing_lost(run)
+        or "What was lost were no data packets, or the run ended before they were sent again."
+    )
+
+
+def no_timeout(run: Run) -> str | None:
+    """Why no retransmission timer expired."""
+    if run.counters["timeouts"]:
+        return None
+    if _only_datagrams(run):
+        return "transport.datagram has no retransmission timer."
+    if reason := _nothing_lost(run):
+        return reason
+    if run.counters["unfinished_flows"]:
+        return "No timer had expired when the run ended; flows that are unfinished may have been waiting for one."
+    return "Every loss was noticed and repaired before a timer expired."
+
+
+def no_reordering(run: Run) -> str | None:
+    """Why no packet overtook another."""
+    if int(run.flows["reordered"].sum()):
+        return None
+    routings = [run.scenario["routing"], *(entry.get("routing") or {} for entry in run.scenario["traffic"])]
+    balancers = {_variant(routing.get("balancer"))[0] for routing in routings} - {""}
+    if balancers == {"per-flow"}:
+        return "All packets of a flow take the same path (routing.balancer = per-flow), on which none can overtake."
+    return "Packets of a flow never met queues so different that one overtook another."
+
+
+def no_deadline(run: Run) -> str | None:
+    """Why no flow has a deadline."""
+    if run.flows["deadline_ps"].count():
+        return None
+    return 'No traffic entry sets one; deadline = "2ms" in a [[traffic]] does.'
+
+
+def no_fault(run: Run) -> str | None:
+    """Why the network was whole."""
+    if run.faults:
+        return None
+    return "The scenario plans none; [[faults.events]] does."
+
+
+def no_link_used(run: Run) -> str | None:
+    """Why no link has a number."""
+    if run.links["packets"].sum():
+        return None
+    return "No link carried a packet." + (" The scenario has no flow." if run.flows.is_empty() else "")
+
+
+def no_queue(run: Run) -> str | None:
+    """Why no port has a queue."""
+    if run.links["queue_max_bytes"].sum():
+        return None
+    return "No port ever held a packet."
+
+
+def no_samples(run: Run) -> str | None:
+    """Why there is nothing over time, with the lines that ask for it."""
+    if run.samples is not None:
+        if run.has_samples:
+            return None
+        return "The run ended before its first sample: shorten observe.samples.every."
+    tier = next(iter(run.links["tier"]), "edge-host")
+    entry = next((entry.get("name") for entry in run.summary["traffic"]), "*")
+    return (
+        "The scenario does not ask for samples. These lines do:\n"
+        f'[observe.samples]\nevery = "10us"\nlinks = ["{tier}"]\nflows = ["{entry}"]'
+    )
+
+
+def no_window(run: Run) -> str | None:
+    """Why there are samples, but no congestion window among them."""
+    if run.samples is None or not run.has_samples:
+        return None
+    names = run.samples.filter(pl.col("series").is_in(["cwnd_bytes", "rate_bps"])).select(
+        pl.col("series").unique()
+    )
+    series = set(names.collect(engine="streaming")["series"].to_list())
+    if "cwnd_bytes" in series:
+        return None
+    return (
+        "No transport of the sampled flows has a window." if series else "No flow was under way at a sample."
+    )
+
+
+def no_histograms(run: Run) -> str | None:
+    """Why there are no histograms, with the lines that ask for them."""
+    if run.histograms is not None:
+        if run.histograms.height:
+            return None
+        return "The run ended before anything could be counted."
+    return 'The scenario does not ask for histograms. These lines do:\n[observe.histograms]\nevery = "1us"'
+
+
+def no_values(run: Run, metric: str) -> str | None:
+    """Why a metric of the histograms has nothing to draw on a logarithmic axis."""
+    if (
+        run.histograms is None
+        or run.histograms.filter((pl.col("metric") == metric) & (pl.col("low") > 0)).height
+    ):
+        return None
+    if metric == "server_ps":
+        return "Every packet went on the wire at the instant at which it was made."
+    return "No port held a packet when it was looked at." if metric == "queue_bytes" else "No packet arrived."
+
+
+# What may be zero, in the order of the report's table of losses.
+ZERO: Mapping[str, Callable[[Run], str | None]] = {
+    "retransmissions": no_retransmission,
+    "drops": no_drop,
+    "trims": no_trim,
+    "marks": no_mark,
+    "reordered": no_reordering,
+    "timeouts": no_timeout,
+}
+
+
+def _too_short(run: Run) -> str:
+    first, end = run.measured["start_ps"].min(), text.duration(run.end_ps)
+    if first is None:
+        return f"None of the {run.measured.height:,} flows started: all wait for others that did not end."
+    assert isinstance(first, int)
+    if first >= run.end_ps:
+        lead = f"The run ended at {end}, before its first flow would start at {text.duration(first)}."
+    else:
+        begun = int((run.measured["start_ps"] < run.end_ps).sum())
+        moved = int((run.measured["delivered_bytes"] > 0).sum())
+        lead = (
+            f"The run ended at {end}, before any flow was complete: {begun:,} of {run.measured.height:,} had started, "
+            f"the first at {text.duration(first)}, and {moved:,} had delivered some payload."
+        )
+    if run.status == "stalled":
+        return lead
+    least, paced = missing_time_ps(run)
+    bounds = []
+    if least is not None:
+        bounds.append(f"at least {text.duration(least)} more, at the full rate of its host's link")
+    if paced is not None:
+        bounds.append(f"about {text.duration(paced)} at the pace so far")
+    return f"{lead} The first to end would have needed {', '.join(bounds)}." if bounds else lead
+
+
+def missing_time_ps(run: Run) -> tuple[int | None, int | None]:
+    """What the first flow to end would still have needed when the run ended, in ps.
+
+    Returns:
+        A lower bound: its missing payload at the rate of the fastest host's link. And an estimate: at its own mean
+        rate so far. None where there is no link, or where no flow has delivered anything.
+    """
+    open_ = run.measured.filter(~pl.col("completed") & pl.col("start_ps").is_not_null())
+    rates = run.links.filter(pl.col("tier").str.starts_with("host-"))["rate_bps"]
+    missing = pl.col("size_bytes").cast(pl.Float64) - pl.col("delivered_bytes")
+    late = (pl.col("start_ps").cast(pl.Float64) - run.end_ps).clip(0)
+    elapsed = run.end_ps - pl.col("start_ps").cast(pl.Float64)
+    least = paced = None
+    if rate := rates.max():
+        assert isinstance(rate, int)
+        least = open_.select((late + missing * 8e12 / rate).min()).item()
+    moved = open_.filter(pl.col("delivered_bytes") > 0)
+    if moved.height:
+        paced = moved.select((missing * elapsed / pl.col("delivered_bytes")).min()).item()
+    return (None if least is None else round(least)), (None if paced is None else round(paced))
+
+
+def _remedy(run: Run) -> str:
+    if run.status == "limit":
+        return {
+            "memory": "Raise run.memory_limit, or ask for less traffic.",
+            "work": "Raise run.work_limit, or ask for less traffic.",
+            "flows": "Draw fewer flows.",
+        }.get(run.limit, "Raise run.until.")
+    return "Let it run longer." if run.status == "interrupted" else ""
+
+
+def _nothing_lost(run: Run) -> str | None:
+    counters = run.counters
+    if counters["drops"] or counters["trims"] or counters.get("lost") or counters.get("unroutable"):
+        return None
+    return "No packet was dropped, trimmed or lost, so that there was nothing to repair."
+
+
+def _fullest(run: Run, limit: Any) -> str:
+    """The largest queue of a switch port in the unit of a limit; a host's port has no limit."""
+    ports = run.links.filter(~pl.col("tier").str.starts_with("host-"))
+    if ports.is_empty():
+        return "there is none"
+    if isinstance(limit, Mapping) and "bytes" in limit:
+        return f"the largest queue was {text.size(_most(ports['queue_max_bytes']))}"
+    packets = _most(ports["queue_max_packets"])
+    return f"the largest queue was {packets:,} packet{'' if packets == 1 else 's'}"
+
+
+def _most(column: pl.Series) -> int:
+    most = column.max()
+    assert isinstance(most, int)
+    return most
+
+
+def _against(name: str, limit: Any) -> str:
+    return f", the {name.replace('_', ' ')} is {_amount(limit)}" if limit else ""
+
+
+def _amount(limit: Any) -> str:
+    """A limit as in words: {"packets": 100} is 100 packets."""
+    ((unit, number),) = limit.items()
+    return str(number) if unit == "bytes" else f"{number} {unit.replace('-', ' ')}"
+
+
+def _same_unit(a: Any, b: Any) -> tuple[int, int] | None:
+    """Two limits as numbers, if they count the same."""
+    if not (isinstance(a, Mapping) and isinstance(b, Mapping) and a.keys() == b.keys()):
+        return None
+    ((one,), (other,)) = a.values(), b.values()
+    return (one, other) if isinstance(one, int) and isinstance(other, int) else None
+
+
+def _queue(run: Run) -> tuple[str, Mapping[str, Any]]:
+    return _variant(run.scenario.get("queue"))
+
+
+def _transports(run: Run) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    entries = [entry.get("transport") or run.scenario["transport"] for entry in run.scenario["traffic"]]
+    return [_variant(entry) for entry in entries]
+
+
+def _ecn_capable(name: str, settings: Mapping[str, Any]) -> bool:
+    return name not in NEVER_MARKED and settings.get("ecn_capable", True) is not False
+
+
+def _only_datagrams(run: Run) -> bool:
+    transports = _transports(run)
+    return bool(transports) and all(name == "datagram" for name, _ in transports)
+
+
+def _variant(value: Any) -> tuple[str, Mapping[str, Any]]:
+    """A variant's tag and its fields; ("", {}) if it is absent."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        ((tag, fields),) = value.items()
+        return str(tag), fields if isinstance(fields, Mapping) else {}
+    return (value, {}) if isinstance(value, str) else ("", {})

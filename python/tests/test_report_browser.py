@@ -1,0 +1,225 @@
+"""The report in a headless browser: everything drawn, nothing loaded or complained of, and what can be pressed acts."""
+
+import pytest
+from browser import PROGRAM, Browser
+from test_report import page, write_run
+from test_report_parts import sampled
+
+from flowyard import results
+from flowyard.report import javascript
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no chromium on this machine")
+
+SHOWN = "[...document.querySelectorAll('#flow-table tbody tr')].map(row => row.cells[0].textContent)"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """A page of two runs with all that a page can have, one of them cut short."""
+    folder = tmp_path_factory.mktemp("report")
+
+    def trouble(summary):
+        meanings = results.explain().items()
+        summary["definitions"] = {
+            table: {each["name"]: each["meaning"] for each in columns} for table, columns in meanings
+        }
+        fault = {"at_ps": 10**5, "undone_ps": 2 * 10**5, "change": "down", "nodes": ["switch"], "links": [0]}
+        summary["faults"] = [fault]
+
+    runs = [
+        write_run(folder / "one", change=trouble),
+        write_run(folder / "two", finished=0.5, status="limit", until="1ms"),
+    ]
+    for run in runs:
+        sampled(run, count=50)
+    assert javascript.bundle()
+    page(runs)
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def wide(report, tmp_path_factory):
+    with Browser(tmp_path_factory.mktemp("wide"), 1400) as browser:
+        browser.open(report)
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def narrow(report, tmp_path_factory):
+    with Browser(tmp_path_factory.mktemp("narrow"), 420, dark=True) as browser:
+        browser.open(report)
+        yield browser
+
+
+def choose(browser, selector, value):
+    """Chooses or types, as a person does."""
+    browser.ask(
+        f"(() => {{ const field = document.querySelector({selector!r}); field.value = {value!r};"
+        "field.dispatchEvent(new Event('input', {bubbles: true}));"
+        "field.dispatchEvent(new Event('change', {bubbles: true})); })()"
+    )
+
+
+@pytest.mark.parametrize("width", ["wide", "narrow"])
+def test_everything_is_drawn_and_nothing_is_loaded_or_complained_of(report, request, width):
+    browser = request.getfixturevalue(width)
+    charts = browser.ask("Object.keys(JSON.parse(document.getElementById('specs').textContent)).length")
+    # Seven of completion and links, a heat map a run, four over time, three histograms, the timeline.
+    assert charts == 7 + 2 + 4 + 3 + 1
+    assert browser.ask("document.documentElement.dataset.charts") == str(charts)
+    empty = (
+        "[...document.querySelectorAll('.chart')].filter(chart => !chart.querySelector('svg path[d]')).length"
+    )
+    assert browser.ask(empty) == 0
+    assert browser.requested == [report.as_uri()]
+    assert browser.logged == []
+
+
+def test_the_body_does_not_scroll_sideways(narrow, wide):
+    for browser, width in ((narrow, 420), (wide, 1400)):
+        assert browser.ask("document.documentElement.scrollWidth") == width
+        # What is wider than the page scrolls within its own frame.
+        out = (
+            "[...document.querySelectorAll('main *')].filter(each => !each.closest('.scroll, svg, pre, [hidden]')"
+            f"&& each.checkVisibility() && each.getBoundingClientRect().right > {width} + 1)"
+            ".map(each => each.outerHTML)"
+        )
+        assert browser.ask(out) == []
+
+
+def test_heads_sort_by_value_with_mouse_and_keyboard(wide):
+    def column(number):
+        return wide.ask(
+            "[...document.querySelectorAll('.worst table')[0].tBodies[0].rows]"
+            f".map(row => row.cells[{number}].dataset.value ?? row.cells[{number}].textContent)"
+        )
+
+    head = ".worst th[aria-sort]:nth-child(3)"
+    wide.click(head)
+    assert wide.ask(f"document.querySelector({head!r}).ariaSort") == "descending"
+    values = [float(value) for value in column(2)]
+    assert values == sorted(values, reverse=True)
+    wide.ask(f"document.querySelector({head + ' .sort'!r}).focus()")
+    wide.key("Enter")
+    assert wide.ask(f"document.querySelector({head!r}).ariaSort") == "ascending"
+    assert [float(value) for value in column(2)] == sorted(values)
+    wide.click(".worst th[aria-sort]:nth-child(1) .sort")
+    assert column(0) == sorted(column(0))
+    assert (
+        wide.ask("document.querySelectorAll('.worst table')[0].querySelectorAll('[aria-sort=none]').length")
+        == 6
+    )
+
+
+def test_groups_stay_together_when_rows_are_sorted(wide):
+    names = "[...document.querySelectorAll('#completion .group')].map(row => row.textContent.trim())"
+    before = wide.ask(names)
+    # The heads of two rows: the mean of the slowdown is the seventh of the second row, and the ninth column.
+    wide.click("#completion thead tr:nth-child(2) th:nth-child(6)")
+    assert wide.ask(names) == before
+    rows = wide.ask(
+        "[...document.querySelectorAll('#completion tbody')].map(body => [...body.rows].slice(1)"
+        ".map(row => Number(row.cells[8].dataset.value)))"
+    )
+    assert all(values == sorted(values, reverse=True) for values in rows)
+
+
+def test_the_filter_of_flows_acts_and_counts(wide):
+    count = "document.getElementById('flow-count').textContent"
+    assert wide.ask(count) == "Shown: 300 of 300 flows."
+    choose(wide, "#flow-filter [name=state]", "20")
+    assert wide.ask(count) == "Shown: 20 of 300 flows."
+    assert len(wide.ask(SHOWN)) == 20
+    choose(wide, "#flow-filter [name=state]", "unfinished")
+    assert wide.ask(count) == "Shown: 0 of 300 flows."
+    choose(wide, "#flow-filter [name=run]", "two")
+    assert wide.ask(count) == "Shown: 150 of 300 flows."
+    choose(wide, "#flow-filter [name=state]", "")
+    choose(wide, "#flow-filter [name=search]", "17")
+    assert wide.ask(SHOWN) == ["17"]
+    bars = "document.querySelectorAll('#chart-timeline .mark-rect path').length"
+    wide.wait(f"{bars} === 1")
+    choose(wide, "#flow-filter [name=search]", "host 3")
+    assert wide.ask(count) == "Shown: 150 of 300 flows."
+    choose(wide, "#flow-filter [name=search]", "")
+    wide.wait(f"{bars} === 300")
+
+
+def test_the_heat_map_takes_another_number_and_brings_out_a_link(wide):
+    fills = "[...document.querySelectorAll('#chart-heat-0 .mark-rect path')].map(cell => cell.getAttribute('fill'))"
+    scale = "[...document.querySelectorAll('.scale')].filter(each => !each.hidden).map(each => each.dataset.metric)"
+    assert wide.ask(scale) == ["utilisation"]
+    # The made-up utilisation is 0.1 to 0.8 of 0.8.
+    assert len(set(wide.ask(fills))) == 7
+    choose(wide, "[data-parameter=metric]", "trouble")
+    assert wide.ask(scale) == ["trouble"]
+    assert len(wide.ask(fills)) == 8
+    wide.hover(".worst tr[data-cell]")
+    wide.wait("document.querySelectorAll('#chart-heat-0 path[stroke=\"var(--ink)\"]').length === 1")
+
+
+def test_a_link_is_chosen_for_its_samples(wide):
+    line = "document.querySelector('#chart-time-queue-bytes .mark-line path').getAttribute('d')"
+    before = wide.ask(line)
+    links = wide.ask(
+        "[...document.querySelector('[data-parameter=link]').options].map(option => option.value)"
+    )
+    assert len(links) == 2
+    choose(wide, "[data-parameter=link]", links[1])
+    wide.wait(f"{line} !== {before!r}")
+
+
+def test_definitions_come_with_pointer_keyboard_and_finger(wide, narrow):
+    told = "document.getElementById('tip').hidden ? null : document.getElementById('tip').textContent"
+    wide.hover(".card dfn")
+    assert wide.ask(told).startswith("complete: all flows ended.")
+    wide.hover("h1")
+    assert wide.ask(told) is None
+    wide.ask("document.querySelector('.card dl dfn').focus()")
+    assert wide.ask(told).startswith("Flow completion time:")
+    wide.key("Escape")
+    assert wide.ask(told) is None
+
+    sorts = "document.querySelectorAll('th[aria-sort]:not([aria-sort=none])').length"
+    narrow.tap(".worst th[aria-sort]:nth-child(5) dfn")
+    assert narrow.ask(told).startswith("Packets dropped")
+    assert narrow.ask(sorts) == 0
+    tip = narrow.ask("document.getElementById('tip').getBoundingClientRect().toJSON()")
+    assert tip["left"] >= 0
+    assert tip["right"] <= 420
+    narrow.tap(".worst th[aria-sort]:nth-child(1) .sort")
+    assert narrow.ask(sorts) == 1
+    assert narrow.ask(told) is None
+
+
+def test_every_head_of_a_table_has_a_definition(wide):
+    plain = (
+        "[...document.querySelectorAll('table.sortable thead th')]"
+        ".filter(head => !head.querySelector('dfn')).map(head => head.textContent.trim())"
+    )
+    # "when" stands over before, during and after, which the footnote explains.
+    assert wide.ask(plain) == ["when"]
+    assert wide.ask("[...document.querySelectorAll('.card dt')].every(name => name.querySelector('dfn'))")
+    assert (
+        wide.ask(
+            "[...document.querySelectorAll('figure h3')].filter(name => !name.querySelector('dfn, .run')).length"
+        )
+        == 0
+    )
+
+
+def test_on_paper_everything_is_open_and_nothing_is_to_be_pressed(report, tmp_path):
+    with Browser(tmp_path / "profile", 1400) as browser:
+        browser.open(report)
+        browser.print(tmp_path / "report.pdf")
+        assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+        browser.media("print")
+        # Closed details show their inside.
+        insides = (
+            "[...document.querySelectorAll('details:not(#flow-table)')].map(each => each.lastElementChild)"
+        )
+        assert browser.ask(f"{insides}.every(each => each.checkVisibility({{contentVisibilityAuto: true}}))")
+        assert not browser.ask("document.querySelector('nav').checkVisibility()")
+        assert not browser.ask("[...document.querySelectorAll('.sort')].some(each => each.checkVisibility())")
+        assert browser.ask("document.querySelector('.notice.warning').checkVisibility()")
+        assert browser.logged == []

@@ -1,0 +1,240 @@
+"""Why something is empty: each reason on a run that has it by construction, and none where the thing is there."""
+
+import tomllib
+
+import polars as pl
+import pytest
+from test_report import page, visible, write_run
+
+import flowyard as fy
+from flowyard.report import absent, reasons, runs, tables
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Makes a run whose counters are zero unless given, with other parts of its scenario and other flows."""
+    number = iter(range(100))
+
+    def make(counters=None, flows=None, links=None, scenario=None, **options):
+        def change(summary):
+            zero = dict.fromkeys(("drops", "trims", "marks", "retransmissions", "timeouts"), 0)
+            summary["counters"] |= zero | (counters or {})
+            summary["scenario"] |= scenario or {}
+            transport = summary["scenario"]["transport"]
+            for entry in summary["scenario"]["traffic"]:
+                entry["transport"] = transport
+            summary |= options.pop("summary", {})
+
+        known = {"flows", "finished", "status", "until", "end_ps", "warm_up", "ideal", "busy"}
+        plain = {name: value for name, value in options.items() if name in known}
+        folder = write_run(tmp_path / f"run-{next(number)}", change=change, **plain)
+        for name, columns in (("flows", flows), ("links", links)):
+            if columns:
+                path = folder / f"{name}.parquet"
+                table = pl.read_parquet(path)
+                height = len(next(iter(columns.values())))
+                given = [pl.Series(key, values, dtype=table.schema[key]) for key, values in columns.items()]
+                table.head(height).with_columns(given).write_parquet(path)
+        return runs.read([folder])[0]
+
+    return make
+
+
+OPEN = {"completed": [False], "fct_ps": [None], "slowdown": [None]}
+
+
+def test_how_much_too_short_a_run_was(made):
+    # 750 KB are missing: 600 us at 10 Gbps; it delivered 250 KB in the last 500 us, so that it needs 1.5 ms.
+    flow = OPEN | {"start_ps": [500_000_000], "size_bytes": [10**6], "delivered_bytes": [250_000]}
+    run = made(flows=flow, status="limit", until="1ms", end_ps=10**9)
+    assert reasons.missing_time_ps(run) == (600_000_000, 1_500_000_000)
+    said = str(reasons.no_fct(run)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "at least 600 µs more" in said
+    assert "about 1.50 ms at the pace so far" in said
+    assert said.endswith("Raise run.until.")
+
+
+def test_a_flow_that_did_not_start_needs_the_wait_too(made):
+    flow = OPEN | {"start_ps": [3 * 10**9], "size_bytes": [1250], "delivered_bytes": [0]}
+    run = made(flows=flow, status="limit", until="1ms", end_ps=10**9)
+    assert reasons.missing_time_ps(run) == (2 * 10**9 + 10**6, None)
+    assert "before its first flow would start" in str(reasons.no_fct(run))
+
+
+def test_the_bound_is_one(tmp_path):
+    """With less than the bound more no flow ends; with the estimate of the first run, one does."""
+    scenario = {
+        "topology": {"single-switch": {"hosts": 4}},
+        "transport": {"ndp": {}},
+        "traffic": [
+            {
+                "name": "a",
+                "arrivals": "at-once",
+                "matrix": "permutation",
+                "sizes": {"fixed": "1MB"},
+                "flows": 4,
+            }
+        ],
+        "run": {"until": "300us"},
+    }
+
+    def completed(until_ps):
+        return pl.DataFrame(fy.run(scenario | {"run": {"until": f"{until_ps}ps"}}).flows)["completed"].sum()
+
+    folder = fy.run(scenario).save(tmp_path / "short")
+    least, paced = reasons.missing_time_ps(runs.read([folder])[0])
+    assert completed(300_000_000 + least * 99 // 100) == 0
+    assert completed(300_000_000 + paced * 3 // 2) > 0
+
+
+WHY_NO_FCT = {
+    "no flow": ({"flows": {"id": []}}, "no flow"),
+    "background": (
+        {"summary": {"traffic": [{"name": "queries", "flows": 300, "background": True}]}},
+        "All 300 flows are background",
+    ),
+    "warm-up": ({"warm_up": "1s"}, "start in the warm-up"),
+    "waiting": (
+        {"flows": OPEN | {"start_ps": [None], "delivered_bytes": [0]}, "status": "stalled"},
+        "None of the 1 flows started",
+    ),
+    "memory": (
+        {"finished": 0.0, "status": "limit", "summary": {"limit": "memory"}},
+        "Raise run.memory_limit",
+    ),
+    "by hand": ({"finished": 0.0, "status": "interrupted"}, "Let it run longer."),
+    "one is there": ({}, None),
+}
+
+
+@pytest.mark.parametrize(("options", "reason"), WHY_NO_FCT.values(), ids=WHY_NO_FCT)
+def test_why_no_flow_is_complete(made, options, reason):
+    if options.get("summary", {}).get("traffic"):
+        options = {
+            **options,
+            "summary": {"traffic": [options["summary"]["traffic"][0] | {"mean_size_bytes": 1.0}]},
+        }
+    said = reasons.no_fct(made(**options))
+    assert said is None if reason is None else reason in said
+
+
+def queue(name, **fields):
+    return {"scenario": {"queue": {name: fields}}}
+
+
+def transport(name, **fields):
+    return {"scenario": {"transport": {name: fields}}}
+
+
+MARKING = {"limit": {"packets": 200}, "threshold": {"packets": 65}}
+
+
+def ecn(**fields):
+    capable = {"datagram": {"ecn_capable": True}}
+    return {"scenario": {"queue": {"ecn": MARKING | fields}, "transport": capable}}
+
+
+# The made-up switch ports held up to 8 packets and 8 bytes.
+WHY = {
+    "drop: no limit": (reasons.no_drop, queue("infinite"), "it never drops"),
+    "drop: trims": (reasons.no_drop, queue("ndp"), "queue.ndp trims"),
+    "drop: room": (
+        reasons.no_drop,
+        queue("drop-tail", limit={"packets": 100}),
+        "the largest queue was 8 packets, the limit is 100 packets",
+    ),
+    "drop: room in bytes": (
+        reasons.no_drop,
+        queue("drop-tail", limit={"bytes": "150KB"}),
+        "the largest queue was 8 B, the limit is 150KB",
+    ),
+    "drop: there is one": (reasons.no_drop, {"counters": {"drops": 1}}, None),
+    "trim: not that queue": (reasons.no_trim, queue("drop-tail"), "Only queue.ndp trims"),
+    "trim: room": (
+        reasons.no_trim,
+        queue("ndp", data_limit={"full-packets": 9}),
+        "data limit is 9 full packets",
+    ),
+    "trim: there is one": (reasons.no_trim, {"counters": {"trims": 1}}, None),
+    "mark: not that queue": (reasons.no_mark, queue("drop-tail"), "Only queue.ecn marks"),
+    "mark: tcp": (reasons.no_mark, queue("ecn", **MARKING), "No transport of the run is ECN-capable (tcp)"),
+    "mark: switched off": (
+        reasons.no_mark,
+        {"scenario": {"queue": {"ecn": MARKING}, "transport": {"datagram": {"ecn_capable": False}}}},
+        "ECN-capable (datagram)",
+    ),
+    "mark: above the limit": (
+        reasons.no_mark,
+        ecn(threshold={"packets": 200}),
+        "is not below queue.ecn.limit",
+    ),
+    "mark: never reached": (
+        reasons.no_mark,
+        ecn(),
+        "the largest queue was 8 packets, the threshold is 65 packets",
+    ),
+    "mark: there is one": (reasons.no_mark, ecn() | {"counters": {"marks": 1}}, None),
+    "repeat: nothing lost": (reasons.no_retransmission, {}, "nothing to repair"),
+    "repeat: never": (reasons.no_retransmission, transport("datagram"), "sends each packet once"),
+    "repeat: only control lost": (reasons.no_retransmission, {"counters": {"drops": 3}}, "no data packets"),
+    "repeat: there is one": (reasons.no_retransmission, {"counters": {"retransmissions": 1}}, None),
+    "timeout: repaired": (reasons.no_timeout, {"counters": {"drops": 3}}, "repaired before a timer"),
+    "timeout: not yet": (
+        reasons.no_timeout,
+        {"counters": {"drops": 3}, "finished": 0.5, "status": "limit"},
+        "may have been waiting for one",
+    ),
+    "timeout: no timer": (reasons.no_timeout, transport("datagram"), "no retransmission timer"),
+    "timeout: there is one": (reasons.no_timeout, {"counters": {"timeouts": 1}}, None),
+    "order: there is one": (reasons.no_reordering, {}, None),
+    "order: one path": (reasons.no_reordering, {"flows": {"reordered": [0, 0]}}, "take the same path"),
+    "order: equal queues": (
+        reasons.no_reordering,
+        {"flows": {"reordered": [0]}, "scenario": {"routing": {"balancer": {"per-packet": {}}}}},
+        "never met queues so different",
+    ),
+    "deadline": (reasons.no_deadline, {}, "No traffic entry sets one"),
+    "deadline: there is one": (reasons.no_deadline, {"flows": {"deadline_ps": [5]}}, None),
+    "link: idle": (reasons.no_link_used, {"busy": False}, "No link carried a packet."),
+    "queue: idle": (reasons.no_queue, {"busy": False}, "No port ever held a packet."),
+    "queue: there is one": (reasons.no_queue, {}, None),
+}
+
+
+@pytest.mark.parametrize(("why", "options", "reason"), WHY.values(), ids=WHY)
+def test_why_it_is_zero(made, why, options, reason):
+    said = why(made(**options))
+    if reason is None:
+        assert said is None
+    else:
+        assert reason in said.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_the_lines_that_ask_for_samples_are_toml_of_this_run(made):
+    missing = {part.part: part for part in absent.absent([made()])}
+    samples = tomllib.loads(missing["Queues, windows and rates over time"].lines)["observe"]["samples"]
+    assert samples == {"every": "10us", "links": ["host-switch"], "flows": ["queries"]}
+    assert tomllib.loads(missing["Histograms of queues and latencies"].lines) == {
+        "observe": {"histograms": {"every": "1us"}}
+    }
+
+
+def test_the_page_says_why_columns_of_losses_are_zero(made, tmp_path):
+    run = made()
+    told = dict(tables.zeros(run))
+    # The made-up flows were reordered, the rest is zero.
+    assert set(told) == {"retransmissions", "drops", "trims", "marks", "timeouts"}
+    words = visible(page([tmp_path / "run-0"]))
+    for reason in told.values():
+        assert reason.split(":")[0].replace("\N{NO-BREAK SPACE}", " ") in words.replace(
+            "\N{NO-BREAK SPACE}", " "
+        )
+
+
+def test_the_command_line_says_why_no_flow_is_complete(flowyard, small):
+    short = flowyard("run", small, "--set", "run.until=2us", "-o", "short")
+    assert short.returncode == 4
+    (line,) = [line for line in short.stdout.splitlines() if line.startswith("no completion times: ")]
+    assert "before any flow was complete: 4 of 4 had started" in line
+    assert "Raise run.until." in line
+    assert "no completion times" not in flowyard("run", small, "-o", "whole").stdout
