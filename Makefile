@@ -13,7 +13,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 RUST_SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates Cargo.toml Cargo.lock rust-toolchain.toml))
 RUST_FILES = $$(git ls-files --cached --others --exclude-standard '*.rs')
 
-.PHONY: help setup demo test test-rust test-python bench bench-instructions bench-peers lint format generate docs docs-links lock clean
+.PHONY: help setup demo test test-programs test-rust test-python bench bench-instructions bench-peers lint format generate docs docs-links lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ demo: ## Build, run the demo, write out/demo/report.html
 	echo "set-up $$((built - started)) s, demo $$((ended - built)) s"
 
 test: test-rust test-python ## Run all tests
+
+# Tests that need one of these are skipped without it.
+test-programs: ## Install the programs of others that tests open our files with (Debian, Ubuntu; as root)
+	apt-get install --quiet --quiet --no-install-recommends chromium tshark > /dev/null
 
 test-rust:
 	cargo test --locked --quiet -p flowyard-sim

@@ -151,7 +151,7 @@ def check(
 def estimate(
     scenario: str | PathLike[str] | Model | Mapping[str, Any], overrides: Mapping[str, object] | None = None
 ) -> dict[str, int]:
-    """What a run will need: memory_bytes (of the simulation alone), packet_hops, end_ps, sample_rows and port_looks, about.
+    """What a run will need, about: memory_bytes (of the simulation alone), packet_hops, end_ps, sample_rows, port_looks.
 
     Raises:
         ScenarioError: The scenario cannot be run, or needs more than run.memory_limit or run.work_limit.

@@ -28,12 +28,18 @@ def run(scenario: dict[str, Any]) -> dict[str, Any]:
 
 
 def traffic(**more: Any) -> list[dict[str, Any]]:
-    return [{"name": "flows", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "3KB"}} | more]
+    return [
+        {"name": "flows", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "3KB"}} | more
+    ]
 
 
 FAT_TREE = {"fat-tree": {"k": 8, "rate": "100Gbps"}}
-SMALL = {"topology": {"single-switch": {"hosts": 2}}, "transport": "datagram", "traffic": traffic(flows=1)}
-CASES = {
+SMALL: dict[str, Any] = {
+    "topology": {"single-switch": {"hosts": 2}},
+    "transport": "datagram",
+    "traffic": traffic(flows=1),
+}
+CASES: dict[str, dict[str, Any]] = {
     "finished flows": {
         "topology": FAT_TREE,
         "transport": {"ndp": {"rto_min": "100us", "rto_initial": "100us"}},

@@ -30,10 +30,6 @@ impl DropTail {
 }
 
 impl Settings for DropTail {
-    fn most_packets(&self, full_packet: u64) -> Option<u64> {
-        self.limit.room(full_packet).most_packets(full_packet)
-    }
-
     fn committed(&self, full_packet: u64) -> Option<Rules> {
         Some(self.rules(full_packet))
     }

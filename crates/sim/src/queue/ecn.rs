@@ -54,10 +54,6 @@ impl Ecn {
 }
 
 impl Settings for Ecn {
-    fn most_packets(&self, full_packet: u64) -> Option<u64> {
-        self.limit.room(full_packet).most_packets(full_packet)
-    }
-
     fn offers(&self) -> &'static [Feature] {
         &[Feature::Ecn]
     }

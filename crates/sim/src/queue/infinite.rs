@@ -12,10 +12,6 @@ use super::{Build, Settings};
 pub struct Infinite {}
 
 impl Settings for Infinite {
-    fn most_packets(&self, _full_packet: u64) -> Option<u64> {
-        None
-    }
-
     fn committed(&self, _full_packet: u64) -> Option<Rules> {
         Some(Rules::UNLIMITED)
     }

@@ -96,7 +96,9 @@ pub trait Settings {
     }
 
     /// Most full packets of data that it holds; `None` without a limit. For estimates.
-    fn most_packets(&self, full_packet: u64) -> Option<u64>;
+    fn most_packets(&self, full_packet: u64) -> Option<u64> {
+        self.committed(full_packet)?.limit.most_packets(full_packet)
+    }
 
     /// Its rules, if it is first-in first-out and decides all on arrival: then a port may commit to a
     /// departure when a packet arrives.

@@ -82,10 +82,6 @@ impl Settings for Datagram {
         }
     }
 
-    fn most_under_way(&self) -> Option<u64> {
-        None
-    }
-
     fn answers(&self) -> f64 {
         0.0
     }

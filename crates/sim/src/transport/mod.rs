@@ -179,10 +179,14 @@ pub trait Settings {
     fn framing(&self) -> Option<Framing>;
 
     /// Full packets that a flow may have under way; `None` if nothing but its host's wire limits them. For estimates.
-    fn most_under_way(&self) -> Option<u64>;
+    fn most_under_way(&self) -> Option<u64> {
+        None
+    }
 
     /// Packets without payload for each data packet. For estimates.
-    fn answers(&self) -> f64;
+    fn answers(&self) -> f64 {
+        1.0
+    }
 
     /// Bytes of each packet below the IP header. For captures.
     fn link_bytes(&self) -> u64 {
