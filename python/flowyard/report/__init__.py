@@ -27,6 +27,5 @@ def write(dirs: Sequence[Path], output: Path) -> Path:
     if not dirs:
         raise ValueError("a report needs the folder of at least one run")
     html = render(read(dirs))
-    output.parent.mkdir(parents=True, exist_ok=True)
     folders.replace(output, html)
     return output
