@@ -23,8 +23,6 @@ from flowyard import cli
 HERE = Path(__file__).parent / "bad_input"
 CASES = sorted(
     {path.with_suffix("") for kind in ("*/*.toml", "*/*.expected") for path in HERE.glob(kind)}
-    # What only others name is no case.
-    - {path.with_suffix("") for path in HERE.glob("*/parts-*.toml")}
 )
 CATEGORIES = sorted({case.parent.name for case in CASES})
 LINES, COLUMNS = 24, 120
