@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from flowyard import _native
+from flowyard import _native, kept
 from flowyard.errors import UserError
 
 if TYPE_CHECKING:
@@ -126,14 +126,15 @@ def open_run(directory: str | PathLike[str]) -> Result:
     for name in ("run.json", *(f"{table}.parquet" for table in TABLES)):
         if not (directory / name).exists():
             raise UserError(f"{directory}: not the folder of a run, {name} is missing")
+    flows, links = (_table(directory / f"{table}.parquet") for table in TABLES)
+    return Result(flows, links, kept.summary(directory))
+
+
+def _table(path: Path) -> Table:
     try:
-        summary = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-        flows, links = (_native.read_parquet(directory / f"{table}.parquet") for table in TABLES)
-    except json.JSONDecodeError as error:
-        raise UserError(f"{directory / 'run.json'}: not JSON ({error})") from None
+        return _native.read_parquet(path)
     except OSError as error:
-        raise UserError(f"{directory}: {error.strerror or error}") from None
-    return Result(flows, links, summary)
+        raise UserError(f"{path}: not a table that can be read ({error.strerror or error})") from None
 
 
 def schema() -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Runs as a report needs them."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from flowyard import kept
 from flowyard.analysis import background, measured, picoseconds
+from flowyard.errors import UserError
 
 FLOW_COLUMNS = (
     "tag size_bytes start_ps completed fct_ps slowdown delivered_bytes "
@@ -77,7 +78,7 @@ class Run:
 
 def read(dirs: Sequence[Path]) -> list[Run]:
     """The runs in the folders, in their order."""
-    summaries = [json.loads((directory / "run.json").read_text(encoding="utf-8")) for directory in dirs]
+    summaries = [kept.summary(directory) for directory in dirs]
     names = [summary["scenario"].get("name") for summary in summaries]
     runs = []
     for directory, label, summary in zip(dirs, labels(dirs, names), summaries, strict=True):
@@ -108,5 +109,8 @@ def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
 
 def _table(path: Path, columns: list[str]) -> pl.DataFrame:
     # Words are stored as a dictionary, which differs from file to file: plain text is simpler to join.
-    table = pl.read_parquet(path, columns=columns)
+    try:
+        table = pl.read_parquet(path, columns=columns)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise UserError(f"{path}: not a table that can be read ({str(error).splitlines()[0]})") from None
     return table.cast({name: pl.String for name in ("tag", "from", "to", "tier") if name in columns})

@@ -143,9 +143,27 @@ def read_plan(folder: Path) -> dict[str, Any]:
         plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error})") from None
-    if not (isinstance(plan, dict) and {"engine", "axes", "replicas", "runs"} <= plan.keys()):
+    if not _is_plan(plan):
         raise UserError(f"{path}: not written by flowyard sweep")
     return plan
+
+
+def _is_plan(found: Any) -> bool:
+    """Whether something has what sweep.json has."""
+
+    def tables(value: Any, kinds: dict[str, Any]) -> bool:
+        return isinstance(value, list) and all(
+            isinstance(item, dict) and all(isinstance(item.get(key), kind) for key, kind in kinds.items())
+            for item in value
+        )
+
+    return (
+        isinstance(found, dict)
+        and isinstance(found.get("engine"), str)
+        and isinstance(found.get("replicas"), int)
+        and tables(found.get("axes"), {"name": str, "values": list})
+        and tables(found.get("runs"), {"key": str, "values": dict, "replica": int})
+    )
 
 
 def _text(values: dict[str, Any]) -> str:
