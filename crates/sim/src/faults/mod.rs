@@ -124,9 +124,9 @@ const GUESSES: usize = 20;
 const NEIGHBOURS: usize = 4;
 
 impl Faults {
-    /// Whether nothing is to happen.
+    /// Whether it says nothing: no event, and no delay of its own.
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
+        *self == Faults::default()
     }
 
     /// All that is wrong in that network: (path below the faults, what is wrong).
