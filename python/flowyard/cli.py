@@ -55,13 +55,17 @@ def on_one_screen(message: str) -> str:
     folded: list[str] = []
     for line in message.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
-        folded += textwrap.wrap(
-            line,
-            COLUMNS,
-            subsequent_indent=indent + "    ",
-            break_on_hyphens=False,
-            drop_whitespace=True,
-        ) if len(line) > COLUMNS else [line]
+        folded += (
+            textwrap.wrap(
+                line,
+                COLUMNS,
+                subsequent_indent=indent + "    ",
+                break_on_hyphens=False,
+                drop_whitespace=True,
+            )
+            if len(line) > COLUMNS
+            else [line]
+        )
     if len(folded) > LINES:
         more = len(folded) - LINES + 1
         folded[LINES - 1 :] = [f"and {more} more lines; --json has all of them"]

@@ -23,9 +23,7 @@ from bad_runs import damaged
 from flowyard import cli
 
 HERE = Path(__file__).parent / "bad_input"
-CASES = sorted(
-    {path.with_suffix("") for kind in ("*/*.toml", "*/*.expected") for path in HERE.glob(kind)}
-)
+CASES = sorted({path.with_suffix("") for kind in ("*/*.toml", "*/*.expected") for path in HERE.glob(kind)})
 CATEGORIES = sorted({case.parent.name for case in CASES})
 LINES, COLUMNS = 24, 120
 
@@ -64,7 +62,9 @@ def place(tmp_path, monkeypatch, request):
     def copied(category):
         if category == "report":
             shutil.copytree(request.getfixturevalue("reported"), tmp_path, dirs_exist_ok=True)
-        shutil.copytree(HERE / category, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.expected"))
+        shutil.copytree(
+            HERE / category, tmp_path, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.expected")
+        )
         monkeypatch.chdir(tmp_path)
         # argparse folds its messages to the terminal.
         monkeypatch.setenv("COLUMNS", "100")
@@ -83,15 +83,20 @@ def fits_one_screen(text):
     return len(lines) <= LINES and max(map(len, lines), default=0) <= COLUMNS
 
 
+def exit_code(words):
+    try:
+        return cli.main(words)
+    except SystemExit as usage:
+        # argparse leaves like this.
+        return usage.code
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
 def test_bad_input_is_told_and_nothing_is_written(case, place, capsys):
     folder = place(case.parent.name)
     line, expected = command(case)
     before = on_disk(folder)
-    try:
-        code = cli.main(shlex.split(line)[1:])
-    except SystemExit as usage:
-        code = usage.code
+    code = exit_code(shlex.split(line)[1:])
     stdout, stderr = map(without_keys, capsys.readouterr())
     assert code == 2
     assert stdout == ""
@@ -118,5 +123,17 @@ def test_the_program_says_the_same(category, place):
     line, expected = command(case)
     words = [sys.executable, "-m", *shlex.split(line)]
     environment = os.environ | {"PYTHONWARNINGS": "ignore:flowyard is a debug build"}
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
     assert (done.returncode, done.stdout, without_keys(done.stderr)) == (2, "", expected)
+
+
+def test_the_page_shows_an_example_of_each_category():
+    """docs/messages.md is held to the snapshots, so that it cannot fall behind."""
+    page = (HERE.parents[2] / "docs/messages.md").read_text()
+    snapshots = {case: case.with_suffix(".expected").read_text() for case in CASES}
+    shown = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    found = [case.parent.name for block in shown for case, text in snapshots.items() if text == block]
+    assert sorted(found) == CATEGORIES
+    assert len(shown) == len(CATEGORIES)

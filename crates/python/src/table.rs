@@ -11,8 +11,8 @@ use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::SchemaRef;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use flowyard_sim::records::Definition;
-use pyo3::exceptions::PyValueError;
 use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 

@@ -238,7 +238,8 @@ fn no_cable(fabric: &Fabric, from: NodeId, to: &str) -> String {
 fn unknown(fabric: &Fabric, name: &str, guess: bool) -> String {
     let names = fabric.nodes.iter().map(|node| node.name.as_str());
     let near = guess.then(|| crate::nearest::closest(name, names)).flatten();
-    let hint = near.map_or_else(|| format!("nodes are such as {}", examples(fabric)), crate::nearest::did_you_mean);
+    let hint =
+        near.map_or_else(|| format!("nodes are such as {}", examples(fabric)), crate::nearest::did_you_mean);
     format!("\"{name}\" is no node of this network; {hint}")
 }
 

@@ -135,7 +135,10 @@ impl Slotted {
             }
         }
         if matches!(self.generation, Generation::Random { .. }) && self.run.slots.is_none() {
-            wrong("run.slots".into(), "is missing; servers never stop starting flows: say slots = 100000".into());
+            wrong(
+                "run.slots".into(),
+                "is missing; servers never stop starting flows: say slots = 100000".into(),
+            );
         }
         let endless = self.classes.iter().any(|class| class.deadlines == Deadlines::None {});
         if self.discipline.needs_one_release() {
@@ -146,7 +149,10 @@ impl Slotted {
                 Generation::Random { .. } | Generation::Interval { .. } => false,
             };
             if !together {
-                wrong("discipline".into(), format!("{name} needs all flows to arrive together; use generation.sets"));
+                wrong(
+                    "discipline".into(),
+                    format!("{name} needs all flows to arrive together; use generation.sets"),
+                );
             }
             if endless {
                 wrong("discipline".into(), format!("{name} needs deadlines"));

@@ -79,7 +79,9 @@ fn variant<T: DeserializeOwned>(name: &str, what: &str) -> Result<T, String> {
     let named = T::deserialize(StrDeserializer::<serde::de::value::Error>::new(name));
     let said = |error: serde::de::value::Error| error.to_string().replace('`', "\"");
     named.map_err(|error| {
-        said(error).replace("unknown variant", &format!("{what} is")).replace(", expected one of", "; use one of")
+        said(error)
+            .replace("unknown variant", &format!("{what} is"))
+            .replace(", expected one of", "; use one of")
     })
 }
 
