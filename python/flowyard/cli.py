@@ -42,7 +42,9 @@ def main(argv: list[str] | None = None) -> int:
             problems = getattr(error, "problems", None)
             print(json.dumps({"error": message} | ({"problems": problems} if problems else {}), indent=2))
         else:
-            print(on_one_screen(f"error: {message}"), file=sys.stderr)
+            message = f"error: {message}"
+            # Programs that search it want whole lines.
+            print(on_one_screen(message) if sys.stderr.isatty() else message, file=sys.stderr)
         return BAD_INPUT
 
 

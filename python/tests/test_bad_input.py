@@ -73,9 +73,10 @@ def place(tmp_path, monkeypatch, request):
     return copied
 
 
-def without_keys(text):
-    """A text without the keys of runs, which are another engine's others."""
-    return re.sub(r"runs/[0-9a-f]{20}\b", "runs/KEY", text)
+def as_on_a_screen(text):
+    """What a terminal shows; without the keys of runs, which are another engine's others."""
+    folded = "".join(f"{line}\n" for line in cli.on_one_screen(text).splitlines())
+    return re.sub(r"runs/[0-9a-f]{20}\b", "runs/KEY", folded)
 
 
 def fits_one_screen(text):
@@ -97,7 +98,7 @@ def test_bad_input_is_told_and_nothing_is_written(case, place, capsys):
     line, expected = command(case)
     before = on_disk(folder)
     code = exit_code(shlex.split(line)[1:])
-    stdout, stderr = map(without_keys, capsys.readouterr())
+    stdout, stderr = map(as_on_a_screen, capsys.readouterr())
     assert code == 2
     assert stdout == ""
     assert on_disk(folder) == before
@@ -126,7 +127,7 @@ def test_the_program_says_the_same(category, place):
     done = subprocess.run(
         words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
     )
-    assert (done.returncode, done.stdout, without_keys(done.stderr)) == (2, "", expected)
+    assert (done.returncode, done.stdout, as_on_a_screen(done.stderr)) == (2, "", expected)
 
 
 def test_the_page_shows_an_example_of_each_category():
