@@ -13,7 +13,10 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 RUST_SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates Cargo.toml Cargo.lock rust-toolchain.toml))
 RUST_FILES = $$(git ls-files --cached --others --exclude-standard '*.rs')
 
-.PHONY: help setup demo test test-programs test-rust test-python bench bench-instructions bench-peers lint format generate docs docs-links lock clean
+# How long `make fuzz` goes on.
+FUZZ_MINUTES ?= 10
+
+.PHONY: help setup demo test test-programs test-rust test-python fuzz bench bench-instructions bench-peers lint format generate docs docs-links lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +64,9 @@ test-rust:
 
 test-python: .venv/.dev setup
 	$(BIN)/python -m pytest --quiet --numprocesses=auto --dist=loadfile
+
+fuzz: .venv/.dev setup ## Fuzz the parsers and random runs for FUZZ_MINUTES (10), with random seeds
+	tools/fuzz.sh $(FUZZ_MINUTES)
 
 bench: setup ## Measure speed and memory against the targets; writes docs/benchmarks.md
 	$(BIN)/flowyard bench --write docs/benchmarks.md

@@ -42,8 +42,36 @@ def main(argv: list[str] | None = None) -> int:
             problems = getattr(error, "problems", None)
             print(json.dumps({"error": message} | ({"problems": problems} if problems else {}), indent=2))
         else:
-            print(f"error: {message}", file=sys.stderr)
+            message = f"error: {message}"
+            # Programs that search it want whole lines.
+            print(on_one_screen(message) if sys.stderr.isatty() else message, file=sys.stderr)
         return BAD_INPUT
+
+
+# A message is at most so many lines of so many characters.
+LINES, COLUMNS = 24, 120
+
+
+def on_one_screen(message: str) -> str:
+    """A message with long lines folded, and without what does not fit a screen then."""
+    folded: list[str] = []
+    for line in message.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        folded += (
+            textwrap.wrap(
+                line,
+                COLUMNS,
+                subsequent_indent=indent + "    ",
+                break_on_hyphens=False,
+                drop_whitespace=True,
+            )
+            if len(line) > COLUMNS
+            else [line]
+        )
+    if len(folded) > LINES:
+        more = len(folded) - LINES + 1
+        folded[LINES - 1 :] = [f"and {more} more lines; --json has all of them"]
+    return "\n".join(folded)
 
 
 def _mistake(error: Exception, arguments: argparse.Namespace) -> str | None:

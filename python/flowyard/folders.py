@@ -1,5 +1,6 @@
 """Output folders: written aside, then renamed, so that a folder appears complete or not at all."""
 
+import contextlib
 import errno
 import itertools
 import os
@@ -23,22 +24,29 @@ class Staging:
         self._target = target
         self._numbered = numbered
         self._parent = target.absolute().parent if target else Path("out")
+        self._made: list[Path] = []
 
     def __enter__(self) -> Self:
         if self._target:
             refuse_taken(self._target)
+        place = self._target or self._parent
+        self._made = make_folder(self._parent, place)
         try:
-            self._parent.mkdir(parents=True, exist_ok=True)
             self.path = self._parent / f".flowyard-{uuid.uuid4().hex[:12]}"
             self.path.mkdir()
         except OSError as error:
-            raise UserError(f"{self._target or self._parent}: cannot write here ({error.strerror})") from None
+            remove_empty(self._made)
+            raise cannot_write(place, error) from None
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None
     ) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
+        remove_empty(self._made)
+        # Inside nothing is done with files but writing these.
+        if isinstance(value, OSError) and not isinstance(value, BrokenPipeError):
+            raise cannot_write(self._target or self._parent, value) from None
 
     def publish(self) -> Path:
         """Moves the folder to its place and returns that place."""
@@ -62,15 +70,24 @@ def create(path: Path, text: str) -> None:
             raise
 
 
-def replace(path: Path, text: str) -> None:
-    """Writes a file of ours anew: who reads it meanwhile sees the old one or the new one."""
+def replace(path: Path, content: str | bytes) -> None:
+    """Writes a file of ours anew: who reads it meanwhile sees the old one or the new one.
+
+    Raises:
+        UserError: It cannot be written; the old one is still there.
+    """
+    made = make_folder(path.absolute().parent, path)
     # Under a name of its own: two processes may be at it.
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        aside.write_text(text, encoding="utf-8", newline="\n")
+        aside.write_bytes(content.encode() if isinstance(content, str) else content)
         aside.replace(path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            aside.unlink()
+        remove_empty(made)
+        if isinstance(error, OSError):
+            raise cannot_write(path, error) from None
         raise
 
 
@@ -82,15 +99,50 @@ def write_new(text: str, target: Path | None, *, numbered: str, suffix: str) -> 
     """
     candidates = [target] if target else (Path("out") / f"{numbered}-{n}{suffix}" for n in itertools.count(1))
     for place in candidates:
+        made = make_folder(place.absolute().parent, place)
         try:
-            place.absolute().parent.mkdir(parents=True, exist_ok=True)
             create(place, text)
         except FileExistsError:
             continue
         except OSError as error:
-            raise UserError(f"{place}: cannot write here ({error.strerror})") from None
+            remove_empty(made)
+            raise cannot_write(place, error) from None
         return place
     raise UserError(f"{target}: exists already; choose another file with -o, or remove it")
+
+
+def make_folder(folder: Path, target: Path) -> list[Path]:
+    """Makes a folder in which `target` is to be written, or that is it.
+
+    Returns:
+        The folders that were not there before, innermost first.
+
+    Raises:
+        UserError: It cannot be made.
+    """
+    missing: list[Path] = []
+    try:
+        missing = [above for above in (folder, *folder.parents) if not above.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        remove_empty(missing)
+        raise cannot_write(target, error) from None
+    return missing
+
+
+def remove_empty(made: list[Path]) -> None:
+    """Removes folders, innermost first, as far as nothing is in them."""
+    for folder in made:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def cannot_write(target: Path, error: OSError) -> UserError:
+    """What to say if something cannot be written."""
+    above = (parent for parent in target.parents if parent.exists() or parent.is_symlink())
+    nearest = next(above, Path())
+    reason = error.strerror or str(error) if nearest.is_dir() else f"{nearest} is no folder"
+    return UserError(f"{target}: cannot write here ({reason})")
 
 
 def refuse_taken(target: Path) -> None:

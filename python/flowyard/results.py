@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from flowyard import _native
+from flowyard import _native, kept
 from flowyard.errors import UserError
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def check(
 def estimate(
     scenario: str | PathLike[str] | Model | Mapping[str, Any], overrides: Mapping[str, object] | None = None
 ) -> dict[str, int]:
-    """What a run will need, about: memory_bytes (of the simulation alone), packet_hops, end_ps, sample_rows, port_looks.
+    """About what a run will need: memory_bytes (of the simulation), packet_hops, end_ps, sample_rows, port_looks.
 
     Raises:
         ScenarioError: The scenario cannot be run, or needs more than run.memory_limit or run.work_limit.
@@ -168,18 +168,19 @@ def open_run(directory: str | PathLike[str]) -> Result:
     for name in ("run.json", *(f"{table}.parquet" for table in TABLES)):
         if not (directory / name).exists():
             raise UserError(f"{directory}: not the folder of a run, {name} is missing")
+    flows, links = (_table(directory / f"{table}.parquet") for table in TABLES)
+    samples, histograms = (
+        _table(file) if file.exists() else None
+        for file in (directory / f"{table}.parquet" for table in ASKED_FOR)
+    )
+    return Result(flows, links, kept.summary(directory), samples=samples, histograms=histograms)
+
+
+def _table(path: Path) -> Table:
     try:
-        summary = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-        flows, links = (_native.read_parquet(directory / f"{table}.parquet") for table in TABLES)
-        samples, histograms = (
-            _native.read_parquet(file) if file.exists() else None
-            for file in (directory / f"{table}.parquet" for table in ASKED_FOR)
-        )
-    except json.JSONDecodeError as error:
-        raise UserError(f"{directory / 'run.json'}: not JSON ({error})") from None
+        return _native.read_parquet(path)
     except OSError as error:
-        raise UserError(f"{directory}: {error.strerror or error}") from None
-    return Result(flows, links, summary, samples=samples, histograms=histograms)
+        raise UserError(f"{path}: not a table that can be read ({error.strerror or error})") from None
 
 
 def schema() -> dict[str, Any]:

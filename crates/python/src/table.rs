@@ -11,6 +11,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator};
 use arrow_schema::SchemaRef;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use flowyard_sim::records::Definition;
+use pyo3::exceptions::PyOSError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -78,8 +79,17 @@ pub fn read_parquet(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
 pub fn write_parquet(py: Python<'_>, table: &Table, path: PathBuf) -> PyResult<()> {
     py.detach(|| {
         flowyard_tables::write(&table.schema, &table.batches, File::create(&path)?)
-            .map_err(|error| std::io::Error::other(error).into())
+            .map_err(|error| os_error(&error))
     })
+}
+
+/// An error of writing as Python's own, with the number and the words of the operating system where it has them.
+fn os_error(error: &(dyn std::error::Error + 'static)) -> PyErr {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut numbers = causes.filter_map(|error| error.downcast_ref::<std::io::Error>()?.raw_os_error());
+    let Some(number) = numbers.next() else { return PyOSError::new_err(error.to_string()) };
+    let words = std::io::Error::from_raw_os_error(number).to_string();
+    PyOSError::new_err((number, words.split(" (os error").next().unwrap_or_default().to_string()))
 }
 
 /// The columns of tables by name: {table: [{name, unit, kind, meaning}]}.

@@ -158,7 +158,12 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, String> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
     let (number, unit) = (&text[..digits], text[digits..].trim_start());
     let units = || Q::UNITS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    if number.is_empty() || number.starts_with('.') || number.ends_with('.') {
+    if text.starts_with('-') {
+        return Err("is negative; use 0 or more".into());
+    }
+    // What is no word, such as the ",5us" of "1,5us", is no unit either.
+    let is_word = unit.len() < 20 && unit.chars().all(char::is_alphabetic);
+    if number.is_empty() || number.starts_with('.') || number.ends_with('.') || !is_word {
         return Err(format!("is not a number with a unit, such as {}", Q::EXAMPLE));
     }
     if unit.is_empty() {

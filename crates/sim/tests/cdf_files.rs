@@ -77,7 +77,7 @@ fn the_user_has_the_last_word() {
             .map(|options| (options.dialect, options.interpolation)),
         Ok((Some(Dialect::Homa), Some(Interpolation::Linear)))
     );
-    assert_snapshot!(Options::named(Some("hpcc"), None, None).unwrap_err(), @"dialect: unknown variant `hpcc`, expected one of `percent`, `fraction`, `ns2`, `homa`");
+    assert_snapshot!(Options::named(Some("hpcc"), None, None).unwrap_err(), @r#"dialect is "hpcc"; use one of "percent", "fraction", "ns2", "homa""#);
     assert_snapshot!(Options::named(None, Some(0), None).unwrap_err(), @"packet_bytes is 0; use 1 or more");
 }
 

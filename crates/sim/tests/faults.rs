@@ -283,7 +283,7 @@ fn mistakes_are_named() {
     );
     assert_eq!(
         message("{ at = \"0s\", target.cable = [\"host 0\", \"host 1\"], change = \"down\" }"),
-        "faults.events.0.target.cable: there is no cable from \"host 0\" to \"host 1\""
+        "faults.events.0.target.cable: there is no cable from \"host 0\" to \"host 1\"; its cables lead to \"switch 0\""
     );
     assert_eq!(
         message("{ at = \"0s\", target.random-nodes = { share = 0.5, tier = \"core\" }, change = \"down\" }"),

@@ -126,7 +126,7 @@ fn missing_keys() {
     assert_snapshot!(said(read("[run]\nseed = 3", Format::Toml, &[])), @r#"
     topology: is missing; write one of <all topologies>
     transport: is missing; write one of <all transports>
-    traffic: is missing; write a list
+    traffic: is missing; write a list; in TOML each item begins with [[traffic]]
     "#);
 }
 
@@ -217,7 +217,7 @@ fn number_that_is_none() {
     "#);
     assert_snapshot!(edited(&[("k = 8", "k = 8.5"), ("initial_window = 16", "pull_rate = nan")]), @r#"
     topology.fat-tree.k: 8.5 is a number with a fraction; use a whole number
-    transport.ndp.pull_rate: "NaN" is a string; use a number
+    transport.ndp.pull_rate: NaN is not finite; use a number
     "#);
 }
 

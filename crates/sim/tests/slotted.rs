@@ -393,7 +393,7 @@ fn what_is_wrong_is_said() {
     let random = "generation.random = { servers = 2, probability = 0.1 }\n";
     let told = message(&format!("{random}discipline = \"optimal\"\n{classes}"));
     for part in
-        ["run.slots: missing", "classes.0.sizes.uniform.min: 9 is above max", "optimal needs all flows"]
+        ["run.slots: is missing", "classes.0.sizes.uniform.min: 9 is above max", "optimal needs all flows"]
     {
         assert!(told.contains(part), "{told}");
     }
@@ -402,7 +402,7 @@ fn what_is_wrong_is_said() {
     let told = message("generation.list = []\ndiscipline = \"pdq\"");
     assert!(told.contains("generation.list"), "{told}");
     let told = message("generation.sets.flows = 3\ndiscipline = \"pdq\"");
-    assert!(told.contains("classes: missing"), "{told}");
+    assert!(told.contains("classes: is missing"), "{told}");
     let told = message(&format!(
         "generation.random = {{ servers = 2, probability = 2 }}\nrun.slots = 5\ndiscipline = \"pdq\"\n{classes}"
     ));

@@ -76,14 +76,14 @@ fn slips_that_would_make_it_huge() {
 fn parts_that_do_not_hang_together() {
     assert_snapshot!(
         said("topology.three-tier = { cores = 2, uplinks = 1 }"),
-        @"topology.three-tier: there is no path from host 0 to host 8"
+        @"topology.three-tier: there is no path from host 0 to host 8; cables must join all nodes"
     );
     assert_snapshot!(
         said(
             "[topology.explicit]\nhosts = ['a', 'b', 'c', 'd']\n\
              cables = [{ ends = ['a', 'b'] }, { ends = ['c', 'd'] }]"
         ),
-        @"topology.explicit: there is no path from a to c"
+        @"topology.explicit: there is no path from a to c; cables must join all nodes"
     );
 }
 

@@ -26,6 +26,8 @@ def read(
     """The engine's reading: points (bytes, percent), mean_bytes, dialect, interpolation."""
     from flowyard import _native
 
+    if packet_bytes is not None and not 1 <= packet_bytes < 2**63:
+        raise UserError(f"packet_bytes is {packet_bytes}; use 1 or more")
     try:
         text = _native.read_cdf(source.text, source.name, dialect, packet_bytes, interpolation)
     except ValueError as error:

@@ -11,7 +11,7 @@ from flowyard import results
 from flowyard._native import ScenarioError
 from flowyard.console import TextTable, show
 from flowyard.errors import UserError
-from flowyard.folders import create
+from flowyard.folders import cannot_write, create
 from flowyard.interchange.exporting import export, with_traffic
 from flowyard.interchange.importing import Imported, read
 from flowyard.interchange.scenario_text import fragment, toml
@@ -59,7 +59,7 @@ def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) 
 def refuse_taken(path: Path) -> None:
     """Raises a UserError if something is there already, or nothing can be: before long work, not after it."""
     if not path.absolute().parent.is_dir():
-        raise UserError(f"{path}: cannot write here (no folder {path.parent})")
+        raise UserError(f"{path}: cannot write here ({path.parent} is no folder)")
     if path.exists() or path.is_symlink():
         raise UserError(f"{path}: is already there; name another file with -o, or remove it")
 
@@ -71,7 +71,7 @@ def write_new(path: Path, text: str) -> None:
     except FileExistsError:
         refuse_taken(path)
     except OSError as error:
-        raise UserError(f"{path}: cannot write here ({error.strerror})") from None
+        raise cannot_write(path, error) from None
 
 
 def _check(imported: Imported, files: Sequence[Path]) -> None:

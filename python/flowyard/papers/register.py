@@ -71,6 +71,11 @@ def read(path: Path) -> Register:
     problems += [
         f"{key}: unknown" for key in document.keys() - {"id", "title", "source", "claims", "contradictions"}
     ]
+    problems += [
+        f'{name}: not a table of tables; begin each item with [{name}."ID"]'
+        for name in ("claims", "contradictions")
+        if not _is_tables(document.get(name, {}))
+    ]
     if not problems:
         problems += _problems(document)
     if problems:
@@ -82,6 +87,10 @@ def read(path: Path) -> Register:
         {name: _claim(name, claim) for name, claim in document.get("claims", {}).items()},
         {name: found["says"] for name, found in document.get("contradictions", {}).items()},
     )
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(item, dict) for item in value.values())
 
 
 def _claim(name: str, claim: dict[str, Any]) -> Claim:
@@ -101,9 +110,16 @@ def _problems(document: dict[str, Any]) -> Iterator[str]:
         for field, allowed in (("kind", KINDS), ("grade", GRADES)):
             if claim.get(field, allowed[0]) not in allowed:
                 yield f'claims."{own}".{field}: {claim[field]!r}; there are {", ".join(allowed)}'
-        for name in claim.get("contradicted_by", ()):
-            if name not in contradictions:
+        for field in ("says", "tolerance"):
+            if not isinstance(claim.get(field, ""), str):
+                yield f'claims."{own}".{field}: {claim[field]!r}; use a text'
+        names = claim.get("contradicted_by", [])
+        if not isinstance(names, list):
+            yield f'claims."{own}".contradicted_by: {names!r}; use a list of ids'
+            continue
+        for name in names:
+            if name not in list(contradictions):
                 yield f'claims."{own}".contradicted_by: no contradiction {name}'
     for own, contradiction in contradictions.items():
-        if contradiction.keys() != {"says"}:
-            yield f'contradictions."{own}": has says, and nothing else'
+        if contradiction.keys() != {"says"} or not isinstance(contradiction["says"], str):
+            yield f'contradictions."{own}": has says, a text, and nothing else'

@@ -166,12 +166,13 @@ def _claim_folder(folder: Path, selection: Selection, scale: Scale) -> None:
     path = folder / MARK
     if not path.exists():
         folders.refuse_taken(folder)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(f"{folder}: cannot write here ({error.strerror})") from None
         return
-    before = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); choose another folder with -o") from None
+    if not isinstance(before, dict):
+        raise UserError(f"{path}: not written by flowyard paper; choose another folder with -o")
     if (before.get("of"), before.get("scale")) != (selection.name, scale):
         raise UserError(
             f"{folder}: holds {before.get('of')} at {before.get('scale')} scale, not {selection.name} at {scale}; "

@@ -1,8 +1,11 @@
 """How the papers' figures look: one style, and files whose bytes depend on the data alone."""
 
+import io
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from flowyard import folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +72,9 @@ def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = PANEL) -
 
 def save(figure: "Figure", folder: Path) -> None:
     """Writes figure.svg and figure.png; the same data gives the same bytes of the former."""
+    svg, png = io.BytesIO(), io.BytesIO()
     with rules():
-        figure.savefig(folder / "figure.svg", metadata={"Date": None, "Creator": "flowyard"})
-        figure.savefig(folder / "figure.png", dpi=160, metadata={"Software": "flowyard"})
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": "flowyard"})
+        figure.savefig(png, format="png", dpi=160, metadata={"Software": "flowyard"})
+    folders.replace(folder / "figure.svg", svg.getvalue())
+    folders.replace(folder / "figure.png", png.getvalue())

@@ -29,6 +29,5 @@ def write(dirs: Sequence[Path], output: Path) -> Path:
     from flowyard.report.runs import read
 
     html = render(read(dirs))
-    output.parent.mkdir(parents=True, exist_ok=True)
     folders.replace(output, html)
     return output

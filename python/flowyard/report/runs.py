@@ -1,6 +1,5 @@
 """Runs as a report needs them."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from flowyard import kept
 from flowyard.analysis import background, measured, picoseconds
+from flowyard.errors import UserError
 
 FLOW_COLUMNS = (
     "id tag src dst size_bytes start_ps completed fct_ps slowdown deadline_ps met_deadline delivered_bytes "
@@ -100,7 +101,7 @@ class Run:
 
 def read(dirs: Sequence[Path]) -> list[Run]:
     """The runs in the folders, in their order."""
-    summaries = [json.loads((directory / "run.json").read_text(encoding="utf-8")) for directory in dirs]
+    summaries = [kept.summary(directory) for directory in dirs]
     names = [summary["scenario"].get("name") for summary in summaries]
     runs = []
     for directory, label, summary in zip(dirs, labels(dirs, names), summaries, strict=True):
@@ -143,7 +144,10 @@ def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
 
 
 def _table(path: Path, columns: list[str]) -> pl.DataFrame:
-    return plain(pl.read_parquet(path, columns=columns))
+    try:
+        return plain(pl.read_parquet(path, columns=columns))
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise UserError(f"{path}: not a table that can be read ({str(error).splitlines()[0]})") from None
 
 
 def _samples(directory: Path) -> pl.LazyFrame | None:

@@ -121,7 +121,6 @@ def write(folder: Path, output: Path) -> None:
         UserError: No run is done yet, or its runs are not of scenarios.
     """
     html = render(Sweep(folder))
-    output.parent.mkdir(parents=True, exist_ok=True)
     folders.replace(output, html)
 
 

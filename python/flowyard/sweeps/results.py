@@ -1,6 +1,5 @@
 """The results of a sweep: lazy tables over all its runs, with the axes as columns, and means over replicas."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from os import PathLike
@@ -9,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from flowyard import kept
 from flowyard.analysis import background, goodput_bps, measured, overall, picoseconds
 from flowyard.analysis.intervals import replica_means
 from flowyard.errors import UserError
@@ -145,10 +145,11 @@ class Sweep:
     def _metrics(self, key: str) -> dict[str, Any]:
         folder = self.path(key)
         try:
-            summary = json.loads((folder / "run.json").read_text(encoding="utf-8"))
             flows = pl.read_parquet(folder / "flows.parquet", columns=list(FLOW_COLUMNS))
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-            raise UserError(f"{folder}: not the folder of a run ({error})") from None
+            reason = str(error).splitlines()[0]
+            raise UserError(f"{folder}: not the folder of a run ({reason})") from None
+        summary = kept.summary(folder)
         warm_up = picoseconds(summary["scenario"]["run"].get("warm_up", "0s"))
         total = overall(measured(flows, warm_up, background(summary))).row(0, named=True)
         return {
@@ -163,7 +164,7 @@ class Sweep:
     def summaries(self) -> dict[str, dict[str, Any]]:
         """What run.json says, by run."""
         keys = self.runs.filter("done")["run"]
-        return {key: json.loads((self.path(key) / "run.json").read_text(encoding="utf-8")) for key in keys}
+        return {key: kept.status(self.path(key)) for key in keys}
 
     def __repr__(self) -> str:
         done = int(self.runs["done"].sum())

@@ -40,7 +40,7 @@ class Store:
         if not (self.folder / PLAN).exists() and not _only_partial(self.folder):
             folders.refuse_taken(self.folder)
         try:
-            self.runs.mkdir(parents=True, exist_ok=True)
+            self._made = folders.make_folder(self.runs, self.folder)
             self._own, self._lock = _claim(self.folder / ".partial")
         except OSError as error:
             raise self._cannot_write(error) from None
@@ -55,6 +55,8 @@ class Store:
         with contextlib.suppress(OSError):
             _clear_dead(self._own.parent)
             self._own.parent.rmdir()
+        if not (self.folder / PLAN).exists():
+            folders.remove_empty(self._made)
 
     def adopt(self, header: dict[str, Any], tasks: Sequence[Task], *, update: bool) -> None:
         """Makes the folder that of a plan.
@@ -108,7 +110,7 @@ class Store:
             shutil.rmtree(made, ignore_errors=True)
 
     def _cannot_write(self, error: OSError) -> CannotWriteError:
-        return CannotWriteError(f"{self.folder}: cannot write here ({error.strerror or error})")
+        return CannotWriteError(str(folders.cannot_write(self.folder, error)))
 
     def _other_plan(
         self,
@@ -141,9 +143,27 @@ def read_plan(folder: Path) -> dict[str, Any]:
         plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read ({error})") from None
-    if not (isinstance(plan, dict) and {"engine", "axes", "replicas", "runs"} <= plan.keys()):
+    if not _is_plan(plan):
         raise UserError(f"{path}: not written by flowyard sweep")
     return plan
+
+
+def _is_plan(found: Any) -> bool:
+    """Whether something has what sweep.json has."""
+
+    def tables(value: Any, kinds: dict[str, Any]) -> bool:
+        return isinstance(value, list) and all(
+            isinstance(item, dict) and all(isinstance(item.get(key), kind) for key, kind in kinds.items())
+            for item in value
+        )
+
+    return (
+        isinstance(found, dict)
+        and isinstance(found.get("engine"), str)
+        and isinstance(found.get("replicas"), int)
+        and tables(found.get("axes"), {"name": str, "values": list})
+        and tables(found.get("runs"), {"key": str, "values": dict, "replica": int})
+    )
 
 
 def _text(values: dict[str, Any]) -> str:

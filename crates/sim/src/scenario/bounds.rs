@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
+use super::problem::show;
 use crate::nearest::{closest, did_you_mean};
 use crate::units::{self, Bytes, Quantity, Rate, Time};
 
@@ -55,18 +56,19 @@ pub(super) fn quantity(format: &str) -> Option<Kind> {
 }
 
 fn quantity_bounds(schema: &Value, quantity: &Kind, text: &str) -> Check {
+    let shown = show(&text.into());
     let base = (quantity.parse)(text).map_err(|why| {
         let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
         let unit = closest(text[number.len()..].trim(), quantity.units.iter().map(|(unit, _)| *unit));
         let fixed =
             unit.map(|unit| format!("{number}{unit}")).filter(|fixed| (quantity.parse)(fixed).is_ok());
-        (format!("\"{text}\" {why}"), fixed.map(did_you_mean))
+        (format!("{shown} {why}"), fixed.map(did_you_mean))
     })?;
     let bound = |keyword: &str| {
         let bound = schema.get(format!("x-{keyword}"))?.as_str()?;
         Some(((quantity.parse)(bound).expect("bounds are good quantities"), format!("\"{bound}\"")))
     };
-    within(&base, &format!("\"{text}\""), bound, u64::cmp)
+    within(&base, &shown, bound, u64::cmp)
 }
 
 fn number_bounds(schema: &Value, format: &str, number: &Number) -> Check {

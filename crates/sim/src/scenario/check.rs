@@ -55,7 +55,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
 /// Why there are no routes through a network, or too many.
 fn routes(fabric: &Fabric) -> Option<String> {
     if let Some(apart) = routing::disconnected(fabric) {
-        return Some(apart.to_string());
+        return Some(format!("{apart}; cables must join all nodes"));
     }
     let cells = routing::cells(fabric);
     (cells > routing::MOST_CELLS).then(|| {

@@ -21,7 +21,11 @@ pub fn parse(text: &str, format: Format) -> Result<Value, Problems> {
     match format {
         Format::Toml => toml::from_str(text).map(from_toml).map_err(|error| {
             let place = error.span().map(|span| span.start);
-            syntax_problem(text, place, error.message()).into()
+            // TOML's parser speaks of types of Rust here.
+            let too_large = error.message().starts_with("invalid type: integer");
+            let too_large =
+                too_large.then(|| format!("a number of more than 64 bits; at most {} is allowed", i64::MAX));
+            syntax_problem(text, place, too_large.as_deref().unwrap_or(error.message())).into()
         }),
         Format::Json => serde_json::from_str(text).map(|Strict(value)| value).map_err(|error| {
             let message = error.to_string();

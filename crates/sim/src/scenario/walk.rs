@@ -37,7 +37,8 @@ impl<'a> Walk<'a> {
         } else if let Some(members) = schema.get("anyOf").or(schema.get("oneOf")).and_then(Value::as_array) {
             self.any_of(members, value);
         } else if let Some(message) = wrong_type(schema, value) {
-            self.problem(value, message);
+            let hint = value.is_object().then(|| begin_items(schema, &self.path)).flatten();
+            self.problem_with_hint(value, message, hint);
         } else {
             match value {
                 Value::Object(map) => self.object(schema, map),
@@ -77,7 +78,9 @@ impl<'a> Walk<'a> {
             if !map.contains_key(key) && !meant.contains(&key) {
                 let member = properties.unwrap_or(&none).get(key).map(|member| present(self.root, member));
                 let message = format!("is missing; write {}", member.map_or("it".into(), expected));
-                self.problems.push(Problem::new(join(&self.path, key), message));
+                let path = join(&self.path, key);
+                let hint = member.and_then(|member| begin_items(member, &path));
+                self.problems.push(Problem::new(path, message).with_hint(hint));
             }
         }
     }
@@ -247,10 +250,19 @@ fn keys(schema: &Value) -> Vec<&str> {
     properties.map_or(Vec::new(), |properties| properties.keys().map(String::as_str).collect())
 }
 
+/// How a list of tables is written, if it stands at the top, where TOML has a way of its own for it.
+fn begin_items(schema: &Value, path: &str) -> Option<String> {
+    let of_tables = schema.get("items").is_some_and(|items| items.get("$ref").is_some());
+    (of_tables && !path.contains('.')).then(|| format!("in TOML each item begins with [[{path}]]"))
+}
+
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",
         Value::Bool(_) => "a truth value",
+        Value::Number(number) if number.as_f64().is_some_and(|float| float.abs() >= u64::MAX as f64) => {
+            "a number of more than 64 bits"
+        }
         Value::Number(number) if number.is_f64() => "a number with a fraction",
         Value::Number(_) => "a number",
         Value::String(_) => "a string",
@@ -321,6 +333,10 @@ fn wrong_type(schema: &Value, value: &Value) -> Option<String> {
         (Value::Number(number), Some(quantity)) => {
             let number = plain(number);
             Some(format!("{number} has no unit; write it with a unit, as in {}", quantity.example))
+        }
+        // What the parser made of nan and inf.
+        (Value::String(word), None) if matches!(&**word, "NaN" | "inf" | "-inf") => {
+            Some(format!("{word} is not finite; use {}", expected(schema)))
         }
         _ => Some(format!("{} is {}; use {}", show(value), kind(value), expected(schema))),
     }

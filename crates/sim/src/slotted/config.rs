@@ -109,7 +109,11 @@ impl Slotted {
         let mut wrong = |path: String, message: String| problems.push(Problem::new(path, message));
         let listed = matches!(self.generation, Generation::List(_));
         if listed != self.classes.is_empty() {
-            let message = if listed { "a list of flows says their sizes itself" } else { "missing" };
+            let message = if listed {
+                "a list of flows says their sizes itself; leave them out"
+            } else {
+                "is missing; begin each class with [[classes]], and give sizes and deadlines"
+            };
             wrong("classes".into(), message.into());
         }
         for (i, class) in self.classes.iter().enumerate() {
@@ -131,7 +135,10 @@ impl Slotted {
             }
         }
         if matches!(self.generation, Generation::Random { .. }) && self.run.slots.is_none() {
-            wrong("run.slots".into(), "missing; servers never stop starting flows".into());
+            wrong(
+                "run.slots".into(),
+                "is missing; servers never stop starting flows: say slots = 100000".into(),
+            );
         }
         let endless = self.classes.iter().any(|class| class.deadlines == Deadlines::None {});
         if self.discipline.needs_one_release() {
@@ -142,7 +149,10 @@ impl Slotted {
                 Generation::Random { .. } | Generation::Interval { .. } => false,
             };
             if !together {
-                wrong("discipline".into(), format!("{name} needs all flows to arrive together"));
+                wrong(
+                    "discipline".into(),
+                    format!("{name} needs all flows to arrive together; use generation.sets"),
+                );
             }
             if endless {
                 wrong("discipline".into(), format!("{name} needs deadlines"));

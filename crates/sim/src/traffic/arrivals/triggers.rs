@@ -113,13 +113,13 @@ impl Process for Triggers {
                 problems.push((format!("fires[{index}].flow"), what));
             }
             if !known.contains(&fire.trigger) {
-                let what = format!("no trigger in list has the id {}", fire.trigger);
+                let what = no_trigger(fire.trigger, &known);
                 problems.push((format!("fires[{index}].trigger"), what));
             }
         }
         for (flow, trigger) in self.waiting() {
             if !known.contains(&trigger) {
-                let what = format!("no trigger in list has the id {trigger}");
+                let what = no_trigger(trigger, &known);
                 problems.push((format!("starts[{flow}].trigger"), what));
             } else if !fires.contains_key(&trigger) {
                 let what = format!("no flow fires trigger {trigger}; name one in fires");
@@ -160,4 +160,12 @@ impl Process for Triggers {
             writer.starts(triggers[&trigger], own.entry, flow as u64, Time::ZERO);
         }
     }
+}
+
+/// What to say of a trigger that is not listed.
+fn no_trigger(id: u32, known: &BTreeSet<u32>) -> String {
+    let ids = known.iter().take(10).map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let more = if known.len() > 10 { " and others" } else { "" };
+    let there = if ids.is_empty() { "is empty".into() } else { format!("has {ids}{more}") };
+    format!("no trigger in list has the id {id}; it {there}")
 }

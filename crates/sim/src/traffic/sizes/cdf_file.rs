@@ -77,7 +77,12 @@ impl Options {
 /// The variant of that name.
 fn variant<T: DeserializeOwned>(name: &str, what: &str) -> Result<T, String> {
     let named = T::deserialize(StrDeserializer::<serde::de::value::Error>::new(name));
-    named.map_err(|error| format!("{what}: {error}"))
+    let said = |error: serde::de::value::Error| error.to_string().replace('`', "\"");
+    named.map_err(|error| {
+        said(error)
+            .replace("unknown variant", &format!("{what} is"))
+            .replace(", expected one of", "; use one of")
+    })
 }
 
 /// What a file says.

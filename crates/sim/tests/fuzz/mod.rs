@@ -1,0 +1,250 @@
+//! What fuzzing shares: how many cases, and documents made by a schema.
+//!
+//! `FLOWYARD_FUZZ` is the number of cases of each property, with random seeds (`make fuzz`). Without it there are a
+//! few cases, the same ones every time.
+
+#![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads its environment")]
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::collections::BTreeMap;
+
+use flowyard_sim::random::{Purpose, Stream};
+use flowyard_sim::units::{Bytes, Quantity, Rate, Time, parse, print};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use serde_json::{Value, json};
+
+/// The budget: `cases` if the environment does not ask for more.
+pub fn budget(cases: u32) -> ProptestConfig {
+    let asked =
+        std::env::var("FLOWYARD_FUZZ").ok().map(|text| text.parse().expect("FLOWYARD_FUZZ is a number"));
+    let rng_seed = if asked.is_some() { RngSeed::Random } else { RngSeed::Fixed(7) };
+    ProptestConfig { cases: asked.unwrap_or(cases), rng_seed, ..ProptestConfig::default() }
+}
+
+/// Values that fit nowhere, or only just.
+#[rustfmt::skip]
+pub const NASTY: &[&str] = &[
+    "0", "-1", "1", "-0.0", "1e308", "-1e308", "1e-320", "0.1", "9223372036854775807", "-9223372036854775808",
+    "18446744073709551615", "18446744073709551616", "1e400", "null", "true", "[]", "[[]]", "{}", "[{}]",
+    "{\"a\": {\"b\": []}}", "\"\"", "\" \"", "\"NaN\"", "\"inf\"", "\"0s\"", "\"1ps\"", "\"1000000s\"",
+    "\"18446744s\"", "\"18446745s\"", "\"1000GB\"", "\"0B\"", "\"1B\"", "\"1bps\"", "\"1000000Tbps\"", "\"-5us\"",
+    "\"1.5ps\"", "\"5 us\"", "\"1e3us\"", "\"..s\"", "\"99999999999999999999999999999999999999B\"", "\"tcp\"",
+    "\"ndp\"", "\"uniform\"", "\"\u{e9}\u{1f980}\"", "\"a\\nb\\u0000\"", "\"host 0\"", "[0, 1]", "[[0, 0]]",
+    "[[0, 1], [1, 0]]", "[1e308, -1]", "{\"fixed\": \"1B\"}", "{\"tcp\": {}, \"ndp\": {}}", "\"../../etc/passwd\"",
+];
+
+/// Values by a schema: small ones mostly, the ends of what is allowed now and then.
+pub struct Draw<'a> {
+    root: &'a Value,
+    chance: Stream,
+    depth: u32,
+}
+
+impl<'a> Draw<'a> {
+    /// From a schema of a whole document, and all chance from a seed.
+    pub fn new(root: &'a Value, seed: u64) -> Draw<'a> {
+        Draw { root, chance: Stream::new(seed, 0, Purpose::Faults, 0), depth: 0 }
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.chance.below(n as u64) as usize
+    }
+
+    fn one_of<'b, T>(&mut self, items: &'b [T]) -> &'b T {
+        &items[self.below(items.len())]
+    }
+
+    /// A value that the schema allows, as far as it says so.
+    pub fn value(&mut self, schema: &'a Value) -> Value {
+        let schema = resolve(self.root, schema);
+        self.depth += 1;
+        let value = self.of(schema);
+        self.depth -= 1;
+        value
+    }
+
+    fn of(&mut self, schema: &'a Value) -> Value {
+        if let Some(constant) = schema.get("const") {
+            return constant.clone();
+        }
+        for key in ["enum", "oneOf", "anyOf"] {
+            if let Some(members) = schema.get(key).and_then(Value::as_array) {
+                let member = self.one_of(members);
+                return if key == "enum" { member.clone() } else { self.value(member) };
+            }
+        }
+        let types = types(schema);
+        match *self.one_of(&types) {
+            "null" => Value::Null,
+            "boolean" => json!(self.below(2) == 1),
+            "integer" => self.integer(schema),
+            "number" => self.number(schema),
+            "array" => self.array(schema),
+            "object" => self.object(schema),
+            _ => self.text(schema),
+        }
+    }
+
+    fn integer(&mut self, schema: &Value) -> Value {
+        let end = |key: &str, usual: u64| schema.get(key).and_then(Value::as_u64).unwrap_or(usual);
+        let (low, high) = (end("minimum", 0), end("maximum", u64::from(u32::MAX)));
+        let step = end("multipleOf", 1);
+        let any = match self.below(20) {
+            0 => high,
+            1 => low + self.chance.below(high.saturating_sub(low).saturating_add(1).max(1)),
+            _ => low + self.chance.below(9).min(high - low),
+        };
+        json!(any - any % step)
+    }
+
+    fn number(&mut self, schema: &Value) -> Value {
+        let end =
+            |keys: [&str; 2], usual| keys.iter().find_map(|key| schema.get(key)?.as_f64()).unwrap_or(usual);
+        let (low, high) =
+            (end(["minimum", "exclusiveMinimum"], 0.0), end(["maximum", "exclusiveMaximum"], 1e6));
+        match self.below(10) {
+            0 => json!(low),
+            1 => json!(high),
+            2 => json!(low + (high - low) * self.chance.unit()),
+            _ => json!((low + self.chance.unit() * 2.0).min(high)),
+        }
+    }
+
+    fn array(&mut self, schema: &'a Value) -> Value {
+        let length = |key: &str| schema.get(key).and_then(Value::as_u64);
+        let low = length("minItems").unwrap_or(0);
+        let high = length("maxItems").unwrap_or(low + 3).min(low + 3);
+        let count = low + self.chance.below(high - low + 1);
+        let first = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let items =
+            |index: u64| first.get(index as usize).or(schema.get("items").filter(|items| items.is_object()));
+        (0..count).filter_map(|index| Some(self.value(items(index)?))).collect()
+    }
+
+    fn object(&mut self, schema: &'a Value) -> Value {
+        let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let mut object = serde_json::Map::new();
+        for (name, member) in properties.into_iter().flatten() {
+            if required.contains(&json!(name)) || (self.depth < 12 && self.below(3) == 0) {
+                object.insert(name.clone(), self.value(member));
+            }
+        }
+        object.into()
+    }
+
+    fn text(&mut self, schema: &Value) -> Value {
+        fn print_as<Q: Quantity>(base: u64) -> String {
+            print(Q::new(base))
+        }
+        let end = |key: &str| schema.get(key).and_then(Value::as_str);
+        let (base, print, scale): (fn(&str) -> u64, fn(u64) -> String, u64) =
+            match schema.get("format").and_then(Value::as_str) {
+                Some("time") => (base::<Time>, print_as::<Time>, 1_000_000),
+                Some("bytes") => (base::<Bytes>, print_as::<Bytes>, 1_000),
+                Some("rate") => (base::<Rate>, print_as::<Rate>, 1_000_000_000),
+                _ => {
+                    let names =
+                        ["flows", "few", "others", "host 0", "host 1", "a", "switch", "core", "edge-host"];
+                    return json!(self.one_of(&names));
+                }
+            };
+        let (low, high) = (end("x-minimum").map_or(0, base), end("x-maximum").map_or(u64::MAX, base));
+        let value = match self.below(12) {
+            0 => low,
+            1 => high,
+            2 => low.saturating_add(self.chance.below(20)),
+            _ => low.saturating_add(self.chance.below(100 * scale)),
+        };
+        json!(print(value.clamp(low, high)))
+    }
+
+    /// Sets a place of the document, drawn among all that the schema knows of, to a value that it allows there.
+    pub fn mutate(&mut self, document: &mut Value) {
+        let mut places = Vec::new();
+        places_of(self.root, self.root, document, String::new(), &mut places);
+        let (pointer, schema) = self.one_of(&places).clone();
+        let value = self.value(schema);
+        put(document, &pointer, value);
+    }
+}
+
+fn base<Q: Quantity>(text: &str) -> u64 {
+    parse::<Q>(text).expect("bounds are good quantities").base()
+}
+
+/// Puts a value where a JSON pointer leads, or takes what is there away if the value is null.
+pub fn put(document: &mut Value, pointer: &str, value: Value) {
+    let (above, key) = pointer.rsplit_once('/').expect("a place below the document");
+    match document.pointer_mut(above) {
+        Some(Value::Object(map)) if value.is_null() => drop(map.shift_remove(key)),
+        Some(Value::Object(map)) => drop(map.insert(key.into(), value)),
+        Some(Value::Array(items)) => items[key.parse::<usize>().expect("an index")] = value,
+        _ => unreachable!("places are below tables and lists"),
+    }
+}
+
+/// Every place in a document of which the schema knows what may stand there: values, and keys that are absent.
+fn places_of<'a>(
+    root: &'a Value,
+    schema: &'a Value,
+    value: &Value,
+    pointer: String,
+    places: &mut Vec<(String, &'a Value)>,
+) {
+    let schema = resolve(root, schema);
+    let members = ["oneOf", "anyOf"].iter().find_map(|key| schema.get(key)?.as_array());
+    for member in members.into_iter().flatten() {
+        places_of(root, member, value, pointer.clone(), places);
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    if let (Some(properties), Value::Object(map)) = (properties, value) {
+        // Of a choice, the variant that is there.
+        let chosen = schema.get("required").is_none_or(|required| {
+            required.as_array().into_iter().flatten().all(|key| map.contains_key(key.as_str().unwrap_or("")))
+        });
+        for (key, member) in properties.iter().filter(|_| chosen) {
+            let below = format!("{pointer}/{key}");
+            places.push((below.clone(), member));
+            if let Some(value) = map.get(key) {
+                places_of(root, member, value, below, places);
+            }
+        }
+    }
+    if let (Some(member), Value::Array(items)) =
+        (schema.get("items").filter(|items| items.is_object()), value)
+    {
+        for (index, item) in items.iter().enumerate().take(20) {
+            let below = format!("{pointer}/{index}");
+            places.push((below.clone(), member));
+            places_of(root, member, item, below, places);
+        }
+    }
+}
+
+fn types(schema: &Value) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        _ => vec!["null"],
+    }
+}
+
+fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> &'a Value {
+    while let Some(pointer) = schema.get("$ref").and_then(Value::as_str) {
+        schema = root.pointer(pointer.trim_start_matches('#')).expect("references lead to definitions");
+    }
+    schema
+}
+
+/// How often each kind of thing was seen: what the tests say about their reach.
+#[derive(Debug, Default)]
+pub struct Seen(pub BTreeMap<String, u64>);
+
+impl Seen {
+    /// Notes one.
+    pub fn note(&mut self, what: impl Into<String>) {
+        *self.0.entry(what.into()).or_default() += 1;
+    }
+}

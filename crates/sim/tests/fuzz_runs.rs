@@ -1,0 +1,210 @@
+//! Random small scenarios run to their end: nothing panics, the audit finds nothing, the books balance, and neither a
+//! second run nor other ports inside move a result.
+//!
+//! They come from the golden scenarios, which together use every member of every list, with fields changed to whatever
+//! the schema allows there: a new member or field is tried without a line here.
+
+mod common;
+mod fuzz;
+
+use std::sync::LazyLock;
+
+use flowyard_sim::engine::calendar::Agenda;
+use flowyard_sim::engine::{Engine, Progress, Status};
+use flowyard_sim::results::{Outcome, collect};
+use flowyard_sim::scenario::{self, Format, Scenario, no_files};
+use flowyard_sim::setup::Setup;
+use flowyard_sim::slotted;
+use fuzz::{Draw, budget, put};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+
+static SCHEMA: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(&scenario::schema()).expect("a schema is JSON"));
+static SLOTTED: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(&slotted::schema()).expect("a schema is JSON"));
+static GOLDENS: LazyLock<Vec<Value>> = LazyLock::new(|| {
+    let resolved = |(_, text): (String, String)| {
+        let scenario = scenario::read(&text, Format::Toml, &[], &no_files).expect("a golden scenario");
+        serde_json::to_value(scenario.resolved()).expect("a scenario is plain JSON")
+    };
+    common::goldens().into_iter().map(resolved).collect()
+});
+
+/// Simulated time of a run at the most.
+const UNTIL: &str = "300us";
+/// Events after which a run is stopped: it goes on, but has shown enough.
+const EVENTS_MAX: u64 = 150_000;
+/// Events within an instant after which time is taken to stand still.
+const EVENTS_AT_ONCE: u64 = 100_000;
+/// Larger networks take too long to be built again and again.
+const HOSTS_MAX: u32 = 300;
+
+/// A golden scenario with changes, as it may be run here; nothing if its parts do not fit together any more.
+fn changed(golden: &Value, changes: &[u64]) -> Option<Scenario> {
+    let mut document = golden.clone();
+    for seed in changes {
+        Draw::new(&SCHEMA, *seed).mutate(&mut document);
+    }
+    put(&mut document, "/run/until", UNTIL.into());
+    put(&mut document, "/run/audit", true.into());
+    put(&mut document, "/run/warm_up", "0s".into());
+    calm(&mut document);
+    let scenario = scenario::read(&document.to_string(), Format::Json, &[], &no_files).ok()?;
+    (scenario.topology.build().hosts <= HOSTS_MAX).then_some(scenario)
+}
+
+/// Bounds how many flows there are: they are drawn before the run, whatever its end.
+fn calm(document: &mut Value) {
+    for entry in document["traffic"].as_array_mut().into_iter().flatten() {
+        let drawn = entry["arrivals"].get("poisson").is_some_and(Value::is_object)
+            && entry["matrix"].get("reply").is_none();
+        let flows = entry.get("flows").and_then(Value::as_u64);
+        if drawn || flows.is_some() {
+            entry["flows"] = json!(flows.unwrap_or(30).min(60));
+        }
+        for (arrivals, count) in [("blocks", "blocks"), ("on-off", "flows_each")] {
+            if let Some(count) =
+                entry["arrivals"].get_mut(arrivals).and_then(|settings| settings.get_mut(count))
+            {
+                *count = json!(count.as_u64().unwrap_or(1).min(3));
+            }
+        }
+    }
+}
+
+/// What a run left, and whether it came to its end within the budget.
+fn run(scenario: &Scenario, agenda: Agenda) -> (Outcome, bool) {
+    let setup = Setup::new(scenario).expect("a connected network");
+    let plan = setup.plan(scenario, agenda);
+    let (mut stopped, mut last) = (false, (0, 0));
+    let ended = Engine::new(&plan).run(&mut |now: &Progress| {
+        if now.now.0 > last.0 {
+            last = (now.now.0, now.events);
+        }
+        assert!(now.events - last.1 < EVENTS_AT_ONCE, "time stands still at {} ps", now.now.0);
+        stopped = now.events > EVENTS_MAX;
+        !stopped
+    });
+    (collect(scenario, &setup, &ended), !stopped)
+}
+
+/// What must hold of whatever was run.
+fn is_sound(outcome: &Outcome, scenario: &Scenario) -> Result<(), TestCaseError> {
+    prop_assert_eq!(&outcome.violations, &Vec::<String>::new(), "what the audit found");
+    let whole = common::Run(outcome.clone());
+    let (sizes, delivered) = (whole.flow_cells("size_bytes"), whole.flows("delivered_bytes"));
+    let (completed, fct) = (whole.flows("completed"), whole.flow_cells("fct_ps"));
+    for row in 0..delivered.len() {
+        match sizes[row] {
+            Some(size) => {
+                prop_assert!(delivered[row] <= size, "flow {} got {} of {} bytes", row, delivered[row], size);
+                prop_assert_eq!(completed[row] == 1, delivered[row] == size, "flow {}", row);
+            }
+            None => prop_assert_eq!(completed[row], 0, "flow {} has no end", row),
+        }
+        prop_assert_eq!(completed[row] == 1, fct[row].is_some(), "flow {}", row);
+    }
+    // Where rates differ or hosts have several ports, a flow may be faster than alone on the path of the ideal.
+    let rates = whole.links("rate_bps");
+    if scenario.faults.is_empty()
+        && rates.iter().all(|rate| *rate == rates[0])
+        && hosts_have_one_port(scenario)
+    {
+        let ideal = whole.flow_cells("ideal_fct_ps");
+        // A short last packet may overtake the full one before it on another path.
+        let slack = 8 * 70_000 * 1_000_000_000_000u128 / u128::from(rates[0]);
+        for row in 0..fct.len() {
+            if let (Some(fct), Some(ideal)) = (fct[row], ideal[row]) {
+                prop_assert!(
+                    u128::from(fct) + slack >= u128::from(ideal),
+                    "flow {}: {} ps, ideal {}",
+                    row,
+                    fct,
+                    ideal
+                );
+            }
+        }
+    }
+    let sum = |values: Vec<u64>| values.into_iter().sum::<u64>();
+    prop_assert_eq!(sum(whole.links("drops")), whole.counters().drops);
+    prop_assert_eq!(sum(whole.links("trims")), whole.counters().trims);
+    Ok(())
+}
+
+fn hosts_have_one_port(scenario: &Scenario) -> bool {
+    let fabric = scenario.topology.build();
+    (0..fabric.hosts).all(|host| fabric.links.iter().filter(|link| link.from.0 == host).count() == 1)
+}
+
+/// The same tables and the same end.
+fn agree(one: &Outcome, other: &Outcome, what: &str) -> Result<(), TestCaseError> {
+    prop_assert_eq!(&one.summary.digest, &other.summary.digest, "{}", what);
+    prop_assert_eq!(one.summary.end_ps, other.summary.end_ps, "{}", what);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(budget(120))]
+
+    #[test]
+    fn random_scenarios_run(golden in any::<Index>(), changes in prop::collection::vec(any::<u64>(), 0..7)) {
+        let Some(scenario) = changed(golden.get::<Value>(&GOLDENS), &changes) else { return Ok(()) };
+        let (outcome, whole) = run(&scenario, Agenda::Calendar);
+        is_sound(&outcome, &scenario)?;
+        prop_assert!(whole || outcome.summary.status == Status::Interrupted);
+        if whole {
+            agree(&outcome, &run(&scenario, Agenda::Heap).0, "another calendar")?;
+            let mut serviced = scenario.clone();
+            serviced.run.port_mode = match scenario.run.port_mode {
+                scenario::PortMode::Auto => scenario::PortMode::Serviced,
+                scenario::PortMode::Serviced => scenario::PortMode::Auto,
+            };
+            let (other, ended) = run(&serviced, Agenda::Calendar);
+            if ended {
+                agree(&outcome, &other, "other ports")?;
+            }
+        }
+    }
+
+    #[test]
+    fn random_slotted_links_run(changes in prop::collection::vec(any::<u64>(), 0..7), listed in any::<bool>()) {
+        let text = if listed {
+            "discipline = \"peq\"\ngeneration.list = [{ size = 10, deadline = 23 }, { size = 4, deadline = 26, arrival = 3 }]"
+        } else {
+            "discipline = \"d3\"\n[generation.random]\nservers = 9\nprobability = 0.1\n[run]\nslots = 500\n\
+             [[classes]]\nsizes.uniform = { min = 1, max = 9 }\ndeadlines.exponential = { mean = 30.0 }\n"
+        };
+        let config = slotted::read(text, Format::Toml, &[]).expect("a good one");
+        let mut document = serde_json::to_value(config).expect("plain JSON");
+        for seed in changes {
+            Draw::new(&SLOTTED, seed).mutate(&mut document);
+        }
+        let Ok(config) = slotted::read(&document.to_string(), Format::Json, &[]) else { return Ok(()) };
+        let run = || {
+            let mut looks = 0;
+            let outcome = slotted::run(&config, &mut |_| {
+                looks += 1;
+                looks < 5
+            });
+            (outcome, looks < 5)
+        };
+        let (outcome, whole) = run();
+        for record in &outcome.flows {
+            prop_assert!(record.ended.is_none_or(|ended| ended >= record.flow.arrival));
+            prop_assert!(!record.done || record.flow.left <= 1e-6);
+        }
+        if whole {
+            prop_assert_eq!(outcome, run().0);
+        }
+    }
+}
+
+#[test]
+fn most_of_what_is_made_is_run() {
+    let made = (0..200)
+        .filter(|seed| changed(&GOLDENS[*seed as usize % GOLDENS.len()], &[*seed, seed + 1000]).is_some());
+    let count = made.count();
+    assert!(count > 50, "only {count} of 200: the fuzzing has no reach");
+}

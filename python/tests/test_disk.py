@@ -1,0 +1,166 @@
+"""When nothing can be written: the place is named, nothing is left half-written, and what was there stays.
+
+A full disk is a limit on the size of files, at which the operating system refuses to write on.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import SMALL
+
+resource = pytest.importorskip("resource", reason="limits are for POSIX systems")
+
+SLOTTED = 'discipline = "fcfs"\ngeneration.list = [{ size = 2, deadline = 5 }]\n'
+STUDY = """\
+id = "OWN"
+title = "A study"
+source = "one's own"
+
+[claims."OWN-1.a"]
+kind = "closed form"
+grade = "number"
+says = "One is one."
+tolerance = "none"
+"""
+FIGURE = """\
+import matplotlib.pyplot as plt
+import polars as pl
+
+from flowyard.papers.figure import Figure
+from flowyard.papers.judge import exactly
+
+
+def draw(tables):
+    figure, axes = plt.subplots()
+    axes.plot(tables["ones"]["one"])
+    return figure
+
+
+FIGURE = Figure(
+    id="OWN-1",
+    title="Ones",
+    tables=lambda scale, runs: {"ones": pl.DataFrame({"one": list(range(2000))})},
+    draw=draw,
+    claims={"OWN-1.a": lambda tables: exactly(1, 1)},
+)
+"""
+# Commands, after how many bytes a file is full, and what may stay: a folder that goes on.
+FULL = [
+    ("run small.toml -o out", (0, 60, 3000), ()),
+    ("run small.toml", (60,), ()),
+    ("sweep plan.toml -o out --workers 1", (0, 60, 3000), ("out", "out/runs", "out/sweep.json")),
+    ("slotted link.toml -o out", (60,), ()),
+    ("topology small.toml -o new.svg", (60,), ()),
+    ("topology small.toml", (0,), ()),
+    ("import sizes.txt -o new.toml", (60,), ()),
+    ("export small.toml --to htsim-cm -o new.cm", (60,), ()),
+    ("report done", (3000,), ()),
+    ("report swept -o new/page.html", (3000,), ()),
+    (
+        "paper run study -o out",
+        (0, 3000),
+        ("out", "out/papers.json", "out/claims.json", "out/index.html", "out/OWN-1", "out/OWN-1/ones.csv"),
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """Everything that the verbs read."""
+    folder = tmp_path_factory.mktemp("sound")
+    (folder / "small.toml").write_text(SMALL)
+    (folder / "plan.toml").write_text('scenario = "small.toml"\n')
+    (folder / "link.toml").write_text(SLOTTED)
+    (folder / "sizes.txt").write_text("1000 0\n2000 100\n")
+    (folder / "study").mkdir()
+    (folder / "study/claims.toml").write_text(STUDY)
+    (folder / "study/ones.py").write_text(FIGURE)
+    for words in ("run small.toml -o done", "sweep plan.toml -o swept"):
+        done = flowyard(folder, words)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def flowyard(folder, words, file_size=None):
+    """Runs a command, under which no file may grow beyond so many bytes."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))  # noqa: E731
+    # Neither Python nor matplotlib is to write files of its own into the limit.
+    quiet = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore:flowyard is a debug build"}
+    return subprocess.run(
+        [sys.executable, "-m", "flowyard", *words.split()],
+        cwd=folder,
+        env=os.environ | quiet,
+        preexec_fn=None if file_size is None else limit,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def on_disk(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+        if path.name != "__pycache__" and path.suffix != ".pyc"
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "size", "may_stay"), [(words, size, stays) for words, sizes, stays in FULL for size in sizes]
+)
+def test_a_full_disk_names_the_place_and_leaves_nothing_behind(words, size, may_stay, sound, tmp_path):
+    folder = shutil.copytree(sound, tmp_path / "here")
+    before = on_disk(folder)
+    done = flowyard(folder, words, size)
+    assert done.returncode == 2, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("error: ")
+    assert last.endswith(": cannot write here (File too large)")
+    assert "Traceback" not in done.stderr
+    after = on_disk(folder)
+    assert {path: after.get(path) for path in before} == before
+    assert after.keys() - before.keys() <= set(may_stay)
+    # What stays is whole: the same command ends well once there is room.
+    if may_stay and size > 0:
+        done = flowyard(folder, words)
+        assert done.returncode == 0, done.stderr
+
+
+NEW = {
+    "run": "run small.toml -o {}",
+    "sweep": "sweep plan.toml -o {} --workers 1",
+    "slotted": "slotted link.toml -o {}",
+    "topology": "topology small.toml -o {}",
+    "import": "import sizes.txt -o {}",
+    "export": "export small.toml --to htsim-cm -o {}",
+    "paper": "paper run study -o {}",
+}
+
+
+@pytest.mark.parametrize("verb", NEW)
+def test_a_dangling_link_is_left_alone(verb, sound, tmp_path):
+    folder = shutil.copytree(sound, tmp_path / "here")
+    (folder / "link").symlink_to("nowhere")
+    before = on_disk(folder)
+    done = flowyard(folder, NEW[verb].format("link"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: link: ")
+    assert on_disk(folder) == before
+    assert (folder / "link").is_symlink()
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a folder that cannot be written")
+@pytest.mark.parametrize("verb", NEW)
+def test_a_locked_folder_is_named(verb, sound, tmp_path):
+    folder = shutil.copytree(sound, tmp_path / "here")
+    (folder / "locked").mkdir(mode=0o500)
+    before = on_disk(folder)
+    done = flowyard(folder, NEW[verb].format("locked/new"))
+    assert done.returncode == 2
+    assert "locked/new" in done.stderr
+    assert done.stderr.endswith("cannot write here (Permission denied)\n")
+    assert on_disk(folder) == before

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Fuzzes for so many minutes, round after round, each with new seeds; stops at the first failure. What proptest finds
+# is kept beside the test, in *.proptest-regressions, and is tried first from then on: commit it with the fix.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+minutes=${1:?minutes}
+until=$((SECONDS + 60 * minutes))
+# The profile of `make test`: some optimisation, all the assertions.
+fuzz_engine() { FLOWYARD_FUZZ=$1 cargo test --locked --quiet -p flowyard-sim --test fuzz_parsers --test fuzz_runs; }
+fuzz_python() { FLOWYARD_FUZZ=$1 .venv/bin/python -m pytest --quiet --numprocesses=auto python/tests/test_fuzz.py; }
+rounds=0
+while ((SECONDS < until)); do
+  fuzz_engine 500
+  fuzz_python 200
+  rounds=$((rounds + 1))
+done
+echo "$rounds rounds of 500 cases for each property of the engine and 200 for each of Python's"
