@@ -386,6 +386,26 @@ fn intervals_skip_or_add() {
     assert!((10..20).contains(&of("skip")), "{}", of("skip"));
 }
 
+/// Whoever watches is asked by work, not by decisions: among many flows one takes long, and among none there is none.
+#[test]
+fn a_run_can_be_stopped_soon() {
+    let stopped = |text: &str| {
+        let config = slotted::read(text, Format::Toml, &[]).expect("a good one");
+        slotted::run(&config, &mut |_| false)
+    };
+    let many = stopped(
+        "discipline = \"d3\"\ngeneration.sets = { sets = 1, flows = 100000 }\n\
+         [[classes]]\nsizes.fixed = 9\ndeadlines.fixed = 100000",
+    );
+    assert!(many.interrupted && many.decisions < 20, "{} decisions", many.decisions);
+    // Too late before they begin: flows come and go, and nobody is ever asked.
+    let hopeless = stopped(
+        "discipline = \"peq\"\ngeneration.random = { servers = 2, probability = 1.0 }\nrun.slots = 1000000000\n\
+         [[classes]]\nsizes.fixed = 9\ndeadlines.fixed = 3",
+    );
+    assert!(hopeless.interrupted, "{} decisions", hopeless.decisions);
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     let message = |text: &str| slotted::read(text, Format::Toml, &[]).expect_err("it is wrong").to_string();

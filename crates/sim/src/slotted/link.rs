@@ -8,8 +8,8 @@ use super::source::Source;
 
 /// A flow is done when no more than this is left of it: sums of shares are not exact.
 const NOTHING: f64 = 1e-9;
-/// Decisions between two looks at the watch.
-const BREATH: u64 = 1 << 16;
+/// Work between two looks at the watch: slots with something new, each with its flows.
+const BREATH: u64 = 1 << 20;
 
 /// The link and the flows on it.
 pub struct Link<'a, 'b> {
@@ -39,10 +39,20 @@ impl<'a, 'b> Link<'a, 'b> {
     }
 
     /// Runs until nothing is left to come, the last slot, or the watch says so; whether it may go on with another set.
-    pub fn run(mut self, watch: &mut dyn FnMut(u64) -> bool) -> bool {
+    /// `work` counts on from one set to the next.
+    pub fn run(mut self, watch: &mut dyn FnMut(u64) -> bool, work: &mut u64) -> bool {
         let end = self.config.run.slots.unwrap_or(u64::MAX);
         while self.now < end {
             self.arrive();
+            // A decision among a hundred thousand flows takes long, and slots pass without any.
+            *work += 1 + self.flows.len() as u64;
+            if *work >= BREATH {
+                *work = 0;
+                if !watch(self.outcome.slots) {
+                    self.outcome.interrupted = true;
+                    break;
+                }
+            }
             self.give_up();
             if self.flows.is_empty() {
                 // Nothing happens until the next arrival.
@@ -56,10 +66,6 @@ impl<'a, 'b> Link<'a, 'b> {
             let slots = self.steady(service).min(end - self.now);
             self.serve(service, slots);
             self.leave();
-            if self.outcome.decisions.is_multiple_of(BREATH) && !watch(self.outcome.slots) {
-                self.outcome.interrupted = true;
-                break;
-            }
         }
         let present = std::mem::take(&mut self.flows);
         let rest =

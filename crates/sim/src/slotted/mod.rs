@@ -43,7 +43,10 @@ pub fn run_with(
 ) -> Outcome {
     let mut source = source::Source::new(config);
     let mut outcome = Outcome::default();
-    while link::Link::new(config, &mut source, discipline, &mut outcome).run(watch) && source.next_set() {}
+    let mut work = 0;
+    while link::Link::new(config, &mut source, discipline, &mut outcome).run(watch, &mut work)
+        && source.next_set()
+    {}
     outcome
 }
 

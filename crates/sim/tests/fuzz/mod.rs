@@ -6,8 +6,6 @@
 #![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads its environment")]
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use std::collections::BTreeMap;
-
 use flowyard_sim::random::{Purpose, Stream};
 use flowyard_sim::units::{Bytes, Quantity, Rate, Time, parse, print};
 use proptest::prelude::*;
@@ -135,29 +133,26 @@ impl<'a> Draw<'a> {
     }
 
     fn text(&mut self, schema: &Value) -> Value {
-        fn print_as<Q: Quantity>(base: u64) -> String {
-            print(Q::new(base))
+        let names = ["flows", "few", "others", "host 0", "host 1", "a", "switch", "core", "edge-host"];
+        match schema.get("format").and_then(Value::as_str) {
+            Some("time") => self.quantity::<Time>(schema, 1_000_000),
+            Some("bytes") => self.quantity::<Bytes>(schema, 1_000),
+            Some("rate") => self.quantity::<Rate>(schema, 1_000_000_000),
+            _ => json!(self.one_of(&names)),
         }
-        let end = |key: &str| schema.get(key).and_then(Value::as_str);
-        let (base, print, scale): (fn(&str) -> u64, fn(u64) -> String, u64) =
-            match schema.get("format").and_then(Value::as_str) {
-                Some("time") => (base::<Time>, print_as::<Time>, 1_000_000),
-                Some("bytes") => (base::<Bytes>, print_as::<Bytes>, 1_000),
-                Some("rate") => (base::<Rate>, print_as::<Rate>, 1_000_000_000),
-                _ => {
-                    let names =
-                        ["flows", "few", "others", "host 0", "host 1", "a", "switch", "core", "edge-host"];
-                    return json!(self.one_of(&names));
-                }
-            };
-        let (low, high) = (end("x-minimum").map_or(0, base), end("x-maximum").map_or(u64::MAX, base));
+    }
+
+    /// Mostly up to a hundred times the scale.
+    fn quantity<Q: Quantity>(&mut self, schema: &Value, scale: u64) -> Value {
+        let end = |key: &str| Some(base::<Q>(schema.get(key)?.as_str()?));
+        let (low, high) = (end("x-minimum").unwrap_or(0), end("x-maximum").unwrap_or(u64::MAX));
         let value = match self.below(12) {
             0 => low,
             1 => high,
             2 => low.saturating_add(self.chance.below(20)),
             _ => low.saturating_add(self.chance.below(100 * scale)),
         };
-        json!(print(value.clamp(low, high)))
+        json!(print(Q::new(value.clamp(low, high))))
     }
 
     /// Sets a place of the document, drawn among all that the schema knows of, to a value that it allows there.
@@ -236,15 +231,4 @@ fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> &'a Value {
         schema = root.pointer(pointer.trim_start_matches('#')).expect("references lead to definitions");
     }
     schema
-}
-
-/// How often each kind of thing was seen: what the tests say about their reach.
-#[derive(Debug, Default)]
-pub struct Seen(pub BTreeMap<String, u64>);
-
-impl Seen {
-    /// Notes one.
-    pub fn note(&mut self, what: impl Into<String>) {
-        *self.0.entry(what.into()).or_default() += 1;
-    }
 }
