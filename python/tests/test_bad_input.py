@@ -25,7 +25,6 @@ from flowyard import cli
 HERE = Path(__file__).parent / "bad_input"
 CASES = sorted({path.with_suffix("") for kind in ("*/*.toml", "*/*.expected") for path in HERE.glob(kind)})
 CATEGORIES = sorted({case.parent.name for case in CASES})
-LINES, COLUMNS = 24, 120
 
 
 def command(case):
@@ -73,15 +72,14 @@ def place(tmp_path, monkeypatch, request):
     return copied
 
 
+def without_keys(text):
+    """A text without the keys of runs, which are another engine's others."""
+    return re.sub(r"runs/[0-9a-f]{20}\b", "runs/KEY", text)
+
+
 def as_on_a_screen(text):
-    """What a terminal shows; without the keys of runs, which are another engine's others."""
-    folded = "".join(f"{line}\n" for line in cli.on_one_screen(text).splitlines())
-    return re.sub(r"runs/[0-9a-f]{20}\b", "runs/KEY", folded)
-
-
-def fits_one_screen(text):
-    lines = text.splitlines()
-    return len(lines) <= LINES and max(map(len, lines), default=0) <= COLUMNS
+    """What a terminal shows, where long lines are folded."""
+    return without_keys("".join(f"{line}\n" for line in cli.on_one_screen(text).splitlines()))
 
 
 def exit_code(words):
@@ -98,13 +96,15 @@ def test_bad_input_is_told_and_nothing_is_written(case, place, capsys):
     line, expected = command(case)
     before = on_disk(folder)
     code = exit_code(shlex.split(line)[1:])
-    stdout, stderr = map(as_on_a_screen, capsys.readouterr())
+    stdout, raw = capsys.readouterr()
+    stderr = as_on_a_screen(raw)
     assert code == 2
     assert stdout == ""
     assert on_disk(folder) == before
     assert "Traceback" not in stderr
     assert "panicked" not in stderr
-    assert fits_one_screen(stderr), stderr
+    # Nothing is left out, not even where lines are folded.
+    assert without_keys(raw).split() == stderr.split()
     if os.environ.get("FLOWYARD_SNAPSHOTS") == "write":
         case.with_suffix(".expected").write_text(f"$ {line}\n{stderr}")
     else:
@@ -138,3 +138,13 @@ def test_the_page_shows_an_example_of_each_category():
     found = [case.parent.name for block in shown for case, text in snapshots.items() if text == block]
     assert sorted(found) == CATEGORIES
     assert len(shown) == len(CATEGORIES)
+
+
+def test_a_screen_has_24_lines_of_120_characters():
+    long = "error: file.toml cannot be run:\n" + "\n".join(f"  key{n}: " + "word " * 40 for n in range(20))
+    shown = cli.on_one_screen(long).splitlines()
+    assert len(shown) == 24
+    assert max(map(len, shown)) <= 120
+    assert shown[-1] == "and 18 more lines; --json has all of them"
+    assert shown[2].startswith("      word")
+    assert cli.on_one_screen("error: short") == "error: short"
