@@ -252,7 +252,7 @@ def test_a_discipline_that_breaks_says_how():
     ("config", "message"),
     [
         ({"discipline": "pdqq"}, r'discipline: "pdqq" is not one of .*"racs".* did you mean "pdq"\?'),
-        ({"generation": RANDOM["generation"]}, "run.slots: missing"),
+        ({"generation": RANDOM["generation"]}, "run.slots: is missing"),
         (
             {"generation": RANDOM["generation"], "discipline": "optimal", "run": {"slots": 10}},
             "discipline: optimal needs all flows to arrive together",
@@ -269,7 +269,7 @@ def test_a_discipline_that_breaks_says_how():
             {"classes": [{"sizes": {"fixed": 5}, "deadlines": {"uniform": {"min": 8, "max": 7}}}]},
             "classes.0.deadlines.uniform.min: 8 is above max, which is 7",
         ),
-        ({"classes": []}, "classes: missing"),
+        ({"classes": []}, "classes: is missing"),
         ({"generation": LIST}, "classes: a list of flows says"),
         ({"generation": {"sets": {"flows": 0}}}, "generation.sets.flows: 0"),
         ({"run": {"slot": 5}}, 'did you mean "(slots|step)"'),

@@ -136,7 +136,8 @@ class Plan:
         problems += [
             f"axes: two are called {name}" for name in sorted({n for n in names if names.count(n) > 1})
         ]
-        taken = COLUMNS | {c["name"] for columns in results.explain().values() for c in columns}
+        defined = results.explain()
+        taken = COLUMNS | {column["name"] for table in results.TABLES for column in defined[table]}
         problems += [
             f"axis {name}: the tables have a column of that name; choose another"
             for name in names
