@@ -86,7 +86,7 @@ pub fn estimate(
 ) -> PyResult<String> {
     let scenario = crate::read(py, text, format, &folder, &overrides)?;
     let estimate = py.detach(|| flowyard_sim::estimate(&scenario));
-    let estimate = estimate.map_err(|problem| scenario_error(py, &problem.into()))?;
+    let estimate = estimate.map_err(|problems| scenario_error(py, &problems))?;
     Ok(serde_json::to_string(&estimate).expect("numbers are plain JSON"))
 }
 

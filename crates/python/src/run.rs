@@ -89,7 +89,7 @@ pub fn run(
         return Err(error);
     }
 
-    let outcome = outcome.map_err(|problem| scenario_error(py, &problem.into()))?;
+    let outcome = outcome.map_err(|problems| scenario_error(py, &problems))?;
 
     let mut summary = serde_json::to_value(&outcome.summary).expect("a summary is plain JSON");
     add_cost(py, &mut summary, &cost)?;

@@ -39,12 +39,12 @@ use engine::{Engine, Progress};
 use estimate::Estimate;
 use observe::Recorders;
 use results::{Outcome, collect};
-use scenario::{Problem, Scenario};
+use scenario::{Problem, Problems, Scenario};
 use setup::Setup;
 
 /// Runs a scenario that has been checked. `watch` is shown the progress now and then and says whether
 /// to go on; what was done until then is in the tables. Refuses a run that is out of reach: see `estimate`.
-pub fn simulate(scenario: &Scenario, watch: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, Problem> {
+pub fn simulate(scenario: &Scenario, watch: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, Problems> {
     simulate_observed(scenario, watch, &mut [])
 }
 
@@ -53,7 +53,7 @@ pub fn simulate_observed(
     scenario: &Scenario,
     watch: &mut dyn FnMut(&Progress) -> bool,
     observers: &mut [&mut dyn Observer],
-) -> Result<Outcome, Problem> {
+) -> Result<Outcome, Problems> {
     simulate_on(Agenda::Calendar, scenario, watch, observers)
 }
 
@@ -63,7 +63,7 @@ pub fn simulate_on(
     scenario: &Scenario,
     watch: &mut dyn FnMut(&Progress) -> bool,
     observers: &mut [&mut dyn Observer],
-) -> Result<Outcome, Problem> {
+) -> Result<Outcome, Problems> {
     let (setup, estimate) = prepare(scenario)?;
     let mut recorders = Recorders::new(&scenario.observe, &setup);
     let plan = setup.plan(scenario, agenda);
@@ -75,15 +75,15 @@ pub fn simulate_on(
 }
 
 /// What a run will need; or why it is refused.
-pub fn estimate(scenario: &Scenario) -> Result<Estimate, Problem> {
+pub fn estimate(scenario: &Scenario) -> Result<Estimate, Problems> {
     prepare(scenario).map(|(_, estimate)| estimate)
 }
 
-fn prepare(scenario: &Scenario) -> Result<(Setup, Estimate), Problem> {
+fn prepare(scenario: &Scenario) -> Result<(Setup, Estimate), Problems> {
     let setup = Setup::new(scenario).map_err(|apart| Problem::new("topology", apart.to_string()))?;
     let estimate = Estimate::new(scenario, &setup);
     match estimate.refusal(scenario) {
-        Some(problem) => Err(problem),
+        Some(problem) => Err(problem.into()),
         None => Ok((setup, estimate)),
     }
 }
