@@ -1,15 +1,14 @@
 //! What a run will need, before it runs: memory and work, so that one that is out of reach is refused at once.
 //!
 //! An estimate, not a bound: it supposes that flows share their hosts' wires fairly and that nothing is repeated. The
-//! engine checks the same limits again as it runs. Bytes each are those that the benchmarks measure
-//! (docs/benchmarks.md, "Memory").
+//! engine checks the same limits again as it runs.
 
 use serde::Serialize;
 
+use crate::engine::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, network_bytes};
 use crate::ids::NodeId;
 use crate::observe::samples::{ROW_BYTES, SERIES_OF_FLOW, SERIES_OF_LINK};
 use crate::observe::{Recorders, capture};
-use crate::routing::Routes;
 use crate::scenario::{Problem, Scenario};
 use crate::setup::Setup;
 use crate::topology::Fabric;
@@ -17,16 +16,6 @@ use crate::traffic::{FLOWS_MAX, Flow};
 use crate::transport::Transport;
 use crate::units::Time;
 
-/// A directed link with its port.
-const LINK_BYTES: u64 = 557;
-/// A host.
-const HOST_BYTES: u64 = 71;
-/// A flow with its row of the results.
-pub const FLOW_BYTES: u64 = 282;
-/// A connection with both its ends.
-pub const CONN_BYTES: u64 = 364;
-/// A packet with its events and its places in queues.
-pub const PACKET_BYTES: u64 = 167;
 /// What a sender keeps of a packet of its window.
 const SENT_BYTES: f64 = 32.0;
 
@@ -58,7 +47,7 @@ impl Estimate {
     /// For a run that has been set up.
     pub fn new(scenario: &Scenario, setup: &Setup) -> Estimate {
         let asked = Asked::of(scenario, setup);
-        let recorders = Recorders::new(&scenario.observe, setup);
+        let recorders = Recorders::new(&scenario.observe, &setup.fabric, &setup.carriers);
         let observe = &scenario.observe;
         let (mut sample_rows, mut port_looks) = (0, 0u64);
         if let (Some(samples), Some(sampler)) = (&observe.samples, &recorders.sampler) {
@@ -126,11 +115,6 @@ impl Estimate {
 
 /// What a processor does in a second, as docs/benchmarks.md has it, in round figures.
 const HOPS_A_SECOND: f64 = 5e6;
-
-/// Memory of what stands still: links, hosts, routes.
-pub fn network_bytes(fabric: &Fabric, routes: &Routes) -> u64 {
-    fabric.links.len() as u64 * LINK_BYTES + u64::from(fabric.hosts) * HOST_BYTES + routes.bytes()
-}
 
 /// What the traffic comes to.
 struct Asked {

@@ -65,7 +65,7 @@ pub fn simulate_on(
     observers: &mut [&mut dyn Observer],
 ) -> Result<Outcome, Problems> {
     let (setup, estimate) = prepare(scenario)?;
-    let mut recorders = Recorders::new(&scenario.observe, &setup);
+    let mut recorders = Recorders::new(&scenario.observe, &setup.fabric, &setup.carriers);
     let plan = setup.plan(scenario, agenda);
     let mut engine = Engine::new(&plan);
     recorders.all().for_each(|recorder| engine.observe(recorder));

@@ -9,8 +9,8 @@ use flowyard_sim::engine::Status;
 use flowyard_sim::engine::calendar::Agenda;
 use flowyard_sim::engine::observer::{Arrival, Observer, View};
 use flowyard_sim::ids::LinkId;
-use flowyard_sim::observe::capture::Frame;
 use flowyard_sim::records::{Table, Values};
+use flowyard_sim::transport::frame::Frame;
 use flowyard_sim::units::Time;
 
 const EVERYTHING: [(&str, &str); 3] = [

@@ -7,7 +7,8 @@
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use flowyard_sim::ids::NodeId;
-use flowyard_sim::observe::capture::{Cable, Captured, Frame, TcpFrame, UDP_PORT};
+use flowyard_sim::observe::capture::{Cable, Captured};
+use flowyard_sim::transport::frame::{Frame, TcpFrame, UDP_PORT};
 
 /// The magic number of files with nanoseconds.
 const NANOSECONDS: u32 = 0xa1b2_3c4d;

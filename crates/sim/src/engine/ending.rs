@@ -4,8 +4,8 @@
 //! delay after the last other flow has ended, so that no host acts on what it cannot have heard of.
 
 use super::conn::Conn;
+use super::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, network_bytes};
 use super::{Engine, Limit, Plan, Status};
-use crate::estimate::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, network_bytes};
 use crate::ids::FlowId;
 use crate::units::{SECOND, Time};
 

@@ -10,6 +10,7 @@ pub mod egress;
 mod ending;
 pub mod event;
 pub mod fault;
+pub mod memory;
 pub mod network;
 pub mod observer;
 pub mod packet;

@@ -13,10 +13,10 @@ use wildmatch::WildMatch;
 use self::capture::{Captor, Capture};
 use self::histograms::{Distributions, Histograms};
 use self::samples::{Sampler, Samples};
+use crate::engine::Carrier;
 use crate::engine::observer::Observer;
 use crate::ids::LinkId;
 use crate::nearest::{closest, did_you_mean};
-use crate::setup::Setup;
 use crate::topology::{Fabric, Link};
 
 /// What a run records besides flows and links; by default nothing.
@@ -117,8 +117,7 @@ pub struct Recorders {
 
 impl Recorders {
     /// What the scenario asks for, before the run.
-    pub fn new(observe: &Observe, setup: &Setup) -> Recorders {
-        let Setup { fabric, carriers, .. } = setup;
+    pub fn new(observe: &Observe, fabric: &Fabric, carriers: &[Carrier]) -> Recorders {
         Recorders {
             sampler: observe.samples.as_ref().map(|samples| Sampler::new(samples, fabric, carriers)),
             distributions: observe.histograms.as_ref().map(|wanted| Distributions::new(wanted, fabric)),

@@ -4,16 +4,17 @@
 //! and receivers of all its connections. Adding one is its file and its line in the list below; the
 //! datagram transport is the shortest example.
 
+pub mod frame;
 pub mod reassembly;
 pub mod rtt;
 pub mod source;
 
+use self::frame::{Frame, udp_frame};
 use crate::balancer::Balancer;
 use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
 use crate::ids::ConnId;
-use crate::observe::capture::{Frame, udp_frame};
 use crate::queue::{Feature, Queue};
 use crate::register::register;
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use self::congestion::Congestion;
 use self::connection::{DELAYED_ACK, RETRANSMIT, Receiver, Sender};
+use super::frame::{Frame, TcpFrame};
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
@@ -19,7 +20,6 @@ use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
 use crate::ids::ConnId;
-use crate::observe::capture::{Frame, TcpFrame};
 use crate::queue::Queue;
 use crate::queue::drop_tail::DropTail;
 use crate::units::{Bytes, Time};

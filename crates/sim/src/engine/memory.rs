@@ -1,0 +1,20 @@
+//! What things take in memory, as the benchmarks measure it (docs/benchmarks.md, "Memory"): for limits and estimates.
+
+use crate::routing::Routes;
+use crate::topology::Fabric;
+
+/// A directed link with its port.
+const LINK_BYTES: u64 = 557;
+/// A host.
+const HOST_BYTES: u64 = 71;
+/// A flow with its row of the results.
+pub const FLOW_BYTES: u64 = 282;
+/// A connection with both its ends.
+pub const CONN_BYTES: u64 = 364;
+/// A packet with its events and its places in queues.
+pub const PACKET_BYTES: u64 = 167;
+
+/// What stands still: links, hosts, routes.
+pub fn network_bytes(fabric: &Fabric, routes: &Routes) -> u64 {
+    fabric.links.len() as u64 * LINK_BYTES + u64::from(fabric.hosts) * HOST_BYTES + routes.bytes()
+}
