@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 RATE_BPS, PACKET_BYTES, CONTROL_BYTES = 1_000_000_000, 1500, 64
-SLOT_NS = 8 * PACKET_BYTES
+# Of a packet, and of an answer: a bit takes a nanosecond.
+SLOT_NS, ANSWER_NS = 8 * PACKET_BYTES, 8 * CONTROL_BYTES
 DELAY, WINDOW, QUEUE = "9.5us", 16, 8
 
 SHORT, BACKGROUND = "short", "background"
@@ -34,6 +35,11 @@ ASSUMED = (
 def fat_tree(k: int, delay: str = DELAY) -> dict[str, Any]:
     """The paper's network of k pods."""
     return {"fat-tree": {"k": k, "rate": "1Gbps", "delay": delay}}
+
+
+def base_rtt_ns(delay_ns: int = 9500) -> int:
+    """Of a full packet to another pod, 6 links away, and of the answer to it."""
+    return 6 * (SLOT_NS + ANSWER_NS + 2 * delay_ns)
 
 
 @dataclass(frozen=True, kw_only=True)
