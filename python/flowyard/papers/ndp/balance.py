@@ -55,11 +55,15 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 def _spread(tables: Tables) -> pl.DataFrame | None:
     """For each balancer and seed: mean, coefficient of variation and maximum; None if a port is missing."""
     packets = pl.col("packets")
-    spread = tables["ports"].group_by("ecmp", "replica").agg(
-        ports=pl.len(),
-        total=packets.sum(),
-        variation=packets.std(ddof=0) / packets.mean(),
-        peak=packets.max() / packets.mean(),
+    spread = (
+        tables["ports"]
+        .group_by("ecmp", "replica")
+        .agg(
+            ports=pl.len(),
+            total=packets.sum(),
+            variation=packets.std(ddof=0) / packets.mean(),
+            peak=packets.max() / packets.mean(),
+        )
     )
     whole = spread.filter(pl.col("ports") == CORES * PORTS, pl.col("total") > 0)
     seeds = whole.group_by("replica").agg(pl.col("ecmp").n_unique())
@@ -120,7 +124,9 @@ def draw(tables: Tables) -> "Picture":
         mean = loads.mean()
         assert isinstance(mean, float)
         panels[2].plot(range(1, len(loads) + 1), (loads / mean).to_numpy(), label=ecmp)
-    panels[2].set(xlabel="ports of the core, sorted", ylabel="packets / mean", title="balance", ylim=(0, None))
+    panels[2].set(
+        xlabel="ports of the core, sorted", ylabel="packets / mean", title="balance", ylim=(0, None)
+    )
     panels[2].legend(loc="upper left")
     return picture
 

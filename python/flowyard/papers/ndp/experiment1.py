@@ -61,7 +61,12 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     for one in counted:
         host = host.join(one, on="server", how="left", maintain_order="left")
     last = (short["start_ps"] + short["fct_ps"]).max()
-    run = {"short_flows": len(short), "long_flows": len(long), "last_short_ps": last, "end_ps": summary["end_ps"]}
+    run = {
+        "short_flows": len(short),
+        "long_flows": len(long),
+        "last_short_ps": last,
+        "end_ps": summary["end_ps"],
+    }
     return {"flows": short, "servers": host.fill_null(0), "run": pl.DataFrame([run])}
 
 
@@ -85,7 +90,9 @@ def _goodput_times_fct(tables: Tables) -> Judgement:
     wrong = flows.filter((product - SIZE).abs().fill_null(SIZE) > 1e-9 * SIZE)
     if flows.is_empty():
         return judge.not_reached("there are no flows")
-    found = judge.judged(wrong.is_empty(), f"{len(flows) - len(wrong)} of {len(flows)} flows", f"all {len(flows)}")
+    found = judge.judged(
+        wrong.is_empty(), f"{len(flows) - len(wrong)} of {len(flows)} flows", f"all {len(flows)}"
+    )
     return found.because(f"flow {wrong['id'].first()} is the first other one")
 
 
@@ -116,7 +123,10 @@ def _apart(tables: Tables) -> Judgement:
 
 def _matrix(tables: Tables) -> Judgement:
     flows = tables["flows"]
-    rows = [("flows", len(flows), FLOWS), ("to oneself", flows.filter(pl.col("src") == pl.col("dst")).height, 0)]
+    rows = [
+        ("flows", len(flows), FLOWS),
+        ("to oneself", flows.filter(pl.col("src") == pl.col("dst")).height, 0),
+    ]
     return judge.all_exactly(rows, "numbers")
 
 
@@ -128,7 +138,9 @@ def _poisson(tables: Tables) -> Judgement:
         return judge.not_reached(f"{len(gaps)} gaps of {FLOWS - 1} are known")
     found = kstest(gaps.to_numpy(), "expon", args=(0, 1 / RATE))
     measured = f"p = {found.pvalue:.3g}; mean gap {_float(gaps.mean()) * 1e6:.4g} us"
-    return judge.judged(found.pvalue > 0.01, measured, f"p > 0.01 for exponential gaps of mean {1e6 / RATE:g} us")
+    return judge.judged(
+        found.pvalue > 0.01, measured, f"p > 0.01 for exponential gaps of mean {1e6 / RATE:g} us"
+    )
 
 
 def _pairs(tables: Tables) -> Judgement:
@@ -142,7 +154,11 @@ def _pairs(tables: Tables) -> Judgement:
 def _until_the_last(tables: Tables) -> Judgement:
     run = tables["run"].row(0, named=True)
     done = int(tables["flows"]["completed"].sum())
-    later = run["end_ps"] is not None and run["last_short_ps"] is not None and run["end_ps"] > run["last_short_ps"]
+    later = (
+        run["end_ps"] is not None
+        and run["last_short_ps"] is not None
+        and run["end_ps"] > run["last_short_ps"]
+    )
     measured = f"{done} short flows ended; background until {run['end_ps']} ps, short flows until {run['last_short_ps']}"
     return judge.judged(done == FLOWS and later, measured, f"{FLOWS}; background ends later")
 
