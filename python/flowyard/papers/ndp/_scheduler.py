@@ -1,7 +1,7 @@
 """The paper's central scheduler (section 5): its parameters, and the scenario that they make.
 
-Default values are in an image of figure 1b and not in the text, which gives 1 Gbps (the PULL spacing of 12 us), 8 packets
-of queue (section 4) and a goodput that stops growing at a window of 16 packets (figure 8a). The rest is assumed:
+Default values are in an image of figure 1b and not in the text, which gives 1 Gbps (the PULL spacing of 12 us), 8
+packets of queue (section 4) and a goodput that stops growing at a window of 16 packets (figure 8a). What is assumed:
 
 - A packet is 1500 B on the wire and carries 1500 B of a flow: sizes are whole packets (150 KB are 100 of them), and
   goodput counts them whole, so that headers of data have 0 B here. Trimmed packets and answers have 64 B.
@@ -26,8 +26,8 @@ NDP: Mapping[str, Any] = {"ndp": {"initial_window": WINDOW, "header_bytes": "0B"
 TCP: Mapping[str, Any] = {"tcp": {}}
 
 ASSUMED = (
-    "Links of 1 Gbps and 9.5 us; packets of 1500 B, all of which counts as goodput; headers and answers of 64 B; ACK and "
-    "PULL apart; a window of 16 packets unless it varies; 8 packets of data queue, as many bytes of header queue, "
+    "Links of 1 Gbps and 9.5 us; packets of 1500 B, all of which counts as goodput; headers and answers of 64 B; ACK "
+    "and PULL apart; a window of 16 packets unless it varies; 8 packets of data queue, as many bytes of header queue, "
     "10:1 between them; on overflow a coin decides between the arriving packet and the last in the queue.",
 )
 

@@ -1,4 +1,4 @@
-"""Figure 6, experiment 1: 2000 short flows of 150 KB on a 6-ary fat-tree, 8 of whose 54 servers carry background traffic.
+"""Figure 6, experiment 1: 2000 short flows of 150 KB on a 6-ary fat-tree, with background on 8 of the 54 servers.
 
 The five panels of the paper: goodput of each flow, sorted; completion times; headers that a flow received in place of
 its packets; applications that send and receive at each server; who sends to whom. What section 5 says of the
@@ -154,12 +154,9 @@ def _pairs(tables: Tables) -> Judgement:
 def _until_the_last(tables: Tables) -> Judgement:
     run = tables["run"].row(0, named=True)
     done = int(tables["flows"]["completed"].sum())
-    later = (
-        run["end_ps"] is not None
-        and run["last_short_ps"] is not None
-        and run["end_ps"] > run["last_short_ps"]
-    )
-    measured = f"{done} short flows ended; background until {run['end_ps']} ps, short flows until {run['last_short_ps']}"
+    end, last = run["end_ps"], run["last_short_ps"]
+    later = end is not None and last is not None and end > last
+    measured = f"{done} short flows ended; background until {end} ps, short flows until {last}"
     return judge.judged(done == FLOWS and later, measured, f"{FLOWS}; background ends later")
 
 

@@ -1,8 +1,8 @@
 """Figure 8, experiment 3: goodput of NDP when one parameter varies: initial window, flow size, arrival rate.
 
 10000 flows on a 10-ary fat-tree, permutation traffic, 1.5 MB and 2500 flows a second where these do not vary. A window
-of W packets is sent again once a round trip RTT0, so that a flow that is alone has min(1, W x 12 us / RTT0) of the link:
-the last panel sets one flow against that, with the links of 9.5 us that put the knee at 16 packets as in the paper, and
+of W packets is sent once a round trip RTT0, so that a flow that is alone has min(1, W x 12 us / RTT0) of the link: the
+last panel sets one flow against that, with the links of 9.5 us that put the knee at 16 packets as in the paper, and
 with those of 1 us that the published model has.
 
 What is offered grows with size and rate: 2500 flows of 1.5 MB a second are 0.12 of the 250 links. Larger flows make

@@ -1,12 +1,12 @@
 """Figure 9, experiment 4: completion times of web search flows under NDP, beside background of load 0.5 and 0.8.
 
 20000 flows at 2500 a second on a 10-ary fat-tree, with the sizes of the web search workload (DCTCP, mean 1.7 MB), shown
-for flows below 100 KB and for the others. The figure names the background's load only. The flows themselves add 0.137 of
-each server's link (contradiction NDP-X7), so that servers are offered 0.64 and 0.94: both loads are in the tables.
+for flows below 100 KB and for the others. The figure names the background's load only. The flows themselves add 0.137
+of each server's link (contradiction NDP-X7), so that servers are offered 0.64 and 0.94: both loads are in the tables.
 
 There are two readings. Judged is the usual one, background as a load on all servers. It fails NDP-F9.a, and would with
-any transport: links of receivers that are shared evenly make flows 1 / (1 - load) times as long in the mean, which is 2.8
-and 16. In the other one, what the scheduler of section 5 can do, the load is the share of the servers that send nothing
+any transport that shares evenly: links of receivers alone then make flows 1 / (1 - load) times as long in the mean,
+which is 2.8 and 16. In the other one, what the scheduler of section 5 can do, the load is the share of the servers that send nothing
 but endless flows, among themselves; in a network that does not block these hardly meet the others, and what grows is
 the load of the servers that are left, to 0.27 and 0.68. It is in the tables of the full scale.
 """
