@@ -1,7 +1,7 @@
 """NDP's packets as runs capture them, and what the protocol's rules say of their order.
 
-A capture has a packet when it has arrived at the end of its link. Cables, sizes and rates are those of the runs, so that
-the instant at which its transmission began is known; times are whole nanoseconds, cut off.
+A capture has a packet when it has arrived at the end of its link. Sizes, rates and delays are known, so that the
+instant at which its transmission began is known; times are whole nanoseconds, cut off.
 """
 
 from collections import Counter, defaultdict, deque
@@ -179,4 +179,4 @@ def turns(arrived: pl.DataFrame, left: pl.DataFrame, delay_ns: int) -> dict[str,
 
 def _leaving(left: pl.DataFrame) -> Iterator[tuple[int, int, int, bool, int]]:
     rows = left.sort("time_ns").select("time_ns", "flow", "number", "trimmed", "bytes")
-    yield from rows.iter_rows()  # type: ignore[misc]
+    yield from rows.iter_rows()

@@ -93,7 +93,7 @@ def _goodput_times_fct(tables: Tables) -> Judgement:
     found = judge.judged(
         wrong.is_empty(), f"{len(flows) - len(wrong)} of {len(flows)} flows", f"all {len(flows)}"
     )
-    return found.because(f"flow {wrong['id'].first()} is the first other one")
+    return found.because(f"the first other one is flow {wrong.head(1)['id'].to_list()}")
 
 
 def _headers_cost_time(tables: Tables) -> Judgement:
@@ -114,9 +114,9 @@ def _apart(tables: Tables) -> Judgement:
     rows = [
         ("servers", len(servers), SERVERS),
         ("servers with background", len(long), LONG),
-        ("senders of short flows", servers["sends"].sum(), FLOWS),
-        ("receivers of short flows", servers["receives"].sum(), FLOWS),
-        ("short flows of servers with background", long["sends"].sum() + long["receives"].sum(), 0),
+        ("senders of short flows", int(servers["sends"].sum()), FLOWS),
+        ("receivers of short flows", int(servers["receives"].sum()), FLOWS),
+        ("short flows of servers with background", int(long.select(pl.col("sends", "receives").sum()).sum_horizontal().item()), 0),
     ]
     return judge.all_exactly(rows, "numbers")
 

@@ -9,7 +9,7 @@ What is offered grows with size and rate: 2500 flows of 1.5 MB a second are 0.12
 better use of the link only as long as that is small, which is how far panel (b) is judged.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -161,7 +161,7 @@ def draw(tables: Tables) -> "Picture":
     for delay, colour in zip(DELAYS, style.COLOURS, strict=False):
         rows = means.filter(delay=delay).sort("window")
         interval = rows["goodput_gbps_ci95"].fill_null(0).to_numpy()
-        look = {"color": colour, "capsize": 2.5, "label": f"cables of {delay}"}
+        look: dict[str, Any] = {"color": colour, "capsize": 2.5, "label": f"cables of {delay}"}
         windows.errorbar(rows["window"], rows["goodput_gbps"], yerr=interval, marker="o", **look)
         rows = tables["alone"].filter(delay=delay).sort("window")
         alone.plot(rows["window"], rows["expected_gbps"], color=colour, linewidth=0.9)
