@@ -1,4 +1,4 @@
-"""NDP's incast as its own paper has it (Handley et al., SIGCOMM 2017, section 6): 270 KB from each of N senders at once.
+"""NDP's incast as its own paper has it (Handley et al., SIGCOMM 2017, section 6): 270 KB from each of N senders.
 
 10 Gbps, packets of 9000 B, 8 of them in a port's queue and a window of 23, which the paper takes for large incasts. The
 last flow ends when the receiver's link has carried everything; what it takes longer is what trimmed headers take of the
@@ -81,7 +81,7 @@ FIGURE = Figure(
     draw=draw,
     assumed=(
         "A fat-tree of 128 hosts (the paper: 432), cables of 1 us, senders drawn at random, starts within 1.2 us.",
-        "A header that finds its queue full is dropped, and its packet sent again after a timeout; the paper returns it "
-        "to its sender.",
+        "A header that finds its queue full is dropped, and its packet sent again after a timeout; the paper "
+        "returns it to its sender.",
     ),
 )

@@ -80,7 +80,7 @@ def ahead(pulls_ns: NDArray[np.int64], spacing_ns: int) -> int:
 def pull_queue(
     cable: pl.DataFrame, packets: dict[int, int], sent_before_ns: int, slack_ns: int
 ) -> dict[str, int]:
-    """Replays the queue of PULLs at a receiver from what it got and what it sent.
+    """Replays the queue of PULLs at a receiver from what came and what it sent.
 
     Each packet or header that comes queues a PULL, until the flow has all its packets; then its PULLs are removed.
 

@@ -116,7 +116,11 @@ def _apart(tables: Tables) -> Judgement:
         ("servers with background", len(long), LONG),
         ("senders of short flows", int(servers["sends"].sum()), FLOWS),
         ("receivers of short flows", int(servers["receives"].sum()), FLOWS),
-        ("short flows of servers with background", int(long.select(pl.col("sends", "receives").sum()).sum_horizontal().item()), 0),
+        (
+            "short flows of servers with background",
+            int(long.select(pl.col("sends", "receives").sum()).sum_horizontal().item()),
+            0,
+        ),
     ]
     return judge.all_exactly(rows, "numbers")
 

@@ -218,7 +218,9 @@ def draw(tables: Tables) -> "Picture":
     for senders, line in zip((1, 8, BUSIEST), style.COLOURS, strict=False):
         rows = tables["gaps"].filter(senders=senders)
         share = (rows["pulls"].cum_sum() / rows["pulls"].sum()).to_numpy()
-        gaps.step((rows["gap_ns"] / 1000).to_numpy(), share, where="post", color=line, label=f"{senders} senders")
+        gaps.step(
+            (rows["gap_ns"] / 1000).to_numpy(), share, where="post", color=line, label=f"{senders} senders"
+        )
     gaps.set(xlabel="gap between PULLs (us)", ylabel="share", xlim=(8, 20), title="12 us is a packet's time")
     for name, marker in (("data", "o"), ("acks", "x"), ("headers", "s"), ("nacks", "+"), ("pulls", "^")):
         answers.plot(places, counts[name], marker, fillstyle="none", markersize=8, label=name)
