@@ -122,6 +122,6 @@ FIGURE = Figure(
         *ASSUMED,
         "150 KB from each of N servers, which are drawn at random, starting within a packet's time. The outcast is "
         "endless flows for 2 s from an empty network.",
-        "TCP (New Reno) has the simulator's defaults: a queue of 100 packets, ECMP by flow, timeouts of at least 200 ms.",
+        "TCP (New Reno) has the simulator's defaults: 100 packets of queue, ECMP by flow, timeouts of at least 200 ms.",
     ),
 )

@@ -6,9 +6,9 @@ of each server's link (contradiction NDP-X7), so that servers are offered 0.64 a
 
 There are two readings. Judged is the usual one, background as a load on all servers. It fails NDP-F9.a, and would with
 any transport that shares evenly: links of receivers alone then make flows 1 / (1 - load) times as long in the mean,
-which is 2.8 and 16. In the other one, what the scheduler of section 5 can do, the load is the share of the servers that send nothing
-but endless flows, among themselves; in a network that does not block these hardly meet the others, and what grows is
-the load of the servers that are left, to 0.27 and 0.68. It is in the tables of the full scale.
+which is 2.8 and 16. In the other one, what the scheduler of section 5 can do, the load is the share of the servers that
+send nothing but endless flows, among themselves; in a network that does not block these hardly meet the others, and
+what grows is the load of the servers that are left, to 0.27 and 0.68. It is in the tables of the full scale.
 """
 
 from typing import TYPE_CHECKING, Any
