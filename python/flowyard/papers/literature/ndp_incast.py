@@ -40,7 +40,8 @@ def _worst(tables: Tables, column: str, *, largest: bool) -> float | None:
     runs = tables["runs"]
     if set(runs["senders"]) != set(SENDERS) or runs[column].null_count():
         return None
-    return float((runs[column].max() if largest else runs[column].min()))  # type: ignore[arg-type]
+    worst = runs[column].max() if largest else runs[column].min()
+    return worst if isinstance(worst, float) else None
 
 
 def _last_flow(tables: Tables) -> Judgement:

@@ -5,8 +5,8 @@ and headers that come and ACKs, NACKs and PULLs that go; those of the senders sh
 enters and leaves the receiver's port at the switch shows whom it serves. For the last, all senders push so much at once
 that both queues wait for long, and the header queue is large enough to lose nothing.
 
-From 32 senders on the first window alone is more than both queues hold, of which the one for headers has as many bytes
-as the other, as in the paper on NDP: headers are lost. Claim NDP-F4.b is judged below that; what is lost is in the table.
+From 32 senders on the first window alone is more than both queues hold (that of headers has as many bytes as the other,
+as in the paper on NDP), and headers are lost. Claim NDP-F4.b is judged below that; what is lost is in the table.
 """
 
 from collections.abc import Iterator
