@@ -174,6 +174,13 @@ def draw(tables: Tables) -> "Picture":
             scaled, rows["goodput_gbps"], yerr=rows["goodput_gbps_ci95"].fill_null(0), marker="o", capsize=2.5
         )
     sizes.set(xlabel="flow size (KB)", xscale="log", title="(b) flow size")
+    shown = [
+        size // 1000
+        for size in (15_000, 75_000, 300_000, 1_500_000, 15_000_000)
+        if size in tables["size"]["size"]
+    ]
+    sizes.set_xticks(shown, [str(size) for size in shown])
+    sizes.set_xticks([], minor=True)
     rates.set(xlabel="flows a second", title="(c) arrival rate")
     windows.set(xlabel="initial window (packets)", ylabel="mean goodput (Gbps)", title="(a) initial window")
     alone.set(xlabel="initial window (packets)", title="one flow; lines: computed")
