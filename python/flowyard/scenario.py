@@ -1267,6 +1267,11 @@ class Entry(Model):
     sources: Sources | None = None
     """Which hosts send, for a matrix in which every host does; by default all."""
 
+    among_sources: bool = False
+    """Whether only the sources receive too: the matrix is drawn as if there were no other hosts. By
+    default any host may receive.
+    """
+
     flows: int | None = None
     """Number of flows; by default one round of the matrix, one for each given time, or one for each that
     is waited for. Poisson arrivals need it unless they have an end. At least 1, at most 10000000.
@@ -1943,8 +1948,9 @@ Matrix = (
     | Literal["permutation", "uniform", "all-to-all"]
 )
 
-# Which hosts send: some of those that would by the matrix. Any host may receive.  For matrices in
-# which every host sends; a load refers to the ports of those that do.
+# Which hosts send: some of those that would by the matrix. Any host may receive, unless
+# `among_sources` is set.  For matrices in which every host sends; a load refers to the ports of those
+# that do.
 Sources = SourcesShare | SourcesHosts | SourcesNotIn
 
 # How deadlines are distributed.

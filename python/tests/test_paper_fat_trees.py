@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from flowyard import topology
+from flowyard import sweeps, topology
 from flowyard.papers.across import fat_trees as across
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
@@ -17,6 +17,7 @@ from flowyard.papers.mp import properties
 from flowyard.papers.mp._labels import labels, levels, sub_trees, tree
 from flowyard.papers.ndp import ecmp, table1
 from flowyard.papers.ndp._fat_tree import worst_permutations
+from flowyard.sweeps import Sweep
 from flowyard.topology.paths import Paths
 
 FIGURES = {module.FIGURE.id: module.FIGURE for module in (table1, ecmp, across, trees, properties)}
@@ -24,8 +25,16 @@ CLAIMS = {claim: figure.id for figure in FIGURES.values() for claim in figure.cl
 
 
 @pytest.fixture(scope="module")
-def tables():
-    return {id: figure.tables(Scale.QUICK, {}) for id, figure in FIGURES.items()}  # noqa: A001
+def tables(tmp_path_factory):
+    made = {}
+    for figure in FIGURES.values():
+        results = {}
+        for name, plan in (figure.plans(Scale.QUICK) if figure.plans else {}).items():
+            folder = tmp_path_factory.mktemp(figure.id) / name
+            assert not sweeps.execute(plan, folder).failed
+            results[name] = Sweep(folder)
+        made[figure.id] = figure.tables(Scale.QUICK, results)
+    return made
 
 
 def judged(claim, tables):
@@ -61,6 +70,13 @@ ONE_MORE = [
         for k in (4, 6, 8)
         for start, end in (("edge", "host"), ("aggregation", "core"))
     ),
+    *(
+        (f"NDP-F2.{letter}", "alone", {"k": k, "ecmp": by, "replica": 2}, "paths")
+        for k in (4, 6, 8)
+        for letter, by in (("a", ecmp.FLOW), ("b", ecmp.PACKET))
+    ),
+    ("NDP-F2.a", "alone", {"k": 4, "ecmp": ecmp.FLOW, "replica": 0}, "reordered"),
+    ("NDP-F2.a", "flows", {"k": 8, "replica": 1}, "reordered"),
     *(
         ("NDP-F2.c", "paths_used", {"k": k, "hashed": hashed}, f"paths_used_{which}")
         for k in (4, 6, 8)

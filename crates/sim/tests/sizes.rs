@@ -140,6 +140,7 @@ fn entry(sizes: Sizes, flows: Option<u64>) -> Entry {
         matrix: Permutation {}.into(),
         sizes,
         sources: None,
+        among_sources: false,
         flows,
         background: false,
         deadline: None,

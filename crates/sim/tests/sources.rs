@@ -10,6 +10,7 @@ use flowyard_sim::topology::single_switch::SingleSwitch;
 use flowyard_sim::topology::{Fabric, Generator};
 use flowyard_sim::traffic::arrivals::Arrivals;
 use flowyard_sim::traffic::arrivals::at_once::AtOnce;
+use flowyard_sim::traffic::arrivals::on_off::OnOff;
 use flowyard_sim::traffic::arrivals::poisson::Poisson;
 use flowyard_sim::traffic::matrix::Matrix;
 use flowyard_sim::traffic::matrix::all_to_all::AllToAll;
@@ -35,6 +36,7 @@ fn entry(
         matrix: matrix.into(),
         sizes: Fixed(Bytes(100_000)).into(),
         sources,
+        among_sources: false,
         flows: None,
         background: false,
         deadline: None,
@@ -220,6 +222,75 @@ fn those_not_in_another_entry_are_the_rest() {
     let list = entry("list", AtOnce::default(), Pairs(vec![(3, 1), (0, 2), (3, 0)]), None);
     let others = entry("others", AtOnce::default(), Permutation {}, not_in("list"));
     assert_eq!(senders(&build(&[list, others], 5, 1), 1), BTreeSet::from([1, 2, 4]));
+}
+
+/// As in the NDP paper: servers with long flows are paired among themselves, and so are those with short ones.
+#[test]
+fn among_sources_nobody_else_receives() {
+    let among = |entry: Entry| Entry { among_sources: true, ..entry };
+    let not_in = Some(Sources::NotIn("background".into()));
+    let matrices: [Matrix; 4] =
+        [Permutation {}.into(), UniformMatrix {}.into(), Stride { by: vec![3] }.into(), AllToAll {}.into()];
+    for matrix in matrices {
+        for arrivals in [Arrivals::from(AtOnce::default()), load(0.5).into()] {
+            let background =
+                among(entry("background", AtOnce::default(), matrix.clone(), Some(Sources::Share(0.15))));
+            let short = among(entry("short", arrivals, matrix.clone(), not_in.clone()));
+            let traffic = build(&[background, Entry { flows: Some(4_600), ..short }], 54, 1);
+            let (long, short) = (senders(&traffic, 0), senders(&traffic, 1));
+            assert!(long.len() == 8 && short.len() == 46 && long.is_disjoint(&short));
+            for (index, hosts) in [(0, &long), (1, &short)] {
+                let drawn = pairs(&traffic, index);
+                assert!(drawn.iter().all(|(src, dst)| src != dst && hosts.contains(dst)));
+                if matches!(matrix, Matrix::Permutation(_)) {
+                    let received: BTreeSet<u32> = drawn.iter().take(hosts.len()).map(|pair| pair.1).collect();
+                    assert!(index == 1 || received == *hosts);
+                }
+            }
+            if matches!(matrix, Matrix::Permutation(_)) {
+                let mut received = BTreeMap::new();
+                pairs(&traffic, 1).iter().for_each(|(_, dst)| *received.entry(*dst).or_insert(0) += 1);
+                assert!(received.len() == 46 && received.values().all(|&flows| flows == 100));
+            }
+        }
+    }
+    // All-to-all among three is six pairs; a stride is one of places in the list.
+    let hosts = || Some(Sources::Hosts(vec![7, 2, 4]));
+    let all = build(&[among(entry("all", AtOnce::default(), AllToAll {}, hosts()))], 8, 1);
+    assert_eq!(pairs(&all, 0).len(), 6);
+    let by = Stride { by: vec![1] };
+    let stride = build(
+        &[among(entry("stride", AtOnce { jitter: Some(Time::ZERO), ..AtOnce::default() }, by, hosts()))],
+        8,
+        1,
+    );
+    assert_eq!(BTreeSet::from_iter(pairs(&stride, 0)), BTreeSet::from([(2, 4), (4, 7), (7, 2)]));
+    // All hosts are all hosts.
+    let plain = entry("flows", AtOnce::default(), Permutation {}, None);
+    assert_eq!(build(&[among(plain.clone())], 16, 3), build(&[plain], 16, 3));
+}
+
+#[test]
+fn among_sources_that_make_no_sense_is_refused() {
+    let among = |name: &str, arrivals: Arrivals, matrix: Matrix, sources| Entry {
+        among_sources: true,
+        ..entry(name, arrivals, matrix, sources)
+    };
+    let at_once = || Arrivals::from(AtOnce::default());
+    let hosts = |list: &[u32]| Some(Sources::Hosts(list.to_vec()));
+    let on_off = OnOff { probability: 1.0, slot: None, at: Time::ZERO, flows_each: Some(1) };
+    let entries = [
+        among("incast", at_once(), Incast { senders: 2, receiver: 0 }.into(), None),
+        among("alone", at_once(), Permutation {}.into(), hosts(&[3])),
+        among("far", at_once(), Stride { by: vec![3] }.into(), hosts(&[0, 1, 2])),
+        among("on-off", on_off.into(), UniformMatrix {}.into(), None),
+    ];
+    insta::assert_snapshot!(said(&entries, 8), @"
+    0 among_sources: matrix.incast has its own; leave them out
+    1 among_sources: with 1 source there is nobody to send to; have at least 2
+    2 matrix.stride.by[0]: 3 is not a stride on 3 hosts; use 1 to 2
+    3 among_sources: arrivals.on-off has receivers among all hosts; leave it out
+    ");
 }
 
 #[test]

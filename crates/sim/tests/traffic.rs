@@ -36,6 +36,7 @@ fn entry(name: &str, arrivals: impl Into<Arrivals>, matrix: impl Into<Matrix>) -
         matrix: matrix.into(),
         sizes: Fixed(Bytes(100_000)).into(),
         sources: None,
+        among_sources: false,
         flows: None,
         background: false,
         deadline: None,

@@ -62,6 +62,10 @@ pub struct Entry {
     /// Which hosts send, for a matrix in which every host does; by default all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<Sources>,
+    /// Whether only the sources receive too: the matrix is drawn as if there were no other hosts. By default any host
+    /// may receive.
+    #[serde(default)]
+    pub among_sources: bool,
     /// Number of flows; by default one round of the matrix, one for each given time, or one for each that is waited
     /// for. Poisson arrivals need it unless they have an end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,9 +164,17 @@ impl Entry {
         for (path, what) in self.sources.iter().flat_map(|sources| sources.problems(hosts)) {
             problems.push((format!("sources.{path}"), what));
         }
-        if let (Some(_), Some(_)) = (&self.sources, own) {
-            let what = format!("matrix.{} has its own; leave them out", self.matrix.name());
-            problems.push(("sources".into(), what));
+        if own.is_some() {
+            let given = [("sources", self.sources.is_some()), ("among_sources", self.among_sources)];
+            for (field, _) in given.into_iter().filter(|(_, given)| *given) {
+                let what = format!("matrix.{} has its own; leave them out", self.matrix.name());
+                problems.push((field.into(), what));
+            }
+        }
+        if self.among_sources && self.arrivals.on_off().is_some() {
+            let what =
+                format!("arrivals.{} has receivers among all hosts; leave it out", self.arrivals.name());
+            problems.push(("among_sources".into(), what));
         }
         for (path, what) in self.deadlines.iter().flat_map(Deadlines::problems) {
             problems.push((format!("deadlines.{path}"), what));
@@ -222,13 +234,18 @@ pub fn problems(entries: &[Entry], fabric: &Fabric) -> Vec<(usize, String, Strin
     for (index, what) in wrong {
         own[index].push(("sources.not-in".into(), what));
     }
+    for ((entry, sources), own) in zip(entries, &sources).zip(&mut own) {
+        if entry.among_sources && own.is_empty() {
+            own.extend(too_few(entry, sources.len() as u32));
+        }
+    }
     let mut extents = vec![Extent::default(); entries.len()];
     for index in order {
         let (entry, sources) = (&entries[index], &sources[index]);
         // What is wrong by itself may have no mean size.
         let full = || entry.full(ports.sum(entry.matrix.loaded(sources)));
         let expected = entry.arrivals.expected(if own[index].is_empty() { full() } else { 0.0 });
-        let (extent, wrong) = extent(entry, entries, &extents, (sources.len() as u64, hosts), expected);
+        let (extent, wrong) = extent(entry, entries, &extents, size(entry, sources, hosts), expected);
         extents[index] = extent;
         between.extend(wrong.map(|(path, what)| (index, path, what)));
     }
@@ -250,6 +267,20 @@ pub fn problems(entries: &[Entry], fabric: &Fabric) -> Vec<(usize, String, Strin
         }
     }
     problems
+}
+
+/// What is wrong with an entry whose matrix is drawn among so many sources: (path below the entry, what is wrong).
+fn too_few(entry: &Entry, sources: u32) -> Vec<(String, String)> {
+    if sources < 2 {
+        let what = format!("with {sources} source there is nobody to send to; have at least 2");
+        return vec![("among_sources".into(), what)];
+    }
+    below("matrix", entry.matrix.name(), entry.matrix.problems(sources)).collect()
+}
+
+/// How many hosts send, and among how many the matrix is drawn.
+fn size(entry: &Entry, sources: &[u32], hosts: u32) -> (u64, u32) {
+    (sources.len() as u64, if entry.among_sources { sources.len() as u32 } else { hosts })
 }
 
 /// Why a run of these entries needs a time at which to stop, if it does.
@@ -290,7 +321,9 @@ impl Traffic {
             let rate = entry.arrivals.rate(full);
             let loads = full > 0.0 && entry.matrix.reply_to().is_none();
             let order = if rate.is_some() { Order::Singly } else { Order::Rounds };
-            let of = (sources.len() as u64, fabric.hosts);
+            let of = size(entry, sources, fabric.hosts);
+            // Among sources the matrix is one of their places in the list.
+            let own: Vec<u32> = (0..of.1).collect();
             let (Extent { round, most, .. }, _) =
                 extent(entry, entries, &extents, of, entry.arrivals.expected(full));
             let starts = entry.arrivals.starts(full, round, streams(Purpose::Arrivals));
@@ -300,6 +333,11 @@ impl Traffic {
                     let answered = &flows[start..start + count as usize];
                     let reversed: Vec<_> = answered.iter().map(|flow| (flow.dst, flow.src)).collect();
                     Box::new(reversed.into_iter())
+                }
+                None if entry.among_sources => {
+                    let host = |place: NodeId| NodeId(sources[place.index()]);
+                    let places = entry.matrix.pairs(of.1, &own, order, streams(Purpose::Matrix));
+                    Box::new(places.map(move |(src, dst)| (host(src), host(dst))))
                 }
                 None => entry.matrix.pairs(fabric.hosts, sources, order, streams(Purpose::Matrix)),
             };

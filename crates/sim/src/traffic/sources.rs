@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Entry;
 use crate::random::{Purpose, Stream, name_key};
 
-/// Which hosts send: some of those that would by the matrix. Any host may receive.
+/// Which hosts send: some of those that would by the matrix. Any host may receive, unless `among_sources` is set.
 ///
 /// For matrices in which every host sends; a load refers to the ports of those that do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

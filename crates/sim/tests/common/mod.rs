@@ -267,6 +267,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
     ];
     let matrix = prop_oneof![
         Just("matrix = \"permutation\""),
+        Just("matrix = \"permutation\"\nsources.share = 0.8\namong_sources = true"),
         Just("matrix = \"uniform\""),
         Just("matrix.stride = { by = [1] }"),
         Just("matrix.pairs = [[0, 1], [1, 0], [0, 1]]"),

@@ -2,6 +2,9 @@
 
 Section 3: a router takes a hash of the flow's five-tuple and its own name, modulo its number of next hops. Here flows
 walk up and down generated trees with and without the name, and the different paths that they take are counted.
+
+What each kind of ECMP does with packets is taken from runs: one NDP flow between two pods, alone, whose path is told by
+the core that it crosses; and a permutation of TCP flows by flow, in which packets may queue but not overtake.
 """
 
 from hashlib import blake2b
@@ -11,6 +14,8 @@ import polars as pl
 
 from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.ndp._scheduler import NDP, PACKET_BYTES, TCP, fat_tree
+from flowyard.sweeps import Axis, Plan, Sweep
 from flowyard.topology import Network, network
 from flowyard.topology.paths import Paths
 
@@ -21,10 +26,42 @@ SIZES = (4, 6, 8)
 # Of each pair. That of k^2/4 = 16 equally likely paths one is not met has a probability below 1e-9.
 FLOWS = 500
 WITH, WITHOUT = "flow and router", "flow alone"
+PACKET, FLOW = "per packet", "per flow"
+# The claim's 100 packets, where they miss a path less than once in 10,000 flows; 500 for the 16 paths of k = 8, of
+# which 100 packets miss one in 2.5 % of the flows, by (15/16)^100.
+SENT = {4: 100, 6: 100, 8: 500}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
-    """The same at both scales: from the first server to all in other pods."""
+def plans(scale: Scale) -> dict[str, Plan]:
+    """A flow that is alone, under both kinds, in each tree; permutations by flow."""
+    alone = {
+        "name": "alone",
+        "arrivals": "at-once",
+        "matrix": {"pairs": [[0, 1]]},
+        "sizes": {"fixed": "150KB"},
+    }
+    flows = {"name": "flows", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "150KB"}}
+    tree = Axis("k", {"topology.fat-tree.k": list(SIZES)})
+    trees = Axis(
+        "k",
+        {
+            "topology.fat-tree.k": list(SIZES),
+            "traffic.alone.matrix.pairs": [[[0, k**3 // 4 - 1]] for k in SIZES],
+            "traffic.alone.sizes.fixed": [f"{PACKET_BYTES * SENT[k]}B" for k in SIZES],
+        },
+    )
+    ecmp = Axis("ecmp", {"routing.balancer": ["per-packet", "per-flow"]}, labels=[PACKET, FLOW])
+    base = {"topology": fat_tree(SIZES[0]), "transport": NDP}
+    by_flow = {"transport": TCP, "routing": {"balancer": "per-flow"}, "traffic": [flows]}
+    return {
+        "alone": Plan(base | {"traffic": [alone]}, [trees, ecmp], scale.pick(5, 50), name="a flow alone"),
+        "flows": Plan(base | by_flow, [tree], scale.pick(2, 10), name="permutation, ECMP by flow"),
+    }
+
+
+def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+    """Walks from the first server to all in other pods, the same at both scales; what runs did."""
+    del scale
     rows = []
     for k in SIZES:
         tree = network({"topology": {"fat-tree": {"k": k}}})
@@ -47,7 +84,30 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
                     "paths_used_most": max(used),
                 }
             )
-    return {"paths_used": pl.DataFrame(rows)}
+    return {
+        "paths_used": pl.DataFrame(rows),
+        "alone": _alone(sweeps["alone"]),
+        "flows": sweeps["flows"]
+        .flows.group_by("k", "replica")
+        .agg(
+            flows=pl.len().cast(pl.Int64),
+            packets=pl.col("packets_sent").sum().cast(pl.Int64),
+            reordered=pl.col("reordered").sum().cast(pl.Int64),
+        )
+        .sort("k", "replica")
+        .collect(),
+    }
+
+
+def _alone(sweep: Sweep) -> pl.DataFrame:
+    """For each flow the cores that sent its packets down, which no answer does: answers come from the other pod."""
+    keys = ["k", "ecmp", "replica"]
+    down = (pl.col("tier") == "core-aggregation") & pl.col("to").cast(pl.String).str.starts_with(
+        pl.concat_str(pl.lit("pod "), pl.col("k") - 1, pl.lit(" "))
+    )
+    paths = sweep.links.filter(down, pl.col("packets") > 0).group_by(keys).agg(paths=pl.len().cast(pl.Int64))
+    flows = sweep.flows.select(*keys, "completed", pl.col("packets_sent", "reordered").cast(pl.Int64))
+    return flows.join(paths, on=keys).sort(keys).collect()
 
 
 def _next_hops(paths: Paths, target: int) -> dict[int, list[int]]:
@@ -84,9 +144,36 @@ def _confined_without_names(tables: Tables) -> Judgement:
     return judge.all_exactly(rows, "numbers of paths")
 
 
+def _one_path(tables: Tables) -> Judgement:
+    alone, flows = tables["alone"].filter(ecmp=FLOW), tables["flows"]
+    if set(alone["k"]) != set(SIZES) or set(flows["k"]) != set(SIZES) or not alone["completed"].all():
+        return judge.not_reached("not every tree was run")
+    rows: list[tuple[str, judge.Value, judge.Value]] = [
+        (f"k = {row['k']}, a flow alone, {name}", row[name], value)
+        for row in alone.iter_rows(named=True)
+        for name, value in (("paths", 1), ("reordered", 0))
+    ]
+    rows += [
+        (f"k = {row['k']}, {row['packets']} packets, reordered", row["reordered"], 0)
+        for row in flows.iter_rows(named=True)
+    ]
+    return judge.all_exactly(rows, "counts")
+
+
+def _all_paths(tables: Tables) -> Judgement:
+    alone = tables["alone"].filter(ecmp=PACKET)
+    if set(alone["k"]) != set(SIZES) or not alone["completed"].all():
+        return judge.not_reached("not every tree was run")
+    rows = [
+        (f"k = {row['k']}, {row['packets_sent']} packets, paths", row["paths"], row["k"] ** 2 // 4)
+        for row in alone.iter_rows(named=True)
+    ]
+    return judge.all_exactly(rows, "numbers of paths")
+
+
 def draw(tables: Tables) -> "Picture":
     """Paths that the flows of a pair use, of those that there are."""
-    figure, (panel,) = style.panels()
+    figure, (panel, packets) = style.panels(1, 2)
     for place, hashed in enumerate((WITHOUT, WITH)):
         rows = tables["paths_used"].filter(pl.col.hashed == hashed)
         middle = [row + 0.36 * (place - 0.5) for row in range(len(rows))]
@@ -99,17 +186,28 @@ def draw(tables: Tables) -> "Picture":
     panel.set(ylabel="paths used by flows of a pair", title="per-flow ECMP between pods")
     panel.grid(axis="x", visible=False)
     panel.legend()
+    for place, ecmp in enumerate((FLOW, PACKET)):
+        rows = tables["alone"].filter(ecmp=ecmp).group_by("k").agg(pl.col("paths").mean()).sort("k")
+        middle = [row + 0.36 * (place - 0.5) for row in range(len(rows))]
+        bars = packets.bar(middle, rows["paths"], 0.32, color=style.COLOURS[place], label=ecmp)
+        packets.bar_label(bars, fmt="{:g}")
+        packets.set_xticks(range(len(rows)), [f"k = {k}\n{k * k // 4} paths" for k in rows["k"]])
+    packets.set(ylabel="paths used by a flow", title="a flow alone, between pods")
+    packets.grid(axis="x", visible=False)
+    packets.legend()
     return figure
 
 
 FIGURE = Figure(
     id="NDP-F2",
-    title="Figure 2: paths that per-flow ECMP can use",
+    title="Figure 2: paths that ECMP uses, by flow and by packet",
+    plans=plans,
     tables=tables,
-    claims={"NDP-F2.c": _confined_without_names},
+    claims={"NDP-F2.a": _one_path, "NDP-F2.b": _all_paths, "NDP-F2.c": _confined_without_names},
     draw=draw,
     assumed=(
         "The hash is 64 bits of BLAKE2b, as the paper names none, and routers list their next hops in the order of "
         "the switches' numbers.",
+        "A flow of 100 packets at random may miss one of 16 paths; where k = 8 it has 500.",
     ),
 )

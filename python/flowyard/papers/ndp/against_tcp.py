@@ -1,0 +1,161 @@
+"""What the text says of TCP and of ECMP without a figure (sections 1 and 3; contradiction NDP-X8), on one fat-tree.
+
+A permutation, in which each of 54 servers sends 1.5 MB and receives as much, all at once: what the paths make of it is
+all that differs. An incast of 32 servers, 150 KB each. Under NDP and TCP, with ECMP by packet and by flow; each
+transport has the queues that it is made for. The same flows start at the same times in all runs of a seed.
+
+Goodput is that of all flows together: their bytes over the time until the last has ended. The mean of the flows' own
+goodputs, in the table too, can be larger under TCP in an incast: it lets some go first and keeps the others waiting.
+
+NDP-P1 fails on a permutation: reordering does make TCP repeat what is not lost, but ECMP by flow lets long flows share
+links and lose packets for it, and that costs more.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from flowyard.analysis.intervals import replica_means
+from flowyard.papers import judge, style
+from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.ndp import _incast
+from flowyard.papers.ndp._scheduler import ASSUMED, NDP, TCP, fat_tree
+from flowyard.sweeps import Axis, Plan, Sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+NDP_PACKET, NDP_FLOW = "NDP, per packet", "NDP, per flow"
+TCP_PACKET, TCP_FLOW = "TCP, per packet", "TCP, per flow"
+SERIES: Mapping[str, tuple[Mapping[str, Any], str]] = {
+    NDP_PACKET: (NDP, "per-packet"),
+    NDP_FLOW: (NDP, "per-flow"),
+    TCP_FLOW: (TCP, "per-flow"),
+    TCP_PACKET: (TCP, "per-packet"),
+}
+PERMUTATION, INCAST = "permutation", "incast"
+WORKLOADS = (PERMUTATION, INCAST)
+
+
+def plans(scale: Scale) -> dict[str, Plan]:
+    """Both workloads, all four series."""
+    permutation = {
+        "name": "flows",
+        "arrivals": "at-once",
+        "matrix": "permutation",
+        "sizes": {"fixed": "1500KB"},
+    }
+    incast = _incast.entry(150_000) | {"name": "flows", "matrix": {"incast": {"senders": 32, "receiver": 0}}}
+    axis = Axis(
+        "by",
+        {
+            "transport": [transport for transport, _ in SERIES.values()],
+            "routing.balancer": [balancer for _, balancer in SERIES.values()],
+        },
+        labels=list(SERIES),
+    )
+    return {
+        name: Plan({"topology": fat_tree(6), "traffic": [entry]}, [axis], scale.pick(5, 20), name=name)
+        for name, entry in ((PERMUTATION, permutation), (INCAST, incast))
+    }
+
+
+def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+    """A row a run; null where not all flows have ended."""
+    del scale
+    return {"runs": pl.concat([_runs(name, sweeps[name]) for name in WORKLOADS])}
+
+
+def _runs(workload: str, sweep: Sweep) -> pl.DataFrame:
+    done = pl.col("completed").all()
+    fct_ms = pl.col("fct_ps") / 1e9
+    last_ms = (pl.col("start_ps") + pl.col("fct_ps")).max() / 1e9
+    measures = {
+        "flow_goodput_mbps": (8e6 * pl.col("size_bytes") / pl.col("fct_ps")).mean(),
+        "goodput_gbps": 8e-6 * pl.col("size_bytes").sum() / last_ms,
+        "fct_mean_ms": fct_ms.mean(),
+        "fct_p99_ms": fct_ms.quantile(0.99, "linear"),
+    }
+    return (
+        sweep.flows.group_by("by", "replica")
+        .agg(
+            pl.lit(workload).alias("workload").first(),
+            *(pl.when(done).then(measure).alias(name) for name, measure in measures.items()),
+            reordered=pl.col("reordered").sum().cast(pl.Int64),
+            retransmissions=pl.col("retransmissions").sum().cast(pl.Int64),
+            timeouts=pl.col("timeouts").sum().cast(pl.Int64),
+        )
+        .sort("by", "replica")
+        .collect()
+    )
+
+
+def _mean(tables: Tables, workload: str, series: str, column: str) -> float | None:
+    values = tables["runs"].filter(workload=workload, by=series)[column]
+    mean = None if values.null_count() else values.mean()
+    return mean if isinstance(mean, float) else None
+
+
+def _better(tables: Tables, workload: str, column: str, one: str, other: str, *, larger: bool) -> Judgement:
+    """The mean of one series is strictly better than that of another."""
+    a, b = (_mean(tables, workload, series, column) for series in (one, other))
+    if a is None or b is None:
+        return judge.not_reached(f"{workload}: {one} or {other} has no {column}")
+    measured = f"{workload}, {column}: {one} {a:.4g}, {other} {b:.4g}"
+    return judge.judged(a > b if larger else a < b, measured, f"{'more' if larger else 'less'} with {one}")
+
+
+def _reordering_costs(tables: Tables) -> Judgement:
+    return _better(tables, PERMUTATION, "goodput_gbps", TCP_FLOW, TCP_PACKET, larger=True).because(
+        "ECMP by packet avoids the collisions of flows, which cost TCP more here than what reordering makes it repeat"
+    )
+
+
+def _collisions_cost(tables: Tables) -> Judgement:
+    return judge.together(
+        _better(tables, PERMUTATION, "goodput_gbps", NDP_PACKET, other, larger=True)
+        for other in (NDP_FLOW, TCP_FLOW)
+    )
+
+
+def _beats_tcp(tables: Tables) -> Judgement:
+    return judge.together(
+        _better(tables, workload, column, NDP_PACKET, TCP_FLOW, larger=column == "goodput_gbps")
+        for workload in WORKLOADS
+        for column in ("goodput_gbps", "fct_mean_ms", "fct_p99_ms")
+    )
+
+
+def draw(tables: Tables) -> "Picture":
+    """Goodput and completion times of the series, and what TCP repeats."""
+    picture, panels = style.panels(2, 3, size=(4.2, 2.6))
+    columns = ["goodput_gbps", "fct_p99_ms", "retransmissions"]
+    labels = ("goodput of all flows (Gbps)", "p99 of the FCT (ms)", "packets sent again")
+    for row, workload in enumerate(WORKLOADS):
+        runs = tables["runs"].filter(workload=workload)
+        means = {mean["by"]: mean for mean in replica_means(runs, ["by"], columns).iter_rows(named=True)}
+        for axes, column, label in zip(panels[3 * row :], columns, labels, strict=False):
+            for place, series in enumerate(SERIES):
+                value, interval = means[series][column], means[series][f"{column}_ci95"]
+                axes.barh(place, value or 0, 0.7, xerr=interval or 0, color=style.COLOURS[place])
+            axes.set_yticks(range(len(SERIES)), list(SERIES) if column == columns[0] else [""] * len(SERIES))
+            axes.invert_yaxis()
+            axes.set(xlabel=label, title=workload)
+            axes.grid(axis="y", visible=False)
+    return picture
+
+
+FIGURE = Figure(
+    id="NDP-P1-3",
+    title="NDP against TCP, ECMP by packet against ECMP by flow",
+    plans=plans,
+    tables=tables,
+    claims={"NDP-P1": _reordering_costs, "NDP-P2": _collisions_cost, "NDP-P3": _beats_tcp},
+    draw=draw,
+    assumed=(
+        *ASSUMED,
+        "TCP (New Reno) has the simulator's defaults: packets of 1500 B, a queue of 100 packets, a minimum timeout of "
+        "200 ms. It is compared with NDP as each is made to run, NDP by packet and TCP by flow.",
+    ),
+)
