@@ -437,7 +437,8 @@ impl<'a> Ideals<'a> {
         let way = self.ways.entry((there, back, carrier.transport, carrier.balancer)).or_insert_with(|| {
             let path = routes.best_path(fabric, flow.src, flow.dst, framing.payload + framing.header);
             let hops = path.iter().map(|link| &fabric.links[link.index()]);
-            let sprayed = matches!(balancers[carrier.balancer as usize], Balancer::PerPacket(_));
+            let balancer = &balancers[carrier.balancer as usize];
+            let sprayed = matches!(balancer, Balancer::PerPacket(_) | Balancer::Permuted(_));
             Way {
                 hops: hops.map(|link| (link.rate, link.delay)).collect(),
                 several: sprayed && routes.path_count(fabric, flow.src, flow.dst) > 1,

@@ -446,6 +446,7 @@ impl<'a, 'o> Engine<'a, 'o> {
                 ConnId(self.net.conns.len() as u32 - 1)
             }
         };
+        self.net.balancers[carrier.balancer as usize].open(id, label);
         let mut cx = Cx { net: &mut self.net, transport: carrier.transport };
         self.transports[carrier.transport as usize].start(id, flow.size, key, &mut cx);
     }
@@ -459,7 +460,7 @@ impl<'a, 'o> Engine<'a, 'o> {
                 [] => whole.next_hops(at, to),
                 hops => hops,
             };
-            let hop = Hop { at, label, ticket: u64::from(label), count: hops.len() as u32 };
+            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
             if let [only] = hops {
                 return *only;
             }

@@ -171,15 +171,15 @@ impl<'a> Network<'a> {
     /// The link by which a packet leaves a node that is not its destination; none if faults left no way.
     #[inline(always)]
     pub fn next_link(&mut self, at: NodeId, id: PacketId, ticket: u64) -> LinkId {
-        let Packet { dst, label, balancer, .. } = self.arena[id];
-        let hops = self.routes.next_hops(at, dst);
-        match hops {
+        let Packet { dst, label, hops, balancer, .. } = self.arena[id];
+        let next_hops = self.routes.next_hops(at, dst);
+        match next_hops {
             [only] => return *only,
             [] => return LinkId::NONE,
             _ => {}
         }
-        let hop = Hop { at, label, ticket, count: hops.len() as u32 };
-        hops[self.balancers[balancer as usize].choose(hop) as usize]
+        let hop = Hop { at, label, hops, ticket, count: next_hops.len() as u32 };
+        next_hops[self.balancers[balancer as usize].choose(hop) as usize]
     }
 
     /// For an audit: a packet has come to a port.

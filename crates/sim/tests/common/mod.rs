@@ -300,7 +300,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         "" => String::new(),
         entry => format!("[[traffic]]\nname = \"followers\"\n{entry}\nsizes.fixed = \"4KB\"\n"),
     });
-    let balancer = prop_oneof![Just("single"), Just("per-flow"), Just("per-packet")];
+    let balancer = prop_oneof![Just("single"), Just("per-flow"), Just("per-packet"), Just("permuted")];
     let entry = (matrix, sizes, arrivals, followers);
     (topology, hosts, balancer, entry, any::<u32>()).prop_map(
         |(topology, hosts, balancer, (matrix, sizes, arrivals, followers), seed)| {
