@@ -42,7 +42,8 @@ fn paths(fabric: &flowyard_sim::topology::Fabric, packets: usize) -> Vec<Vec<u32
 #[test]
 fn a_round_uses_every_path_once() {
     let tree = |k, levels| FatTree { k, levels, ..FatTree::default() }.build();
-    let leaf_spine = LeafSpine { leaves: 3, spines: 5, hosts: 2, parallel: 3, ..LeafSpine::default() }.build();
+    let leaf_spine =
+        LeafSpine { leaves: 3, spines: 5, hosts: 2, parallel: 3, ..LeafSpine::default() }.build();
     for (fabric, count) in
         [(tree(4, 3), 4), (tree(6, 3), 9), (tree(8, 3), 16), (tree(4, 4), 8), (leaf_spine, 5 * 3 * 3)]
     {
@@ -52,6 +53,45 @@ fn a_round_uses_every_path_once() {
         assert_eq!(orders.len(), rounds, "no two rounds have the same order");
         for round in paths.chunks(count) {
             assert_eq!(round.iter().collect::<BTreeSet<_>>().len(), count, "of {count} paths");
+        }
+    }
+}
+
+/// A header that comes back from any switch goes through the switches that it came through: as many links from the
+/// receiver as the others from the sender, they make the choice that the label has for these.
+#[test]
+fn headers_come_back_by_the_way_they_went() {
+    let tree = |k, levels| FatTree { k, levels, ..FatTree::default() }.build();
+    let leaf_spine = LeafSpine { leaves: 3, spines: 5, hosts: 2, ..LeafSpine::default() }.build();
+    for fabric in [tree(4, 3), tree(8, 3), tree(4, 4), leaf_spine] {
+        let routes = Routes::build(&fabric).expect("a connected network");
+        let ends: Vec<NodeId> = fabric.links.iter().map(|link| link.to).collect();
+        let (from, to) = (NodeId(0), NodeId(fabric.hosts - 1));
+        let mut model = Balancer::from(Permuted {}).model(fabric.nodes.len(), 1, 0);
+        model.open(ConnId(0), 1);
+        let port = routes.next_hops(from, to)[0];
+        for _ in 0..20 {
+            let trip = Trip { conn: ConnId(0), forward: true, port, to, routes: &routes, ends: &ends };
+            let label = model.next_path(trip).expect("the source chooses").label;
+            let mut next = |at: NodeId, to: NodeId, hops: usize| {
+                let next = routes.next_hops(at, to);
+                let hop = Hop { at, label, hops: hops as u8, ticket: 0, count: next.len() as u32 };
+                ends[next[model.choose(hop) as usize].index()]
+            };
+            let mut way = vec![from, ends[port.index()]];
+            while *way.last().unwrap() != to {
+                way.push(next(*way.last().unwrap(), to, way.len() - 1));
+            }
+            for bounced_at in 2..way.len() - 1 {
+                // The first link back is the one that it came by.
+                let mut back = way[..bounced_at].to_vec();
+                let (mut at, mut hops) = (back.pop().unwrap(), way.len() - bounced_at);
+                while at != from {
+                    at = next(at, from, hops);
+                    assert_eq!(Some(at), back.pop(), "back from {bounced_at} links from the sender");
+                    hops += 1;
+                }
+            }
         }
     }
 }

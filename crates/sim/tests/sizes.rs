@@ -142,6 +142,7 @@ fn entry(sizes: Sizes, flows: Option<u64>) -> Entry {
         sources: None,
         flows,
         background: false,
+        priority: 0,
         deadline: None,
         deadlines: None,
         transport: None,

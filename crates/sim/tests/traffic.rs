@@ -38,6 +38,7 @@ fn entry(name: &str, arrivals: impl Into<Arrivals>, matrix: impl Into<Matrix>) -
         sources: None,
         flows: None,
         background: false,
+        priority: 0,
         deadline: None,
         deadlines: None,
         transport: None,

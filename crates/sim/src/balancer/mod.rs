@@ -75,8 +75,13 @@ balancers! {
     permuted::Permuted = "permuted",
 }
 
-/// What a balancer's configuration tells the check: nothing so far.
-pub trait Settings {}
+/// What a balancer's configuration tells the check.
+pub trait Settings {
+    /// Whether it leaves the path to the source.
+    fn leaves_paths(&self) -> bool {
+        false
+    }
+}
 
 /// How packets find their way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -25,7 +25,11 @@ use crate::random::{Purpose, Stream, share};
 #[serde(default, deny_unknown_fields)]
 pub struct Permuted {}
 
-impl Settings for Permuted {}
+impl Settings for Permuted {
+    fn leaves_paths(&self) -> bool {
+        true
+    }
+}
 
 /// Switches whose choices a label holds, and bits for each.
 const PLACES: u32 = 4;

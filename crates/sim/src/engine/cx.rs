@@ -136,6 +136,25 @@ impl Cx<'_, '_> {
         }
     }
 
+    /// The number of the path that a packet takes, which must be the last one made in its direction of its connection;
+    /// none unless the balancer leaves the path to the source.
+    pub fn path(&self, packet: &Packet) -> Option<u32> {
+        let conn = &self.net.conns[packet.conn.index()];
+        self.net.balancers[conn.balancer as usize].path(packet.conn, packet.dst == conn.dst)
+    }
+
+    /// Puts a packet that has just been made on the path that is next, if the balancer leaves that to the source.
+    pub fn next_path(&mut self, packet: &mut Packet) {
+        let Network { conns, balancers, routes, ends, .. } = &mut *self.net;
+        let conn = &conns[packet.conn.index()];
+        let forward = packet.dst == conn.dst;
+        let port = if forward { conn.src_port } else { conn.dst_port };
+        let trip = Trip { conn: packet.conn, forward, port, to: packet.dst, routes, ends };
+        if let Some(path) = balancers[conn.balancer as usize].next_path(trip) {
+            packet.label = path.label;
+        }
+    }
+
     /// Sends a packet at once, ahead of data that waits for its turn: acknowledgements, pulls and the like.
     #[inline]
     pub fn send(&mut self, packet: Packet) {

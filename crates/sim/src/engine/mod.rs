@@ -89,6 +89,8 @@ pub struct Carrier {
     pub balancer: u8,
     /// Whether nobody waits for them.
     pub background: bool,
+    /// Their priority; the lowest number goes first.
+    pub priority: u8,
 }
 
 /// All that a run needs to know besides the network.
@@ -274,6 +276,9 @@ impl<'a, 'o> Engine<'a, 'o> {
             if !self.net.ended.is_empty() {
                 self.note_ends();
             }
+            if !self.net.bounced.is_empty() {
+                self.net.send_back();
+            }
         }
     }
 
@@ -426,6 +431,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             transport: carrier.transport,
             balancer: carrier.balancer,
             background: carrier.background,
+            priority: carrier.priority,
             open: true,
             done: false,
             ready: false,
