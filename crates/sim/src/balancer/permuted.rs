@@ -115,7 +115,7 @@ impl Walk {
 
 impl Trip<'_> {
     /// Goes along the path on which each of the first switches takes the next hop that `choose` says, given how many
-    /// there are.
+    /// there are; faults may leave none.
     #[inline]
     fn walk(&self, mut choose: impl FnMut(u32) -> u32) {
         let mut at: NodeId = self.ends[self.port.index()];
@@ -124,8 +124,10 @@ impl Trip<'_> {
                 return;
             }
             let hops = self.routes.next_hops(at, self.to);
-            let Some(&next) = hops.get(choose(hops.len() as u32) as usize) else { return };
-            at = self.ends[next.index()];
+            if hops.is_empty() {
+                return;
+            }
+            at = self.ends[hops[choose(hops.len() as u32) as usize].index()];
         }
     }
 }
