@@ -262,6 +262,15 @@ fn a_first_window_can_be_spared() {
     }
 }
 
+/// The example of NDP's page runs, to its end and without a timeout.
+#[test]
+fn the_example_of_the_documentation_runs() {
+    let page = include_str!("../../../docs/transports/ndp.md");
+    let (_, rest) = page.split_once("```toml\n").expect("an example");
+    let run = run(rest.split_once("```").expect("its end").0);
+    assert_eq!((run.counters().unfinished_flows, run.counters().timeouts), (0, 0));
+}
+
 #[test]
 fn penalties_need_a_balancer_that_leaves_paths_to_the_sender() {
     let message = |routing: &str, own: &str| {

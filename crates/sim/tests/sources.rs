@@ -37,6 +37,7 @@ fn entry(
         sources,
         flows: None,
         background: false,
+        priority: 0,
         deadline: None,
         deadlines: None,
         transport: None,
