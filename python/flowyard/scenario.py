@@ -91,9 +91,11 @@ __all__ = [
     "PaceRate",
     "Pairs",
     "Pareto",
+    "PathPenalty",
     "PerFlow",
     "PerPacket",
     "Permutation",
+    "Permuted",
     "Poisson",
     "PortMode",
     "PullOrder",
@@ -620,6 +622,21 @@ class PerPacket(Model):
     _tag = "per-packet"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Permuted(Model):
+    """Each sender uses each of its paths once, in a random order, then each once more in another order.
+
+    Both ends of a connection do so, each with an order of its own, which depends on no other
+    connection. The choices of the first four switches on the way are the source's, each among at most
+    256 next hops: all choices of a fat-tree of up to five levels. Where there are more, and where a
+    change of routes leaves the source's choice without meaning, a packet takes a random one, as under
+    "per-packet". So it is with the first hop of a host with several ports, which belongs to the
+    connection.
+    """
+
+    _tag = "permuted"
+
+
 @dataclass(frozen=True)
 class Fixed(Wrapped):
     """Every flow has this size."""
@@ -1078,8 +1095,34 @@ class Ndp(Model):
     at most 10.0.
     """
 
+    pull_weights: Sequence[int] = (
+        8,
+        4,
+        2,
+        1,
+    )
+    """Pulls that a connection sends in its turn under the pull order "weighted", by its priority, from 0
+    on. A priority that the list does not reach has 1.
+    """
+
+    pull_spacing: str | None = None
+    """In place of what `pull_rate` says: the time from a pull to the next (OMNeT++ model: 12 us on any
+    link). A time, such as "10us", at least 1ps, at most 1s.
+    """
+
     repeat_order: RepeatOrder = "lowest"
     """Which of the packets that need repeating goes first."""
+
+    first_window_as_headers: bool = False
+    """Whether packets of the first window go with the headers, and are never trimmed (the OMNeT++ model,
+    where they carry SYN; its header queue has no limit). By default, as in the paper, they are data as
+    any other.
+    """
+
+    path_penalty: PathPenalty | None = None
+    """Whether paths on which many packets are trimmed or lost are left out for a while (paper, section
+    3.2.3). Absent: no. Needs the balancer "permuted".
+    """
 
     pad_last: bool = False
     """Send the last packet at full size even if its payload is short (htsim's shortcut)."""
@@ -1095,6 +1138,36 @@ class Ndp(Model):
     rto_initial: str = "20ms"
     """Backstop timeout before the first round-trip sample. A time, such as "10us", at least 1ns, at most
     100s.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathPenalty(Model):
+    """When a path is left out for a while. Whoever judges paths must choose them: this needs the balancer
+    "permuted".
+
+    Each answer to a packet is a judgement of its path: bad if all that is said below holds, else good.
+    A bad one makes the path be passed over once more each time before it is used again, a good one once
+    less.
+    """
+
+    answers: int = 100
+    """A path is bad only after more than so many answers (htsim: 100). At most 1000000."""
+
+    nacks_per_ack: float = 0.3
+    """A path is bad only if it has more than so many NACKs for each ACK (htsim: 0.3). At most 1000.0."""
+
+    over_mean: float = 1.25
+    """A path is bad only if its NACKs for each ACK are more than those of all paths by this factor (htsim:
+    1.25). At least 1.0, at most 1000.0.
+    """
+
+    bounce: int = 3
+    """As many NACKs as a header that is sent back counts for (htsim: 3). At most 1000."""
+
+    loss: int = 3
+    """As many NACKs as a packet counts for that the backstop gives up (paper: losses count; htsim has
+    none). At most 1000.
     """
 
 
@@ -1183,6 +1256,11 @@ class NdpPort(Model):
 
     trimmed_bytes: str = "64B"
     """Bytes that stay of a trimmed packet. A size, such as "64KiB", at least 1B, at most 1500B."""
+
+    return_to_sender: bool = False
+    """Whether a header that finds no room goes back to its sender, once (paper, section 3.2.4); else it is
+    dropped.
+    """
 
     limit_counts_wire: bool = True
     """Whether the packet on the wire counts towards the limits (htsim and the paper's nine-packet example:
@@ -1281,6 +1359,9 @@ class Entry(Model):
     """Whether nobody waits for these flows: they never count as unfinished, and the run ends without them,
     one smallest delay between two hosts after the last other flow.
     """
+
+    priority: int = 0
+    """Which flows go first, where the transport knows priorities: those with the lowest number. At most 7."""
 
     deadline: str | None = None
     """When a flow is due, counted from its start; by default never. A time, such as "10us", at least 1ps."""
@@ -1834,7 +1915,7 @@ Topology = (
 )
 
 # Which of the equal next hops a packet takes.
-Balancer = Single | PerFlow | PerPacket | Literal["single", "per-flow", "per-packet"]
+Balancer = Single | PerFlow | PerPacket | Permuted | Literal["single", "per-flow", "per-packet", "permuted"]
 
 # What hosts do to move a flow's bytes.
 Transport = Datagram | Tcp | Ndp | Literal["datagram", "tcp", "ndp"]
@@ -1900,10 +1981,10 @@ Congestion = Reno | NewReno | Literal["reno", "newreno"]
 Halves = Literal["flight", "window"]
 
 # Which connection's pull leaves next.
-PullOrder = Literal["fair", "fifo"]
+PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 
 # Which of the packets that need repeating goes first.
-RepeatOrder = Literal["lowest", "fifo"]
+RepeatOrder = Literal["lowest", "fifo", "lifo"]
 
 # What a port does with packets that have to wait.
 Queue = Infinite | DropTail | Ecn | NdpPort | Literal["infinite", "drop-tail", "ecn", "ndp"]

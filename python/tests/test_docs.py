@@ -25,6 +25,7 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("how-to/*.md")),
+    *sorted((ROOT / "docs").glob("transports/*.md")),
     *sorted((ROOT / "docs").glob("reference/*.md")),
 ]
 COLUMNS = [column for columns in fy.explain().values() for column in columns]

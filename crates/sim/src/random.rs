@@ -36,6 +36,8 @@ pub enum Purpose {
     Loss = 12,
     /// What fails, where a fault leaves that to chance (entity: number of the fault in the scenario).
     Faults = 13,
+    /// The order in which one end of a connection uses its paths (entity: 5-tuple of its packets).
+    Paths = 14,
     /// Which hosts send in a traffic entry (entity: hash of the entry's name).
     Sources = 20,
     /// A source that starts one flow after the other (entity: hash of the entry's name and the host).

@@ -140,6 +140,8 @@ pub struct Counters {
     pub unroutable: u64,
     /// Packets whose payload was trimmed off.
     pub trims: u64,
+    /// Headers sent back to their senders because they found no room.
+    pub bounces: u64,
     /// Packets marked with congestion experienced.
     pub marks: u64,
     /// Data packets sent again.
@@ -176,6 +178,7 @@ pub fn collect(
         lost: ended.net.egress.iter().map(lost_on_link).sum(),
         unroutable: ended.net.unroutable,
         trims: losses().map(|losses| losses.trims).sum(),
+        bounces: losses().map(|losses| losses.bounced.packets).sum(),
         marks: losses().map(|losses| losses.marks).sum(),
         retransmissions: sum(|counts| u64::from(counts.retransmissions)),
         timeouts: sum(|counts| u64::from(counts.timeouts)),
@@ -437,7 +440,8 @@ impl<'a> Ideals<'a> {
         let way = self.ways.entry((there, back, carrier.transport, carrier.balancer)).or_insert_with(|| {
             let path = routes.best_path(fabric, flow.src, flow.dst, framing.payload + framing.header);
             let hops = path.iter().map(|link| &fabric.links[link.index()]);
-            let sprayed = matches!(balancers[carrier.balancer as usize], Balancer::PerPacket(_));
+            let balancer = &balancers[carrier.balancer as usize];
+            let sprayed = matches!(balancer, Balancer::PerPacket(_) | Balancer::Permuted(_));
             Way {
                 hops: hops.map(|link| (link.rate, link.delay)).collect(),
                 several: sprayed && routes.path_count(fabric, flow.src, flow.dst) > 1,

@@ -47,6 +47,7 @@ impl Setup {
         let carriers = scenario.traffic.iter().map(|entry| Carrier {
             name: entry.name.clone(),
             background: entry.background,
+            priority: entry.priority as u8,
             transport: index_of(&mut transports, scenario.transport_of(entry).clone()),
             balancer: index_of(&mut balancers, scenario.balancer_of(entry)),
         });

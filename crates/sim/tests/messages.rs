@@ -408,7 +408,7 @@ fn many_at_once() {
     topology.fat-tree.rate: 10 has no unit; write it with a unit, as in "10Gbps"
     routing.balancer: "spray" is not one of <all balancers>
     transport.ndp.initial_window: -1 is too small (allowed: 1 to 1000000); use 1
-    transport.ndp.pull_order: "fare" is not one of "fair", "fifo"
+    transport.ndp.pull_order: "fare" is not one of "fair", "fifo", "strict", "weighted"
     traffic.updates.sizes.fixed: "2 MBit" has the unit "MBit"; use one of GiB, GB, MiB, MB, KiB, KB, B
     traffic.updates.transport.tcp.rto_max: 1s is below rto_min, which is 2s
     run.warm_up: "2ms" is not before run.until, which is "1ms"

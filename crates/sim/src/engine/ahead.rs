@@ -48,18 +48,19 @@ impl Ahead<'_> {
                 prefetch(&self.conns[packet.conn.index()], 3);
                 return HERE;
             }
-            let hops = self.routes.next_hops(at, packet.dst);
-            let choice = match hops {
+            let next_hops = self.routes.next_hops(at, packet.dst);
+            let choice = match next_hops {
                 [_] => Some(0),
                 [] => None,
                 _ => {
-                    let count = hops.len() as u32;
-                    let hop = Hop { at, label: packet.label, ticket: event.order, count };
+                    let count = next_hops.len() as u32;
+                    let (label, hops) = (packet.label, packet.hops.wrapping_add(1));
+                    let hop = Hop { at, label, hops, ticket: event.order, count };
                     self.balancers[packet.balancer as usize].foresee(hop)
                 }
             };
             if let Some(choice) = choice {
-                let next = hops[choice as usize];
+                let next = next_hops[choice as usize];
                 self.fetch_port(next);
                 return next.0;
             }

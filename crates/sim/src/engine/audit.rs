@@ -104,18 +104,20 @@ impl Engine<'_, '_> {
         for (link, Egress { port, queue, losses, .. }) in self.net.egress.iter().enumerate() {
             let resident = found.resident[link];
             let Tally { offered, received } = self.net.tallies[link];
-            let packets = port.sent.packets + resident.packets + losses.dropped.packets;
+            let refused = losses.dropped.packets + losses.bounced.packets;
+            let packets = port.sent.packets + resident.packets + refused;
             if offered.packets != packets {
                 let offered = offered.packets;
                 wrong.push(format!(
-                    "port {link}: {offered} packets offered, {packets} sent, waiting or dropped"
+                    "port {link}: {offered} packets offered, {packets} sent, waiting, dropped or sent back"
                 ));
             }
-            let bytes = port.sent.bytes + resident.bytes + losses.dropped.bytes + losses.trimmed_bytes;
+            let refused = losses.dropped.bytes + losses.bounced.bytes;
+            let bytes = port.sent.bytes + resident.bytes + refused + losses.trimmed_bytes;
             if offered.bytes != bytes {
                 let offered = offered.bytes;
                 wrong.push(format!(
-                    "port {link}: {offered} bytes offered, {bytes} sent, waiting, dropped or trimmed off"
+                    "port {link}: {offered} bytes offered, {bytes} sent, waiting, dropped, sent back or trimmed off"
                 ));
             }
             let occupied = match queue {
@@ -251,7 +253,7 @@ mod tests {
             let (link, _) = waiting(engine, |_| true);
             engine.net.steal(crate::ids::LinkId(link as u32));
         });
-        assert_found(&found, "sent, waiting or dropped");
+        assert_found(&found, "sent, waiting, dropped or sent back");
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub struct Conn {
     pub balancer: u8,
     /// Whether nobody waits for its flow.
     pub background: bool,
+    /// What transports that know priorities go by; the lowest number goes first.
+    pub priority: u8,
     /// Whether the slot is in use.
     pub open: bool,
     /// Whether the sender has nothing left to do.

@@ -4,6 +4,7 @@ use super::conn::{Conn, Counts};
 use super::event::Phase;
 use super::network::Network;
 use super::packet::{Header, Packet, flag};
+use crate::balancer::{Choose, Trip};
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::traffic::dependencies::Milestone;
@@ -109,11 +110,16 @@ impl Cx<'_, '_> {
     #[inline]
     pub fn packet(&mut self, id: ConnId, toward: Toward, size: u32, flags: u8, header: Header) -> Packet {
         let now = self.net.now;
-        let conn = &mut self.net.conns[id.index()];
-        let (dst, label) = match toward {
-            Toward::Receiver => (conn.dst, conn.label),
-            Toward::Sender => (conn.src, reverse_label(conn.label)),
+        let Network { conns, balancers, routes, ends, .. } = &mut *self.net;
+        let conn = &conns[id.index()];
+        let forward = toward == Toward::Receiver;
+        let (dst, port, label) = match toward {
+            Toward::Receiver => (conn.dst, conn.src_port, conn.label),
+            Toward::Sender => (conn.src, conn.dst_port, reverse_label(conn.label)),
         };
+        let trip = Trip { conn: id, forward, port, to: dst, routes, ends };
+        let path = balancers[conn.balancer as usize].next_path(trip);
+        let label = path.map_or(label, |path| path.label);
         Packet {
             created_at: now,
             wire_at: Time::NEVER,
@@ -127,6 +133,25 @@ impl Cx<'_, '_> {
             flags,
             hops: 0,
             header,
+        }
+    }
+
+    /// The number of the path that a packet takes, which must be the last one made in its direction of its connection;
+    /// none unless the balancer leaves the path to the source.
+    pub fn path(&self, packet: &Packet) -> Option<u32> {
+        let conn = &self.net.conns[packet.conn.index()];
+        self.net.balancers[conn.balancer as usize].path(packet.conn, packet.dst == conn.dst)
+    }
+
+    /// Puts a packet that has just been made on the path that is next, if the balancer leaves that to the source.
+    pub fn next_path(&mut self, packet: &mut Packet) {
+        let Network { conns, balancers, routes, ends, .. } = &mut *self.net;
+        let conn = &conns[packet.conn.index()];
+        let forward = packet.dst == conn.dst;
+        let port = if forward { conn.src_port } else { conn.dst_port };
+        let trip = Trip { conn: packet.conn, forward, port, to: packet.dst, routes, ends };
+        if let Some(path) = balancers[conn.balancer as usize].next_path(trip) {
+            packet.label = path.label;
         }
     }
 

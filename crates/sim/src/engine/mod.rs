@@ -90,6 +90,8 @@ pub struct Carrier {
     pub balancer: u8,
     /// Whether nobody waits for them.
     pub background: bool,
+    /// Their priority; the lowest number goes first.
+    pub priority: u8,
 }
 
 /// All that a run needs to know besides the network.
@@ -275,6 +277,9 @@ impl<'a, 'o> Engine<'a, 'o> {
             if !self.net.ended.is_empty() {
                 self.note_ends();
             }
+            if !self.net.bounced.is_empty() {
+                self.net.send_back();
+            }
         }
     }
 
@@ -427,6 +432,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             transport: carrier.transport,
             balancer: carrier.balancer,
             background: carrier.background,
+            priority: carrier.priority,
             open: true,
             done: false,
             ready: false,
@@ -447,6 +453,7 @@ impl<'a, 'o> Engine<'a, 'o> {
                 ConnId(self.net.conns.len() as u32 - 1)
             }
         };
+        self.net.balancers[carrier.balancer as usize].open(id, label);
         let mut cx = Cx { net: &mut self.net, transport: carrier.transport };
         self.transports[carrier.transport as usize].start(id, flow.size, key, &mut cx);
     }
@@ -460,7 +467,7 @@ impl<'a, 'o> Engine<'a, 'o> {
                 [] => whole.next_hops(at, to),
                 hops => hops,
             };
-            let hop = Hop { at, label, ticket: u64::from(label), count: hops.len() as u32 };
+            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
             if let [only] = hops {
                 return *only;
             }

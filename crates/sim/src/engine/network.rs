@@ -42,6 +42,8 @@ pub struct Network<'a> {
     pub kicks: Vec<LinkId>,
     /// Connections whose last packet may just have gone.
     pub gone: Vec<ConnId>,
+    /// Headers that are about to be sent back; their connections are in `gone`, too.
+    pub bounced: Vec<PacketId>,
     /// Whether anything depends on the end of a flow.
     pub reacts: bool,
     /// If so, the flows that have just ended, and where; their connections are in `gone`, too.
@@ -152,6 +154,7 @@ impl<'a> Network<'a> {
             ready: vec![ReadyList::default(); links],
             kicks: Vec::new(),
             gone: Vec::new(),
+            bounced: Vec::new(),
             reacts: false,
             ended: Vec::new(),
             host_ranks: ranks(hosts, 1),
@@ -171,15 +174,15 @@ impl<'a> Network<'a> {
     /// The link by which a packet leaves a node that is not its destination; none if faults left no way.
     #[inline(always)]
     pub fn next_link(&mut self, at: NodeId, id: PacketId, ticket: u64) -> LinkId {
-        let Packet { dst, label, balancer, .. } = self.arena[id];
-        let hops = self.routes.next_hops(at, dst);
-        match hops {
+        let Packet { dst, label, hops, balancer, .. } = self.arena[id];
+        let next_hops = self.routes.next_hops(at, dst);
+        match next_hops {
             [only] => return *only,
             [] => return LinkId::NONE,
             _ => {}
         }
-        let hop = Hop { at, label, ticket, count: hops.len() as u32 };
-        hops[self.balancers[balancer as usize].choose(hop) as usize]
+        let hop = Hop { at, label, hops, ticket, count: next_hops.len() as u32 };
+        next_hops[self.balancers[balancer as usize].choose(hop) as usize]
     }
 
     /// For an audit: a packet has come to a port.
@@ -263,6 +266,24 @@ impl<'a> Network<'a> {
         }
     }
 
+    /// Headers that found no room go back by the links that they came by.
+    #[cold]
+    pub fn send_back(&mut self) {
+        while let Some(id) = self.bounced.pop() {
+            let Packet { conn, ingress, .. } = self.arena[id];
+            // As if it had come from the receiver: where the source has chosen the path of a fat-tree, a switch as far
+            // from the receiver as another from the sender then makes the same choice, and the way is the same.
+            let (mut at, receiver, mut hops) = (self.ends[ingress.index()], self.conns[conn.index()].dst, 0);
+            while at != receiver {
+                let Some(&next) = self.routes.next_hops(at, receiver).first() else { break };
+                at = self.ends[next.index()];
+                hops += 1;
+            }
+            self.arena[id].hops = hops;
+            self.offer(ingress.reverse(), id);
+        }
+    }
+
     /// The time has come to serve what waits. False if the port is a host's and no packet waits there, so
     /// that transports are to be asked.
     #[inline]
@@ -299,6 +320,7 @@ impl<'a> Network<'a> {
             losses,
             conns: &mut self.conns,
             gone: &mut self.gone,
+            bounced: &mut self.bounced,
         };
         (queue, cx, &mut self.calendar)
     }

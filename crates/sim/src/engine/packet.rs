@@ -60,6 +60,8 @@ pub mod flag {
     pub const ECN_CAPABLE: u8 = 4;
     /// Congestion experienced: a port has marked it.
     pub const CE: u8 = 8;
+    /// What is left of it found no room, and is on its way back to its sender.
+    pub const BOUNCED: u8 = 32;
 }
 
 impl Packet {

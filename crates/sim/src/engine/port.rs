@@ -56,6 +56,8 @@ pub struct Port {
 pub struct Losses {
     /// Packets dropped.
     pub dropped: Amount,
+    /// Headers sent back.
+    pub bounced: Amount,
     /// Packets whose payload was trimmed off.
     pub trims: u64,
     /// Bytes trimmed off.

@@ -153,6 +153,7 @@ pub struct QueueCx<'a> {
     pub(crate) losses: &'a mut Losses,
     pub(crate) conns: &'a mut [Conn],
     pub(crate) gone: &'a mut Vec<crate::ids::ConnId>,
+    pub(crate) bounced: &'a mut Vec<PacketId>,
 }
 
 impl QueueCx<'_> {
@@ -183,6 +184,18 @@ impl QueueCx<'_> {
         packet.size = size;
         packet.flags |= flag::TRIMMED;
         size
+    }
+
+    /// Sends what is left of a data packet, which has not joined, back to its sender.
+    #[cold]
+    pub fn bounce(&mut self, id: PacketId) {
+        let packet = &mut self.arena[id];
+        packet.dst = self.conns[packet.conn.index()].src;
+        packet.flags |= flag::BOUNCED;
+        self.losses.bounced.add(packet.size);
+        self.bounced.push(id);
+        // So that the engine, which looks at those that may be gone, looks at those sent back as well.
+        self.gone.push(packet.conn);
     }
 
     /// Marks the packet if it is ECN-capable.

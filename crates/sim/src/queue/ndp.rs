@@ -30,6 +30,8 @@ pub struct NdpPort {
     /// Bytes that stay of a trimmed packet.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1500B"))]
     pub trimmed_bytes: Bytes,
+    /// Whether a header that finds no room goes back to its sender, once (paper, section 3.2.4); else it is dropped.
+    pub return_to_sender: bool,
     /// Whether the packet on the wire counts towards the limits (htsim and the paper's nine-packet example: yes).
     pub limit_counts_wire: bool,
 }
@@ -52,6 +54,7 @@ impl Default for NdpPort {
             headers_per_data: 10,
             trim: Trim::Coin,
             trimmed_bytes: Bytes(64),
+            return_to_sender: false,
             limit_counts_wire: true,
         }
     }
@@ -79,6 +82,7 @@ impl Build for NdpPort {
             turn: 0,
             coin: self.trim == Trim::Coin,
             trimmed_bytes: self.trimmed_bytes.0 as u32,
+            returns: self.return_to_sender,
             counts_wire: self.limit_counts_wire,
             wire_is_data: false,
         }
@@ -95,6 +99,7 @@ pub struct Model {
     turn: u32,
     coin: bool,
     trimmed_bytes: u32,
+    returns: bool,
     counts_wire: bool,
     /// Which half the packet on the wire came from.
     wire_is_data: bool,
@@ -133,13 +138,24 @@ impl Model {
         if self.counts_wire && self.wire_is_data == data { cx.port.wire_bytes } else { 0 }
     }
 
-    /// A header, a control packet or what a trim has left: kept while there is room, else lost.
+    /// There is no room: what is left of a data packet may go back to its sender.
+    #[cold]
+    fn refuse(&self, id: PacketId, cx: &mut QueueCx) {
+        let packet = &cx.arena[id];
+        if self.returns && packet.has(flag::TRIMMED) && !packet.has(flag::BOUNCED) {
+            cx.bounce(id);
+        } else {
+            cx.drop(id);
+        }
+    }
+
+    /// A header, a control packet or what a trim has left: kept while there is room.
     #[inline(always)]
     fn enqueue_header(&mut self, packet: Queued, cx: &mut QueueCx) {
         if self.headers.admits(packet.size, self.wire(false, cx)) {
             self.headers.push(packet, cx);
         } else {
-            cx.drop(packet.id);
+            self.refuse(packet.id, cx);
         }
     }
 
@@ -188,7 +204,7 @@ impl Discipline for Model {
         let half = if self.wire_is_data { &self.data } else { &self.headers };
         let size = cx.arena[id].size;
         if !half.admits(size, 0) {
-            cx.drop(id);
+            self.refuse(id, cx);
             return None;
         }
         cx.keep(size);

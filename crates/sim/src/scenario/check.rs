@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::Run;
 use super::problem::{Problem, join, list, steps};
+use crate::balancer::Routing;
 use crate::faults::Faults;
 use crate::observe::Observe;
 use crate::queue::{Feature, Queue};
@@ -38,6 +39,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
         problems.extend(own(path, transport.name(), value, transport.problems()));
     }
     problems.extend(draft.queue(&transports));
+    problems.extend(draft.paths());
     problems.extend(draft.names());
     if let Some(fabric) = &fabric {
         problems.extend(draft.traffic(fabric));
@@ -161,6 +163,31 @@ impl<'a> Draft<'a> {
             }
         }
         problems
+    }
+
+    /// A transport that is to choose paths itself needs a balancer that leaves them to it.
+    fn paths(&self) -> Vec<Problem> {
+        let given = |document: &'a Value, key: &str| document.get(key).filter(|value| !value.is_null());
+        let balancer = |path: String, document: &'a Value| {
+            let (_, routing) = self.part::<Routing>(&path, given(document, "routing"))?;
+            routing.balancer
+        };
+        let problem = |(path, entry): (String, &'a Value)| {
+            let (at, value) = match given(entry, "transport") {
+                Some(own) => (join(&path, "transport"), Some(own)),
+                None => ("transport".to_string(), given(self.document, "transport")),
+            };
+            let (_, transport) = self.part::<Transport>(&at, value)?;
+            let own = balancer(join(&path, "routing"), entry);
+            let named = own.or_else(|| balancer("routing".to_string(), self.document));
+            let balancer = named.unwrap_or_else(|| transport.recommended_balancer());
+            let field = transport.chooses_paths().filter(|_| !balancer.leaves_paths())?;
+            let message =
+                format!("needs a balancer that leaves paths to the sender, not \"{}\"", balancer.name());
+            let hint = Some("use routing.balancer = \"permuted\"".to_string());
+            Some(Problem::new(join(&join(&at, transport.name()), field), message).with_hint(hint))
+        };
+        self.entries().filter_map(problem).collect()
     }
 
     /// Each traffic entry has its own name.

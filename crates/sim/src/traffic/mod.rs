@@ -75,6 +75,10 @@ pub struct Entry {
     /// smallest delay between two hosts after the last other flow.
     #[serde(default)]
     pub background: bool,
+    /// Which flows go first, where the transport knows priorities: those with the lowest number.
+    #[serde(default)]
+    #[schemars(range(max = 7))]
+    pub priority: u32,
     /// When a flow is due, counted from its start; by default never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps"))]

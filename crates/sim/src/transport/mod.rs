@@ -170,6 +170,11 @@ pub trait Settings {
     /// The queue that ports get if the scenario names none.
     fn recommended_queue(&self) -> Queue;
 
+    /// The field by which it is to choose paths itself, if it is: only some balancers leave that to it.
+    fn chooses_paths(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The balancer that its flows get if the scenario names none.
     fn recommended_balancer(&self) -> Balancer;
 

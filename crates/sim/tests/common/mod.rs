@@ -225,12 +225,12 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         )
     });
     // Never headers first: with headers enough, that rightly starves all data.
-    let ndp_port = (1u32..10, 1u32..40, any::<bool>(), any::<bool>(), 1u32..12).prop_map(
-        |(data, headers, coin, wire, ratio)| {
+    let ndp_port = (1u32..10, 1u32..40, any::<bool>(), any::<bool>(), 1u32..12, any::<bool>()).prop_map(
+        |(data, headers, coin, wire, ratio, returns)| {
             let trim = if coin { "coin" } else { "arriving" };
             format!(
                 "[queue.ndp]\ndata_limit = {{ full-packets = {data} }}\nheader_limit = {{ packets = {headers} }}\n\
-                 trim = \"{trim}\"\nlimit_counts_wire = {wire}\nheaders_per_data = {ratio}"
+                 return_to_sender = {returns}\ntrim = \"{trim}\"\nlimit_counts_wire = {wire}\nheaders_per_data = {ratio}"
             )
         },
     );
@@ -245,9 +245,10 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
-    let ndp = (1u32..40, flag(), flag(), flag(), flag(), flag()).prop_map(
-        |(window, pull_ack, fifo, lowest, pad, includes)| {
-            let (pull, repeat) = (if fifo { "fifo" } else { "fair" }, if lowest { "lowest" } else { "fifo" });
+    let ndp = (1u32..40, flag(), 0usize..4, 0usize..3, flag(), flag()).prop_map(
+        |(window, pull_ack, pull, repeat, pad, includes)| {
+            let pull = ["fair", "fifo", "strict", "weighted"][pull];
+            let repeat = ["lowest", "fifo", "lifo"][repeat];
             format!(
                 "[transport.ndp]\ninitial_window = {window}\npull_ack = {pull_ack}\npull_order = \"{pull}\"\n\
                  repeat_order = \"{repeat}\"\npad_last = {pad}\nmtu_includes_header = {includes}\nrto_initial = \"2ms\""
@@ -301,13 +302,14 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         "" => String::new(),
         entry => format!("[[traffic]]\nname = \"followers\"\n{entry}\nsizes.fixed = \"4KB\"\n"),
     });
-    let balancer = prop_oneof![Just("single"), Just("per-flow"), Just("per-packet")];
+    let balancer = prop_oneof![Just("single"), Just("per-flow"), Just("per-packet"), Just("permuted")];
     let entry = (matrix, sizes, arrivals, followers);
     (topology, hosts, balancer, entry, any::<u32>()).prop_map(
         |(topology, hosts, balancer, (matrix, sizes, arrivals, followers), seed)| {
             format!(
-                "{topology}\n{hosts}\n[routing]\nbalancer = \"{balancer}\"\n[[traffic]]\nname = \"flows\"\n\
-                 {matrix}\n{sizes}\n{arrivals}\n{followers}[run]\nseed = {seed}"
+                "{topology}\n{hosts}\n[routing]\nbalancer = \"{balancer}\"\n[[traffic]]\nname = \"flows\"\npriority = {}\n\
+                 {matrix}\n{sizes}\n{arrivals}\n{followers}[run]\nseed = {seed}",
+                seed % 8
             )
         },
     )

@@ -7,6 +7,7 @@
 
 pub mod pacer;
 pub mod receiver;
+pub mod scores;
 pub mod sender;
 
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use self::pacer::Pacer;
 use self::receiver::Receiver;
+use self::scores::PathPenalty;
 use self::sender::{BACKSTOP, Sender};
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
@@ -52,8 +54,23 @@ pub struct Ndp {
     /// Pulls leave at this share of the rate at which full packets fit the receiver's link.
     #[schemars(range(max = 10.0), extend("exclusiveMinimum" = 0.0))]
     pub pull_rate: f64,
+    /// Pulls that a connection sends in its turn under the pull order "weighted", by its priority, from 0 on. A priority
+    /// that the list does not reach has 1.
+    #[schemars(length(max = 8), inner(range(min = 1, max = 1000)))]
+    pub pull_weights: Vec<u32>,
+    /// In place of what `pull_rate` says: the time from a pull to the next (OMNeT++ model: 12 us on any link).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
+    pub pull_spacing: Option<Time>,
     /// Which of the packets that need repeating goes first.
     pub repeat_order: RepeatOrder,
+    /// Whether packets of the first window go with the headers, and are never trimmed (the OMNeT++ model, where they
+    /// carry SYN; its header queue has no limit). By default, as in the paper, they are data as any other.
+    pub first_window_as_headers: bool,
+    /// Whether paths on which many packets are trimmed or lost are left out for a while (paper, section 3.2.3). Absent:
+    /// no. Needs the balancer "permuted".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_penalty: Option<PathPenalty>,
     /// Send the last packet at full size even if its payload is short (htsim's shortcut).
     pub pad_last: bool,
     /// Whether a timer repeats what neither ACK, NACK nor pull spoke of (paper: yes; htsim: compiled out).
@@ -74,6 +91,10 @@ pub enum PullOrder {
     Fair,
     /// In the order of arrival.
     Fifo,
+    /// Connections of the lowest priority number first, in turns among equals (htsim).
+    Strict,
+    /// Round robin, in which each turn has as many pulls as `pull_weights` says.
+    Weighted,
 }
 
 /// Which of the packets that need repeating goes first.
@@ -84,6 +105,8 @@ pub enum RepeatOrder {
     Lowest,
     /// The one that was asked for first (paper).
     Fifo,
+    /// The one that was asked for last (the OMNeT++ model puts each in front).
+    Lifo,
 }
 
 impl Default for Ndp {
@@ -97,7 +120,11 @@ impl Default for Ndp {
             pull_ack: true,
             pull_order: PullOrder::Fair,
             pull_rate: 1.0,
+            pull_weights: vec![8, 4, 2, 1],
+            pull_spacing: None,
             repeat_order: RepeatOrder::Lowest,
+            first_window_as_headers: false,
+            path_penalty: None,
             pad_last: false,
             backstop: true,
             rto_min: Time(1_000_000_000),
@@ -130,6 +157,10 @@ impl Settings for Ndp {
         NdpPort::default().into()
     }
 
+    fn chooses_paths(&self) -> Option<&'static str> {
+        self.path_penalty.is_some().then_some("path_penalty")
+    }
+
     fn recommended_balancer(&self) -> Balancer {
         PerPacket {}.into()
     }
@@ -151,7 +182,8 @@ impl Settings for Ndp {
     }
 }
 
-/// What `Header::kind` says. Data: `number` is the packet's place in its connection. Answers: `number`
+/// What `Header::kind` says. Data: `number` is the packet's place in its connection; so it is when a header comes back
+/// to the sender. Answers: `number`
 /// is the packet that they answer, `seq` echoes when it was sent, `ack` holds two words, see [`pack`].
 mod kind {
     pub const DATA: u8 = 0;
@@ -228,7 +260,8 @@ impl HostSide for Model {
         if pacer.spacing == Time::ZERO {
             let port = cx.conn(packet.conn).dst_port;
             let full = cx.transmission(port, self.config.full_packet() as u32).0;
-            pacer.spacing = Time((full as f64 / self.config.pull_rate).round() as u64);
+            let by_rate = Time((full as f64 / self.config.pull_rate).round() as u64);
+            pacer.spacing = self.config.pull_spacing.unwrap_or(by_rate);
         }
         self.receivers[packet.conn].on_packet(packet, &self.config, pacer, cx);
         Model::arm(pacer, packet.dst, cx);
@@ -250,7 +283,7 @@ impl HostSide for Model {
             (Owner::Host(host), PULL_TURN) => {
                 let pacer = &mut self.pacers[host.index()];
                 if cx.timer_is_due(&mut pacer.timer, owner, kind)
-                    && let Some(id) = pacer.pop(cx.now(), self.config.pull_order)
+                    && let Some(id) = pacer.pop(cx.now(), &self.config)
                 {
                     self.receivers[id].send_pull(id, &self.config, cx);
                     Model::arm(pacer, host, cx);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::PullOrder;
+use super::{Ndp, PullOrder};
 use crate::engine::cx::Timer;
 use crate::ids::ConnId;
 use crate::units::Time;
@@ -10,8 +10,11 @@ use crate::units::Time;
 /// The pull queue of one host.
 #[derive(Clone, Debug, Default)]
 pub struct Pacer {
-    /// Connections with the number of their pulls that wait, in the order in which they take turns.
-    waiting: VecDeque<(ConnId, u32)>,
+    /// Connections in the order in which they take turns; if turns are strict, those of one priority after those
+    /// of the one before.
+    waiting: VecDeque<Waiting>,
+    /// Pulls that the first one has sent in its turn, if turns have weights.
+    turn: u32,
     /// Earliest time of the next pull: one full packet's time after the last one.
     pub next_at: Time,
     /// Time that a full packet takes on the host's link, over the configured share.
@@ -24,6 +27,15 @@ pub struct Pacer {
     pub sent: u64,
     /// Pulls that became void.
     pub flushed: u64,
+}
+
+/// A connection whose pulls wait.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    id: ConnId,
+    /// How many.
+    pulls: u32,
+    priority: u8,
 }
 
 impl Pacer {
@@ -39,41 +51,65 @@ impl Pacer {
     }
 
     /// A pull of that connection joins the queue.
-    pub fn push(&mut self, id: ConnId, order: PullOrder) {
+    pub fn push(&mut self, id: ConnId, priority: u8, order: PullOrder) {
         self.queued += 1;
         let place = match order {
-            PullOrder::Fair => self.waiting.iter().position(|&(other, _)| other == id),
-            PullOrder::Fifo => self.waiting.len().checked_sub(1).filter(|&back| self.waiting[back].0 == id),
+            PullOrder::Fifo => self.waiting.len().checked_sub(1).filter(|&back| self.waiting[back].id == id),
+            _ => self.waiting.iter().position(|other| other.id == id),
         };
         match place {
-            Some(place) => self.waiting[place].1 += 1,
-            None => self.waiting.push_back((id, 1)),
+            Some(place) => self.waiting[place].pulls += 1,
+            None => self.queue_up(Waiting { id, pulls: 1, priority }, order),
         }
     }
 
-    /// Takes the pull whose turn it is; a connection with more goes to the back when turns are fair.
-    pub fn pop(&mut self, now: Time, order: PullOrder) -> Option<ConnId> {
-        let (id, count) = self.waiting.pop_front()?;
+    /// Puts a connection at the end of those that it takes turns with.
+    fn queue_up(&mut self, last: Waiting, order: PullOrder) {
         match order {
-            _ if count == 1 => {}
-            PullOrder::Fair => self.waiting.push_back((id, count - 1)),
-            PullOrder::Fifo => self.waiting.push_front((id, count - 1)),
+            PullOrder::Strict => {
+                let place = self.waiting.partition_point(|other| other.priority <= last.priority);
+                self.waiting.insert(place, last);
+            }
+            _ => self.waiting.push_back(last),
+        }
+    }
+
+    /// Takes the pull whose turn it is; a connection with more goes to the back when its turn is over.
+    pub fn pop(&mut self, now: Time, config: &Ndp) -> Option<ConnId> {
+        let mut first = self.waiting.pop_front()?;
+        first.pulls -= 1;
+        let goes_on = match config.pull_order {
+            PullOrder::Fair | PullOrder::Strict => false,
+            PullOrder::Fifo => true,
+            PullOrder::Weighted => {
+                let weight = config.pull_weights.get(usize::from(first.priority)).copied().unwrap_or(1);
+                self.turn = if first.pulls == 0 || self.turn + 1 >= weight { 0 } else { self.turn + 1 };
+                self.turn > 0
+            }
+        };
+        match first.pulls {
+            0 => {}
+            _ if goes_on => self.waiting.push_front(first),
+            _ => self.queue_up(first, config.pull_order),
         }
         self.next_at = now + self.spacing;
         self.sent += 1;
-        Some(id)
+        Some(first.id)
     }
 
     /// A connection has all its data: its pulls are void.
     pub fn flush(&mut self, id: ConnId) {
         let before = self.len();
-        self.waiting.retain(|&(other, _)| other != id);
+        if self.waiting.front().is_some_and(|first| first.id == id) {
+            self.turn = 0;
+        }
+        self.waiting.retain(|other| other.id != id);
         self.flushed += before - self.len();
     }
 
     /// Pulls that wait.
     pub fn len(&self) -> u64 {
-        self.waiting.iter().map(|&(_, count)| u64::from(count)).sum()
+        self.waiting.iter().map(|waiting| u64::from(waiting.pulls)).sum()
     }
 
     /// Whether no pull waits.

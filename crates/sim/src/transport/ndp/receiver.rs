@@ -54,7 +54,7 @@ impl Receiver {
                 answer |= kind::PULLS;
                 self.pulls += 1;
             } else {
-                pacer.push(id, config.pull_order);
+                pacer.push(id, cx.conn(id).priority, config.pull_order);
             }
         }
         self.send(id, answer, packet.created_at.0, number, config, cx);

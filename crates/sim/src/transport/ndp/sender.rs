@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use super::scores::Scores;
 use super::{Ndp, RepeatOrder, kind};
 use crate::engine::cx::{Cx, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
@@ -34,6 +35,35 @@ pub struct Sender {
     /// When the receiver was last heard of.
     heard: Time,
     timer: Timer,
+    /// Packets of the first window that nothing has been heard of.
+    unheard: u32,
+    /// ACKs and NACKs that have come: as many pulls are to come.
+    answers: u32,
+    lately: Lately,
+    scores: Scores,
+}
+
+/// The last answers, headers that came back included: a bit each, set for ACKs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lately {
+    acks: u16,
+    count: u16,
+}
+
+impl Lately {
+    /// As many are kept (htsim).
+    const KEPT: u16 = 12;
+
+    fn note(&mut self, ack: bool) {
+        self.acks = (self.acks << 1 | u16::from(ack)) & ((1 << Self::KEPT) - 1);
+        self.count = (self.count + 1).min(Self::KEPT);
+    }
+
+    /// Whether enough gets through for a header that comes back to be the fault of its path and not of an incast. htsim
+    /// has total / ACKs of at most 3 in whole numbers: more than a quarter.
+    fn gets_through(self) -> bool {
+        4 * self.acks.count_ones() > u32::from(self.count)
+    }
 }
 
 /// A packet that has been sent and not acknowledged.
@@ -44,6 +74,8 @@ struct Sent {
     len: u16,
     state: State,
     last: bool,
+    /// The path that it took last, if paths are judged.
+    path: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +99,7 @@ impl Repeats {
                 self.lowest.insert(number);
             }
             RepeatOrder::Fifo => self.fifo.push_back(number),
+            RepeatOrder::Lifo => self.fifo.push_front(number),
         }
     }
 
@@ -90,8 +123,10 @@ impl Sender {
     pub fn reset(&mut self, config: &Ndp, size: u64) {
         let mut sent = std::mem::take(&mut self.sent);
         sent.clear();
+        let mut scores = std::mem::take(&mut self.scores);
+        scores.clear();
         let source = PlainFlow::new(size);
-        *self = Sender { source, sent, first_window: config.initial_window, ..Sender::default() };
+        *self = Sender { source, sent, scores, first_window: config.initial_window, ..Sender::default() };
     }
 
     /// The flow starts: the wire may ask for the whole first window.
@@ -100,8 +135,11 @@ impl Sender {
         cx.ready(id);
     }
 
-    /// An ACK, a NACK or a pull.
+    /// An ACK, a NACK or a pull; or a header that comes back.
     pub fn on_packet(&mut self, packet: &Packet, config: &Ndp, cx: &mut Cx) {
+        if packet.has(flag::BOUNCED) {
+            return self.on_bounce(packet, config, cx);
+        }
         let id = packet.conn;
         let header = &packet.header;
         self.heard = cx.now();
@@ -109,6 +147,7 @@ impl Sender {
         let (in_order, pull) = super::unpack(header.ack);
         match header.kind & kind::WHAT {
             kind::ACK => {
+                self.note_answer(header.number, true, config);
                 if let Some(sent) = self.unacknowledged(header.number) {
                     if sent.state == State::UnderWay {
                         self.rtt.sample(cx.now() - Time(header.seq));
@@ -118,6 +157,7 @@ impl Sender {
                 }
             }
             kind::NACK => {
+                self.note_answer(header.number, false, config);
                 if let Some(sent) = self.unacknowledged(header.number)
                     && sent.state == State::UnderWay
                 {
@@ -139,6 +179,49 @@ impl Sender {
             }
         } else if self.may_send() {
             cx.ready(id);
+        }
+    }
+
+    /// What the sender keeps of ACKs and NACKs for decisions to come.
+    fn note_answer(&mut self, number: u32, ack: bool, config: &Ndp) {
+        self.answers += 1;
+        self.unheard = self.unheard.saturating_sub(1);
+        self.lately.note(ack);
+        if let Some(rule) = &config.path_penalty
+            && let Some(&Sent { path, .. }) = self.unacknowledged(number).as_deref()
+        {
+            match ack {
+                true => self.scores.ack(path, rule),
+                false => self.scores.nack(path, 1, rule),
+            }
+        }
+    }
+
+    /// A header found no room and came back. It is repeated at once if no pull is to come that would let it go, or if
+    /// only its path can be to blame, else a pull decides (paper, section 3.2.4). Unlike in htsim, a packet that came
+    /// back is no longer one of the first window of which nothing has been heard: if all come back, the last one
+    /// goes again.
+    #[cold]
+    fn on_bounce(&mut self, packet: &Packet, config: &Ndp, cx: &mut Cx) {
+        let number = packet.header.number;
+        self.unheard = self.unheard.saturating_sub(1);
+        self.lately.note(false);
+        let Some(sent) = self.unacknowledged(number).filter(|sent| sent.state == State::UnderWay) else {
+            return;
+        };
+        sent.state = State::ToRepeat;
+        let path = sent.path;
+        self.repeats.push(number, config.repeat_order);
+        if let Some(rule) = &config.path_penalty {
+            self.scores.nack(path, rule.bounce, rule);
+        }
+        let pushes = self.first_window > 0 && self.source.left() > 0;
+        let forgotten = self.answers <= self.pulled && self.unheard == 0 && !pushes;
+        if forgotten || self.lately.gets_through() {
+            self.forced += 1;
+        }
+        if self.may_send() {
+            cx.ready(packet.conn);
         }
     }
 
@@ -186,6 +269,7 @@ impl Sender {
     /// Repeats before new data, each for one pull; new data of the first window needs none.
     pub fn next_packet(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) -> (Option<Packet>, bool) {
         let now = cx.now();
+        let mut flags = flag::TRIMMABLE;
         let number = if self.has_credit() && !self.repeats.is_empty() {
             self.use_credit();
             cx.counts(id).retransmissions += 1;
@@ -193,6 +277,10 @@ impl Sender {
         } else if self.source.left() > 0 && (self.first_window > 0 || self.has_credit()) {
             if self.first_window > 0 {
                 self.first_window -= 1;
+                self.unheard += 1;
+                if config.first_window_as_headers {
+                    flags = flag::CONTROL;
+                }
             } else {
                 self.use_credit();
             }
@@ -200,7 +288,7 @@ impl Sender {
                 return (None, false);
             };
             self.ended = last;
-            self.sent.push_back(Sent { at: now, len: len as u16, state: State::UnderWay, last });
+            self.sent.push_back(Sent { at: now, len: len as u16, state: State::UnderWay, last, path: 0 });
             self.base + self.sent.len() as u32 - 1
         } else {
             return (None, false);
@@ -216,7 +304,11 @@ impl Sender {
             let due = now + self.timeout(config);
             cx.set_timer(&mut self.timer, due, Owner::Conn(id), BACKSTOP);
         }
-        (Some(cx.packet(id, Toward::Receiver, size, flag::TRIMMABLE, header)), self.may_send())
+        let mut packet = cx.packet(id, Toward::Receiver, size, flags, header);
+        if config.path_penalty.is_some() {
+            self.sent[(number - self.base) as usize].path = self.scores.settle(&mut packet, cx);
+        }
+        (Some(packet), self.may_send())
     }
 
     fn use_credit(&mut self) {
@@ -253,6 +345,9 @@ impl Sender {
             }
             expired += 1;
             sent.state = State::ToRepeat;
+            if let Some(rule) = &config.path_penalty {
+                self.scores.nack(sent.path, rule.loss, rule);
+            }
             self.repeats.push(self.base + place as u32, config.repeat_order);
         }
         let waits_for_pull = expired == 0 && (!self.repeats.is_empty() || self.source.left() > 0);
@@ -289,5 +384,6 @@ mod tests {
         };
         assert_eq!(order_of(RepeatOrder::Lowest), [3, 4, 7]);
         assert_eq!(order_of(RepeatOrder::Fifo), [7, 3, 4]);
+        assert_eq!(order_of(RepeatOrder::Lifo), [4, 3, 7]);
     }
 }
