@@ -446,6 +446,7 @@ impl<'a, 'o> Engine<'a, 'o> {
                 ConnId(self.net.conns.len() as u32 - 1)
             }
         };
+        self.net.due = flow.deadline.map_or(Time::NEVER, |after| self.net.now.saturating_add(after));
         let mut cx = Cx { net: &mut self.net, transport: carrier.transport };
         self.transports[carrier.transport as usize].start(id, flow.size, key, &mut cx);
     }
