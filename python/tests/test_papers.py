@@ -323,7 +323,7 @@ def test_list_and_show(flowyard):
     assert listed.returncode == 0
     assert "NDP-T1" in listed.stdout
     answer = {paper["id"]: paper for paper in json.loads(flowyard("paper", "list", "--json").stdout)}
-    assert set(answer) == {"VAL", *ORIGINAL}
+    assert set(answer) == {"VAL", "LIT", *ORIGINAL}
     shown = flowyard("paper", "show", "SYN-F6b.c").stdout
     assert "SYN-X3" in shown
     assert "SYN-F6b.b" not in shown

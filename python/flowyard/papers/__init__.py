@@ -9,4 +9,4 @@ the package, is run in the same way: docs/papers.md.
 """
 
 # The folders here, in the order in which `flowyard paper list` has them.
-PAPERS = ("validation", "syn", "daq", "ndp", "peq", "mp", "across")
+PAPERS = ("validation", "syn", "daq", "ndp", "peq", "mp", "across", "literature")
