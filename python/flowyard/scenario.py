@@ -28,13 +28,16 @@ __all__ = [
     "Capture",
     "Cdf",
     "Congestion",
+    "D2tcp",
     "DCell",
     "DataMining",
     "Datagram",
+    "Dctcp",
     "Deadlines",
     "Dialect",
     "DropTail",
     "Dumbbell",
+    "Echo",
     "Ecn",
     "Endless",
     "Entry",
@@ -102,6 +105,7 @@ __all__ = [
     "Queue",
     "RandomCables",
     "RandomNodes",
+    "Reduce",
     "Relay",
     "Reno",
     "RepeatOrder",
@@ -1049,12 +1053,77 @@ class Tcp(Model):
     idle_restart: bool = False
     """After being idle for longer than the timeout, restart from the initial window (RFC 5681, 4.1)."""
 
+    ecn: bool = False
+    """Ask ports for marks, and take one for a loss (RFC 3168). Under dctcp and d2tcp, which ask for marks
+    in any case, it says nothing more.
+    """
+
+    ecn_retransmissions: bool = False
+    """Whether ports may also mark what is sent again, as Linux lets them under DCTCP; RFC 3168, 6.1.5,
+    forbids it.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reno(Model):
     """Reno: slow start, congestion avoidance, fast retransmit, fast recovery (RFC 5681)."""
 
     _tag = "reno"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dctcp(Model):
+    """DCTCP: marks shrink the window in proportion to the share of bytes that are marked (RFC 8257)."""
+
+    _tag = "dctcp"
+
+    g: float = 0.0625
+    """Weight of the newest window in the estimate of the marked share (DCTCP's paper, RFC 8257, section 4,
+    and Linux: 1/16). At most 1.
+    """
+
+    initial_alpha: float = 1.0
+    """The estimate at the start (RFC 8257, 3.3, and Linux: 1; htsim: 0). At most 1."""
+
+    echo: Echo = "exact"
+    """How the receiver tells of marks."""
+
+    reduce: Reduce = "marked"
+    """Which windows of data end with a reduction."""
+
+    min_window: int = 2
+    """Segments to which marks shrink the window at most (Linux: 2; RFC 3168: 1). At least 1, at most 1000."""
+
+    marks_end_slow_start: bool = True
+    """Whether a reduction ends slow start, by lowering the threshold to the window (RFC 8257, as Linux has
+    it).
+    """
+
+    echoes_grow_window: bool = False
+    """Whether an acknowledgement that echoes a mark lets the window grow as any other does (htsim; the
+    fluid model of DCTCP's paper). RFC 3168, 6.1.2, on which RFC 8257 builds, says that it does not.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class D2tcp(Model):
+    """D2TCP: DCTCP with a reduction that depends on the flow's deadline (Vamanan et al. 2012)."""
+
+    _tag = "d2tcp"
+
+    dctcp: Dctcp = Dctcp()
+    """What it has in common with DCTCP."""
+
+    min_exponent: float = 0.5
+    """Least exponent of the marked share: of flows whose deadline is far away. At most 100."""
+
+    max_exponent: float = 2.0
+    """Largest exponent: of flows whose deadline is near. At most 100."""
+
+    late_exponent: float = 1.0
+    """Exponent after the deadline: 1 goes on as a flow without one, 2 as one whose deadline is near. At
+    most 100.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1975,7 +2044,13 @@ Interpolation = Literal["linear", "step"]
 Pace = PaceRate | PacePoisson | Literal["line-rate"]
 
 # How the congestion window reacts to acknowledgements and losses.
-Congestion = Reno | NewReno | Literal["reno", "newreno"]
+Congestion = Reno | NewReno | Dctcp | D2tcp | Literal["reno", "newreno", "dctcp", "d2tcp"]
+
+# How acknowledgements tell of marks.
+Echo = Literal["until-reduced", "exact", "exact-at-once", "each-segment"]
+
+# Which windows of data end with a reduction.
+Reduce = Literal["marked", "all"]
 
 # What a loss halves.
 Halves = Literal["flight", "window"]

@@ -27,6 +27,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("how-to/*.md")),
     *sorted((ROOT / "docs").glob("transports/*.md")),
     *sorted((ROOT / "docs").glob("reference/*.md")),
+    *sorted((ROOT / "docs").glob("transports/*.md")),
 ]
 COLUMNS = [column for columns in fy.explain().values() for column in columns]
 

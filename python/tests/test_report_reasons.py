@@ -129,6 +129,10 @@ def transport(name, **fields):
 MARKING = {"limit": {"packets": 200}, "threshold": {"packets": 65}}
 
 
+def tcp_that_asks(settings):
+    return {"scenario": {"queue": {"ecn": MARKING}, "transport": {"tcp": settings}}}
+
+
 def ecn(**fields):
     capable = {"datagram": {"ecn_capable": True}}
     return {"scenario": {"queue": {"ecn": MARKING | fields}, "transport": capable}}
@@ -158,6 +162,13 @@ WHY = {
     "trim: there is one": (reasons.no_trim, {"counters": {"trims": 1}}, None),
     "mark: not that queue": (reasons.no_mark, queue("drop-tail"), "Only queue.ecn marks"),
     "mark: tcp": (reasons.no_mark, queue("ecn", **MARKING), "No transport of the run is ECN-capable (tcp)"),
+    "mark: tcp, asked": (reasons.no_mark, tcp_that_asks({"ecn": True}), "No switch port held more than"),
+    "mark: dctcp": (
+        reasons.no_mark,
+        tcp_that_asks({"congestion": {"dctcp": {}}}),
+        "No switch port held more than",
+    ),
+    "mark: newreno": (reasons.no_mark, tcp_that_asks({"congestion": "newreno"}), "is ECN-capable (tcp)"),
     "mark: switched off": (
         reasons.no_mark,
         {"scenario": {"queue": {"ecn": MARKING}, "transport": {"datagram": {"ecn_capable": False}}}},

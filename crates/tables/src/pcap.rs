@@ -108,5 +108,7 @@ fn tcp_header(frame: TcpFrame, (from, to): (u16, u16)) -> TcpHeader {
     tcp.ack = frame.is_ack;
     tcp.acknowledgment_number = frame.ack;
     tcp.psh = frame.psh;
+    tcp.ece = frame.ece;
+    tcp.cwr = frame.cwr;
     tcp
 }

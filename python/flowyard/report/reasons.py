@@ -13,8 +13,10 @@ from flowyard.analysis import background
 from flowyard.report import text
 from flowyard.report.runs import Run
 
-# Transports that never ask to be marked; another one does unless its settings say ecn_capable = false.
-NEVER_MARKED = ("tcp", "ndp")
+# Transports that never ask to be marked; TCP does if told to or if its congestion control lives by marks, and another
+# one unless its settings say ecn_capable = false.
+NEVER_MARKED = ("ndp",)
+MARKED_CONGESTION = ("dctcp", "d2tcp")
 
 
 def no_fct(run: Run) -> str | None:
@@ -82,7 +84,7 @@ def no_mark(run: Run) -> str | None:
         names = ", ".join(sorted({name for name, _ in transports}))
         return (
             f"No transport of the run is ECN-capable ({names}), and queue.ecn marks only packets that are. "
-            "transport.datagram has ecn_capable = true."
+            "transport.datagram has ecn_capable = true, transport.tcp has ecn = true, congestion = dctcp and d2tcp."
         )
     limit, threshold = settings.get("limit"), settings.get("threshold")
     if (most := _same_unit(threshold, limit)) and most[0] >= most[1]:
@@ -327,6 +329,8 @@ def _transports(run: Run) -> Sequence[tuple[str, Mapping[str, Any]]]:
 
 
 def _ecn_capable(name: str, settings: Mapping[str, Any]) -> bool:
+    if name == "tcp":
+        return bool(settings.get("ecn")) or _variant(settings.get("congestion"))[0] in MARKED_CONGESTION
     return name not in NEVER_MARKED and settings.get("ecn_capable", True) is not False
 
 

@@ -95,6 +95,11 @@ impl Cx<'_, '_> {
         &mut self.net.host_chance[host.index()]
     }
 
+    /// While a flow starts: when it is due; [`Time::NEVER`] without a deadline.
+    pub fn due(&self) -> Time {
+        self.net.due
+    }
+
     /// Chance of a flow's own, by the key that it started with.
     pub fn flow_chance(&self, purpose: Purpose, key: u64) -> Stream {
         Stream::new(self.net.seed, self.net.replica, purpose, key)

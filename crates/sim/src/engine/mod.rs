@@ -454,6 +454,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             }
         };
         self.net.balancers[carrier.balancer as usize].open(id, label);
+        self.net.due = flow.deadline.map_or(Time::NEVER, |after| self.net.now.saturating_add(after));
         let mut cx = Cx { net: &mut self.net, transport: carrier.transport };
         self.transports[carrier.transport as usize].start(id, flow.size, key, &mut cx);
     }

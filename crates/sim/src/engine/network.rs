@@ -60,6 +60,8 @@ pub struct Network<'a> {
     pub packets_made: u64,
     /// Packets lost at a node from which no way was left.
     pub unroutable: u64,
+    /// When the flow is due that is starting.
+    pub due: Time,
     /// When payload last arrived anywhere that is not background.
     pub moved_at: Time,
     /// What all chance of the run comes from.
@@ -163,6 +165,7 @@ impl<'a> Network<'a> {
             packet_hops: 0,
             packets_made: 0,
             unroutable: 0,
+            due: Time::NEVER,
             moved_at: Time::ZERO,
             seed,
             replica,

@@ -27,6 +27,8 @@ pub struct TcpFrame {
     pub syn: bool,
     pub is_ack: bool,
     pub psh: bool,
+    pub ece: bool,
+    pub cwr: bool,
     pub window: u16,
 }
 

@@ -22,6 +22,11 @@ impl Rtt {
         self.smoothed = (7 * self.smoothed + sample) / 8;
     }
 
+    /// SRTT; `None` before the first sample.
+    pub fn smoothed(&self) -> Option<Time> {
+        self.sampled.then_some(Time(self.smoothed))
+    }
+
     /// SRTT + max(granularity, 4 RTTVAR); `None` before the first sample.
     pub fn timeout(&self, granularity: Time) -> Option<Time> {
         self.sampled.then(|| Time(self.smoothed + granularity.0.max(4 * self.variation)))

@@ -245,6 +245,24 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
+    // What ECN touches, without the fields that are tried above.
+    let marked = (0u32..3, 0u32..3, 1u32..12, 1u32..4, flag(), flag()).prop_map(
+        |(control, echo, window, delayed, all, repeats)| {
+            let echo = ["exact", "exact-at-once", "each-segment"][echo as usize];
+            let reduce = if all { "all" } else { "marked" };
+            let dctcp = format!("{{ echo = \"{echo}\", reduce = \"{reduce}\" }}");
+            let congestion = match control {
+                0 => "\"newreno\"\necn = true".to_string(),
+                1 => format!("{{ dctcp = {dctcp} }}"),
+                _ => format!("{{ d2tcp = {{ dctcp = {dctcp} }} }}"),
+            };
+            format!(
+                "[transport.tcp]\ncongestion = {congestion}\ninitial_window = {window}\ndelayed_ack = {delayed}\n\
+                 delayed_ack_timeout = \"100us\"\necn_retransmissions = {repeats}\nrto_min = \"1ms\"\n\
+                 rto_initial = \"2ms\""
+            )
+        },
+    );
     let ndp = (1u32..40, flag(), 0usize..4, 0usize..3, flag(), flag()).prop_map(
         |(window, pull_ack, pull, repeat, pad, includes)| {
             let pull = ["fair", "fifo", "strict", "weighted"][pull];
@@ -259,8 +277,9 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         let pace = ["\"line-rate\"", "{ rate = \"800Mbps\" }", "{ poisson = \"2Gbps\" }"][pace as usize];
         format!("[transport.datagram]\npace = {pace}\necn_capable = {ecn}")
     });
-    let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn];
+    let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn.clone()];
     let hosts = prop_oneof![
+        (marked, ecn).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (tcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), fifo).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (ndp, ndp_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),

@@ -1,8 +1,7 @@
-"""PEQ sections 1.3 and 1.4: what the thesis says of RCP, DCTCP and D2TCP, which this simulator does not have yet.
+"""PEQ section 1.4: what the thesis says of RCP, which this simulator does not have yet.
 
-The table says which part of a scenario each of them would be, and whether the scenario's schema has it. Nothing is put
-in their place: processor sharing on the slotted link is what RCP imitates, not RCP; without a sender that reads its
-marks, a queue that marks is not DCTCP.
+The table says which part of a scenario it would be, and whether the scenario's schema has it. Nothing is put in its
+place: processor sharing on the slotted link is what RCP imitates, not RCP.
 """
 
 from collections.abc import Callable
@@ -17,8 +16,6 @@ from flowyard.papers.judge import Judgement, not_reached
 # By claim: where in a scenario the part would be, its name, and what it is.
 PARTS = {
     "PEQ-P9": ("Transport", "rcp", "routers that write one explicit rate into every packet"),
-    "PEQ-P11": ("Transport", "dctcp", "a sender that cuts its window by the smoothed fraction of marks"),
-    "PEQ-P12": ("Transport", "d2tcp", "DCTCP whose cut depends on how near the deadline is"),
 }
 
 
@@ -57,7 +54,7 @@ def _waits(claim: str) -> Callable[[Tables], Judgement]:
 
 FIGURE = Figure(
     id="PEQ-P9",
-    title="RCP, DCTCP and D2TCP: not there yet",
+    title="RCP: not there yet",
     tables=tables,
     claims={claim: _waits(claim) for claim in PARTS},
 )

@@ -132,7 +132,11 @@ mod tests {
             for path in 0..3 {
                 if round % 100 == 99 { scores.nack(path, 1, &rule) } else { scores.ack(path, &rule) }
             }
-            if round % 2 == 1 { scores.nack(3, 1, &rule) } else { scores.ack(3, &rule) }
+            if round % 2 == 1 {
+                scores.nack(3, 1, &rule)
+            } else {
+                scores.ack(3, &rule)
+            }
             assert_eq!(scores.paths[3].passes, (round + 1_u32).saturating_sub(100), "round {round}");
         }
         assert!(scores.paths[..3].iter().all(|score| score.passes == 0));

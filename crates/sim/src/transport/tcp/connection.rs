@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::congestion::{self, Control, RecoveryAck, Step, Window};
+use super::congestion::{self, Control, Echoed, Progress, RecoveryAck, Step, Window};
+use super::ecn::{Heard, Marks};
 use super::{Tcp, kind};
 use crate::engine::cx::{Cx, Owner, Timer, Toward};
-use crate::engine::packet::{Header, Packet};
+use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::reassembly::{Arrival, Reassembly};
 use crate::transport::rtt::Rtt;
@@ -56,6 +57,9 @@ pub struct Sender {
     timed: Option<(u32, Time)>,
     last_sent: Time,
     timer: Timer,
+    heard: Heard,
+    /// When the flow is due; [`Time::NEVER`] without a deadline.
+    due: Time,
 }
 
 /// A range of the data on its way.
@@ -106,6 +110,8 @@ impl Sender {
             timed: None,
             last_sent: Time::ZERO,
             timer: Timer::default(),
+            heard: Heard::new(config.echo().is_some()),
+            due: Time::NEVER,
         }
     }
 
@@ -123,6 +129,7 @@ impl Sender {
 
     /// The flow starts: a SYN, or data at once.
     pub fn open(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+        self.due = cx.due();
         if config.handshake {
             self.send_syn(id, config, cx);
         } else {
@@ -140,7 +147,7 @@ impl Sender {
 
     /// A SYN/ACK or an acknowledgement.
     pub fn on_packet(&mut self, packet: &Packet, config: &Tcp, cx: &mut Cx) {
-        match packet.header.kind {
+        match kind::plain(packet.header.kind) {
             kind::SYN_ACK if !self.established => {
                 self.established = true;
                 // A SYN that was sent twice gives no sample (Karn).
@@ -161,6 +168,7 @@ impl Sender {
     fn on_ack(&mut self, packet: &Packet, config: &Tcp, cx: &mut Cx) {
         let id = packet.conn;
         let ack = packet.header.ack;
+        let marked = packet.header.kind & kind::ECE != 0;
         self.window.flight = self.next_seq - self.una_seq;
         if ack > self.una_seq {
             let acked = ack - self.una_seq;
@@ -168,11 +176,14 @@ impl Sender {
             self.limited = 0;
             self.sample_round_trip(packet, config, cx);
             let mut restart_timer = true;
+            let grows = !self.heard.listens || self.on_echo(marked, acked, cx.now());
             if self.recovering {
                 restart_timer = self.on_recovery_ack(ack, acked);
             } else {
                 self.dupacks = 0;
-                self.control.on_ack(&mut self.window, acked);
+                if grows {
+                    self.control.on_ack(&mut self.window, acked);
+                }
             }
             if self.una == self.end && self.ended {
                 self.timer.clear();
@@ -184,8 +195,27 @@ impl Sender {
                 self.start_timer(id, config, cx);
             }
         } else if ack == self.una_seq && self.una < self.end {
+            if self.heard.listens {
+                self.on_echo(marked, 0, cx.now());
+            }
             self.on_duplicate_ack(config);
         }
+    }
+
+    /// ECN: what an acknowledgement says of marks. Whether the window may grow by it.
+    fn on_echo(&mut self, marked: bool, acked: u64, now: Time) -> bool {
+        let echoed = Echoed { acked, marked, una: self.una_seq, next: self.next_seq };
+        let answer = self.control.on_echo(echoed);
+        if answer.reduce && !self.recovering && self.heard.is_news(self.una_seq) {
+            self.heard.reduced(self.next_seq);
+            let progress = Progress {
+                left: self.end_seq - self.una_seq + self.source.left(),
+                round_trip: self.rtt.smoothed(),
+                time_left: (self.due != Time::NEVER).then(|| self.due.saturating_sub(now)),
+            };
+            self.control.on_mark(&mut self.window, &progress);
+        }
+        answer.grow
     }
 
     /// Segments before number `una`, up to sequence number `ack`, have arrived.
@@ -244,6 +274,7 @@ impl Sender {
             self.partial_seen = false;
             self.recover = self.end_seq;
             self.repair = true;
+            self.heard.lost(self.end_seq);
         }
     }
 
@@ -313,10 +344,19 @@ impl Sender {
         if !self.timer.is_set() {
             self.start_timer(id, config, cx);
         }
-        let kind = if segment.last { kind::LAST } else { kind::DATA };
+        let mut kind = if segment.last { kind::LAST } else { kind::DATA };
+        let mut flags = 0;
+        if self.heard.listens {
+            if !again || config.ecn_retransmissions {
+                flags = flag::ECN_CAPABLE;
+            }
+            if !again && self.heard.take_cwr() {
+                kind |= kind::CWR;
+            }
+        }
         let header = Header { kind, len: segment.len as u16, number, seq, ack: 0 };
         let size = segment.len + config.ack_bytes();
-        (Some(cx.packet(id, Toward::Receiver, size, 0, header)), self.may_send(config))
+        (Some(cx.packet(id, Toward::Receiver, size, flags, header)), self.may_send(config))
     }
 
     fn restart_after_idle(&mut self, config: &Tcp, now: Time) {
@@ -356,6 +396,7 @@ impl Sender {
         self.control.on_timeout(&mut self.window, first);
         (self.next, self.next_seq) = (self.una, self.una_seq);
         self.recover = self.end_seq;
+        self.heard.lost(self.end_seq);
         self.recovering = false;
         self.repair = false;
         self.dupacks = 0;
@@ -376,29 +417,38 @@ pub struct Receiver {
     unacknowledged: u32,
     echo: Time,
     timer: Timer,
+    marks: Marks,
 }
 
 impl Receiver {
     /// Starts over for another flow, with the memory of the one before.
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self, config: &Tcp) {
         self.reassembly.clear();
-        *self = Receiver { reassembly: std::mem::take(&mut self.reassembly), ..Receiver::default() };
+        let reassembly = std::mem::take(&mut self.reassembly);
+        *self = Receiver { reassembly, marks: Marks::new(config.echo()), ..Receiver::default() };
     }
 
     /// A SYN or a segment.
     pub fn on_packet(&mut self, packet: &Packet, config: &Tcp, cx: &mut Cx) {
         let id = packet.conn;
-        if packet.header.kind == kind::SYN {
+        let kind = kind::plain(packet.header.kind);
+        if kind == kind::SYN {
             let header = Header { kind: kind::SYN_ACK, ..Header::default() };
             return cx.send_control(id, Toward::Sender, config.ack_bytes(), header);
         }
         cx.note_arrival(packet);
+        let heard = self.marks.hear(packet.has(flag::CE), packet.header.kind & kind::CWR != 0);
+        if heard.changes && self.unacknowledged > 0 {
+            // What came before the change is acknowledged by itself, so that the echo is exact (RFC 8257, 3.2).
+            self.acknowledge(id, config, cx);
+        }
+        self.marks.echoes = heard.echoes;
         let first = self.reassembly.received() == 0;
         let arrival = self.reassembly.receive(packet.header.number, packet.header.len);
         if arrival != Arrival::Duplicate {
             cx.delivered(id, u64::from(packet.header.len));
         }
-        if packet.header.kind == kind::LAST {
+        if kind == kind::LAST {
             self.end = Some(packet.header.number + 1);
         }
         if !self.completed && self.end == Some(self.reassembly.next()) {
@@ -412,7 +462,8 @@ impl Receiver {
         let at_once = arrival != Arrival::InOrder
             || self.unacknowledged >= config.delayed_ack
             || (first && config.ack_first_segment)
-            || (packet.header.kind == kind::LAST && config.ack_last_segment);
+            || (kind == kind::LAST && config.ack_last_segment)
+            || heard.at_once;
         if at_once {
             self.acknowledge(id, config, cx);
         } else if !self.timer.is_set() {
@@ -425,7 +476,7 @@ impl Receiver {
         self.unacknowledged = 0;
         self.timer.clear();
         let header = Header {
-            kind: kind::ACK,
+            kind: if self.marks.echoes { kind::ACK | kind::ECE } else { kind::ACK },
             number: self.reassembly.next(),
             seq: self.echo.0,
             ack: self.reassembly.in_order(),

@@ -1,17 +1,20 @@
-//! TCP: Reno and NewReno, in three parts that know little of each other.
+//! TCP: Reno, NewReno, DCTCP and D2TCP, in parts that know little of each other.
 //!
 //! A source (`transport/source.rs`) says which bytes are next, `connection` moves them reliably
-//! (handshake, acknowledgements, retransmission, timers), `congestion` says how many may be under way. Sources: RFC 5681 (congestion
-//! control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042 (limited transmit).
+//! (handshake, acknowledgements, retransmission, timers), `congestion` says how many may be under way, `ecn` how word
+//! of marks comes back. Sources: RFC 5681 (congestion control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042
+//! (limited transmit), RFC 3168 (ECN), RFC 8257 (DCTCP).
 
 pub mod congestion;
 pub mod connection;
+pub mod ecn;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::congestion::Congestion;
 use self::connection::{DELAYED_ACK, RETRANSMIT, Receiver, Sender};
+use self::ecn::Echo;
 use super::frame::{Frame, TcpFrame};
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
@@ -20,8 +23,9 @@ use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
 use crate::ids::ConnId;
-use crate::queue::Queue;
 use crate::queue::drop_tail::DropTail;
+use crate::queue::ecn::Ecn;
+use crate::queue::{Feature, Queue};
 use crate::units::{Bytes, Time};
 
 /// TCP. Defaults are those of a data-centre host; every difference to RFCs and other simulators is a field.
@@ -84,6 +88,11 @@ pub struct Tcp {
     pub loss_halves: Halves,
     /// After being idle for longer than the timeout, restart from the initial window (RFC 5681, 4.1).
     pub idle_restart: bool,
+    /// Ask ports for marks, and take one for a loss (RFC 3168). Under dctcp and d2tcp, which ask for marks in any case,
+    /// it says nothing more.
+    pub ecn: bool,
+    /// Whether ports may also mark what is sent again, as Linux lets them under DCTCP; RFC 3168, 6.1.5, forbids it.
+    pub ecn_retransmissions: bool,
 }
 
 /// What a loss halves.
@@ -120,6 +129,8 @@ impl Default for Tcp {
             timestamps: false,
             loss_halves: Halves::Flight,
             idle_restart: false,
+            ecn: false,
+            ecn_retransmissions: false,
         }
     }
 }
@@ -138,11 +149,18 @@ impl Settings for Tcp {
                 format!("{} is below mss, which is {}: nothing could be sent", self.receive_window, self.mss);
             problems.push(("receive_window".into(), why));
         }
+        let own = format!("congestion.{}", self.congestion.name());
+        problems
+            .extend(self.congestion.problems().into_iter().map(|(path, why)| (format!("{own}.{path}"), why)));
         problems
     }
 
+    fn needs(&self) -> &'static [Feature] {
+        if self.echo().is_some() { &[Feature::Ecn] } else { &[] }
+    }
+
     fn recommended_queue(&self) -> Queue {
-        DropTail::default().into()
+        if self.echo().is_some() { Ecn::default().into() } else { DropTail::default().into() }
     }
 
     fn recommended_balancer(&self) -> Balancer {
@@ -170,9 +188,12 @@ impl Settings for Tcp {
         self.link_bytes.0
     }
 
-    /// A connection's first sequence number is 0, its SYN takes one; the window is as large as the field can say.
+    /// A connection's first sequence number is 0, its SYN takes one; the window is as large as the field can say. SYN
+    /// and SYN/ACK agree on ECN (RFC 3168, 6.1.1), which ends that are configured alike need not look at.
     fn frame(&self, packet: &Packet) -> Frame {
-        let (kind, header) = (packet.header.kind, &packet.header);
+        let (kind, header) = (kind::plain(packet.header.kind), &packet.header);
+        let says = |bit: u8| packet.header.kind & bit != 0;
+        let agrees = self.echo().is_some();
         let (seq, ack) = match kind {
             kind::DATA | kind::LAST => (1 + header.seq, 1),
             kind::ACK => (1, 1 + header.ack),
@@ -184,6 +205,8 @@ impl Settings for Tcp {
             syn: matches!(kind, kind::SYN | kind::SYN_ACK),
             is_ack: kind != kind::SYN,
             psh: kind == kind::LAST,
+            ece: says(kind::ECE) || agrees && matches!(kind, kind::SYN | kind::SYN_ACK),
+            cwr: says(kind::CWR) || agrees && kind == kind::SYN,
             window: u16::MAX,
         })
     }
@@ -194,17 +217,33 @@ impl Tcp {
     fn ack_bytes(&self) -> u32 {
         (self.header_bytes.0 + self.link_bytes.0) as u32
     }
+
+    /// How the receiver tells of marks, if data asks for them.
+    fn echo(&self) -> Option<Echo> {
+        self.congestion.echo().or(self.ecn.then_some(Echo::UntilReduced))
+    }
 }
 
 /// What `Header::kind` says. Data: `number` and `seq` are the segment's place in its connection, in
 /// segments and bytes. Acknowledgement: `number` and `ack` are what the receiver expects next, in
-/// segments and bytes; `seq` echoes when the segment was sent.
+/// segments and bytes; `seq` echoes when the segment was sent. To both belong bits for ECN.
 mod kind {
     pub const DATA: u8 = 0;
     pub const LAST: u8 = 1;
     pub const ACK: u8 = 2;
     pub const SYN: u8 = 3;
     pub const SYN_ACK: u8 = 4;
+
+    /// Of an acknowledgement: ECN-Echo, data came marked (RFC 3168; the bit has the same place in TCP's header).
+    pub const ECE: u8 = 0x40;
+    /// Of data: Congestion Window Reduced, the echo has been heard.
+    pub const CWR: u8 = 0x80;
+
+    /// The kind without the bits for ECN.
+    #[inline]
+    pub fn plain(kind: u8) -> u8 {
+        kind & !(ECE | CWR)
+    }
 }
 
 /// All TCP connections of a run.
@@ -222,7 +261,7 @@ impl Model {
 
 impl HostSide for Model {
     fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
-        self.receivers.open(id).reset();
+        self.receivers.open(id).reset(&self.config);
         let sender = self.senders.open(id);
         sender.reset(&self.config, size);
         sender.open(id, &self.config, cx);

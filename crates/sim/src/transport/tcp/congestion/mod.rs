@@ -5,6 +5,8 @@
 
 use crate::register::register;
 use crate::transport::tcp::Halves;
+use crate::transport::tcp::ecn::Echo;
+use crate::units::Time;
 
 /// One list: configuration and model of each congestion control.
 macro_rules! controls {
@@ -51,6 +53,15 @@ macro_rules! controls {
             fn on_timeout(&mut self, window: &mut Window, first: bool) {
                 match self { $(Model::$config(model) => model.on_timeout(window, first),)* }
             }
+
+            #[inline]
+            fn on_echo(&mut self, echoed: Echoed) -> Answer {
+                match self { $(Model::$config(model) => model.on_echo(echoed),)* }
+            }
+
+            fn on_mark(&mut self, window: &mut Window, progress: &Progress) {
+                match self { $(Model::$config(model) => model.on_mark(window, progress),)* }
+            }
         }
     };
 }
@@ -58,10 +69,22 @@ macro_rules! controls {
 controls! {
     reno::Reno = "reno",
     new_reno::NewReno = "newreno",
+    dctcp::Dctcp = "dctcp",
+    d2tcp::D2tcp = "d2tcp",
 }
 
-/// What a congestion control's configuration tells the check: nothing so far.
-pub trait Settings {}
+/// What a congestion control's configuration tells the check and the connection.
+pub trait Settings {
+    /// All that is wrong beyond what the schema says: (path below the control, what is wrong).
+    fn problems(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// How the receiver is to tell of marks, if it lives by them: then data asks for marks, whatever `ecn` says.
+    fn echo(&self) -> Option<Echo> {
+        None
+    }
+}
 
 /// A connection's window, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +135,39 @@ pub enum Step {
     },
 }
 
+/// What an acknowledgement says of marks, of new data or a duplicate, during recovery or outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Echoed {
+    /// Bytes that it acknowledges.
+    pub acked: u64,
+    /// Whether it says that data came marked.
+    pub marked: bool,
+    /// Everything before this byte is acknowledged, with it.
+    pub una: u64,
+    /// Everything before this byte has been sent.
+    pub next: u64,
+}
+
+/// What follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Whether the window may grow by this acknowledgement.
+    pub grow: bool,
+    /// Whether the window is to be reduced by [`Control::on_mark`], if it has not been in this window of data.
+    pub reduce: bool,
+}
+
+/// How far a flow has come, for those who know of deadlines.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Bytes that are not acknowledged.
+    pub left: u64,
+    /// Smoothed round-trip time; none before the first sample.
+    pub round_trip: Option<Time>,
+    /// Time to the deadline, zero after it; none without one.
+    pub time_left: Option<Time>,
+}
+
 /// What a researcher writes to change how much may be under way.
 pub trait Control {
     /// New data is acknowledged, outside recovery: slow start below the threshold, else congestion avoidance.
@@ -144,5 +200,20 @@ pub trait Control {
             window.ssthresh = window.half();
         }
         window.cwnd = window.mss;
+    }
+
+    /// With ECN, an acknowledgement, before [`Control::on_ack`]: one that echoes a mark is a sign of congestion, and the
+    /// window does not grow by it (RFC 3168, 6.1.2).
+    #[inline]
+    fn on_echo(&mut self, echoed: Echoed) -> Answer {
+        Answer { grow: !echoed.marked, reduce: echoed.marked }
+    }
+
+    /// With ECN, what was sent since the last reduction has been marked: as after a loss, but nothing is repaired
+    /// (RFC 3168, 6.1.2).
+    fn on_mark(&mut self, window: &mut Window, progress: &Progress) {
+        let _ = progress;
+        window.ssthresh = window.half();
+        window.cwnd = window.ssthresh;
     }
 }

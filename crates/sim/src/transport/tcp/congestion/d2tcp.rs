@@ -1,0 +1,103 @@
+//! D2TCP (Vamanan et al., SIGCOMM 2012): DCTCP in which flows near their deadline give way less.
+//!
+//! In place of alpha the window shrinks by p = alpha^d. d = Tc / D compares the time Tc that the flow still needs with
+//! the time D that it has. Its window goes up and down between half and all of W, so that it sends 3/4 W a round trip
+//! on average: Tc = B / (3/4 W) round trips for B bytes. A flow that is late (d > 1) shrinks less, one that has time
+//! (d < 1) shrinks more; a flow without a deadline has d = 1 and is DCTCP.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::dctcp::{self, Dctcp};
+use super::{Answer, Control, Echoed, Progress, RecoveryAck, Settings, Step, Window};
+use crate::transport::tcp::ecn::Echo;
+
+/// Share of its largest window that a flow has under way on average, as the window's sawtooth has it.
+const AVERAGE_WINDOW: f64 = 0.75;
+
+/// D2TCP: DCTCP with a reduction that depends on the flow's deadline (Vamanan et al. 2012).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct D2tcp {
+    /// What it has in common with DCTCP.
+    pub dctcp: Dctcp,
+    /// Least exponent of the marked share: of flows whose deadline is far away.
+    #[schemars(range(min = 0, max = 100))]
+    pub min_exponent: f64,
+    /// Largest exponent: of flows whose deadline is near.
+    #[schemars(range(min = 0, max = 100))]
+    pub max_exponent: f64,
+    /// Exponent after the deadline: 1 goes on as a flow without one, 2 as one whose deadline is near.
+    #[schemars(range(min = 0, max = 100))]
+    pub late_exponent: f64,
+}
+
+impl Default for D2tcp {
+    fn default() -> Self {
+        D2tcp { dctcp: Dctcp::default(), min_exponent: 0.5, max_exponent: 2.0, late_exponent: 1.0 }
+    }
+}
+
+impl Settings for D2tcp {
+    fn problems(&self) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        if self.max_exponent < self.min_exponent {
+            let why = format!("{} is below min_exponent, which is {}", self.max_exponent, self.min_exponent);
+            problems.push(("max_exponent".into(), why));
+        }
+        problems
+    }
+
+    fn echo(&self) -> Option<Echo> {
+        self.dctcp.echo()
+    }
+}
+
+/// DCTCP's estimate, and the bounds of its exponent.
+#[derive(Clone, Debug)]
+pub struct Model {
+    dctcp: dctcp::Model,
+    min_exponent: f64,
+    max_exponent: f64,
+    late_exponent: f64,
+}
+
+impl Model {
+    pub(super) fn new(config: &D2tcp) -> Model {
+        Model {
+            dctcp: dctcp::Model::new(&config.dctcp),
+            min_exponent: config.min_exponent,
+            max_exponent: config.max_exponent,
+            late_exponent: config.late_exponent,
+        }
+    }
+
+    /// The exponent d of a flow that has come so far, with a congestion window of so many bytes.
+    pub fn exponent(&self, cwnd: u64, progress: &Progress) -> f64 {
+        let (Some(left), Some(round_trip)) = (progress.time_left, progress.round_trip) else {
+            return 1.0;
+        };
+        if left.0 == 0 {
+            return self.late_exponent;
+        }
+        let round_trips = progress.left as f64 / (AVERAGE_WINDOW * cwnd as f64);
+        let needed = round_trips * round_trip.0 as f64;
+        (needed / left.0 as f64).clamp(self.min_exponent, self.max_exponent)
+    }
+}
+
+impl Control for Model {
+    #[inline]
+    fn on_echo(&mut self, echoed: Echoed) -> Answer {
+        self.dctcp.on_echo(echoed)
+    }
+
+    fn on_mark(&mut self, window: &mut Window, progress: &Progress) {
+        let exponent = self.exponent(window.cwnd, progress);
+        self.dctcp.shrink(window, libm::pow(self.dctcp.alpha(), exponent));
+    }
+
+    fn on_recovery_ack(&mut self, window: &mut Window, ack: RecoveryAck) -> Step {
+        self.dctcp.on_recovery_ack(window, ack)
+    }
+}

@@ -1,0 +1,104 @@
+//! Explicit congestion notification in TCP: how the receiver echoes marks, and when the sender answers an echo.
+//!
+//! RFC 3168, section 6.1, and RFC 8257, sections 3.2 and 3.3. Both ends are taken to have agreed on it: there is no
+//! other kind of host in a run. What an answer is, `congestion` says.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How acknowledgements tell of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Echo {
+    /// From a mark on, all of them, until the sender says that it has reduced its window (RFC 3168, 6.1.3).
+    UntilReduced,
+    /// Each tells of its own segments: one that is held back goes as soon as a segment is not marked as those before
+    /// it were (RFC 8257, 3.2, and DCTCP's paper, figure 10).
+    Exact,
+    /// The same, and the segment that differs is also acknowledged at once (Linux).
+    ExactAtOnce,
+    /// Every segment is acknowledged at once, with its own mark (htsim).
+    EachSegment,
+}
+
+/// A receiver's memory of marks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Marks {
+    echo: Option<Echo>,
+    /// Whether acknowledgements now carry the echo.
+    pub echoes: bool,
+}
+
+/// What a segment changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Whether an acknowledgement that is held back must go first, as it would have without this segment.
+    pub changes: bool,
+    /// What acknowledgements carry from then on.
+    pub echoes: bool,
+    /// Whether this segment is acknowledged at once.
+    pub at_once: bool,
+}
+
+impl Marks {
+    /// Nothing has arrived.
+    pub fn new(echo: Option<Echo>) -> Marks {
+        Marks { echo, echoes: false }
+    }
+
+    /// A segment arrives, with a mark or without, and with word that the window has been reduced or without.
+    #[inline]
+    pub fn hear(&self, marked: bool, reduced: bool) -> Change {
+        let differs = marked != self.echoes;
+        match self.echo {
+            None => Change { changes: false, echoes: false, at_once: false },
+            Some(Echo::UntilReduced) => {
+                Change { changes: false, echoes: marked || self.echoes && !reduced, at_once: false }
+            }
+            Some(Echo::Exact) => Change { changes: differs, echoes: marked, at_once: false },
+            Some(Echo::ExactAtOnce) => Change { changes: differs, echoes: marked, at_once: differs },
+            Some(Echo::EachSegment) => Change { changes: differs, echoes: marked, at_once: true },
+        }
+    }
+}
+
+/// A sender's memory of echoes: it reduces its window once a window of data, whatever the sign (RFC 3168, 6.1.2).
+#[derive(Clone, Copy, Debug)]
+pub struct Heard {
+    /// Whether there is anything to hear.
+    pub listens: bool,
+    /// What had been sent at the last reduction: marks on it are no news.
+    until: u64,
+    /// Whether the next new segment tells of a reduction.
+    cwr: bool,
+}
+
+impl Heard {
+    /// Nothing has been sent.
+    pub fn new(listens: bool) -> Heard {
+        Heard { listens, until: 0, cwr: false }
+    }
+
+    /// Whether an echo is about what was sent since the last reduction, given all that is acknowledged with it.
+    #[inline]
+    pub fn is_news(&self, una: u64) -> bool {
+        una > self.until
+    }
+
+    /// The window is reduced for an echo, when so much has been sent.
+    pub fn reduced(&mut self, sent: u64) {
+        self.until = sent;
+        self.cwr = true;
+    }
+
+    /// The window is reduced for a loss, when so much has been sent.
+    pub fn lost(&mut self, sent: u64) {
+        self.until = sent;
+    }
+
+    /// Whether this new segment is to tell of a reduction; the next one is not.
+    #[inline]
+    pub fn take_cwr(&mut self) -> bool {
+        std::mem::take(&mut self.cwr)
+    }
+}

@@ -1,0 +1,181 @@
+"""DCTCP with 2 to 20 long flows over one port: queue and alpha against section 3.3 of its paper.
+
+Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010. In their model N windows move in step. Each is
+W = (C RTT + K) / N packets when the port reaches its threshold K, grows by one more in the round trip that it takes to
+hear of it, in which all packets are marked, and loses alpha / 2 of it: the marked share of a period is alpha with
+alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2, about sqrt(2 / W).
+
+The model lets the window grow while echoes come in; RFC 3168, 6.1.2, which RFC 8257 leaves as it is, does not. Claims
+are judged on the RFC's reading, which is the default. The other series has the model's: where only the first one is far
+from the model, this is why.
+"""
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from flowyard.analysis.intervals import replica_means
+from flowyard.papers import style
+from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.judge import Judgement, judged, not_reached
+from flowyard.sweeps import Axis, Plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+RFC, MODEL = "RFC 8257", "growth as in the model"
+SETTINGS = {RFC: {}, MODEL: {"echoes_grow_window": True}}
+RATE_BPS, FULL_PACKET, ACK = 10_000_000_000, 1500, 40
+DELAY_S = 25e-6
+THRESHOLD = 65
+FLOWS = (2, 3, 5, 10, 15, 20)
+
+
+def plans(scale: Scale) -> dict[str, Plan]:
+    """Each number of flows in both readings; long enough that the slow start at the beginning counts for nothing."""
+    base = {
+        "topology": {"single-switch": {"hosts": 2, "rate": "10Gbps", "delay": "25us"}},
+        "transport": {"tcp": {"congestion": {"dctcp": {}}, "delayed_ack": 1}},
+        "queue": {"ecn": {"limit": {"packets": 500}, "threshold": {"packets": THRESHOLD}}},
+        "traffic": [
+            {
+                "name": "long",
+                "background": True,
+                "arrivals": {"at-once": {"jitter": "100us"}},
+                "matrix": {"incast": {"senders": 1, "receiver": 0}},
+                "sizes": "endless",
+            }
+        ],
+        "run": {"until": scale.pick("100ms", "1s")},
+    }
+    flows = scale.pick(FLOWS, tuple(range(2, 21)))
+    axes = [
+        Axis("reading", {"transport.tcp.congestion.dctcp": list(SETTINGS.values())}, labels=list(SETTINGS)),
+        Axis(
+            "senders",
+            {
+                "topology.single-switch.hosts": [n + 1 for n in flows],
+                "traffic.long.matrix.incast.senders": list(flows),
+            },
+            labels=flows,
+        ),
+    ]
+    return {"port": Plan(base, axes, scale.pick(2, 5), name="port")}
+
+
+def round_trip_s() -> float:
+    """Of the empty network: four cables, a packet on two of them and its acknowledgement on the other two."""
+    return 4 * DELAY_S + 2 * 8 * (FULL_PACKET + ACK) / RATE_BPS
+
+
+def fluid_alpha(flows: int) -> float:
+    """Of the paper's model, by bisection."""
+    window = (RATE_BPS * round_trip_s() / (8 * FULL_PACKET) + THRESHOLD) / flows
+    share = (2 * window + 1) / (window + 1) ** 2
+    low, high = 0.0, 2.0
+    for _ in range(60):
+        alpha = (low + high) / 2
+        low, high = (alpha, high) if alpha**2 * (1 - alpha / 4) < share else (low, alpha)
+    return low
+
+
+def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+    """A row a run, for the port to the receiver, beside the model; and the means."""
+    del scale
+    port = sweeps["port"].links.filter(pl.col("to") == "host 0")
+    runs = port.select(
+        "reading",
+        "senders",
+        "replica",
+        "drops",
+        queue_mean_packets=pl.col("queue_mean_bytes") / FULL_PACKET,
+        alpha=pl.col("marks") / pl.col("packets"),
+    )
+    runs = runs.sort("reading", "senders", "replica").collect()
+    model = {n: fluid_alpha(n) for n in runs["senders"].unique()}
+    runs = runs.with_columns(model=pl.col("senders").replace_strict(model, return_dtype=pl.Float64))
+    means = replica_means(runs, ["reading", "senders"], ["queue_mean_packets", "alpha", "model"])
+    return {"runs": runs, "points": means}
+
+
+def _means(tables: Tables, reading: str) -> pl.DataFrame | None:
+    """A reading's means by the number of flows; None if some are missing."""
+    rows = (
+        tables["runs"]
+        .filter(reading=reading)
+        .group_by("senders")
+        .agg(pl.all().exclude("reading").mean())
+        .sort("senders")
+    )
+    return rows if set(FLOWS) <= set(rows["senders"]) else None
+
+
+def _near_threshold(tables: Tables) -> Judgement:
+    rows = _means(tables, RFC)
+    if rows is None:
+        return not_reached("there are not all numbers of flows")
+    off = rows.select("senders", "drops", off=pl.col("queue_mean_packets") / THRESHOLD - 1)
+    wrong = off.filter((pl.col("off").abs() > 0.3) | (pl.col("drops") > 0))
+    worst = off.sort(pl.col("off").abs()).row(-1, named=True)
+    measured = f"{100 * worst['off']:+.1f} % of K at most, with {worst['senders']} flows; {rows['drops'].sum():g} drops"
+    said = ", ".join(f"{n} flows {100 * o:+.1f} %, {d:g} drops" for n, d, o in wrong.head(3).iter_rows())
+    return judged(wrong.is_empty(), measured, "within 30 % of K, no drop").because(said)
+
+
+def _near_model(tables: Tables) -> Judgement:
+    rows, control = _means(tables, RFC), _means(tables, MODEL)
+    if rows is None or control is None:
+        return not_reached("there are not all numbers of flows")
+    apart = pl.col("alpha") / pl.col("model") - 1
+    off, other = (one.select("senders", off=apart) for one in (rows, control))
+    wrong = off.filter(pl.col("off").abs() > 0.15)
+    worst, least = (one.sort(pl.col("off").abs()).row(-1, named=True) for one in (off, other))
+    measured = f"{100 * worst['off']:+.1f} % of the model at most, with {worst['senders']} flows"
+    return judged(wrong.is_empty(), measured, "within 15 % of the model").because(
+        ", ".join(f"{n} flows {100 * o:+.1f} %" for n, o in wrong.head(3).iter_rows())
+        + ": echoes do not let the window grow (RFC 3168, 6.1.2), in the model they do; where they do here, "
+        + f"{100 * least['off']:+.1f} % at most, with {least['senders']} flows"
+    )
+
+
+def draw(tables: Tables) -> "Picture":
+    """Mean queue and alpha by the number of flows."""
+    picture, (left, right) = style.panels(1, 2)
+    points = tables["points"]
+    for name, colour, marker in zip(SETTINGS, style.COLOURS, style.MARKERS, strict=False):
+        rows = points.filter(reading=name).sort("senders")
+        look = {"color": colour, "marker": marker, "label": name}
+        left.plot(rows["senders"].to_numpy(), rows["queue_mean_packets"].to_numpy(), **look)
+        right.plot(rows["senders"].to_numpy(), rows["alpha"].to_numpy(), linestyle="none", **look)
+    right.plot(
+        rows["senders"].to_numpy(),
+        rows["model"].to_numpy(),
+        color="#000000",
+        linewidth=0.9,
+        label="fluid model",
+    )
+    left.axhline(THRESHOLD, color="#000000", linewidth=0.9, linestyle="--")
+    left.axhspan(0.7 * THRESHOLD, 1.3 * THRESHOLD, color="#eeeeee", zorder=0)
+    left.set(xlabel="senders", ylabel="mean queue (packets)", title="dashed: K; grey: 30 %")
+    left.set_ylim(bottom=0)
+    right.set(xlabel="senders", ylabel="marked share, alpha")
+    right.legend(loc="upper left")
+    return picture
+
+
+FIGURE = Figure(
+    id="LIT-DCTCP",
+    title="DCTCP: the queue stays near K, and alpha is that of the fluid model",
+    plans=plans,
+    tables=tables,
+    claims={"LIT-DCTCP.a": _near_threshold, "LIT-DCTCP.b": _near_model},
+    draw=draw,
+    assumed=(
+        "Flows without an end from as many hosts to one, all links 10 Gbps, cables of 25 us; K = 65 packets as in the "
+        "paper at 10 Gbps, room for 500 packets.",
+        "Every segment is acknowledged by itself: the model's windows grow by a packet a round trip, those with "
+        "delayed acknowledgements by half of one.",
+        "Alpha is the share of packets that the port marked in the whole run, which is what the senders' estimates "
+        "average to; the model's RTT is that of the empty network.",
+    ),
+)

@@ -1,0 +1,122 @@
+"""PEQ section 1.3: D2TCP gives up less of its window the nearer its deadline is.
+
+From D2TCP's paper (Vamanan et al., SIGCOMM 2012): a mark takes p / 2 of the window, p = alpha^d, where alpha is the
+estimated share of marks and d = Tc / D, between 0.5 and 2, the time that the flow still needs over the time that it
+has. One flow is alone with a port and has a near deadline, a far one or none. Until its first mark nothing tells the
+runs apart, so that alpha is the same at the first cut, which is what "equal marking" means here.
+"""
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from flowyard.papers import style
+from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.judge import Judgement, judged, not_reached
+from flowyard.sweeps import Axis, Plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+NEAR, FAR, NONE = "near", "far", "none"
+DEADLINES = {NEAR: "4ms", NONE: None, FAR: "10s"}
+# What alpha starts from, and so nearly what it is at the first mark.
+ALPHAS = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+
+def plans(scale: Scale) -> dict[str, Plan]:
+    """Each deadline with each alpha to start from, over several round trips."""
+    base = {
+        "topology": {"line": {"rates": ["10Gbps", "1Gbps"], "delay": "25us"}},
+        "transport": {"tcp": {"congestion": {"d2tcp": {"dctcp": {}}}}},
+        "queue": {"ecn": {"limit": {"packets": 500}, "threshold": {"packets": 20}}},
+        "traffic": [
+            {
+                "name": "flow",
+                "arrivals": {"at-once": {"jitter": "0s"}},
+                "matrix": {"pairs": [[0, 1]]},
+                "sizes": {"fixed": "1MB"},
+            }
+        ],
+        "observe": {"samples": {"every": "1us", "links": []}},
+    }
+    delays = scale.pick((10, 50), (5, 10, 20, 50, 100))
+    axes = [
+        Axis("deadline", {"traffic.flow.deadline": list(DEADLINES.values())}, labels=list(DEADLINES)),
+        Axis("start", {"transport.tcp.congestion.d2tcp.dctcp.initial_alpha": list(ALPHAS)}, labels=ALPHAS),
+        Axis("delay_us", {"topology.line.delay": [f"{delay}us" for delay in delays]}, labels=delays),
+    ]
+    return {"alone": Plan(base, axes, 1, name="alone")}
+
+
+def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+    """The first cut of each run: the window before and after it, and the share of it that goes."""
+    del scale
+    keys = ["deadline", "start", "delay_us"]
+    windows = sweeps["alone"].scan("samples").filter(pl.col("series") == "cwnd_bytes").sort(*keys, "time_ps")
+    after = pl.col("value").shift(-1).over(keys)
+    cuts = windows.select(*keys, "time_ps", before_bytes="value", after_bytes=after).filter(
+        pl.col("after_bytes") < pl.col("before_bytes")
+    )
+    first = cuts.group_by(keys, maintain_order=True).first().sort(keys).collect()
+    return {"cuts": first.with_columns(cut=1 - pl.col("after_bytes") / pl.col("before_bytes"))}
+
+
+def _less(tables: Tables) -> Judgement:
+    """Near deadlines against far ones at the same alpha, which the run without a deadline shows."""
+    keys = ["start", "delay_us"]
+    cuts = tables["cuts"]
+    pairs = cuts.filter(deadline=NEAR).join(cuts.filter(deadline=FAR), on=keys, suffix="_far", how="full")
+    if pairs.is_empty() or pairs.select(pl.col("cut", "cut_far").null_count().sum()).row(0) != (0, 0):
+        return not_reached("not every run was marked")
+    same = pairs.filter(pl.col("before_bytes") == pl.col("before_bytes_far"))
+    if len(same) < len(pairs):
+        return not_reached("the runs differed before the first mark")
+    wrong = pairs.filter(pl.col("cut") >= pl.col("cut_far"))
+    ratio = pairs.select((pl.col("cut") / pl.col("cut_far")).max()).item()
+    measured = f"{len(pairs) - len(wrong)} of {len(pairs)} pairs; the near one loses at most {ratio:.3f} of the far one"
+    return judged(wrong.is_empty(), measured, "the near deadline's cut is smaller in every pair").because(
+        "not so with alpha from " + ", ".join(f"{start:g}" for start in wrong["start"].unique().sort()[:3])
+    )
+
+
+def draw(tables: Tables) -> "Picture":
+    """The first cut by the alpha that the run without a deadline shows, on the curves p / 2."""
+    picture, (axes,) = style.panels(1, 1)
+    cuts = tables["cuts"]
+    plain = cuts.filter(deadline=NONE).select("start", "delay_us", alpha=2 * pl.col("cut"))
+    line = pl.DataFrame({"alpha": [n / 100 for n in range(101)]})
+    for name, exponent, colour, marker in zip(
+        (NEAR, NONE, FAR), (2.0, 1.0, 0.5), style.COLOURS, style.MARKERS, strict=False
+    ):
+        rows = cuts.filter(deadline=name).join(plain, on=["start", "delay_us"])
+        label = {NEAR: "near deadline", NONE: "no deadline", FAR: "far deadline"}[name]
+        alpha = line["alpha"].to_numpy()
+        axes.plot(alpha, 50 * alpha**exponent, color=colour, linewidth=0.9)
+        axes.plot(
+            rows["alpha"].to_numpy(),
+            (100 * rows["cut"]).to_numpy(),
+            linestyle="none",
+            marker=marker,
+            color=colour,
+            label=f"{label}, d = {exponent:g}",
+        )
+    axes.set(xlabel="alpha", ylabel="cut of the window (%)", title="lines: alpha^d / 2")
+    axes.legend(loc="upper left")
+    return picture
+
+
+FIGURE = Figure(
+    id="PEQ-P12",
+    title="D2TCP: at equal marking a near deadline costs less of the window",
+    plans=plans,
+    tables=tables,
+    claims={"PEQ-P12": _less},
+    draw=draw,
+    assumed=(
+        "A flow of 1 MB from a host of 10 Gbps through a port of 1 Gbps that marks above 20 packets, over cables of "
+        "several lengths; deadlines of 4 ms, half of what the flow needs alone, and of 10 s, and none.",
+        "Alpha starts from several values, a field of the transport, so that the first cut, at which it is still the "
+        "same in all runs, comes at many alphas.",
+    ),
+)
