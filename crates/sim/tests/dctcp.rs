@@ -7,9 +7,9 @@ use flowyard_sim::engine::calendar::Agenda;
 use flowyard_sim::engine::observer::{Arrival, Observer, View};
 use flowyard_sim::engine::packet::flag;
 use flowyard_sim::ids::LinkId;
-use flowyard_sim::observe::capture::{Frame, TcpFrame};
 use flowyard_sim::records::Values;
 use flowyard_sim::scenario;
+use flowyard_sim::transport::frame::{Frame, TcpFrame};
 use flowyard_sim::transport::tcp::congestion::dctcp::{Dctcp, Reduce};
 use flowyard_sim::transport::tcp::congestion::{
     Answer, Congestion, Control, Echoed, Model, Progress, Window,

@@ -38,6 +38,8 @@ pub struct Packet {
 pub struct Header {
     /// The kind of packet.
     pub kind: u8,
+    /// The class of traffic (DSCP or 802.1p priority), which ports with several classes read: 0 goes first.
+    pub class: u8,
     /// Payload bytes.
     pub len: u16,
     /// Number of the packet in its connection.

@@ -354,7 +354,7 @@ impl Sender {
                 kind |= kind::CWR;
             }
         }
-        let header = Header { kind, len: segment.len as u16, number, seq, ack: 0 };
+        let header = Header { kind, class: 0, len: segment.len as u16, number, seq, ack: 0 };
         let size = segment.len + config.ack_bytes();
         (Some(cx.packet(id, Toward::Receiver, size, flags, header)), self.may_send(config))
     }
