@@ -1,0 +1,126 @@
+"""All transports on the same flows and the same fat-tree, each with the ports and the paths that it is made for.
+
+Every link is 10 Gbps with a cable of 1 us. Connections of TCP's kind are open already, since the others need no
+handshake either, and have the timeouts of a data centre. Where a paper has its numbers for 10 Gbps, they are taken:
+K = 65 packets for marks. All else are the simulator's defaults, whose sources are on each transport's page.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from flowyard.analysis import completion, picoseconds
+from flowyard.analysis.intervals import replica_means
+from flowyard.papers import style
+from flowyard.sweeps import Axis, Sweep
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Picture
+
+RATE_BPS = 10_000_000_000
+_OPEN = {"handshake": False, "rto_min": "1ms", "rto_initial": "1ms"}
+_MARKS = {"ecn": {"limit": {"packets": 250}, "threshold": {"packets": 65}}}
+_BY_FLOW, _BY_PACKET = {"balancer": "per-flow"}, {"balancer": "per-packet"}
+
+# What each needs of a scenario.
+TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
+    "NDP": {
+        "transport": {"ndp": {"mtu": "1500B"}},
+        "queue": {"ndp": {"return_to_sender": True}},
+        "routing": _BY_PACKET,
+    },
+    "TCP": {"transport": {"tcp": _OPEN}, "queue": {"drop-tail": {}}, "routing": _BY_FLOW},
+    "DCTCP": {
+        "transport": {"tcp": _OPEN | {"congestion": {"dctcp": {}}}},
+        "queue": _MARKS,
+        "routing": _BY_FLOW,
+    },
+    "D2TCP": {
+        "transport": {"tcp": _OPEN | {"congestion": {"d2tcp": {}}}},
+        "queue": _MARKS,
+        "routing": _BY_FLOW,
+    },
+}
+
+# D2TCP alone looks at deadlines; without them it is DCTCP.
+DEADLINES: Mapping[str, Any] = {"exponential": {"mean": "20ms", "min": "3ms"}}
+
+# What is shown of a group of flows, and in which unit.
+MEASURES = {"fct_mean_us": "mean FCT (us)", "fct_p99_us": "p99 FCT (us)", "slowdown_p99": "p99 slowdown"}
+
+
+def fat_tree(k: int) -> dict[str, Any]:
+    """The network of all comparisons."""
+    return {"fat-tree": {"k": k, "rate": "10Gbps", "delay": "1us"}}
+
+
+def axis() -> Axis:
+    """One transport after the other."""
+    keys = ("transport", "queue", "routing")
+    return Axis(
+        "by", {key: [one[key] for one in TRANSPORTS.values()] for key in keys}, labels=list(TRANSPORTS)
+    )
+
+
+def groups(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
+    """A row for each run and group of sizes, the group "all" included; warm-up does not count.
+
+    Columns: the axes, replica, group, flows, completed, fct_mean_us, fct_p99_us, slowdown_mean, slowdown_p99. Times are
+    null where not all flows of the group have ended: the mean of those that have would flatter.
+    """
+    settings = {run: summary["scenario"]["run"] for run, summary in sweep.summaries().items()}
+    warm = {run: picoseconds(setting.get("warm_up", "0s")) for run, setting in settings.items()}
+    keys = [*axes, "replica"]
+    flows = sweep.flows.select(
+        *keys, "run", "start_ps", "tag", "size_bytes", "completed", "fct_ps", "slowdown"
+    )
+    made = []
+    for (run, *key), of_run in flows.collect().group_by("run", *keys, maintain_order=True):
+        found = completion.by_size(completion.measured(of_run, warm[run]))
+        made.append(found.select(*(pl.lit(v).alias(n) for n, v in zip(keys, key, strict=True)), pl.all()))
+    whole = pl.col("completed") == pl.col("flows")
+    values = {
+        "fct_mean_us": pl.col("fct_mean_ps") / 1e6,
+        "fct_p99_us": pl.col("fct_p99_ps") / 1e6,
+        "slowdown_mean": pl.col("slowdown_mean"),
+        "slowdown_p99": pl.col("slowdown_p99"),
+    }
+    shown = [pl.when(whole).then(value).alias(name) for name, value in values.items()]
+    counts = [pl.col(name).cast(pl.Int64) for name in ("flows", "completed")]
+    return pl.concat(made).select(*keys, "group", *counts, *shown).sort(*keys, "group")
+
+
+def draw(runs: pl.DataFrame, x: str, shown: Sequence[str], label: str) -> "Picture":
+    """A row of panels for each group of sizes, a panel for each measure, a line for each transport."""
+    picture, panels = style.panels(len(shown), len(MEASURES), size=(4.0, 2.5))
+    means = replica_means(runs, ["by", x, "group"], list(MEASURES))
+    for row, group in enumerate(shown):
+        for column, (measure, unit) in enumerate(MEASURES.items()):
+            axes = panels[row * len(MEASURES) + column]
+            _lines(axes, means.filter(group=group), x, measure)
+            axes.set(
+                ylabel=unit, title=f"flows {group}" if group != completion.ALL else "all flows", yscale="log"
+            )
+            if row == len(shown) - 1:
+                axes.set_xlabel(label)
+    panels[0].legend(loc="upper left", ncols=2)
+    return picture
+
+
+def _lines(axes: "Axes", means: pl.DataFrame, x: str, measure: str) -> None:
+    for place, name in enumerate(TRANSPORTS):
+        rows = means.filter(by=name).drop_nulls(measure).sort(x)
+        look = {"color": style.COLOURS[place % 7], "marker": style.MARKERS[place % 7], "label": name}
+        line = "-" if place < 7 else "--"
+        axes.plot(rows[x].to_numpy(), rows[measure].to_numpy(), linestyle=line, **look)
+
+
+ASSUMED = (
+    "Every transport has the ports and the paths that it is made for; the pages of the transports say which. TCP, "
+    "DCTCP and D2TCP start without a handshake, with timeouts of 1 ms at least; ports mark above 65 packets.",
+    "Headers that find no room return to their sender under NDP, as its paper has it.",
+    "The same flows start at the same times under all transports, with exponential deadlines of 20 ms in the mean and "
+    "3 ms at least, which D2TCP alone looks at.",
+)
