@@ -25,7 +25,6 @@ PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("how-to/*.md")),
-    *sorted((ROOT / "docs").glob("transports/*.md")),
     *sorted((ROOT / "docs").glob("reference/*.md")),
     *sorted((ROOT / "docs").glob("transports/*.md")),
 ]
