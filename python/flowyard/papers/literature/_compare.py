@@ -48,7 +48,7 @@ TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
 DEADLINES: Mapping[str, Any] = {"exponential": {"mean": "20ms", "min": "3ms"}}
 
 # What is shown of a group of flows, and in which unit.
-MEASURES = {"fct_mean_us": "mean FCT (us)", "fct_p99_us": "p99 FCT (us)", "slowdown_p99": "p99 slowdown"}
+MEASURES = {"fct_mean_ms": "mean FCT (ms)", "fct_p99_ms": "p99 FCT (ms)", "slowdown_p99": "p99 slowdown"}
 
 
 def fat_tree(k: int) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def axis() -> Axis:
 def groups(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
     """A row for each run and group of sizes, the group "all" included; warm-up does not count.
 
-    Columns: the axes, replica, group, flows, completed, fct_mean_us, fct_p99_us, slowdown_mean, slowdown_p99. Times are
+    Columns: the axes, replica, group, flows, completed, fct_mean_ms, fct_p99_ms, slowdown_mean, slowdown_p99. Times are
     null where not all flows of the group have ended: the mean of those that have would flatter.
     """
     settings = {run: summary["scenario"]["run"] for run, summary in sweep.summaries().items()}
@@ -82,8 +82,8 @@ def groups(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
         made.append(found.select(*(pl.lit(v).alias(n) for n, v in zip(keys, key, strict=True)), pl.all()))
     whole = pl.col("completed") == pl.col("flows")
     values = {
-        "fct_mean_us": pl.col("fct_mean_ps") / 1e6,
-        "fct_p99_us": pl.col("fct_p99_ps") / 1e6,
+        "fct_mean_ms": pl.col("fct_mean_ps") / 1e9,
+        "fct_p99_ms": pl.col("fct_p99_ps") / 1e9,
         "slowdown_mean": pl.col("slowdown_mean"),
         "slowdown_p99": pl.col("slowdown_p99"),
     }
@@ -94,6 +94,8 @@ def groups(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
 
 def draw(runs: pl.DataFrame, x: str, shown: Sequence[str], label: str) -> "Picture":
     """A row of panels for each group of sizes, a panel for each measure, a line for each transport."""
+    from matplotlib.ticker import LogFormatter
+
     picture, panels = style.panels(len(shown), len(MEASURES), size=(4.0, 2.5))
     means = replica_means(runs, ["by", x, "group"], list(MEASURES))
     for row, group in enumerate(shown):
@@ -103,6 +105,8 @@ def draw(runs: pl.DataFrame, x: str, shown: Sequence[str], label: str) -> "Pictu
             axes.set(
                 ylabel=unit, title=f"flows {group}" if group != completion.ALL else "all flows", yscale="log"
             )
+            for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+                formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
             if row == len(shown) - 1:
                 axes.set_xlabel(label)
     panels[0].legend(loc="upper left", ncols=2)
