@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -144,8 +145,10 @@ def digests(folder):
 def test_results_are_those_of_this_machine(flowyard, plan, tmp_path, address):
     done = flowyard("sweep", plan, "-o", "there", "--dask", address)
     assert (done.returncode, done.stdout) == (0, "8 of 8 runs are in there\n")
-    # Nothing of distributed's own log.
-    assert done.stderr == "plan: 8 runs\n"
+    # Nothing of distributed's own log; on a slow machine there is progress.
+    said = done.stderr.splitlines()
+    assert said[0] == "plan: 8 runs"
+    assert all(re.fullmatch(r"plan: \d of 8 runs, .+ left", line) for line in said[1:])
     assert flowyard("sweep", plan, "-o", "here").returncode == 0
     assert digests(tmp_path / "there") == digests(tmp_path / "here")
     names = {path.name for run in runs(tmp_path / "there") for path in run.iterdir()}

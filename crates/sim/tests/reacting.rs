@@ -677,9 +677,9 @@ fn what_cannot_be_is_refused_with_names() {
     traffic.triggers.arrivals.triggers.list.0.kind.barrier: 3 is more than the 2 times that trigger 1 is fired
     traffic.triggers.arrivals.triggers.list.2.id: 2 is the id of another trigger already; each needs its own
     traffic.triggers.arrivals.triggers.fires.1.flow: 4 is not a flow; starts has flows 0 to 3
-    traffic.triggers.arrivals.triggers.fires.2.trigger: no trigger in list has the id 7
+    traffic.triggers.arrivals.triggers.fires.2.trigger: no trigger in list has the id 7; it has 1, 2
     traffic.triggers.arrivals.triggers.starts.2.trigger: no flow fires trigger 2; name one in fires
-    traffic.triggers.arrivals.triggers.starts.3.trigger: no trigger in list has the id 9
+    traffic.triggers.arrivals.triggers.starts.3.trigger: no trigger in list has the id 9; it has 1, 2
     run.until: is missing; the sources of "sources" go on for ever; give a time, or the entry flows_each or background = true
     "#);
     let only = text.split("[[traffic]]").next().expect("the head").to_string()
