@@ -156,18 +156,18 @@ fn marks_by_port_or_by_class() {
 fn incast(queue: &str, transport: &str) -> Run {
     run(&format!(
         r#"
+        {queue}
         [topology.single-switch]
         hosts = 9
         [transport.tcp]
         congestion = "dctcp"
         rto_min = "1ms"
         {transport}
-        {queue}
         [[traffic]]
         name = "long"
         arrivals = "at-once"
         matrix.pairs = [[8, 0]]
-        sizes.fixed = "2MB"
+        sizes.fixed = "10MB"
         [[traffic]]
         name = "answers"
         arrivals.at-once = {{ at = "5ms" }}
@@ -216,7 +216,7 @@ fn short_flows_gain() {
         handshake = false
         [queue.strict-priority]
         [[traffic]]
-        name = "web search"
+        name = "web-search"
         arrivals.poisson = { load = 0.8 }
         matrix = "uniform"
         sizes = "web-search"
@@ -263,8 +263,8 @@ fn what_does_not_fit_is_refused() {
         "\"strict-priority\" has no ECN marking, which transport.tcp needs",
     );
     let falling = "tagging.thresholds = [\"1KB\", \"3KB\", \"3KB\"]";
-    refused(falling, "", "transport.tcp.tagging.thresholds[2]: 3KB must be above 3KB");
-    refused("tagging.thresholds = [\"0B\"]", "", "transport.tcp.tagging.thresholds[0]: 0B must be above 0B");
+    refused(falling, "", "transport.tcp.tagging.thresholds.2: 3KB must be above 3KB");
+    refused("tagging.thresholds = [\"0B\"]", "", "transport.tcp.tagging.thresholds.0: 0B must be above 0B");
     refused("tagging.thresholds = []", "", "transport.tcp.tagging.thresholds");
     refused("", "queue.strict-priority.classes = 9", "queue.strict-priority.classes");
 }
