@@ -4,12 +4,12 @@ mod common;
 
 use common::{PACKET, Run, US, run, run_with};
 use flowyard_sim::scenario;
-use flowyard_sim::transport::tagging::{Byte, Repeats, Tagging};
+use flowyard_sim::transport::tagging::{TagBy, TagRepeats, Tagging};
 use flowyard_sim::units::Bytes;
 
 const MSS: u64 = 1460;
 
-fn tagging(by: Byte, repeats: Repeats) -> Tagging {
+fn tagging(by: TagBy, repeats: TagRepeats) -> Tagging {
     Tagging { thresholds: vec![Bytes(1000), Bytes(2000), Bytes(2001)], by, repeats }
 }
 
@@ -17,10 +17,10 @@ fn tagging(by: Byte, repeats: Repeats) -> Tagging {
 /// one decides; where it is the last one, they must end there.
 #[test]
 fn a_class_is_the_number_of_thresholds_passed() {
-    let first = tagging(Byte::First, Repeats::AsBefore);
+    let first = tagging(TagBy::First, TagRepeats::AsBefore);
     let of_first = |before| first.class(before, 1460, None);
     assert_eq!([0, 999, 1000, 1999, 2000, 2001, u64::MAX / 2].map(of_first), [0, 0, 1, 1, 2, 3, 3]);
-    let last = tagging(Byte::Last, Repeats::AsBefore);
+    let last = tagging(TagBy::Last, TagRepeats::AsBefore);
     let of_last = |end: u64| last.class(end - 10, 10, None);
     assert_eq!([10, 1000, 1001, 2000, 2001, 2002].map(of_last), [0, 0, 1, 1, 2, 3]);
     assert_eq!(last.class(0, 1000, None), 0);
@@ -30,14 +30,14 @@ fn a_class_is_the_number_of_thresholds_passed() {
 /// What is sent again has the class that it had, or that of all that has been sent.
 #[test]
 fn the_class_of_what_is_sent_again() {
-    for by in [Byte::First, Byte::Last] {
-        assert_eq!(tagging(by, Repeats::AsBefore).class(100, 100, Some(5000)), 0);
-        assert_eq!(tagging(by, Repeats::AsNewest).class(100, 100, Some(5000)), 3);
-        assert_eq!(tagging(by, Repeats::AsNewest).class(100, 100, None), 0);
+    for by in [TagBy::First, TagBy::Last] {
+        assert_eq!(tagging(by, TagRepeats::AsBefore).class(100, 100, Some(5000)), 0);
+        assert_eq!(tagging(by, TagRepeats::AsNewest).class(100, 100, Some(5000)), 3);
+        assert_eq!(tagging(by, TagRepeats::AsNewest).class(100, 100, None), 0);
     }
     // A flow that has sent 1000 bytes: its last byte is before the threshold, its next is not.
-    assert_eq!(tagging(Byte::Last, Repeats::AsNewest).class(0, 100, Some(1000)), 0);
-    assert_eq!(tagging(Byte::First, Repeats::AsNewest).class(0, 100, Some(1000)), 1);
+    assert_eq!(tagging(TagBy::Last, TagRepeats::AsNewest).class(0, 100, Some(1000)), 0);
+    assert_eq!(tagging(TagBy::First, TagRepeats::AsNewest).class(0, 100, Some(1000)), 1);
 }
 
 /// Ten segments from host 0, and 5 us later two from host 1, all at 10 Gbps, to a port of 1 Gbps; cables of 1 us. The

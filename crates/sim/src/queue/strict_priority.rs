@@ -1,7 +1,7 @@
 //! Strict priority among classes of traffic: one first-in first-out queue a class, one buffer for all of them.
 //!
-//! As PIAS has it (Bai et al., "Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015, section
-//! 3); limits, thresholds and the order of what happens on arrival after the authors' simulation (PIAS-NS2).
+//! As PIAS has it (Bai et al., "Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015); limits,
+//! thresholds and the order of what happens on arrival are those of the authors' simulation (PIAS-NS2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Tagging: the class of traffic that a sender gives to each packet, for ports that serve classes apart.
 //!
 //! Multi-level feedback as in PIAS (Bai et al., "Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI
-//! 2015, section 3): a flow begins in class 0, which goes first, and sinks by one with every threshold of bytes that it
+//! 2015): a flow begins in class 0, which goes first, and sinks by one with every threshold of bytes that it
 //! has sent, so that short flows go before long ones though nobody knows any size beforehand.
 
 use schemars::JsonSchema;
@@ -18,15 +18,15 @@ pub struct Tagging {
     #[schemars(length(min = 1, max = 7))]
     pub thresholds: Vec<Bytes>,
     /// Which of a packet's bytes decides: its class is the number of thresholds that came before this byte.
-    pub by: Byte,
+    pub by: TagBy,
     /// The class of what is sent again.
-    pub repeats: Repeats,
+    pub repeats: TagRepeats,
 }
 
-/// A byte of a packet.
+/// Which of a packet's bytes decides its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Byte {
+pub enum TagBy {
     /// The first one: what was sent before the packet counts (PIAS-NS2).
     First,
     /// The last one: the packet itself counts, too (the authors' kernel module).
@@ -36,7 +36,7 @@ pub enum Byte {
 /// The class of what is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Repeats {
+pub enum TagRepeats {
     /// The one in which it was sent first (PIAS-NS2).
     AsBefore,
     /// The one to which all that was sent has brought the flow (the authors' kernel module).
@@ -48,8 +48,8 @@ impl Default for Tagging {
         let full_segments = [909, 1329, 1648, 1960, 2143, 2337, 2484];
         Tagging {
             thresholds: full_segments.map(|count| Bytes(count * 1460)).into(),
-            by: Byte::First,
-            repeats: Repeats::AsBefore,
+            by: TagBy::First,
+            repeats: TagRepeats::AsBefore,
         }
     }
 }
@@ -60,13 +60,13 @@ impl Tagging {
     #[inline]
     pub fn class(&self, before: u64, len: u32, sent: Option<u64>) -> u8 {
         let end = before + u64::from(len);
-        let (start, end) = match sent.filter(|_| self.repeats == Repeats::AsNewest) {
+        let (start, end) = match sent.filter(|_| self.repeats == TagRepeats::AsNewest) {
             Some(sent) => (sent, sent),
             None => (before, end),
         };
         let place = match self.by {
-            Byte::First => start,
-            Byte::Last => end - 1,
+            TagBy::First => start,
+            TagBy::Last => end - 1,
         };
         self.thresholds.iter().filter(|threshold| threshold.0 <= place).count() as u8
     }

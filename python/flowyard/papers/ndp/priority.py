@@ -17,7 +17,7 @@ import polars as pl
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
-from flowyard.papers.ndp._scheduler import ASSUMED, BACKGROUND, NDP, QUEUE, RATE_BPS, SHORT, fat_tree
+from flowyard.papers.ndp._scheduler import ASSUMED, BACKGROUND, NDP, QUEUE, SHORT, fat_tree
 from flowyard.sweeps import Axis, Plan
 
 if TYPE_CHECKING:
@@ -153,7 +153,6 @@ FIGURE = Figure(
         f"Every server sends {LONG_EACH} flows without an end and receives as many; short flows have 150 KB, each "
         f"between two servers drawn at random, and offer {', '.join(f'{load:g}' for load in LOADS)} of every link.",
         "Claims are judged for short flows first against FIFO; turns, and turns with weights of 8 and 1, are beside.",
-        f"Links are those of the figures above, with {RATE_BPS / 1e9:g} Gbps; a 6-ary fat-tree and 3000 short flows, at "
-        "quick scale a 4-ary one and 150.",
+        "A 6-ary fat-tree and 3000 short flows; at quick scale a 4-ary one and 150.",
     ),
 )
