@@ -160,7 +160,11 @@ WHY = {
         "data limit is 9 full packets",
     ),
     "trim: there is one": (reasons.no_trim, {"counters": {"trims": 1}}, None),
-    "mark: not that queue": (reasons.no_mark, queue("drop-tail"), "Only queue.ecn and queue.strict-priority mark"),
+    "mark: not that queue": (
+        reasons.no_mark,
+        queue("drop-tail"),
+        "Only queue.ecn and queue.strict-priority mark",
+    ),
     "mark: switched off at the port": (
         reasons.no_mark,
         queue("strict-priority", mark="none"),

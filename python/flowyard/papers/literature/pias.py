@@ -29,7 +29,6 @@ THRESHOLDS: Mapping[float, tuple[int, ...]] = {
     0.7: (999, 1305, 1564, 1763, 1956, 2149, 2309),
     0.8: (909, 1329, 1648, 1960, 2143, 2337, 2484),
 }
-SHORT, MEDIUM, LONG = "up to 100 KB", "up to 10 MB", "above 10 MB"
 GOODPUT_KEPT = 0.97
 
 
@@ -149,12 +148,12 @@ def draw(tables: Tables) -> "Picture":
     """Mean FCT of short, medium and long flows, by load."""
     picture, panels = style.panels(1, 4, size=(3.0, 2.8))
     shown = {
-        "fct_short_ms": f"mean FCT, {SHORT} (ms)",
-        "fct_short_p99_ms": f"p99 FCT, {SHORT} (ms)",
-        "fct_medium_ms": f"mean FCT, {MEDIUM} (ms)",
-        "fct_long_ms": f"mean FCT, {LONG} (ms)",
+        "fct_short_ms": ("up to 100 KB", "mean FCT (ms)"),
+        "fct_short_p99_ms": ("up to 100 KB", "p99 of the FCT (ms)"),
+        "fct_medium_ms": ("up to 10 MB", "mean FCT (ms)"),
+        "fct_long_ms": ("above 10 MB", "mean FCT (ms)"),
     }
-    for axes, (column, label) in zip(panels, shown.items(), strict=True):
+    for axes, (column, (title, label)) in zip(panels, shown.items(), strict=True):
         for scheme, colour, marker in zip(CLASSES, style.COLOURS, style.MARKERS, strict=False):
             rows = tables["points"].filter(scheme=scheme).sort("load")
             axes.errorbar(
@@ -165,7 +164,7 @@ def draw(tables: Tables) -> "Picture":
                 marker=marker,
                 label=scheme,
             )
-        axes.set(xlabel="load", ylabel=label, ylim=(0, None))
+        axes.set(xlabel="load", ylabel=label, title=title, ylim=(0, None))
     panels[0].legend(loc="upper left")
     return picture
 

@@ -121,11 +121,11 @@ def draw(tables: Tables) -> "Picture":
     picture, panels = style.panels(1, 3)
     points = tables["points"]
     shown = {
-        "fct_mean_ms": "mean FCT, short flows (ms)",
-        "fct_p99_ms": "p99 FCT, short flows (ms)",
-        "goodput_gbps": "goodput of all flows (Gbps)",
+        "fct_mean_ms": ("short flows", "mean FCT (ms)"),
+        "fct_p99_ms": ("short flows", "p99 of the FCT (ms)"),
+        "goodput_gbps": ("all flows", "goodput (Gbps)"),
     }
-    for axes, (column, label) in zip(panels, shown.items(), strict=True):
+    for axes, (column, (title, label)) in zip(panels, shown.items(), strict=True):
         for order, colour, marker in zip(ORDERS, style.COLOURS, style.MARKERS, strict=False):
             rows = points.filter(order=order).sort("load")
             axes.errorbar(
@@ -136,7 +136,7 @@ def draw(tables: Tables) -> "Picture":
                 marker=marker,
                 label=order,
             )
-        axes.set(xlabel="load of short flows", ylabel=label, ylim=(0, None))
+        axes.set(xlabel="load of short flows", ylabel=label, title=title, ylim=(0, None))
     panels[0].legend(loc="upper left")
     return picture
 
