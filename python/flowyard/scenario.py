@@ -23,7 +23,6 @@ __all__ = [
     "Bimodal",
     "Blocks",
     "ByTrigger",
-    "Byte",
     "Cable",
     "CamCube",
     "Capture",
@@ -111,7 +110,6 @@ __all__ = [
     "Relay",
     "Reno",
     "RepeatOrder",
-    "Repeats",
     "Reply",
     "Routing",
     "Run",
@@ -126,6 +124,8 @@ __all__ = [
     "SourcesShare",
     "StrictPriority",
     "Stride",
+    "TagBy",
+    "TagRepeats",
     "Tagging",
     "Tcp",
     "ThreeTier",
@@ -1153,10 +1153,10 @@ class Tagging(Model):
     the authors' for web search at load 0.8.
     """
 
-    by: Byte = "first"
+    by: TagBy = "first"
     """Which of a packet's bytes decides: its class is the number of thresholds that came before this byte."""
 
-    repeats: Repeats = "as-before"
+    repeats: TagRepeats = "as-before"
     """The class of what is sent again."""
 
 
@@ -2115,11 +2115,11 @@ Reduce = Literal["marked", "all"]
 # What a loss halves.
 Halves = Literal["flight", "window"]
 
-# A byte of a packet.
-Byte = Literal["first", "last"]
+# Which of a packet's bytes decides its class.
+TagBy = Literal["first", "last"]
 
 # The class of what is sent again.
-Repeats = Literal["as-before", "as-newest"]
+TagRepeats = Literal["as-before", "as-newest"]
 
 # Which connection's pull leaves next.
 PullOrder = Literal["fair", "fifo", "strict", "weighted"]

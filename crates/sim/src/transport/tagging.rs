@@ -77,7 +77,7 @@ impl Tagging {
         let pairs =
             before.zip(&self.thresholds).enumerate().filter(|(_, (before, threshold))| threshold <= before);
         let problem = |(index, (before, threshold)): (usize, (&Bytes, &Bytes))| {
-            (format!("thresholds[{index}]"), format!("{threshold} must be above {before}"))
+            (format!("thresholds[{index}]"), format!("{threshold} must be above {before}: thresholds rise"))
         };
         pairs.map(problem).collect()
     }
