@@ -59,10 +59,9 @@ impl Tagging {
     /// has been sent of the flow by then.
     #[inline]
     pub fn class(&self, before: u64, len: u32, sent: Option<u64>) -> u8 {
-        let end = before + u64::from(len);
-        let (start, end) = match sent.filter(|_| self.repeats == TagRepeats::AsNewest) {
-            Some(sent) => (sent, sent),
-            None => (before, end),
+        let (start, end) = match (self.repeats, sent) {
+            (TagRepeats::AsNewest, Some(sent)) => (sent, sent),
+            _ => (before, before + u64::from(len)),
         };
         let place = match self.by {
             TagBy::First => start,

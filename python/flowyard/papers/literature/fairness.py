@@ -162,7 +162,7 @@ def draw(tables: Tables) -> "Picture":
     for shift, direction in ((-0.18, TO_ONE), (0.18, FROM_ONE)):
         for place, by in enumerate(TRANSPORTS):
             (row,) = tables["points"].filter(direction=direction, by=by).iter_rows(named=True)
-            look = {"color": style.COLOURS[place], "alpha": 1 if direction == TO_ONE else 0.5}
+            look: dict[str, Any] = {"color": style.COLOURS[place], "alpha": 1 if direction == TO_ONE else 0.5}
             panels[2].bar(place + shift, row["jain"], 0.34, yerr=row["jain_ci95"], **look)
     panels[2].set_xticks(range(len(TRANSPORTS)), list(TRANSPORTS))
     panels[2].set(ylabel="Jain's index", title="15 to one; pale: one to 15", ylim=(0, 1.02))
