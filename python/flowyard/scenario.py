@@ -80,6 +80,7 @@ __all__ = [
     "Line",
     "List",
     "Lognormal",
+    "MarkBy",
     "MarkOn",
     "Matrix",
     "Milestone",
@@ -121,7 +122,11 @@ __all__ = [
     "SourcesHosts",
     "SourcesNotIn",
     "SourcesShare",
+    "StrictPriority",
     "Stride",
+    "TagBy",
+    "TagRepeats",
+    "Tagging",
     "Tcp",
     "ThreeTier",
     "Times",
@@ -1063,6 +1068,11 @@ class Tcp(Model):
     forbids it.
     """
 
+    tagging: Tagging | None = None
+    """Gives each segment a class of traffic by what its flow has sent before (PIAS). Absent: all of them
+    have class 0, as acknowledgements and SYNs have in any case.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reno(Model):
@@ -1124,6 +1134,30 @@ class D2tcp(Model):
     """Exponent after the deadline: 1 goes on as a flow without one, 2 as one whose deadline is near. At
     most 100.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tagging(Model):
+    """PIAS: packets sink from class to class with the bytes that their flow has sent."""
+
+    thresholds: Sequence[str] = (
+        "1327140B",
+        "1940340B",
+        "2406080B",
+        "2861600B",
+        "3128780B",
+        "3412020B",
+        "3626640B",
+    )
+    """Bytes of a flow after which its packets belong to the next class, in rising order. The default is
+    the authors' for web search at load 0.8.
+    """
+
+    by: TagBy = "first"
+    """Which of a packet's bytes decides: its class is the number of thresholds that came before this byte."""
+
+    repeats: TagRepeats = "as-before"
+    """The class of what is sent again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1335,6 +1369,32 @@ class NdpPort(Model):
     """Whether the packet on the wire counts towards the limits (htsim and the paper's nine-packet example:
     yes).
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictPriority(Model):
+    """A queue for each class, served in the order of their numbers; packets that find the shared buffer
+    full are dropped.
+    """
+
+    _tag = "strict-priority"
+
+    classes: int = 8
+    """Number of classes. Class 0 goes first; packets of a class beyond the last one go with the last. At
+    least 1, at most 8.
+    """
+
+    limit: Limit = LimitFullPackets(240)
+    """How much all classes together hold. PIAS-NS2 has 240 full packets."""
+
+    mark: MarkBy = "port"
+    """Whose bytes are compared with the threshold."""
+
+    threshold: Limit = LimitFullPackets(65)
+    """Mark above this much, the arriving packet included. PIAS-NS2 has 65 full packets."""
+
+    limit_counts_wire: bool = True
+    """Whether the packet on the wire counts towards the limit and the threshold (PIAS-NS2: no)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2055,6 +2115,12 @@ Reduce = Literal["marked", "all"]
 # What a loss halves.
 Halves = Literal["flight", "window"]
 
+# Which of a packet's bytes decides its class.
+TagBy = Literal["first", "last"]
+
+# The class of what is sent again.
+TagRepeats = Literal["as-before", "as-newest"]
+
 # Which connection's pull leaves next.
 PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 
@@ -2062,7 +2128,14 @@ PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 RepeatOrder = Literal["lowest", "fifo", "lifo"]
 
 # What a port does with packets that have to wait.
-Queue = Infinite | DropTail | Ecn | NdpPort | Literal["infinite", "drop-tail", "ecn", "ndp"]
+Queue = (
+    Infinite
+    | DropTail
+    | Ecn
+    | NdpPort
+    | StrictPriority
+    | Literal["infinite", "drop-tail", "ecn", "ndp", "strict-priority"]
+)
 
 # How much a queue holds.
 Limit = LimitPackets | LimitBytes | LimitFullPackets
@@ -2072,6 +2145,9 @@ MarkOn = Literal["enqueue", "dequeue"]
 
 # Which packet loses its payload when the data queue is full.
 Trim = Literal["coin", "arriving"]
+
+# What of a port an arriving packet's mark depends on.
+MarkBy = Literal["port", "class", "none"]
 
 # What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or
 # "core 0".

@@ -10,7 +10,7 @@ import flowyard as fy
 from flowyard import sweeps
 from flowyard.papers.figure import Figure, Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.literature import ndp_incast
+from flowyard.papers.literature import fairness, ndp_incast, pias
 from flowyard.papers.ndp import (
     against_tcp,
     balance,
@@ -18,12 +18,25 @@ from flowyard.papers.ndp import (
     incast,
     operation,
     parameters,
+    priority,
     web_search,
 )
 from flowyard.papers.ndp._scheduler import BACKGROUND, SHORT, Scheduler, base_rtt_ns
 from flowyard.sweeps import Sweep
 
-MODULES = (experiment1, balance, parameters, web_search, operation, against_tcp, incast, ndp_incast)
+MODULES = (
+    experiment1,
+    balance,
+    parameters,
+    web_search,
+    operation,
+    against_tcp,
+    incast,
+    priority,
+    ndp_incast,
+    fairness,
+    pias,
+)
 JUDGES = {claim: judge for module in MODULES for claim, judge in module.FIGURE.claims.items()}
 FIGURES = {claim: module.FIGURE for module in MODULES for claim in module.FIGURE.claims}
 # Those that fail, for reasons that their figures name.
@@ -174,6 +187,25 @@ WRONG = [
         for workload in against_tcp.WORKLOADS
     ),
     ("NDP-P4", change("incast", "goodput_share", set_to(0.89), by="NDP", senders=64)),
+    *(
+        ("NDP-P5", change("runs", "fct_mean_ms", times(100), order=priority.STRICT, load=load))
+        for load in priority.LOADS
+    ),
+    *(
+        ("NDP-P5", change("runs", "goodput_gbps", times(factor), order=priority.STRICT, load=0.2))
+        for factor in (0.97, 1.03)
+    ),
+    *(
+        ("LIT-PIAS.a", change("runs", "fct_short_ms", times(100), scheme=pias.PIAS, load=load))
+        for load in pias.THRESHOLDS
+    ),
+    ("LIT-PIAS.b", change("runs", "goodput_gbps", times(0.9), scheme=pias.PIAS, load=0.7)),
+    ("LIT-OUTCAST.a", change("runs", "rack_mbps", set_to(90), by=fairness.TCP)),
+    *(
+        ("LIT-OUTCAST.b", change("runs", "rack_mbps", times(factor), by=fairness.NDP))
+        for factor in (0.85, 1.15)
+    ),
+    ("LIT-OUTCAST.c", change("runs", "jain", set_to(0.98), by=fairness.NDP, direction=fairness.TO_ONE)),
     ("LIT-NDP.a", change("runs", "last_over_ideal", set_to(1.051), senders=16)),
     ("LIT-NDP.b", change("runs", "goodput_share", set_to(0.899), senders=16)),
 ]
@@ -211,7 +243,10 @@ POINTS = {
     "NDP-F4-5": ("counts", pl.col("senders") == 8),
     "NDP-P1-3": ("runs", pl.col("by") == against_tcp.TCP_FLOW),
     "NDP-P4": ("incast", pl.col("senders") == 64),
+    "NDP-P5": ("runs", pl.col("load") == 0.2),
     "LIT-NDP": ("runs", pl.col("senders") == 64),
+    "LIT-PIAS": ("runs", pl.col("load") == 0.7),
+    "LIT-OUTCAST": ("runs", pl.col("direction") == fairness.TO_ONE),
 }
 # Judged from another table, or from other rows of it.
 ELSEWHERE = {"NDP-F8a.a", "NDP-F8a.d", "NDP-F8b.a", "NDP-F8c.a", "NDP-F8c.b", "NDP-F4.a", "NDP-F5.b"}

@@ -160,7 +160,21 @@ WHY = {
         "data limit is 9 full packets",
     ),
     "trim: there is one": (reasons.no_trim, {"counters": {"trims": 1}}, None),
-    "mark: not that queue": (reasons.no_mark, queue("drop-tail"), "Only queue.ecn marks"),
+    "mark: not that queue": (
+        reasons.no_mark,
+        queue("drop-tail"),
+        "Only queue.ecn and queue.strict-priority mark",
+    ),
+    "mark: switched off at the port": (
+        reasons.no_mark,
+        queue("strict-priority", mark="none"),
+        'queue.strict-priority.mark = "none"',
+    ),
+    "mark: not asked for": (
+        reasons.no_mark,
+        queue("strict-priority", mark="port", **MARKING),
+        "queue.strict-priority marks only packets that are",
+    ),
     "mark: tcp": (reasons.no_mark, queue("ecn", **MARKING), "No transport of the run is ECN-capable (tcp)"),
     "mark: tcp, asked": (reasons.no_mark, tcp_that_asks({"ecn": True}), "No switch port held more than"),
     "mark: dctcp": (

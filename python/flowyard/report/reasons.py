@@ -17,6 +17,7 @@ from flowyard.report.runs import Run
 # one unless its settings say ecn_capable = false.
 NEVER_MARKED = ("ndp",)
 MARKED_CONGESTION = ("dctcp", "d2tcp")
+MARKING_QUEUES = ("ecn", "strict-priority")
 
 
 def no_fct(run: Run) -> str | None:
@@ -77,20 +78,22 @@ def no_mark(run: Run) -> str | None:
     if run.counters["marks"]:
         return None
     queue, settings = _queue(run)
-    if queue != "ecn":
-        return f"Only queue.ecn marks; this run has queue.{queue}."
+    if queue not in MARKING_QUEUES:
+        return f"Only queue.ecn and queue.strict-priority mark; this run has queue.{queue}."
+    if settings.get("mark") == "none":
+        return f'queue.{queue}.mark = "none": no packet is marked.'
     transports = _transports(run)
     if transports and not any(_ecn_capable(name, given) for name, given in transports):
         names = ", ".join(sorted({name for name, _ in transports}))
         return (
-            f"No transport of the run is ECN-capable ({names}), and queue.ecn marks only packets that are. "
+            f"No transport of the run is ECN-capable ({names}), and queue.{queue} marks only packets that are. "
             "transport.datagram has ecn_capable = true, transport.tcp has ecn = true, congestion = dctcp and d2tcp."
         )
     limit, threshold = settings.get("limit"), settings.get("threshold")
     if (most := _same_unit(threshold, limit)) and most[0] >= most[1]:
         return (
-            f"queue.ecn.threshold = {_amount(threshold)} is not below queue.ecn.limit = {_amount(limit)}: the queue "
-            "drops before it would mark."
+            f"queue.{queue}.threshold = {_amount(threshold)} is not below queue.{queue}.limit = {_amount(limit)}: the "
+            "queue drops before it would mark."
         )
     return f"No switch port held more than its threshold: {_fullest(run, threshold)}{_against('threshold', threshold)}."
 

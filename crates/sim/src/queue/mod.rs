@@ -86,6 +86,7 @@ queues! {
     drop_tail::DropTail = "drop-tail",
     ecn::Ecn = "ecn",
     ndp::NdpPort = "ndp",
+    strict_priority::StrictPriority = "strict-priority",
 }
 
 /// What a queue's configuration tells the check and the engine.
@@ -216,6 +217,8 @@ pub enum Feature {
     Trimming,
     /// A port marks packets instead of dropping them.
     Ecn,
+    /// A port serves classes of traffic apart.
+    Classes,
 }
 
 impl Feature {
@@ -224,6 +227,7 @@ impl Feature {
         match self {
             Feature::Trimming => "trimming",
             Feature::Ecn => "ECN marking",
+            Feature::Classes => "classes",
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod frame;
 pub mod reassembly;
 pub mod rtt;
 pub mod source;
+pub mod tagging;
 
 use self::frame::{Frame, udp_frame};
 use crate::balancer::Balancer;

@@ -263,6 +263,23 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
+    // PIAS, over any number of classes and either way of marking.
+    let pias = (1u64..20_000, flag(), flag(), flag(), 1u32..9, 1u32..30, 1u32..20, flag()).prop_map(
+        |(step, last, newest, wire, classes, limit, threshold, by_class)| {
+            let (by, repeats) =
+                (["first", "last"][usize::from(last)], ["as-before", "as-newest"][usize::from(newest)]);
+            let mark = ["port", "class"][usize::from(by_class)];
+            format!(
+                "[transport.tcp]\ncongestion = \"dctcp\"\nrto_min = \"1ms\"\nrto_initial = \"2ms\"\n\
+                 delayed_ack_timeout = \"100us\"\ntagging = {{ by = \"{by}\", repeats = \"{repeats}\", \
+                 thresholds = [\"{step}B\", \"{}B\", \"{}B\"] }}\n[queue.strict-priority]\n\
+                 classes = {classes}\nlimit = {{ packets = {limit} }}\nthreshold = {{ packets = {threshold} }}\n\
+                 mark = \"{mark}\"\nlimit_counts_wire = {wire}",
+                2 * step,
+                5 * step
+            )
+        },
+    );
     let ndp = (1u32..40, flag(), 0usize..4, 0usize..3, flag(), flag()).prop_map(
         |(window, pull_ack, pull, repeat, pad, includes)| {
             let pull = ["fair", "fifo", "strict", "weighted"][pull];
@@ -279,6 +296,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
     });
     let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn.clone()];
     let hosts = prop_oneof![
+        pias,
         (marked, ecn).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (tcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), fifo).prop_map(|(transport, queue)| transport + "\n" + &queue),

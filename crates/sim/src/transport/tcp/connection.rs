@@ -354,7 +354,11 @@ impl Sender {
                 kind |= kind::CWR;
             }
         }
-        let header = Header { kind, class: 0, len: segment.len as u16, number, seq, ack: 0 };
+        let class = config
+            .tagging
+            .as_ref()
+            .map_or(0, |tagging| tagging.class(seq, segment.len, again.then_some(self.end_seq)));
+        let header = Header { kind, class, len: segment.len as u16, number, seq, ack: 0 };
         let size = segment.len + config.ack_bytes();
         (Some(cx.packet(id, Toward::Receiver, size, flags, header)), self.may_send(config))
     }

@@ -16,6 +16,7 @@ use self::congestion::Congestion;
 use self::connection::{DELAYED_ACK, RETRANSMIT, Receiver, Sender};
 use self::ecn::Echo;
 use super::frame::{Frame, TcpFrame};
+use super::tagging::Tagging;
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
@@ -25,6 +26,7 @@ use crate::engine::packet::Packet;
 use crate::ids::ConnId;
 use crate::queue::drop_tail::DropTail;
 use crate::queue::ecn::Ecn;
+use crate::queue::strict_priority::StrictPriority;
 use crate::queue::{Feature, Queue};
 use crate::units::{Bytes, Time};
 
@@ -93,6 +95,10 @@ pub struct Tcp {
     pub ecn: bool,
     /// Whether ports may also mark what is sent again, as Linux lets them under DCTCP; RFC 3168, 6.1.5, forbids it.
     pub ecn_retransmissions: bool,
+    /// Gives each segment a class of traffic by what its flow has sent before (PIAS). Absent: all of them have class 0,
+    /// as acknowledgements and SYNs have in any case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tagging: Option<Tagging>,
 }
 
 /// What a loss halves.
@@ -131,6 +137,7 @@ impl Default for Tcp {
             idle_restart: false,
             ecn: false,
             ecn_retransmissions: false,
+            tagging: None,
         }
     }
 }
@@ -149,6 +156,8 @@ impl Settings for Tcp {
                 format!("{} is below mss, which is {}: nothing could be sent", self.receive_window, self.mss);
             problems.push(("receive_window".into(), why));
         }
+        let tagging = self.tagging.iter().flat_map(Tagging::problems);
+        problems.extend(tagging.map(|(path, why)| (format!("tagging.{path}"), why)));
         let own = format!("congestion.{}", self.congestion.name());
         problems
             .extend(self.congestion.problems().into_iter().map(|(path, why)| (format!("{own}.{path}"), why)));
@@ -156,11 +165,20 @@ impl Settings for Tcp {
     }
 
     fn needs(&self) -> &'static [Feature] {
-        if self.echo().is_some() { &[Feature::Ecn] } else { &[] }
+        match (self.echo().is_some(), self.tagging.is_some()) {
+            (false, false) => &[],
+            (true, false) => &[Feature::Ecn],
+            (false, true) => &[Feature::Classes],
+            (true, true) => &[Feature::Ecn, Feature::Classes],
+        }
     }
 
     fn recommended_queue(&self) -> Queue {
-        if self.echo().is_some() { Ecn::default().into() } else { DropTail::default().into() }
+        match (self.echo().is_some(), self.tagging.is_some()) {
+            (_, true) => StrictPriority::default().into(),
+            (true, false) => Ecn::default().into(),
+            (false, false) => DropTail::default().into(),
+        }
     }
 
     fn recommended_balancer(&self) -> Balancer {

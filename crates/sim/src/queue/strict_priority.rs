@@ -1,0 +1,161 @@
+//! Strict priority among classes of traffic: one first-in first-out queue a class, one buffer for all of them.
+//!
+//! As PIAS has it (Bai et al., "Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015); limits,
+//! thresholds and the order of what happens on arrival are those of the authors' simulation (PIAS-NS2).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::waiting::{Queued, Waiting};
+use super::{Build, Discipline, Feature, Limit, QueueCx, Room, Settings};
+use crate::ids::PacketId;
+
+/// A queue for each class, served in the order of their numbers; packets that find the shared buffer full are dropped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StrictPriority {
+    /// Number of classes. Class 0 goes first; packets of a class beyond the last one go with the last.
+    #[schemars(range(min = 1, max = 8))]
+    pub classes: u8,
+    /// How much all classes together hold. PIAS-NS2 has 240 full packets.
+    pub limit: Limit,
+    /// Whose bytes are compared with the threshold.
+    pub mark: MarkBy,
+    /// Mark above this much, the arriving packet included. PIAS-NS2 has 65 full packets.
+    pub threshold: Limit,
+    /// Whether the packet on the wire counts towards the limit and the threshold (PIAS-NS2: no).
+    pub limit_counts_wire: bool,
+}
+
+/// What of a port an arriving packet's mark depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkBy {
+    /// All that is in the port (PIAS): bursts of a high class slow lower ones down.
+    Port,
+    /// What is there of the packet's own class.
+    Class,
+    /// Nothing: no packet is marked.
+    None,
+}
+
+impl Default for StrictPriority {
+    fn default() -> Self {
+        StrictPriority {
+            classes: 8,
+            limit: Limit::FullPackets(240),
+            mark: MarkBy::Port,
+            threshold: Limit::FullPackets(65),
+            limit_counts_wire: true,
+        }
+    }
+}
+
+impl Settings for StrictPriority {
+    fn offers(&self) -> &'static [Feature] {
+        match self.mark {
+            MarkBy::None => &[Feature::Classes],
+            MarkBy::Port | MarkBy::Class => &[Feature::Classes, Feature::Ecn],
+        }
+    }
+
+    fn most_packets(&self, full_packet: u64) -> Option<u64> {
+        self.limit.room(full_packet).most_packets(full_packet)
+    }
+}
+
+impl Build for StrictPriority {
+    type Model = Model;
+
+    fn model(&self, full_packet: u64) -> Model {
+        Model {
+            classes: vec![Waiting::default(); usize::from(self.classes)].into(),
+            waiting: 0,
+            limit: self.limit.room(full_packet),
+            threshold: match self.mark {
+                MarkBy::None => Room::UNLIMITED,
+                MarkBy::Port | MarkBy::Class => self.threshold.room(full_packet),
+            },
+            by_class: self.mark == MarkBy::Class,
+            counts_wire: self.limit_counts_wire,
+            wire_class: 0,
+        }
+    }
+}
+
+/// The queues at one port.
+#[derive(Clone, Debug)]
+pub struct Model {
+    classes: Box<[Waiting]>,
+    /// A bit for each class in which something waits.
+    waiting: u8,
+    limit: Room,
+    threshold: Room,
+    by_class: bool,
+    counts_wire: bool,
+    /// Which class the packet on the wire came from.
+    wire_class: u8,
+}
+
+impl Model {
+    /// What of the port counts towards limit and threshold.
+    #[inline]
+    fn in_port(&self, cx: &QueueCx) -> (u32, u64) {
+        let (port, wire) = (&cx.port, cx.port.wire_bytes);
+        if self.counts_wire || wire == 0 {
+            return (port.packets, port.bytes);
+        }
+        (port.packets - 1, port.bytes - u64::from(wire))
+    }
+
+    /// What of one class counts.
+    #[inline]
+    fn in_class(&self, class: u8, cx: &QueueCx) -> (u32, u64) {
+        let queue = &self.classes[usize::from(class)];
+        let wire = if self.counts_wire && self.wire_class == class { cx.port.wire_bytes } else { 0 };
+        (queue.len() + u32::from(wire > 0), queue.bytes() + u64::from(wire))
+    }
+}
+
+impl Discipline for Model {
+    #[inline]
+    fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
+        let (packet, last) = (&cx.arena[id], self.classes.len() as u8 - 1);
+        let (size, class) = (packet.size, packet.header.class.min(last));
+        let (packets, bytes) = self.in_port(cx);
+        if !self.limit.holds(packets + 1, bytes + u64::from(size)) {
+            return cx.drop(id);
+        }
+        cx.keep(size);
+        self.classes[usize::from(class)].push(Queued { id, size });
+        self.waiting |= 1 << class;
+        let (packets, bytes) = if self.by_class { self.in_class(class, cx) } else { self.in_port(cx) };
+        if !self.threshold.holds(packets, bytes) {
+            cx.mark(id);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, _cx: &mut QueueCx) -> Option<Queued> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let class = self.waiting.trailing_zeros();
+        let queue = &mut self.classes[class as usize];
+        let packet = queue.pop();
+        if queue.is_empty() {
+            self.waiting &= !(1 << class);
+        }
+        self.wire_class = class as u8;
+        packet
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    fn resident(&self, found: &mut dyn FnMut(PacketId)) {
+        self.classes.iter().flat_map(Waiting::iter).for_each(found);
+    }
+}
