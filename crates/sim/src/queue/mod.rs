@@ -86,6 +86,7 @@ queues! {
     drop_tail::DropTail = "drop-tail",
     ecn::Ecn = "ecn",
     ndp::NdpPort = "ndp",
+    pfabric::PfabricPort = "pfabric",
 }
 
 /// What a queue's configuration tells the check and the engine.
@@ -93,6 +94,11 @@ pub trait Settings {
     /// What transports may ask of it.
     fn offers(&self) -> &'static [Feature] {
         &[]
+    }
+
+    /// All that is wrong beyond what the schema says: (path below the queue, what is wrong).
+    fn problems(&self) -> Vec<(String, String)> {
+        Vec::new()
     }
 
     /// Most full packets of data that it holds; `None` without a limit. For estimates.
@@ -216,6 +222,8 @@ pub enum Feature {
     Trimming,
     /// A port marks packets instead of dropping them.
     Ecn,
+    /// A port sends the packet of the smallest flow first, and drops that of the largest.
+    Scheduling,
 }
 
 impl Feature {
@@ -224,6 +232,7 @@ impl Feature {
         match self {
             Feature::Trimming => "trimming",
             Feature::Ecn => "ECN marking",
+            Feature::Scheduling => "scheduling by remaining size",
         }
     }
 }
