@@ -7,7 +7,6 @@ use crate::engine::cx::{Cx, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::transport::source::{Next, PlainFlow, Source};
-use crate::units::Time;
 
 /// The sender's timer; even, by the convention of `HostSide::timer`.
 pub const RETRANSMIT: u8 = 0;
