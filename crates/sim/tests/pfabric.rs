@@ -34,7 +34,7 @@ fn of(run: &Run, name: &str, column: &str) -> u64 {
     run.flows(column)[rows[0]]
 }
 
-/// Without timeouts: what a packet says is what its flow has not sent, itself included.
+/// What a packet says is what its flow has not sent, itself included; timeouts are far away.
 const UNSENT: &str = "transport.pfabric = { remaining = \"unsent\", rto = \"1ms\" }";
 
 /// Packets of the long flow are at the port at 13, 25, ... us, those of the short one at 46, 58 and 70 us: that finds
@@ -90,14 +90,14 @@ fn limits_in_bytes_and_with_the_wire() {
     assert_eq!(drops("{ limit = { packets = 3 }, limit_counts_wire = true }"), (0, 6));
     assert_eq!(drops("{ limit = { full-packets = 2 } }"), (0, 6));
     // Room for one beside the wire: the eighth meets the ninth, too.
-    assert_eq!(drops("{ limit = { packets = 1 } }"), (0, 8 - 1));
+    assert_eq!(drops("{ limit = { packets = 1 } }"), (0, 7));
 }
 
-/// Both become ready at once; the long flow is asked first, and from then on the short one is through at once or takes
-/// turns with it.
+/// The long flow's first packet is on the wire, and the next one in line, when the short flow starts at the same instant:
+/// that goes at once, or after two of the others and then in turns.
 #[test]
 fn a_host_serves_its_shortest_flow() {
-    for (order, packets) in [("shortest", 4), ("turns", 6)] {
+    for (order, packets) in [("shortest", 4), ("turns", 7)] {
         let settings = format!("transport.pfabric = {{ host_order = \"{order}\", rto = \"1ms\" }}");
         let run = run(&flows(&settings, &[("long", 0, 1, 0, 10), ("short", 0, 2, 0, 3)]));
         assert_eq!(of(&run, "short", "fct_ps"), (packets + 1) * T + 2 * D, "{order}");
@@ -206,6 +206,11 @@ fn one_link_is_shortest_remaining_first() {
         run.counters().timeouts,
         run.counters().retransmissions,
     );
+    for bound in [20_000, 100_000, 1_000_000, 10_000_000] {
+        let mut e: Vec<f64> = (0..found.len()).filter(|&i| sizes[i] <= bound).map(|i| (found[i] - expected[i])/1.2e6).collect();
+        e.sort_by(f64::total_cmp);
+        println!("{bound}: n {} min {:.2} p50 {:.2} p90 {:.2} p99 {:.2} max {:.2}", e.len(), e[0], e[e.len()/2], e[e.len()*9/10], e[e.len()*99/100], e[e.len()-1]);
+    }
     assert!(off.abs() < 0.02, "{off}");
     assert!(at(0.0) > -2.0 && at(0.9) < 2.0);
 }
@@ -221,7 +226,7 @@ fn mistakes() {
     assert!(said.contains("\"drop-tail\" has no scheduling by remaining size"), "{said}");
     assert!(said.contains("use \"pfabric\""), "{said}");
     for (limit, most) in
-        [("packets = 1001", "1000"), ("full-packets = 1001", "1000"), ("bytes = \"2MB\"", "1.5MB")]
+        [("packets = 1001", "1000"), ("full-packets = 1001", "1000"), ("bytes = \"2MB\"", "1500KB")]
     {
         let said = problems(&format!("transport = \"pfabric\"\nqueue.pfabric.limit = {{ {limit} }}"));
         assert!(said.contains("queue.pfabric.limit."), "{said}");

@@ -148,9 +148,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
         .collect()
     )
     columns = ["p99_small_us", "mean_small_us", "mean_us", "mean_slowdown"]
-    flows = sweeps["link"].flows.select(
-        "load", "replica", "start_ps", "size_bytes", "fct_ps", "ideal_fct_ps"
-    )
+    flows = sweeps["link"].flows.select("load", "replica", "start_ps", "size_bytes", "fct_ps", "ideal_fct_ps")
     runs = flows.collect().partition_by("load", "replica")
     link = pl.concat([_link_run(run) for run in runs]).sort("load", "replica")
     return {
