@@ -69,6 +69,7 @@ __all__ = [
     "HomaW3",
     "HomaW4",
     "HomaW5",
+    "HostOrder",
     "Incast",
     "Infinite",
     "Interpolation",
@@ -99,6 +100,8 @@ __all__ = [
     "PerPacket",
     "Permutation",
     "Permuted",
+    "Pfabric",
+    "PfabricPort",
     "Poisson",
     "PortMode",
     "PullOrder",
@@ -107,6 +110,7 @@ __all__ = [
     "RandomNodes",
     "Reduce",
     "Relay",
+    "Remaining",
     "Reno",
     "RepeatOrder",
     "Reply",
@@ -1241,6 +1245,45 @@ class PathPenalty(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pfabric(Model):
+    """pFabric. The timeout has to fit the network: the paper has about three round trips, 45 us at 10
+    Gbps.
+    """
+
+    _tag = "pfabric"
+
+    mss: str = "1460B"
+    """Payload of a full packet. A size, such as "64KiB", at least 1B, at most 65000B."""
+
+    header_bytes: str = "40B"
+    """Header of every packet; an acknowledgement or a probe is nothing else. A size, such as "64KiB", at
+    least 1B, at most 1000B.
+    """
+
+    initial_window: int = 12
+    """Packets under way at the start: the bandwidth-delay product (paper; NetSys/simulator: 12, PIAS-NS2:
+    70). At least 1, at most 1000000.
+    """
+
+    max_window: int = 15
+    """Packets under way at most (NetSys/simulator: 15). At least 1, at most 1000000."""
+
+    rto: str = "45us"
+    """Retransmission timeout; it is fixed (NetSys/simulator: 45 us; PIAS-NS2: 250 us). A time, such as
+    "10us", at least 1ns, at most 100s.
+    """
+
+    probe_after: int = 5
+    """Timeouts in a row after which a sender only probes (paper: 5). At least 1, at most 1000000000."""
+
+    remaining: Remaining = "unacknowledged"
+    """What a packet says of its flow."""
+
+    host_order: HostOrder = "shortest"
+    """Which of the connections of a host its wire serves."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Infinite(Model):
     """First-in first-out without a limit."""
 
@@ -1335,6 +1378,33 @@ class NdpPort(Model):
     """Whether the packet on the wire counts towards the limits (htsim and the paper's nine-packet example:
     yes).
     """
+
+
+@dataclass(frozen=True)
+class LimitBytes(Wrapped):
+    """So many bytes."""
+
+    _tag = "bytes"
+
+    value: str
+    """A size, such as "64KiB", at least 64B."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PfabricPort(Model):
+    """Smallest remaining flow first, and the largest dropped when it is full. Only short queues: each
+    decision looks at all that waits.
+    """
+
+    _tag = "pfabric"
+
+    limit: Limit = LimitBytes("36KiB")
+    """How much the queue holds, at most 1000 packets or 1.5 MB. The paper asks for twice the bandwidth-
+    delay product: NetSys/simulator has 36,864 B, PIAS-NS2 140 packets on its longer round trips.
+    """
+
+    limit_counts_wire: bool = False
+    """Whether the packet on the wire counts towards the limit (ns-2 and NetSys/simulator: no)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1842,16 +1912,6 @@ class PacePoisson(Wrapped):
 
 
 @dataclass(frozen=True)
-class LimitBytes(Wrapped):
-    """So many bytes."""
-
-    _tag = "bytes"
-
-    value: str
-    """A size, such as "64KiB", at least 64B."""
-
-
-@dataclass(frozen=True)
 class FaultTargetCable(Wrapped):
     """All cables between two nodes, both ways."""
 
@@ -1987,7 +2047,7 @@ Topology = (
 Balancer = Single | PerFlow | PerPacket | Permuted | Literal["single", "per-flow", "per-packet", "permuted"]
 
 # What hosts do to move a flow's bytes.
-Transport = Datagram | Tcp | Ndp | Literal["datagram", "tcp", "ndp"]
+Transport = Datagram | Tcp | Ndp | Pfabric | Literal["datagram", "tcp", "ndp", "pfabric"]
 
 # How many bytes of payload a flow carries.
 Sizes = (
@@ -2061,8 +2121,21 @@ PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 # Which of the packets that need repeating goes first.
 RepeatOrder = Literal["lowest", "fifo", "lifo"]
 
+# What a packet says of its flow, as it is sent: its rank at ports.
+Remaining = Literal["unacknowledged", "unsent"]
+
+# Which of the connections of a host its wire serves.
+HostOrder = Literal["shortest", "turns"]
+
 # What a port does with packets that have to wait.
-Queue = Infinite | DropTail | Ecn | NdpPort | Literal["infinite", "drop-tail", "ecn", "ndp"]
+Queue = (
+    Infinite
+    | DropTail
+    | Ecn
+    | NdpPort
+    | PfabricPort
+    | Literal["infinite", "drop-tail", "ecn", "ndp", "pfabric"]
+)
 
 # How much a queue holds.
 Limit = LimitPackets | LimitBytes | LimitFullPackets

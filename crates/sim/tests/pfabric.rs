@@ -159,11 +159,14 @@ fn the_oracle() {
     assert_eq!(shortest_remaining_first(&[(0.0, 10.0), (3.0, 2.0), (4.0, 8.0)]), [12.0, 5.0, 20.0]);
 }
 
-/// Web-search flows from sixteen hosts to one at load 0.7. What the oracle knows is the receiver's link; the way to
-/// it is what a flow takes alone beyond its time on that link.
+/// Web-search flows from sixteen hosts to one at load 0.7. What the oracle knows is the receiver's link; the way to it is
+/// what a flow takes alone beyond its time on that link.
+///
+/// Small flows wait for the packet that is on the wire, no more. Large ones come back from giving way by timeouts, in
+/// which two may change places, so that only their mean is the oracle's.
 #[test]
 fn one_link_is_shortest_remaining_first() {
-    let text = r#"
+    let run = run(r#"
         transport = "pfabric"
         [topology.single-switch]
         hosts = 17
@@ -175,44 +178,26 @@ fn one_link_is_shortest_remaining_first() {
         matrix.incast = { senders = 16 }
         sizes = "web-search"
         flows = 600
-    "#;
-    let run = run(text);
+    "#);
     let (starts, sizes) = (run.flows("start_ps"), run.flows("size_bytes"));
     let on_wire = |&size: &u64| (size + 40 * size.div_ceil(PAYLOAD)) as f64 * 800.0;
-    let asked: Vec<_> =
+    let flows: Vec<_> =
         starts.iter().zip(&sizes).map(|(&start, size)| (start as f64, on_wire(size))).collect();
-    let ends = shortest_remaining_first(&asked);
-    let rows = ends.iter().zip(asked.iter().zip(run.flows("ideal_fct_ps")));
-    let expected: Vec<f64> =
-        rows.map(|(end, ((start, alone), ideal))| end - start + ideal as f64 - alone).collect();
-    let found = run.flows("fct_ps");
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let found: Vec<f64> = found.iter().map(|&fct| fct as f64).collect();
-    let off = mean(&found) / mean(&expected) - 1.0;
-    let mut errors: Vec<f64> =
-        found.iter().zip(&expected).map(|(found, expected)| found - expected).collect();
-    errors.sort_by(f64::total_cmp);
-    let at = |share: f64| errors[((errors.len() - 1) as f64 * share) as usize] / (1500.0 * 800.0);
-    println!(
-        "mean off by {:+.3} %; packets off: least {:.2}, 5 % {:.2}, median {:.2}, 95 % {:.2}, most {:.2}; {} drops, {} \
-         timeouts, {} repeats",
-        100.0 * off,
-        at(0.0),
-        at(0.05),
-        at(0.5),
-        at(0.95),
-        at(1.0),
-        run.counters().drops,
-        run.counters().timeouts,
-        run.counters().retransmissions,
-    );
-    for bound in [20_000, 100_000, 1_000_000, 10_000_000] {
-        let mut e: Vec<f64> = (0..found.len()).filter(|&i| sizes[i] <= bound).map(|i| (found[i] - expected[i])/1.2e6).collect();
-        e.sort_by(f64::total_cmp);
-        println!("{bound}: n {} min {:.2} p50 {:.2} p90 {:.2} p99 {:.2} max {:.2}", e.len(), e[0], e[e.len()/2], e[e.len()*9/10], e[e.len()*99/100], e[e.len()-1]);
+    let (ideals, fcts) = (run.flows("ideal_fct_ps"), run.flows("fct_ps"));
+    let (mut small, mut sum, mut expected_sum) = (0, 0.0, 0.0);
+    for (flow, end) in shortest_remaining_first(&flows).into_iter().enumerate() {
+        let (start, alone) = flows[flow];
+        let expected = end - start + ideals[flow] as f64 - alone;
+        let packets_off = (fcts[flow] as f64 - expected) / (1500.0 * 800.0);
+        if sizes[flow] <= 100_000 {
+            small += 1;
+            assert!((-0.01..2.0).contains(&packets_off), "flow {flow}: {packets_off}");
+        }
+        sum += fcts[flow] as f64;
+        expected_sum += expected;
     }
-    assert!(off.abs() < 0.02, "{off}");
-    assert!(at(0.0) > -2.0 && at(0.9) < 2.0);
+    assert!(small > 300 && run.counters().drops > 1000);
+    assert!((sum / expected_sum - 1.0).abs() < 0.02, "{}", sum / expected_sum);
 }
 
 /// What the transport needs and the port cannot bear is said with path and what is allowed.
