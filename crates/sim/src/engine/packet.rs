@@ -46,7 +46,7 @@ pub struct Header {
     pub number: u32,
     /// First of two words.
     pub seq: u64,
-    /// Second of two words.
+    /// Second of two words. Of data, what ports with a queue "pfabric" sort by: the smallest goes first.
     pub ack: u64,
 }
 

@@ -87,6 +87,7 @@ queues! {
     ecn::Ecn = "ecn",
     ndp::NdpPort = "ndp",
     strict_priority::StrictPriority = "strict-priority",
+    pfabric::PfabricPort = "pfabric",
 }
 
 /// What a queue's configuration tells the check and the engine.
@@ -94,6 +95,11 @@ pub trait Settings {
     /// What transports may ask of it.
     fn offers(&self) -> &'static [Feature] {
         &[]
+    }
+
+    /// All that is wrong beyond what the schema says: (path below the queue, what is wrong).
+    fn problems(&self) -> Vec<(String, String)> {
+        Vec::new()
     }
 
     /// Most full packets of data that it holds; `None` without a limit. For estimates.
@@ -219,6 +225,8 @@ pub enum Feature {
     Ecn,
     /// A port serves classes of traffic apart.
     Classes,
+    /// A port sends the packet of the smallest flow first, and drops that of the largest.
+    Scheduling,
 }
 
 impl Feature {
@@ -228,6 +236,7 @@ impl Feature {
             Feature::Trimming => "trimming",
             Feature::Ecn => "ECN marking",
             Feature::Classes => "classes",
+            Feature::Scheduling => "scheduling by remaining size",
         }
     }
 }

@@ -81,6 +81,7 @@ transports! {
     datagram::Datagram = "datagram",
     tcp::Tcp = "tcp",
     ndp::Ndp = "ndp",
+    pfabric::Pfabric = "pfabric",
 }
 
 /// What the hosts of a run do: what a researcher writes.

@@ -290,6 +290,20 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
+    let pfabric = (1u32..20, 20u32..500, 1u32..6, flag(), flag()).prop_map(
+        |(window, rto, probe_after, unsent, turns)| {
+            let remaining = if unsent { "unsent" } else { "unacknowledged" };
+            let order = if turns { "turns" } else { "shortest" };
+            format!(
+                "[transport.pfabric]\ninitial_window = {window}\nmax_window = {}\nrto = \"{rto}us\"\n\
+                 probe_after = {probe_after}\nremaining = \"{remaining}\"\nhost_order = \"{order}\"",
+                window + 3
+            )
+        },
+    );
+    let pfabric_port = (1u32..30, flag()).prop_map(|(limit, wire)| {
+        format!("[queue.pfabric]\nlimit = {{ packets = {limit} }}\nlimit_counts_wire = {wire}")
+    });
     let datagram = (0u32..3, flag()).prop_map(|(pace, ecn)| {
         let pace = ["\"line-rate\"", "{ rate = \"800Mbps\" }", "{ poisson = \"2Gbps\" }"][pace as usize];
         format!("[transport.datagram]\npace = {pace}\necn_capable = {ecn}")
@@ -301,6 +315,8 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         (tcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), fifo).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (ndp, ndp_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (pfabric, pfabric_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (datagram.clone(), pfabric_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram, ndp_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
     ];
     let matrix = prop_oneof![

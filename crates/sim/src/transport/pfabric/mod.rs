@@ -1,0 +1,284 @@
+//! pFabric: senders start at line rate and say with each packet how much their flow still lacks; ports do the rest.
+//!
+//! Source: Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 4.2 (rate
+//! control); numbers and what the paper leaves open after a public simulator of it (NetSys/simulator) and ns-2
+//! (PIAS-NS2), each named where it matters. The port is `queue/pfabric.rs`, `sender` the sending end; the receiving end
+//! is in this file, and so is what connections of one host share: which of them the host's wire serves.
+
+pub mod sender;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::sender::{RETRANSMIT, Sender};
+use super::reassembly::{Arrival, Reassembly};
+use super::{Ends, Framing, HostSide, Settings, audit_ranges};
+use crate::balancer::Balancer;
+use crate::balancer::per_packet::PerPacket;
+use crate::engine::conn::Conn;
+use crate::engine::cx::{Cx, Owner, Toward};
+use crate::engine::packet::{Header, Packet};
+use crate::ids::ConnId;
+use crate::queue::pfabric::PfabricPort;
+use crate::queue::{Feature, Queue};
+use crate::units::{Bytes, Time};
+
+/// pFabric. The timeout has to fit the network: the paper has about three round trips, 45 us at 10 Gbps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pfabric {
+    /// Payload of a full packet.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
+    pub mss: Bytes,
+    /// Header of every packet; an acknowledgement or a probe is nothing else.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
+    pub header_bytes: Bytes,
+    /// Packets under way at the start: the bandwidth-delay product (paper; NetSys/simulator: 12, PIAS-NS2: 70).
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub initial_window: u32,
+    /// Packets under way at most (NetSys/simulator: 15).
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub max_window: u32,
+    /// Retransmission timeout; it is fixed (NetSys/simulator: 45 us; PIAS-NS2: 250 us).
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
+    pub rto: Time,
+    /// Timeouts in a row after which a sender only probes (paper: 5).
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub probe_after: u32,
+    /// What a packet says of its flow.
+    pub remaining: Remaining,
+    /// Which of the connections of a host its wire serves.
+    pub host_order: HostOrder,
+}
+
+/// What a packet says of its flow, as it is sent: its rank at ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Remaining {
+    /// Bytes that are not acknowledged (NetSys/simulator).
+    Unacknowledged,
+    /// Bytes that have not been sent before, and those of the packet.
+    Unsent,
+}
+
+/// Which of the connections of a host its wire serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostOrder {
+    /// The one that lacks least (ns-2 and NetSys/simulator: hosts have the ports of switches).
+    Shortest,
+    /// Each in its turn.
+    Turns,
+}
+
+impl Default for Pfabric {
+    fn default() -> Self {
+        Pfabric {
+            mss: Bytes(1460),
+            header_bytes: Bytes(40),
+            initial_window: 12,
+            max_window: 15,
+            rto: Time::from_us(45),
+            probe_after: 5,
+            remaining: Remaining::Unacknowledged,
+            host_order: HostOrder::Shortest,
+        }
+    }
+}
+
+impl Settings for Pfabric {
+    fn problems(&self) -> Vec<(String, String)> {
+        if self.max_window < self.initial_window {
+            let why =
+                format!("{} is below initial_window, which is {}", self.max_window, self.initial_window);
+            return vec![("max_window".into(), why)];
+        }
+        Vec::new()
+    }
+
+    fn needs(&self) -> &'static [Feature] {
+        &[Feature::Scheduling]
+    }
+
+    fn recommended_queue(&self) -> Queue {
+        PfabricPort::default().into()
+    }
+
+    /// Order does not matter to a sender without fast retransmit.
+    fn recommended_balancer(&self) -> Balancer {
+        PerPacket {}.into()
+    }
+
+    fn full_packet(&self) -> u64 {
+        self.mss.0 + self.header_bytes.0
+    }
+
+    fn framing(&self) -> Option<Framing> {
+        Some(Framing { payload: self.mss.0, header: self.header_bytes.0, pad_last: false })
+    }
+
+    fn most_under_way(&self) -> Option<u64> {
+        Some(u64::from(self.max_window))
+    }
+}
+
+/// What `Header::kind` says. Data: `number` is the packet's place in its connection, `ack` what ports sort it by, as in a
+/// probe. Answers: `seq` is the first number that is missing, `number` the packet that an acknowledgement answers.
+mod kind {
+    pub const DATA: u8 = 0;
+    pub const LAST: u8 = 1;
+    pub const ACK: u8 = 2;
+    pub const PROBE: u8 = 3;
+    pub const PROBE_ACK: u8 = 4;
+}
+
+/// The receiving end of a connection: it acknowledges each packet by itself.
+#[derive(Clone, Debug, Default)]
+struct Receiver {
+    reassembly: Reassembly,
+    /// Number of the last packet plus one, once it is known.
+    end: Option<u32>,
+    completed: bool,
+}
+
+impl Receiver {
+    /// Starts over for another flow, with the memory of the one before.
+    fn reset(&mut self) {
+        self.reassembly.clear();
+        *self = Receiver { reassembly: std::mem::take(&mut self.reassembly), ..Receiver::default() };
+    }
+
+    fn on_packet(&mut self, packet: &Packet, config: &Pfabric, cx: &mut Cx) {
+        let id = packet.conn;
+        let Header { kind, number, len, .. } = packet.header;
+        let mut answer = kind::PROBE_ACK;
+        if kind != kind::PROBE {
+            answer = kind::ACK;
+            cx.note_arrival(packet);
+            if self.reassembly.receive(number, len) != Arrival::Duplicate {
+                cx.delivered(id, u64::from(len));
+            }
+            if kind == kind::LAST {
+                self.end = Some(number + 1);
+            }
+            if !self.completed && self.end == Some(self.reassembly.next()) {
+                self.completed = true;
+                cx.completed(id);
+            }
+        }
+        let header =
+            Header { kind: answer, number, seq: u64::from(self.reassembly.next()), ..Header::default() };
+        cx.send_control(id, Toward::Sender, config.header_bytes.0 as u32, header);
+    }
+}
+
+/// All pFabric connections of a run.
+pub struct Model {
+    config: Pfabric,
+    senders: Ends<Sender>,
+    receivers: Ends<Receiver>,
+    /// By host, the connections that may send, among others that could until lately; each of the first also waits for
+    /// its turn at its port.
+    eager: Vec<Vec<ConnId>>,
+}
+
+impl Model {
+    pub(super) fn new(config: &Pfabric, hosts: usize) -> Model {
+        Model {
+            config: config.clone(),
+            senders: Ends::default(),
+            receivers: Ends::default(),
+            eager: vec![Vec::new(); hosts],
+        }
+    }
+
+    /// Something has happened to a sender: if it may send, it waits for the wire; if it is done, it is forgotten.
+    fn settle(&mut self, id: ConnId, cx: &mut Cx) {
+        let sender = &mut self.senders[id];
+        if sender.may_send() {
+            if !std::mem::replace(&mut sender.eager, true) {
+                self.eager[cx.conn(id).src.index()].push(id);
+            }
+            cx.ready(id);
+        } else if sender.eager && sender.is_done() {
+            sender.eager = false;
+            self.eager[cx.conn(id).src.index()].retain(|&other| other != id);
+        }
+    }
+
+    /// The connection that lacks least among those that may send by the port at which it is this one's turn.
+    fn most_urgent(&mut self, id: ConnId, cx: &Cx) -> ConnId {
+        let Conn { src, src_port, .. } = *cx.conn(id);
+        let eager = &mut self.eager[src.index()];
+        let (mut best, mut least, mut at) = (id, self.senders[id].left(), 0);
+        while at < eager.len() {
+            let other = eager[at];
+            let sender = &mut self.senders[other];
+            if !sender.may_send() {
+                sender.eager = false;
+                eager.swap_remove(at);
+                continue;
+            }
+            if sender.left() < least && cx.conn(other).src_port == src_port {
+                (best, least) = (other, sender.left());
+            }
+            at += 1;
+        }
+        best
+    }
+}
+
+impl HostSide for Model {
+    fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
+        self.receivers.open(id).reset();
+        self.senders.open(id).reset(&self.config, size);
+        self.settle(id, cx);
+    }
+
+    #[inline]
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
+        self.receivers[packet.conn].on_packet(packet, &self.config, cx);
+    }
+
+    #[inline]
+    fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
+        self.senders[packet.conn].on_answer(packet, &self.config, cx);
+        self.settle(packet.conn, cx);
+    }
+
+    /// A connection that has its turn leaves it to the most urgent one of its port, and goes on waiting.
+    #[inline]
+    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
+        if !self.senders[id].may_send() {
+            return (None, false);
+        }
+        let chosen = match self.config.host_order {
+            HostOrder::Shortest => self.most_urgent(id, cx),
+            HostOrder::Turns => id,
+        };
+        let packet = self.senders[chosen].next_packet(chosen, &self.config, cx);
+        (Some(packet), self.senders[id].may_send())
+    }
+
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
+        let (Owner::Conn(id), RETRANSMIT) = (owner, kind) else {
+            unreachable!("pFabric has no other timers")
+        };
+        self.senders[id].on_timer(id, &self.config, cx);
+        self.settle(id, cx);
+    }
+
+    fn window(&self, id: ConnId) -> Option<u64> {
+        Some(u64::from(self.senders[id].cwnd()) * self.config.mss.0)
+    }
+
+    /// What counts as delivered is what was received; senders' books agree with their packets.
+    fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
+        for (id, conn) in conns {
+            audit_ranges(*id, conn, self.receivers[*id].reassembly.received(), found);
+            if let Some(wrong) = self.senders[*id].audit() {
+                found(format!("connection {id}: {wrong}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+"""pFabric against the transports of its time, and against shortest remaining processing time on one link.
+
+Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 5: web-search flows on a
+leaf-spine; the tail of small flows is where pFabric is to be best. On one link its schedule is close to preemptive
+shortest remaining processing time, which no schedule beats in mean completion time (Schrage 1968) and which is worked
+out here from starts and sizes alone.
+"""
+
+import heapq
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from flowyard.analysis.intervals import replica_means
+from flowyard.papers import style
+from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.judge import Judgement, judged, not_reached
+from flowyard.sweeps import Axis, Plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+OURS = "pFabric"
+# Windows of the bandwidth-delay product from the first packet on, and a timeout that costs little.
+_TCP = {
+    "handshake": False,
+    "initial_window": 12,
+    "delayed_ack": 1,
+    "rto_min": "200us",
+    "rto_initial": "200us",
+    "rto_granularity": "10us",
+}
+_MARKING = {"ecn": {"limit": {"packets": 150}, "threshold": {"packets": 65}}}
+TRANSPORTS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    OURS: ({"pfabric": {}}, {"pfabric": {}}),
+    "NDP": ({"ndp": {}}, {"ndp": {}}),
+    "DCTCP": ({"tcp": {"congestion": {"dctcp": {}}, **_TCP}}, _MARKING),
+    "D2TCP": ({"tcp": {"congestion": {"d2tcp": {}}, **_TCP}}, _MARKING),
+    "TCP": ({"tcp": {"congestion": {"newreno": {}}, **_TCP}}, {"drop-tail": {"limit": {"packets": 150}}}),
+}
+LOADS = (0.6, 0.8)
+SMALL_BYTES = 100_000
+RATE_BPS, MSS, HEADER = 10_000_000_000, 1460, 40
+
+
+def plans(scale: Scale) -> dict[str, Plan]:
+    """Each transport at each load on a leaf-spine, and pFabric on one link."""
+    leaves, spines, hosts = scale.pick((4, 2, 8), (9, 4, 16))
+    flows = {
+        "name": "flows",
+        "arrivals": {"poisson": {"load": LOADS[0]}},
+        "sizes": "web-search",
+        # D2TCP goes by them; the others do not know them.
+        "deadlines": {"exponential": {"mean": "20ms", "min": "1ms"}},
+    }
+    load = Axis("load", {"traffic.flows.arrivals.poisson.load": LOADS})
+    leaf_spine = {
+        "leaves": leaves,
+        "spines": spines,
+        "hosts": hosts,
+        "rate": "10Gbps",
+        "delay": "1us",
+        "spine": {"rate": "40Gbps"},
+    }
+    fabric = {
+        "topology": {"leaf-spine": leaf_spine},
+        "traffic": [flows | {"matrix": "uniform", "flows": scale.pick(600, 5000)}],
+    }
+    link = {
+        "topology": {"single-switch": {"hosts": 17, "rate": "10Gbps", "delay": "1us"}},
+        "transport": "pfabric",
+        "traffic": [flows | {"matrix": {"incast": {"senders": 16}}, "flows": scale.pick(600, 5000)}],
+    }
+    transports = Axis(
+        "transport",
+        {
+            "transport": [transport for transport, _ in TRANSPORTS.values()],
+            "queue": [queue for _, queue in TRANSPORTS.values()],
+        },
+        labels=list(TRANSPORTS),
+    )
+    return {
+        "fabric": Plan(fabric, [transports, load], scale.pick(2, 5), name="fabric"),
+        "link": Plan(link, [load], scale.pick(2, 5), name="link"),
+    }
+
+
+def srpt_ends(flows: list[tuple[float, float]]) -> list[float]:
+    """When each flow ends on one server that always works on the one with the least left.
+
+    Args:
+        flows: When each starts, in any order, and how long it takes alone.
+    """
+    order = sorted(range(len(flows)), key=lambda flow: flows[flow][0])
+    times = [flows[flow][0] for flow in order] + [float("inf")]
+    ends = [float("nan")] * len(flows)
+    waiting: list[tuple[float, int]] = []
+    for flow, (now, until) in zip(order, pairwise(times), strict=True):
+        heapq.heappush(waiting, (flows[flow][1], flow))
+        while waiting and now < until:
+            left, first = heapq.heappop(waiting)
+            if now + left > until:
+                heapq.heappush(waiting, (left - (until - now), first))
+                break
+            now += left
+            ends[first] = now
+    return ends
+
+
+def _link_run(run: pl.DataFrame) -> pl.DataFrame:
+    """The mean completion time of a run's flows, measured and as the oracle has it.
+
+    The oracle is the receiver's link; what a flow takes beyond its time there, alone, is its way to it.
+    """
+    size = run["size_bytes"].to_numpy()
+    alone = (size + HEADER * -(-size // MSS)) * (8e12 / RATE_BPS)
+    starts = run["start_ps"].to_numpy().astype(float)
+    ends = srpt_ends(list(zip(starts.tolist(), alone.tolist(), strict=True)))
+    fct = pl.Series(ends) - starts - alone + run["ideal_fct_ps"]
+    return run.select(
+        pl.col("load", "replica").first(),
+        fct_us=pl.col("fct_ps").mean() / 1e6,
+        srpt_us=pl.lit(fct).mean() / 1e6,
+        unfinished=pl.col("fct_ps").null_count(),
+    )
+
+
+def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+    """A row a run: the tail of small flows on the leaf-spine; means on the link; and the means of either."""
+    del scale
+    small = pl.col("size_bytes") <= SMALL_BYTES
+    fct_us = pl.col("fct_ps") / 1e6
+    fabric = (
+        sweeps["fabric"]
+        .flows.group_by("transport", "load", "replica")
+        .agg(
+            small=small.sum(),
+            p99_small_us=fct_us.filter(small).quantile(0.99, "linear"),
+            mean_small_us=fct_us.filter(small).mean(),
+            mean_us=fct_us.mean(),
+            mean_slowdown=pl.col("slowdown").mean(),
+            unfinished=pl.col("fct_ps").null_count(),
+            drops=pl.col("drops").sum(),
+            timeouts=pl.col("timeouts").sum(),
+        )
+        .sort("transport", "load", "replica")
+        .collect()
+    )
+    columns = ["p99_small_us", "mean_small_us", "mean_us", "mean_slowdown"]
+    flows = sweeps["link"].flows.select("load", "replica", "start_ps", "size_bytes", "fct_ps", "ideal_fct_ps")
+    runs = flows.collect().partition_by("load", "replica")
+    link = pl.concat([_link_run(run) for run in runs]).sort("load", "replica")
+    return {
+        "fabric": fabric,
+        "points": replica_means(fabric, ["transport", "load"], columns),
+        "link": link,
+    }
+
+
+def _lowest_tail(tables: Tables) -> Judgement:
+    runs = tables["fabric"]
+    means = runs.group_by("transport", "load").agg(pl.col("p99_small_us").mean(), pl.col("unfinished").sum())
+    said, holds = [], True
+    for load in LOADS:
+        rows = means.filter(load=load)
+        if set(rows["transport"]) != set(TRANSPORTS) or rows["unfinished"].sum():
+            return not_reached("there are not all transports at all loads, or flows did not end")
+        tails = dict(rows.select("transport", "p99_small_us").iter_rows())
+        ours = tails.pop(OURS)
+        best = min(tails, key=tails.__getitem__)
+        holds = holds and ours < tails[best]
+        said.append(f"{ours:.0f} us against {tails[best]:.0f} us of {best} at load {load}")
+    return judged(holds, "; ".join(said), "less than all others at each load")
+
+
+def _near_srpt(tables: Tables) -> Judgement:
+    rows = tables["link"].group_by("load").agg(pl.all().mean()).sort("load")
+    if set(LOADS) != set(rows["load"]) or rows["unfinished"].sum():
+        return not_reached("there are not all loads, or flows did not end")
+    off = [(load, fct / srpt - 1) for load, fct, srpt in rows.select("load", "fct_us", "srpt_us").iter_rows()]
+    measured = ", ".join(f"{100 * by:+.2f} % at load {load}" for load, by in off)
+    return judged(all(abs(by) <= 0.02 for _, by in off), measured, "within 2 % at each load")
+
+
+def draw(tables: Tables) -> "Picture":
+    """The tail and the mean of small flows by load, and the mean on one link beside the oracle."""
+    picture, (tail, mean, link) = style.panels(1, 3)
+    for number, name in enumerate(TRANSPORTS):
+        rows = tables["points"].filter(transport=name).sort("load")
+        for axes, column in ((tail, "p99_small_us"), (mean, "mean_us")):
+            axes.plot(
+                rows["load"].to_numpy(),
+                rows[column].to_numpy(),
+                color=style.COLOURS[number],
+                marker=style.MARKERS[number],
+                label=name,
+            )
+    tail.set(ylabel="99th percentile of FCT (us)", title="flows up to 100 KB", yscale="log")
+    mean.set(ylabel="mean FCT (us)", title="all flows", yscale="log")
+    mean.legend(loc="upper left")
+    rows = tables["link"]
+    link.plot(rows["load"], rows["fct_us"], "o", label=OURS)
+    link.plot(rows["load"], rows["srpt_us"], "x", color="#000000", label="shortest remaining first")
+    link.set(ylabel="mean FCT (us)", title="one link")
+    link.legend(loc="upper left")
+    for axes in (tail, mean, link):
+        axes.set(xlabel="load")
+        axes.set_xticks(LOADS)
+    return picture
+
+
+FIGURE = Figure(
+    id="LIT-PFABRIC",
+    title="pFabric: small flows on a leaf-spine, and one link against shortest remaining first",
+    plans=plans,
+    tables=tables,
+    claims={"LIT-PFABRIC.a": _lowest_tail, "LIT-PFABRIC.b": _near_srpt},
+    draw=draw,
+    assumed=(
+        "Hosts at 10 Gbps under leaves with 40 Gbps to the spines, as in the paper, which has 144 hosts (quick scale: "
+        "32), cables of 1 us; each flow goes to another host at random.",
+        "TCP, DCTCP and D2TCP start without a handshake, with pFabric's initial window, on one path a flow; their "
+        "shortest timeout is 200 us, every segment is acknowledged; ports hold 150 packets and mark above 65.",
+        "Flows have deadlines for D2TCP alone: exponential with mean 20 ms, at least 1 ms. NDP has its defaults.",
+        "On the link the oracle knows starts and bytes on the wire; what a flow takes alone beyond its time on the "
+        "receiver's link is added to its time.",
+    ),
+)

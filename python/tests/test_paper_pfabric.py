@@ -1,0 +1,98 @@
+"""LIT-PFABRIC: real quick tables, numbers that make each claim fail, and the oracle by hand."""
+
+import io
+
+import polars as pl
+import pytest
+
+from flowyard import sweeps
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.literature import pfabric
+from flowyard.sweeps.results import Sweep
+
+LOWEST, NEAR_SRPT = (pfabric.FIGURE.claims[f"LIT-PFABRIC.{letter}"] for letter in "ab")
+
+
+def test_verdicts_of_real_tables(tmp_path):
+    results = {}
+    for name, plan in pfabric.FIGURE.plans(Scale.QUICK).items():
+        assert not sweeps.execute(plan, tmp_path / name).failed
+        results[name] = Sweep(tmp_path / name)
+    tables = pfabric.FIGURE.tables(Scale.QUICK, results)
+    again = {name: pl.read_csv(io.BytesIO(table.write_csv().encode())) for name, table in tables.items()}
+    for judge in pfabric.FIGURE.claims.values():
+        found = judge(tables)
+        assert found.verdict == PASS, found
+        assert judge(again) == found
+    assert pfabric.FIGURE.draw(again).axes
+
+
+def fabric(changes=None, unfinished=0, without=None):
+    rows = [
+        {
+            "transport": name,
+            "load": load,
+            "replica": replica,
+            "p99_small_us": (changes or {}).get((name, load), 100.0 if name == pfabric.OURS else 200.0),
+            "unfinished": unfinished,
+        }
+        for name in pfabric.TRANSPORTS
+        if name != without
+        for load in pfabric.LOADS
+        for replica in range(2)
+    ]
+    return {"fabric": pl.DataFrame(rows)}
+
+
+@pytest.mark.parametrize(
+    ("tables", "verdict"),
+    [
+        (fabric(), PASS),
+        (fabric({(pfabric.OURS, 0.8): 199.0}), PASS),
+        (fabric({(pfabric.OURS, 0.8): 201.0}), FAIL),
+        (fabric({("D2TCP", 0.6): 99.0}), FAIL),
+        (fabric({("NDP", 0.8): 100.0}), FAIL),
+        (fabric(unfinished=1), NOT_REACHED),
+        (fabric(without="TCP"), NOT_REACHED),
+    ],
+)
+def test_a_tail_that_is_not_the_lowest_fails(tables, verdict):
+    assert LOWEST(tables).verdict == verdict
+
+
+def link(ratios, unfinished=0, loads=pfabric.LOADS):
+    rows = [
+        {
+            "load": load,
+            "replica": replica,
+            "fct_us": 500.0 * ratio,
+            "srpt_us": 500.0,
+            "unfinished": unfinished,
+        }
+        for load, pair in zip(loads, ratios, strict=False)
+        for replica, ratio in enumerate(pair)
+    ]
+    return {"link": pl.DataFrame(rows)}
+
+
+@pytest.mark.parametrize(
+    ("tables", "verdict"),
+    [
+        (link([(1.019, 1.019), (0.981, 0.981)]), PASS),
+        (link([(1.03, 1.0), (1.0, 1.0)]), PASS),
+        (link([(1.0, 1.0), (1.021, 1.021)]), FAIL),
+        (link([(0.979, 0.979), (1.0, 1.0)]), FAIL),
+        (link([(1.0, 1.0), (1.0, 1.0)], unfinished=1), NOT_REACHED),
+        (link([(1.0, 1.0)]), NOT_REACHED),
+    ],
+)
+def test_a_mean_that_is_far_off_fails(tables, verdict):
+    assert NEAR_SRPT(tables).verdict == verdict
+
+
+def test_the_oracle_by_hand():
+    # The second of 2 goes before the 7 that are left of the first; then the third of 8.
+    assert pfabric.srpt_ends([(0, 10), (3, 2), (4, 8)]) == [12, 5, 20]
+    # Idle from 1 to 5; two at once, the shorter one first; any order of the list.
+    assert pfabric.srpt_ends([(5, 3), (0, 1), (5, 2)]) == [10, 1, 7]
