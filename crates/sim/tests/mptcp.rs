@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{MS, Run, run, run_with};
+use common::{MS, Run, cells, run, run_with};
 use flowyard_sim::records::digest;
 use flowyard_sim::transport::mptcp::lia::{Path, increase};
 use flowyard_sim::units::Time;
@@ -78,44 +78,45 @@ fn one_subflow_is_tcp() {
     }
 }
 
-/// Bytes that an MPTCP flow of two subflows and a TCP flow bring through one port in two seconds, as a quotient.
-fn share_beside_tcp(coupling: &str, seed: u64) -> f64 {
+/// Bytes that an MPTCP flow of two subflows and a TCP flow bring in ten seconds over a link that loses one packet in
+/// 2,000, as a quotient. Nothing else slows them, so that no phase of packets at a full port favours one.
+fn share_beside_tcp(coupling: &str) -> f64 {
     let text = r#"
         transport = "tcp"
-        topology.single-switch = { hosts = 3, rate = "1Gbps", delay = "50us" }
-        queue.drop-tail = { limit = { packets = 100 } }
+        topology.single-switch = { hosts = 3, rate = "10Gbps", delay = "250us" }
+        queue = "infinite"
         [[traffic]]
         name = "two"
-        transport.mptcp = { subflows = 2, tcp = { delayed_ack = 1, rto_min = "10ms", rto_initial = "20ms" } }
-        arrivals.at-once = { jitter = "5ms" }
+        transport.mptcp.subflows = 2
+        transport.mptcp.tcp = { delayed_ack = 1, rto_min = "10ms", rto_initial = "20ms", receive_window = "100MB" }
+        arrivals.at-once = {}
         matrix.pairs = [[0, 2]]
-        sizes.fixed = "1GB"
+        sizes.fixed = "100GB"
         [[traffic]]
         name = "one"
-        transport.tcp = { delayed_ack = 1, rto_min = "10ms", rto_initial = "20ms" }
-        arrivals.at-once = { jitter = "5ms" }
+        transport.tcp = { delayed_ack = 1, rto_min = "10ms", rto_initial = "20ms", receive_window = "100MB" }
+        arrivals.at-once = {}
         matrix.pairs = [[1, 2]]
-        sizes.fixed = "1GB"
+        sizes.fixed = "100GB"
+        [faults]
+        events = [{ at = "0s", target.link = ["switch", "host 2"], change = { loss = 0.0005 } }]
         [run]
-        until = "2s"
+        until = "10s"
     "#;
-    let run = run_with(
-        text,
-        &[("traffic.two.transport.mptcp.coupling", coupling), ("run.seed", &seed.to_string())],
-    );
+    let run = run_with(text, &[("traffic.two.transport.mptcp.coupling", coupling)]);
     let delivered = run.flows("delivered_bytes");
     let of = |tag| delivered[run.rows_of(tag)[0]] as f64;
     of("two") / of("one")
 }
 
-/// Where both subflows meet a TCP at one port they take as much as it does; uncoupled, twice as much. Drop-tail ports
-/// are not exact about it, so within a third; the two readings are further apart.
+/// At a loss of p a TCP's window is sqrt(2 / p) segments. Alpha of two equal subflows is 1/2: each grows by 1 / (4 w) of
+/// a segment an acknowledgement, so that w = sqrt(1 / (2 p)), and both together are as large as one TCP; uncoupled,
+/// twice as large. Some 600 losses a flow: 15 %.
 #[test]
-fn two_subflows_at_one_port() {
+fn two_subflows_on_one_path() {
     for (coupling, expected) in [("lia", 1.0), ("uncoupled", 2.0)] {
-        let shares: Vec<f64> = (1..=4).map(|seed| share_beside_tcp(coupling, seed)).collect();
-        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-        assert!(mean > 0.75 * expected && mean < 1.33 * expected, "{coupling}: {shares:?}");
+        let share = share_beside_tcp(coupling);
+        assert!((share / expected - 1.0).abs() < 0.15, "{coupling}: {share}");
     }
 }
 
@@ -208,7 +209,19 @@ fn every_byte_arrives_once() {
         assert!(run.flows("delivered_bytes").iter().all(|&bytes| bytes == size));
         assert!(run.counters().lost > 0 || size < 2000);
         assert_eq!(run.counters().unfinished_flows, 0);
-        // Of the same packets, what links lost is what flows lost.
+        // Of the same packets, what links lost is what flows lost, and a flow's packets are those of its subflows.
         assert_eq!(run.flows("lost").iter().sum::<u64>(), run.counters().lost);
+        let connections = run.0.connections.as_ref().expect("a table");
+        for column in ["packets_sent", "retransmissions", "timeouts", "drops", "lost"] {
+            let of = |table| cells(table, column).into_iter().flatten().collect::<Vec<u64>>();
+            let sums: Vec<u64> = of(connections).chunks(subflows).map(|own| own.iter().sum()).collect();
+            assert_eq!(sums, of(&run.0.flows), "{column}");
+        }
+        let brought: u64 = cells(connections, "delivered_bytes").into_iter().flatten().sum();
+        assert!(brought >= 16 * size);
+        if subflows == 8 && size == 3_000_000 {
+            // Some data was given up, and then came twice.
+            assert!(brought > 16 * size);
+        }
     }
 }

@@ -104,15 +104,15 @@ pub struct Subflow {
     pub flow: FlowId,
     /// Its number in the flow.
     pub number: u8,
-    /// Stands for its 5-tuple.
-    pub label: u32,
+    /// The port by which its sender sent at the end.
+    pub src_port: LinkId,
     /// What it has counted; it does not know of completion.
     pub counts: Counts,
 }
 
 impl From<&Conn> for Subflow {
     fn from(conn: &Conn) -> Subflow {
-        Subflow { flow: conn.flow, number: conn.subflow, label: conn.label, counts: conn.counts }
+        Subflow { flow: conn.flow, number: conn.subflow, src_port: conn.src_port, counts: conn.counts }
     }
 }
 

@@ -139,7 +139,8 @@ pub fn words(table: &Table, column: &str) -> Vec<String> {
     }
 }
 
-fn cells(table: &Table, column: &str) -> Vec<Option<u64>> {
+/// The values of a column of whole numbers.
+pub fn cells(table: &Table, column: &str) -> Vec<Option<u64>> {
     let column = table.column(column).unwrap_or_else(|| panic!("no column {column}"));
     let values: Vec<u64> = match &column.values {
         Values::U64(values) => values.clone(),

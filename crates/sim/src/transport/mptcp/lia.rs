@@ -9,15 +9,15 @@
 //! than a TCP on its own. What ends slow start, and what a loss does, each subflow does as TCP does.
 //!
 //! Sums of products and quotients of `f64` are the same on every machine. Windows are those of the moment, worked out
-//! at each acknowledgement; RFC 6356, section 4.1, allows it less often. Section 4.1 also has `cwnd_i` bounded by what
-//! is in flight where the application sends less: a flow here always has data until its end, and this is left out.
+//! at each acknowledgement; RFC 6356, section 4.1, allows it less often. The RFC also advises to bound `cwnd_i` by
+//! what is in flight, for applications that send less: a flow here has data until its end, and this is left out.
 
 use crate::units::Time;
 
 /// A subflow as the others see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Path {
-    /// Its window in bytes: during fast recovery its slow-start threshold (RFC 6356, section 4.1).
+    /// Its window in bytes: during fast recovery its slow-start threshold, as the RFC has it.
     pub window: u64,
     /// Its smoothed round-trip time; `None` before the first sample: then it counts for nothing.
     pub round_trip: Option<Time>,

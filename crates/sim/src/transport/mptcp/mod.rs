@@ -73,7 +73,7 @@ pub enum Join {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Covers {
-    /// The data of the whole flow, from the first byte on that is missing (RFC 8684, 3.3.5): one slow subflow may stop
+    /// The data of the whole flow, from the first byte on that is missing (RFC 8684, 3.3.4): one slow subflow may stop
     /// the others.
     Flow,
     /// Each subflow for itself (htsim).
