@@ -76,7 +76,7 @@ class Result:
         return list(self.summary.get("violations", []))
 
     def save(self, directory: str | PathLike[str]) -> Path:
-        """Writes run.json, flows.parquet, links.parquet, and the other tables that there are; the folder must be new or empty."""
+        """Writes run.json and the tables that there are; the folder must be new or empty."""
         from flowyard import folders
 
         with folders.Staging(Path(directory)) as staging:

@@ -4,8 +4,9 @@ Raiciu et al., "Improving Datacenter Performance and Robustness with Multipath T
 for each flow, a permutation of long flows uses about half of a fat-tree; eight subflows, each on a path at random, use
 about 90 %.
 
-RFC 6356, section 1, goal 2: subflows that share a path take no more of it than one TCP would. At a loss of p a window of TCP
-is sqrt(2 / p) segments; n equal subflows with alpha = 1 / n are as large together. Uncoupled they are n times as large.
+RFC 6356, section 1, goal 2: subflows that share a path take no more of it than one TCP would. At a loss of p a window
+of TCP is sqrt(2 / p) segments; n equal subflows with alpha = 1 / n are as large together. Uncoupled they are n times as
+large.
 """
 
 from typing import TYPE_CHECKING
@@ -150,8 +151,9 @@ FIGURE = Figure(
     claims={"LIT-MPTCP.a": _as_one_tcp, "LIT-MPTCP.b": _eight, "LIT-MPTCP.c": _one},
     draw=draw,
     assumed=(
-        "A fat-tree of 128 hosts, the smallest of the paper's, at 1 Gbps with 50 packets a port; the paper has 100 Mbps.",
-        "Goodput is payload since the start of all flows, slow start included: of 0.1 s at quick scale, of 1 s at full.",
+        "A fat-tree of 128 hosts, the smallest of the paper's, at 1 Gbps with 50 packets a port; the paper has 100 "
+        "Mbps.",
+        "Goodput is payload since the start of all flows, slow start included: of 0.1 s at quick scale, 1 s at full.",
         "The shared path loses one packet in 2,000 and has no queue, so that no phase of packets at a full port "
         "favours anybody; every segment is acknowledged by itself.",
     ),
