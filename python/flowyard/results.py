@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Result", "check", "explain", "open_run", "run", "schema"]
 
-# The results' files that are tables: those of every run, and those that a scenario may ask for.
+# The results' files that are tables: those of every run, and those that are there if there is something to tell.
 TABLES = ("flows", "links")
-ASKED_FOR = ("samples", "histograms")
+OPTIONAL = ("connections", "samples", "histograms")
 
 
 class Progress(Protocol):
@@ -41,6 +41,7 @@ class Result:
         summary: What run.json holds: scenario, version, seed, digest, status, counters.
         samples: Queues, utilisation, windows and rates over time; None unless the scenario's `observe` asks for it.
         histograms: Distributions of queues and latencies; None likewise.
+        connections: A row for each connection of flows that had several (MPTCP); None if none had.
         captures: The name and the bytes of a pcap file for each cable whose packets were asked for; of a run that
             was opened they are in its folder only.
     """
@@ -53,6 +54,7 @@ class Result:
         *,
         samples: Table | None = None,
         histograms: Table | None = None,
+        connections: Table | None = None,
         captures: Sequence[tuple[str, bytes]] = (),
     ) -> None:
         self.flows = flows
@@ -60,6 +62,7 @@ class Result:
         self.summary = summary
         self.samples = samples
         self.histograms = histograms
+        self.connections = connections
         self.captures = captures
 
     @property
@@ -73,7 +76,7 @@ class Result:
         return list(self.summary.get("violations", []))
 
     def save(self, directory: str | PathLike[str]) -> Path:
-        """Writes run.json, flows.parquet, links.parquet, and what was observed; the folder must be new or empty."""
+        """Writes run.json and the tables that there are; the folder must be new or empty."""
         from flowyard import folders
 
         with folders.Staging(Path(directory)) as staging:
@@ -82,7 +85,7 @@ class Result:
 
     def write(self, directory: Path) -> None:
         """Writes the files into an existing folder."""
-        for name in (*TABLES, *ASKED_FOR):
+        for name in (*TABLES, *OPTIONAL):
             if (table := getattr(self, name)) is not None:
                 _native.write_parquet(table, directory / f"{name}.parquet")
         if self.captures:
@@ -132,6 +135,7 @@ def run(
         summary,
         samples=outcome.samples,
         histograms=outcome.histograms,
+        connections=outcome.connections,
         captures=outcome.captures(),
     )
 
@@ -169,11 +173,12 @@ def open_run(directory: str | PathLike[str]) -> Result:
         if not (directory / name).exists():
             raise UserError(f"{directory}: not the folder of a run, {name} is missing")
     flows, links = (_table(directory / f"{table}.parquet") for table in TABLES)
-    samples, histograms = (
+    connections, samples, histograms = (
         _table(file) if file.exists() else None
-        for file in (directory / f"{table}.parquet" for table in ASKED_FOR)
+        for file in (directory / f"{table}.parquet" for table in OPTIONAL)
     )
-    return Result(flows, links, kept.summary(directory), samples=samples, histograms=histograms)
+    summary = kept.summary(directory)
+    return Result(flows, links, summary, samples=samples, histograms=histograms, connections=connections)
 
 
 def _table(path: Path) -> Table:

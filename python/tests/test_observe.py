@@ -197,3 +197,18 @@ def test_what_is_not_there_cannot_be_observed(observe: dict[str, Any], path: str
     [problem] = caught.value.problems
     assert problem["path"].startswith(path)
     assert words in str(caught.value)
+
+
+def test_connections_come_and_stay(tmp_path: Path) -> None:
+    scenario = NDP | {"transport": {"mptcp": {"subflows": 3, "join": "at-once"}}, "observe": {}}
+    result = fy.run(scenario)
+    opened = fy.open_run(result.save(tmp_path / "run"))
+    one, other = (pl.DataFrame(run.connections) for run in (result, opened))
+    assert one.equals(other)
+    flows = pl.DataFrame(result.flows)
+    assert one["flow"].to_list() == [flow for flow in flows["id"] for _ in range(3)]
+    assert one["subflow"].to_list() == [0, 1, 2] * flows.height
+    sums = one.group_by("flow", maintain_order=True).agg(pl.col("packets_sent").sum())
+    assert sums["packets_sent"].to_list() == flows["packets_sent"].to_list()
+    assert set(opened.summary["definitions"]["connections"]) == set(one.columns)
+    assert fy.run(NDP).connections is None

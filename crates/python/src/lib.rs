@@ -144,6 +144,7 @@ fn explain(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let tables = [
         ("flows", records::flows::ALL),
         ("links", records::links::ALL),
+        ("connections", records::connections::ALL),
         ("samples", records::samples::ALL),
         ("histograms", records::histograms::ALL),
     ];

@@ -29,6 +29,8 @@ pub struct Outcome {
     #[pyo3(get)]
     links: Py<Table>,
     #[pyo3(get)]
+    connections: Option<Py<Table>>,
+    #[pyo3(get)]
     samples: Option<Py<Table>>,
     #[pyo3(get)]
     histograms: Option<Py<Table>>,
@@ -107,6 +109,7 @@ pub fn run(
     Ok(Outcome {
         flows: table(outcome.flows)?,
         links: table(outcome.links)?,
+        connections: outcome.connections.map(table).transpose()?,
         samples: samples.map(table).transpose()?,
         histograms: histograms.map(table).transpose()?,
         cables,

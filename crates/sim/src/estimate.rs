@@ -66,7 +66,7 @@ impl Estimate {
         });
         let memory = network_bytes(&setup.fabric, &setup.routes)
             + asked.flows * FLOW_BYTES
-            + asked.live * CONN_BYTES
+            + asked.connections * CONN_BYTES
             + (asked.packets_under_way * PACKET_BYTES as f64 + asked.windows * SENT_BYTES) as u64
             + sample_rows * ROW_BYTES
             + captured;
@@ -119,8 +119,8 @@ const HOPS_A_SECOND: f64 = 5e6;
 /// What the traffic comes to.
 struct Asked {
     flows: u64,
-    /// Most flows under way at a time.
-    live: u64,
+    /// Connections of the most flows that are under way at a time.
+    connections: u64,
     packets_under_way: f64,
     /// Packets that senders must remember.
     windows: f64,
@@ -190,7 +190,7 @@ impl Asked {
         };
         Asked {
             flows,
-            live,
+            connections: (live as f64 * shape.connections) as u64,
             packets_under_way,
             windows: windows.unwrap_or(0.0),
             packet_hops: packets * (1.0 + shape.answers) * shape.links,
@@ -240,6 +240,8 @@ struct Shape {
     payload: f64,
     full_packet: f64,
     answers: f64,
+    /// Connections of a flow.
+    connections: f64,
     /// Full packets that a flow may have under way.
     window: Option<f64>,
     /// Full packets that a port holds.
@@ -262,7 +264,8 @@ impl Shape {
         Shape {
             payload: mean(transports.clone().map(|transport| payload(transport) as f64).collect()).max(1.0),
             full_packet: full_packet as f64,
-            answers: mean(transports.map(|transport| transport.answers()).collect()),
+            answers: mean(transports.clone().map(|transport| transport.answers()).collect()),
+            connections: mean(transports.map(|transport| transport.connections() as f64).collect()),
             window: windows.map(mean),
             queue: setup.queue.most_packets(full_packet).map(|most| most as f64),
             links: mean_links(setup),

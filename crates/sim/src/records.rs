@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 /// A table of results: columns of equal length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// "flows" or "links": also the name of the file.
+    /// "flows", "links" and so on: also the name of the file.
     pub name: &'static str,
     /// The columns, in the order of the definition.
     pub columns: Vec<Column>,
@@ -181,6 +181,21 @@ define! {
         queue_mean_bytes "f64" "bytes" "Time average of the bytes in the port, the packet on the wire included; exact."
         queue_max_bytes "u64" "bytes" "Most bytes in the port at one instant, the packet on the wire included."
         queue_max_packets "u32" "packets" "Most packets in the port at one instant, the packet on the wire included."
+    }
+
+    /// The columns of connections.parquet, if a transport carried flows by several connections: by flow, then number.
+    connections {
+        flow "u64" "" "Number of the flow in flows.parquet that the connection helped to carry."
+        subflow "u32" "" "Number of the connection among those of its flow, from 0."
+        link "u32" "" "Number of the link in links.parquet by which its sender sent; by the end, if faults moved it."
+        delivered_bytes "u64" "bytes" "Payload that reached the receiver by this connection, each byte of the connection counted once. A byte that was given to several connections counts in each that delivered it; the flow counts it once."
+        packets_sent "u64" "packets" "Data packets that the connection put on the wire, repeats included."
+        retransmissions "u64" "packets" "Data packets that it sent again."
+        timeouts "u64" "" "Times that its retransmission timer expired and made the sender act."
+        trims "u64" "packets" "Its data packets that arrived with their payload trimmed off."
+        drops "u64" "packets" "Its packets, of either direction, that a queue dropped."
+        lost "u64" "packets" "Its packets, of either direction, lost to faults."
+        reordered "u64" "packets" "Its data packets that arrived after one of its own that was sent later. The flow counts those that were overtaken by packets of any of its connections."
     }
 
     /// The columns of samples.parquet, if the scenario asks for it: by time, then links by id, then flows by id.

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::balancer::Balancer;
-use crate::engine::conn::Counts;
+use crate::engine::conn::{Counts, Subflow};
 use crate::engine::egress::Egress;
 use crate::engine::{Ended, Limit, Status};
 use crate::estimate::Estimate;
@@ -12,7 +12,7 @@ use crate::faults::timeline::FaultSummary;
 use crate::ids::{LinkId, NodeId};
 use crate::observe::Recorders;
 use crate::observe::capture::Cable;
-use crate::records::{Column, Definition, Table, Values, digest, flows, links};
+use crate::records::{Column, Definition, Table, Values, connections, digest, flows, links};
 use crate::routing::Routes;
 use crate::scenario::Scenario;
 use crate::setup::Setup;
@@ -28,6 +28,8 @@ pub struct Outcome {
     pub flows: Table,
     /// A row for each directed link.
     pub links: Table,
+    /// A row for each subflow, if flows had several.
+    pub connections: Option<Table>,
     /// What was asked for besides.
     pub observed: Observed,
     /// The rest: what run.json says.
@@ -201,7 +203,8 @@ pub fn collect(
         faults: setup.faults.summary.clone(),
         scenario: scenario.resolved(),
     };
-    Outcome { flows, links, observed, summary, violations: ended.violations.clone() }
+    let connections = connections_table(&ended.subflows);
+    Outcome { flows, links, connections, observed, summary, violations: ended.violations.clone() }
 }
 
 fn observed(recorders: Recorders, setup: &Setup) -> (Observed, ObservedSummary) {
@@ -357,6 +360,29 @@ fn flows_table(setup: &Setup, ended: &Ended) -> Table {
         counted(&flows::reordered, |counts| u64::from(counts.reordered)),
     ];
     Table { name: "flows", columns }
+}
+
+fn connections_table(subflows: &[Subflow]) -> Option<Table> {
+    let u32s = |definition, value: fn(&Subflow) -> u32| {
+        column(definition, Values::U32(subflows.iter().map(value).collect()))
+    };
+    let u64s = |definition, value: fn(&Subflow) -> u64| {
+        column(definition, Values::U64(subflows.iter().map(value).collect()))
+    };
+    let columns = vec![
+        u64s(&connections::flow, |subflow| u64::from(subflow.flow.0)),
+        u32s(&connections::subflow, |subflow| u32::from(subflow.number)),
+        u32s(&connections::link, |subflow| subflow.src_port.0),
+        u64s(&connections::delivered_bytes, |subflow| subflow.counts.delivered_bytes),
+        u64s(&connections::packets_sent, |subflow| subflow.counts.packets_sent),
+        u64s(&connections::retransmissions, |subflow| u64::from(subflow.counts.retransmissions)),
+        u64s(&connections::timeouts, |subflow| u64::from(subflow.counts.timeouts)),
+        u64s(&connections::trims, |subflow| u64::from(subflow.counts.trims)),
+        u64s(&connections::drops, |subflow| u64::from(subflow.counts.drops)),
+        u64s(&connections::lost, |subflow| u64::from(subflow.counts.lost)),
+        u64s(&connections::reordered, |subflow| u64::from(subflow.counts.reordered)),
+    ];
+    (!subflows.is_empty()).then_some(Table { name: "connections", columns })
 }
 
 fn links_table(fabric: &Fabric, ended: &Ended) -> Table {

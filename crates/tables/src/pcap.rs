@@ -1,7 +1,8 @@
 //! Captured packets as pcap files with nanoseconds, which Wireshark and its kin open.
 //!
 //! Packets begin with an IPv4 header (link type 101, raw IP). Host n has the address 10.0.0.0 + n + 1. The flow's number
-//! gives its sender's port; the receiver's is 5001 for TCP and 49152 for what goes as UDP. Payload is cut off: the
+//! gives its sender's port; the receiver's is 5001 for TCP and 49152 for what goes as UDP, and the next ones
+//! for further connections of the same flow. Payload is cut off: the
 //! headers are in the file, the length on the wire is in each record. Source of the format: the Internet-Draft
 //! draft-ietf-opsawg-pcap.
 
@@ -52,7 +53,10 @@ pub fn pcap(cable: &Cable) -> Vec<u8> {
 fn headers(packet: &Captured) -> (Vec<u8>, u32) {
     let range = EPHEMERAL.end - EPHEMERAL.start;
     let sender = (EPHEMERAL.start + packet.flow.0 % range) as u16;
-    let ports = |receiver| if packet.forward { (sender, receiver) } else { (receiver, sender) };
+    let ports = |receiver: u16| {
+        let receiver = receiver + u16::from(packet.subflow);
+        if packet.forward { (sender, receiver) } else { (receiver, sender) }
+    };
     let mut bytes = Vec::new();
     let length = match packet.frame {
         Frame::Tcp(frame) => {

@@ -8,7 +8,7 @@ use super::egress::{Egress, PortQueue};
 use super::event::Phase;
 use super::network::Tally;
 use super::port::Amount;
-use crate::ids::{ConnId, PacketId};
+use crate::ids::{ConnId, FlowId, PacketId};
 use crate::queue::Discipline;
 use crate::units::Time;
 
@@ -72,6 +72,11 @@ impl Engine<'_, '_> {
             } else if phase == Phase::Timer as u8 && event.b & 1 << 8 == 0 {
                 found.conn_timers[event.a as usize] += 1;
             }
+        }
+        // A connection that stands for others counts those.
+        let parts = self.net.conns.iter().filter(|conn| conn.open && conn.parent != ConnId::NONE);
+        for conn in parts.filter(|conn| conn.flow != FlowId::NONE) {
+            found.conn_packets[conn.parent.index()] += 1;
         }
         for (link, egress) in self.net.egress.iter().enumerate() {
             if let PortQueue::Serviced(model) = &egress.queue {
@@ -166,6 +171,9 @@ impl Engine<'_, '_> {
             if conn.timers != found.conn_timers[slot] {
                 let there = found.conn_timers[slot];
                 wrong.push(format!("connection {slot}: counts {} timers, {there} found", conn.timers));
+            }
+            if conn.parent != ConnId::NONE {
+                continue;
             }
             if let Some(flow) = self.starts.flow(conn.flow) {
                 let complete = conn.counts.completed_at != Time::NEVER;

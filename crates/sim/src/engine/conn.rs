@@ -32,9 +32,13 @@ pub struct Conn {
     pub done: bool,
     /// Whether it stands in its port's list of those that have something to send.
     pub ready: bool,
+    /// Its number among the subflows of its flow.
+    pub subflow: u8,
+    /// Of a subflow, the connection that stands for its whole flow: see [`Cx::open_subflow`](super::cx::Cx::open_subflow).
+    pub parent: ConnId,
     /// The next one in that list.
     pub next_ready: ConnId,
-    /// Packets of it that exist.
+    /// Packets of it that exist; if it has subflows, how many of these are not over.
     pub packets: u32,
     /// Timer events of it that are pending.
     pub timers: u32,
@@ -78,6 +82,38 @@ impl Counts {
         completed_at: Time::NEVER,
         acked_at: Time::NEVER,
     };
+}
+
+impl Counts {
+    /// Adds what one of the flow's subflows has counted of its packets. What it delivered and what came out of order in
+    /// it does not say what did in the whole flow, which counts these itself.
+    pub fn add_packets(&mut self, subflow: &Counts) {
+        self.packets_sent += subflow.packets_sent;
+        self.retransmissions += subflow.retransmissions;
+        self.timeouts += subflow.timeouts;
+        self.trims += subflow.trims;
+        self.drops += subflow.drops;
+        self.lost += subflow.lost;
+    }
+}
+
+/// What a subflow leaves: its row of the connections table.
+#[derive(Clone, Copy, Debug)]
+pub struct Subflow {
+    /// The flow that it helped to carry.
+    pub flow: FlowId,
+    /// Its number in the flow.
+    pub number: u8,
+    /// The port by which its sender sent at the end.
+    pub src_port: LinkId,
+    /// What it has counted; it does not know of completion.
+    pub counts: Counts,
+}
+
+impl From<&Conn> for Subflow {
+    fn from(conn: &Conn) -> Subflow {
+        Subflow { flow: conn.flow, number: conn.subflow, src_port: conn.src_port, counts: conn.counts }
+    }
 }
 
 /// The connections that have something to send by one port, in the order in which they take turns.

@@ -111,6 +111,26 @@ impl Cx<'_, '_> {
         self.net.egress[port.index()].port.transmission(bytes)
     }
 
+    /// Opens a further connection of the flow that `parent` stands for, between the same hosts, with a 5-tuple of its own.
+    ///
+    /// From then on `parent` carries no packets. It counts what the flow delivers, and says when the flow has completed
+    /// and finished; packets are counted by the subflows, and the flow's row has their sums.
+    pub fn open_subflow(&mut self, parent: ConnId, number: u8, label: u32) -> ConnId {
+        let whole = &mut self.net.conns[parent.index()];
+        whole.packets += 1;
+        let whole = *whole;
+        let (src_port, dst_port) = self.net.ports_of(whole.src, whole.dst, label, whole.balancer);
+        let (packets, counts) = (0, Counts::UNFINISHED);
+        let own = Conn { subflow: number, parent, src_port, dst_port, label, packets, counts, ..whole };
+        self.net.open(own)
+    }
+
+    /// A subflow's sender has nothing left to do: it closes once its last packet is gone.
+    pub fn finish_subflow(&mut self, id: ConnId) {
+        self.net.conns[id.index()].done = true;
+        self.net.gone.push(id);
+    }
+
     /// Makes a packet of `size` bytes on the wire. The transport then sends it, or hands it to the wire that asked.
     #[inline]
     pub fn packet(&mut self, id: ConnId, toward: Toward, size: u32, flags: u8, header: Header) -> Packet {
@@ -242,7 +262,13 @@ impl Cx<'_, '_> {
     /// A data packet has arrived at the receiver: notes whether it was overtaken on its way.
     #[inline]
     pub fn note_arrival(&mut self, packet: &Packet) {
-        let conn = &mut self.net.conns[packet.conn.index()];
+        self.note_arrival_in(packet.conn, packet);
+    }
+
+    /// The same, among the data packets of that connection: of one that stands for a flow with subflows.
+    #[inline]
+    pub fn note_arrival_in(&mut self, id: ConnId, packet: &Packet) {
+        let conn = &mut self.net.conns[id.index()];
         if packet.created_at < conn.newest {
             conn.counts.reordered += 1;
         } else {

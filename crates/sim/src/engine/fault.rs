@@ -57,7 +57,7 @@ impl Engine<'_, '_> {
         for slot in 0..self.net.conns.len() {
             let conn = self.net.conns[slot];
             if conn.open {
-                let ports = self.ports_of(conn.src, conn.dst, conn.label, conn.balancer);
+                let ports = self.net.ports_of(conn.src, conn.dst, conn.label, conn.balancer);
                 (self.net.conns[slot].src_port, self.net.conns[slot].dst_port) = ports;
             }
         }

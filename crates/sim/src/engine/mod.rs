@@ -21,13 +21,12 @@ mod starts;
 
 use self::ahead::{Ahead, HERE};
 use self::calendar::UNSEEN;
-use self::conn::{Conn, Counts};
-use self::cx::{Cx, Owner, reverse_label};
+use self::conn::{Conn, Counts, Subflow};
+use self::cx::{Cx, Owner};
 use self::event::{Event, Phase};
 use self::network::{Network, Parts, Tally};
 use self::observer::Observer;
 use self::starts::Starts;
-use crate::balancer::{Choose, Hop};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::random::{Purpose, Stream, name_key};
 use crate::traffic::{Flow, Traffic};
@@ -134,6 +133,8 @@ pub struct Ended<'a> {
     pub late: Vec<Flow>,
     /// By flow: first those whose start was known, then `late`.
     pub counts: Vec<Counts>,
+    /// Subflows that have started, by flow and number.
+    pub subflows: Vec<Subflow>,
     /// Events handled.
     pub events: u64,
     /// What the audit found wrong; empty without an audit.
@@ -151,7 +152,7 @@ pub struct Engine<'a, 'o> {
     transports: Vec<transport::Model>,
     plan: &'a Plan<'a>,
     counts: Vec<Counts>,
-    free_conns: Vec<ConnId>,
+    subflows: Vec<Subflow>,
     starts: Starts<'a>,
     /// Flows that are to end, started and ended; none of the three counts background.
     goal: u64,
@@ -184,7 +185,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             transports: plan.transports.iter().map(|transport| transport.model(hosts)).collect(),
             plan,
             counts: vec![Counts::UNFINISHED; plan.traffic.flows.len()],
-            free_conns: Vec::new(),
+            subflows: Vec::new(),
             starts: Starts::new(plan.traffic),
             goal: 0,
             begun: 0,
@@ -421,7 +422,7 @@ impl<'a, 'o> Engine<'a, 'o> {
         let key = own_key.unwrap_or_else(|| name_key(&carrier.name).wrapping_add(u64::from(flow.number)));
         let Parts { seed, replica, .. } = *parts;
         let label = Stream::new(seed, replica, Purpose::FiveTuple, key).bits() as u32;
-        let (src_port, dst_port) = self.ports_of(flow.src, flow.dst, label, carrier.balancer);
+        let (src_port, dst_port) = self.net.ports_of(flow.src, flow.dst, label, carrier.balancer);
         let conn = Conn {
             flow: id,
             src: flow.src,
@@ -436,6 +437,8 @@ impl<'a, 'o> Engine<'a, 'o> {
             open: true,
             done: false,
             ready: false,
+            subflow: 0,
+            parent: ConnId::NONE,
             next_ready: ConnId::NONE,
             packets: 0,
             timers: 0,
@@ -443,38 +446,10 @@ impl<'a, 'o> Engine<'a, 'o> {
             newest: Time::ZERO,
             counts: Counts::UNFINISHED,
         };
-        let id = match self.free_conns.pop() {
-            Some(id) => {
-                self.net.conns[id.index()] = conn;
-                id
-            }
-            None => {
-                self.net.conns.push(conn);
-                ConnId(self.net.conns.len() as u32 - 1)
-            }
-        };
-        self.net.balancers[carrier.balancer as usize].open(id, label);
+        let id = self.net.open(conn);
         self.net.due = flow.deadline.map_or(Time::NEVER, |after| self.net.now.saturating_add(after));
         let mut cx = Cx { net: &mut self.net, transport: carrier.transport };
         self.transports[carrier.transport as usize].start(id, flow.size, key, &mut cx);
-    }
-
-    /// The ports by which two hosts send to each other for a connection: as the balancer chooses, where there are
-    /// several; where faults left no way, the ones that it would be without them.
-    fn ports_of(&mut self, src: NodeId, dst: NodeId, label: u32, balancer: u8) -> (LinkId, LinkId) {
-        let (routes, whole) = (self.net.routes, self.plan.parts.routes);
-        let mut choose = |at, to, label: u32| {
-            let hops = match routes.next_hops(at, to) {
-                [] => whole.next_hops(at, to),
-                hops => hops,
-            };
-            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
-            if let [only] = hops {
-                return *only;
-            }
-            hops[self.net.balancers[balancer as usize].choose(hop) as usize]
-        };
-        (choose(src, dst, label), choose(dst, src, reverse_label(label)))
     }
 
     /// Ends a flow whose sender is done and whose packets are gone, and frees the slot once its timers are.
@@ -484,19 +459,39 @@ impl<'a, 'o> Engine<'a, 'o> {
             return;
         }
         if conn.flow != FlowId::NONE {
-            self.counts[conn.flow.index()] = conn.counts;
-            conn.flow = FlowId::NONE;
-            if !conn.background {
-                self.flows_done += 1;
+            let (flow, parent) = (conn.flow, conn.parent);
+            if parent == ConnId::NONE {
+                self.counts[flow.index()] = conn.counts;
+                conn.flow = FlowId::NONE;
+                if !conn.background {
+                    self.flows_done += 1;
+                }
+            } else {
+                self.close_subflow(id, parent);
             }
         }
+        let conn = &mut self.net.conns[id.index()];
         if conn.timers == 0 && !conn.ready {
             conn.open = false;
-            self.free_conns.push(id);
+            self.net.free_conns.push(id);
         }
         if self.flows_done == self.goal && self.status.is_none() {
             self.complete_soon();
         }
+    }
+
+    /// Ends a subflow, whose packets its flow counts; with the last one, the flow may be over.
+    #[cold]
+    #[inline(never)]
+    fn close_subflow(&mut self, id: ConnId, parent: ConnId) {
+        let conn = &mut self.net.conns[id.index()];
+        let subflow = Subflow::from(&*conn);
+        conn.flow = FlowId::NONE;
+        self.subflows.push(subflow);
+        let whole = &mut self.net.conns[parent.index()];
+        whole.counts.add_packets(&subflow.counts);
+        whole.packets -= 1;
+        self.net.gone.push(parent);
     }
 
     fn progress(&self) -> Progress {
@@ -517,9 +512,17 @@ impl<'a, 'o> Engine<'a, 'o> {
         let end = self.net.now;
         self.look_until(end);
         self.net.stop(end);
-        for conn in self.net.conns.iter().filter(|conn| conn.open && conn.flow != FlowId::NONE) {
+        let open = |conn: &&Conn| conn.open && conn.flow != FlowId::NONE;
+        let (whole, parts): (Vec<&Conn>, Vec<&Conn>) =
+            self.net.conns.iter().filter(open).partition(|conn| conn.parent == ConnId::NONE);
+        for conn in whole {
             self.counts[conn.flow.index()] = conn.counts;
         }
+        for conn in parts {
+            self.counts[conn.flow.index()].add_packets(&conn.counts);
+            self.subflows.push(Subflow::from(conn));
+        }
+        self.subflows.sort_unstable_by_key(|subflow| (subflow.flow, subflow.number));
         Ended {
             status,
             limit: self.limit,
@@ -527,6 +530,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             net: self.net,
             late: self.starts.into_late(),
             counts: self.counts,
+            subflows: self.subflows,
             events: self.events,
             violations: self.violations,
         }

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
+use super::cx::reverse_label;
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
 use super::event::{Event, Phase, order};
 use super::packet::{Arena, Packet};
@@ -36,6 +37,8 @@ pub struct Network<'a> {
     pub tallies: Vec<Tally>,
     /// Live connections, by slot.
     pub conns: Vec<Conn>,
+    /// Slots without one.
+    pub free_conns: Vec<ConnId>,
     /// Those that have something to send, by port.
     pub ready: Vec<ReadyList>,
     /// Ports whose wire is free and that somebody has just become ready for.
@@ -70,6 +73,8 @@ pub struct Network<'a> {
     pub replica: u64,
     pub(super) balancers: Vec<balancer::Model>,
     pub(super) routes: &'a Routes,
+    /// The routes without faults.
+    whole: &'a Routes,
 }
 
 /// What an audit compares a port's and a link's counters with.
@@ -153,6 +158,7 @@ impl<'a> Network<'a> {
             ends: fabric.links.iter().map(|link| link.to).collect(),
             tallies: Vec::new(),
             conns: Vec::new(),
+            free_conns: Vec::new(),
             ready: vec![ReadyList::default(); links],
             kicks: Vec::new(),
             gone: Vec::new(),
@@ -171,7 +177,42 @@ impl<'a> Network<'a> {
             replica,
             balancers: parts.balancers.iter().map(|b| b.model(fabric.nodes.len(), seed, replica)).collect(),
             routes: parts.routes,
+            whole: parts.routes,
         }
+    }
+
+    /// Puts a connection into a slot.
+    pub fn open(&mut self, conn: Conn) -> ConnId {
+        let id = match self.free_conns.pop() {
+            Some(id) => {
+                self.conns[id.index()] = conn;
+                id
+            }
+            None => {
+                self.conns.push(conn);
+                ConnId(self.conns.len() as u32 - 1)
+            }
+        };
+        self.balancers[conn.balancer as usize].open(id, conn.label);
+        id
+    }
+
+    /// The ports by which two hosts send to each other for a connection: as the balancer chooses, where there are
+    /// several; where faults left no way, the ones that it would be without them.
+    pub fn ports_of(&mut self, src: NodeId, dst: NodeId, label: u32, balancer: u8) -> (LinkId, LinkId) {
+        let (routes, whole) = (self.routes, self.whole);
+        let mut choose = |at, to, label: u32| {
+            let hops = match routes.next_hops(at, to) {
+                [] => whole.next_hops(at, to),
+                hops => hops,
+            };
+            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
+            if let [only] = hops {
+                return *only;
+            }
+            hops[self.balancers[balancer as usize].choose(hop) as usize]
+        };
+        (choose(src, dst, label), choose(dst, src, reverse_label(label)))
     }
 
     /// The link by which a packet leaves a node that is not its destination; none if faults left no way.

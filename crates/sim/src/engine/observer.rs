@@ -101,11 +101,12 @@ impl View<'_, '_> {
         self.net.arena.live() == 0
     }
 
-    /// The connections that are open.
+    /// The flows that are under way: of each, the connection that carries it or stands for its subflows.
     pub fn connections(&self) -> impl Iterator<Item = (ConnId, &Conn)> {
         let open = |(index, conn): (usize, _)| (ConnId(index as u32), conn);
         let conns = self.net.conns.iter().enumerate().map(open);
-        conns.filter(|(_, conn): &(_, &Conn)| conn.open && conn.flow != FlowId::NONE)
+        let carries = |conn: &Conn| conn.open && conn.flow != FlowId::NONE && conn.parent == ConnId::NONE;
+        conns.filter(move |(_, conn): &(_, &Conn)| carries(conn))
     }
 
     /// The traffic entry of a flow that has started.

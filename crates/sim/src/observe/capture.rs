@@ -45,6 +45,7 @@ struct Seen {
     at: Time,
     link: LinkId,
     flow: FlowId,
+    subflow: u8,
     src: NodeId,
     forward: bool,
     packet: Packet,
@@ -72,6 +73,8 @@ pub struct Captured {
     pub dst: NodeId,
     /// Number of the flow: makes the sender's port.
     pub flow: FlowId,
+    /// Number of the connection in its flow: goes into the receiver's port.
+    pub subflow: u8,
     /// Whether it goes from the flow's sender to its receiver.
     pub forward: bool,
     /// Links that it has crossed.
@@ -108,13 +111,14 @@ impl Captor {
             let ends = [link.from, link.to].map(|node| fabric.nodes[node.index()].name.clone());
             cables.push(Cable { ends, link: LinkId(2 * cable as u32), packets: Vec::new() });
         }
-        for Seen { at, link, flow, src, forward, packet } in self.seen {
+        for Seen { at, link, flow, subflow, src, forward, packet } in self.seen {
             let transport = &transports[packet.transport as usize];
             cables[place[link.index() / 2]].packets.push(Captured {
                 at,
                 src,
                 dst: packet.dst,
                 flow,
+                subflow,
                 forward,
                 hops: packet.hops,
                 ip_bytes: packet.size.saturating_sub(transport.link_bytes() as u32),
@@ -146,7 +150,15 @@ impl Observer for Captor {
         let Arrival { at, link, packet, conn, .. } = *arrival;
         let forward = packet.dst == conn.dst;
         let src = if forward { conn.src } else { conn.dst };
-        self.seen.push(Seen { at, link, flow: conn.flow, src, forward, packet: *packet });
+        self.seen.push(Seen {
+            at,
+            link,
+            flow: conn.flow,
+            subflow: conn.subflow,
+            src,
+            forward,
+            packet: *packet,
+        });
     }
 
     fn memory(&self) -> u64 {

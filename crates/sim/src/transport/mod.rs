@@ -82,6 +82,7 @@ transports! {
     tcp::Tcp = "tcp",
     ndp::Ndp = "ndp",
     pfabric::Pfabric = "pfabric",
+    mptcp::Mptcp = "mptcp",
 }
 
 /// What the hosts of a run do: what a researcher writes.
@@ -189,6 +190,11 @@ pub trait Settings {
     /// Full packets that a flow may have under way; `None` if nothing but its host's wire limits them. For estimates.
     fn most_under_way(&self) -> Option<u64> {
         None
+    }
+
+    /// Connections that carry a flow, and one more if there are several. For estimates.
+    fn connections(&self) -> u64 {
+        1
     }
 
     /// Packets without payload for each data packet. For estimates.

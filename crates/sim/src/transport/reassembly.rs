@@ -73,6 +73,12 @@ impl Reassembly {
         Arrival::FilledGap
     }
 
+    /// Whether a packet has arrived.
+    #[inline]
+    pub fn has(&self, number: u32) -> bool {
+        number < self.next || number < self.end && self.ring[self.slot(number)] != 0
+    }
+
     #[inline]
     fn slot(&self, number: u32) -> usize {
         number as usize & (self.ring.len() - 1)
@@ -120,6 +126,7 @@ mod tests {
                 let arrival = record.receive(number, len);
                 prop_assert_eq!(arrival == Arrival::Duplicate, map.contains_key(&number));
                 map.entry(number).or_insert(len);
+                (0..100).for_each(|number| assert_eq!(record.has(number), map.contains_key(&number)));
                 let next = (0..).find(|number| !map.contains_key(number)).unwrap();
                 prop_assert_eq!(record.next(), next);
                 prop_assert_eq!(record.in_order(), map.range(..next).map(|(_, &len)| u64::from(len)).sum::<u64>());

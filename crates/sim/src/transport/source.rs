@@ -23,8 +23,14 @@ pub trait Source {
     /// The next range, at most `max` bytes long.
     fn next(&mut self, max: u32) -> Next;
 
-    /// Bytes that it could give at this moment.
+    /// Bytes that it has left to give, at this moment or later.
     fn left(&self) -> u64;
+
+    /// How long the next range would be at this moment, if no more than `max` bytes were asked for.
+    #[inline]
+    fn peek(&self, max: u64) -> u64 {
+        self.left().min(max)
+    }
 }
 
 /// The smallest source: a flow of so many bytes, from front to back.

@@ -139,7 +139,8 @@ pub fn words(table: &Table, column: &str) -> Vec<String> {
     }
 }
 
-fn cells(table: &Table, column: &str) -> Vec<Option<u64>> {
+/// The values of a column of whole numbers.
+pub fn cells(table: &Table, column: &str) -> Vec<Option<u64>> {
     let column = table.column(column).unwrap_or_else(|| panic!("no column {column}"));
     let values: Vec<u64> = match &column.values {
         Values::U64(values) => values.clone(),
@@ -280,6 +281,19 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
+    let mptcp = (1u32..9, flag(), flag(), flag(), flag(), 2u32..100).prop_map(
+        |(subflows, uncoupled, at_once, own_window, reinject, window)| {
+            let coupling = if uncoupled { "uncoupled" } else { "lia" };
+            let join = if at_once { "at-once" } else { "established" };
+            let covers = if own_window { "subflow" } else { "flow" };
+            format!(
+                "[transport.mptcp]\nsubflows = {subflows}\ncoupling = \"{coupling}\"\njoin = \"{join}\"\n\
+                 receive_window = \"{covers}\"\nreinject = {reinject}\ntcp = {{ receive_window = \"{}B\", \
+                 delayed_ack_timeout = \"100us\", rto_min = \"1ms\", rto_initial = \"2ms\" }}",
+                1460 * window
+            )
+        },
+    );
     let ndp = (1u32..40, flag(), 0usize..4, 0usize..3, flag(), flag()).prop_map(
         |(window, pull_ack, pull, repeat, pad, includes)| {
             let pull = ["fair", "fifo", "strict", "weighted"][pull];
@@ -312,6 +326,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
     let hosts = prop_oneof![
         pias,
         (marked, ecn).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (mptcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (tcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), fifo).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (ndp, ndp_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::congestion::{self, Control, Echoed, Progress, RecoveryAck, Step, Window};
+use super::congestion::{self, Control, Echoed, Progress, RecoveryAck, Siblings, Step, Window};
 use super::ecn::{Heard, Marks};
 use super::{Tcp, kind};
 use crate::engine::cx::{Cx, Owner, Timer, Toward};
@@ -10,7 +10,7 @@ use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::reassembly::{Arrival, Reassembly};
 use crate::transport::rtt::Rtt;
-use crate::transport::source::{Next, PlainFlow, Source};
+use crate::transport::source::{Next, Source};
 use crate::units::Time;
 
 /// The sender's timer; even, by the convention of `HostSide::timer`.
@@ -23,9 +23,11 @@ pub const DELAYED_ACK: u8 = 1;
 /// Segments are numbered as they are first cut; one that is sent again is cut the same way. `una` is the
 /// first unacknowledged one, `next` the next to send, `end` the next to cut: after a timeout `next` goes
 /// back to `una`.
+///
+/// Its bytes come from a source that each call hands it, because connections may share one; so may what
+/// lets their windows grow.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    source: PlainFlow,
     ended: bool,
     established: bool,
     /// Segments from `una` to `end`.
@@ -71,16 +73,15 @@ struct Segment {
 
 impl Default for Sender {
     fn default() -> Self {
-        Sender::new(&Tcp::default(), 0)
+        Sender::new(&Tcp::default())
     }
 }
 
 impl Sender {
-    /// The sender of a flow of `size` bytes that has not sent anything.
-    pub fn new(config: &Tcp, size: u64) -> Sender {
+    /// A sender that has not sent anything.
+    pub fn new(config: &Tcp) -> Sender {
         let mss = config.mss.0;
         Sender {
-            source: PlainFlow::new(size),
             ended: false,
             established: false,
             segments: VecDeque::new(),
@@ -120,16 +121,40 @@ impl Sender {
         self.window.cwnd
     }
 
-    /// Starts over for another flow, with the memory of the one before.
-    pub fn reset(&mut self, config: &Tcp, size: u64) {
+    /// Whether the handshake is over.
+    pub fn is_established(&self) -> bool {
+        self.established
+    }
+
+    /// Number of the first segment that is not acknowledged.
+    pub fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// The window as it will be after a recovery, during which it counts segments that have left the network, too.
+    pub fn steady_window(&self) -> u64 {
+        if self.recovering { self.window.ssthresh } else { self.window.cwnd }
+    }
+
+    /// Smoothed round-trip time; none before the first sample.
+    pub fn round_trip(&self) -> Option<Time> {
+        self.rtt.smoothed()
+    }
+
+    /// Nothing of what it has sent matters any more.
+    pub fn stop(&mut self) {
+        self.timer.clear();
+    }
+
+    /// Starts over for another flow, with the memory of the one before; `due` is when that one is to end.
+    pub fn reset(&mut self, config: &Tcp, due: Time) {
         let mut segments = std::mem::take(&mut self.segments);
         segments.clear();
-        *self = Sender { segments, ..Sender::new(config, size) };
+        *self = Sender { segments, due, ..Sender::new(config) };
     }
 
     /// The flow starts: a SYN, or data at once.
     pub fn open(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
-        self.due = cx.due();
         if config.handshake {
             self.send_syn(id, config, cx);
         } else {
@@ -146,7 +171,10 @@ impl Sender {
     }
 
     /// A SYN/ACK or an acknowledgement.
-    pub fn on_packet(&mut self, packet: &Packet, config: &Tcp, cx: &mut Cx) {
+    pub fn on_packet<S>(&mut self, packet: &Packet, config: &Tcp, source: &mut S, cx: &mut Cx)
+    where
+        S: Source + Siblings,
+    {
         match kind::plain(packet.header.kind) {
             kind::SYN_ACK if !self.established => {
                 self.established = true;
@@ -157,15 +185,18 @@ impl Sender {
                 self.backoff = 0;
                 self.timer.clear();
             }
-            kind::ACK => self.on_ack(packet, config, cx),
+            kind::ACK => self.on_ack(packet, config, source, cx),
             _ => return,
         }
-        if self.may_send(config) {
+        if self.may_send(config, source) {
             cx.ready(packet.conn);
         }
     }
 
-    fn on_ack(&mut self, packet: &Packet, config: &Tcp, cx: &mut Cx) {
+    fn on_ack<S>(&mut self, packet: &Packet, config: &Tcp, source: &mut S, cx: &mut Cx)
+    where
+        S: Source + Siblings,
+    {
         let id = packet.conn;
         let ack = packet.header.ack;
         let marked = packet.header.kind & kind::ECE != 0;
@@ -176,13 +207,13 @@ impl Sender {
             self.limited = 0;
             self.sample_round_trip(packet, config, cx);
             let mut restart_timer = true;
-            let grows = !self.heard.listens || self.on_echo(marked, acked, cx.now());
+            let grows = !self.heard.listens || self.on_echo(marked, acked, source, cx.now());
             if self.recovering {
                 restart_timer = self.on_recovery_ack(ack, acked);
             } else {
                 self.dupacks = 0;
                 if grows {
-                    self.control.on_ack(&mut self.window, acked);
+                    self.control.on_ack(&mut self.window, acked, source);
                 }
             }
             if self.una == self.end && self.ended {
@@ -196,20 +227,20 @@ impl Sender {
             }
         } else if ack == self.una_seq && self.una < self.end {
             if self.heard.listens {
-                self.on_echo(marked, 0, cx.now());
+                self.on_echo(marked, 0, source, cx.now());
             }
             self.on_duplicate_ack(config);
         }
     }
 
     /// ECN: what an acknowledgement says of marks. Whether the window may grow by it.
-    fn on_echo(&mut self, marked: bool, acked: u64, now: Time) -> bool {
+    fn on_echo(&mut self, marked: bool, acked: u64, source: &impl Source, now: Time) -> bool {
         let echoed = Echoed { acked, marked, una: self.una_seq, next: self.next_seq };
         let answer = self.control.on_echo(echoed);
         if answer.reduce && !self.recovering && self.heard.is_news(self.una_seq) {
             self.heard.reduced(self.next_seq);
             let progress = Progress {
-                left: self.end_seq - self.una_seq + self.source.left(),
+                left: self.end_seq - self.una_seq + source.left(),
                 round_trip: self.rtt.smoothed(),
                 time_left: (self.due != Time::NEVER).then(|| self.due.saturating_sub(now)),
             };
@@ -285,16 +316,17 @@ impl Sender {
         (self.window.cwnd + extra).min(config.receive_window.0)
     }
 
-    fn may_send(&self, config: &Tcp) -> bool {
-        self.established && (self.repair || self.next_len().is_some_and(|len| self.fits(len, config)))
+    /// Whether it has something to send that its window has room for.
+    pub fn may_send(&self, config: &Tcp, source: &impl Source) -> bool {
+        self.established && (self.repair || self.next_len(source).is_some_and(|len| self.fits(len, config)))
     }
 
     /// Bytes of the next segment, if there is one: a short one only if nothing else is left.
-    fn next_len(&self) -> Option<u64> {
+    fn next_len(&self, source: &impl Source) -> Option<u64> {
         if self.next < self.end {
             return Some(u64::from(self.segments[(self.next - self.una) as usize].len));
         }
-        let len = self.source.left().min(self.window.mss);
+        let len = source.peek(self.window.mss);
         (len > 0).then_some(len)
     }
 
@@ -303,8 +335,14 @@ impl Sender {
     }
 
     /// The wire asks: a repair first, then what a timeout has put back, then new data.
-    pub fn next_packet(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) -> (Option<Packet>, bool) {
-        if !self.may_send(config) {
+    pub fn next_packet(
+        &mut self,
+        id: ConnId,
+        config: &Tcp,
+        source: &mut impl Source,
+        cx: &mut Cx,
+    ) -> (Option<Packet>, bool) {
+        if !self.may_send(config, source) {
             return (None, false);
         }
         self.restart_after_idle(config, cx.now());
@@ -319,7 +357,7 @@ impl Sender {
             self.next += 1;
             self.next_seq += u64::from(segment.len);
         } else {
-            let Next::Range { len, last, .. } = self.source.next(self.window.mss as u32) else {
+            let Next::Range { len, last, .. } = source.next(self.window.mss as u32) else {
                 return (None, false);
             };
             (number, seq, again) = (self.end, self.end_seq, false);
@@ -360,7 +398,7 @@ impl Sender {
             .map_or(0, |tagging| tagging.class(seq, segment.len, again.then_some(self.end_seq)));
         let header = Header { kind, class, len: segment.len as u16, number, seq, ack: 0 };
         let size = segment.len + config.ack_bytes();
-        (Some(cx.packet(id, Toward::Receiver, size, flags, header)), self.may_send(config))
+        (Some(cx.packet(id, Toward::Receiver, size, flags, header)), self.may_send(config, source))
     }
 
     fn restart_after_idle(&mut self, config: &Tcp, now: Time) {
@@ -384,15 +422,17 @@ impl Sender {
         cx.set_timer(&mut self.timer, due, Owner::Conn(id), RETRANSMIT);
     }
 
-    /// The retransmission timer: SYN again, or back to the first unacknowledged segment (go back N).
-    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+    /// The retransmission timer: SYN again, or back to the first unacknowledged segment (go back N). Whether data has
+    /// been given up.
+    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) -> bool {
         if !cx.timer_is_due(&mut self.timer, Owner::Conn(id), RETRANSMIT) {
-            return;
+            return false;
         }
         cx.counts(id).timeouts += 1;
         self.backoff += 1;
         if !self.established {
-            return self.send_syn(id, config, cx);
+            self.send_syn(id, config, cx);
+            return false;
         }
         self.window.flight = self.next_seq - self.una_seq;
         self.limited = 0;
@@ -407,6 +447,7 @@ impl Sender {
         self.timed = None;
         self.start_timer(id, config, cx);
         cx.ready(id);
+        true
     }
 }
 
@@ -487,6 +528,13 @@ impl Receiver {
             ..Header::default()
         };
         cx.send_control(id, Toward::Sender, config.ack_bytes(), header);
+    }
+
+    /// Acknowledges what waits for that.
+    pub fn flush(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+        if self.unacknowledged > 0 {
+            self.acknowledge(id, config, cx);
+        }
     }
 
     /// The delayed-acknowledgement timer.

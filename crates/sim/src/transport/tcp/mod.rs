@@ -16,6 +16,7 @@ use self::congestion::Congestion;
 use self::connection::{DELAYED_ACK, RETRANSMIT, Receiver, Sender};
 use self::ecn::Echo;
 use super::frame::{Frame, TcpFrame};
+use super::source::PlainFlow;
 use super::tagging::Tagging;
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
@@ -267,7 +268,7 @@ mod kind {
 /// All TCP connections of a run.
 pub struct Model {
     config: Tcp,
-    senders: Ends<Sender>,
+    senders: Ends<(Sender, PlainFlow)>,
     receivers: Ends<Receiver>,
 }
 
@@ -280,8 +281,9 @@ impl Model {
 impl HostSide for Model {
     fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
         self.receivers.open(id).reset(&self.config);
-        let sender = self.senders.open(id);
-        sender.reset(&self.config, size);
+        let (sender, source) = self.senders.open(id);
+        *source = PlainFlow::new(size);
+        sender.reset(&self.config, cx.due());
         sender.open(id, &self.config, cx);
     }
 
@@ -292,24 +294,28 @@ impl HostSide for Model {
 
     #[inline]
     fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
-        self.senders[packet.conn].on_packet(packet, &self.config, cx);
+        let (sender, source) = &mut self.senders[packet.conn];
+        sender.on_packet(packet, &self.config, source, cx);
     }
 
     #[inline]
     fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
-        self.senders[id].next_packet(id, &self.config, cx)
+        let (sender, source) = &mut self.senders[id];
+        sender.next_packet(id, &self.config, source, cx)
     }
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
         match (owner, kind) {
-            (Owner::Conn(id), RETRANSMIT) => self.senders[id].on_timer(id, &self.config, cx),
+            (Owner::Conn(id), RETRANSMIT) => {
+                self.senders[id].0.on_timer(id, &self.config, cx);
+            }
             (Owner::Conn(id), DELAYED_ACK) => self.receivers[id].on_timer(id, &self.config, cx),
             _ => unreachable!("TCP has no other timers"),
         }
     }
 
     fn window(&self, id: ConnId) -> Option<u64> {
-        Some(self.senders[id].cwnd())
+        Some(self.senders[id].0.cwnd())
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {

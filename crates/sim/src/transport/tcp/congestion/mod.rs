@@ -4,6 +4,7 @@
 //! [`Control`] are RFC 5681; a member changes what it does differently.
 
 use crate::register::register;
+use crate::transport::source::PlainFlow;
 use crate::transport::tcp::Halves;
 use crate::transport::tcp::ecn::Echo;
 use crate::units::Time;
@@ -34,8 +35,8 @@ macro_rules! controls {
 
         impl Control for Model {
             #[inline]
-            fn on_ack(&mut self, window: &mut Window, acked: u64) {
-                match self { $(Model::$config(model) => model.on_ack(window, acked),)* }
+            fn on_ack(&mut self, window: &mut Window, acked: u64, siblings: &mut impl Siblings) {
+                match self { $(Model::$config(model) => model.on_ack(window, acked, siblings),)* }
             }
 
             fn on_loss(&mut self, window: &mut Window, dupacks: u32) {
@@ -168,13 +169,28 @@ pub struct Progress {
     pub time_left: Option<Time>,
 }
 
+/// The other connections of the same flow, as far as a window's growth depends on them: see `transport/mptcp`.
+pub trait Siblings {
+    /// Bytes by which the window grows in congestion avoidance when so many are acknowledged; `None`: as it would alone.
+    #[inline]
+    fn increase(&mut self, window: &Window, acked: u64) -> Option<u64> {
+        let _ = (window, acked);
+        None
+    }
+}
+
+/// A flow that one connection carries has no others.
+impl Siblings for PlainFlow {}
+
 /// What a researcher writes to change how much may be under way.
 pub trait Control {
     /// New data is acknowledged, outside recovery: slow start below the threshold, else congestion avoidance.
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, acked: u64) {
+    fn on_ack(&mut self, window: &mut Window, acked: u64, siblings: &mut impl Siblings) {
         window.cwnd += if window.cwnd < window.ssthresh {
             acked.min(window.mss)
+        } else if let Some(coupled) = siblings.increase(window, acked) {
+            coupled
         } else {
             (window.mss * window.mss / window.cwnd).max(1)
         };

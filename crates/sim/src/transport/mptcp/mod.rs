@@ -1,0 +1,322 @@
+//! Multipath TCP: a flow carried by several TCP connections, its subflows, each on a path of its own.
+//!
+//! Sources: RFC 8684 (the protocol), RFC 6356 (coupled windows), Raiciu et al., "Improving Datacenter Performance and
+//! Robustness with Multipath TCP", SIGCOMM 2011 (how many subflows). A subflow is TCP's sender and receiver as they are,
+//! with its own sequence numbers, window and timers; `session` says which data it carries, `lia` how windows are coupled.
+//!
+//! A connection that carries nothing stands for the flow. New data goes to whichever subflow is asked by its host's wire
+//! and has room in its window: acknowledgements, which make that room, come at the pace of each path. Data counts as
+//! acknowledged when a segment that carried it is: RFC 8684, 3.3.2, has data acknowledged apart, so that a receiver may
+//! drop what a subflow has acknowledged, which none does here.
+
+pub mod lia;
+pub mod session;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use self::session::{Incoming, Outgoing};
+use super::frame::Frame;
+use super::tcp::Tcp;
+use super::tcp::connection::{DELAYED_ACK, RETRANSMIT, Receiver, Sender};
+use super::{Ends, Framing, HostSide, Settings, audit_ranges};
+use crate::balancer::Balancer;
+use crate::engine::conn::Conn;
+use crate::engine::cx::{Cx, Owner};
+use crate::engine::packet::Packet;
+use crate::ids::{ConnId, FlowId};
+use crate::queue::{Feature, Queue};
+use crate::random::Purpose;
+
+/// Multipath TCP: a flow over several TCP connections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mptcp {
+    /// TCP connections that carry a flow (Raiciu et al. 2011: 8 for a large fat-tree), each with a 5-tuple of its own.
+    #[schemars(range(min = 1, max = 64))]
+    pub subflows: u8,
+    /// How windows grow in congestion avoidance.
+    pub coupling: Coupling,
+    /// When the second subflow and all further ones start.
+    pub join: Join,
+    /// What `tcp.receive_window` is for.
+    pub receive_window: Covers,
+    /// Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the others, as
+    /// Linux does; RFC 8684, 3.3.6, leaves it to the sender.
+    pub reinject: bool,
+    /// What each subflow does as TCP.
+    pub tcp: Tcp,
+}
+
+/// How windows of subflows grow in congestion avoidance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coupling {
+    /// Together as the window of one TCP on the best path: the linked increases algorithm (RFC 6356).
+    #[default]
+    Lia,
+    /// Each as the window of a TCP on its own.
+    Uncoupled,
+}
+
+/// When the second subflow and all further ones start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Join {
+    /// When the first one has its SYN/ACK, which has the key that their SYNs need (RFC 8684, 3.2).
+    Established,
+    /// With the first one (htsim).
+    AtOnce,
+}
+
+/// What a receive window is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Covers {
+    /// The data of the whole flow, from the first byte on that is missing (RFC 8684, 3.3.4): one slow subflow may stop
+    /// the others.
+    Flow,
+    /// Each subflow for itself (htsim).
+    Subflow,
+}
+
+impl Default for Mptcp {
+    fn default() -> Self {
+        Mptcp {
+            subflows: 8,
+            coupling: Coupling::Lia,
+            join: Join::Established,
+            receive_window: Covers::Flow,
+            reinject: true,
+            tcp: Tcp::default(),
+        }
+    }
+}
+
+impl Settings for Mptcp {
+    fn problems(&self) -> Vec<(String, String)> {
+        let below = self.tcp.problems().into_iter();
+        below.map(|(path, why)| (format!("tcp.{path}"), why)).collect()
+    }
+
+    fn needs(&self) -> &'static [Feature] {
+        self.tcp.needs()
+    }
+
+    fn recommended_queue(&self) -> Queue {
+        self.tcp.recommended_queue()
+    }
+
+    fn recommended_balancer(&self) -> Balancer {
+        self.tcp.recommended_balancer()
+    }
+
+    fn full_packet(&self) -> u64 {
+        self.tcp.full_packet()
+    }
+
+    fn framing(&self) -> Option<Framing> {
+        self.tcp.framing()
+    }
+
+    fn most_under_way(&self) -> Option<u64> {
+        let windows = if self.receive_window == Covers::Flow { 1 } else { u64::from(self.subflows) };
+        self.tcp.most_under_way().map(|packets| windows * packets)
+    }
+
+    fn connections(&self) -> u64 {
+        1 + u64::from(self.subflows)
+    }
+
+    fn answers(&self) -> f64 {
+        self.tcp.answers()
+    }
+
+    fn link_bytes(&self) -> u64 {
+        self.tcp.link_bytes()
+    }
+
+    fn frame(&self, packet: &Packet) -> Frame {
+        self.tcp.frame(packet)
+    }
+}
+
+/// Of a data segment's `Header::ack`, which TCP leaves free: the number of its data in the flow, and above it whether
+/// that is the last.
+const LAST_DATA: u64 = 1 << 32;
+
+/// All flows of a run, and their subflows.
+pub struct Model {
+    config: Mptcp,
+    /// Of flows, by the connection that stands for each.
+    outgoing: Ends<Outgoing>,
+    incoming: Ends<Incoming>,
+    subflows: Ends<Vec<ConnId>>,
+    /// Of subflows.
+    senders: Ends<Sender>,
+    receivers: Ends<Receiver>,
+}
+
+impl Model {
+    pub(super) fn new(config: &Mptcp, _hosts: usize) -> Model {
+        Model {
+            config: config.clone(),
+            outgoing: Ends::default(),
+            incoming: Ends::default(),
+            subflows: Ends::default(),
+            senders: Ends::default(),
+            receivers: Ends::default(),
+        }
+    }
+
+    /// The second subflow and all further ones start.
+    #[cold]
+    fn join(&mut self, flow: ConnId, cx: &mut Cx) {
+        for &id in &self.subflows[flow][1..] {
+            self.senders[id].open(id, &self.config.tcp, cx);
+        }
+    }
+
+    /// All subflows that have something to send ask for their turn.
+    fn wake(&mut self, flow: ConnId, cx: &mut Cx) {
+        let outgoing = &mut self.outgoing[flow];
+        for (own, &id) in self.subflows[flow].iter().enumerate() {
+            if self.senders[id].may_send(&self.config.tcp, &outgoing.share(own as u8)) {
+                cx.ready(id);
+            }
+        }
+    }
+
+    /// The sender knows that all has arrived.
+    #[cold]
+    fn finish(&mut self, flow: ConnId, cx: &mut Cx) {
+        for &id in &self.subflows[flow] {
+            self.senders[id].stop();
+            cx.finish_subflow(id);
+        }
+        cx.acknowledged(flow);
+        cx.finish(flow);
+    }
+
+    fn on_retransmission_timer(&mut self, id: ConnId, cx: &mut Cx) {
+        let Conn { parent: flow, subflow: own, .. } = *cx.conn(id);
+        let gave_up = self.senders[id].on_timer(id, &self.config.tcp, cx);
+        self.outgoing[flow].note(own, &self.senders[id]);
+        if gave_up && self.config.reinject && self.config.subflows > 1 && self.outgoing[flow].give_up(own) {
+            self.wake(flow, cx);
+        }
+    }
+}
+
+impl HostSide for Model {
+    fn start(&mut self, flow: ConnId, size: u64, key: u64, cx: &mut Cx) {
+        let Mptcp { subflows, coupling, join, receive_window, ref tcp, .. } = self.config;
+        let window = if receive_window == Covers::Flow { tcp.receive_window.0 } else { u64::MAX };
+        self.outgoing.open(flow).reset(size, tcp.mss.0, window, subflows as usize, coupling);
+        self.incoming.open(flow).reset();
+        self.subflows.open(flow).clear();
+        // The first one has the flow's own 5-tuple, those of the others are drawn on from there.
+        let mut labels = cx.flow_chance(Purpose::FiveTuple, key);
+        for own in 0..subflows {
+            let id = cx.open_subflow(flow, own, labels.bits() as u32);
+            self.subflows[flow].push(id);
+            self.senders.open(id).reset(tcp, cx.due());
+            self.receivers.open(id).reset(tcp);
+        }
+        let first = self.subflows[flow][0];
+        self.senders[first].open(first, tcp, cx);
+        if join == Join::AtOnce || self.senders[first].is_established() {
+            self.join(flow, cx);
+        }
+    }
+
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
+        let (id, flow) = (packet.conn, cx.conn(packet.conn).parent);
+        self.receivers[id].on_packet(packet, &self.config.tcp, cx);
+        let header = &packet.header;
+        if header.len == 0 {
+            return;
+        }
+        cx.note_arrival_in(flow, packet);
+        let incoming = &mut self.incoming[flow];
+        let brought = incoming.receive(header.ack as u32, header.ack & LAST_DATA != 0, header.len);
+        if brought.new {
+            cx.delivered(flow, u64::from(header.len));
+        }
+        if brought.completes {
+            cx.completed(flow);
+        }
+        // With the last byte all subflows acknowledge what they have, as TCP does, and what comes later at once.
+        if incoming.is_complete() && (self.config.tcp.ack_last_segment || !brought.completes) {
+            for &id in &self.subflows[flow] {
+                self.receivers[id].flush(id, &self.config.tcp, cx);
+            }
+        }
+    }
+
+    fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
+        let id = packet.conn;
+        let Conn { parent: flow, subflow: own, .. } = *cx.conn(id);
+        let (outgoing, sender) = (&mut self.outgoing[flow], &mut self.senders[id]);
+        if outgoing.is_over() {
+            return;
+        }
+        let (was_blocked, was_established) = (outgoing.is_blocked(), sender.is_established());
+        outgoing.acknowledged(own, packet.header.number);
+        sender.on_packet(packet, &self.config.tcp, &mut outgoing.share(own), cx);
+        outgoing.note(own, sender);
+        if outgoing.is_over() {
+            return self.finish(flow, cx);
+        }
+        let joins = own == 0 && !was_established && sender.is_established();
+        if joins && self.config.join == Join::Established {
+            self.join(flow, cx);
+        }
+        if was_blocked {
+            self.wake(flow, cx);
+        }
+    }
+
+    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
+        let Conn { parent: flow, subflow: own, .. } = *cx.conn(id);
+        let outgoing = &mut self.outgoing[flow];
+        if outgoing.is_over() {
+            return (None, false);
+        }
+        let share = &mut outgoing.share(own);
+        let (mut packet, more) = self.senders[id].next_packet(id, &self.config.tcp, share, cx);
+        if let Some(packet) = &mut packet {
+            let (data, last) = outgoing.mapped(own, packet.header.number);
+            packet.header.ack = u64::from(data) | if last { LAST_DATA } else { 0 };
+        }
+        (packet, more)
+    }
+
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
+        let Owner::Conn(id) = owner else { unreachable!("no timer belongs to a host") };
+        if cx.conn(id).flow == FlowId::NONE {
+            // The subflow has closed, and its flow may have; only its slot has waited for this.
+            return;
+        }
+        match kind {
+            RETRANSMIT => self.on_retransmission_timer(id, cx),
+            DELAYED_ACK => self.receivers[id].on_timer(id, &self.config.tcp, cx),
+            _ => unreachable!("TCP has no other timers"),
+        }
+    }
+
+    /// Of a flow, what its subflows have together.
+    fn window(&self, id: ConnId) -> Option<u64> {
+        Some(self.subflows[id].iter().map(|&id| self.senders[id].cwnd()).sum())
+    }
+
+    fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
+        for (id, conn) in conns {
+            let received = match conn.parent {
+                ConnId::NONE => self.incoming[*id].received(),
+                _ => self.receivers[*id].received(),
+            };
+            audit_ranges(*id, conn, received, found);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+"""MPTCP by the number of subflows: beside a TCP on one path (RFC 6356), and on a fat-tree under a permutation.
+
+Raiciu et al., "Improving Datacenter Performance and Robustness with Multipath TCP", SIGCOMM 2011: with a path
+for each flow, a permutation of long flows uses about half of a fat-tree; eight subflows, each on a path at random, use
+about 90 %.
+
+RFC 6356, section 1, goal 2: subflows that share a path take no more of it than one TCP would. At a loss of p a window
+of TCP is sqrt(2 / p) segments; n equal subflows with alpha = 1 / n are as large together. Uncoupled they are n times as
+large.
+"""
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from flowyard.analysis.intervals import replica_means
+from flowyard.papers import judge, style
+from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.judge import Judgement, judged, not_reached
+from flowyard.sweeps import Axis, Plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+LIA, UNCOUPLED = "lia", "uncoupled"
+RATE_BPS = 1_000_000_000
+SUBFLOWS = (1, 2, 4, 8)
+SHARING = (2, 4, 8)
+# Long enough for windows that count in segments, and nothing waits for a timer longer than a few round trips.
+TCP = {"delayed_ack": 1, "rto_min": "10ms", "rto_initial": "20ms", "receive_window": "100MB"}
+
+
+def plans(scale: Scale) -> dict[str, Plan]:
+    """A permutation on a fat-tree, and one path that loses a packet in 2,000."""
+    base = {
+        "topology": {"fat-tree": {"k": 8, "rate": "1Gbps", "delay": "10us"}},
+        "transport": {"mptcp": {"receive_window": "subflow", "tcp": TCP}},
+        "queue": {"drop-tail": {"limit": {"packets": 50}}},
+        "traffic": [
+            {
+                "name": "long",
+                "background": True,
+                "arrivals": "at-once",
+                "matrix": "permutation",
+                "sizes": "endless",
+            }
+        ],
+        "run": {"until": scale.pick("100ms", "1s")},
+    }
+    subflows = scale.pick(SUBFLOWS, tuple(range(1, 9)))
+    axis = Axis("subflows", {"transport.mptcp.subflows": list(subflows)}, labels=subflows)
+    entry = {"background": True, "arrivals": "at-once", "sizes": "endless"}
+    alone = {
+        "topology": {"single-switch": {"hosts": 3, "rate": "10Gbps", "delay": "250us"}},
+        "transport": {"tcp": TCP},
+        "queue": "infinite",
+        "traffic": [
+            entry | {"name": "mptcp", "transport": {"mptcp": {"tcp": TCP}}, "matrix": {"pairs": [[0, 2]]}},
+            entry | {"name": "tcp", "matrix": {"pairs": [[1, 2]]}},
+        ],
+        "faults": {
+            "events": [{"at": "0s", "target": {"link": ["switch", "host 2"]}, "change": {"loss": 0.0005}}]
+        },
+        "run": {"until": scale.pick("10s", "60s")},
+    }
+    own = "traffic.mptcp.transport.mptcp"
+    axes = [
+        Axis("coupling", {f"{own}.coupling": [LIA, UNCOUPLED]}, labels=(LIA, UNCOUPLED)),
+        Axis("subflows", {f"{own}.subflows": list(SHARING)}, labels=SHARING),
+    ]
+    return {
+        "fat-tree": Plan(base, [axis], scale.pick(1, 3), name="fat-tree"),
+        "path": Plan(alone, axes, scale.pick(1, 5), name="path"),
+    }
+
+
+def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+    """A row a run: how much of their hosts' links flows use, and what MPTCP has beside TCP; and the means."""
+    seconds = {"fat-tree": scale.pick(0.1, 1.0)}
+    delivered = pl.col("delivered_bytes")
+    used = (
+        sweeps["fat-tree"]
+        .flows.group_by("subflows", "replica")
+        .agg(
+            utilisation=8 * delivered.mean() / RATE_BPS / seconds["fat-tree"],
+            least=8 * delivered.min() / RATE_BPS / seconds["fat-tree"],
+            reordered=pl.col("reordered").sum().cast(pl.Int64),
+        )
+        .sort("subflows", "replica")
+        .collect()
+    )
+    shares = (
+        sweeps["path"]
+        .flows.group_by("coupling", "subflows", "replica")
+        .agg(beside_tcp=delivered.filter(tag="mptcp").sum() / delivered.filter(tag="tcp").sum())
+        .sort("coupling", "subflows", "replica")
+        .collect()
+    )
+    return {
+        "runs": used,
+        "points": replica_means(used, ["subflows"], ["utilisation", "least"]),
+        "shares": shares,
+    }
+
+
+def _mean(tables: Tables, subflows: int) -> float | None:
+    mean = tables["runs"].filter(subflows=subflows)["utilisation"].mean()
+    return mean if isinstance(mean, float) else None
+
+
+def _as_one_tcp(tables: Tables) -> Judgement:
+    rows = tables["shares"].filter(coupling=LIA).group_by("subflows").agg(pl.col("beside_tcp").mean())
+    if set(rows["subflows"]) != set(SHARING):
+        return not_reached("there are not all numbers of subflows")
+    worst = rows.sort((pl.col("beside_tcp") - 1).abs()).row(-1, named=True)
+    measured = f"{worst['beside_tcp']:.2f} of a TCP with {worst['subflows']} subflows"
+    return judged(abs(worst["beside_tcp"] - 1) <= 0.2, measured, "within 20 % of a TCP")
+
+
+def _eight(tables: Tables) -> Judgement:
+    return judge.at_least(_mean(tables, 8), 0.85)
+
+
+def _one(tables: Tables) -> Judgement:
+    return judge.at_most(_mean(tables, 1), 0.65)
+
+
+def draw(tables: Tables) -> "Picture":
+    """Use of a fat-tree, and shares of a path."""
+    picture, (left, right) = style.panels(1, 2)
+    points = tables["points"].sort("subflows")
+    left.plot(points["subflows"].to_numpy(), points["utilisation"].to_numpy(), "o-", label="mean of flows")
+    left.plot(points["subflows"].to_numpy(), points["least"].to_numpy(), "s-", label="slowest flow")
+    left.set(xlabel="subflows", ylabel="goodput / host's link", ylim=(0, 1), title="permutation, k = 8")
+    left.legend(loc="lower right")
+    means = replica_means(tables["shares"], ["coupling", "subflows"], ["beside_tcp"]).sort("subflows")
+    for name, marker in ((LIA, "o"), (UNCOUPLED, "s")):
+        rows = means.filter(coupling=name)
+        right.plot(rows["subflows"].to_numpy(), rows["beside_tcp"].to_numpy(), marker + "-", label=name)
+    right.axhline(1, color="#000000", linewidth=0.9, linestyle="--")
+    right.set(xlabel="subflows", ylabel="goodput / that of a TCP", title="all on one path", ylim=(0, None))
+    right.legend(loc="upper left")
+    return picture
+
+
+FIGURE = Figure(
+    id="LIT-MPTCP",
+    title="MPTCP: eight subflows fill a fat-tree, and take no more than a TCP where they share a path",
+    plans=plans,
+    tables=tables,
+    claims={"LIT-MPTCP.a": _as_one_tcp, "LIT-MPTCP.b": _eight, "LIT-MPTCP.c": _one},
+    draw=draw,
+    assumed=(
+        "A fat-tree of 128 hosts, the smallest of the paper's, at 1 Gbps with 50 packets a port; the paper has 100 "
+        "Mbps.",
+        "Goodput is payload since the start of all flows, slow start included: of 0.1 s at quick scale, 1 s at full.",
+        "The shared path loses one packet in 2,000 and has no queue, so that no phase of packets at a full port "
+        "favours anybody; every segment is acknowledged by itself.",
+    ),
+)

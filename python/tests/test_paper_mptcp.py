@@ -1,0 +1,73 @@
+"""LIT-MPTCP: real quick tables, and numbers that make each claim fail."""
+
+import io
+
+import polars as pl
+import pytest
+
+from flowyard import sweeps
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.literature import mptcp
+from flowyard.sweeps.results import Sweep
+
+AS_ONE_TCP, EIGHT, ONE = (mptcp.FIGURE.claims[f"LIT-MPTCP.{letter}"] for letter in "abc")
+
+
+def test_verdicts_of_real_tables(tmp_path):
+    results = {}
+    for name, plan in mptcp.FIGURE.plans(Scale.QUICK).items():
+        assert not sweeps.execute(plan, tmp_path / name).failed
+        results[name] = Sweep(tmp_path / name)
+    tables = mptcp.FIGURE.tables(Scale.QUICK, results)
+    again = {name: pl.read_csv(io.BytesIO(table.write_csv().encode())) for name, table in tables.items()}
+    for judge in mptcp.FIGURE.claims.values():
+        assert judge(tables).verdict == PASS, judge(tables)
+        assert judge(again) == judge(tables)
+    # The control: uncoupled subflows take several times as much.
+    uncoupled = tables["shares"].filter(coupling=mptcp.UNCOUPLED, subflows=8)
+    assert (uncoupled["beside_tcp"] > 4).all()
+    assert mptcp.FIGURE.draw(again).axes
+
+
+def shares(beside, at=2, subflows=mptcp.SHARING):
+    rows = [
+        {
+            "coupling": coupling,
+            "subflows": n,
+            "replica": 0,
+            "beside_tcp": float(n) if coupling == mptcp.UNCOUPLED else (beside if n == at else 1.0),
+        }
+        for coupling in (mptcp.LIA, mptcp.UNCOUPLED)
+        for n in subflows
+    ]
+    return {"shares": pl.DataFrame(rows)}
+
+
+def used(one, eight):
+    rows = [
+        {"subflows": n, "replica": 0, "utilisation": value}
+        for n, values in ((1, one), (8, eight))
+        for value in values
+    ]
+    return {"runs": pl.DataFrame(rows)}
+
+
+@pytest.mark.parametrize(
+    ("judge", "tables", "verdict"),
+    [
+        (AS_ONE_TCP, shares(1.0), PASS),
+        (AS_ONE_TCP, shares(1.19), PASS),
+        (AS_ONE_TCP, shares(1.21), FAIL),
+        (AS_ONE_TCP, shares(0.79, at=8), FAIL),
+        (AS_ONE_TCP, shares(1.0, subflows=(2, 4)), NOT_REACHED),
+        (EIGHT, used([0.5], [0.86]), PASS),
+        (EIGHT, used([0.5], [0.90, 0.78]), FAIL),
+        (EIGHT, used([0.5], []), NOT_REACHED),
+        (ONE, used([0.6, 0.68], [0.9]), PASS),
+        (ONE, used([0.6, 0.72], [0.9]), FAIL),
+        (ONE, used([], [0.9]), NOT_REACHED),
+    ],
+)
+def test_what_is_far_off_fails(judge, tables, verdict):
+    assert judge(tables).verdict == verdict
