@@ -14,6 +14,7 @@ pub mod memory;
 pub mod network;
 pub mod observer;
 pub mod packet;
+pub mod pause;
 pub mod port;
 mod prefetch;
 pub mod ring;
@@ -280,6 +281,9 @@ impl<'a, 'o> Engine<'a, 'o> {
             if !self.net.bounced.is_empty() {
                 self.net.send_back();
             }
+            if self.net.pauses_due() {
+                self.net.send_pauses();
+            }
         }
     }
 
@@ -299,6 +303,7 @@ impl<'a, 'o> Engine<'a, 'o> {
         match event.phase() {
             phase if phase == Phase::Start as u8 => self.start(event),
             phase if phase == Phase::Lost as u8 => self.lose_on_link(LinkId(event.b), PacketId(event.a)),
+            phase if phase == Phase::Pause as u8 => self.obey(event),
             _ => self.fault(event.b),
         }
     }
@@ -365,7 +370,8 @@ impl<'a, 'o> Engine<'a, 'o> {
         if port.serving || port.free_at > self.net.now {
             return;
         }
-        while let Some(id) = self.net.ready[link.index()].pop(&mut self.net.conns) {
+        let paused = port.paused;
+        while let Some(id) = self.net.ready[link.index()].pop_unless(&mut self.net.conns, paused) {
             let index = self.net.conns[id.index()].transport;
             let mut cx = Cx { net: &mut self.net, transport: index };
             let (packet, more) = self.transports[index as usize].next_packet(id, &mut cx);
@@ -433,6 +439,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             balancer: carrier.balancer,
             background: carrier.background,
             priority: carrier.priority,
+            class: 0,
             open: true,
             done: false,
             ready: false,

@@ -152,7 +152,7 @@ impl<'a> Draft<'a> {
             return vec![Problem::new("queue", message).with_hint((!needs.is_empty()).then_some(fits))];
         };
         let Some((_, queue)) = self.part::<Queue>("queue", Some(value)) else { return Vec::new() };
-        let mut problems = Vec::new();
+        let mut problems = own("queue", queue.name(), value, queue.problems());
         for chosen in used {
             let lacks = |need: &&Feature| !queue.offers().contains(need);
             for need in chosen.transport.needs().iter().filter(lacks) {
