@@ -6,6 +6,7 @@ mod buckets;
 pub mod calendar;
 pub mod conn;
 pub mod cx;
+mod deadlock;
 pub mod egress;
 mod ending;
 pub mod event;
@@ -137,6 +138,8 @@ pub struct Ended<'a> {
     pub counts: Vec<Counts>,
     /// Events handled.
     pub events: u64,
+    /// The links of a cycle of paused ports, if the run ended for that.
+    pub deadlock: Vec<LinkId>,
     /// What the audit found wrong; empty without an audit.
     pub violations: Vec<String>,
 }
@@ -167,6 +170,9 @@ pub struct Engine<'a, 'o> {
     stop_at: Time,
     events: u64,
     violations: Vec<String>,
+    /// When to look for a cycle of paused ports next, and what was found.
+    deadlock_look: Time,
+    deadlock: Vec<LinkId>,
     /// The next change of links, and of routes.
     next_fault: usize,
     next_epoch: usize,
@@ -196,6 +202,8 @@ impl<'a, 'o> Engine<'a, 'o> {
             stop_at: Time::NEVER,
             events: 0,
             violations: Vec::new(),
+            deadlock_look: Time::NEVER,
+            deadlock: Vec::new(),
             next_fault: 0,
             next_epoch: 0,
             observers: Vec::new(),
@@ -205,6 +213,7 @@ impl<'a, 'o> Engine<'a, 'o> {
         if plan.audit {
             engine.net.tallies = vec![Tally::default(); plan.parts.fabric.links.len()];
         }
+        engine.deadlock_look = Engine::first_deadlock_look(&engine.net);
         engine.schedule_faults();
         engine.net.reacts = engine.starts.react();
         engine.starts.begin(&mut engine.net);
@@ -535,6 +544,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             late: self.starts.into_late(),
             counts: self.counts,
             events: self.events,
+            deadlock: self.deadlock,
             violations: self.violations,
         }
     }

@@ -99,7 +99,8 @@ impl Settings for Lossless {
     }
 
     fn thresholds(&self, link: &Link, back: &Link, full_packet: u64) -> Thresholds {
-        let headroom = self.headroom.map_or_else(|| Lossless::headroom(link, back, full_packet), |given| given.0);
+        let headroom =
+            self.headroom.map_or_else(|| Lossless::headroom(link, back, full_packet), |given| given.0);
         let xon = self.xon.map_or(self.xoff.0.saturating_sub(2 * full_packet), |given| given.0);
         let limit = u32::try_from(self.xoff.0 + headroom).unwrap_or(u32::MAX);
         Thresholds { xoff: self.xoff.0 as u32, xon: xon as u32, limit }
@@ -133,7 +134,14 @@ pub struct Model {
 impl Model {
     /// At a host's port: nothing is marked.
     pub fn at_host() -> Model {
-        Model { queues: Box::default(), occupied: 0, kmin: u64::MAX, kmax: u64::MAX, slope: 0.0, on_dequeue: false }
+        Model {
+            queues: Box::default(),
+            occupied: 0,
+            kmin: u64::MAX,
+            kmax: u64::MAX,
+            slope: 0.0,
+            on_dequeue: false,
+        }
     }
 
     /// Marks a packet of a class in which so many bytes wait, its own included.

@@ -80,6 +80,7 @@ transports! {
     datagram::Datagram = "datagram",
     tcp::Tcp = "tcp",
     ndp::Ndp = "ndp",
+    dcqcn::Dcqcn = "dcqcn",
 }
 
 /// What the hosts of a run do: what a researcher writes.
