@@ -37,7 +37,8 @@ impl Sender {
         const SAMPLE: u32 = 1_000_000;
         let time = cx.transmission(cx.conn(id).src_port, SAMPLE);
         let line = f64::from(SAMPLE) * 8.0 * SECOND as f64 / time.0 as f64;
-        let end = size.div_ceil(config.payload.0) as u32;
+        // Only an endless flow has more packets than numbers, and no run comes to their end.
+        let end = u32::try_from(size.div_ceil(config.payload.0)).unwrap_or(u32::MAX);
         Sender { size, end, rate: Reaction::new(line, config), ..Sender::default() }
     }
 
