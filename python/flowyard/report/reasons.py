@@ -57,6 +57,8 @@ def no_drop(run: Run) -> str | None:
         return "queue.infinite holds everything: it never drops."
     if queue == "ndp":
         return "queue.ndp trims data that does not fit; it drops only headers that do not fit either."
+    if queue == "lossless":
+        return "queue.lossless stops those who send before it has to drop."
     limit = settings.get("limit")
     return f"No switch port was full: {_fullest(run, limit)}{_against('limit', limit)}."
 
@@ -77,15 +79,18 @@ def no_mark(run: Run) -> str | None:
     if run.counters["marks"]:
         return None
     queue, settings = _queue(run)
-    if queue != "ecn":
-        return f"Only queue.ecn marks; this run has queue.{queue}."
+    if queue not in ("ecn", "lossless"):
+        return f"Only queue.ecn and queue.lossless mark; this run has queue.{queue}."
     transports = _transports(run)
     if transports and not any(_ecn_capable(name, given) for name, given in transports):
         names = ", ".join(sorted({name for name, _ in transports}))
         return (
-            f"No transport of the run is ECN-capable ({names}), and queue.ecn marks only packets that are. "
+            f"No transport of the run is ECN-capable ({names}), and queue.{queue} marks only packets that are. "
             "transport.datagram has ecn_capable = true, transport.tcp has ecn = true, congestion = dctcp and d2tcp."
         )
+    if queue == "lossless":
+        kmin = settings.get("kmin")
+        return f"Too little waited for a mark: {_fullest(run, {'bytes': kmin})}, and marks begin above kmin, {kmin}."
     limit, threshold = settings.get("limit"), settings.get("threshold")
     if (most := _same_unit(threshold, limit)) and most[0] >= most[1]:
         return (
