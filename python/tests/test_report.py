@@ -323,6 +323,14 @@ EMPTY = {
     "no ideal": ({"ideal": False}, "no ideal completion time is defined"),
     "idle links": ({"busy": False}, "No link carried a packet."),
     "stalled": ({"finished": 0.0, "status": "stalled"}, "no payload arrived for run.stall = 1s"),
+    "deadlock": (
+        {
+            "finished": 0.0,
+            "status": "stalled",
+            "change": lambda summary: summary.update(deadlock=["a -> b", "b -> a"]),
+        },
+        "Ports waited for each other, paused, in a circle at",
+    ),
     "one flow": ({"flows": 1}, "1 of 1 flows"),
     "no flow": ({"flows": 0}, "The scenario has no flow."),
     "nothing at all": ({"finished": 0.0, "busy": False, "status": "limit"}, "Nothing to show"),

@@ -153,6 +153,7 @@ WHY = {
         "the largest queue was 8 B, the limit is 150KB",
     ),
     "drop: there is one": (reasons.no_drop, {"counters": {"drops": 1}}, None),
+    "drop: lossless": (reasons.no_drop, queue("lossless"), "stops those who send"),
     "trim: not that queue": (reasons.no_trim, queue("drop-tail"), "Only queue.ndp trims"),
     "trim: room": (
         reasons.no_trim,
@@ -163,7 +164,7 @@ WHY = {
     "mark: not that queue": (
         reasons.no_mark,
         queue("drop-tail"),
-        "Only queue.ecn and queue.strict-priority mark",
+        "Only queue.ecn, queue.strict-priority and queue.lossless mark",
     ),
     "mark: switched off at the port": (
         reasons.no_mark,
@@ -174,6 +175,10 @@ WHY = {
         reasons.no_mark,
         queue("strict-priority", mark="port", **MARKING),
         "queue.strict-priority marks only packets that are",
+    "mark: lossless": (
+        reasons.no_mark,
+        {"scenario": {"queue": {"lossless": {"kmin": "5KB"}}, "transport": {"dcqcn": {}}}},
+        "the largest queue was 8 B, and marks begin above kmin, 5KB",
     ),
     "mark: tcp": (reasons.no_mark, queue("ecn", **MARKING), "No transport of the run is ECN-capable (tcp)"),
     "mark: tcp, asked": (reasons.no_mark, tcp_that_asks({"ecn": True}), "No switch port held more than"),

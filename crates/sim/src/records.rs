@@ -53,6 +53,14 @@ pub enum Values {
     },
 }
 
+impl Column {
+    /// Whether it tells of flow control, of which there was none.
+    fn is_unused(&self) -> bool {
+        let tells = [&links::pauses, &links::paused_ps].iter().any(|pauses| self.definition.name == pauses.name);
+        tells && matches!(&self.values, Values::U64(values) if values.iter().all(|&value| value == 0))
+    }
+}
+
 impl Values {
     /// Number of rows.
     pub fn len(&self) -> usize {
@@ -86,13 +94,13 @@ impl Table {
 /// SHA-256 over the tables: for each column its name, its type, its validity and its values, little-endian.
 ///
 /// It holds no clock and no file format, so that two runs of the same scenario, seed and version
-/// agree whatever the machine, the thread or the build.
+/// agree whatever the machine, the thread or the build. A column of a feature that a run does not use is left out.
 pub fn digest(tables: &[&Table]) -> String {
     let mut hash = Sha256::new();
     for table in tables {
         hash.update(table.name);
         hash.update((table.rows() as u64).to_le_bytes());
-        for column in &table.columns {
+        for column in table.columns.iter().filter(|column| !column.is_unused()) {
             digest_column(&mut hash, column);
         }
     }
@@ -181,6 +189,8 @@ define! {
         queue_mean_bytes "f64" "bytes" "Time average of the bytes in the port, the packet on the wire included; exact."
         queue_max_bytes "u64" "bytes" "Most bytes in the port at one instant, the packet on the wire included."
         queue_max_packets "u32" "packets" "Most packets in the port at one instant, the packet on the wire included."
+        pauses "u64" "" "Times that the port was told by the other end to stop a class of traffic (priority flow control); the frames count in no other column."
+        paused_ps "u64" "ps" "Time in which at least one class of the port was stopped."
     }
 
     /// The columns of connections.parquet, if a transport carried flows by several connections: by flow, then number.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::balancer::Balancer;
 use crate::engine::conn::{Counts, Subflow};
 use crate::engine::egress::Egress;
+use crate::engine::pause::Stops;
 use crate::engine::{Ended, Limit, Status};
 use crate::estimate::Estimate;
 use crate::faults::timeline::FaultSummary;
@@ -101,6 +102,9 @@ pub struct Summary {
     pub status: Status,
     /// Which limit ended it, if the status says so.
     pub limit: Option<Limit>,
+    /// The links of a cycle of paused ports, "from -> to", if the run ended for that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deadlock: Vec<String>,
     /// Simulated time at the end.
     pub end_ps: u64,
     /// SHA-256 over the flows and links tables.
@@ -146,6 +150,8 @@ pub struct Counters {
     pub bounces: u64,
     /// Packets marked with congestion experienced.
     pub marks: u64,
+    /// Times that a port was told to stop a class of traffic.
+    pub pauses: u64,
     /// Data packets sent again.
     pub retransmissions: u64,
     /// Retransmission timers that expired and made a sender act.
@@ -182,6 +188,7 @@ pub fn collect(
         trims: losses().map(|losses| losses.trims).sum(),
         bounces: losses().map(|losses| losses.bounced.packets).sum(),
         marks: losses().map(|losses| losses.marks).sum(),
+        pauses: ended.net.pauses.stops.iter().map(|stops| stops.pauses).sum(),
         retransmissions: sum(|counts| u64::from(counts.retransmissions)),
         timeouts: sum(|counts| u64::from(counts.timeouts)),
         flows: ended.counts.len() as u64,
@@ -191,6 +198,7 @@ pub fn collect(
         flowyard: env!("CARGO_PKG_VERSION"),
         status: ended.status,
         limit: ended.limit,
+        deadlock: ended.deadlock.iter().map(|link| link_name(&setup.fabric, *link)).collect(),
         end_ps: ended.end.0,
         digest: digest(&[&flows, &links]),
         traffic_digest: setup.traffic.digest.clone(),
@@ -403,6 +411,11 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
     let counted = |definition, value: fn(&Egress) -> u64| {
         column(definition, Values::U64(egress.iter().map(value).collect()))
     };
+    // Of a run without flow control there is no record.
+    let stops = |value: fn(&Stops) -> u64| {
+        let known = &ended.net.pauses.stops;
+        (0..egress.len()).map(|link| known.get(link).map_or(0, value)).collect()
+    };
     let could_carry = |link: &Link| link.rate.0 as f64 / 8.0 * end.seconds();
     let utilisation = egress.iter().zip(&fabric.links).map(|(egress, link)| {
         if end == Time::ZERO { 0.0 } else { egress.port.sent.bytes as f64 / could_carry(link) }
@@ -430,8 +443,17 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
             &links::queue_max_packets,
             Values::U32(egress.iter().map(|egress| egress.port.packets_max).collect()),
         ),
+        column(&links::pauses, Values::U64(stops(|stops| stops.pauses))),
+        column(&links::paused_ps, Values::U64(stops(|stops| stops.paused.0))),
     ];
     Table { name: "links", columns }
+}
+
+/// A directed link by its ends.
+fn link_name(fabric: &Fabric, link: LinkId) -> String {
+    let name = |node: NodeId| &fabric.nodes[node.index()].name;
+    let Link { from, to, .. } = fabric.links[link.index()];
+    format!("{} -> {}", name(from), name(to))
 }
 
 /// Packets lost on the link of a port.

@@ -28,6 +28,7 @@ def ending(run: Run) -> str:
     """How the run ended, in a sentence."""
     at = text.duration(run.end_ps)
     settings = run.scenario["run"]
+    circle = run.summary.get("deadlock", ())
     return {
         "complete": f"The run ended by itself at {at}.",
         "limit": {
@@ -40,7 +41,9 @@ def ending(run: Run) -> str:
             run.limit,
             f"The run reached its limit, run.until = {settings.get('until', at)}, while flows were open.",
         ),
-        "stalled": f"Nothing moved any more at {at}: no event was left, or no payload arrived for run.stall = "
+        "stalled": f"Ports waited for each other, paused, in a circle at {at}: {', '.join(circle)}."
+        if circle
+        else f"Nothing moved any more at {at}: no event was left, or no payload arrived for run.stall = "
         f"{settings.get('stall', '?')} although flows were open.",
         "interrupted": f"It was stopped by hand at {at} of simulated time; what was there by then is shown.",
     }.get(run.status, f"It ended at {at} with status {run.status}.")

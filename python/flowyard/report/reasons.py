@@ -15,9 +15,9 @@ from flowyard.report.runs import Run
 
 # Transports that never ask to be marked; TCP does if told to or if its congestion control lives by marks, and another
 # one unless its settings say ecn_capable = false.
-NEVER_MARKED = ("ndp",)
+NEVER_MARKED = ("ndp", "pfabric")
 MARKED_CONGESTION = ("dctcp", "d2tcp")
-MARKING_QUEUES = ("ecn", "strict-priority")
+MARKING_QUEUES = ("ecn", "strict-priority", "lossless")
 
 
 def no_fct(run: Run) -> str | None:
@@ -58,6 +58,8 @@ def no_drop(run: Run) -> str | None:
         return "queue.infinite holds everything: it never drops."
     if queue == "ndp":
         return "queue.ndp trims data that does not fit; it drops only headers that do not fit either."
+    if queue == "lossless":
+        return "queue.lossless stops those who send before it has to drop."
     limit = settings.get("limit")
     return f"No switch port was full: {_fullest(run, limit)}{_against('limit', limit)}."
 
@@ -79,7 +81,7 @@ def no_mark(run: Run) -> str | None:
         return None
     queue, settings = _queue(run)
     if queue not in MARKING_QUEUES:
-        return f"Only queue.ecn and queue.strict-priority mark; this run has queue.{queue}."
+        return f"Only queue.ecn, queue.strict-priority and queue.lossless mark; this run has queue.{queue}."
     if settings.get("mark") == "none":
         return f'queue.{queue}.mark = "none": no packet is marked.'
     transports = _transports(run)
@@ -89,6 +91,9 @@ def no_mark(run: Run) -> str | None:
             f"No transport of the run is ECN-capable ({names}), and queue.{queue} marks only packets that are. "
             "transport.datagram has ecn_capable = true, transport.tcp has ecn = true, congestion = dctcp and d2tcp."
         )
+    if queue == "lossless":
+        kmin = settings.get("kmin")
+        return f"Too little waited for a mark: {_fullest(run, {'bytes': kmin})}, and marks begin above kmin, {kmin}."
     limit, threshold = settings.get("limit"), settings.get("threshold")
     if (most := _same_unit(threshold, limit)) and most[0] >= most[1]:
         return (

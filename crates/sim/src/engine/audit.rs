@@ -37,6 +37,7 @@ impl Engine<'_, '_> {
         let found = self.walk(&mut wrong);
         self.audit_packets(&found, &mut wrong);
         self.audit_ports(&found, &mut wrong);
+        self.audit_pauses(&mut wrong);
         self.audit_conns(&found, &mut wrong);
         self.audit_starts(&mut wrong);
         let at = self.net.now;
@@ -147,8 +148,19 @@ impl Engine<'_, '_> {
                     port.serving
                 ));
             }
-            if !port.serving && (resident.packets > 0 || !self.net.ready[link].is_empty()) {
+            // What is paused waits for word of the other end.
+            if !port.serving && port.paused == 0 && (resident.packets > 0 || !self.net.ready[link].is_empty()) {
                 wrong.push(format!("port {link}: something waits and nothing will serve it"));
+            }
+        }
+    }
+
+    /// What is counted by link and class is what waits.
+    fn audit_pauses(&self, wrong: &mut Vec<String>) {
+        for (link, (gate, found)) in self.net.pauses.gates.iter().zip(self.net.count_waiting()).enumerate() {
+            if gate.waiting != found {
+                let counted = gate.waiting;
+                wrong.push(format!("link {link}: {counted:?} bytes counted by class behind it, {found:?} wait"));
             }
         }
     }

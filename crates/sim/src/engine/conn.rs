@@ -1,5 +1,6 @@
 //! Connections: what the engine keeps for each flow that is under way.
 
+use super::pause::class_of;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
@@ -26,6 +27,8 @@ pub struct Conn {
     pub background: bool,
     /// What transports that know priorities go by; the lowest number goes first.
     pub priority: u8,
+    /// The class of its data, by which its host's port may be told to stop.
+    pub class: u8,
     /// Whether the slot is in use.
     pub open: bool,
     /// Whether the sender has nothing left to do.
@@ -150,6 +153,27 @@ impl ReadyList {
             tail => conns[tail.index()].next_ready = id,
         }
         self.tail = id;
+    }
+
+    /// Takes the first one whose class of traffic is not stopped; those before it go behind the others.
+    #[inline]
+    pub fn pop_unless(&mut self, conns: &mut [Conn], stopped: u8) -> Option<ConnId> {
+        if stopped == 0 { self.pop(conns) } else { self.pop_past(conns, stopped) }
+    }
+
+    #[cold]
+    fn pop_past(&mut self, conns: &mut [Conn], stopped: u8) -> Option<ConnId> {
+        let first = self.head;
+        while let Some(id) = self.pop(conns) {
+            if stopped & 1 << class_of(conns[id.index()].class) == 0 {
+                return Some(id);
+            }
+            self.push(conns, id);
+            if self.head == first {
+                break;
+            }
+        }
+        None
     }
 
     /// Takes the first one.

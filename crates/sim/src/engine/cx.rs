@@ -105,6 +105,11 @@ impl Cx<'_, '_> {
         Stream::new(self.net.seed, self.net.replica, purpose, key)
     }
 
+    /// At the start of a connection: the class of its data. Each packet says its own in its header as well.
+    pub fn set_class(&mut self, id: ConnId, class: u8) {
+        self.net.conns[id.index()].class = class;
+    }
+
     /// Time that so many bytes take on the wire of a port.
     #[inline]
     pub fn transmission(&self, port: LinkId, bytes: u32) -> Time {

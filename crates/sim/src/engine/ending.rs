@@ -67,7 +67,12 @@ impl Engine<'_, '_> {
         }
         let open = |conn: &Conn| conn.open && conn.flow != FlowId::NONE;
         let ended = self.flows_done == self.goal && !self.net.conns.iter().any(open);
-        if ended { Status::Complete } else { Status::Stalled }
+        if ended {
+            return Status::Complete;
+        }
+        // Nothing is on its way any more: what is stuck now is stuck for ever.
+        self.deadlock = self.net.deadlock(self.net.now);
+        Status::Stalled
     }
 
     /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled. Until then,
@@ -81,7 +86,10 @@ impl Engine<'_, '_> {
         let end = until.min(stalled_at);
         // What happens at an instant has happened before somebody looks at it.
         self.look_until(end.min(Time(time.0 - 1)));
-        self.horizon = end.min(self.next_look());
+        if time > self.deadlock_look && self.deadlock_look < end && self.is_deadlocked(time) {
+            return Some(Status::Stalled);
+        }
+        self.horizon = end.min(self.next_look()).min(self.deadlock_look);
         if time <= end {
             return None;
         }

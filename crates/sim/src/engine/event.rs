@@ -20,6 +20,8 @@ pub enum Phase {
     Timer = 4,
     /// A packet would have arrived, but was lost on the link.
     Lost = 5,
+    /// A pause frame arrives: what a port starts at the same instant has gone.
+    Pause = 6,
 }
 
 /// Something that will happen.

@@ -6,6 +6,7 @@ mod buckets;
 pub mod calendar;
 pub mod conn;
 pub mod cx;
+mod deadlock;
 pub mod egress;
 mod ending;
 pub mod event;
@@ -14,6 +15,7 @@ pub mod memory;
 pub mod network;
 pub mod observer;
 pub mod packet;
+pub mod pause;
 pub mod port;
 mod prefetch;
 pub mod ring;
@@ -137,6 +139,8 @@ pub struct Ended<'a> {
     pub subflows: Vec<Subflow>,
     /// Events handled.
     pub events: u64,
+    /// The links of a cycle of paused ports, if the run ended for that.
+    pub deadlock: Vec<LinkId>,
     /// What the audit found wrong; empty without an audit.
     pub violations: Vec<String>,
 }
@@ -167,6 +171,9 @@ pub struct Engine<'a, 'o> {
     stop_at: Time,
     events: u64,
     violations: Vec<String>,
+    /// When to look for a cycle of paused ports next, and what was found.
+    deadlock_look: Time,
+    deadlock: Vec<LinkId>,
     /// The next change of links, and of routes.
     next_fault: usize,
     next_epoch: usize,
@@ -196,6 +203,8 @@ impl<'a, 'o> Engine<'a, 'o> {
             stop_at: Time::NEVER,
             events: 0,
             violations: Vec::new(),
+            deadlock_look: Time::NEVER,
+            deadlock: Vec::new(),
             next_fault: 0,
             next_epoch: 0,
             observers: Vec::new(),
@@ -205,6 +214,7 @@ impl<'a, 'o> Engine<'a, 'o> {
         if plan.audit {
             engine.net.tallies = vec![Tally::default(); plan.parts.fabric.links.len()];
         }
+        engine.deadlock_look = Engine::first_deadlock_look(&engine.net);
         engine.schedule_faults();
         engine.net.reacts = engine.starts.react();
         engine.starts.begin(&mut engine.net);
@@ -281,6 +291,9 @@ impl<'a, 'o> Engine<'a, 'o> {
             if !self.net.bounced.is_empty() {
                 self.net.send_back();
             }
+            if self.net.pauses_due() {
+                self.net.send_pauses();
+            }
         }
     }
 
@@ -300,6 +313,7 @@ impl<'a, 'o> Engine<'a, 'o> {
         match event.phase() {
             phase if phase == Phase::Start as u8 => self.start(event),
             phase if phase == Phase::Lost as u8 => self.lose_on_link(LinkId(event.b), PacketId(event.a)),
+            phase if phase == Phase::Pause as u8 => self.obey(event),
             _ => self.fault(event.b),
         }
     }
@@ -366,7 +380,8 @@ impl<'a, 'o> Engine<'a, 'o> {
         if port.serving || port.free_at > self.net.now {
             return;
         }
-        while let Some(id) = self.net.ready[link.index()].pop(&mut self.net.conns) {
+        let paused = port.paused;
+        while let Some(id) = self.net.ready[link.index()].pop_unless(&mut self.net.conns, paused) {
             let index = self.net.conns[id.index()].transport;
             let mut cx = Cx { net: &mut self.net, transport: index };
             let (packet, more) = self.transports[index as usize].next_packet(id, &mut cx);
@@ -434,6 +449,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             balancer: carrier.balancer,
             background: carrier.background,
             priority: carrier.priority,
+            class: 0,
             open: true,
             done: false,
             ready: false,
@@ -532,6 +548,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             counts: self.counts,
             subflows: self.subflows,
             events: self.events,
+            deadlock: self.deadlock,
             violations: self.violations,
         }
     }

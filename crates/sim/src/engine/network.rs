@@ -8,13 +8,14 @@ use super::cx::reverse_label;
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
 use super::event::{Event, Phase, order};
 use super::packet::{Arena, Packet};
+use super::pause::{Gate, Pauses, Stops};
 use super::port::{Amount, Departures, Losses, Port};
 use crate::balancer::{self, Choose, Hop};
 use crate::faults::link::LinkFault;
 use crate::faults::timeline::{LinkState, Timeline};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::queue::waiting::Queued;
-use crate::queue::{self, Discipline, QueueCx};
+use crate::queue::{self, Discipline, QueueCx, Thresholds};
 use crate::random::{Purpose, Stream};
 use crate::routing::Routes;
 use crate::topology::{Fabric, Link};
@@ -47,6 +48,8 @@ pub struct Network<'a> {
     pub gone: Vec<ConnId>,
     /// Headers that are about to be sent back; their connections are in `gone`, too.
     pub bounced: Vec<PacketId>,
+    /// Who is told to stop for what waits; empty unless the queue is lossless.
+    pub pauses: Pauses,
     /// Whether anything depends on the end of a flow.
     pub reacts: bool,
     /// If so, the flows that have just ended, and where; their connections are in `gone`, too.
@@ -123,12 +126,26 @@ impl<'a> Network<'a> {
             ranks
         };
         let link_ranks = ranks(links, 0);
+        let lossless = parts.queue.pauses();
+        let mut pauses = Pauses::default();
+        if lossless {
+            let gate = |(at, link): (usize, &Link)| {
+                let back = &fabric.links[LinkId(at as u32).reverse().index()];
+                // Hosts hold whatever comes.
+                Gate::new(match fabric.is_host(link.to) {
+                    true => Thresholds::NONE,
+                    false => parts.queue.thresholds(link, back, parts.full_packet),
+                })
+            };
+            pauses.gates = fabric.links.iter().enumerate().map(gate).collect();
+            pauses.stops = vec![Stops::default(); links];
+        }
         let committed = if parts.serviced_only { None } else { parts.queue.committed(parts.full_packet) };
         let fault_of: FxHashMap<LinkId, LinkState> = parts.faults.links.iter().copied().collect();
         let queue_of = |id: LinkId, link: &Link| match committed {
             // A host's port is asked packet by packet: it must be serviced.
             _ if fabric.is_host(link.from) => {
-                PortQueue::Serviced(queue::Queue::from(queue::infinite::Infinite {}).model(0))
+                PortQueue::Serviced(parts.queue.at_host())
             }
             // A packet's fate on a faulty link is decided when it is sent.
             Some(rules) if !fault_of.contains_key(&id) => PortQueue::Committed(Departures::default(), rules),
@@ -136,7 +153,8 @@ impl<'a> Network<'a> {
         };
         let port_of = |id: LinkId, link: &Link, rank| {
             let mut port = Port::new(link, rank);
-            if !parts.serviced_only && !fabric.is_host(link.from) {
+            // What is lossless acts on each departure as it happens.
+            if !parts.serviced_only && !lossless && !fabric.is_host(link.from) {
                 port.lookahead = link.delay;
             }
             let chance = || stream(Purpose::Loss, id.index());
@@ -163,6 +181,7 @@ impl<'a> Network<'a> {
             kicks: Vec::new(),
             gone: Vec::new(),
             bounced: Vec::new(),
+            pauses,
             reacts: false,
             ended: Vec::new(),
             host_ranks: ranks(hosts, 1),
@@ -268,9 +287,10 @@ impl<'a> Network<'a> {
                     }
                     return;
                 }
-                if let Some(packet) = queue.pass(id, &mut cx) {
-                    start(&mut cx, calendar, link, packet, now);
-                }
+                let Some(packet) = queue.pass(id, &mut cx) else {
+                    return;
+                };
+                start(&mut cx, calendar, link, packet, now);
                 if !self.ready[at].is_empty() && !self.egress[at].port.serving {
                     schedule_departure(&mut self.egress[at].port, &mut self.calendar, link);
                 }
@@ -340,6 +360,9 @@ impl<'a> Network<'a> {
         };
         cx.port.serving = false;
         catch_up(queue, &mut cx, calendar, link, now);
+        if cx.port.frame_waits {
+            return self.depart_after_frame(link);
+        }
         if cx.port.lookahead == Time::ZERO {
             let Some(packet) = queue.dequeue(&mut cx) else {
                 return false;
@@ -347,6 +370,21 @@ impl<'a> Network<'a> {
             start(&mut cx, calendar, link, packet, now);
         }
         if more || !queue.is_empty() {
+            schedule_departure(cx.port, calendar, link);
+        }
+        true
+    }
+
+    /// As `depart`, but a pause frame goes first.
+    #[cold]
+    fn depart_after_frame(&mut self, link: LinkId) -> bool {
+        if !self.send_frame(link) {
+            return self.depart(link);
+        }
+        // Only switches send frames: nobody but the queue has something for this port.
+        if let (PortQueue::Serviced(queue), cx, calendar) = self.at_port(link)
+            && !queue.is_empty()
+        {
             schedule_departure(cx.port, calendar, link);
         }
         true
@@ -365,6 +403,7 @@ impl<'a> Network<'a> {
             conns: &mut self.conns,
             gone: &mut self.gone,
             bounced: &mut self.bounced,
+            pauses: &mut self.pauses,
         };
         (queue, cx, &mut self.calendar)
     }
@@ -402,6 +441,7 @@ impl<'a> Network<'a> {
 
     /// The run ends: brings all ports up to date, and takes back what was computed for later.
     pub fn stop(&mut self, end: Time) {
+        self.stop_pauses(end);
         for link in (0..self.egress.len()).map(|link| LinkId(link as u32)) {
             let (queue, mut cx, calendar) = self.at_port(link);
             match queue {

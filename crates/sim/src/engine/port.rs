@@ -45,6 +45,10 @@ pub struct Port {
     pub packets_max: u32,
     /// Serviced: whether an event is pending that will serve what waits.
     pub serving: bool,
+    /// Classes of traffic that the other end has stopped, a bit each: see `engine/pause.rs`.
+    pub paused: u8,
+    /// Whether a pause frame goes before all that waits.
+    pub frame_waits: bool,
 
     rate: Rate,
     /// The faults of its link, if it ever has any.
@@ -97,6 +101,8 @@ impl Port {
             packets: 0,
             wire_bytes: 0,
             serving: false,
+            paused: 0,
+            frame_waits: false,
             lookahead: Time::ZERO,
             area: 0,
             bytes_max: 0,
@@ -129,6 +135,12 @@ impl Port {
         self.area += area(bytes, end);
         self.sent.add(bytes);
         (end, end + self.delay)
+    }
+
+    /// Puts a pause frame on the wire, which is free: when it arrives. It is no packet and is not counted.
+    pub fn transmit_frame(&mut self, now: Time, bytes: u32) -> Time {
+        self.free_at = now + self.transmission(bytes);
+        self.free_at + self.delay
     }
 
     /// Counts a packet that joins the port.

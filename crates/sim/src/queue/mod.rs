@@ -13,10 +13,12 @@ use self::fifo::Rules;
 use self::waiting::Queued;
 use crate::engine::conn::Conn;
 use crate::engine::packet::{Arena, flag};
+use crate::engine::pause::Pauses;
 use crate::engine::port::{Losses, Port};
 use crate::ids::PacketId;
 use crate::random::Stream;
 use crate::register::register;
+use crate::topology::Link;
 use crate::units::{Bytes, Time};
 
 /// One list: configuration and model of each queue, and the way from one to the other.
@@ -88,6 +90,7 @@ queues! {
     ndp::NdpPort = "ndp",
     strict_priority::StrictPriority = "strict-priority",
     pfabric::PfabricPort = "pfabric",
+    lossless::Lossless = "lossless",
 }
 
 /// What a queue's configuration tells the check and the engine.
@@ -102,6 +105,17 @@ pub trait Settings {
         Vec::new()
     }
 
+    /// Whether it stops those who send to it before it has to drop: see `engine/pause.rs`.
+    fn pauses(&self) -> bool {
+        false
+    }
+
+    /// If so, from how many bytes on, for what comes by that link; the second one is the way back.
+    fn thresholds(&self, link: &Link, back: &Link, full_packet: u64) -> Thresholds {
+        let _ = (link, back, full_packet);
+        Thresholds::NONE
+    }
+
     /// Most full packets of data that it holds; `None` without a limit. For estimates.
     fn most_packets(&self, full_packet: u64) -> Option<u64> {
         self.committed(full_packet)?.limit.most_packets(full_packet)
@@ -112,6 +126,16 @@ pub trait Settings {
     fn committed(&self, full_packet: u64) -> Option<Rules> {
         let _ = full_packet;
         None
+    }
+}
+
+impl Queue {
+    /// An empty queue at a host's port, which neither drops nor marks.
+    pub fn at_host(&self) -> Model {
+        match self {
+            Queue::Lossless(_) => Model::Lossless(lossless::Model::at_host()),
+            _ => Queue::from(infinite::Infinite {}).model(0),
+        }
     }
 }
 
@@ -129,8 +153,8 @@ pub trait Discipline {
     /// A packet arrives. It must be kept, dropped or trimmed, each through `cx`.
     fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx);
 
-    /// The wire is free: the packet to send next, none only if nothing waits any more. It is still counted in
-    /// the port, as the one on the wire.
+    /// The wire is free: the packet to send next, none only if nothing waits any more or all that does is paused. It
+    /// is still counted in the port, as the one on the wire.
     fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Queued>;
 
     /// A packet arrives while the wire is free and nothing waits: the packet to send at once, if it may pass.
@@ -161,6 +185,7 @@ pub struct QueueCx<'a> {
     pub(crate) conns: &'a mut [Conn],
     pub(crate) gone: &'a mut Vec<crate::ids::ConnId>,
     pub(crate) bounced: &'a mut Vec<PacketId>,
+    pub(crate) pauses: &'a mut Pauses,
 }
 
 impl QueueCx<'_> {
@@ -216,6 +241,22 @@ impl QueueCx<'_> {
     }
 }
 
+/// When who sends by a link is told to stop, in bytes of one class that came by the link and wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    /// Above this, stop.
+    pub xoff: u32,
+    /// From this on down, go on.
+    pub xon: u32,
+    /// XOFF and headroom: more is dropped.
+    pub limit: u32,
+}
+
+impl Thresholds {
+    /// Nobody is ever told to stop.
+    pub const NONE: Thresholds = Thresholds { xoff: u32::MAX, xon: 0, limit: u32::MAX };
+}
+
 /// What a transport may need from the ports on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
@@ -227,6 +268,8 @@ pub enum Feature {
     Classes,
     /// A port sends the packet of the smallest flow first, and drops that of the largest.
     Scheduling,
+    /// No port drops: it stops those who send to it in time.
+    Lossless,
 }
 
 impl Feature {
@@ -237,6 +280,7 @@ impl Feature {
             Feature::Ecn => "ECN marking",
             Feature::Classes => "classes",
             Feature::Scheduling => "scheduling by remaining size",
+            Feature::Lossless => "flow control",
         }
     }
 }

@@ -83,6 +83,7 @@ transports! {
     ndp::Ndp = "ndp",
     pfabric::Pfabric = "pfabric",
     mptcp::Mptcp = "mptcp",
+    dcqcn::Dcqcn = "dcqcn",
 }
 
 /// What the hosts of a run do: what a researcher writes.

@@ -322,6 +322,21 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         let pace = ["\"line-rate\"", "{ rate = \"800Mbps\" }", "{ poisson = \"2Gbps\" }"][pace as usize];
         format!("[transport.datagram]\npace = {pace}\necn_capable = {ecn}")
     });
+    let lossless = (2u32..30, 0u32..2, flag(), 1u32..40, flag()).prop_map(|(xoff, xon, headroom, kmin, enqueue)| {
+        let (xon, mark) = (xoff * xon * 750, if enqueue { "enqueue" } else { "dequeue" });
+        let headroom = if headroom { "" } else { "headroom = \"4KB\"" };
+        format!(
+            "[queue.lossless]\nxoff = \"{}B\"\nxon = \"{xon}B\"\n{headroom}\nkmin = \"{kmin}KB\"\nkmax = \"60KB\"\n\
+             pmax = 0.3\nmark = \"{mark}\"",
+            xoff * 1500
+        )
+    });
+    let dcqcn = (0u32..4, 1u32..6, 0u32..3, 0u32..3).prop_map(|(acks, stages, data, control)| {
+        format!(
+            "[transport.dcqcn]\nack_every = {acks}\nfast_recovery = {stages}\ndata_class = {data}\n\
+             control_class = {control}\nbyte_counter = \"30KB\"\ncnp_interval = \"7us\"\ntimeout = \"2ms\""
+        )
+    });
     let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn.clone()];
     let hosts = prop_oneof![
         pias,
@@ -332,6 +347,8 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         (ndp, ndp_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (pfabric, pfabric_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), pfabric_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (dcqcn, lossless.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (datagram.clone(), lossless).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram, ndp_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
     ];
     let matrix = prop_oneof![

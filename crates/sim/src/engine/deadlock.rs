@@ -1,0 +1,92 @@
+//! Deadlocks of a lossless fabric: ports that are paused, each for packets that wait at another one of them.
+//!
+//! A port that is told to stop may go on when what came from it and waits behind its link has shrunk. It never will if all
+//! of that waits at ports which are themselves told to stop and never will go on: the largest set of ports that
+//! only wait for each other. If there is one, it has a cycle, and nothing in it has moved or ever will.
+
+use super::Engine;
+use super::egress::PortQueue;
+use super::network::Network;
+use super::pause::{CLASSES, class_of};
+use crate::ids::LinkId;
+use crate::queue::Discipline;
+use crate::units::Time;
+
+/// Ports that have been stopped for so long are looked at, so often.
+const LOOK_EVERY: Time = Time(1_000_000_000);
+
+impl Engine<'_, '_> {
+    /// When to look for a deadlock first.
+    pub(super) fn first_deadlock_look(network: &Network) -> Time {
+        if network.pauses.gates.is_empty() { Time::NEVER } else { LOOK_EVERY }
+    }
+
+    /// The next event is at `time`, after the time of a look: whether there is a deadlock, for which the run ends.
+    #[cold]
+    pub(super) fn is_deadlocked(&mut self, time: Time) -> bool {
+        let at = self.deadlock_look;
+        self.deadlock = self.net.deadlock(Time(at.0 - LOOK_EVERY.0));
+        if self.deadlock.is_empty() {
+            self.deadlock_look = time + LOOK_EVERY;
+            return false;
+        }
+        self.net.now = at;
+        true
+    }
+}
+
+impl Network<'_> {
+    /// The links of a cycle of ports, paused since that time or before, that wait for each other; each one's packets are
+    /// behind those of the next. None if there is none.
+    pub fn deadlock(&self, since: Time) -> Vec<LinkId> {
+        if self.pauses.gates.is_empty() {
+            return Vec::new();
+        }
+        let place = |link: LinkId, class: usize| link.index() * CLASSES + class;
+        let mut stuck: Vec<bool> = vec![false; self.pauses.gates.len() * CLASSES];
+        for (link, (gate, stops)) in self.pauses.gates.iter().zip(&self.pauses.stops).enumerate() {
+            // Word that a class may go on may be on its way.
+            let stopped = self.egress[link].port.paused & gate.wanted;
+            for class in (0..CLASSES).filter(|class| stopped & 1 << class != 0 && stops.since <= since) {
+                stuck[place(LinkId(link as u32), class)] = true;
+            }
+        }
+        let waits = self.who_waits_for_whom();
+        loop {
+            let freed: Vec<_> = waits.iter().filter(|&&(port, other)| stuck[port] && !stuck[other]).collect();
+            if freed.is_empty() {
+                break;
+            }
+            freed.into_iter().for_each(|&(port, _)| stuck[port] = false);
+        }
+        let Some(mut port) = stuck.iter().position(|&stuck| stuck) else {
+            return Vec::new();
+        };
+        let mut way = Vec::new();
+        while !way.contains(&port) {
+            way.push(port);
+            let first = waits.partition_point(|&(other, _)| other < port);
+            port = waits[first].1;
+        }
+        let cycle = way.into_iter().skip_while(|&other| other != port);
+        cycle.map(|place| LinkId((place / CLASSES) as u32)).collect()
+    }
+
+    /// Pairs of ports, each with a class: packets that came from the first wait at the second. Sorted.
+    fn who_waits_for_whom(&self) -> Vec<(usize, usize)> {
+        let mut waits = Vec::new();
+        for (link, egress) in self.egress.iter().enumerate() {
+            let PortQueue::Serviced(model) = &egress.queue else { continue };
+            model.resident(&mut |id| {
+                let packet = &self.arena[id];
+                let class = class_of(packet.header.class);
+                if packet.ingress != LinkId::NONE {
+                    waits.push((packet.ingress.index() * CLASSES + class, link * CLASSES + class));
+                }
+            });
+        }
+        waits.sort_unstable();
+        waits.dedup();
+        waits
+    }
+}

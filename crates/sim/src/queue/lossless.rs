@@ -1,0 +1,214 @@
+//! The port of a lossless fabric: a first-in first-out queue for each class, priority flow control towards those who
+//! send to the switch, and marks by the length of the queue.
+//!
+//! Sources: IEEE 802.1Qbb for the flow control, whose working `engine/pause.rs` has; Zhu et al., "Congestion control for
+//! large-scale RDMA deployments", SIGCOMM 2015, section 3.1, for the marks of DCQCN's congestion point.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::ecn::MarkOn;
+use super::waiting::{Queued, Waiting};
+use super::{Build, Discipline, Feature, QueueCx, Settings, Thresholds};
+use crate::engine::pause::{CLASSES, FRAME_BYTES, class_of};
+use crate::ids::PacketId;
+use crate::topology::Link;
+use crate::units::{Bytes, SECOND};
+
+/// Classes in strict priority, 0 first; who sends too much of one is stopped before anything has to be dropped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Lossless {
+    /// XOFF: who sends on a link is told to stop a class when more of it than this came by the link and waits. DCQCN's
+    /// paper (section 4) has a threshold that shrinks as the switch fills: in its switch of 12 MB and 32 ports about
+    /// this is left for each of 31 that send.
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub xoff: Bytes,
+    /// XON: it is told to go on when no more than this is left. Absent: two full packets below XOFF.
+    #[schemars(extend("x-maximum" = "1GB"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub xon: Option<Bytes>,
+    /// What a link and class may have above XOFF, for what comes before the sender stops; more is dropped. Absent: for
+    /// each link what is needed, by the link's rate and delay and the largest packet.
+    #[schemars(extend("x-maximum" = "1GB"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Bytes>,
+    /// Up to this many bytes that wait in its class, a packet is not marked. DCQCN's paper: 5 KB at 40 Gbps.
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub kmin: Bytes,
+    /// Above this many, each is marked. DCQCN's paper: 200 KB.
+    #[schemars(extend("x-maximum" = "1GB"))]
+    pub kmax: Bytes,
+    /// Between them the probability of a mark grows from 0 to this. DCQCN's paper: 0.01; the HPCC simulator: 0.2.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub pmax: f64,
+    /// When the queue is looked at: DCQCN's paper marks on arrival, the HPCC simulator on departure.
+    pub mark: MarkOn,
+}
+
+impl Default for Lossless {
+    fn default() -> Self {
+        Lossless {
+            xoff: Bytes(200_000),
+            xon: None,
+            headroom: None,
+            kmin: Bytes(5_000),
+            kmax: Bytes(200_000),
+            pmax: 0.01,
+            mark: MarkOn::Enqueue,
+        }
+    }
+}
+
+impl Lossless {
+    /// Bytes that may come by a link after XOFF has been passed.
+    ///
+    /// The packet that passes it may do so with all but its first byte. The frame waits for a packet that has just begun on
+    /// the way back, and takes its own time and the delay of the way; meanwhile the sender goes on, and it finishes the
+    /// packet that it has just begun when the frame comes; what it has sent then is one more delay away. The first term
+    /// is not in 802.1Qbb's worst case: there a frame goes out as soon as the threshold is passed, here when the packet is
+    /// in.
+    fn headroom(link: &Link, back: &Link, full_packet: u64) -> u64 {
+        let frame_out = back.rate.transmission(full_packet) + back.rate.transmission(u64::from(FRAME_BYTES));
+        let blind = frame_out + back.delay + link.delay;
+        let meanwhile = (u128::from(blind.0) * u128::from(link.rate.0)).div_ceil(u128::from(8 * SECOND));
+        2 * full_packet + meanwhile as u64
+    }
+}
+
+impl Settings for Lossless {
+    fn offers(&self) -> &'static [Feature] {
+        &[Feature::Ecn, Feature::Lossless]
+    }
+
+    fn problems(&self) -> Vec<(String, String)> {
+        let mut problems = Vec::new();
+        if self.kmax < self.kmin {
+            problems.push(("kmax".into(), format!("is below kmin, {}", self.kmin)));
+        }
+        if let Some(xon) = self.xon
+            && xon > self.xoff
+        {
+            problems.push(("xon".into(), format!("{xon} is above xoff, {}", self.xoff)));
+        }
+        problems
+    }
+
+    fn pauses(&self) -> bool {
+        true
+    }
+
+    fn thresholds(&self, link: &Link, back: &Link, full_packet: u64) -> Thresholds {
+        let headroom =
+            self.headroom.map_or_else(|| Lossless::headroom(link, back, full_packet), |given| given.0);
+        let xon = self.xon.map_or(self.xoff.0.saturating_sub(2 * full_packet), |given| given.0);
+        let limit = u32::try_from(self.xoff.0 + headroom).unwrap_or(u32::MAX);
+        Thresholds { xoff: self.xoff.0 as u32, xon: xon as u32, limit }
+    }
+}
+
+impl Build for Lossless {
+    type Model = Model;
+
+    fn model(&self, _full_packet: u64) -> Model {
+        // Steeper than any finite line where both are the same.
+        let slope = self.pmax / (self.kmax.0 - self.kmin.0) as f64;
+        let on_dequeue = self.mark == MarkOn::Dequeue;
+        Model { queues: Box::default(), occupied: 0, kmin: self.kmin.0, kmax: self.kmax.0, slope, on_dequeue }
+    }
+}
+
+/// The queues at one port.
+#[derive(Clone, Debug)]
+pub struct Model {
+    queues: Box<[Waiting; CLASSES]>,
+    /// Classes of which something waits, a bit each.
+    occupied: u8,
+    kmin: u64,
+    kmax: u64,
+    /// Growth of the probability of a mark, for each byte above `kmin`.
+    slope: f64,
+    on_dequeue: bool,
+}
+
+impl Model {
+    /// At a host's port: nothing is marked.
+    pub fn at_host() -> Model {
+        Model {
+            queues: Box::default(),
+            occupied: 0,
+            kmin: u64::MAX,
+            kmax: u64::MAX,
+            slope: 0.0,
+            on_dequeue: false,
+        }
+    }
+
+    /// Marks a packet of a class in which so many bytes wait, its own included.
+    #[inline]
+    fn mark(&self, id: PacketId, waiting: u64, cx: &mut QueueCx) {
+        if waiting > self.kmin
+            && (waiting > self.kmax || cx.chance.unit() < (waiting - self.kmin) as f64 * self.slope)
+        {
+            cx.mark(id);
+        }
+    }
+}
+
+impl Discipline for Model {
+    #[inline]
+    fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
+        let packet = &cx.arena[id];
+        let (ingress, size, class) = (packet.ingress, packet.size, class_of(packet.header.class));
+        if !cx.take_in(ingress, class, size) {
+            return cx.drop(id);
+        }
+        cx.keep(size);
+        self.queues[class].push(Queued { id, size });
+        self.occupied |= 1 << class;
+        if !self.on_dequeue {
+            self.mark(id, self.queues[class].bytes(), cx);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Queued> {
+        let free = self.occupied & !cx.port.paused;
+        if free == 0 {
+            return None;
+        }
+        let class = free.trailing_zeros() as usize;
+        let waiting = self.queues[class].bytes();
+        let packet = self.queues[class].pop()?;
+        if self.queues[class].is_empty() {
+            self.occupied &= !(1 << class);
+        }
+        if self.on_dequeue {
+            self.mark(packet.id, waiting, cx);
+        }
+        cx.let_out(packet.id, class, packet.size);
+        Some(packet)
+    }
+
+    /// What need not wait is not counted and not marked.
+    #[inline]
+    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
+        let packet = &cx.arena[id];
+        let (size, class) = (packet.size, class_of(packet.header.class));
+        if cx.port.paused & 1 << class != 0 {
+            self.enqueue(id, cx);
+            return None;
+        }
+        cx.keep(size);
+        Some(Queued { id, size })
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.occupied == 0
+    }
+
+    fn resident(&self, found: &mut dyn FnMut(PacketId)) {
+        self.queues.iter().flat_map(Waiting::iter).for_each(found);
+    }
+}

@@ -1,0 +1,142 @@
+//! The sending end: packets one by one at the flow's rate, and again from where one was missing.
+
+use super::rate::Reaction;
+use super::{Dcqcn, kind};
+use crate::engine::cx::{Cx, Owner, Timer, Toward};
+use crate::engine::packet::{Header, Packet, flag};
+use crate::ids::ConnId;
+use crate::units::{SECOND, Time};
+
+/// Timer: the next packet may go.
+pub const PACE: u8 = 0;
+/// Timer: nothing has been acknowledged for too long.
+pub const RETRANSMIT: u8 = 2;
+
+/// The sender of one flow. Packets are numbered from 0.
+#[derive(Clone, Debug, Default)]
+pub struct Sender {
+    size: u64,
+    /// The next one to send.
+    next: u32,
+    /// The first one that has not been acknowledged.
+    una: u32,
+    /// One more than the last one sent so far.
+    sent: u32,
+    /// How many there are.
+    end: u32,
+    rate: Reaction,
+    /// The next one goes no earlier.
+    next_at: Time,
+    pace: Timer,
+    retransmit: Timer,
+}
+
+impl Sender {
+    /// The sender of a flow of so many bytes.
+    pub fn new(id: ConnId, size: u64, config: &Dcqcn, cx: &mut Cx) -> Sender {
+        const SAMPLE: u32 = 1_000_000;
+        let time = cx.transmission(cx.conn(id).src_port, SAMPLE);
+        let line = f64::from(SAMPLE) * 8.0 * SECOND as f64 / time.0 as f64;
+        // Only an endless flow has more packets than numbers, and no run comes to their end.
+        let end = u32::try_from(size.div_ceil(config.payload.0)).unwrap_or(u32::MAX);
+        Sender { size, end, rate: Reaction::new(line, config), ..Sender::default() }
+    }
+
+    /// Takes the flow's turn if its next packet may go, else when it may.
+    fn wait_for_turn(&mut self, id: ConnId, cx: &mut Cx) {
+        if self.next_at <= cx.now() {
+            cx.ready(id);
+        } else {
+            cx.set_timer(&mut self.pace, self.next_at, Owner::Conn(id), PACE);
+        }
+    }
+
+    /// The wire is free.
+    pub fn next_packet(&mut self, id: ConnId, config: &Dcqcn, cx: &mut Cx) -> (Option<Packet>, bool) {
+        // What was acknowledged meanwhile need not be sent again.
+        self.next = self.next.max(self.una);
+        if self.next == self.end {
+            return (None, false);
+        }
+        let now = cx.now();
+        self.rate.catch_up(now, config);
+        let seq = u64::from(self.next) * config.payload.0;
+        let len = (self.size - seq).min(config.payload.0);
+        let last = self.next + 1 == self.end;
+        let header = Header {
+            kind: if last { kind::LAST } else { kind::DATA },
+            class: config.data_class,
+            len: len as u16,
+            number: self.next,
+            seq,
+            ack: 0,
+        };
+        let size = (len + config.header_bytes.0) as u32;
+        let packet = cx.packet(id, Toward::Receiver, size, flag::ECN_CAPABLE, header);
+        let counts = cx.counts(id);
+        counts.packets_sent += 1;
+        counts.retransmissions += u32::from(self.next < self.sent);
+        self.next += 1;
+        self.sent = self.sent.max(self.next);
+        self.rate.on_sent(size, config);
+        let gap = self.rate.gap(size);
+        self.next_at = now + gap;
+        if !self.retransmit.is_set() {
+            cx.set_timer(&mut self.retransmit, now + config.timeout, Owner::Conn(id), RETRANSMIT);
+        }
+        if last {
+            return (Some(packet), false);
+        }
+        // The port asks again when the packet is on its way.
+        let more = gap <= cx.transmission(cx.conn(id).src_port, size);
+        if !more {
+            self.wait_for_turn(id, cx);
+        }
+        (Some(packet), more)
+    }
+
+    /// An acknowledgement, a request to go back, or a notification.
+    pub fn on_packet(&mut self, packet: &Packet, config: &Dcqcn, cx: &mut Cx) {
+        let (id, number) = (packet.conn, packet.header.number);
+        if self.una == self.end {
+            return;
+        }
+        if packet.header.kind == kind::CNP {
+            self.rate.on_notification(cx.now(), config);
+            return;
+        }
+        if number > self.una {
+            self.una = number;
+            cx.set_timer(&mut self.retransmit, cx.now() + config.timeout, Owner::Conn(id), RETRANSMIT);
+        }
+        if self.una == self.end {
+            self.retransmit.clear();
+            self.pace.clear();
+            cx.acknowledged(id);
+            cx.finish(id);
+        } else if packet.header.kind == kind::NAK && number == self.una {
+            self.go_back(id, cx);
+        }
+    }
+
+    fn go_back(&mut self, id: ConnId, cx: &mut Cx) {
+        self.next = self.una;
+        self.wait_for_turn(id, cx);
+    }
+
+    /// The next packet may go.
+    pub fn on_pace(&mut self, id: ConnId, cx: &mut Cx) {
+        if cx.timer_is_due(&mut self.pace, Owner::Conn(id), PACE) {
+            cx.ready(id);
+        }
+    }
+
+    /// Nothing has been acknowledged for too long.
+    pub fn on_timeout(&mut self, id: ConnId, config: &Dcqcn, cx: &mut Cx) {
+        if cx.timer_is_due(&mut self.retransmit, Owner::Conn(id), RETRANSMIT) {
+            cx.counts(id).timeouts += 1;
+            cx.set_timer(&mut self.retransmit, cx.now() + config.timeout, Owner::Conn(id), RETRANSMIT);
+            self.go_back(id, cx);
+        }
+    }
+}
