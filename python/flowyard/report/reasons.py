@@ -337,7 +337,9 @@ def _transports(run: Run) -> Sequence[tuple[str, Mapping[str, Any]]]:
 
 
 def _ecn_capable(name: str, settings: Mapping[str, Any]) -> bool:
-    if name == "tcp":
+    if name in ("tcp", "mptcp"):
+        # MPTCP has TCP's fields in a table of their own.
+        settings = settings.get("tcp", settings)
         return bool(settings.get("ecn")) or _variant(settings.get("congestion"))[0] in MARKED_CONGESTION
     return name not in NEVER_MARKED and settings.get("ecn_capable", True) is not False
 

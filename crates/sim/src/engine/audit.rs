@@ -149,7 +149,8 @@ impl Engine<'_, '_> {
                 ));
             }
             // What is paused waits for word of the other end.
-            if !port.serving && port.paused == 0 && (resident.packets > 0 || !self.net.ready[link].is_empty()) {
+            if !port.serving && port.paused == 0 && (resident.packets > 0 || !self.net.ready[link].is_empty())
+            {
                 wrong.push(format!("port {link}: something waits and nothing will serve it"));
             }
         }
@@ -160,7 +161,9 @@ impl Engine<'_, '_> {
         for (link, (gate, found)) in self.net.pauses.gates.iter().zip(self.net.count_waiting()).enumerate() {
             if gate.waiting != found {
                 let counted = gate.waiting;
-                wrong.push(format!("link {link}: {counted:?} bytes counted by class behind it, {found:?} wait"));
+                wrong.push(format!(
+                    "link {link}: {counted:?} bytes counted by class behind it, {found:?} wait"
+                ));
             }
         }
     }
