@@ -78,6 +78,35 @@ fn the_packet_of_the_largest_flow_is_dropped() {
     assert_eq!(of(&run, "B", "fct_ps"), repeats_sent + 2 * (T + D) - 33 * US);
 }
 
+/// Twelve packets at 10 Gbps into a port of 1 Gbps with room for two: all say the same, as nothing is acknowledged yet, so
+/// that the one that comes is dropped: the fourth to the tenth, and the twelfth. So the timeout comes a while after the
+/// acknowledgement of the third; were it the earliest that is dropped, it would come after that of the first.
+#[test]
+fn of_equals_the_latest_is_dropped() {
+    let third_ack = T / 10 + D + 3 * T + D + A + D + A / 10 + D;
+    for (until, timeouts) in [(third_ack + 100 * US - 1, 0), (third_ack + 100 * US, 1)] {
+        let run = run(&format!(
+            r#"
+            transport.pfabric.rto = "100us"
+            queue.pfabric.limit.packets = 2
+            run.until = "{until}ps"
+            [topology.line]
+            switches = 1
+            rates = ["10Gbps", "1Gbps"]
+            delay = "1us"
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "{}B"
+            "#,
+            12 * PAYLOAD
+        ));
+        assert_eq!((run.flow("drops"), run.flow("delivered_bytes")), (8, 4 * PAYLOAD));
+        assert_eq!(run.flow("timeouts"), timeouts);
+    }
+}
+
 /// As many bytes as two packets and a half: nothing but two packets fits, whether or not the limit is in bytes.
 #[test]
 fn limits_in_bytes_and_with_the_wire() {

@@ -168,3 +168,112 @@ impl Discipline for Model {
         self.control.iter().chain(self.data.iter().map(|packet| packet.id)).for_each(found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::conn::{Conn, Counts};
+    use crate::engine::packet::{Arena, Header, Packet};
+    use crate::engine::port::{Losses, Port};
+    use crate::ids::{FlowId, LinkId};
+    use crate::random::{Purpose, Stream};
+    use crate::topology::Link;
+    use crate::units::{Rate, Time};
+
+    /// What comes to a port whose wire is busy all the time: (connection, destination, rank), rank none for control.
+    type Coming = (u32, u32, Option<u64>);
+
+    /// The numbers of those that come which are sent, in that order, if each is 1500 B long and all come before the
+    /// first is sent; and of those which are dropped.
+    fn outcome(limit: u32, coming: &[Coming]) -> (Vec<u32>, Vec<u32>) {
+        let link = Link { from: NodeId(8), to: NodeId(9), rate: Rate(1_000_000_000), delay: Time::ZERO };
+        let conn = Conn {
+            flow: FlowId(0),
+            src: NodeId(0),
+            dst: NodeId(1),
+            src_port: LinkId(0),
+            dst_port: LinkId(1),
+            label: 0,
+            transport: 0,
+            balancer: 0,
+            background: false,
+            priority: 0,
+            open: true,
+            done: false,
+            ready: false,
+            next_ready: ConnId::NONE,
+            packets: coming.len() as u32,
+            timers: 0,
+            start: Time::ZERO,
+            newest: Time::ZERO,
+            counts: Counts::UNFINISHED,
+        };
+        let config = PfabricPort { limit: Limit::Packets(limit), ..PfabricPort::default() };
+        let mut model = config.model(1500);
+        let mut cx = QueueCx {
+            now: Time::ZERO,
+            arena: &mut Arena::default(),
+            port: &mut Port::new(&link, 0),
+            chance: &mut Stream::new(0, 0, Purpose::Queue, 0),
+            losses: &mut Losses::default(),
+            conns: &mut [conn; 4],
+            gone: &mut Vec::new(),
+            bounced: &mut Vec::new(),
+        };
+        for (number, &(conn, dst, rank)) in coming.iter().enumerate() {
+            let id = cx.arena.insert(Packet {
+                created_at: Time::ZERO,
+                wire_at: Time::ZERO,
+                size: 1500,
+                conn: ConnId(conn),
+                dst: NodeId(dst),
+                ingress: LinkId::NONE,
+                label: 0,
+                transport: 0,
+                balancer: 0,
+                flags: if rank.is_none() { flag::CONTROL } else { 0 },
+                hops: 0,
+                header: Header { number: number as u32, ack: rank.unwrap_or(0), ..Header::default() },
+            });
+            model.enqueue(id, &mut cx);
+        }
+        let mut sent = Vec::new();
+        while let Some(packet) = model.dequeue(&mut cx) {
+            sent.push(cx.arena[packet.id].header.number);
+        }
+        assert!(model.is_empty());
+        let dropped: Vec<_> = (0..coming.len() as u32).filter(|number| !sent.contains(number)).collect();
+        assert_eq!(cx.losses.dropped.packets as usize, dropped.len());
+        (sent, dropped)
+    }
+
+    #[test]
+    fn the_flow_with_the_lowest_rank_sends_its_earliest() {
+        let (sent, _) = outcome(9, &[(0, 1, Some(5)), (1, 1, Some(4)), (0, 1, Some(3)), (2, 1, Some(3))]);
+        // Of the equal ones that of connection 0 came first; its first packet goes, then the one of rank 3.
+        assert_eq!(sent, [0, 2, 3, 1]);
+    }
+
+    #[test]
+    fn the_other_direction_is_another_flow() {
+        assert_eq!(outcome(9, &[(0, 1, Some(5)), (0, 0, Some(3))]).0, [1, 0]);
+        assert_eq!(outcome(9, &[(0, 1, Some(5)), (0, 1, Some(3))]).0, [0, 1]);
+    }
+
+    #[test]
+    fn of_the_highest_rank_the_latest_is_dropped() {
+        let full = [(0, 1, Some(7)), (1, 1, Some(7)), (2, 1, Some(5))];
+        let with = |last: Coming| outcome(3, &[&full[..], &[last]].concat()).1;
+        assert_eq!(with((3, 1, Some(6))), [1]);
+        assert_eq!(with((3, 1, Some(7))), [3]);
+        assert_eq!(with((3, 1, Some(8))), [3]);
+        assert_eq!(with((3, 1, None)), [1]);
+    }
+
+    #[test]
+    fn control_goes_first_and_gives_way_to_nobody() {
+        let (sent, dropped) =
+            outcome(2, &[(0, 1, Some(0)), (1, 1, None), (2, 1, None), (3, 1, None), (0, 1, Some(0))]);
+        assert_eq!((sent, dropped), (vec![1, 2], vec![0, 3, 4]));
+    }
+}
