@@ -31,7 +31,7 @@ def test_verdicts_of_real_tables(tmp_path):
 def fabric(changes=None, unfinished=0, without=None):
     rows = [
         {
-            "transport": name,
+            "stack": name,
             "load": load,
             "replica": replica,
             "p99_small_us": (changes or {}).get((name, load), 100.0 if name == pfabric.OURS else 200.0),

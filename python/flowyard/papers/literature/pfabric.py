@@ -72,8 +72,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
         "transport": "pfabric",
         "traffic": [flows | {"matrix": {"incast": {"senders": 16}}, "flows": scale.pick(600, 5000)}],
     }
-    transports = Axis(
-        "transport",
+    stacks = Axis(
+        "stack",
         {
             "transport": [transport for transport, _ in TRANSPORTS.values()],
             "queue": [queue for _, queue in TRANSPORTS.values()],
@@ -81,7 +81,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
         labels=list(TRANSPORTS),
     )
     return {
-        "fabric": Plan(fabric, [transports, load], scale.pick(2, 5), name="fabric"),
+        "fabric": Plan(fabric, [stacks, load], scale.pick(2, 5), name="fabric"),
         "link": Plan(link, [load], scale.pick(2, 5), name="link"),
     }
 
@@ -113,7 +113,7 @@ def _link_run(run: pl.DataFrame) -> pl.DataFrame:
 
     The oracle is the receiver's link; what a flow takes beyond its time there, alone, is its way to it.
     """
-    size = run["size_bytes"].to_numpy()
+    size = run["size_bytes"].cast(pl.Int64).to_numpy()
     alone = (size + HEADER * -(-size // MSS)) * (8e12 / RATE_BPS)
     starts = run["start_ps"].to_numpy().astype(float)
     ends = srpt_ends(list(zip(starts.tolist(), alone.tolist(), strict=True)))
@@ -133,7 +133,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     fct_us = pl.col("fct_ps") / 1e6
     fabric = (
         sweeps["fabric"]
-        .flows.group_by("transport", "load", "replica")
+        .flows.group_by("stack", "load", "replica")
         .agg(
             small=small.sum(),
             p99_small_us=fct_us.filter(small).quantile(0.99, "linear"),
@@ -144,7 +144,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
             drops=pl.col("drops").sum(),
             timeouts=pl.col("timeouts").sum(),
         )
-        .sort("transport", "load", "replica")
+        .sort("stack", "load", "replica")
         .collect()
     )
     columns = ["p99_small_us", "mean_small_us", "mean_us", "mean_slowdown"]
@@ -153,20 +153,20 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     link = pl.concat([_link_run(run) for run in runs]).sort("load", "replica")
     return {
         "fabric": fabric,
-        "points": replica_means(fabric, ["transport", "load"], columns),
+        "points": replica_means(fabric, ["stack", "load"], columns),
         "link": link,
     }
 
 
 def _lowest_tail(tables: Tables) -> Judgement:
     runs = tables["fabric"]
-    means = runs.group_by("transport", "load").agg(pl.col("p99_small_us").mean(), pl.col("unfinished").sum())
+    means = runs.group_by("stack", "load").agg(pl.col("p99_small_us").mean(), pl.col("unfinished").sum())
     said, holds = [], True
     for load in LOADS:
         rows = means.filter(load=load)
-        if set(rows["transport"]) != set(TRANSPORTS) or rows["unfinished"].sum():
+        if set(rows["stack"]) != set(TRANSPORTS) or rows["unfinished"].sum():
             return not_reached("there are not all transports at all loads, or flows did not end")
-        tails = dict(rows.select("transport", "p99_small_us").iter_rows())
+        tails = dict(rows.select("stack", "p99_small_us").iter_rows())
         ours = tails.pop(OURS)
         best = min(tails, key=tails.__getitem__)
         holds = holds and ours < tails[best]
@@ -187,7 +187,7 @@ def draw(tables: Tables) -> "Picture":
     """The tail and the mean of small flows by load, and the mean on one link beside the oracle."""
     picture, (tail, mean, link) = style.panels(1, 3)
     for number, name in enumerate(TRANSPORTS):
-        rows = tables["points"].filter(transport=name).sort("load")
+        rows = tables["points"].filter(stack=name).sort("load")
         for axes, column in ((tail, "p99_small_us"), (mean, "mean_us")):
             axes.plot(
                 rows["load"].to_numpy(),
