@@ -28,6 +28,8 @@ __all__ = [
     "Capture",
     "Cdf",
     "Congestion",
+    "Coupling",
+    "Covers",
     "D2tcp",
     "DCell",
     "DataMining",
@@ -72,6 +74,7 @@ __all__ = [
     "Incast",
     "Infinite",
     "Interpolation",
+    "Join",
     "LeafSpine",
     "Limit",
     "LimitBytes",
@@ -83,6 +86,7 @@ __all__ = [
     "MarkOn",
     "Matrix",
     "Milestone",
+    "Mptcp",
     "Ndp",
     "NdpPort",
     "NewReno",
@@ -1241,6 +1245,35 @@ class PathPenalty(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mptcp(Model):
+    """Multipath TCP: a flow over several TCP connections."""
+
+    _tag = "mptcp"
+
+    subflows: int = 8
+    """TCP connections that carry a flow (Raiciu et al. 2011: 8 for a large fat-tree), each with a 5-tuple
+    of its own. At least 1, at most 64.
+    """
+
+    coupling: Coupling = "lia"
+    """How windows grow in congestion avoidance."""
+
+    join: Join = "established"
+    """When the second subflow and all further ones start."""
+
+    receive_window: Covers = "flow"
+    """What `tcp.receive_window` is for."""
+
+    reinject: bool = True
+    """Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the
+    others, as Linux does; RFC 8684, 3.3.6, leaves it to the sender.
+    """
+
+    tcp: Tcp = Tcp()
+    """What each subflow does as TCP."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Infinite(Model):
     """First-in first-out without a limit."""
 
@@ -1987,7 +2020,7 @@ Topology = (
 Balancer = Single | PerFlow | PerPacket | Permuted | Literal["single", "per-flow", "per-packet", "permuted"]
 
 # What hosts do to move a flow's bytes.
-Transport = Datagram | Tcp | Ndp | Literal["datagram", "tcp", "ndp"]
+Transport = Datagram | Tcp | Ndp | Mptcp | Literal["datagram", "tcp", "ndp", "mptcp"]
 
 # How many bytes of payload a flow carries.
 Sizes = (
@@ -2060,6 +2093,15 @@ PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 
 # Which of the packets that need repeating goes first.
 RepeatOrder = Literal["lowest", "fifo", "lifo"]
+
+# How windows of subflows grow in congestion avoidance.
+Coupling = Literal["lia", "uncoupled"]
+
+# When the second subflow and all further ones start.
+Join = Literal["established", "at-once"]
+
+# What a receive window is for.
+Covers = Literal["flow", "subflow"]
 
 # What a port does with packets that have to wait.
 Queue = Infinite | DropTail | Ecn | NdpPort | Literal["infinite", "drop-tail", "ecn", "ndp"]

@@ -57,8 +57,10 @@ mod tests {
     /// would be 1 / 10. To a third one with a window of 40, which has no round-trip time yet, the bound is 1 / 40.
     #[test]
     fn by_hand() {
-        let path =
-            |segments, ms| Path { window: segments * 1000, round_trip: Some(Time::from_us(1000 * ms)) };
+        let path = |segments: u64, ms: u64| Path {
+            window: segments * 1000,
+            round_trip: Some(Time::from_us(1000 * ms)),
+        };
         let paths = [path(10, 1), path(20, 4), Path { window: 40_000, round_trip: None }];
         assert!((increase(paths, 10_000, 1000, 1000) - 1000.0 * 10.0 / 225.0).abs() < 1e-9);
         assert!((increase(paths, 40_000, 1000, 1000) - 25.0).abs() < 1e-9);
