@@ -28,6 +28,8 @@ __all__ = [
     "Capture",
     "Cdf",
     "Congestion",
+    "Coupling",
+    "Covers",
     "D2tcp",
     "DCell",
     "DataMining",
@@ -69,10 +71,10 @@ __all__ = [
     "HomaW3",
     "HomaW4",
     "HomaW5",
-    "HostOrder",
     "Incast",
     "Infinite",
     "Interpolation",
+    "Join",
     "LeafSpine",
     "Limit",
     "LimitBytes",
@@ -84,6 +86,7 @@ __all__ = [
     "MarkOn",
     "Matrix",
     "Milestone",
+    "Mptcp",
     "Ndp",
     "NdpPort",
     "NewReno",
@@ -100,8 +103,6 @@ __all__ = [
     "PerPacket",
     "Permutation",
     "Permuted",
-    "Pfabric",
-    "PfabricPort",
     "Poisson",
     "PortMode",
     "PullOrder",
@@ -110,7 +111,6 @@ __all__ = [
     "RandomNodes",
     "Reduce",
     "Relay",
-    "Remaining",
     "Reno",
     "RepeatOrder",
     "Reply",
@@ -1245,42 +1245,32 @@ class PathPenalty(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pfabric(Model):
-    """pFabric. The timeout has to fit the network: the paper has about three round trips, 45 us at 10
-    Gbps.
+class Mptcp(Model):
+    """Multipath TCP: a flow over several TCP connections."""
+
+    _tag = "mptcp"
+
+    subflows: int = 8
+    """TCP connections that carry a flow (Raiciu et al. 2011: 8 for a large fat-tree), each with a 5-tuple
+    of its own. At least 1, at most 64.
     """
 
-    _tag = "pfabric"
+    coupling: Coupling = "lia"
+    """How windows grow in congestion avoidance."""
 
-    mss: str = "1460B"
-    """Payload of a full packet. A size, such as "64KiB", at least 1B, at most 65000B."""
+    join: Join = "established"
+    """When the second subflow and all further ones start."""
 
-    header_bytes: str = "40B"
-    """Header of every packet; an acknowledgement or a probe is nothing else. A size, such as "64KiB", at
-    least 1B, at most 1000B.
+    receive_window: Covers = "flow"
+    """What `tcp.receive_window` is for."""
+
+    reinject: bool = True
+    """Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the
+    others, as Linux does; RFC 8684, 3.3.6, leaves it to the sender.
     """
 
-    initial_window: int = 12
-    """Packets under way at the start: the bandwidth-delay product (paper; NetSys/simulator: 12, PIAS-NS2:
-    70). At least 1, at most 1000000.
-    """
-
-    max_window: int = 15
-    """Packets under way at most (NetSys/simulator: 15). At least 1, at most 1000000."""
-
-    rto: str = "45us"
-    """Retransmission timeout; it is fixed (NetSys/simulator: 45 us; PIAS-NS2: 250 us). A time, such as
-    "10us", at least 1ns, at most 100s.
-    """
-
-    probe_after: int = 5
-    """Timeouts in a row after which a sender only probes (paper: 5). At least 1, at most 1000000000."""
-
-    remaining: Remaining = "unacknowledged"
-    """What a packet says of its flow."""
-
-    host_order: HostOrder = "shortest"
-    """Which of the connections of a host its wire serves."""
+    tcp: Tcp = Tcp()
+    """What each subflow does as TCP."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1378,33 +1368,6 @@ class NdpPort(Model):
     """Whether the packet on the wire counts towards the limits (htsim and the paper's nine-packet example:
     yes).
     """
-
-
-@dataclass(frozen=True)
-class LimitBytes(Wrapped):
-    """So many bytes."""
-
-    _tag = "bytes"
-
-    value: str
-    """A size, such as "64KiB", at least 64B."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PfabricPort(Model):
-    """Smallest remaining flow first, and the largest dropped when it is full. Only short queues: each
-    decision looks at all that waits.
-    """
-
-    _tag = "pfabric"
-
-    limit: Limit = LimitBytes("36KiB")
-    """How much the queue holds, at most 1000 packets or 1.5 MB. The paper asks for twice the bandwidth-
-    delay product: NetSys/simulator has 36,864 B, PIAS-NS2 140 packets on its longer round trips.
-    """
-
-    limit_counts_wire: bool = False
-    """Whether the packet on the wire counts towards the limit (ns-2 and NetSys/simulator: no)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1912,6 +1875,16 @@ class PacePoisson(Wrapped):
 
 
 @dataclass(frozen=True)
+class LimitBytes(Wrapped):
+    """So many bytes."""
+
+    _tag = "bytes"
+
+    value: str
+    """A size, such as "64KiB", at least 64B."""
+
+
+@dataclass(frozen=True)
 class FaultTargetCable(Wrapped):
     """All cables between two nodes, both ways."""
 
@@ -2047,7 +2020,7 @@ Topology = (
 Balancer = Single | PerFlow | PerPacket | Permuted | Literal["single", "per-flow", "per-packet", "permuted"]
 
 # What hosts do to move a flow's bytes.
-Transport = Datagram | Tcp | Ndp | Pfabric | Literal["datagram", "tcp", "ndp", "pfabric"]
+Transport = Datagram | Tcp | Ndp | Mptcp | Literal["datagram", "tcp", "ndp", "mptcp"]
 
 # How many bytes of payload a flow carries.
 Sizes = (
@@ -2121,21 +2094,17 @@ PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 # Which of the packets that need repeating goes first.
 RepeatOrder = Literal["lowest", "fifo", "lifo"]
 
-# What a packet says of its flow, as it is sent: its rank at ports.
-Remaining = Literal["unacknowledged", "unsent"]
+# How windows of subflows grow in congestion avoidance.
+Coupling = Literal["lia", "uncoupled"]
 
-# Which of the connections of a host its wire serves.
-HostOrder = Literal["shortest", "turns"]
+# When the second subflow and all further ones start.
+Join = Literal["established", "at-once"]
+
+# What a receive window is for.
+Covers = Literal["flow", "subflow"]
 
 # What a port does with packets that have to wait.
-Queue = (
-    Infinite
-    | DropTail
-    | Ecn
-    | NdpPort
-    | PfabricPort
-    | Literal["infinite", "drop-tail", "ecn", "ndp", "pfabric"]
-)
+Queue = Infinite | DropTail | Ecn | NdpPort | Literal["infinite", "drop-tail", "ecn", "ndp"]
 
 # How much a queue holds.
 Limit = LimitPackets | LimitBytes | LimitFullPackets
