@@ -34,6 +34,7 @@ __all__ = [
     "DCell",
     "DataMining",
     "Datagram",
+    "Dcqcn",
     "Dctcp",
     "Deadlines",
     "Dialect",
@@ -71,6 +72,7 @@ __all__ = [
     "HomaW3",
     "HomaW4",
     "HomaW5",
+    "HostOrder",
     "Incast",
     "Infinite",
     "Interpolation",
@@ -83,6 +85,8 @@ __all__ = [
     "Line",
     "List",
     "Lognormal",
+    "Lossless",
+    "MarkBy",
     "MarkOn",
     "Matrix",
     "Milestone",
@@ -103,6 +107,8 @@ __all__ = [
     "PerPacket",
     "Permutation",
     "Permuted",
+    "Pfabric",
+    "PfabricPort",
     "Poisson",
     "PortMode",
     "PullOrder",
@@ -111,6 +117,7 @@ __all__ = [
     "RandomNodes",
     "Reduce",
     "Relay",
+    "Remaining",
     "Reno",
     "RepeatOrder",
     "Reply",
@@ -125,7 +132,11 @@ __all__ = [
     "SourcesHosts",
     "SourcesNotIn",
     "SourcesShare",
+    "StrictPriority",
     "Stride",
+    "TagBy",
+    "TagRepeats",
+    "Tagging",
     "Tcp",
     "ThreeTier",
     "Times",
@@ -1067,6 +1078,11 @@ class Tcp(Model):
     forbids it.
     """
 
+    tagging: Tagging | None = None
+    """Gives each segment a class of traffic by what its flow has sent before (PIAS). Absent: all of them
+    have class 0, as acknowledgements and SYNs have in any case.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reno(Model):
@@ -1128,6 +1144,30 @@ class D2tcp(Model):
     """Exponent after the deadline: 1 goes on as a flow without one, 2 as one whose deadline is near. At
     most 100.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tagging(Model):
+    """PIAS: packets sink from class to class with the bytes that their flow has sent."""
+
+    thresholds: Sequence[str] = (
+        "1327140B",
+        "1940340B",
+        "2406080B",
+        "2861600B",
+        "3128780B",
+        "3412020B",
+        "3626640B",
+    )
+    """Bytes of a flow after which its packets belong to the next class, in rising order. The default is
+    the authors' for web search at load 0.8.
+    """
+
+    by: TagBy = "first"
+    """Which of a packet's bytes decides: its class is the number of thresholds that came before this byte."""
+
+    repeats: TagRepeats = "as-before"
+    """The class of what is sent again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1245,6 +1285,45 @@ class PathPenalty(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pfabric(Model):
+    """pFabric. The timeout has to fit the network: the paper has about three round trips, 45 us at 10
+    Gbps.
+    """
+
+    _tag = "pfabric"
+
+    mss: str = "1460B"
+    """Payload of a full packet. A size, such as "64KiB", at least 1B, at most 65000B."""
+
+    header_bytes: str = "40B"
+    """Header of every packet; an acknowledgement or a probe is nothing else. A size, such as "64KiB", at
+    least 1B, at most 1000B.
+    """
+
+    initial_window: int = 12
+    """Packets under way at the start: the bandwidth-delay product (paper; NetSys/simulator: 12, PIAS-NS2:
+    70). At least 1, at most 1000000.
+    """
+
+    max_window: int = 15
+    """Packets under way at most (NetSys/simulator: 15). At least 1, at most 1000000."""
+
+    rto: str = "45us"
+    """Retransmission timeout; it is fixed (NetSys/simulator: 45 us; PIAS-NS2: 250 us). A time, such as
+    "10us", at least 1ns, at most 100s.
+    """
+
+    probe_after: int = 5
+    """Timeouts in a row after which a sender only probes (paper: 5). At least 1, at most 1000000000."""
+
+    remaining: Remaining = "unacknowledged"
+    """What a packet says of its flow."""
+
+    host_order: HostOrder = "shortest"
+    """Which of the connections of a host its wire serves."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Mptcp(Model):
     """Multipath TCP: a flow over several TCP connections."""
 
@@ -1271,6 +1350,96 @@ class Mptcp(Model):
 
     tcp: Tcp = Tcp()
     """What each subflow does as TCP."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dcqcn(Model):
+    """DCQCN over RoCEv2. Where the paper is silent, defaults are those of the HPCC simulator's
+    configuration.
+    """
+
+    _tag = "dcqcn"
+
+    payload: str = "1KB"
+    """Payload of a full packet. The HPCC simulator: 1000 B; InfiniBand knows 256 B to 4096 B. A size, such
+    as "64KiB", at least 1B, at most 65000B.
+    """
+
+    header_bytes: str = "62B"
+    """Bytes of a data packet besides its payload: Ethernet with its check sequence 18, IPv4 20, UDP 8, the
+    base transport header 12, the invariant check 4. A size, such as "64KiB", at least 1B, at most
+    1000B.
+    """
+
+    ack_bytes: str = "66B"
+    """Bytes of an acknowledgement: the same, and an extended header of 4. A size, such as "64KiB", at
+    least 1B, at most 1000B.
+    """
+
+    cnp_bytes: str = "78B"
+    """Bytes of a congestion notification packet: the same, and 16 that are reserved (RoCEv2, annex A17). A
+    size, such as "64KiB", at least 1B, at most 1000B.
+    """
+
+    ack_every: int = 1
+    """One acknowledgement for so many packets, and one for the last; 0: only for the last. At most
+    1000000.
+    """
+
+    g: float = 0.00390625
+    """Weight of the newest answer in alpha. At least 1e-06, at most 1.0."""
+
+    initial_alpha: float = 1.0
+    """Alpha before the first notification. At most 1.0."""
+
+    alpha_timer: str = "55us"
+    """Alpha shrinks by its share g whenever no notification has come for so long. A time, such as "10us",
+    at least 1ns.
+    """
+
+    rate_timer: str = "55us"
+    """The rate rises whenever so much time has passed since the last cut or the last rise by time. HPCC
+    simulator: 1500 us, configured to 900 us. A time, such as "10us", at least 1ns.
+    """
+
+    byte_counter: str = "10MB"
+    """The rate rises whenever so many bytes have been sent since the last cut or the last rise by bytes. A
+    size, such as "64KiB", at least 1B.
+    """
+
+    fast_recovery: int = 5
+    """F: so many rises, by time or by bytes, before the target rises too. At least 1, at most 1000."""
+
+    rate_ai: str = "50Mbps"
+    """What additive increase adds to the target. The HPCC simulator by default: 5 Mbps; a model on htsim:
+    1/20 of the line's rate. A rate, such as "10Gbps", at least 1bps.
+    """
+
+    rate_hai: str = "100Mbps"
+    """What hyper increase adds to the target. The HPCC simulator by default: 50 Mbps; a model on htsim:
+    1/10 of the line's rate. A rate, such as "10Gbps", at least 1bps.
+    """
+
+    min_rate: str = "100Mbps"
+    """The rate does not go below this. A rate, such as "10Gbps", at least 1Kbps."""
+
+    cnp_interval: str = "50us"
+    """The receiver sends at most one notification in this time for each flow. A time, such as "10us"."""
+
+    data_class: int = 1
+    """Class of data packets. At most 7."""
+
+    control_class: int = 0
+    """Class of acknowledgements and notifications; 0 goes first. At most 7."""
+
+    timeout: str = "67108864ns"
+    """Without an acknowledgement that brings news for so long, all is sent again from the first packet
+    that was not acknowledged: 4.096 us times 2 to the power of 14. A time, such as "10us", at least
+    1us.
+    """
+
+    lossless: bool = True
+    """Whether it insists on ports that do not drop; else any that mark will do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1368,6 +1537,102 @@ class NdpPort(Model):
     """Whether the packet on the wire counts towards the limits (htsim and the paper's nine-packet example:
     yes).
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictPriority(Model):
+    """A queue for each class, served in the order of their numbers; packets that find the shared buffer
+    full are dropped.
+    """
+
+    _tag = "strict-priority"
+
+    classes: int = 8
+    """Number of classes. Class 0 goes first; packets of a class beyond the last one go with the last. At
+    least 1, at most 8.
+    """
+
+    limit: Limit = LimitFullPackets(240)
+    """How much all classes together hold. PIAS-NS2 has 240 full packets."""
+
+    mark: MarkBy = "port"
+    """Whose bytes are compared with the threshold."""
+
+    threshold: Limit = LimitFullPackets(65)
+    """Mark above this much, the arriving packet included. PIAS-NS2 has 65 full packets."""
+
+    limit_counts_wire: bool = True
+    """Whether the packet on the wire counts towards the limit and the threshold (PIAS-NS2: no)."""
+
+
+@dataclass(frozen=True)
+class LimitBytes(Wrapped):
+    """So many bytes."""
+
+    _tag = "bytes"
+
+    value: str
+    """A size, such as "64KiB", at least 64B."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PfabricPort(Model):
+    """Smallest remaining flow first, and the largest dropped when it is full. Only short queues: each
+    decision looks at all that waits.
+    """
+
+    _tag = "pfabric"
+
+    limit: Limit = LimitBytes("36KiB")
+    """How much the queue holds, at most 1000 packets or 1.5 MB. The paper asks for twice the bandwidth-
+    delay product: NetSys/simulator has 36,864 B, PIAS-NS2 140 packets on its longer round trips.
+    """
+
+    limit_counts_wire: bool = False
+    """Whether the packet on the wire counts towards the limit (ns-2 and NetSys/simulator: no)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lossless(Model):
+    """Classes in strict priority, 0 first; who sends too much of one is stopped before anything has to be
+    dropped.
+    """
+
+    _tag = "lossless"
+
+    xoff: str = "200KB"
+    """XOFF: who sends on a link is told to stop a class when more of it than this came by the link and
+    waits. DCQCN's paper (section 4) has a threshold that shrinks as the switch fills: in its switch of
+    12 MB and 32 ports about this is left for each of 31 that send. A size, such as "64KiB", at most
+    1GB.
+    """
+
+    xon: str | None = None
+    """XON: it is told to go on when no more than this is left. Absent: two full packets below XOFF. A
+    size, such as "64KiB", at most 1GB.
+    """
+
+    headroom: str | None = None
+    """What a link and class may have above XOFF, for what comes before the sender stops; more is dropped.
+    Absent: for each link what is needed, by the link's rate and delay and the largest packet. A size,
+    such as "64KiB", at most 1GB.
+    """
+
+    kmin: str = "5KB"
+    """Up to this many bytes that wait in its class, a packet is not marked. DCQCN's paper: 5 KB at 40
+    Gbps. A size, such as "64KiB", at most 1GB.
+    """
+
+    kmax: str = "200KB"
+    """Above this many, each is marked. DCQCN's paper: 200 KB. A size, such as "64KiB", at most 1GB."""
+
+    pmax: float = 0.01
+    """Between them the probability of a mark grows from 0 to this. DCQCN's paper: 0.01; the HPCC
+    simulator: 0.2. At most 1.0.
+    """
+
+    mark: MarkOn = "enqueue"
+    """When the queue is looked at: DCQCN's paper marks on arrival, the HPCC simulator on departure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1875,16 +2140,6 @@ class PacePoisson(Wrapped):
 
 
 @dataclass(frozen=True)
-class LimitBytes(Wrapped):
-    """So many bytes."""
-
-    _tag = "bytes"
-
-    value: str
-    """A size, such as "64KiB", at least 64B."""
-
-
-@dataclass(frozen=True)
 class FaultTargetCable(Wrapped):
     """All cables between two nodes, both ways."""
 
@@ -2020,7 +2275,15 @@ Topology = (
 Balancer = Single | PerFlow | PerPacket | Permuted | Literal["single", "per-flow", "per-packet", "permuted"]
 
 # What hosts do to move a flow's bytes.
-Transport = Datagram | Tcp | Ndp | Mptcp | Literal["datagram", "tcp", "ndp", "mptcp"]
+Transport = (
+    Datagram
+    | Tcp
+    | Ndp
+    | Pfabric
+    | Mptcp
+    | Dcqcn
+    | Literal["datagram", "tcp", "ndp", "pfabric", "mptcp", "dcqcn"]
+)
 
 # How many bytes of payload a flow carries.
 Sizes = (
@@ -2088,11 +2351,23 @@ Reduce = Literal["marked", "all"]
 # What a loss halves.
 Halves = Literal["flight", "window"]
 
+# Which of a packet's bytes decides its class.
+TagBy = Literal["first", "last"]
+
+# The class of what is sent again.
+TagRepeats = Literal["as-before", "as-newest"]
+
 # Which connection's pull leaves next.
 PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 
 # Which of the packets that need repeating goes first.
 RepeatOrder = Literal["lowest", "fifo", "lifo"]
+
+# What a packet says of its flow, as it is sent: its rank at ports.
+Remaining = Literal["unacknowledged", "unsent"]
+
+# Which of the connections of a host its wire serves.
+HostOrder = Literal["shortest", "turns"]
 
 # How windows of subflows grow in congestion avoidance.
 Coupling = Literal["lia", "uncoupled"]
@@ -2104,7 +2379,16 @@ Join = Literal["established", "at-once"]
 Covers = Literal["flow", "subflow"]
 
 # What a port does with packets that have to wait.
-Queue = Infinite | DropTail | Ecn | NdpPort | Literal["infinite", "drop-tail", "ecn", "ndp"]
+Queue = (
+    Infinite
+    | DropTail
+    | Ecn
+    | NdpPort
+    | StrictPriority
+    | PfabricPort
+    | Lossless
+    | Literal["infinite", "drop-tail", "ecn", "ndp", "strict-priority", "pfabric", "lossless"]
+)
 
 # How much a queue holds.
 Limit = LimitPackets | LimitBytes | LimitFullPackets
@@ -2114,6 +2398,9 @@ MarkOn = Literal["enqueue", "dequeue"]
 
 # Which packet loses its payload when the data queue is full.
 Trim = Literal["coin", "arriving"]
+
+# What of a port an arriving packet's mark depends on.
+MarkBy = Literal["port", "class", "none"]
 
 # What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or
 # "core 0".
