@@ -174,6 +174,7 @@ mod tests {
     use super::*;
     use crate::engine::conn::{Conn, Counts};
     use crate::engine::packet::{Arena, Header, Packet};
+    use crate::engine::pause::Pauses;
     use crate::engine::port::{Losses, Port};
     use crate::ids::{FlowId, LinkId};
     use crate::random::{Purpose, Stream};
@@ -198,6 +199,9 @@ mod tests {
             balancer: 0,
             background: false,
             priority: 0,
+            class: 0,
+            subflow: 0,
+            parent: ConnId::NONE,
             open: true,
             done: false,
             ready: false,
@@ -219,6 +223,7 @@ mod tests {
             conns: &mut [conn; 4],
             gone: &mut Vec::new(),
             bounced: &mut Vec::new(),
+            pauses: &mut Pauses::default(),
         };
         for (number, &(conn, dst, rank)) in coming.iter().enumerate() {
             let id = cx.arena.insert(Packet {

@@ -42,10 +42,25 @@ TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
         "queue": _MARKS,
         "routing": _BY_FLOW,
     },
+    "MPTCP": {
+        "transport": {"mptcp": {"join": "at-once", "tcp": _OPEN}},
+        "queue": {"drop-tail": {}},
+        "routing": _BY_FLOW,
+    },
+    "PIAS": {
+        "transport": {"tcp": _OPEN | {"congestion": {"dctcp": {}}, "tagging": {}}},
+        "queue": {"strict-priority": {}},
+        "routing": _BY_FLOW,
+    },
+    "pFabric": {"transport": {"pfabric": {}}, "queue": {"pfabric": {}}, "routing": _BY_PACKET},
+    "DCQCN": {"transport": {"dcqcn": {}}, "queue": {"lossless": {}}, "routing": _BY_FLOW},
 }
 
 # D2TCP alone looks at deadlines; without them it is DCTCP.
 DEADLINES: Mapping[str, Any] = {"exponential": {"mean": "20ms", "min": "3ms"}}
+
+# A colour and a mark for each.
+COLOURS, MARKERS = (*style.COLOURS, "#8c8c8c"), (*style.MARKERS, "*")
 
 # What is shown of a group of flows, and in which unit.
 MEASURES = {"fct_mean_ms": "mean FCT (ms)", "fct_p99_ms": "p99 FCT (ms)", "slowdown_p99": "p99 slowdown"}
@@ -94,7 +109,7 @@ def groups(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
 
 def draw(runs: pl.DataFrame, x: str, shown: Sequence[str], label: str) -> "Picture":
     """A row of panels for each group of sizes, a panel for each measure, a line for each transport."""
-    from matplotlib.ticker import LogFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     picture, panels = style.panels(len(shown), len(MEASURES), size=(4.0, 2.5))
     means = replica_means(runs, ["by", x, "group"], list(MEASURES))
@@ -105,25 +120,32 @@ def draw(runs: pl.DataFrame, x: str, shown: Sequence[str], label: str) -> "Pictu
             axes.set(
                 ylabel=unit, title=f"flows {group}" if group != completion.ALL else "all flows", yscale="log"
             )
-            for formatter in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
-                formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axes.yaxis.set_minor_formatter(NullFormatter())
             if row == len(shown) - 1:
                 axes.set_xlabel(label)
-    panels[0].legend(loc="upper left", ncols=2)
+    picture.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(TRANSPORTS))
     return picture
 
 
 def _lines(axes: "Axes", means: pl.DataFrame, x: str, measure: str) -> None:
     for place, name in enumerate(TRANSPORTS):
         rows = means.filter(by=name).drop_nulls(measure).sort(x)
-        look = {"color": style.COLOURS[place % 7], "marker": style.MARKERS[place % 7], "label": name}
-        line = "-" if place < 7 else "--"
-        axes.plot(rows[x].to_numpy(), rows[measure].to_numpy(), linestyle=line, **look)
+        axes.plot(
+            rows[x].to_numpy(),
+            rows[measure].to_numpy(),
+            color=COLOURS[place],
+            marker=MARKERS[place],
+            label=name,
+        )
 
 
 ASSUMED = (
-    "Every transport has the ports and the paths that it is made for; the pages of the transports say which. TCP, "
-    "DCTCP and D2TCP start without a handshake, with timeouts of 1 ms at least; ports mark above 65 packets.",
+    "Every transport has the ports and the paths that it is made for; the pages of the transports say which. TCP and "
+    "what is built on it start without a handshake, with timeouts of 1 ms at least; ports mark above 65 packets; MPTCP "
+    "has 8 subflows; PIAS has its authors' thresholds for web search at load 0.8.",
+    "DCQCN has the marks of its paper, which are for 40 Gbps.",
     "Headers that find no room return to their sender under NDP, as its paper has it.",
     "The same flows start at the same times under all transports, with exponential deadlines of 20 ms in the mean and "
     "3 ms at least, which D2TCP alone looks at.",

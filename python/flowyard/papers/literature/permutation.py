@@ -42,7 +42,7 @@ def draw(tables: Tables) -> "Picture":
     for axes, (measure, unit) in zip(panels, _compare.MEASURES.items(), strict=True):
         for place, name in enumerate(_compare.TRANSPORTS):
             value, interval = means[name][measure], means[name][f"{measure}_ci95"]
-            axes.barh(place, value or 0, 0.7, xerr=interval or 0, color=style.COLOURS[place % 7])
+            axes.barh(place, value or 0, 0.7, xerr=interval or 0, color=_compare.COLOURS[place])
         axes.set_yticks(
             range(len(means)), list(_compare.TRANSPORTS) if axes is panels[0] else [""] * len(means)
         )
