@@ -56,13 +56,18 @@ impl Settings for PfabricPort {
     }
 
     fn problems(&self) -> Vec<(String, String)> {
-        let (key, most) = match self.limit {
-            Limit::Packets(packets) if packets > PACKETS_MAX => ("packets", PACKETS_MAX.to_string()),
-            Limit::FullPackets(packets) if packets > PACKETS_MAX => ("full-packets", PACKETS_MAX.to_string()),
-            Limit::Bytes(bytes) if bytes > BYTES_MAX => ("bytes", BYTES_MAX.to_string()),
+        let (key, asked, most) = match self.limit {
+            Limit::Packets(packets) if packets > PACKETS_MAX => {
+                ("packets", packets.to_string(), PACKETS_MAX.to_string())
+            }
+            Limit::FullPackets(packets) if packets > PACKETS_MAX => {
+                ("full-packets", packets.to_string(), PACKETS_MAX.to_string())
+            }
+            Limit::Bytes(bytes) if bytes > BYTES_MAX => ("bytes", bytes.to_string(), BYTES_MAX.to_string()),
             _ => return Vec::new(),
         };
-        let why = format!("is too large; at most {most}: for each packet the port looks at all that waits");
+        let why =
+            format!("{asked} is too large; at most {most}: for each packet a port looks at all that waits");
         vec![(format!("limit.{key}"), why)]
     }
 }

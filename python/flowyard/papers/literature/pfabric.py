@@ -31,7 +31,7 @@ _TCP = {
     "rto_initial": "200us",
     "rto_granularity": "10us",
 }
-_MARKING = {"ecn": {"limit": {"packets": 150}, "threshold": {"packets": 65}}}
+_MARKING: dict[str, object] = {"ecn": {"limit": {"packets": 150}, "threshold": {"packets": 65}}}
 TRANSPORTS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     OURS: ({"pfabric": {}}, {"pfabric": {}}),
     "NDP": ({"ndp": {}}, {"ndp": {}}),
@@ -188,22 +188,24 @@ def draw(tables: Tables) -> "Picture":
     picture, (tail, mean, link) = style.panels(1, 3)
     for number, name in enumerate(TRANSPORTS):
         rows = tables["points"].filter(stack=name).sort("load")
-        for axes, column in ((tail, "p99_small_us"), (mean, "mean_us")):
+        for axes, column, scale in ((tail, "p99_small_us", 1), (mean, "mean_us", 1000)):
             axes.plot(
                 rows["load"].to_numpy(),
-                rows[column].to_numpy(),
+                rows[column].to_numpy() / scale,
                 color=style.COLOURS[number],
                 marker=style.MARKERS[number],
                 label=name,
             )
     tail.set(ylabel="99th percentile of FCT (us)", title="flows up to 100 KB", yscale="log")
-    mean.set(ylabel="mean FCT (us)", title="all flows", yscale="log")
-    mean.legend(loc="upper left")
+    mean.set(ylabel="mean FCT (ms)", title="all flows")
+    mean.legend(loc="lower left")
     rows = tables["link"]
-    link.plot(rows["load"], rows["fct_us"], "o", label=OURS)
-    link.plot(rows["load"], rows["srpt_us"], "x", color="#000000", label="shortest remaining first")
-    link.set(ylabel="mean FCT (us)", title="one link")
-    link.legend(loc="upper left")
+    link.plot(rows["load"], rows["fct_us"] / 1000, "o", label=OURS)
+    link.plot(rows["load"], rows["srpt_us"] / 1000, "x", color="#000000", label="shortest remaining first")
+    link.set(ylabel="mean FCT (ms)", title="one link, each seed")
+    link.legend(loc="lower left")
+    for axes in (mean, link):
+        axes.set_ylim(bottom=0)
     for axes in (tail, mean, link):
         axes.set(xlabel="load")
         axes.set_xticks(LOADS)
