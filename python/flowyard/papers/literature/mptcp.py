@@ -116,8 +116,8 @@ def _as_one_tcp(tables: Tables) -> Judgement:
     measured = f"{worst['beside_tcp']:.2f} of a TCP with {worst['subflows']} subflows"
     all_of_them = ", ".join(f"{n}: {share:.2f}" for n, share in rows.sort("subflows").iter_rows())
     return judged(abs(worst["beside_tcp"] - 1) <= 0.2, measured, "within 20 % of a TCP").because(
-        f"by subflows {all_of_them}: alpha goes by the largest window of all, and windows swing, so that the largest is "
-        "the further above their mean the more there are; 1 / n supposes that they are equal"
+        f"by subflows {all_of_them}: alpha goes by the largest window of all, and windows swing, so that the largest "
+        "is the further above their mean the more there are; 1 / n supposes that they are equal"
     )
 
 
