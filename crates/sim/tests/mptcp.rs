@@ -225,3 +225,27 @@ fn every_byte_arrives_once() {
         }
     }
 }
+
+/// Flows follow each other over one cable, so that slots are used again while subflows of the flow before still wait for
+/// a turn that they no longer need.
+#[test]
+fn slots_are_used_again() {
+    let run = run(r#"
+        topology.relay = { rate = "1Gbps", delay = "300ns" }
+        transport.mptcp = { subflows = 3, reinject = false, tcp = { receive_window = "2920B" } }
+        queue = "infinite"
+        routing.balancer = "single"
+        [[traffic]]
+        name = "flows"
+        arrivals.at-once = {}
+        matrix = "permutation"
+        sizes.fixed = "2998B"
+        flows = 13
+        [[traffic]]
+        name = "followers"
+        arrivals.on-off = { probability = 0.5, slot = "5us", flows_each = 3 }
+        matrix = "uniform"
+        sizes.fixed = "4KB"
+        "#);
+    assert_eq!(run.counters().unfinished_flows, 0);
+}

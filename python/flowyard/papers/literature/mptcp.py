@@ -5,8 +5,8 @@ for each flow, a permutation of long flows uses about half of a fat-tree; eight 
 about 90 %.
 
 RFC 6356, section 1, goal 2: subflows that share a path take no more of it than one TCP would. At a loss of p a window
-of TCP is sqrt(2 / p) segments; n equal subflows with alpha = 1 / n are as large together. Uncoupled they are n times as
-large.
+of TCP is sqrt(2 / p) segments; n subflows with alpha = 1 / n are as large together, which is LIA's alpha as long as
+their windows are equal. Uncoupled they are n times as large.
 """
 
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LIA, UNCOUPLED = "lia", "uncoupled"
 RATE_BPS = 1_000_000_000
-SUBFLOWS = (1, 2, 4, 8)
+SUBFLOWS = (1, 4, 8)
 SHARING = (2, 4, 8)
 # Long enough for windows that count in segments, and nothing waits for a timer longer than a few round trips.
 TCP = {"delayed_ack": 1, "rto_min": "10ms", "rto_initial": "20ms", "receive_window": "100MB"}
@@ -45,7 +45,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
                 "sizes": "endless",
             }
         ],
-        "run": {"until": scale.pick("100ms", "1s")},
+        "run": {"until": f"{scale.pick(400, 1000)}ms"},
     }
     subflows = scale.pick(SUBFLOWS, tuple(range(1, 9)))
     axis = Axis("subflows", {"transport.mptcp.subflows": list(subflows)}, labels=subflows)
@@ -76,14 +76,14 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     """A row a run: how much of their hosts' links flows use, and what MPTCP has beside TCP; and the means."""
-    seconds = {"fat-tree": scale.pick(0.1, 1.0)}
+    could = RATE_BPS * scale.pick(0.4, 1.0)
     delivered = pl.col("delivered_bytes")
     used = (
         sweeps["fat-tree"]
         .flows.group_by("subflows", "replica")
         .agg(
-            utilisation=8 * delivered.mean() / RATE_BPS / seconds["fat-tree"],
-            least=8 * delivered.min() / RATE_BPS / seconds["fat-tree"],
+            utilisation=8 * delivered.mean() / could,
+            least=8 * delivered.min() / could,
             reordered=pl.col("reordered").sum().cast(pl.Int64),
         )
         .sort("subflows", "replica")
@@ -114,7 +114,11 @@ def _as_one_tcp(tables: Tables) -> Judgement:
         return not_reached("there are not all numbers of subflows")
     worst = rows.sort((pl.col("beside_tcp") - 1).abs()).row(-1, named=True)
     measured = f"{worst['beside_tcp']:.2f} of a TCP with {worst['subflows']} subflows"
-    return judged(abs(worst["beside_tcp"] - 1) <= 0.2, measured, "within 20 % of a TCP")
+    all_of_them = ", ".join(f"{n}: {share:.2f}" for n, share in rows.sort("subflows").iter_rows())
+    return judged(abs(worst["beside_tcp"] - 1) <= 0.2, measured, "within 20 % of a TCP").because(
+        f"by subflows {all_of_them}: alpha goes by the largest window of all, and windows swing, so that the largest "
+        "is the further above their mean the more there are; 1 / n supposes that they are equal"
+    )
 
 
 def _eight(tables: Tables) -> Judgement:
@@ -145,7 +149,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="LIT-MPTCP",
-    title="MPTCP: eight subflows fill a fat-tree, and take no more than a TCP where they share a path",
+    title="MPTCP: use of a fat-tree, and share of a path, by the number of subflows",
     plans=plans,
     tables=tables,
     claims={"LIT-MPTCP.a": _as_one_tcp, "LIT-MPTCP.b": _eight, "LIT-MPTCP.c": _one},
@@ -153,7 +157,7 @@ FIGURE = Figure(
     assumed=(
         "A fat-tree of 128 hosts, the smallest of the paper's, at 1 Gbps with 50 packets a port; the paper has 100 "
         "Mbps.",
-        "Goodput is payload since the start of all flows, slow start included: of 0.1 s at quick scale, 1 s at full.",
+        "Goodput is payload since the start of all flows, slow start included: of 0.4 s at quick scale, 1 s at full.",
         "The shared path loses one packet in 2,000 and has no queue, so that no phase of packets at a full port "
         "favours anybody; every segment is acknowledged by itself.",
     ),

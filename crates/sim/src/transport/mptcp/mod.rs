@@ -256,11 +256,11 @@ impl HostSide for Model {
 
     fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
         let id = packet.conn;
-        let Conn { parent: flow, subflow: own, .. } = *cx.conn(id);
-        let (outgoing, sender) = (&mut self.outgoing[flow], &mut self.senders[id]);
-        if outgoing.is_over() {
+        let Conn { parent: flow, subflow: own, done, .. } = *cx.conn(id);
+        if done {
             return;
         }
+        let (outgoing, sender) = (&mut self.outgoing[flow], &mut self.senders[id]);
         let (was_blocked, was_established) = (outgoing.is_blocked(), sender.is_established());
         outgoing.acknowledged(own, packet.header.number);
         sender.on_packet(packet, &self.config.tcp, &mut outgoing.share(own), cx);
@@ -278,11 +278,12 @@ impl HostSide for Model {
     }
 
     fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
-        let Conn { parent: flow, subflow: own, .. } = *cx.conn(id);
-        let outgoing = &mut self.outgoing[flow];
-        if outgoing.is_over() {
+        let Conn { parent: flow, subflow: own, done, .. } = *cx.conn(id);
+        if done {
+            // It had asked for its turn before the flow was over, and another flow may stand in that one's slot.
             return (None, false);
         }
+        let outgoing = &mut self.outgoing[flow];
         let share = &mut outgoing.share(own);
         let (mut packet, more) = self.senders[id].next_packet(id, &self.config.tcp, share, cx);
         if let Some(packet) = &mut packet {
