@@ -1,8 +1,8 @@
 """DCQCN in incasts of 2 to 100 senders: nothing is dropped, because ports are paused before they are full.
 
-Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015. Flows start at the rate of their line, so
-that in their first round trip nothing but flow control keeps a switch from dropping; later the rates do the more of it,
-the fewer senders there are.
+Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015. Flows start at the rate of their line,
+so that in their first round trip nothing but flow control keeps a switch from dropping; later the rates do the more of
+it, the fewer senders there are.
 """
 
 from typing import TYPE_CHECKING
@@ -49,7 +49,9 @@ def _nothing_dropped(tables: Tables) -> Judgement:
     drops, pauses = runs["drops"].sum(), runs.filter(senders=max(SENDERS))["pauses"].min()
     measured = f"{drops} drops; at least {pauses} pauses with {max(SENDERS)} senders"
     lossy = runs.filter(pl.col("drops") > 0)
-    said = ", ".join(f"{n} senders {d} drops" for n, d in lossy.select("senders", "drops").head(3).iter_rows())
+    said = ", ".join(
+        f"{n} senders {d} drops" for n, d in lossy.select("senders", "drops").head(3).iter_rows()
+    )
     held = drops == 0 and pauses is not None and pauses > 0
     return judged(held, measured, "0 drops, and pauses").because(said or "no port was paused")
 
