@@ -32,6 +32,7 @@ __all__ = [
     "DCell",
     "DataMining",
     "Datagram",
+    "Dcqcn",
     "Dctcp",
     "Deadlines",
     "Dialect",
@@ -80,6 +81,7 @@ __all__ = [
     "Line",
     "List",
     "Lognormal",
+    "Lossless",
     "MarkOn",
     "Matrix",
     "Milestone",
@@ -1241,6 +1243,96 @@ class PathPenalty(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Dcqcn(Model):
+    """DCQCN over RoCEv2. Where the paper is silent, defaults are those of the HPCC simulator's
+    configuration.
+    """
+
+    _tag = "dcqcn"
+
+    payload: str = "1KB"
+    """Payload of a full packet. The HPCC simulator: 1000 B; InfiniBand knows 256 B to 4096 B. A size, such
+    as "64KiB", at least 1B, at most 65000B.
+    """
+
+    header_bytes: str = "62B"
+    """Bytes of a data packet besides its payload: Ethernet with its check sequence 18, IPv4 20, UDP 8, the
+    base transport header 12, the invariant check 4. A size, such as "64KiB", at least 1B, at most
+    1000B.
+    """
+
+    ack_bytes: str = "66B"
+    """Bytes of an acknowledgement: the same, and an extended header of 4. A size, such as "64KiB", at
+    least 1B, at most 1000B.
+    """
+
+    cnp_bytes: str = "78B"
+    """Bytes of a congestion notification packet: the same, and 16 that are reserved (RoCEv2, annex A17). A
+    size, such as "64KiB", at least 1B, at most 1000B.
+    """
+
+    ack_every: int = 1
+    """One acknowledgement for so many packets, and one for the last; 0: only for the last. At most
+    1000000.
+    """
+
+    g: float = 0.00390625
+    """Weight of the newest answer in alpha. At least 1e-06, at most 1.0."""
+
+    initial_alpha: float = 1.0
+    """Alpha before the first notification. At most 1.0."""
+
+    alpha_timer: str = "55us"
+    """Alpha shrinks by its share g whenever no notification has come for so long. A time, such as "10us",
+    at least 1ns.
+    """
+
+    rate_timer: str = "55us"
+    """The rate rises whenever so much time has passed since the last cut or the last rise by time. HPCC
+    simulator: 1500 us, configured to 900 us. A time, such as "10us", at least 1ns.
+    """
+
+    byte_counter: str = "10MB"
+    """The rate rises whenever so many bytes have been sent since the last cut or the last rise by bytes. A
+    size, such as "64KiB", at least 1B.
+    """
+
+    fast_recovery: int = 5
+    """F: so many rises, by time or by bytes, before the target rises too. At least 1, at most 1000."""
+
+    rate_ai: str = "50Mbps"
+    """What additive increase adds to the target. The HPCC simulator by default: 5 Mbps; a model on htsim:
+    1/20 of the line's rate. A rate, such as "10Gbps", at least 1bps.
+    """
+
+    rate_hai: str = "100Mbps"
+    """What hyper increase adds to the target. The HPCC simulator by default: 50 Mbps; a model on htsim:
+    1/10 of the line's rate. A rate, such as "10Gbps", at least 1bps.
+    """
+
+    min_rate: str = "100Mbps"
+    """The rate does not go below this. A rate, such as "10Gbps", at least 1Kbps."""
+
+    cnp_interval: str = "50us"
+    """The receiver sends at most one notification in this time for each flow. A time, such as "10us"."""
+
+    data_class: int = 1
+    """Class of data packets. At most 7."""
+
+    control_class: int = 0
+    """Class of acknowledgements and notifications; 0 goes first. At most 7."""
+
+    timeout: str = "67108864ns"
+    """Without an acknowledgement that brings news for so long, all is sent again from the first packet
+    that was not acknowledged: 4.096 us times 2 to the power of 14. A time, such as "10us", at least
+    1us.
+    """
+
+    lossless: bool = True
+    """Whether it insists on ports that do not drop; else any that mark will do."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Infinite(Model):
     """First-in first-out without a limit."""
 
@@ -1335,6 +1427,49 @@ class NdpPort(Model):
     """Whether the packet on the wire counts towards the limits (htsim and the paper's nine-packet example:
     yes).
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lossless(Model):
+    """Classes in strict priority, 0 first; who sends too much of one is stopped before anything has to be
+    dropped.
+    """
+
+    _tag = "lossless"
+
+    xoff: str = "200KB"
+    """XOFF: who sends on a link is told to stop a class when more of it than this came by the link and
+    waits. DCQCN's paper (section 4) has a threshold that shrinks as the switch fills: in its switch of
+    12 MB and 32 ports about this is left for each of 31 that send. A size, such as "64KiB", at most
+    1GB.
+    """
+
+    xon: str | None = None
+    """XON: it is told to go on when no more than this is left. Absent: two full packets below XOFF. A
+    size, such as "64KiB", at most 1GB.
+    """
+
+    headroom: str | None = None
+    """What a link and class may have above XOFF, for what comes before the sender stops; more is dropped.
+    Absent: for each link what is needed, by the link's rate and delay and the largest packet. A size,
+    such as "64KiB", at most 1GB.
+    """
+
+    kmin: str = "5KB"
+    """Up to this many bytes that wait in its class, a packet is not marked. DCQCN's paper: 5 KB at 40
+    Gbps. A size, such as "64KiB", at most 1GB.
+    """
+
+    kmax: str = "200KB"
+    """Above this many, each is marked. DCQCN's paper: 200 KB. A size, such as "64KiB", at most 1GB."""
+
+    pmax: float = 0.01
+    """Between them the probability of a mark grows from 0 to this. DCQCN's paper: 0.01; the HPCC
+    simulator: 0.2. At most 1.0.
+    """
+
+    mark: MarkOn = "enqueue"
+    """When the queue is looked at: DCQCN's paper marks on arrival, the HPCC simulator on departure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1987,7 +2122,7 @@ Topology = (
 Balancer = Single | PerFlow | PerPacket | Permuted | Literal["single", "per-flow", "per-packet", "permuted"]
 
 # What hosts do to move a flow's bytes.
-Transport = Datagram | Tcp | Ndp | Literal["datagram", "tcp", "ndp"]
+Transport = Datagram | Tcp | Ndp | Dcqcn | Literal["datagram", "tcp", "ndp", "dcqcn"]
 
 # How many bytes of payload a flow carries.
 Sizes = (
@@ -2062,7 +2197,14 @@ PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 RepeatOrder = Literal["lowest", "fifo", "lifo"]
 
 # What a port does with packets that have to wait.
-Queue = Infinite | DropTail | Ecn | NdpPort | Literal["infinite", "drop-tail", "ecn", "ndp"]
+Queue = (
+    Infinite
+    | DropTail
+    | Ecn
+    | NdpPort
+    | Lossless
+    | Literal["infinite", "drop-tail", "ecn", "ndp", "lossless"]
+)
 
 # How much a queue holds.
 Limit = LimitPackets | LimitBytes | LimitFullPackets
