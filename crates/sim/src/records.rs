@@ -56,7 +56,8 @@ pub enum Values {
 impl Column {
     /// Whether it tells of flow control, of which there was none.
     fn is_unused(&self) -> bool {
-        let tells = [&links::pauses, &links::paused_ps].iter().any(|pauses| self.definition.name == pauses.name);
+        let tells =
+            [&links::pauses, &links::paused_ps].iter().any(|pauses| self.definition.name == pauses.name);
         tells && matches!(&self.values, Values::U64(values) if values.iter().all(|&value| value == 0))
     }
 }

@@ -17,8 +17,8 @@ fn close(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-12
 }
 
-/// A notification halves at first, as alpha is 1; another one, soon after, once more. Without one, alpha shrinks by 1/256
-/// for each 55 us.
+/// A notification halves at first, as alpha is 1; another one, soon after, once more. Without one, alpha shrinks by
+/// 1/256 for each 55 us.
 #[test]
 fn cuts_by_hand() {
     let config = Dcqcn::default();
@@ -36,8 +36,8 @@ fn cuts_by_hand() {
     assert!(close(rate.alpha(), alpha * 255.0 / 256.0 + 1.0 / 256.0));
 }
 
-/// Five rises by time: four go half the way back (fast recovery), from the fifth on the target rises, too. Not before the
-/// sixth of each kind, hyper increase.
+/// Five rises by time: four go half the way back (fast recovery), from the fifth on the target rises, too. Not before
+/// the sixth of each kind, hyper increase.
 #[test]
 fn rises_by_hand() {
     let config = Dcqcn { byte_counter: Bytes(1_000_000), ..Dcqcn::default() };

@@ -144,7 +144,8 @@ impl Engine<'_, '_> {
                 ));
             }
             // What is paused waits for word of the other end.
-            if !port.serving && port.paused == 0 && (resident.packets > 0 || !self.net.ready[link].is_empty()) {
+            if !port.serving && port.paused == 0 && (resident.packets > 0 || !self.net.ready[link].is_empty())
+            {
                 wrong.push(format!("port {link}: something waits and nothing will serve it"));
             }
         }
@@ -155,7 +156,9 @@ impl Engine<'_, '_> {
         for (link, (gate, found)) in self.net.pauses.gates.iter().zip(self.net.count_waiting()).enumerate() {
             if gate.waiting != found {
                 let counted = gate.waiting;
-                wrong.push(format!("link {link}: {counted:?} bytes counted by class behind it, {found:?} wait"));
+                wrong.push(format!(
+                    "link {link}: {counted:?} bytes counted by class behind it, {found:?} wait"
+                ));
             }
         }
     }
@@ -309,6 +312,15 @@ mod tests {
             assert!(model.lose_a_pull());
         });
         assert_found(&found, "pulls queued");
+    }
+
+    #[test]
+    fn catches_a_packet_at_the_wrong_gate() {
+        let found = findings("dcqcn", |engine| {
+            let (_, id) = waiting(engine, |packet| packet.ingress != crate::ids::LinkId::NONE);
+            engine.net.pauses.gates[engine.net.arena[id].ingress.index()].waiting[1] += 64;
+        });
+        assert_found(&found, "bytes counted by class");
     }
 
     #[test]

@@ -139,9 +139,7 @@ impl<'a> Network<'a> {
         let fault_of: FxHashMap<LinkId, LinkState> = parts.faults.links.iter().copied().collect();
         let queue_of = |id: LinkId, link: &Link| match committed {
             // A host's port is asked packet by packet: it must be serviced.
-            _ if fabric.is_host(link.from) => {
-                PortQueue::Serviced(parts.queue.at_host())
-            }
+            _ if fabric.is_host(link.from) => PortQueue::Serviced(parts.queue.at_host()),
             // A packet's fate on a faulty link is decided when it is sent.
             Some(rules) if !fault_of.contains_key(&id) => PortQueue::Committed(Departures::default(), rules),
             _ => PortQueue::Serviced(parts.queue.model(parts.full_packet)),
