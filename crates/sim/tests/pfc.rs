@@ -24,7 +24,8 @@ fn line(switches: u32, packets: u64, start: u64, back: bool) -> Run {
     let rates = [r#""10Gbps", "#].repeat(switches as usize).concat() + r#""1Gbps""#;
     let back = match back {
         true => {
-            "[[traffic]]\nname = \"back\"\narrivals.at-once = { jitter = \"0s\" }\nmatrix.pairs = [[1, 0]]\nsizes.fixed = \"1472B\""
+            "[[traffic]]\nname = \"back\"\narrivals.at-once = { jitter = \"0s\" }\nmatrix.pairs = [[1, 0]]\n\
+             sizes.fixed = \"1472B\""
         }
         false => "",
     };
