@@ -80,10 +80,10 @@ pub struct Dcqcn {
     pub cnp_interval: Time,
     /// Class of data packets.
     #[schemars(range(max = 7))]
-    pub data_class: u8,
+    pub data_class: u32,
     /// Class of acknowledgements and notifications; 0 goes first.
     #[schemars(range(max = 7))]
-    pub control_class: u8,
+    pub control_class: u32,
     /// Without an acknowledgement that brings news for so long, all is sent again from the first packet that was not
     /// acknowledged: 4.096 us times 2 to the power of 14.
     #[schemars(extend("x-minimum" = "1us"))]
@@ -173,7 +173,7 @@ impl Model {
 impl HostSide for Model {
     fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
         *self.receivers.open(id) = Receiver::default();
-        cx.set_class(id, self.config.data_class);
+        cx.set_class(id, self.config.data_class as u8);
         *self.senders.open(id) = Sender::new(id, size, &self.config, cx);
         cx.ready(id);
     }
