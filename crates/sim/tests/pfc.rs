@@ -1,8 +1,8 @@
 //! Priority flow control: when a port stops and goes on, to the picosecond; no drop with the headroom of the formula; a
 //! deadlock that is one.
 //!
-//! Unless it says otherwise: datagrams of 1500 B over cables of 10 Gbps and 1 us to a last one of 1 Gbps. A packet takes
-//! T = 1.2 us, on the last cable L = 12 us, a pause frame F = 51.2 ns, a cable d = 1 us.
+//! Unless it says otherwise: datagrams of 1500 B over cables of 10 Gbps and 1 us to a last one of 1 Gbps. A packet
+//! takes T = 1.2 us, on the last cable L = 12 us, a pause frame F = 51.2 ns, a cable d = 1 us.
 
 mod common;
 
@@ -18,12 +18,14 @@ const D: u64 = US;
 /// Payload of a packet.
 const PAYLOAD: u64 = 1472;
 
-/// A flow of n packets over that many switches to the slow cable, and one packet the other way if it says when to start.
+/// A flow of n packets over that many switches to the slow cable, and one packet the other way if it says when to
+/// start.
 fn line(switches: u32, packets: u64, start: u64, back: bool) -> Run {
     let rates = [r#""10Gbps", "#].repeat(switches as usize).concat() + r#""1Gbps""#;
     let back = match back {
         true => {
-            "[[traffic]]\nname = \"back\"\narrivals.at-once = { jitter = \"0s\" }\nmatrix.pairs = [[1, 0]]\nsizes.fixed = \"1472B\""
+            "[[traffic]]\nname = \"back\"\narrivals.at-once = { jitter = \"0s\" }\nmatrix.pairs = [[1, 0]]\n\
+             sizes.fixed = \"1472B\""
         }
         false => "",
     };
@@ -52,9 +54,9 @@ fn paused(run: &Run) -> (usize, u64, u64) {
     (links[0], pauses[links[0]], times[links[0]])
 }
 
-/// Packet k starts at the host at (k - 1) T and comes to the last switch at k T + d. The first goes on at once; the second
-/// to the fourth wait and are 4500 B, above XOFF: the frame is at the host at 4 T + d + F + d = 6.8512 us, when the
-/// sixth packet is on the wire. The third last but one of those that wait, the fifth packet, leaves the switch at
+/// Packet k starts at the host at (k - 1) T and comes to the last switch at k T + d. The first goes on at once; the
+/// second to the fourth wait and are 4500 B, above XOFF: the frame is at the host at 4 T + d + F + d = 6.8512 us, when
+/// the sixth packet is on the wire. The third last but one of those that wait, the fifth packet, leaves the switch at
 /// T + d + 4 L, and no more than XON is left. The frame that says so takes as long as the other.
 #[test]
 fn a_host_is_stopped_and_goes_on() {
@@ -76,8 +78,8 @@ fn a_switch_is_stopped_and_goes_on() {
     assert_eq!(run.flow("fct_ps"), 2 * T + 2 * D + 7 * L + D);
 }
 
-/// A packet the other way is on the wire from L + d on for T, and the fourth packet comes in between: the frame waits for
-/// it, so that a seventh packet passes, and XON is passed one packet later.
+/// A packet the other way is on the wire from L + d on for T, and the fourth packet comes in between: the frame waits
+/// for it, so that a seventh packet passes, and XON is passed one packet later.
 #[test]
 fn a_frame_waits_for_the_packet_on_the_wire_only() {
     let start = 5_500_000;

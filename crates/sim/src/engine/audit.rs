@@ -323,6 +323,15 @@ mod tests {
     }
 
     #[test]
+    fn catches_a_packet_at_the_wrong_gate() {
+        let found = findings("dcqcn", |engine| {
+            let (_, id) = waiting(engine, |packet| packet.ingress != crate::ids::LinkId::NONE);
+            engine.net.pauses.gates[engine.net.arena[id].ingress.index()].waiting[1] += 64;
+        });
+        assert_found(&found, "bytes counted by class");
+    }
+
+    #[test]
     fn catches_a_skipped_arrival() {
         let found = findings("tcp", |engine| {
             engine.net.calendar.lose(|event| event.phase() == Phase::Arrival as u8).unwrap();

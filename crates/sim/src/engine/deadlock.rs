@@ -1,7 +1,7 @@
 //! Deadlocks of a lossless fabric: ports that are paused, each for packets that wait at another one of them.
 //!
-//! A port that is told to stop may go on when what came from it and waits behind its link has shrunk. It never will if all
-//! of that waits at ports which are themselves told to stop and never will go on: the largest set of ports that
+//! A port that is told to stop may go on when what came from it and waits behind its link has shrunk. It never will if
+//! all of that waits at ports which are themselves told to stop and never will go on: the largest set of ports that
 //! only wait for each other. If there is one, it has a cycle, and nothing in it has moved or ever will.
 
 use super::Engine;
@@ -36,8 +36,8 @@ impl Engine<'_, '_> {
 }
 
 impl Network<'_> {
-    /// The links of a cycle of ports, paused since that time or before, that wait for each other; each one's packets are
-    /// behind those of the next. None if there is none.
+    /// The links of a cycle of ports, paused since that time or before, that wait for each other; each one's packets
+    /// are behind those of the next. None if there is none.
     pub fn deadlock(&self, since: Time) -> Vec<LinkId> {
         if self.pauses.gates.is_empty() {
             return Vec::new();

@@ -1,8 +1,8 @@
 //! The port of a lossless fabric: a first-in first-out queue for each class, priority flow control towards those who
 //! send to the switch, and marks by the length of the queue.
 //!
-//! Sources: IEEE 802.1Qbb for the flow control, whose working `engine/pause.rs` has; Zhu et al., "Congestion control for
-//! large-scale RDMA deployments", SIGCOMM 2015, section 3.1, for the marks of DCQCN's congestion point.
+//! Sources: IEEE 802.1Qbb for the flow control, whose working `engine/pause.rs` has; Zhu et al., "Congestion control
+//! for large-scale RDMA deployments", SIGCOMM 2015, section 3.1, for the marks of DCQCN's congestion point.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,11 +63,11 @@ impl Default for Lossless {
 impl Lossless {
     /// Bytes that may come by a link after XOFF has been passed.
     ///
-    /// The packet that passes it may do so with all but its first byte. The frame waits for a packet that has just begun on
-    /// the way back, and takes its own time and the delay of the way; meanwhile the sender goes on, and it finishes the
-    /// packet that it has just begun when the frame comes; what it has sent then is one more delay away. The first term
-    /// is not in 802.1Qbb's worst case: there a frame goes out as soon as the threshold is passed, here when the packet is
-    /// in.
+    /// The packet that passes it may do so with all but its first byte. The frame waits for a packet that has just
+    /// begun on the way back, and takes its own time and the delay of the way; meanwhile the sender goes on, and it
+    /// finishes the packet that it has just begun when the frame comes; what it has sent then is one more delay away.
+    /// The first term is not in 802.1Qbb's worst case: there a frame goes out as soon as the threshold is passed, here
+    /// when the packet is in.
     fn headroom(link: &Link, back: &Link, full_packet: u64) -> u64 {
         let frame_out = back.rate.transmission(full_packet) + back.rate.transmission(u64::from(FRAME_BYTES));
         let blind = frame_out + back.delay + link.delay;

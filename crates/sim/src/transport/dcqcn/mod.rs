@@ -1,10 +1,10 @@
 //! DCQCN: RDMA's congestion control by rates, over a fabric that loses nothing.
 //!
 //! Source: Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, section 3; where it says
-//! nothing, the HPCC simulator of Alibaba. Switches mark (`queue/lossless.rs`), the receiver answers marks by congestion
-//! notification packets (`receiver`), for which the sender lowers its rate (`rate`); packets are sent one by one at this
-//! rate, without a window (`sender`). What carries them is RoCEv2: go-back-N by packet numbers (InfiniBand architecture
-//! specification, volume 1, section 9.7).
+//! nothing, the HPCC simulator of Alibaba. Switches mark (`queue/lossless.rs`), the receiver answers marks by
+//! congestion notification packets (`receiver`), for which the sender lowers its rate (`rate`); packets are sent one
+//! by one at this rate, without a window (`sender`). What carries them is RoCEv2: go-back-N by packet numbers
+//! (InfiniBand architecture specification, volume 1, section 9.7).
 
 pub mod rate;
 mod receiver;
@@ -33,8 +33,8 @@ pub struct Dcqcn {
     /// Payload of a full packet. The HPCC simulator: 1000 B; InfiniBand knows 256 B to 4096 B.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
     pub payload: Bytes,
-    /// Bytes of a data packet besides its payload: Ethernet with its check sequence 18, IPv4 20, UDP 8, the base transport
-    /// header 12, the invariant check 4.
+    /// Bytes of a data packet besides its payload: Ethernet with its check sequence 18, IPv4 20, UDP 8, the base
+    /// transport header 12, the invariant check 4.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
     pub header_bytes: Bytes,
     /// Bytes of an acknowledgement: the same, and an extended header of 4.
@@ -55,8 +55,8 @@ pub struct Dcqcn {
     /// Alpha shrinks by its share g whenever no notification has come for so long.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub alpha_timer: Time,
-    /// The rate rises whenever so much time has passed since the last cut or the last rise by time. HPCC simulator: 1500 us,
-    /// configured to 900 us.
+    /// The rate rises whenever so much time has passed since the last cut or the last rise by time. HPCC simulator:
+    /// 1500 us, configured to 900 us.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub rate_timer: Time,
     /// The rate rises whenever so many bytes have been sent since the last cut or the last rise by bytes.
@@ -80,10 +80,10 @@ pub struct Dcqcn {
     pub cnp_interval: Time,
     /// Class of data packets.
     #[schemars(range(max = 7))]
-    pub data_class: u8,
+    pub data_class: u32,
     /// Class of acknowledgements and notifications; 0 goes first.
     #[schemars(range(max = 7))]
-    pub control_class: u8,
+    pub control_class: u32,
     /// Without an acknowledgement that brings news for so long, all is sent again from the first packet that was not
     /// acknowledged: 4.096 us times 2 to the power of 14.
     #[schemars(extend("x-minimum" = "1us"))]
@@ -144,8 +144,8 @@ impl Settings for Dcqcn {
     }
 }
 
-/// What `Header::kind` says. Data: `number` and `seq` are the packet's place in its connection, in packets and bytes. The
-/// others: `number` is the packet that the receiver expects next.
+/// What `Header::kind` says. Data: `number` and `seq` are the packet's place in its connection, in packets and bytes.
+/// The others: `number` is the packet that the receiver expects next.
 mod kind {
     pub const DATA: u8 = 0;
     /// Data with which the flow ends.
@@ -173,7 +173,7 @@ impl Model {
 impl HostSide for Model {
     fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
         *self.receivers.open(id) = Receiver::default();
-        cx.set_class(id, self.config.data_class);
+        cx.set_class(id, self.config.data_class as u8);
         *self.senders.open(id) = Sender::new(id, size, &self.config, cx);
         cx.ready(id);
     }

@@ -1,7 +1,7 @@
 //! DCQCN's reaction point: how the rate of a flow falls and rises (the paper's section 3.1, figures 6 and 7).
 //!
-//! Its timers need no events: what they have done is worked out when the rate is asked for, in the order in which it would
-//! have happened.
+//! Its timers need no events: what they have done is worked out when the rate is asked for, in the order in which it
+//! would have happened.
 
 use super::Dcqcn;
 use crate::units::{SECOND, Time};

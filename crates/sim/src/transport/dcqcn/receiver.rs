@@ -55,7 +55,8 @@ impl Receiver {
     }
 
     fn answer(&self, packet: &Packet, kind: u8, size: u64, config: &Dcqcn, cx: &mut Cx) {
-        let header = Header { kind, class: config.control_class, number: self.expected, ..Header::default() };
+        let header =
+            Header { kind, class: config.control_class as u8, number: self.expected, ..Header::default() };
         cx.send_control(packet.conn, Toward::Sender, size as u32, header);
     }
 }

@@ -65,7 +65,7 @@ impl Sender {
         let last = self.next + 1 == self.end;
         let header = Header {
             kind: if last { kind::LAST } else { kind::DATA },
-            class: config.data_class,
+            class: config.data_class as u8,
             len: len as u16,
             number: self.next,
             seq,
