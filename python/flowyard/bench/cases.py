@@ -48,6 +48,13 @@ CASES = [
     Case("ndp-web-search-k8", 3, k=8, limit=2.4, rounds=3, file="web-search-ndp.toml"),
     Case("tcp-web-search-k8", 3, k=8, limit=2.4, rounds=3, file="web-search-tcp.toml"),
     Case("ndp-permutation-k32", 5, k=32, limit=2.0, rounds=2),
+    Case("datagram-permutation-k8", 10, k=8, limit=2.5, rounds=3),
+    Case("dctcp-permutation-k8", 10, k=8, limit=2.5, rounds=3),
+    Case("d2tcp-permutation-k8", 10, k=8, limit=2.5, rounds=3),
+    Case("mptcp-permutation-k8", 10, k=8, limit=2.5, rounds=3),
+    Case("pias-permutation-k8", 10, k=8, limit=2.5, rounds=3),
+    Case("pfabric-permutation-k8", 10, k=8, limit=4.0, rounds=3),
+    Case("dcqcn-permutation-k8", 10, k=8, limit=4.0, rounds=3),
 ]
 
 # Nanoseconds a packet-hop of the second case, over those of the first: the limit, and the guard until it is met.

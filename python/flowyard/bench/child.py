@@ -53,12 +53,15 @@ def payload(scenario: dict[str, Any]) -> int:
         return int(text.removesuffix("B"))
 
     ((name, fields),) = scenario["transport"].items()
-    if name == "tcp":
-        return size(fields["mss"])
+    if name == "mptcp":
+        # A subflow has TCP's fields.
+        name, fields = "tcp", fields["tcp"]
     if name == "ndp":
         header = size(fields["header_bytes"]) if fields["mtu_includes_header"] else 0
         return size(fields["mtu"]) - header
-    return size(fields["lengths"]["fixed"]) - size(fields["header_bytes"])
+    if name == "datagram":
+        return size(fields["lengths"]["fixed"]) - size(fields["header_bytes"])
+    return size(fields["payload" if name == "dcqcn" else "mss"])
 
 
 if __name__ == "__main__":

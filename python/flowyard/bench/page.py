@@ -21,6 +21,7 @@ TARGETS = {
     7: "Threads",
     8: "Start-up",
     9: "The slotted link",
+    10: "Every transport",
 }
 
 
