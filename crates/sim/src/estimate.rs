@@ -265,7 +265,7 @@ impl Shape {
             payload: mean(transports.clone().map(|transport| payload(transport) as f64).collect()).max(1.0),
             full_packet: full_packet as f64,
             answers: mean(transports.clone().map(|transport| transport.answers()).collect()),
-            connections: mean(transports.map(|transport| transport.connections() as f64).collect()),
+            connections: mean(transports.map(|transport| 1.0 + transport.subflows() as f64).collect()),
             window: windows.map(mean),
             queue: setup.queue.most_packets(full_packet).map(|most| most as f64),
             links: mean_links(setup),

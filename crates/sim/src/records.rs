@@ -158,7 +158,7 @@ define! {
         completed "bool" "" "Whether every byte arrived, by the receiver's own record of ranges."
         fct_ps "u64" "ps" "Flow completion time: start to the last byte at the receiver. Null while unfinished."
         fct_acked_ps "u64" "ps" "Start to the last acknowledgement at the sender. Null while unfinished, or if the transport does not acknowledge."
-        ideal_fct_ps "u64" "ps" "The flow's own data packets, store-and-forward, back to back from its start, no handshake and no other traffic, over the lowest-latency shortest path; if packets are sprayed over several paths, a short last packet may overtake. Null while unfinished."
+        ideal_fct_ps "u64" "ps" "The flow's own data packets, store-and-forward, back to back from its start, no handshake and no other traffic, over the lowest-latency shortest path; if packets are spread over several paths, a short last packet may overtake; if over several of the host's ports, each has its share. Null while unfinished."
         slowdown "f64" "" "fct_ps / ideal_fct_ps, never clamped; below 1 would be a bug. Null while unfinished."
         deadline_ps "u64" "ps" "When the flow was due, counted from its start. Null without a deadline."
         met_deadline "bool" "" "Whether it completed within the deadline. Null without a deadline."

@@ -461,10 +461,11 @@ fn lost_on_link(egress: &Egress) -> u64 {
     egress.port.fault.as_ref().map_or(0, |fault| fault.lost)
 }
 
-/// The hops of a way, and whether packets are spread over several of its kind.
+/// The hops of a way, whether packets are spread over several of its kind, and over how many of the host's ports.
 struct Way {
     hops: Vec<(Rate, Time)>,
     several: bool,
+    ports: u64,
 }
 
 /// Ideal completion times. The way between two hosts is looked up once for each pair of the nodes
@@ -483,19 +484,25 @@ impl<'a> Ideals<'a> {
     fn ideal_fct(&mut self, flow: &Flow) -> Option<u64> {
         let Setup { fabric, routes, carriers, transports, balancers, .. } = self.setup;
         let carrier = &carriers[flow.entry as usize];
-        let framing = transports[carrier.transport as usize].framing()?;
+        let transport = &transports[carrier.transport as usize];
+        let framing = transport.framing()?;
         let (there, back) = (first_link(routes, flow.src, flow.dst), first_link(routes, flow.dst, flow.src));
         let way = self.ways.entry((there, back, carrier.transport, carrier.balancer)).or_insert_with(|| {
             let path = routes.best_path(fabric, flow.src, flow.dst, framing.payload + framing.header);
             let hops = path.iter().map(|link| &fabric.links[link.index()]);
             let balancer = &balancers[carrier.balancer as usize];
             let sprayed = matches!(balancer, Balancer::PerPacket(_) | Balancer::Permuted(_));
+            let subflows = transport.subflows().max(1);
             Way {
                 hops: hops.map(|link| (link.rate, link.delay)).collect(),
-                several: sprayed && routes.path_count(fabric, flow.src, flow.dst) > 1,
+                several: (sprayed || subflows > 1) && routes.path_count(fabric, flow.src, flow.dst) > 1,
+                ports: subflows.min(routes.next_hops(flow.src, flow.dst).len() as u64),
             }
         });
-        Some(pipeline(&way.hops, flow.size, framing, way.several).0)
+        // One of the ports has its share of the packets at least, and no more than the last of them is short.
+        let packets = flow.size.div_ceil(framing.payload);
+        let by_others = packets - packets.div_ceil(way.ports);
+        Some(pipeline(&way.hops, flow.size - by_others * framing.payload, framing, way.several).0)
     }
 }
 

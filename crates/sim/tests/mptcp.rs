@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{MS, Run, cells, run, run_with};
+use common::{MS, PACKET, Run, US, cells, run, run_with};
 use flowyard_sim::records::digest;
 use flowyard_sim::transport::mptcp::lia::{Path, increase};
 use flowyard_sim::units::Time;
@@ -248,4 +248,35 @@ fn slots_are_used_again() {
         sizes.fixed = "4KB"
         "#);
     assert_eq!(run.counters().unfinished_flows, 0);
+}
+
+/// Two cables between two hosts, each of which carries half of the packets at best: 5 of 10, and of 11 no fewer than 5
+/// full ones and the short last one, 100 B in 140 B. One subflow, or one cable, has them all.
+#[test]
+fn the_ideal_has_several_ports() {
+    let ideal = |cables: u32, subflows: u32, size: u64| {
+        let text = format!(
+            r#"
+            transport.mptcp = {{ subflows = {subflows} }}
+            [topology.explicit]
+            hosts = ["a", "b"]
+            rate = "1Gbps"
+            delay = "1us"
+            cables = [{{ ends = ["a", "b"], count = {cables} }}]
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once = {{}}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "{size}B"
+            "#
+        );
+        run(&text).flow("ideal_fct_ps")
+    };
+    let short = 1_120_000;
+    assert_eq!(ideal(2, 8, 14_600), 5 * PACKET + US);
+    assert_eq!(ideal(2, 8, 14_700), 5 * PACKET + short + US);
+    assert_eq!(ideal(2, 1, 14_700), 10 * PACKET + short + US);
+    assert_eq!(ideal(1, 8, 14_700), 10 * PACKET + short + US);
+    assert_eq!(ideal(3, 2, 14_600), 5 * PACKET + US);
+    assert_eq!(ideal(2, 2, 1), 328_000 + US);
 }

@@ -193,9 +193,9 @@ pub trait Settings {
         None
     }
 
-    /// Connections that carry a flow, and one more if there are several. For estimates.
-    fn connections(&self) -> u64 {
-        1
+    /// Connections that carry a flow besides the one that stands for it; 0: it has no other.
+    fn subflows(&self) -> u64 {
+        0
     }
 
     /// Packets without payload for each data packet. For estimates.

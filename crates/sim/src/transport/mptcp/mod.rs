@@ -34,7 +34,7 @@ use crate::random::Purpose;
 pub struct Mptcp {
     /// TCP connections that carry a flow (Raiciu et al. 2011: 8 for a large fat-tree), each with a 5-tuple of its own.
     #[schemars(range(min = 1, max = 64))]
-    pub subflows: u8,
+    pub subflows: u32,
     /// How windows grow in congestion avoidance.
     pub coupling: Coupling,
     /// When the second subflow and all further ones start.
@@ -124,8 +124,8 @@ impl Settings for Mptcp {
         self.tcp.most_under_way().map(|packets| windows * packets)
     }
 
-    fn connections(&self) -> u64 {
-        1 + u64::from(self.subflows)
+    fn subflows(&self) -> u64 {
+        u64::from(self.subflows)
     }
 
     fn answers(&self) -> f64 {
@@ -217,7 +217,7 @@ impl HostSide for Model {
         self.subflows.open(flow).clear();
         // The first one has the flow's own 5-tuple, those of the others are drawn on from there.
         let mut labels = cx.flow_chance(Purpose::FiveTuple, key);
-        for own in 0..subflows {
+        for own in 0..subflows as u8 {
             let id = cx.open_subflow(flow, own, labels.bits() as u32);
             self.subflows[flow].push(id);
             self.senders.open(id).reset(tcp, cx.due());
