@@ -28,6 +28,8 @@ __all__ = [
     "Capture",
     "Cdf",
     "Congestion",
+    "Coupling",
+    "Covers",
     "D2tcp",
     "DCell",
     "DataMining",
@@ -70,9 +72,11 @@ __all__ = [
     "HomaW3",
     "HomaW4",
     "HomaW5",
+    "HostOrder",
     "Incast",
     "Infinite",
     "Interpolation",
+    "Join",
     "LeafSpine",
     "Limit",
     "LimitBytes",
@@ -82,9 +86,11 @@ __all__ = [
     "List",
     "Lognormal",
     "Lossless",
+    "MarkBy",
     "MarkOn",
     "Matrix",
     "Milestone",
+    "Mptcp",
     "Ndp",
     "NdpPort",
     "NewReno",
@@ -101,6 +107,8 @@ __all__ = [
     "PerPacket",
     "Permutation",
     "Permuted",
+    "Pfabric",
+    "PfabricPort",
     "Poisson",
     "PortMode",
     "PullOrder",
@@ -109,6 +117,7 @@ __all__ = [
     "RandomNodes",
     "Reduce",
     "Relay",
+    "Remaining",
     "Reno",
     "RepeatOrder",
     "Reply",
@@ -123,7 +132,11 @@ __all__ = [
     "SourcesHosts",
     "SourcesNotIn",
     "SourcesShare",
+    "StrictPriority",
     "Stride",
+    "TagBy",
+    "TagRepeats",
+    "Tagging",
     "Tcp",
     "ThreeTier",
     "Times",
@@ -1065,6 +1078,11 @@ class Tcp(Model):
     forbids it.
     """
 
+    tagging: Tagging | None = None
+    """Gives each segment a class of traffic by what its flow has sent before (PIAS). Absent: all of them
+    have class 0, as acknowledgements and SYNs have in any case.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Reno(Model):
@@ -1126,6 +1144,30 @@ class D2tcp(Model):
     """Exponent after the deadline: 1 goes on as a flow without one, 2 as one whose deadline is near. At
     most 100.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tagging(Model):
+    """PIAS: packets sink from class to class with the bytes that their flow has sent."""
+
+    thresholds: Sequence[str] = (
+        "1327140B",
+        "1940340B",
+        "2406080B",
+        "2861600B",
+        "3128780B",
+        "3412020B",
+        "3626640B",
+    )
+    """Bytes of a flow after which its packets belong to the next class, in rising order. The default is
+    the authors' for web search at load 0.8.
+    """
+
+    by: TagBy = "first"
+    """Which of a packet's bytes decides: its class is the number of thresholds that came before this byte."""
+
+    repeats: TagRepeats = "as-before"
+    """The class of what is sent again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1240,6 +1282,74 @@ class PathPenalty(Model):
     """As many NACKs as a packet counts for that the backstop gives up (paper: losses count; htsim has
     none). At most 1000.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pfabric(Model):
+    """pFabric. The timeout has to fit the network: the paper has about three round trips, 45 us at 10
+    Gbps.
+    """
+
+    _tag = "pfabric"
+
+    mss: str = "1460B"
+    """Payload of a full packet. A size, such as "64KiB", at least 1B, at most 65000B."""
+
+    header_bytes: str = "40B"
+    """Header of every packet; an acknowledgement or a probe is nothing else. A size, such as "64KiB", at
+    least 1B, at most 1000B.
+    """
+
+    initial_window: int = 12
+    """Packets under way at the start: the bandwidth-delay product (paper; NetSys/simulator: 12, PIAS-NS2:
+    70). At least 1, at most 1000000.
+    """
+
+    max_window: int = 15
+    """Packets under way at most (NetSys/simulator: 15). At least 1, at most 1000000."""
+
+    rto: str = "45us"
+    """Retransmission timeout; it is fixed (NetSys/simulator: 45 us; PIAS-NS2: 250 us). A time, such as
+    "10us", at least 1ns, at most 100s.
+    """
+
+    probe_after: int = 5
+    """Timeouts in a row after which a sender only probes (paper: 5). At least 1, at most 1000000000."""
+
+    remaining: Remaining = "unacknowledged"
+    """What a packet says of its flow."""
+
+    host_order: HostOrder = "shortest"
+    """Which of the connections of a host its wire serves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mptcp(Model):
+    """Multipath TCP: a flow over several TCP connections."""
+
+    _tag = "mptcp"
+
+    subflows: int = 8
+    """TCP connections that carry a flow (Raiciu et al. 2011: 8 for a large fat-tree), each with a 5-tuple
+    of its own. At least 1, at most 64.
+    """
+
+    coupling: Coupling = "lia"
+    """How windows grow in congestion avoidance."""
+
+    join: Join = "established"
+    """When the second subflow and all further ones start."""
+
+    receive_window: Covers = "flow"
+    """What `tcp.receive_window` is for."""
+
+    reinject: bool = True
+    """Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the
+    others, as Linux does; RFC 8684, 3.3.6, leaves it to the sender.
+    """
+
+    tcp: Tcp = Tcp()
+    """What each subflow does as TCP."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1427,6 +1537,59 @@ class NdpPort(Model):
     """Whether the packet on the wire counts towards the limits (htsim and the paper's nine-packet example:
     yes).
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictPriority(Model):
+    """A queue for each class, served in the order of their numbers; packets that find the shared buffer
+    full are dropped.
+    """
+
+    _tag = "strict-priority"
+
+    classes: int = 8
+    """Number of classes. Class 0 goes first; packets of a class beyond the last one go with the last. At
+    least 1, at most 8.
+    """
+
+    limit: Limit = LimitFullPackets(240)
+    """How much all classes together hold. PIAS-NS2 has 240 full packets."""
+
+    mark: MarkBy = "port"
+    """Whose bytes are compared with the threshold."""
+
+    threshold: Limit = LimitFullPackets(65)
+    """Mark above this much, the arriving packet included. PIAS-NS2 has 65 full packets."""
+
+    limit_counts_wire: bool = True
+    """Whether the packet on the wire counts towards the limit and the threshold (PIAS-NS2: no)."""
+
+
+@dataclass(frozen=True)
+class LimitBytes(Wrapped):
+    """So many bytes."""
+
+    _tag = "bytes"
+
+    value: str
+    """A size, such as "64KiB", at least 64B."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PfabricPort(Model):
+    """Smallest remaining flow first, and the largest dropped when it is full. Only short queues: each
+    decision looks at all that waits.
+    """
+
+    _tag = "pfabric"
+
+    limit: Limit = LimitBytes("36KiB")
+    """How much the queue holds, at most 1000 packets or 1.5 MB. The paper asks for twice the bandwidth-
+    delay product: NetSys/simulator has 36,864 B, PIAS-NS2 140 packets on its longer round trips.
+    """
+
+    limit_counts_wire: bool = False
+    """Whether the packet on the wire counts towards the limit (ns-2 and NetSys/simulator: no)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1977,16 +2140,6 @@ class PacePoisson(Wrapped):
 
 
 @dataclass(frozen=True)
-class LimitBytes(Wrapped):
-    """So many bytes."""
-
-    _tag = "bytes"
-
-    value: str
-    """A size, such as "64KiB", at least 64B."""
-
-
-@dataclass(frozen=True)
 class FaultTargetCable(Wrapped):
     """All cables between two nodes, both ways."""
 
@@ -2122,7 +2275,15 @@ Topology = (
 Balancer = Single | PerFlow | PerPacket | Permuted | Literal["single", "per-flow", "per-packet", "permuted"]
 
 # What hosts do to move a flow's bytes.
-Transport = Datagram | Tcp | Ndp | Dcqcn | Literal["datagram", "tcp", "ndp", "dcqcn"]
+Transport = (
+    Datagram
+    | Tcp
+    | Ndp
+    | Pfabric
+    | Mptcp
+    | Dcqcn
+    | Literal["datagram", "tcp", "ndp", "pfabric", "mptcp", "dcqcn"]
+)
 
 # How many bytes of payload a flow carries.
 Sizes = (
@@ -2190,11 +2351,32 @@ Reduce = Literal["marked", "all"]
 # What a loss halves.
 Halves = Literal["flight", "window"]
 
+# Which of a packet's bytes decides its class.
+TagBy = Literal["first", "last"]
+
+# The class of what is sent again.
+TagRepeats = Literal["as-before", "as-newest"]
+
 # Which connection's pull leaves next.
 PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 
 # Which of the packets that need repeating goes first.
 RepeatOrder = Literal["lowest", "fifo", "lifo"]
+
+# What a packet says of its flow, as it is sent: its rank at ports.
+Remaining = Literal["unacknowledged", "unsent"]
+
+# Which of the connections of a host its wire serves.
+HostOrder = Literal["shortest", "turns"]
+
+# How windows of subflows grow in congestion avoidance.
+Coupling = Literal["lia", "uncoupled"]
+
+# When the second subflow and all further ones start.
+Join = Literal["established", "at-once"]
+
+# What a receive window is for.
+Covers = Literal["flow", "subflow"]
 
 # What a port does with packets that have to wait.
 Queue = (
@@ -2202,8 +2384,10 @@ Queue = (
     | DropTail
     | Ecn
     | NdpPort
+    | StrictPriority
+    | PfabricPort
     | Lossless
-    | Literal["infinite", "drop-tail", "ecn", "ndp", "lossless"]
+    | Literal["infinite", "drop-tail", "ecn", "ndp", "strict-priority", "pfabric", "lossless"]
 )
 
 # How much a queue holds.
@@ -2214,6 +2398,9 @@ MarkOn = Literal["enqueue", "dequeue"]
 
 # Which packet loses its payload when the data queue is full.
 Trim = Literal["coin", "arriving"]
+
+# What of a port an arriving packet's mark depends on.
+MarkBy = Literal["port", "class", "none"]
 
 # What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or
 # "core 0".

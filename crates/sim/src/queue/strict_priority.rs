@@ -16,7 +16,7 @@ use crate::ids::PacketId;
 pub struct StrictPriority {
     /// Number of classes. Class 0 goes first; packets of a class beyond the last one go with the last.
     #[schemars(range(min = 1, max = 8))]
-    pub classes: u8,
+    pub classes: u32,
     /// How much all classes together hold. PIAS-NS2 has 240 full packets.
     pub limit: Limit,
     /// Whose bytes are compared with the threshold.
@@ -69,7 +69,7 @@ impl Build for StrictPriority {
 
     fn model(&self, full_packet: u64) -> Model {
         Model {
-            classes: vec![Waiting::default(); usize::from(self.classes)].into(),
+            classes: vec![Waiting::default(); self.classes as usize].into(),
             waiting: 0,
             limit: self.limit.room(full_packet),
             threshold: match self.mark {

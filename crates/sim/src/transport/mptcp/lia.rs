@@ -2,8 +2,10 @@
 //!
 //! In congestion avoidance an acknowledgement of B bytes lets the window of subflow i grow by
 //!
-//!     min(alpha B MSS / sum of cwnd, B MSS / cwnd_i),
-//!     alpha = sum of cwnd * max(cwnd_i / rtt_i^2) / (sum of cwnd_i / rtt_i)^2,
+//! ```text
+//! min(alpha B MSS / sum of cwnd, B MSS / cwnd_i),
+//! alpha = sum of cwnd * max(cwnd_i / rtt_i^2) / (sum of cwnd_i / rtt_i)^2,
+//! ```
 //!
 //! so that all subflows together take as much as one TCP would on the best of their paths, and each of them no more
 //! than a TCP on its own. What ends slow start, and what a loss does, each subflow does as TCP does.
