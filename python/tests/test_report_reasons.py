@@ -175,6 +175,7 @@ WHY = {
         reasons.no_mark,
         queue("strict-priority", mark="port", **MARKING),
         "queue.strict-priority marks only packets that are",
+    ),
     "mark: lossless": (
         reasons.no_mark,
         {"scenario": {"queue": {"lossless": {"kmin": "5KB"}}, "transport": {"dcqcn": {}}}},

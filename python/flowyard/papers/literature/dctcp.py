@@ -10,7 +10,7 @@ are judged on the RFC's reading, which is the default. The other series has the 
 from the model, this is why.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -83,7 +83,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     """A row a run, for the port to the receiver, beside the model; and the means."""
     del scale
     port = sweeps["port"].links.filter(pl.col("to") == "host 0")
-    runs = port.select(
+    rows = port.select(
         "reading",
         "senders",
         "replica",
@@ -91,7 +91,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
         queue_mean_packets=pl.col("queue_mean_bytes") / FULL_PACKET,
         alpha=pl.col("marks") / pl.col("packets"),
     )
-    runs = runs.sort("reading", "senders", "replica").collect()
+    runs = rows.sort("reading", "senders", "replica").collect()
     model = {n: fluid_alpha(n) for n in runs["senders"].unique()}
     runs = runs.with_columns(model=pl.col("senders").replace_strict(model, return_dtype=pl.Float64))
     means = replica_means(runs, ["reading", "senders"], ["queue_mean_packets", "alpha", "model"])
@@ -144,7 +144,7 @@ def draw(tables: Tables) -> "Picture":
     points = tables["points"]
     for name, colour, marker in zip(SETTINGS, style.COLOURS, style.MARKERS, strict=False):
         rows = points.filter(reading=name).sort("senders")
-        look = {"color": colour, "marker": marker, "label": name}
+        look: dict[str, Any] = {"color": colour, "marker": marker, "label": name}
         left.plot(rows["senders"].to_numpy(), rows["queue_mean_packets"].to_numpy(), **look)
         right.plot(rows["senders"].to_numpy(), rows["alpha"].to_numpy(), linestyle="none", **look)
     right.plot(

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from flowyard.analysis import completion
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.papers.literature import _compare
 from flowyard.sweeps import Axis, Plan
@@ -45,7 +46,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 
 def draw(tables: Tables) -> "Picture":
     """Short flows, middle ones, long ones."""
-    groups = [name for _, name in _compare.completion.SIZE_GROUPS]
+    groups = [name for _, name in completion.SIZE_GROUPS]
     return _compare.draw(tables["runs"], "load", groups, "load")
 
 

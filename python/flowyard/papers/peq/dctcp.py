@@ -7,7 +7,7 @@ queue is short, too, but it gives away capacity. The thesis describes DCTCP as h
 (PEQ-X14); this is the published protocol, with marks on the instantaneous queue.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -66,7 +66,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     """A row a run, for the port to the receiver, and the means."""
     del scale
     port = sweeps["port"].links.filter(pl.col("to") == "host 0")
-    runs = port.select(
+    rows = port.select(
         "control",
         "senders",
         "replica",
@@ -75,7 +75,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
         queue_mean_packets=pl.col("queue_mean_bytes") / FULL_PACKET,
         used_percent=100 * pl.col("utilisation"),
     )
-    runs = runs.sort("control", "senders", "replica").collect()
+    runs = rows.sort("control", "senders", "replica").collect()
     points = replica_means(runs, ["control", "senders"], ["queue_mean_packets", "used_percent", "drops"])
     return {"runs": runs, "points": points}
 
@@ -105,7 +105,7 @@ def draw(tables: Tables) -> "Picture":
     points = tables["points"]
     for name, colour, marker in zip(SETTINGS, style.COLOURS, style.MARKERS, strict=False):
         rows = points.filter(control=name).sort("senders")
-        look = {"color": colour, "marker": marker, "label": name}
+        look: dict[str, Any] = {"color": colour, "marker": marker, "label": name}
         left.plot(rows["senders"].to_numpy(), rows["queue_mean_packets"].to_numpy(), **look)
         right.plot(rows["senders"].to_numpy(), rows["used_percent"].to_numpy(), **look)
     left.axhline(THRESHOLD, color="#000000", linewidth=0.9, linestyle="--")
