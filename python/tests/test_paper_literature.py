@@ -1,0 +1,77 @@
+"""Figures that compare transports: all of them finish; and MPTCP's increase, with numbers that make the claim fail."""
+
+import io
+
+import polars as pl
+import pytest
+
+from flowyard import sweeps
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.literature import _compare, incast, lia, permutation, web_search
+from flowyard.sweeps.results import Sweep
+
+(AS_FORMULA,) = lia.FIGURE.claims.values()
+
+
+def real_tables(figure, folder):
+    results = {}
+    for name, plan in figure.plans(Scale.QUICK).items():
+        assert not sweeps.execute(plan, folder / name).failed
+        results[name] = Sweep(folder / name)
+    return figure.tables(Scale.QUICK, results)
+
+
+@pytest.mark.parametrize(
+    ("figure", "x"),
+    [(permutation.FIGURE, []), (incast.FIGURE, ["senders"]), (web_search.FIGURE, ["load"])],
+    ids=["permutation", "incast", "web search"],
+)
+def test_every_transport_finishes_the_same_flows(figure, x, tmp_path):
+    runs = real_tables(figure, tmp_path)["runs"]
+    assert set(runs["by"]) == set(_compare.TRANSPORTS)
+    assert runs["completed"].to_list() == runs["flows"].to_list()
+    # Slowdown is against what no transport can beat.
+    assert (runs["slowdown_mean"] >= 1).all()
+    per_point = runs.group_by(*x, "replica", "group").agg(pl.col("flows").n_unique(), pl.len())
+    assert per_point["flows"].unique().to_list() == [1]
+    assert per_point["len"].unique().to_list() == [len(_compare.TRANSPORTS)]
+    assert figure.draw({"runs": runs}).axes
+
+
+def test_windows_grow_by_the_formula(tmp_path):
+    tables = real_tables(lia.FIGURE, tmp_path)
+    again = {name: pl.read_csv(io.BytesIO(table.write_csv().encode())) for name, table in tables.items()}
+    assert AS_FORMULA(tables).verdict == PASS
+    assert AS_FORMULA(again) == AS_FORMULA(tables)
+    assert lia.FIGURE.draw(again).axes
+    # The control: TCP's increase is another one.
+    other = tables["growth"].filter(coupling=lia.UNCOUPLED, subflows=8)["segments_a_round_trip"].item()
+    assert other > 40 / 8
+
+
+def growth(factor, at=4, subflows=lia.SUBFLOWS):
+    rows = [
+        {
+            "coupling": lia.LIA,
+            "subflows": n,
+            "segments_a_round_trip": (factor if n == at else 1) / n,
+            "formula": 1 / n,
+        }
+        for n in subflows
+    ]
+    return {"growth": pl.DataFrame(rows)}
+
+
+@pytest.mark.parametrize(
+    ("tables", "verdict"),
+    [
+        (growth(1.0), PASS),
+        (growth(1.019), PASS),
+        (growth(1.021), FAIL),
+        (growth(0.979, at=1), FAIL),
+        (growth(1.0, subflows=(1, 2)), NOT_REACHED),
+    ],
+)
+def test_what_is_off_fails(tables, verdict):
+    assert AS_FORMULA(tables).verdict == verdict
