@@ -129,9 +129,13 @@ def page() -> str:
                 "",
             ]
             lines += _claims(paper, [by_id[claim] for claim in figure.claims])
-        waiting = [entry["id"] for entry in entries if paper.figure_of(entry["id"]) is None]
+        figures = {entry["id"]: paper.figure_of(entry["id"]) for entry in entries}
+        waiting = [claim for claim, figure in figures.items() if figure is None]
         if waiting:
             lines += ["", f"Not reached, since no figure checks them yet: {', '.join(waiting)}."]
+        unmade = [claim for claim, figure in figures.items() if figure and figure.id not in about["figures"]]
+        if unmade:
+            lines += ["", f"Not reached, since their figures have not been run at full scale: {', '.join(unmade)}."]
     return "\n".join(lines) + "\n"
 
 
