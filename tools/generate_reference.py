@@ -109,6 +109,13 @@ class Scenario:
         self.owner = self._owners()
         # The field that holds a choice, by the choice's name.
         self.field_of = {target: name for name, target in fields_of(schema)}
+        # Where a definition stands that is a member of a choice.
+        self.heading = {
+            target: f"{self.field_of[union]}-{tag}"
+            for union in self.definitions
+            if union in self.field_of
+            for tag, target in self.members(union)
+        }
 
     def _owners(self) -> dict[str, str]:
         """Which part's page a definition stands on."""
@@ -228,7 +235,7 @@ class Scenario:
         """A definition by its name, with the way to it."""
         page = "" if self.owner[name] == part else f"{self.page_of[self.owner[name]]}.md"
         first = next(other for other, of in self.owner.items() if of == self.owner[name])
-        anchor = "" if name == first else f"#{name.lower()}"
+        anchor = "" if name == first else f"#{self.heading.get(name, name.lower())}"
         return f"[{name}]({page}{anchor})" if page or anchor else name
 
     def example(self, union: str, tag: str, member: str) -> str:
@@ -309,7 +316,11 @@ def allowed(schema: Schema) -> str:
 def shown_default(schema: Schema) -> str:
     """The default as a scenario file would have it; nothing where leaving it out has a meaning of its own."""
     value = schema.get("default")
-    return "" if value is None else f"`{toml(value)}`"
+    if value is None:
+        return ""
+    text = toml(value)
+    # All fields of a table that has a section of its own, where they stand.
+    return f"`{text}`" if len(text) < 200 else "`{}`"
 
 
 def toml(value: Any) -> str:

@@ -135,7 +135,10 @@ def page() -> str:
             lines += ["", f"Not reached, since no figure checks them yet: {', '.join(waiting)}."]
         unmade = [claim for claim, figure in figures.items() if figure and figure.id not in about["figures"]]
         if unmade:
-            lines += ["", f"Not reached, since their figures have not been run at full scale: {', '.join(unmade)}."]
+            lines += [
+                "",
+                f"Not reached, since their figures have not been run at full scale: {', '.join(unmade)}.",
+            ]
     return "\n".join(lines) + "\n"
 
 
