@@ -367,7 +367,7 @@ impl<'a, 'o> Engine<'a, 'o> {
     }
 
     /// The time has come to serve what waits at a port.
-    #[inline]
+    #[inline(always)]
     fn depart(&mut self, link: LinkId) {
         if !self.net.depart(link) {
             self.serve(link);

@@ -348,8 +348,11 @@ impl<'a> Network<'a> {
 
     /// The time has come to serve what waits. False if the port is a host's and no packet waits there, so
     /// that transports are to be asked.
-    #[inline]
+    #[inline(always)]
     pub fn depart(&mut self, link: LinkId) -> bool {
+        if self.egress[link.index()].port.frame_waits && self.send_frame_first(link) {
+            return true;
+        }
         let now = self.now;
         let more = !self.ready[link.index()].is_empty();
         let (queue, mut cx, calendar) = self.at_port(link);
@@ -358,9 +361,6 @@ impl<'a> Network<'a> {
         };
         cx.port.serving = false;
         catch_up(queue, &mut cx, calendar, link, now);
-        if cx.port.frame_waits {
-            return self.depart_after_frame(link);
-        }
         if cx.port.lookahead == Time::ZERO {
             let Some(packet) = queue.dequeue(&mut cx) else {
                 return false;
@@ -373,13 +373,17 @@ impl<'a> Network<'a> {
         true
     }
 
-    /// As `depart`, but a pause frame goes first.
+    /// Sends the pause frame that waits, if there still is something to tell. Only switches send frames: nobody but the
+    /// queue has something for this port.
     #[cold]
-    fn depart_after_frame(&mut self, link: LinkId) -> bool {
+    fn send_frame_first(&mut self, link: LinkId) -> bool {
+        let now = self.now;
+        let port = &mut self.egress[link.index()].port;
+        port.serving = false;
+        port.settle(now);
         if !self.send_frame(link) {
-            return self.depart(link);
+            return false;
         }
-        // Only switches send frames: nobody but the queue has something for this port.
         if let (PortQueue::Serviced(queue), cx, calendar) = self.at_port(link)
             && !queue.is_empty()
         {
