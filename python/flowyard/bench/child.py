@@ -50,7 +50,8 @@ def payload(scenario: dict[str, Any]) -> int:
     """Payload bytes of a full data packet of the scenario's transport."""
 
     def size(text: str) -> int:
-        return int(text.removesuffix("B"))
+        number = text.removesuffix("B")
+        return int(number.removesuffix("K")) * (1000 if number.endswith("K") else 1)
 
     ((name, fields),) = scenario["transport"].items()
     if name == "mptcp":
