@@ -15,7 +15,7 @@ LOSSLESS = dcqcn.FIGURE.claims["LIT-DCQCN.a"]
 
 def test_verdict_of_real_tables(tmp_path):
     results = {}
-    for name, plan in dcqcn.FIGURE.plans(Scale.QUICK).items():
+    for name, plan in dcqcn.plans(Scale.QUICK).items():
         assert not sweeps.execute(plan, tmp_path / name).failed
         results[name] = Sweep(tmp_path / name)
     tables = dcqcn.FIGURE.tables(Scale.QUICK, results)
@@ -23,7 +23,7 @@ def test_verdict_of_real_tables(tmp_path):
     found = LOSSLESS(tables)
     assert found.verdict == PASS, found
     assert LOSSLESS(again) == found
-    assert dcqcn.FIGURE.draw(again).axes
+    assert dcqcn.draw(again).axes
 
 
 def made_up(drops=0, pauses=5, senders=dcqcn.SENDERS, last_ms=1.0):

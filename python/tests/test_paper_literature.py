@@ -14,21 +14,21 @@ from flowyard.sweeps.results import Sweep
 (AS_FORMULA,) = lia.FIGURE.claims.values()
 
 
-def real_tables(figure, folder):
+def real_tables(module, folder):
     results = {}
-    for name, plan in figure.plans(Scale.QUICK).items():
+    for name, plan in module.plans(Scale.QUICK).items():
         assert not sweeps.execute(plan, folder / name).failed
         results[name] = Sweep(folder / name)
-    return figure.tables(Scale.QUICK, results)
+    return module.tables(Scale.QUICK, results)
 
 
 @pytest.mark.parametrize(
-    ("figure", "x"),
-    [(permutation.FIGURE, []), (incast.FIGURE, ["senders"]), (web_search.FIGURE, ["load"])],
+    ("module", "x"),
+    [(permutation, []), (incast, ["senders"]), (web_search, ["load"])],
     ids=["permutation", "incast", "web search"],
 )
-def test_every_transport_finishes_the_same_flows(figure, x, tmp_path):
-    runs = real_tables(figure, tmp_path)["runs"]
+def test_every_transport_finishes_the_same_flows(module, x, tmp_path):
+    runs = real_tables(module, tmp_path)["runs"]
     assert set(runs["by"]) == set(_compare.TRANSPORTS)
     assert runs["completed"].to_list() == runs["flows"].to_list()
     # Slowdown is against what no transport can beat.
@@ -36,15 +36,15 @@ def test_every_transport_finishes_the_same_flows(figure, x, tmp_path):
     per_point = runs.group_by(*x, "replica", "group").agg(pl.col("flows").n_unique(), pl.len())
     assert per_point["flows"].unique().to_list() == [1]
     assert per_point["len"].unique().to_list() == [len(_compare.TRANSPORTS)]
-    assert figure.draw({"runs": runs}).axes
+    assert module.draw({"runs": runs}).axes
 
 
 def test_windows_grow_by_the_formula(tmp_path):
-    tables = real_tables(lia.FIGURE, tmp_path)
+    tables = real_tables(lia, tmp_path)
     again = {name: pl.read_csv(io.BytesIO(table.write_csv().encode())) for name, table in tables.items()}
     assert AS_FORMULA(tables).verdict == PASS
     assert AS_FORMULA(again) == AS_FORMULA(tables)
-    assert lia.FIGURE.draw(again).axes
+    assert lia.draw(again).axes
     # The control: TCP's increase is another one.
     other = tables["growth"].filter(coupling=lia.UNCOUPLED, subflows=8)["segments_a_round_trip"].item()
     assert other > 40 / 8

@@ -16,7 +16,7 @@ AS_ONE_TCP, EIGHT, ONE = (mptcp.FIGURE.claims[f"LIT-MPTCP.{letter}"] for letter 
 
 def test_verdicts_of_real_tables(tmp_path):
     results = {}
-    for name, plan in mptcp.FIGURE.plans(Scale.QUICK).items():
+    for name, plan in mptcp.plans(Scale.QUICK).items():
         assert not sweeps.execute(plan, tmp_path / name).failed
         results[name] = Sweep(tmp_path / name)
     tables = mptcp.FIGURE.tables(Scale.QUICK, results)
@@ -30,7 +30,7 @@ def test_verdicts_of_real_tables(tmp_path):
     # The control: uncoupled subflows take several times as much.
     uncoupled = tables["shares"].filter(coupling=mptcp.UNCOUPLED, subflows=8)
     assert (uncoupled["beside_tcp"] > 4).all()
-    assert mptcp.FIGURE.draw(again).axes
+    assert mptcp.draw(again).axes
 
 
 def shares(beside, at=2, subflows=mptcp.SHARING):

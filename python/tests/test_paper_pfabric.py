@@ -16,7 +16,7 @@ LOWEST, NEAR_SRPT = (pfabric.FIGURE.claims[f"LIT-PFABRIC.{letter}"] for letter i
 
 def test_verdicts_of_real_tables(tmp_path):
     results = {}
-    for name, plan in pfabric.FIGURE.plans(Scale.QUICK).items():
+    for name, plan in pfabric.plans(Scale.QUICK).items():
         assert not sweeps.execute(plan, tmp_path / name).failed
         results[name] = Sweep(tmp_path / name)
     tables = pfabric.FIGURE.tables(Scale.QUICK, results)
@@ -25,7 +25,7 @@ def test_verdicts_of_real_tables(tmp_path):
         found = judge(tables)
         assert found.verdict == PASS, found
         assert judge(again) == found
-    assert pfabric.FIGURE.draw(again).axes
+    assert pfabric.draw(again).axes
 
 
 def fabric(changes=None, unfinished=0, without=None):

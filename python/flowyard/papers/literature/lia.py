@@ -23,15 +23,14 @@ if TYPE_CHECKING:
 LIA, UNCOUPLED = "lia", "uncoupled"
 SUBFLOWS = (1, 2, 4, 8)
 MSS, HEADER, RATE_BPS, DELAY_S = 1460, 40, 100_000_000_000, 250e-6
+TCP = {"delayed_ack": 1, "initial_ssthresh": f"{100 * MSS}B", "receive_window": "100MB"}
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
     """One flow alone, from windows of a hundred segments on in congestion avoidance."""
     base = {
         "topology": {"single-switch": {"hosts": 2, "rate": "100Gbps", "delay": "250us"}},
-        "transport": {
-            "mptcp": {"join": "at-once", "tcp": {"delayed_ack": 1, "initial_ssthresh": f"{100 * MSS}B"}}
-        },
+        "transport": {"mptcp": {"join": "at-once", "tcp": TCP}},
         "queue": "infinite",
         "traffic": [
             {
@@ -45,7 +44,6 @@ def plans(scale: Scale) -> dict[str, Plan]:
         "observe": {"samples": {"every": "1ms", "links": []}},
         "run": {"until": scale.pick("300ms", "600ms")},
     }
-    base["transport"]["mptcp"]["tcp"]["receive_window"] = "100MB"
     axes = [
         Axis("coupling", {"transport.mptcp.coupling": [LIA, UNCOUPLED]}, labels=(LIA, UNCOUPLED)),
         Axis("subflows", {"transport.mptcp.subflows": list(SUBFLOWS)}, labels=SUBFLOWS),
