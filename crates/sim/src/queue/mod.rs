@@ -1,7 +1,7 @@
 //! What a port does with packets that have to wait: enqueue, dequeue, mark, trim, drop.
 //!
 //! A member has a configuration, which is part of the scenario, and a `Model`, which is its state at
-//! one port. Adding one is its file and its line in the list below.
+//! one port. Adding one is its file and its line in the second of the two lists below.
 
 pub mod fifo;
 pub mod waiting;
