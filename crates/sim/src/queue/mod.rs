@@ -1,7 +1,7 @@
 //! What a port does with packets that have to wait: enqueue, dequeue, mark, trim, drop.
 //!
 //! A member has a configuration, which is part of the scenario, and a `Model`, which is its state at
-//! one port. Adding one is its file and its line in the second of the two lists below.
+//! one port. Adding one is its file and its line in the list below.
 
 pub mod fifo;
 pub mod waiting;
@@ -21,33 +21,26 @@ use crate::register::register;
 use crate::topology::Link;
 use crate::units::{Bytes, Time};
 
-/// Two lists: configuration and model of each queue, and the way from one to the other. The event loop has the first
-/// list's functions in it, and calls those of the second: all that is in it costs every run registers and branches, and
-/// four queues more made the others a fifth slower.
+/// One list: configuration and model of each queue, and the way from one to the other.
 macro_rules! queues {
-    (
-        in the loop: $($module:ident :: $config:ident = $name:literal),+;
-        apart: $($far:ident :: $away:ident = $word:literal),+ $(;)?
-    ) => {
+    ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
         register! {
             /// What a port does with packets that have to wait.
-            pub enum Queue: Settings { $($module::$config = $name,)+ $($far::$away = $word),+ }
+            pub enum Queue: Settings { $($module::$config = $name),* }
         }
 
         /// The state of a queue at one port.
         #[derive(Clone, Debug)]
         #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
-            $($config(<$module::$config as Build>::Model),)+
-            $($away(<$far::$away as Build>::Model),)+
+            $($config(<$module::$config as Build>::Model),)*
         }
 
         impl Queue {
             /// An empty queue.
             pub fn model(&self, full_packet: u64) -> Model {
                 match self {
-                    $(Queue::$config(config) => Model::$config(config.model(full_packet)),)+
-                    $(Queue::$away(config) => Model::$away(config.model(full_packet)),)+
+                    $(Queue::$config(config) => Model::$config(config.model(full_packet)),)*
                 }
             }
         }
@@ -56,78 +49,34 @@ macro_rules! queues {
             #[inline(always)]
             fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
                 match self {
-                    $(Model::$config(model) => model.enqueue(id, cx),)+
-                    $(Model::$away(_))|+ => self.enqueue_apart(id, cx),
+                    $(Model::$config(model) => model.enqueue(id, cx),)*
                 }
             }
 
             #[inline(always)]
             fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
                 match self {
-                    $(Model::$config(model) => model.pass(id, cx),)+
-                    $(Model::$away(_))|+ => self.pass_apart(id, cx),
+                    $(Model::$config(model) => model.pass(id, cx),)*
                 }
             }
 
             #[inline(always)]
             fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Queued> {
                 match self {
-                    $(Model::$config(model) => model.dequeue(cx),)+
-                    $(Model::$away(_))|+ => self.dequeue_apart(cx),
+                    $(Model::$config(model) => model.dequeue(cx),)*
                 }
             }
 
             #[inline(always)]
             fn is_empty(&self) -> bool {
                 match self {
-                    $(Model::$config(model) => model.is_empty(),)+
-                    $(Model::$away(_))|+ => self.is_empty_apart(),
+                    $(Model::$config(model) => model.is_empty(),)*
                 }
             }
 
             fn resident(&self, found: &mut dyn FnMut(PacketId)) {
                 match self {
-                    $(Model::$config(model) => model.resident(found),)+
-                    $(Model::$away(model) => model.resident(found),)+
-                }
-            }
-        }
-
-        /// The queues of the second list.
-        impl Model {
-            #[cold]
-            #[inline(never)]
-            fn enqueue_apart(&mut self, id: PacketId, cx: &mut QueueCx) {
-                match self {
-                    $(Model::$away(model) => model.enqueue(id, cx),)+
-                    _ => unreachable!("it is in the loop"),
-                }
-            }
-
-            #[cold]
-            #[inline(never)]
-            fn pass_apart(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
-                match self {
-                    $(Model::$away(model) => model.pass(id, cx),)+
-                    _ => unreachable!("it is in the loop"),
-                }
-            }
-
-            #[cold]
-            #[inline(never)]
-            fn dequeue_apart(&mut self, cx: &mut QueueCx) -> Option<Queued> {
-                match self {
-                    $(Model::$away(model) => model.dequeue(cx),)+
-                    _ => unreachable!("it is in the loop"),
-                }
-            }
-
-            #[cold]
-            #[inline(never)]
-            fn is_empty_apart(&self) -> bool {
-                match self {
-                    $(Model::$away(model) => model.is_empty(),)+
-                    _ => unreachable!("it is in the loop"),
+                    $(Model::$config(model) => model.resident(found),)*
                 }
             }
         }
@@ -135,15 +84,13 @@ macro_rules! queues {
 }
 
 queues! {
-    in the loop:
-        infinite::Infinite = "infinite",
-        drop_tail::DropTail = "drop-tail",
-        ecn::Ecn = "ecn",
-        ndp::NdpPort = "ndp";
-    apart:
-        strict_priority::StrictPriority = "strict-priority",
-        pfabric::PfabricPort = "pfabric",
-        lossless::Lossless = "lossless";
+    infinite::Infinite = "infinite",
+    drop_tail::DropTail = "drop-tail",
+    ecn::Ecn = "ecn",
+    ndp::NdpPort = "ndp",
+    strict_priority::StrictPriority = "strict-priority",
+    pfabric::PfabricPort = "pfabric",
+    lossless::Lossless = "lossless",
 }
 
 /// What a queue's configuration tells the check and the engine.
@@ -272,7 +219,7 @@ impl QueueCx<'_> {
     }
 
     /// Sends what is left of a data packet, which has not joined, back to its sender.
-    #[inline]
+    #[cold]
     pub fn bounce(&mut self, id: PacketId) {
         let packet = &mut self.arena[id];
         packet.dst = self.conns[packet.conn.index()].src;
