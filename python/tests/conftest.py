@@ -1,14 +1,18 @@
 """What several test files use: a small scenario, its results, and the command line as a subprocess."""
 
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import flowyard as fy
+from flowyard import sweeps
+from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.sweeps import Sweep
 
 ROOT = Path(__file__).parents[2]
@@ -49,6 +53,35 @@ def open_sweep(folder: Path) -> Sweep:
     found = fy.open(folder)
     assert isinstance(found, Sweep)
     return found
+
+
+def quick_tables(figure: Figure, folder: Path) -> Tables:
+    """The tables of a figure at quick scale; its runs, none of which may fail, stay in the folder."""
+    results = {}
+    for name, plan in (figure.plans(Scale.QUICK) if figure.plans else {}).items():
+        tally = sweeps.execute(plan, folder / name)
+        assert not tally.failed
+        assert not tally.violations
+        results[name] = Sweep(folder / name)
+    return figure.tables(Scale.QUICK, results)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Figure], dict[str, pl.DataFrame]]:
+    """The quick tables of each figure; made when first asked for."""
+    known: dict[str, dict[str, pl.DataFrame]] = {}
+
+    def tables(figure: Figure) -> dict[str, pl.DataFrame]:
+        if figure.id not in known:
+            known[figure.id] = dict(quick_tables(figure, tmp_path_factory.mktemp(figure.id)))
+        return known[figure.id]
+
+    return tables
+
+
+def through_csv(tables: Tables) -> Tables:
+    """The tables as a judge finds them who reads a figure's folder."""
+    return {name: pl.read_csv(io.BytesIO(table.write_csv().encode())) for name, table in tables.items()}
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -1,25 +1,17 @@
 """LIT-DCQCN: real quick tables, and numbers that make its claim fail."""
 
-import io
-
 import polars as pl
+from conftest import quick_tables, through_csv
 
-from flowyard import sweeps
-from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.literature import dcqcn
-from flowyard.sweeps.results import Sweep
 
 LOSSLESS = dcqcn.FIGURE.claims["LIT-DCQCN.a"]
 
 
 def test_verdict_of_real_tables(tmp_path):
-    results = {}
-    for name, plan in dcqcn.plans(Scale.QUICK).items():
-        assert not sweeps.execute(plan, tmp_path / name).failed
-        results[name] = Sweep(tmp_path / name)
-    tables = dcqcn.FIGURE.tables(Scale.QUICK, results)
-    again = {name: pl.read_csv(io.BytesIO(table.write_csv().encode())) for name, table in tables.items()}
+    tables = quick_tables(dcqcn.FIGURE, tmp_path)
+    again = through_csv(tables)
     found = LOSSLESS(tables)
     assert found.verdict == PASS, found
     assert LOSSLESS(again) == found

@@ -1,35 +1,24 @@
 """PEQ-P11, PEQ-P12 and LIT-DCTCP: real quick tables, numbers that make each claim fail, and the model's arithmetic."""
 
-import io
 from math import sqrt
 
 import polars as pl
 import pytest
+from conftest import quick_tables, through_csv
 
-from flowyard import sweeps
-from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.literature import dctcp as literature
 from flowyard.papers.peq import d2tcp, dctcp
-from flowyard.sweeps.results import Sweep
 
 SHORTER = dctcp.FIGURE.claims["PEQ-P11"]
 LESS = d2tcp.FIGURE.claims["PEQ-P12"]
 NEAR_K, NEAR_MODEL = (literature.FIGURE.claims[f"LIT-DCTCP.{letter}"] for letter in "ab")
 
 
-def made(figure, folder):
-    results = {}
-    for name, plan in figure.plans(Scale.QUICK).items():
-        assert not sweeps.execute(plan, folder / name).failed
-        results[name] = Sweep(folder / name)
-    return figure.tables(Scale.QUICK, results)
-
-
 @pytest.mark.parametrize("module", [dctcp, d2tcp, literature])
 def test_verdicts_of_real_tables(module, tmp_path):
-    tables = made(module.FIGURE, tmp_path)
-    again = {name: pl.read_csv(io.BytesIO(table.write_csv().encode())) for name, table in tables.items()}
+    tables = quick_tables(module.FIGURE, tmp_path)
+    again = through_csv(tables)
     for claim, judge in module.FIGURE.claims.items():
         found = judge(tables)
         # Echoes do not let windows grow, so that alpha is below the model's: see the figure.
@@ -39,7 +28,7 @@ def test_verdicts_of_real_tables(module, tmp_path):
 
 
 def test_the_reason_why_alpha_is_not_that_of_the_model(tmp_path):
-    tables = made(literature.FIGURE, tmp_path)
+    tables = quick_tables(literature.FIGURE, tmp_path)
     runs = tables["runs"]
     swapped = runs.with_columns(
         reading=pl.col("reading").replace(

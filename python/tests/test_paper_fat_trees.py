@@ -6,18 +6,17 @@ from itertools import permutations
 import numpy as np
 import polars as pl
 import pytest
+from conftest import quick_tables
 from polars.testing import assert_frame_equal
 
-from flowyard import sweeps, topology
+from flowyard import topology
 from flowyard.papers.across import fat_trees as across
-from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.mp import fat_trees as trees
 from flowyard.papers.mp import properties
 from flowyard.papers.mp._labels import labels, levels, sub_trees, tree
 from flowyard.papers.ndp import ecmp, table1
 from flowyard.papers.ndp._fat_tree import worst_permutations
-from flowyard.sweeps import Sweep
 from flowyard.topology.paths import Paths
 
 FIGURES = {module.FIGURE.id: module.FIGURE for module in (table1, ecmp, across, trees, properties)}
@@ -26,15 +25,9 @@ CLAIMS = {claim: figure.id for figure in FIGURES.values() for claim in figure.cl
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    made = {}
-    for figure in FIGURES.values():
-        results = {}
-        for name, plan in (figure.plans(Scale.QUICK) if figure.plans else {}).items():
-            folder = tmp_path_factory.mktemp(figure.id) / name
-            assert not sweeps.execute(plan, folder).failed
-            results[name] = Sweep(folder)
-        made[figure.id] = figure.tables(Scale.QUICK, results)
-    return made
+    return {
+        figure.id: quick_tables(figure, tmp_path_factory.mktemp(figure.id)) for figure in FIGURES.values()
+    }
 
 
 def judged(claim, tables):

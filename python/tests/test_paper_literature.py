@@ -1,25 +1,13 @@
 """Figures that compare transports: all of them finish; and MPTCP's increase, with numbers that make the claim fail."""
 
-import io
-
 import polars as pl
 import pytest
+from conftest import quick_tables, through_csv
 
-from flowyard import sweeps
-from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.literature import _compare, incast, lia, permutation, web_search
-from flowyard.sweeps.results import Sweep
 
 (AS_FORMULA,) = lia.FIGURE.claims.values()
-
-
-def real_tables(module, folder):
-    results = {}
-    for name, plan in module.plans(Scale.QUICK).items():
-        assert not sweeps.execute(plan, folder / name).failed
-        results[name] = Sweep(folder / name)
-    return module.tables(Scale.QUICK, results)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +16,7 @@ def real_tables(module, folder):
     ids=["permutation", "incast", "web search"],
 )
 def test_every_transport_finishes_the_same_flows(module, x, tmp_path):
-    runs = real_tables(module, tmp_path)["runs"]
+    runs = quick_tables(module.FIGURE, tmp_path)["runs"]
     assert set(runs["by"]) == set(_compare.TRANSPORTS)
     assert runs["completed"].to_list() == runs["flows"].to_list()
     # Slowdown is against what no transport can beat.
@@ -40,8 +28,8 @@ def test_every_transport_finishes_the_same_flows(module, x, tmp_path):
 
 
 def test_windows_grow_by_the_formula(tmp_path):
-    tables = real_tables(lia, tmp_path)
-    again = {name: pl.read_csv(io.BytesIO(table.write_csv().encode())) for name, table in tables.items()}
+    tables = quick_tables(lia.FIGURE, tmp_path)
+    again = through_csv(tables)
     assert AS_FORMULA(tables).verdict == PASS
     assert AS_FORMULA(again) == AS_FORMULA(tables)
     assert lia.draw(again).axes

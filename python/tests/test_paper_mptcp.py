@@ -1,26 +1,18 @@
 """LIT-MPTCP: real quick tables, and numbers that make each claim fail."""
 
-import io
-
 import polars as pl
 import pytest
+from conftest import quick_tables, through_csv
 
-from flowyard import sweeps
-from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.literature import mptcp
-from flowyard.sweeps.results import Sweep
 
 AS_ONE_TCP, EIGHT, ONE = (mptcp.FIGURE.claims[f"LIT-MPTCP.{letter}"] for letter in "abc")
 
 
 def test_verdicts_of_real_tables(tmp_path):
-    results = {}
-    for name, plan in mptcp.plans(Scale.QUICK).items():
-        assert not sweeps.execute(plan, tmp_path / name).failed
-        results[name] = Sweep(tmp_path / name)
-    tables = mptcp.FIGURE.tables(Scale.QUICK, results)
-    again = {name: pl.read_csv(io.BytesIO(table.write_csv().encode())) for name, table in tables.items()}
+    tables = quick_tables(mptcp.FIGURE, tmp_path)
+    again = through_csv(tables)
     for claim, judge in mptcp.FIGURE.claims.items():
         found = judge(tables)
         # Alpha goes by the largest of windows that swing: see the figure.

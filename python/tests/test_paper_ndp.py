@@ -7,8 +7,6 @@ import polars as pl
 import pytest
 
 import flowyard as fy
-from flowyard import sweeps
-from flowyard.papers.figure import Figure, Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.literature import fairness, ndp_incast, pias
 from flowyard.papers.ndp import (
@@ -22,7 +20,6 @@ from flowyard.papers.ndp import (
     web_search,
 )
 from flowyard.papers.ndp._scheduler import BACKGROUND, SHORT, Scheduler, base_rtt_ns
-from flowyard.sweeps import Sweep
 
 MODULES = (
     experiment1,
@@ -43,25 +40,6 @@ FIGURES = {claim: module.FIGURE for module in MODULES for claim in module.FIGURE
 FAILING = {"NDP-F9.a", "NDP-P1"}
 
 Tables = dict[str, pl.DataFrame]
-
-
-@pytest.fixture(scope="session")
-def made(tmp_path_factory):
-    """The quick tables of each figure, by its id; made when first asked for."""
-    known: dict[str, Tables] = {}
-
-    def tables(figure: Figure) -> Tables:
-        if figure.id not in known:
-            results = {}
-            assert figure.plans
-            for name, plan in figure.plans(Scale.QUICK).items():
-                folder = tmp_path_factory.mktemp(figure.id) / name
-                assert not sweeps.execute(plan, folder).failed
-                results[name] = Sweep(folder)
-            known[figure.id] = dict(figure.tables(Scale.QUICK, results))
-        return known[figure.id]
-
-    return tables
 
 
 @pytest.mark.parametrize("claim", JUDGES)

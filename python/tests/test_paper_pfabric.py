@@ -1,26 +1,18 @@
 """LIT-PFABRIC: real quick tables, numbers that make each claim fail, and the oracle by hand."""
 
-import io
-
 import polars as pl
 import pytest
+from conftest import quick_tables, through_csv
 
-from flowyard import sweeps
-from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.literature import pfabric
-from flowyard.sweeps.results import Sweep
 
 LOWEST, NEAR_SRPT = (pfabric.FIGURE.claims[f"LIT-PFABRIC.{letter}"] for letter in "ab")
 
 
 def test_verdicts_of_real_tables(tmp_path):
-    results = {}
-    for name, plan in pfabric.plans(Scale.QUICK).items():
-        assert not sweeps.execute(plan, tmp_path / name).failed
-        results[name] = Sweep(tmp_path / name)
-    tables = pfabric.FIGURE.tables(Scale.QUICK, results)
-    again = {name: pl.read_csv(io.BytesIO(table.write_csv().encode())) for name, table in tables.items()}
+    tables = quick_tables(pfabric.FIGURE, tmp_path)
+    again = through_csv(tables)
     for judge in pfabric.FIGURE.claims.values():
         found = judge(tables)
         assert found.verdict == PASS, found

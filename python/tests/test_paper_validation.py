@@ -12,12 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from flowyard import sweeps
 from flowyard.papers import catalogue
-from flowyard.papers.figure import Figure, Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.validation import _port, alone, determinism, incast, mg1, waits
-from flowyard.sweeps import Sweep
 from flowyard.topology import network
 
 MODULES = (mg1, waits, alone, incast, determinism)
@@ -25,27 +22,6 @@ JUDGES = {claim: judge for module in MODULES for claim, judge in module.FIGURE.c
 FIGURES = {claim: module.FIGURE for module in MODULES for claim in module.FIGURE.claims}
 
 Tables = dict[str, pl.DataFrame]
-
-
-@pytest.fixture(scope="session")
-def made(tmp_path_factory):
-    """The quick tables of each figure, by its id; made when first asked for."""
-    known: dict[str, Tables] = {}
-
-    def tables(figure: Figure) -> Tables:
-        if figure.id not in known:
-            results = {}
-            assert figure.plans
-            for name, plan in figure.plans(Scale.QUICK).items():
-                folder = tmp_path_factory.mktemp(figure.id) / name
-                tally = sweeps.execute(plan, folder)
-                assert not tally.failed
-                assert not tally.violations
-                results[name] = Sweep(folder)
-            known[figure.id] = dict(figure.tables(Scale.QUICK, results))
-        return known[figure.id]
-
-    return tables
 
 
 def test_every_claim_has_a_judge():
