@@ -49,7 +49,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(pages.ROOT / name, copy / name)
     commit = "git init -q && git add -A && git -c user.name=t -c user.email=t@localhost commit -qm copy"
     subprocess.run(commit, shell=True, cwd=copy, check=True)
-    (copy / ".cargo").mkdir()
+    (copy / ".cargo").mkdir(exist_ok=True)
     (copy / ".cargo" / "config.toml").write_text(QUICK, encoding="utf-8")
 
     programs = copy / ".venv" / "bin"
