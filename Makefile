@@ -57,10 +57,12 @@ test: test-rust test-python ## Run all tests
 test-programs: ## Install the programs of others that tests open our files with (Debian, Ubuntu; as root)
 	apt-get install --quiet --quiet --no-install-recommends chromium tshark > /dev/null
 
+# The binding has no tests here, but named beside the others it gives their packages the features of `make setup`:
+# all three commands then share one release build of the engine.
 test-rust:
 	cargo test --locked --quiet -p flowyard-sim
-	cargo test --locked --quiet --release -p flowyard-sim --test golden
-	cargo test --locked --quiet --release -p flowyard-tables
+	cargo test --locked --quiet --release -p flowyard-sim -p flowyard-python --test golden
+	cargo test --locked --quiet --release -p flowyard-tables -p flowyard-python
 
 test-python: .venv/.dev setup
 	$(BIN)/python -m pytest --quiet --numprocesses=auto --dist=loadfile

@@ -10,6 +10,7 @@ from flowyard import folders
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -29,6 +30,7 @@ _RULES: Any = {
     "grid.color": "#e4e4e4",
     "grid.linewidth": 0.7,
     "axes.axisbelow": True,
+    "errorbar.capsize": 2.5,
     "axes.titlesize": 9.5,
     "axes.labelsize": 9,
     "lines.linewidth": 1.6,
@@ -68,6 +70,28 @@ def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = PANEL) -
         FigureCanvasAgg(figure)
         axes = figure.subplots(rows, columns, squeeze=False)
     return figure, list(axes.flat)
+
+
+def curve(
+    axes: "Axes", rows: "pl.DataFrame", x: str, y: str, place: int, label: str = "", **look: Any
+) -> None:
+    """Draws column y over column x, each point with the half width of its interval from column <y>_ci95, if it has one.
+
+    Args:
+        axes: Where.
+        rows: A row a point, in order.
+        x: A column.
+        y: A column.
+        place: Which colour and marker.
+        label: In the legend; without one it is not there.
+        look: Passed on to matplotlib's `errorbar`.
+    """
+    axes.errorbar(
+        rows[x].to_numpy(),
+        rows[y].to_numpy(),
+        rows[f"{y}_ci95"].fill_null(0).to_numpy(),
+        **{"color": COLOURS[place], "marker": MARKERS[place], "label": label or None, **look},
+    )
 
 
 def save(figure: "Figure", folder: Path) -> None:

@@ -154,16 +154,9 @@ def draw(tables: Tables) -> "Picture":
         "fct_long_ms": ("above 10 MB", "mean FCT (ms)"),
     }
     for axes, (column, (title, label)) in zip(panels, shown.items(), strict=True):
-        for scheme, colour, marker in zip(CLASSES, style.COLOURS, style.MARKERS, strict=False):
+        for place, scheme in enumerate(CLASSES):
             rows = tables["points"].filter(scheme=scheme).sort("load")
-            axes.errorbar(
-                rows["load"].to_numpy(),
-                rows[column].to_numpy(),
-                rows[f"{column}_ci95"].to_numpy(),
-                color=colour,
-                marker=marker,
-                label=scheme,
-            )
+            style.curve(axes, rows, "load", column, place, scheme)
         axes.set(xlabel="load", ylabel=label, title=title, ylim=(0, None))
     panels[0].legend(loc="upper left")
     return picture

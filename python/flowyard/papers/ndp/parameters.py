@@ -9,7 +9,7 @@ What is offered grows with size and rate: 2500 flows of 1.5 MB a second are 0.12
 better use of the link only as long as that is small, which is how far panel (b) is judged.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -158,21 +158,17 @@ def draw(tables: Tables) -> "Picture":
     """The paper's three panels, and the flow that is alone."""
     picture, (windows, sizes, rates, alone) = style.panels(1, 4, size=(3.5, 3.0))
     means = replica_means(tables["window"], ["delay", "window"], ["goodput_gbps"])
-    for delay, colour in zip(DELAYS, style.COLOURS, strict=False):
+    for place, (delay, colour) in enumerate(zip(DELAYS, style.COLOURS, strict=False)):
         rows = means.filter(delay=delay).sort("window")
-        interval = rows["goodput_gbps_ci95"].fill_null(0).to_numpy()
-        look: dict[str, Any] = {"color": colour, "capsize": 2.5, "label": f"cables of {delay}"}
-        windows.errorbar(rows["window"], rows["goodput_gbps"], yerr=interval, marker="o", **look)
+        style.curve(windows, rows, "window", "goodput_gbps", place, f"cables of {delay}")
         rows = tables["alone"].filter(delay=delay).sort("window")
         alone.plot(rows["window"], rows["expected_gbps"], color=colour, linewidth=0.9)
         alone.plot(rows["window"], rows["goodput_gbps"], "o", color=colour, label=f"cables of {delay}")
     windows.axvline(16, color="#000000", linewidth=0.9, linestyle=":")
     for axes, x in ((sizes, "size"), (rates, "rate")):
         rows = replica_means(tables[x], [x], ["goodput_gbps"]).sort(x)
-        scaled = rows[x].to_numpy() / (1000 if x == "size" else 1)
-        axes.errorbar(
-            scaled, rows["goodput_gbps"], yerr=rows["goodput_gbps_ci95"].fill_null(0), marker="o", capsize=2.5
-        )
+        scaled = rows.with_columns(pl.col(x) / (1000 if x == "size" else 1))
+        style.curve(axes, scaled, x, "goodput_gbps", 0)
     sizes.set(xlabel="flow size (KB)", xscale="log", title="(b) flow size")
     shown = [
         size // 1000

@@ -126,16 +126,8 @@ def draw(tables: Tables) -> "Picture":
         "goodput_gbps": ("all flows", "goodput (Gbps)"),
     }
     for axes, (column, (title, label)) in zip(panels, shown.items(), strict=True):
-        for order, colour, marker in zip(ORDERS, style.COLOURS, style.MARKERS, strict=False):
-            rows = points.filter(order=order).sort("load")
-            axes.errorbar(
-                rows["load"].to_numpy(),
-                rows[column].to_numpy(),
-                rows[f"{column}_ci95"].to_numpy(),
-                color=colour,
-                marker=marker,
-                label=order,
-            )
+        for place, order in enumerate(ORDERS):
+            style.curve(axes, points.filter(order=order).sort("load"), "load", column, place, order)
         axes.set(xlabel="load of short flows", ylabel=label, title=title, ylim=(0, None))
     panels[0].legend(loc="upper left")
     return picture

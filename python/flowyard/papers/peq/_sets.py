@@ -57,16 +57,8 @@ def draw_schemes(axes: "Axes", points: pl.DataFrame, x: str, value: str) -> None
         value: What is drawn.
     """
     for place, (scheme, name) in enumerate(NAMES.items()):
-        axes.errorbar(
-            points[x].to_numpy(),
-            points[f"{scheme}_{value}"].to_numpy(),
-            yerr=points[f"{scheme}_{value}_ci95"].fill_null(0).to_numpy(),
-            label=name,
-            color=style.COLOURS[place],
-            marker=style.MARKERS[place],
-            linestyle="--" if scheme == "pdq_expired" else "-",
-            capsize=2.5,
-        )
+        line = "--" if scheme == "pdq_expired" else "-"
+        style.curve(axes, points, x, f"{scheme}_{value}", place, name, linestyle=line)
 
 
 def never_falls(runs: pl.DataFrame, column: str, *, x: str, points: bool = False) -> Judgement:

@@ -126,17 +126,10 @@ def draw(tables: Tables) -> "Picture":
     """Throughput relative to that of the whole network, a panel for each kind of equipment."""
     picture, panels = style.panels(1, len(KINDS))
     for axes, kind in zip(panels, KINDS, strict=True):
-        for name, colour, marker in zip(NETWORKS, style.COLOURS, style.MARKERS, strict=False):
+        for place, name in enumerate(NETWORKS):
             rows = tables["points"].filter(failed=kind, network=name).sort("share")
-            axes.errorbar(
-                100 * rows["failed_fraction"].to_numpy(),
-                100 * rows["relative"].to_numpy(),
-                yerr=100 * rows["relative_ci95"].fill_null(0).to_numpy(),
-                label=name,
-                color=colour,
-                marker=marker,
-                capsize=2.5,
-            )
+            percent = 100 * rows.select("failed_fraction", "relative", "relative_ci95")
+            style.curve(axes, percent, "failed_fraction", "relative", place, name)
         axes.set_xticks([100 * share for share in SHARES])
         axes.set(title=f"failed {kind}", xlabel=f"failed {kind} (%)", ylim=(0, 105))
     panels[0].set_ylabel("throughput (% of the whole network's)")

@@ -6,7 +6,7 @@ servers for 256 KB each, and asks again when it has the answers of all.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -132,11 +132,9 @@ def draw(tables: Tables) -> "Picture":
         ("timeouts", "timeouts in a run"),
     )
     for axes, (name, label) in zip(panels, shown, strict=True):
-        for start, colour, marker in zip(STARTS, style.COLOURS, style.MARKERS, strict=False):
+        for place, start in enumerate(STARTS):
             rows = tables["points"].filter(start=start).sort("servers")
-            interval = rows[f"{name}_ci95"].fill_null(0)
-            look: dict[str, Any] = {"marker": marker, "color": colour, "label": start}
-            axes.errorbar(rows["servers"], rows[name], yerr=interval, capsize=2.5, **look)
+            style.curve(axes, rows, "servers", name, place, start)
         axes.set(xlabel="servers that answer at once", ylabel=label)
         axes.set_ylim(bottom=0)
     panels[0].axhline(LINK_MBPS, color="#000000", linewidth=0.9, linestyle="--")

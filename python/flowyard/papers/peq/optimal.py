@@ -160,15 +160,7 @@ def draw(tables: Tables) -> "Picture":
     for axes, (mode, title) in zip(panels, MODES.items(), strict=True):
         rows = tables["points"].filter(mode=mode).sort("flows")
         for place, (scheme, name) in enumerate(NAMES.items()):
-            axes.errorbar(
-                rows["flows"].to_numpy(),
-                rows[f"{scheme}_percent"].to_numpy(),
-                yerr=rows[f"{scheme}_percent_ci95"].fill_null(0).to_numpy(),
-                label=name,
-                color=style.COLOURS[place],
-                marker=style.MARKERS[place],
-                capsize=2.5,
-            )
+            style.curve(axes, rows, "flows", f"{scheme}_percent", place, name)
         axes.set(xlabel="flows", ylim=(95, 100.3))
         axes.set_title(title, loc="left")
     panels[0].set_ylabel("flows in time (% of Optimal's)")

@@ -94,15 +94,7 @@ def draw(tables: Tables) -> "Picture":
     for axes, (name, x, label) in zip(panels, places, strict=True):
         rows = tables[f"{name}_points"].sort(x)
         for place, (scheme, title) in enumerate(NAMES.items()):
-            axes.errorbar(
-                rows[x].to_numpy(),
-                rows[f"{scheme}_slots"].to_numpy(),
-                yerr=rows[f"{scheme}_slots_ci95"].fill_null(0).to_numpy(),
-                label=title,
-                color=style.COLOURS[place],
-                marker=style.MARKERS[place],
-                capsize=2.5,
-            )
+            style.curve(axes, rows, x, f"{scheme}_slots", place, title)
         axes.set(xlabel=label, ylim=(0, None))
     panels[0].set_ylabel("mean completion time (slots)")
     panels[0].legend()

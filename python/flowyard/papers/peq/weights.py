@@ -68,18 +68,10 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 def draw(tables: Tables) -> "Picture":
     """Application throughput, and how it differs from that of the thesis's weights."""
     picture, (left, right) = style.panels(1, 2)
-    for servers, colour, marker in zip(SERVERS, style.COLOURS, style.MARKERS, strict=False):
+    for place, servers in enumerate(SERVERS):
         rows = tables["points"].filter(servers=servers).sort("beta_over_alpha")
         for axes, name in ((left, "in_time_pct"), (right, "change_pp")):
-            axes.errorbar(
-                rows["beta_over_alpha"],
-                rows[name],
-                yerr=rows[f"{name}_ci95"].fill_null(0),
-                label=f"{servers} servers",
-                color=colour,
-                marker=marker,
-                capsize=2.5,
-            )
+            style.curve(axes, rows, "beta_over_alpha", name, place, f"{servers} servers")
     for axes in (left, right):
         axes.axvline(OWN["beta"] / OWN["alpha"], color="#000000", linewidth=0.9, linestyle="--")
         axes.set_xlabel("beta / alpha (dashed: the thesis)")
