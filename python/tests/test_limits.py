@@ -61,6 +61,16 @@ CASES: dict[str, dict[str, Any]] = {
         "transport": "ndp",
         "traffic": traffic(flows=1),
     },
+    "links with classes": {
+        "topology": {"fat-tree": {"k": 32, "rate": "100Gbps"}},
+        "transport": {"tcp": {"congestion": "dctcp", "tagging": {}}},
+        "traffic": traffic(flows=1),
+    },
+    "links that pause": {
+        "topology": {"fat-tree": {"k": 32, "rate": "100Gbps"}},
+        "transport": "dcqcn",
+        "traffic": traffic(flows=1),
+    },
     "windows": {
         "topology": {"fat-tree": {"k": 16, "rate": "100Gbps"}},
         "transport": {"ndp": {"initial_window": 256}},

@@ -64,7 +64,7 @@ impl Estimate {
         let captured = observe.capture.as_ref().map_or(0, |capture| {
             u64::from(capture.packet_limit).min(asked.packet_hops as u64) * capture::PACKET_BYTES
         });
-        let memory = network_bytes(&setup.fabric, &setup.routes)
+        let memory = network_bytes(&setup.fabric, &setup.routes, &setup.queue)
             + asked.flows * FLOW_BYTES
             + asked.connections * CONN_BYTES
             + (asked.packets_under_way * PACKET_BYTES as f64 + asked.windows * SENT_BYTES) as u64

@@ -4,7 +4,7 @@ mod common;
 
 use common::{MS, PACKET, Run, US, cells, run, run_with};
 use flowyard_sim::records::digest;
-use flowyard_sim::transport::mptcp::lia::{Path, increase};
+use flowyard_sim::transport::mptcp::lia::{Path, Terms, increase};
 use flowyard_sim::units::Time;
 use proptest::prelude::*;
 
@@ -28,8 +28,9 @@ proptest! {
         let bytes = u128::from(acked * mss);
         let coupled = (alpha.0 * bytes) as f64 / (alpha.1 as f64 * total as f64);
         let alone = bytes as f64 / paths[own].0 as f64;
-        let given = paths.iter().map(|&(window, rtt)| Path { window, round_trip: Some(Time::from_us(rtt)) });
-        let found = increase(given, paths[own].0, acked, mss);
+        let path = |(window, rtt)| Path { window, round_trip: Some(Time::from_us(rtt)) };
+        let given: Vec<Terms> = paths.iter().map(|&of| path(of).into()).collect();
+        let found = increase(&given, paths[own].0, acked, mss);
         let expected = coupled.min(alone);
         prop_assert!((found - expected).abs() <= 1e-12 * expected, "{found} is not {expected}");
     }

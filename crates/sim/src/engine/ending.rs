@@ -48,7 +48,8 @@ impl Engine<'_, '_> {
         let flows = self.counts.len() as u64 * FLOW_BYTES;
         let conns = self.net.conns.len() as u64 * CONN_BYTES;
         let packets = self.net.arena.slots() as u64 * PACKET_BYTES;
-        let network = network_bytes(self.plan.parts.fabric, self.plan.parts.routes);
+        let parts = &self.plan.parts;
+        let network = network_bytes(parts.fabric, parts.routes, parts.queue);
         match () {
             () if network + flows + conns + packets + self.observed() > self.plan.memory_limit => {
                 Some(Limit::Memory)

@@ -1,9 +1,10 @@
 //! What things take in memory, as the benchmarks measure it (docs/benchmarks.md, "Memory"): for limits and estimates.
 
+use crate::queue::Queue;
 use crate::routing::Routes;
 use crate::topology::Fabric;
 
-/// A directed link with its port.
+/// A directed link with its port, which has a single queue.
 const LINK_BYTES: u64 = 557;
 /// A host.
 const HOST_BYTES: u64 = 71;
@@ -14,7 +15,9 @@ pub const CONN_BYTES: u64 = 364;
 /// A packet with its events and its places in queues.
 pub const PACKET_BYTES: u64 = 167;
 
-/// What stands still: links, hosts, routes.
-pub fn network_bytes(fabric: &Fabric, routes: &Routes) -> u64 {
-    fabric.links.len() as u64 * LINK_BYTES + u64::from(fabric.hosts) * HOST_BYTES + routes.bytes()
+/// What stands still: links with their queues, hosts, routes.
+pub fn network_bytes(fabric: &Fabric, routes: &Routes, queue: &Queue) -> u64 {
+    fabric.links.len() as u64 * (LINK_BYTES + queue.port_bytes() as u64)
+        + u64::from(fabric.hosts) * HOST_BYTES
+        + routes.bytes()
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::ecn::MarkOn;
 use super::waiting::{Queued, Waiting};
 use super::{Build, Discipline, Feature, QueueCx, Settings, Thresholds};
-use crate::engine::pause::{CLASSES, FRAME_BYTES, class_of};
+use crate::engine::pause::{CLASSES, FRAME_BYTES, Gate, Stops, class_of};
 use crate::ids::PacketId;
 use crate::topology::Link;
 use crate::units::{Bytes, SECOND};
@@ -96,6 +96,10 @@ impl Settings for Lossless {
 
     fn pauses(&self) -> bool {
         true
+    }
+
+    fn port_bytes(&self) -> usize {
+        size_of::<[Waiting; CLASSES]>() + size_of::<Gate>() + size_of::<Stops>()
     }
 
     fn thresholds(&self, link: &Link, back: &Link, full_packet: u64) -> Thresholds {

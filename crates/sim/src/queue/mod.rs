@@ -116,6 +116,11 @@ pub trait Settings {
         Thresholds::NONE
     }
 
+    /// Memory that a port takes beyond one with a single queue: see `engine/memory.rs`.
+    fn port_bytes(&self) -> usize {
+        0
+    }
+
     /// Most full packets of data that it holds; `None` without a limit. For estimates.
     fn most_packets(&self, full_packet: u64) -> Option<u64> {
         self.committed(full_packet)?.limit.most_packets(full_packet)

@@ -59,6 +59,10 @@ impl Settings for StrictPriority {
         }
     }
 
+    fn port_bytes(&self) -> usize {
+        self.classes as usize * size_of::<Waiting>()
+    }
+
     fn most_packets(&self, full_packet: u64) -> Option<u64> {
         self.limit.room(full_packet).most_packets(full_packet)
     }
@@ -98,6 +102,13 @@ pub struct Model {
 }
 
 impl Model {
+    /// Size and class of a packet; those of too low a class belong to the last.
+    #[inline]
+    fn sorted(&self, id: PacketId, cx: &QueueCx) -> (u32, u8) {
+        let (packet, last) = (&cx.arena[id], self.classes.len() as u8 - 1);
+        (packet.size, packet.header.class.min(last))
+    }
+
     /// What of the port counts towards limit and threshold.
     #[inline]
     fn in_port(&self, cx: &QueueCx) -> (u32, u64) {
@@ -120,8 +131,7 @@ impl Model {
 impl Discipline for Model {
     #[inline]
     fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
-        let (packet, last) = (&cx.arena[id], self.classes.len() as u8 - 1);
-        let (size, class) = (packet.size, packet.header.class.min(last));
+        let (size, class) = self.sorted(id, cx);
         let (packets, bytes) = self.in_port(cx);
         if !self.limit.holds(packets + 1, bytes + u64::from(size)) {
             return cx.drop(id);
@@ -133,6 +143,22 @@ impl Discipline for Model {
         if !self.threshold.holds(packets, bytes) {
             cx.mark(id);
         }
+    }
+
+    /// What need not wait is all that is in the port, and leaves the classes alone.
+    #[inline]
+    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
+        let (size, class) = self.sorted(id, cx);
+        if !self.limit.holds(1, u64::from(size)) {
+            cx.drop(id);
+            return None;
+        }
+        cx.keep(size);
+        if !self.threshold.holds(1, u64::from(size)) {
+            cx.mark(id);
+        }
+        self.wire_class = class;
+        Some(Queued { id, size })
     }
 
     #[inline]

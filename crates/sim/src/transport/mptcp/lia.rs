@@ -25,16 +25,28 @@ pub struct Path {
     pub round_trip: Option<Time>,
 }
 
-/// Bytes by which the window of one subflow, of `window` bytes, grows in congestion avoidance when `acked` bytes are
-/// acknowledged. The sum of windows stands in alpha and under it: here it is cancelled.
-pub fn increase(paths: impl IntoIterator<Item = Path>, window: u64, acked: u64, mss: u64) -> f64 {
-    let (mut best, mut rate) = (0.0_f64, 0.0);
-    for path in paths {
-        let Some(round_trip) = path.round_trip else { continue };
+/// What the formula takes of a subflow, worked out when one of both changes rather than for each of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Terms {
+    /// `cwnd / rtt`.
+    rate: f64,
+    /// `cwnd / rtt^2`.
+    steep: f64,
+}
+
+impl From<Path> for Terms {
+    fn from(path: Path) -> Terms {
+        let Some(round_trip) = path.round_trip else { return Terms::default() };
         let (cwnd, rtt) = (path.window as f64, round_trip.0 as f64);
-        best = best.max(cwnd / (rtt * rtt));
-        rate += cwnd / rtt;
+        Terms { rate: cwnd / rtt, steep: cwnd / (rtt * rtt) }
     }
+}
+
+/// Bytes by which the window of one subflow, of `window` bytes, grows in congestion avoidance when `acked` bytes are
+/// acknowledged, given the terms of all. The sum of windows stands in alpha and under it: here it is cancelled.
+pub fn increase(all: &[Terms], window: u64, acked: u64, mss: u64) -> f64 {
+    let best = all.iter().map(|terms| terms.steep).fold(0.0, f64::max);
+    let rate: f64 = all.iter().map(|terms| terms.rate).sum();
     let bytes = acked as f64 * mss as f64;
     let alone = bytes / window as f64;
     if rate > 0.0 { alone.min(bytes * best / (rate * rate)) } else { alone }
@@ -48,8 +60,8 @@ mod tests {
     #[test]
     fn equal_paths() {
         for n in 1..=8 {
-            let paths = vec![Path { window: 14_600, round_trip: Some(Time::from_us(100)) }; n];
-            let (found, alone) = (increase(paths, 14_600, 1460, 1460), 146.0);
+            let path = Path { window: 14_600, round_trip: Some(Time::from_us(100)) };
+            let (found, alone) = (increase(&vec![path.into(); n], 14_600, 1460, 1460), 146.0);
             assert!((found - alone / (n * n) as f64).abs() < 1e-9, "{n}: {found}");
         }
     }
@@ -63,9 +75,9 @@ mod tests {
             window: segments * 1000,
             round_trip: Some(Time::from_us(1000 * ms)),
         };
-        let paths = [path(10, 1), path(20, 4), Path { window: 40_000, round_trip: None }];
-        assert!((increase(paths, 10_000, 1000, 1000) - 1000.0 * 10.0 / 225.0).abs() < 1e-9);
-        assert!((increase(paths, 40_000, 1000, 1000) - 25.0).abs() < 1e-9);
-        assert!((increase([paths[2]], 40_000, 1000, 1000) - 25.0).abs() < 1e-9);
+        let all = [path(10, 1), path(20, 4), Path { window: 40_000, round_trip: None }].map(Terms::from);
+        assert!((increase(&all, 10_000, 1000, 1000) - 1000.0 * 10.0 / 225.0).abs() < 1e-9);
+        assert!((increase(&all, 40_000, 1000, 1000) - 25.0).abs() < 1e-9);
+        assert!((increase(&all[2..], 40_000, 1000, 1000) - 25.0).abs() < 1e-9);
     }
 }

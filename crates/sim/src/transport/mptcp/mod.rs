@@ -272,7 +272,7 @@ impl HostSide for Model {
         if joins && self.config.join == Join::Established {
             self.join(flow, cx);
         }
-        if was_blocked {
+        if was_blocked && !self.outgoing[flow].is_blocked() {
             self.wake(flow, cx);
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::Coupling;
-use super::lia::{self, Path};
+use super::lia::{self, Path, Terms};
 use crate::transport::reassembly::{Arrival, Reassembly};
 use crate::transport::source::{Next, Source};
 use crate::transport::tcp::congestion::{Siblings, Window};
@@ -30,10 +30,12 @@ pub struct Outgoing {
     again: VecDeque<(u32, u8)>,
     /// By subflow.
     mappings: Vec<Mapping>,
+    /// By subflow, side by side: an acknowledgement on any of them needs those of all.
+    terms: Vec<Terms>,
     coupling: Coupling,
 }
 
-/// What a subflow carries, and how it is.
+/// What a subflow carries.
 #[derive(Clone, Debug, Default)]
 struct Mapping {
     /// Number of the first segment of the subflow that is not acknowledged.
@@ -42,7 +44,6 @@ struct Mapping {
     data: VecDeque<u32>,
     /// Segments of the subflow before this one have been given to the others.
     given: u32,
-    path: Path,
     /// What the window is to grow by beyond whole bytes.
     fraction: f64,
 }
@@ -61,7 +62,21 @@ impl Outgoing {
             data.clear();
             *mapping = Mapping { data, ..Mapping::default() };
         }
-        *self = Outgoing { size, mss, window, next: 0, next_offset: 0, arrived, again, mappings, coupling };
+        let mut terms = std::mem::take(&mut self.terms);
+        terms.clear();
+        terms.resize(subflows, Terms::default());
+        *self = Outgoing {
+            size,
+            mss,
+            window,
+            next: 0,
+            next_offset: 0,
+            arrived,
+            again,
+            mappings,
+            terms,
+            coupling,
+        };
     }
 
     /// Whether all is known to have arrived.
@@ -131,7 +146,7 @@ impl Outgoing {
     /// Takes note of how a subflow is.
     pub fn note(&mut self, own: u8, sender: &Sender) {
         let round_trip = sender.round_trip().filter(|&round_trip| round_trip > Time::ZERO);
-        self.mappings[own as usize].path = Path { window: sender.steady_window(), round_trip };
+        self.terms[own as usize] = Path { window: sender.steady_window(), round_trip }.into();
     }
 
     /// Number of the data in a segment of a subflow, and whether it is the last.
@@ -199,8 +214,7 @@ impl Siblings for Share<'_> {
         if self.flow.coupling == Coupling::Uncoupled {
             return None;
         }
-        let paths = self.flow.mappings.iter().map(|mapping| mapping.path);
-        let grown = lia::increase(paths, window.cwnd, acked, window.mss);
+        let grown = lia::increase(&self.flow.terms, window.cwnd, acked, window.mss);
         let fraction = &mut self.flow.mappings[self.own as usize].fraction;
         let whole = (*fraction + grown) as u64;
         *fraction += grown - whole as f64;
