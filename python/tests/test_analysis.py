@@ -51,6 +51,7 @@ LINKS = pl.DataFrame(
         "marks": [0, 0, 0, 0, 0],
         "queue_mean_bytes": [1.0, 2.0, 3.0, 8.0, 0.0],
         "queue_max_bytes": [100, 200, 300, 800, 0],
+        "paused_ps": [0, 0, 7, 9, 0],
     }
 )
 
@@ -162,6 +163,7 @@ def test_links_by_tier_in_order_of_appearance():
     )
     assert up["utilisation_mean"] == pytest.approx(0.3)
     assert (down["tier"], down["utilisation_max"], down["drops"]) == ("down", 0.4, 3)
+    assert (up["paused_ps"], down["paused_ps"]) == (9, 0)
 
 
 def test_spread_by_tier():

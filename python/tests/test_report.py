@@ -87,6 +87,7 @@ def write_run(
     columns |= dict.fromkeys(
         ("packets", "drops", "lost", "trims", "marks", "queue_max_bytes", "queue_max_packets"), used
     )
+    columns |= dict.fromkeys(("pauses", "paused_ps"), [0] * len(links))
     pl.DataFrame(columns).write_parquet(folder / "links.parquet")
 
     scenario = json.loads(json.dumps(SCENARIO))

@@ -10,7 +10,7 @@ import pytest
 from test_report import page, visible, write_run
 
 import flowyard as fy
-from flowyard.report import heat, histograms, reasons, runs, series, timeline
+from flowyard.report import heat, histograms, reasons, runs, series, tables, timeline
 
 TIERS = ("leaf-host", "host-leaf", "leaf-spine")
 
@@ -33,7 +33,8 @@ def network(leaves, hosts, spines=2):
     }
     columns |= {"utilisation": [chance.random() for _ in ends]}
     columns |= {"queue_mean_bytes": [chance.random() * 1e4 for _ in ends], "rate_bps": [10**10] * count}
-    names = ("packets", "drops", "lost", "trims", "marks", "queue_max_bytes", "queue_max_packets")
+    names = ("packets", "drops", "lost", "trims", "marks", "queue_max_bytes", "queue_max_packets", "pauses")
+    columns |= {"paused_ps": [chance.randrange(1, 10**9) for _ in ends]}
     columns |= {name: [chance.randrange(1, 1000) for _ in ends] for name in names}
     return pl.DataFrame(columns)
 
@@ -313,6 +314,42 @@ def test_an_observed_run_of_the_engine_is_shown(tmp_path):
     most = dict(run.links.select("id", "queue_max_bytes").iter_rows())
     assert kept
     assert all(value <= most[link] for link, _, value in kept)
+
+
+def test_ports_that_flow_control_stopped_are_shown(tmp_path):
+    """The hosts of an incast into a switch that keeps little."""
+    scenario = {
+        "topology": {"single-switch": {"hosts": 4}},
+        "transport": {"dcqcn": {}},
+        "queue": {"lossless": {"xoff": "20KB"}},
+        "traffic": [
+            {
+                "name": "incast",
+                "arrivals": "at-once",
+                "matrix": {"incast": {"senders": 3}},
+                "sizes": {"fixed": "300KB"},
+            }
+        ],
+    }
+    folder = fy.run(scenario).save(tmp_path / "stopped")
+    run = runs.read([folder])[0]
+    assert run.pauses
+    longest = run.links["paused_ps"].max()
+    up, down = tables.tiers([run])
+    assert up.rows[0].cells[-1].value == pytest.approx(longest / run.end_ps)
+    assert (down.rows[0].cells[-1].value, down.rows[0].cells[-1].tone) == (0, "zero")
+    assert [metric.name for metric in heat.metrics([run])][-1] == "time stopped"
+    assert next(row for row in tables.losses([run]) if row.term == "pauses").cells[0].text == str(
+        run.counters["pauses"]
+    )
+    (found,) = heat.maps([run])
+    assert max(cell["paused_ps"] for cell in found.spec["datasets"]["cells"]) == pytest.approx(
+        longest, rel=1e-4
+    )
+    both = page([folder, write_run(tmp_path / "other")])
+    other = page([tmp_path / "other"])
+    # Where none was, only the list of words has it.
+    assert (visible(other).count("stopped"), visible(both).count("stopped") > 3) == (2, True)
 
 
 def test_samples_of_a_transport_without_window_say_so(tmp_path):

@@ -9,7 +9,7 @@ def by_tier(links: pl.DataFrame) -> pl.DataFrame:
     """A row for each tier, in order of first appearance.
 
     Columns: tier, links, utilisation_mean, utilisation_max (0 to 1), queue_mean_bytes (mean over the links of
-    their time average), queue_max_bytes (the largest), drops, trims, marks (sums, packets).
+    their time average), queue_max_bytes (the largest), drops, trims, marks (sums, packets), paused_ps (the largest).
     """
     return links.group_by("tier", maintain_order=True).agg(
         pl.len().alias("links"),
@@ -18,6 +18,7 @@ def by_tier(links: pl.DataFrame) -> pl.DataFrame:
         pl.col("queue_mean_bytes").mean(),
         pl.col("queue_max_bytes").max(),
         *(pl.col(name).sum() for name in ("drops", "trims", "marks")),
+        pl.col("paused_ps").max(),
     )
 
 

@@ -26,7 +26,7 @@ STEPS = 7
 # Heights in pixels: of a tier's name, of all its rows together, of the least and the largest row.
 HEAD, STRIP, LEAST, LARGEST = 24, 96, 4, 18
 
-NUMBERS = ("utilisation", "queue_mean_bytes", "queue_max_bytes", "drops", "trims", "marks")
+NUMBERS = ("utilisation", "queue_mean_bytes", "queue_max_bytes", "drops", "trims", "marks", "paused_ps")
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,13 @@ class Map:
 def metrics(runs: Sequence[Run]) -> list[Metric]:
     """The numbers to choose from, with one scale for all runs, from 0 to the largest."""
     tops = _tops(runs)
+    stops = any(run.pauses for run in runs)
     return [
         Metric("utilisation", "utilisation", "utilisation", text.percent(tops["utilisation"])),
         Metric("queue_mean_bytes", "mean queue", "queue_mean", text.size(tops["queue_mean_bytes"])),
         Metric("queue_max_bytes", "largest queue", "queue_max", text.size(tops["queue_max_bytes"])),
         Metric("trouble", "drops + trims + marks", "trouble", text.count(round(tops["trouble"]))),
+        *([Metric("paused_ps", "time stopped", "paused", text.duration(tops["paused_ps"]))] if stops else []),
     ]
 
 
@@ -187,11 +189,21 @@ def _spec(
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", axis=None, scale=alt.Scale(domain=[height, 0], nice=False))
 
-    kinds = {"utilisation": "share", "queue_mean_bytes": "bytes", "queue_max_bytes": "bytes"}
-    names = {"queue_mean_bytes": "mean queue", "queue_max_bytes": "largest queue"}
+    kinds = {
+        "utilisation": "share",
+        "queue_mean_bytes": "bytes",
+        "queue_max_bytes": "bytes",
+        "paused_ps": "duration",
+    }
+    names = {
+        "queue_mean_bytes": "mean queue",
+        "queue_max_bytes": "largest queue",
+        "paused_ps": "time stopped",
+    }
+    told = [name for name in NUMBERS if name != "paused_ps" or tops[name]]
     tooltip = [
         alt.Tooltip("link:N", format="", formatType="label"),
-        *(charts.tip(name, kinds.get(name, "count"), names.get(name, name)) for name in NUMBERS),
+        *(charts.tip(name, kinds.get(name, "count"), names.get(name, name)) for name in told),
     ]
     cell = (
         charts.chart_of("cells")

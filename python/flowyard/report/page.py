@@ -53,6 +53,7 @@ def render(runs: Sequence[Run]) -> str:
         zeros=[tables.zeros(run) for run in runs],
         faults=tables.faults(runs),
         fault_lists=[facts.faults(run) for run in runs],
+        stops=any(run.pauses for run in runs),
         tiers=tables.tiers(runs),
         worst=[tables.worst(run) for run in runs],
         figures={figure.key: figure for figure in shown},

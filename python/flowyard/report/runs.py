@@ -18,7 +18,7 @@ FLOW_COLUMNS = (
 )
 LINK_COLUMNS = (
     "id from to tier rate_bps packets utilisation drops lost trims marks "
-    "queue_mean_bytes queue_max_bytes queue_max_packets"
+    "queue_mean_bytes queue_max_bytes queue_max_packets pauses paused_ps"
 )
 WORDS = ("tag", "from", "to", "tier", "metric", "class")
 
@@ -59,6 +59,11 @@ class Run:
     def status(self) -> str:
         """complete, interrupted, stalled or limit."""
         return str(self.summary["status"])
+
+    @property
+    def pauses(self) -> bool:
+        """Whether flow control stopped a port."""
+        return bool(self.counters.get("pauses"))
 
     @property
     def end_ps(self) -> int:

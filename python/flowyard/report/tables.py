@@ -124,7 +124,7 @@ def losses(runs: Sequence[Run]) -> list[Metric]:
         return Metric(name, term, cells)
 
     def counter(name: str) -> list[int]:
-        return [int(counts[name]) for counts in counters]
+        return [int(counts.get(name, 0)) for counts in counters]
 
     def flows_with(column: str) -> list[int]:
         return [int((run.flows[column] > 0).sum()) for run in runs]
@@ -139,29 +139,42 @@ def losses(runs: Sequence[Run]) -> list[Metric]:
         *([row("lost to faults", "lost", lost, sent, data)] if any(run.faults for run in runs) else []),
         row("trims", "trims", counter("trims"), sent, data),
         row("marks", "marks", counter("marks"), sent, data),
+        *([_counts("times stopped", "pauses", counter("pauses"))] if any(run.pauses for run in runs) else []),
         row("reordered", "reordered", [int(run.flows["reordered"].sum()) for run in runs], sent, data),
-        Metric(
-            "timeouts", "timeouts", [Cell(text.count(n), "" if n else "zero") for n in counter("timeouts")]
-        ),
+        _counts("timeouts", "timeouts", counter("timeouts")),
         row("flows with a timeout", "timeouts", flows_with("timeouts"), flows, "flows"),
         row("flows with a retransmission", "retransmissions", flows_with("retransmissions"), flows, "flows"),
     ]
 
 
 def tiers(runs: Sequence[Run]) -> list[Group]:
-    """Links by tier. Cells: links, mean and largest utilisation, mean and largest queue, drops, trims, marks."""
+    """Links by tier.
+
+    Cells: links, mean and largest utilisation, mean and largest queue, drops, trims, marks; if flow control stopped a
+    port in any of the runs, the largest share of the time for which one of the tier was.
+    """
     tables = [by_tier(run.links) for run in runs]
+    stops = any(run.pauses for run in runs)
     names = list(dict.fromkeys(name for table in tables for name in table["tier"]))
     return [
         Group(
-            name, [Row(i, _tier_cells(row)) for i, table in enumerate(tables) for row in _rows(table, name)]
+            name,
+            [
+                Row(i, [*_tier_cells(row), *([_stopped(row, runs[i])] if stops else [])])
+                for i, table in enumerate(tables)
+                for row in _rows(table, name)
+            ],
         )
         for name in names
     ]
 
 
 def worst(run: Run, count: int = 10) -> list[LinkRow]:
-    """The run's worst links. Cells: link, utilisation, mean and largest queue, drops, trims, marks."""
+    """The run's worst links.
+
+    Cells: link, utilisation, mean and largest queue, drops, trims, marks; if flow control stopped any, the share of the
+    time for which this one was.
+    """
     return [
         LinkRow(
             link["id"],
@@ -171,6 +184,7 @@ def worst(run: Run, count: int = 10) -> list[LinkRow]:
                 _number(link["queue_mean_bytes"], text.size),
                 _number(link["queue_max_bytes"], text.size, title=f"{link['queue_max_packets']:,} packets"),
                 *(_counted(link[name]) for name in ("drops", "trims", "marks")),
+                *([_stopped(link, run)] if run.pauses else []),
             ],
         )
         for link in worst_links(run.links, count).iter_rows(named=True)
@@ -246,6 +260,15 @@ def _tier_cells(row: dict[str, Any]) -> list[Cell]:
         _number(row["queue_max_bytes"], text.size),
         *(_counted(row[name]) for name in ("drops", "trims", "marks")),
     ]
+
+
+def _stopped(row: dict[str, Any], run: Run) -> Cell:
+    share = row["paused_ps"] / max(run.end_ps, 1)
+    return _number(share, text.percent, "" if share else "zero")
+
+
+def _counts(name: str, term: str, numbers: list[int]) -> Metric:
+    return Metric(name, term, [Cell(text.count(number), "" if number else "zero") for number in numbers])
 
 
 def _counted(number: int) -> Cell:

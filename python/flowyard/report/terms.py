@@ -52,6 +52,8 @@ TERMS = {
     "lost": Term("lost to faults", "", ("flows", "lost")),
     "trims": Term("trims", "", ("links", "trims")),
     "marks": Term("marks", "", ("links", "marks")),
+    "pauses": Term("times stopped", "", ("links", "pauses")),
+    "paused": Term("time stopped", "As a share of the whole run.", ("links", "paused_ps")),
     "reordered": Term("reordered", "", ("flows", "reordered")),
     "trouble": Term(
         "drops + trims + marks", "Packets of a link that met a queue that was too long, in any way."
