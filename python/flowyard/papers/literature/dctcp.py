@@ -18,6 +18,8 @@ from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
+from flowyard.papers.literature import _port
+from flowyard.papers.literature._port import DELAY_S, FULL_PACKET, RATE_BPS, THRESHOLD
 from flowyard.sweeps import Axis, Plan
 
 if TYPE_CHECKING:
@@ -25,40 +27,17 @@ if TYPE_CHECKING:
 
 RFC, MODEL = "RFC 8257", "growth as in the model"
 SETTINGS = {RFC: {}, MODEL: {"echoes_grow_window": True}}
-RATE_BPS, FULL_PACKET, ACK = 10_000_000_000, 1500, 40
-DELAY_S = 25e-6
-THRESHOLD = 65
+ACK = 40
 FLOWS = (2, 3, 5, 10, 15, 20)
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
     """Each number of flows in both readings; long enough that the slow start at the beginning counts for nothing."""
-    base = {
-        "topology": {"single-switch": {"hosts": 2, "rate": "10Gbps", "delay": "25us"}},
-        "transport": {"tcp": {"congestion": {"dctcp": {}}, "delayed_ack": 1}},
-        "queue": {"ecn": {"limit": {"packets": 500}, "threshold": {"packets": THRESHOLD}}},
-        "traffic": [
-            {
-                "name": "long",
-                "background": True,
-                "arrivals": {"at-once": {"jitter": "100us"}},
-                "matrix": {"incast": {"senders": 1, "receiver": 0}},
-                "sizes": "endless",
-            }
-        ],
-        "run": {"until": scale.pick("100ms", "1s")},
-    }
-    flows = scale.pick(FLOWS, tuple(range(2, 21)))
+    base = _port.scenario(scale.pick("100ms", "1s"))
+    base["transport"] = {"tcp": {"congestion": {"dctcp": {}}, "delayed_ack": 1}}
     axes = [
         Axis("reading", {"transport.tcp.congestion.dctcp": list(SETTINGS.values())}, labels=list(SETTINGS)),
-        Axis(
-            "senders",
-            {
-                "topology.single-switch.hosts": [n + 1 for n in flows],
-                "traffic.long.matrix.incast.senders": list(flows),
-            },
-            labels=flows,
-        ),
+        _port.senders(scale.pick(FLOWS, tuple(range(2, 21)))),
     ]
     return {"port": Plan(base, axes, scale.pick(2, 5), name="port")}
 
@@ -82,16 +61,10 @@ def fluid_alpha(flows: int) -> float:
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     """A row a run, for the port to the receiver, beside the model; and the means."""
     del scale
-    port = sweeps["port"].links.filter(pl.col("to") == "host 0")
-    rows = port.select(
-        "reading",
-        "senders",
-        "replica",
-        "drops",
-        queue_mean_packets=pl.col("queue_mean_bytes") / FULL_PACKET,
-        alpha=pl.col("marks") / pl.col("packets"),
+    runs = _port.runs(sweeps["port"], "reading")
+    runs = runs.select(
+        pl.exclude("marks", "packets", "used_percent"), alpha=pl.col("marks") / pl.col("packets")
     )
-    runs = rows.sort("reading", "senders", "replica").collect()
     model = {n: fluid_alpha(n) for n in runs["senders"].unique()}
     runs = runs.with_columns(model=pl.col("senders").replace_strict(model, return_dtype=pl.Float64))
     means = replica_means(runs, ["reading", "senders"], ["queue_mean_packets", "alpha", "model"])

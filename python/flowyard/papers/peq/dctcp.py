@@ -15,6 +15,8 @@ from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
+from flowyard.papers.literature import _port
+from flowyard.papers.literature._port import ROOM, THRESHOLD
 from flowyard.sweeps import Axis, Plan
 
 if TYPE_CHECKING:
@@ -26,56 +28,22 @@ SETTINGS = {
     DCTCP: {"tcp": {"congestion": "dctcp"}},
     MARKED: {"tcp": {"congestion": "newreno", "ecn": True}},
 }
-RATE_BPS, FULL_PACKET = 10_000_000_000, 1500
-THRESHOLD, ROOM = 65, 500
 FLOWS = (2, 5, 10, 20)
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
     """Each number of flows under each transport, through the same port."""
-    base = {
-        "topology": {"single-switch": {"hosts": 2, "rate": "10Gbps", "delay": "25us"}},
-        "queue": {"ecn": {"limit": {"packets": ROOM}, "threshold": {"packets": THRESHOLD}}},
-        "traffic": [
-            {
-                "name": "long",
-                "background": True,
-                "arrivals": {"at-once": {"jitter": "100us"}},
-                "matrix": {"incast": {"senders": 1, "receiver": 0}},
-                "sizes": "endless",
-            }
-        ],
-        "run": {"until": scale.pick("50ms", "500ms")},
-    }
-    flows = scale.pick(FLOWS, (2, 3, 4, 5, 7, 10, 15, 20))
     axes = [
         Axis("control", {"transport": list(SETTINGS.values())}, labels=list(SETTINGS)),
-        Axis(
-            "senders",
-            {
-                "topology.single-switch.hosts": [n + 1 for n in flows],
-                "traffic.long.matrix.incast.senders": list(flows),
-            },
-            labels=flows,
-        ),
+        _port.senders(scale.pick(FLOWS, (2, 3, 4, 5, 7, 10, 15, 20))),
     ]
-    return {"port": Plan(base, axes, scale.pick(3, 5), name="port")}
+    return {"port": Plan(_port.scenario(scale.pick("50ms", "500ms")), axes, scale.pick(3, 5), name="port")}
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     """A row a run, for the port to the receiver, and the means."""
     del scale
-    port = sweeps["port"].links.filter(pl.col("to") == "host 0")
-    rows = port.select(
-        "control",
-        "senders",
-        "replica",
-        "drops",
-        "marks",
-        queue_mean_packets=pl.col("queue_mean_bytes") / FULL_PACKET,
-        used_percent=100 * pl.col("utilisation"),
-    )
-    runs = rows.sort("control", "senders", "replica").collect()
+    runs = _port.runs(sweeps["port"], "control").drop("packets")
     points = replica_means(runs, ["control", "senders"], ["queue_mean_packets", "used_percent", "drops"])
     return {"runs": runs, "points": points}
 
