@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::balancer::Balancer;
 use crate::engine::conn::{Counts, Subflow};
 use crate::engine::egress::Egress;
-use crate::engine::pause::Stops;
+use crate::engine::gate::Stops;
 use crate::engine::{Ended, Limit, Status};
 use crate::estimate::Estimate;
 use crate::faults::timeline::FaultSummary;

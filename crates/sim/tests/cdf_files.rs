@@ -2,7 +2,8 @@
 
 use flowyard_sim::scenario::{self, Format, Problems, Scenario};
 use flowyard_sim::traffic::sizes::Sizes;
-use flowyard_sim::traffic::sizes::cdf_file::{CdfFile, Dialect, Interpolation, Options, read};
+use flowyard_sim::traffic::sizes::cdf::{Dialect, Interpolation};
+use flowyard_sim::traffic::sizes::cdf_file::{CdfFile, Options, read};
 use insta::assert_snapshot;
 
 const HPCC: &str = "0 0\n10000 15\n20000 20\n30000 30\n50000 40\n80000 53\n200000 60\n1000000 70\n2000000 80\n\

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Choose, Hop, Path, Settings, Trip};
-use crate::engine::cx::reverse_label;
+use crate::engine::packet::reverse_label;
 use crate::ids::{ConnId, NodeId};
 use crate::random::{Purpose, Stream, share};
 

@@ -1,6 +1,6 @@
 //! Connections: what the engine keeps for each flow that is under way.
 
-use super::pause::class_of;
+use super::gate::class_of;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 

@@ -3,7 +3,7 @@
 use super::conn::{Conn, Counts};
 use super::event::Phase;
 use super::network::Network;
-use super::packet::{Header, Packet, flag};
+use super::packet::{Header, Packet, flag, reverse_label};
 use crate::balancer::{Choose, Trip};
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
@@ -48,12 +48,6 @@ impl Timer {
     pub fn clear(&mut self) {
         self.due = Time::NEVER;
     }
-}
-
-/// What stands for the 5-tuple of a connection's packets to its sender.
-#[inline]
-pub fn reverse_label(label: u32) -> u32 {
-    label ^ 0x5bd1_e995
 }
 
 /// Who a timer belongs to.

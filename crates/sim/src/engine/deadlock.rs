@@ -6,8 +6,8 @@
 
 use super::Engine;
 use super::egress::PortQueue;
+use super::gate::{CLASSES, class_of};
 use super::network::Network;
-use super::pause::{CLASSES, class_of};
 use crate::ids::LinkId;
 use crate::queue::Discipline;
 use crate::units::Time;

@@ -11,6 +11,7 @@ pub mod egress;
 mod ending;
 pub mod event;
 pub mod fault;
+pub mod gate;
 pub mod memory;
 pub mod network;
 pub mod observer;

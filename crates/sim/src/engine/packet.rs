@@ -74,6 +74,12 @@ impl Packet {
     }
 }
 
+/// What stands for the 5-tuple of a connection's packets to its sender.
+#[inline]
+pub fn reverse_label(label: u32) -> u32 {
+    label ^ 0x5bd1_e995
+}
+
 /// All live packets. A slot is used again as soon as its packet is gone, most recent first.
 #[derive(Debug, Default)]
 pub struct Arena {

@@ -1,4 +1,4 @@
-//! Priority flow control (IEEE 802.1Qbb): what came in by each link and still waits, and who is told to stop for it.
+//! Priority flow control (IEEE 802.1Qbb): who is told to stop for what waits (`gate`).
 //!
 //! A switch counts, for each link that comes in and each class of traffic, the bytes that wait in it. A class that
 //! passes XOFF makes it send a pause frame by the other direction of the cable: as soon as the packet on that wire is
@@ -13,108 +13,11 @@
 use super::Engine;
 use super::egress::{PortQueue, schedule_departure};
 use super::event::{Event, Phase, order};
+use super::gate::{CLASSES, FRAME_BYTES, class_of};
 use super::network::Network;
-use crate::ids::{LinkId, PacketId};
-use crate::queue::{Discipline, QueueCx, Thresholds};
+use crate::ids::LinkId;
+use crate::queue::Discipline;
 use crate::units::Time;
-
-/// Classes that a frame tells of.
-pub const CLASSES: usize = 8;
-
-/// Bytes of a pause frame: the smallest of Ethernet (IEEE 802.3, annex 31B).
-pub const FRAME_BYTES: u32 = 64;
-
-/// The class of a packet as ports and frames know it.
-#[inline(always)]
-pub fn class_of(class: u8) -> usize {
-    usize::from(class) % CLASSES
-}
-
-/// What the end of each link counts and tells its head.
-#[derive(Debug, Default)]
-pub struct Pauses {
-    /// By link; empty unless the run's queue is lossless.
-    pub gates: Vec<Gate>,
-    /// By link: how often and how long its head was stopped; as long as `gates`.
-    pub stops: Vec<Stops>,
-    /// Links whose head is to be told something that it has not been told.
-    due: Vec<LinkId>,
-}
-
-/// What came in by one link and waits where it ends. One cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
-pub struct Gate {
-    /// Bytes, by class.
-    pub waiting: [u32; CLASSES],
-    thresholds: Thresholds,
-    /// Classes that should stand still, a bit each.
-    pub wanted: u8,
-    /// What the last frame said.
-    told: u8,
-    /// Frames sent.
-    frames: u32,
-}
-
-/// How often and how long a port was stopped.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stops {
-    /// Times that a class was stopped.
-    pub pauses: u64,
-    /// Time in which at least one class was.
-    pub paused: Time,
-    /// Since when its classes are stopped that are.
-    pub since: Time,
-}
-
-impl Gate {
-    /// Nothing has come yet.
-    pub fn new(thresholds: Thresholds) -> Gate {
-        Gate { waiting: [0; CLASSES], thresholds, wanted: 0, told: 0, frames: 0 }
-    }
-}
-
-impl QueueCx<'_> {
-    /// A packet is to wait that came in by that link. False if not even the headroom has room for it.
-    #[inline]
-    pub fn take_in(&mut self, ingress: LinkId, class: usize, size: u32) -> bool {
-        let Some(gate) = self.pauses.gates.get_mut(ingress.index()) else {
-            // It is where it was made.
-            return true;
-        };
-        let waiting = gate.waiting[class] + size;
-        if waiting > gate.thresholds.limit {
-            return false;
-        }
-        gate.waiting[class] = waiting;
-        if waiting > gate.thresholds.xoff && gate.wanted & 1 << class == 0 {
-            gate.wanted |= 1 << class;
-            self.tell(ingress);
-        }
-        true
-    }
-
-    /// A packet that was taken in goes on.
-    #[inline]
-    pub fn let_out(&mut self, packet: PacketId, class: usize, size: u32) {
-        let ingress = self.arena[packet].ingress;
-        let Some(gate) = self.pauses.gates.get_mut(ingress.index()) else {
-            return;
-        };
-        gate.waiting[class] -= size;
-        if gate.wanted & 1 << class != 0 && gate.waiting[class] <= gate.thresholds.xon {
-            gate.wanted &= !(1 << class);
-            self.tell(ingress);
-        }
-    }
-
-    #[cold]
-    fn tell(&mut self, ingress: LinkId) {
-        self.pauses.due.push(ingress);
-        // So that the engine looks: see `bounce`.
-        self.gone.push(crate::ids::ConnId(0));
-    }
-}
 
 impl Network<'_> {
     /// Whether somebody is to be told something.

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ecn::MarkOn;
 use super::waiting::{Queued, Waiting};
-use super::{Build, Discipline, Feature, QueueCx, Settings, Thresholds};
-use crate::engine::pause::{CLASSES, FRAME_BYTES, Gate, Stops, class_of};
-use crate::ids::PacketId;
+use super::{Build, Discipline, Feature, QueueCx, Settings};
+use crate::engine::gate::{CLASSES, FRAME_BYTES, Gate, Stops, Thresholds, class_of};
+use crate::ids::{ConnId, LinkId, PacketId};
 use crate::topology::Link;
 use crate::units::{Bytes, SECOND};
 
@@ -156,6 +156,48 @@ impl Model {
         {
             cx.mark(id);
         }
+    }
+}
+
+impl QueueCx<'_> {
+    /// A packet is to wait that came in by that link. False if not even the headroom has room for it.
+    #[inline]
+    pub fn take_in(&mut self, ingress: LinkId, class: usize, size: u32) -> bool {
+        let Some(gate) = self.pauses.gates.get_mut(ingress.index()) else {
+            // It is where it was made.
+            return true;
+        };
+        let waiting = gate.waiting[class] + size;
+        if waiting > gate.thresholds.limit {
+            return false;
+        }
+        gate.waiting[class] = waiting;
+        if waiting > gate.thresholds.xoff && gate.wanted & 1 << class == 0 {
+            gate.wanted |= 1 << class;
+            self.tell(ingress);
+        }
+        true
+    }
+
+    /// A packet that was taken in goes on.
+    #[inline]
+    pub fn let_out(&mut self, packet: PacketId, class: usize, size: u32) {
+        let ingress = self.arena[packet].ingress;
+        let Some(gate) = self.pauses.gates.get_mut(ingress.index()) else {
+            return;
+        };
+        gate.waiting[class] -= size;
+        if gate.wanted & 1 << class != 0 && gate.waiting[class] <= gate.thresholds.xon {
+            gate.wanted &= !(1 << class);
+            self.tell(ingress);
+        }
+    }
+
+    #[cold]
+    fn tell(&mut self, ingress: LinkId) {
+        self.pauses.due.push(ingress);
+        // So that the engine looks: see `bounce`.
+        self.gone.push(ConnId(0));
     }
 }
 

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use self::fifo::Rules;
 use self::waiting::Queued;
 use crate::engine::conn::Conn;
+use crate::engine::gate::{Pauses, Thresholds};
 use crate::engine::packet::{Arena, flag};
-use crate::engine::pause::Pauses;
 use crate::engine::port::{Losses, Port};
 use crate::ids::PacketId;
 use crate::random::Stream;
@@ -244,22 +244,6 @@ impl QueueCx<'_> {
             self.losses.marks += 1;
         }
     }
-}
-
-/// When who sends by a link is told to stop, in bytes of one class that came by the link and wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thresholds {
-    /// Above this, stop.
-    pub xoff: u32,
-    /// From this on down, go on.
-    pub xon: u32,
-    /// XOFF and headroom: more is dropped.
-    pub limit: u32,
-}
-
-impl Thresholds {
-    /// Nobody is ever told to stop.
-    pub const NONE: Thresholds = Thresholds { xoff: u32::MAX, xon: 0, limit: u32::MAX };
 }
 
 /// What a transport may need from the ports on its way.

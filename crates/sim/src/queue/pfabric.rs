@@ -178,8 +178,8 @@ impl Discipline for Model {
 mod tests {
     use super::*;
     use crate::engine::conn::{Conn, Counts};
+    use crate::engine::gate::Pauses;
     use crate::engine::packet::{Arena, Header, Packet};
-    use crate::engine::pause::Pauses;
     use crate::engine::port::{Losses, Port};
     use crate::ids::{FlowId, LinkId};
     use crate::random::{Purpose, Stream};

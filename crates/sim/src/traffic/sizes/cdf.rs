@@ -5,7 +5,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cdf_file::{Dialect, Interpolation};
 use super::{Distribution, SIZE_MAX, whole};
 use crate::random::Stream;
 use crate::units::Bytes;
@@ -35,6 +34,30 @@ pub struct Cdf {
     /// What lies between two lines of the file. By default "linear", but "step" in the dialect "homa".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interpolation: Option<Interpolation>,
+}
+
+/// How a file with a distribution is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dialect {
+    /// Size and percent, as in HPCC.
+    Percent,
+    /// Size and probability, as in TrafficGenerator.
+    Fraction,
+    /// Packets, a column that is not used, probability, as in ns-2 and pFabric.
+    Ns2,
+    /// The mean on a line of its own, then size and probability, as in the Homa simulator.
+    Homa,
+}
+
+/// What lies between two lines of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interpolation {
+    /// Sizes spread evenly between the line before and this one.
+    Linear,
+    /// All have the size of this line.
+    Step,
 }
 
 impl Cdf {

@@ -13,37 +13,12 @@
 //! What a file looks like is taken for what it is where that leaves no choice. The unit of ns2 sizes is
 //! never guessed. netbench has its distributions in code; its two readings are the two interpolations.
 
-use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::de::value::StrDeserializer;
-use serde::{Deserialize, Serialize};
 
-use super::cdf::Cdf;
+use super::cdf::{Cdf, Dialect, Interpolation};
 use super::{Distribution, SIZE_MAX};
-
-/// How a file with a distribution is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Dialect {
-    /// Size and percent, as in HPCC.
-    Percent,
-    /// Size and probability, as in TrafficGenerator.
-    Fraction,
-    /// Packets, a column that is not used, probability, as in ns-2 and pFabric.
-    Ns2,
-    /// The mean on a line of its own, then size and probability, as in the Homa simulator.
-    Homa,
-}
-
-/// What lies between two lines of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Interpolation {
-    /// Sizes spread evenly between the line before and this one.
-    Linear,
-    /// All have the size of this line.
-    Step,
-}
 
 /// What the user says about a file.
 #[derive(Clone, Copy, Debug, Default)]
