@@ -7,6 +7,7 @@ import pytest
 from conftest import quick_tables, through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.literature import _port
 from flowyard.papers.literature import dctcp as literature
 from flowyard.papers.peq import d2tcp, dctcp
 
@@ -93,7 +94,7 @@ def points(queue=1.0, alpha=1.0, drops=0, at=20, senders=literature.FLOWS):
             "senders": n,
             "replica": 0,
             "drops": drops if n == at else 0,
-            "queue_mean_packets": literature.THRESHOLD * (queue if n == at else 1.0),
+            "queue_mean_packets": _port.THRESHOLD * (queue if n == at else 1.0),
             "alpha": literature.fluid_alpha(n) * (alpha if n == at else 1.0),
             "model": literature.fluid_alpha(n),
         }

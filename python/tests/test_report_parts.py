@@ -343,6 +343,7 @@ def test_ports_that_flow_control_stopped_are_shown(tmp_path):
         run.counters["pauses"]
     )
     (found,) = heat.maps([run])
+    assert found
     assert max(cell["paused_ps"] for cell in found.spec["datasets"]["cells"]) == pytest.approx(
         longest, rel=1e-4
     )
