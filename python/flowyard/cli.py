@@ -16,6 +16,8 @@ from flowyard.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 
 def main(argv: list[str] | None = None) -> int:
     """Runs a command and returns its exit code."""
+    # Sums of fractions depend on how polars shares them out among threads: tables are to have the same bytes anywhere.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
     argv = sys.argv[1:] if argv is None else argv
     if argv[:1] == ["bench"]:
         # It has options of its own.

@@ -179,6 +179,16 @@ def test_explain(flowyard):
     assert "last byte at the receiver" in flowyard("explain", "fct_ps").stdout
 
 
+@pytest.mark.parametrize(("given", "taken"), [({}, "1"), ({"POLARS_MAX_THREADS": "3"}, "3")])
+def test_tables_do_not_depend_on_the_number_of_processors(given, taken):
+    """Sums of fractions do, by the number of polars' threads: the command line takes one unless told otherwise."""
+    code = "from flowyard.cli import main; main(['explain', 'fct_ps']); import polars; print(polars.thread_pool_size())"
+    others = {name: value for name, value in os.environ.items() if name != "POLARS_MAX_THREADS"}
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, env=others | given, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == taken
+
+
 def test_a_reader_that_closes_early_gets_no_traceback(tmp_path):
     command = f"{sys.executable} -m flowyard schema | head -1"
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
