@@ -19,7 +19,7 @@ import pytest
 HOW_TOS = sorted((pages.ROOT / "docs" / "how-to").glob("*.md"))
 # Our own crates are built anew, quickly rather than well.
 QUICK = """\
-[build]
+[profile.dev]
 incremental = false
 [profile.dev.package.flowyard-sim]
 opt-level = 0
@@ -49,8 +49,9 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(pages.ROOT / name, copy / name)
     commit = "git init -q && git add -A && git -c user.name=t -c user.email=t@localhost commit -qm copy"
     subprocess.run(commit, shell=True, cwd=copy, check=True)
-    (copy / ".cargo").mkdir(exist_ok=True)
-    (copy / ".cargo" / "config.toml").write_text(QUICK, encoding="utf-8")
+    # Beside what is there: with other flags all packages of others would be built again.
+    with (copy / ".cargo" / "config.toml").open("a", encoding="utf-8") as config:
+        config.write(QUICK)
 
     programs = copy / ".venv" / "bin"
     programs.mkdir(parents=True)
