@@ -317,11 +317,13 @@ impl Sender {
     }
 
     /// Whether it has something to send that its window has room for.
+    #[inline(always)]
     pub fn may_send(&self, config: &Tcp, source: &impl Source) -> bool {
         self.established && (self.repair || self.next_len(source).is_some_and(|len| self.fits(len, config)))
     }
 
     /// Bytes of the next segment, if there is one: a short one only if nothing else is left.
+    #[inline(always)]
     fn next_len(&self, source: &impl Source) -> Option<u64> {
         if self.next < self.end {
             return Some(u64::from(self.segments[(self.next - self.una) as usize].len));
