@@ -26,7 +26,7 @@ fn a_run_that_needs_too_much_is_refused_with_its_estimate() {
     let many = OVERLOAD.replace("\"at-once\"", "{ poisson = { load = 0.5 } }\nflows = 100000");
     assert_eq!(
         refused(&many, &[("run.memory_limit", "20MiB")]),
-        "run.memory_limit: the run needs about 27 MiB of memory, and the limit is 20MiB; use fewer flows, a smaller \
+        "run.memory_limit: the run needs about 28 MiB of memory, and the limit is 20MiB; use fewer flows, a smaller \
          network or fewer samples, or raise run.memory_limit"
     );
     // 2 GB are 1,358,696 packets of 1,472 bytes of payload, and each crosses two links.
