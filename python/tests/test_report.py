@@ -93,7 +93,8 @@ def write_run(
     scenario = json.loads(json.dumps(SCENARIO))
     scenario["run"] |= {"warm_up": warm_up} | ({"until": until} if until else {})
     names = ["events", "packet_hops", "packets", "drops", "trims", "marks", "retransmissions", "timeouts"]
-    counters = dict.fromkeys(names, 12_345) | {"flows": flows, "unfinished_flows": done.count(False)}
+    counters = dict.fromkeys(names, 12_345)
+    counters |= {"pauses": 0, "flows": flows, "unfinished_flows": done.count(False)}
     summary = {
         "flowyard": "0.1.0",
         "status": status,

@@ -75,7 +75,7 @@ def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = PANEL) -
 def curve(
     axes: "Axes", rows: "pl.DataFrame", x: str, y: str, place: int, label: str = "", **look: Any
 ) -> None:
-    """Draws column y over column x, each point with the half width of its interval from column <y>_ci95, if it has one.
+    """Draws column y over column x, each point with the half width of its interval, if any, from column <y>_ci95.
 
     Args:
         axes: Where.
