@@ -366,6 +366,33 @@ def test_the_key_of_a_model_knows_its_file_and_values():
     assert [task.key for task in ModelPlan(double, {"size": [1, 2]}).tasks()] == keys[:2]
 
 
+def test_the_key_of_a_model_knows_what_it_imports(tmp_path, monkeypatch):
+    package = tmp_path / "studies"
+    package.mkdir()
+    files = {
+        "__init__": "",
+        "model": "from .rates import RATE\ndef model(replica):\n    import studies.loads\n",
+        "rates": "import json\nfrom studies import units\nRATE = 1",
+        "units": "",
+        "loads": "",
+        "other": "",
+    }
+    for name, text in files.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    from studies.model import model
+
+    def key():
+        return ModelPlan(model).tasks()[0].key
+
+    first = key()
+    for name in files:
+        (package / f"{name}.py").write_text(files[name] + "# another text\n")
+        assert (key() == first) == (name == "other"), name
+        (package / f"{name}.py").write_text(files[name])
+    assert key() == first
+
+
 def test_a_plan_made_in_python_is_checked_too(small):
     with pytest.raises(UserError, match="replicas: 0"):
         Plan(small, replicas=0)

@@ -35,7 +35,8 @@ from typing import TYPE_CHECKING, Any
 from flowyard import _native, results, scenarios
 from flowyard.errors import UserError
 from flowyard.sweeps.results import COLUMNS
-from flowyard.sweeps.task import ModelTask, ScenarioTask, Task, key_of, label_of, source_hash
+from flowyard.sweeps.source import source_hash
+from flowyard.sweeps.task import ModelTask, ScenarioTask, Task, key_of, label_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -246,7 +247,8 @@ class ModelPlan:
 
     Attributes:
         function: Takes each axis and `replica` by keyword, returns a table; of a module's top level. It must give
-            the same table each time, so it takes its chance from the replica. Its file is part of a run's key.
+            the same table each time, so it takes its chance from the replica. Its module, and what that
+            imports of its package, is part of a run's key.
         axes: Values by the name of the parameter.
         replicas: Repetitions.
         name: What the sweep is called.

@@ -1,7 +1,6 @@
 """What a sweep executes: tasks, each a run with a key, and what became of them."""
 
 import hashlib
-import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -168,13 +167,8 @@ class ModelTask:
         return TableOutput(self.function(**self.values, replica=self.replica), self.values)
 
     def changes(self, summary: dict[str, Any]) -> list[str]:
-        """The values that differ; a change in the function's file has none."""
+        """The values that differ; a change in the function's source has none."""
         return differences(summary.get("point", {}), self.values) or [f"{self.function.__module__} differs"]
-
-
-def source_hash(function: Callable[..., Any]) -> str:
-    """Hash of the file in which a function stands: what the function computes may depend on all of it."""
-    return hashlib.sha256(Path(inspect.getfile(function)).read_bytes()).hexdigest()
 
 
 def differences(old: Any, new: Any, path: str = "") -> list[str]:
