@@ -127,7 +127,7 @@ impl Cx<'_, '_> {
     /// A subflow's sender has nothing left to do: it closes once its last packet is gone.
     pub fn finish_subflow(&mut self, id: ConnId) {
         self.net.conns[id.index()].done = true;
-        self.net.gone.push(id);
+        self.net.after.gone(id);
     }
 
     /// Makes a packet of `size` bytes on the wire. The transport then sends it, or hands it to the wire that asked.
@@ -289,7 +289,7 @@ impl Cx<'_, '_> {
     /// The sender has nothing left to do: the connection closes once its last packet is gone.
     pub fn finish(&mut self, id: ConnId) {
         self.net.conns[id.index()].done = true;
-        self.net.gone.push(id);
+        self.net.after.gone(id);
         self.note_end(id, Milestone::Acked);
     }
 
@@ -298,8 +298,7 @@ impl Cx<'_, '_> {
     #[inline(never)]
     fn note_end(&mut self, id: ConnId, at: Milestone) {
         if self.net.reacts {
-            self.net.ended.push((self.net.conns[id.index()].flow, at));
-            self.net.gone.push(id);
+            self.net.after.ended(self.net.conns[id.index()].flow, at);
         }
     }
 }

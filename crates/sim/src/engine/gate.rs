@@ -3,7 +3,6 @@
 //! A switch counts, for each link that comes in and each class of traffic, the bytes that wait in it; the lossless queue
 //! (`queue/lossless.rs`) does so. Who is to be told something for it, `pause` tells.
 
-use crate::ids::LinkId;
 use crate::units::Time;
 
 /// Classes that a frame tells of.
@@ -25,8 +24,6 @@ pub struct Pauses {
     pub gates: Vec<Gate>,
     /// By link: how often and how long its head was stopped; as long as `gates`.
     pub stops: Vec<Stops>,
-    /// Links whose head is to be told something that it has not been told.
-    pub due: Vec<LinkId>,
 }
 
 /// What came in by one link and waits where it ends. One cache line.

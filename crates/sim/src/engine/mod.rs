@@ -1,5 +1,6 @@
 //! The event loop: takes the first event, lets packets, ports, hosts and timers act on it, and again.
 
+pub mod after;
 mod ahead;
 pub mod audit;
 mod buckets;
@@ -283,28 +284,21 @@ impl<'a, 'o> Engine<'a, 'o> {
         while let Some(link) = self.net.kicks.pop() {
             self.serve(link);
         }
-        while let Some(id) = self.net.gone.pop() {
-            self.close_if_over(id);
-            // Here, because what has just ended is in `gone`, too, and an ordinary event need not ask.
-            if !self.net.ended.is_empty() {
-                self.note_ends();
-            }
-            if !self.net.bounced.is_empty() {
-                self.net.send_back();
-            }
-            if self.net.pauses_due() {
-                self.net.send_pauses();
-            }
+        while self.net.after.take() {
+            self.finish_event();
         }
     }
 
-    /// Tells those who wait for the flows that have just ended.
-    #[cold]
-    #[inline(never)]
-    fn note_ends(&mut self) {
-        while let Some((flow, at)) = self.net.ended.pop() {
+    /// What an event has left to do; that may leave more.
+    fn finish_event(&mut self) {
+        while let Some(id) = self.net.after.gone.pop() {
+            self.close_if_over(id);
+        }
+        while let Some((flow, at)) = self.net.after.ended.pop() {
             self.starts.note(flow, at, &self.plan.parts, &mut self.net);
         }
+        self.net.send_back();
+        self.net.send_pauses();
     }
 
     /// What happens once a flow, or less often.
@@ -363,7 +357,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             transport.at_sender(&packet, &mut cx);
         }
         if self.net.conns[packet.conn.index()].packets == 0 {
-            self.net.gone.push(packet.conn);
+            self.net.after.gone(packet.conn);
         }
     }
 
@@ -394,7 +388,7 @@ impl<'a, 'o> Engine<'a, 'o> {
                 return;
             }
             // It may have ended since it asked for its turn, and its slot waited for that.
-            self.net.gone.push(id);
+            self.net.after.gone(id);
         }
     }
 
@@ -405,7 +399,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             if event.b & 1 << 8 != 0 { Owner::Host(NodeId(event.a)) } else { Owner::Conn(ConnId(event.a)) };
         if let Owner::Conn(id) = owner {
             self.net.conns[id.index()].timers -= 1;
-            self.net.gone.push(id);
+            self.net.after.gone(id);
         }
         let mut cx = Cx { net: &mut self.net, transport };
         self.transports[transport as usize].timer(owner, kind, &mut cx);
@@ -508,7 +502,7 @@ impl<'a, 'o> Engine<'a, 'o> {
         let whole = &mut self.net.conns[parent.index()];
         whole.counts.add_packets(&subflow.counts);
         whole.packets -= 1;
-        self.net.gone.push(parent);
+        self.net.after.gone(parent);
     }
 
     fn progress(&self) -> Progress {

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::after::Aftermath;
 use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
@@ -12,13 +13,12 @@ use super::port::{Amount, Departures, Losses, Port};
 use crate::balancer::{self, Choose, Hop};
 use crate::faults::link::LinkFault;
 use crate::faults::timeline::{LinkState, Timeline};
-use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
+use crate::ids::{ConnId, LinkId, NodeId, PacketId};
 use crate::queue::waiting::Queued;
 use crate::queue::{self, Discipline, QueueCx};
 use crate::random::{Purpose, Stream};
 use crate::routing::Routes;
 use crate::topology::{Fabric, Link};
-use crate::traffic::dependencies::Milestone;
 use crate::units::Time;
 
 /// Everything between the hosts, and what the hosts' transports reach it by.
@@ -43,16 +43,12 @@ pub struct Network<'a> {
     pub ready: Vec<ReadyList>,
     /// Ports whose wire is free and that somebody has just become ready for.
     pub kicks: Vec<LinkId>,
-    /// Connections whose last packet may just have gone.
-    pub gone: Vec<ConnId>,
-    /// Headers that are about to be sent back; their connections are in `gone`, too.
-    pub bounced: Vec<PacketId>,
+    /// What is to be done before the next event.
+    pub after: Aftermath,
     /// Who is told to stop for what waits; empty unless the queue is lossless.
     pub pauses: Pauses,
     /// Whether anything depends on the end of a flow.
     pub reacts: bool,
-    /// If so, the flows that have just ended, and where; their connections are in `gone`, too.
-    pub ended: Vec<(FlowId, Milestone)>,
     /// Place among simultaneous timers and starts, and their counter, by host.
     pub host_ranks: Vec<u32>,
     /// See `host_ranks`.
@@ -176,11 +172,9 @@ impl<'a> Network<'a> {
             free_conns: Vec::new(),
             ready: vec![ReadyList::default(); links],
             kicks: Vec::new(),
-            gone: Vec::new(),
-            bounced: Vec::new(),
+            after: Aftermath::default(),
             pauses,
             reacts: false,
-            ended: Vec::new(),
             host_ranks: ranks(hosts, 1),
             host_events: vec![0; hosts],
             host_chance: (0..hosts).map(|host| stream(Purpose::Host, host)).collect(),
@@ -330,7 +324,7 @@ impl<'a> Network<'a> {
     /// Headers that found no room go back by the links that they came by.
     #[cold]
     pub fn send_back(&mut self) {
-        while let Some(id) = self.bounced.pop() {
+        while let Some(id) = self.after.bounced.pop() {
             let Packet { conn, ingress, .. } = self.arena[id];
             // As if it had come from the receiver: where the source has chosen the path of a fat-tree, a switch as far
             // from the receiver as another from the sender then makes the same choice, and the way is the same.
@@ -402,8 +396,7 @@ impl<'a> Network<'a> {
             chance,
             losses,
             conns: &mut self.conns,
-            gone: &mut self.gone,
-            bounced: &mut self.bounced,
+            after: &mut self.after,
             pauses: &mut self.pauses,
         };
         (queue, cx, &mut self.calendar)
@@ -428,7 +421,7 @@ impl<'a> Network<'a> {
         conn.counts.lost += 1;
         conn.packets -= 1;
         if conn.packets == 0 {
-            self.gone.push(packet.conn);
+            self.after.gone(packet.conn);
         }
     }
 

@@ -20,17 +20,11 @@ use crate::queue::Discipline;
 use crate::units::Time;
 
 impl Network<'_> {
-    /// Whether somebody is to be told something.
-    #[inline]
-    pub fn pauses_due(&self) -> bool {
-        !self.pauses.due.is_empty()
-    }
-
     /// Sends the frames that are due, or has them wait for the packet on their wire.
     #[cold]
     pub fn send_pauses(&mut self) {
         let now = self.now;
-        while let Some(ingress) = self.pauses.due.pop() {
+        while let Some(ingress) = self.after.pauses.pop() {
             let link = ingress.reverse();
             let port = &mut self.egress[link.index()].port;
             port.settle(now);

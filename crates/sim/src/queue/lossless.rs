@@ -11,7 +11,7 @@ use super::ecn::MarkOn;
 use super::waiting::{Queued, Waiting};
 use super::{Build, Discipline, Feature, QueueCx, Settings};
 use crate::engine::gate::{CLASSES, FRAME_BYTES, Gate, Stops, Thresholds, class_of};
-use crate::ids::{ConnId, LinkId, PacketId};
+use crate::ids::{LinkId, PacketId};
 use crate::topology::Link;
 use crate::units::{Bytes, SECOND};
 
@@ -174,7 +174,7 @@ impl QueueCx<'_> {
         gate.waiting[class] = waiting;
         if waiting > gate.thresholds.xoff && gate.wanted & 1 << class == 0 {
             gate.wanted |= 1 << class;
-            self.tell(ingress);
+            self.after.pause(ingress);
         }
         true
     }
@@ -189,15 +189,8 @@ impl QueueCx<'_> {
         gate.waiting[class] -= size;
         if gate.wanted & 1 << class != 0 && gate.waiting[class] <= gate.thresholds.xon {
             gate.wanted &= !(1 << class);
-            self.tell(ingress);
+            self.after.pause(ingress);
         }
-    }
-
-    #[cold]
-    fn tell(&mut self, ingress: LinkId) {
-        self.pauses.due.push(ingress);
-        // So that the engine looks: see `bounce`.
-        self.gone.push(ConnId(0));
     }
 }
 

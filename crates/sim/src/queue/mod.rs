@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use self::fifo::Rules;
 use self::waiting::Queued;
+use crate::engine::after::Aftermath;
 use crate::engine::conn::Conn;
 use crate::engine::gate::{Pauses, Thresholds};
 use crate::engine::packet::{Arena, flag};
@@ -188,8 +189,7 @@ pub struct QueueCx<'a> {
     pub chance: &'a mut Stream,
     pub(crate) losses: &'a mut Losses,
     pub(crate) conns: &'a mut [Conn],
-    pub(crate) gone: &'a mut Vec<crate::ids::ConnId>,
-    pub(crate) bounced: &'a mut Vec<PacketId>,
+    pub(crate) after: &'a mut Aftermath,
     pub(crate) pauses: &'a mut Pauses,
 }
 
@@ -208,7 +208,7 @@ impl QueueCx<'_> {
         conn.counts.drops += 1;
         conn.packets -= 1;
         if conn.packets == 0 {
-            self.gone.push(packet.conn);
+            self.after.gone(packet.conn);
         }
     }
 
@@ -230,9 +230,7 @@ impl QueueCx<'_> {
         packet.dst = self.conns[packet.conn.index()].src;
         packet.flags |= flag::BOUNCED;
         self.losses.bounced.add(packet.size);
-        self.bounced.push(id);
-        // So that the engine, which looks at those that may be gone, looks at those sent back as well.
-        self.gone.push(packet.conn);
+        self.after.bounced(id);
     }
 
     /// Marks the packet if it is ECN-capable.

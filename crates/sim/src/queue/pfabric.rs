@@ -177,6 +177,7 @@ impl Discipline for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::after::Aftermath;
     use crate::engine::conn::{Conn, Counts};
     use crate::engine::gate::Pauses;
     use crate::engine::packet::{Arena, Header, Packet};
@@ -226,8 +227,7 @@ mod tests {
             chance: &mut Stream::new(0, 0, Purpose::Queue, 0),
             losses: &mut Losses::default(),
             conns: &mut [conn; 4],
-            gone: &mut Vec::new(),
-            bounced: &mut Vec::new(),
+            after: &mut Aftermath::default(),
             pauses: &mut Pauses::default(),
         };
         for (number, &(conn, dst, rank)) in coming.iter().enumerate() {

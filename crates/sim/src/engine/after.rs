@@ -1,0 +1,51 @@
+//! What an event leaves to be done before the next: little of it is needed for most, so one question answers for all.
+
+use crate::ids::{ConnId, FlowId, LinkId, PacketId};
+use crate::traffic::dependencies::Milestone;
+
+/// Work that whoever handles an event comes upon and that concerns more than it can reach.
+#[derive(Debug, Default)]
+pub struct Aftermath {
+    any: bool,
+    /// Connections whose last packet may just have gone.
+    pub gone: Vec<ConnId>,
+    /// Headers to be sent back to their senders.
+    pub bounced: Vec<PacketId>,
+    /// Links whose head is to be told something that it has not been told: see `engine/pause.rs`.
+    pub pauses: Vec<LinkId>,
+    /// Flows that have just ended, and where, if anything depends on that.
+    pub ended: Vec<(FlowId, Milestone)>,
+}
+
+impl Aftermath {
+    /// Whether there is anything since the last call.
+    #[inline(always)]
+    pub fn take(&mut self) -> bool {
+        std::mem::take(&mut self.any)
+    }
+
+    /// The connection may be over.
+    #[inline(always)]
+    pub fn gone(&mut self, id: ConnId) {
+        self.any = true;
+        self.gone.push(id);
+    }
+
+    /// The header is on its way back.
+    pub fn bounced(&mut self, id: PacketId) {
+        self.any = true;
+        self.bounced.push(id);
+    }
+
+    /// The head of the link is to be told.
+    pub fn pause(&mut self, ingress: LinkId) {
+        self.any = true;
+        self.pauses.push(ingress);
+    }
+
+    /// The flow has ended.
+    pub fn ended(&mut self, flow: FlowId, at: Milestone) {
+        self.any = true;
+        self.ended.push((flow, at));
+    }
+}
