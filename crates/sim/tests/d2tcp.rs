@@ -4,13 +4,24 @@ mod common;
 
 use common::{Run, run};
 use flowyard_sim::records::Values;
-use flowyard_sim::transport::tcp::Halves;
 use flowyard_sim::transport::tcp::congestion::d2tcp::D2tcp;
 use flowyard_sim::transport::tcp::congestion::dctcp::Dctcp;
 use flowyard_sim::transport::tcp::congestion::{Congestion, Control, Model, Progress, Window};
+use flowyard_sim::transport::tcp::{Growth, Halves};
 use flowyard_sim::units::Time;
 
 const MSS: u64 = 1460;
+
+const WINDOW: Window = Window {
+    cwnd: 0,
+    ssthresh: u64::MAX,
+    mss: MSS,
+    flight: 0,
+    most: 1_000_000,
+    min_ssthresh: 2,
+    halves: Halves::Flight,
+    growth: Growth::Acks,
+};
 
 fn model(config: D2tcp) -> Model {
     Congestion::from(config).model()
@@ -55,11 +66,15 @@ fn the_cut_by_hand() {
     let config = D2tcp { dctcp: Dctcp { initial_alpha: 0.25, ..Dctcp::default() }, ..D2tcp::default() };
     for (left_us, expected) in [(100, 31.0 / 32.0), (1000, 7.0 / 8.0), (9000, 3.0 / 4.0)] {
         let cwnd = 20 * MSS;
-        let mut window = Window { cwnd, ssthresh: u64::MAX, mss: MSS, flight: cwnd, halves: Halves::Flight };
+        let mut window = Window { cwnd, ..WINDOW };
         model(config.clone()).on_mark(&mut window, &hurry(150, left_us));
         assert_eq!(window.cwnd, (cwnd as f64 * expected) as u64, "{left_us} us");
         assert_eq!(window.ssthresh, window.cwnd);
     }
+    // Of a window of 40 the receiver lets 20 be used: those 150 segments take 1 ms, and not half of that.
+    let mut window = Window { cwnd: 40 * MSS, most: 20 * MSS as u32, ..WINDOW };
+    model(config).on_mark(&mut window, &hurry(150, 1000));
+    assert_eq!(window.cwnd, 35 * MSS);
 }
 
 /// One flow at 10 Gbps through a port of 1 Gbps, with a deadline or without: the same up to its first mark.

@@ -11,7 +11,7 @@ use flowyard_sim::transport::dcqcn::Dcqcn;
 use flowyard_sim::transport::dcqcn::rate::Reaction;
 use flowyard_sim::units::{Bytes, Rate, Time};
 
-const LINE: f64 = 40e9;
+const LINE: Rate = Rate(40_000_000_000);
 
 fn close(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() < 1e-12
@@ -74,7 +74,7 @@ fn the_rate_stays_between_its_bounds() {
     }
     assert_eq!(rate.current(), 1e9);
     rate.catch_up(Time(1_000 * MS), &config);
-    assert!(rate.current() <= LINE && rate.current() > 0.99 * LINE);
+    assert!(rate.current() <= 40e9 && rate.current() > 0.99 * 40e9);
 }
 
 /// Alone, a flow is sent back to back: n packets of 1062 B over two cables of 10 Gbps and 1 us.
@@ -170,6 +170,50 @@ fn two_flows_share() {
     let whole = 10e9 / 8.0 * 0.1 * 1000.0 / 1062.0;
     assert!(shares[0] + shares[1] > 0.85 * whole, "{shares:?} of {whole}");
     assert!((shares[0] / shares[1] - 1.0).abs() < 0.1, "{shares:?}");
+}
+
+/// What is not to be acknowledged yet is not missed: at 10 Gbps a megabyte takes eight timeouts.
+#[test]
+fn silence_that_was_asked_for_is_no_loss() {
+    for (acks, timeouts) in [(0, 0), (1000, 0), (500, 0), (1, 0)] {
+        let run = run(&format!(
+            r#"
+            transport.dcqcn = {{ ack_every = {acks}, timeout = "100us" }}
+            topology = "line"
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "1MB"
+            "#
+        ));
+        assert_eq!((run.flow("timeouts"), run.flow("retransmissions")), (timeouts, 0), "{acks}");
+    }
+}
+
+/// A flow that starts while its link is slow goes at the link's own rate once it is mended, and so it does after a mark.
+#[test]
+fn the_rate_of_the_line_is_that_of_the_moment() {
+    let fct = |fault: &str| {
+        let run = run(&format!(
+            r#"
+            transport = "dcqcn"
+            topology.line = {{ rates = ["10Gbps", "5Gbps"] }}
+            {fault}
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "20MB"
+            "#
+        ));
+        assert!(run.counters().marks > 0);
+        run.flow("fct_ps")
+    };
+    let slow = r#"faults.events = [
+        { at = "0s", lasts = "1ms", target.cable = ["host 0", "switch 0"], change.rate = "100Mbps" },
+    ]"#;
+    assert!(fct(slow) < fct("") + 3 * MS);
 }
 
 /// Over ports that drop, it goes back to the first packet that was lost.

@@ -14,7 +14,7 @@ use flowyard_sim::transport::tcp::congestion::dctcp::{Dctcp, Reduce};
 use flowyard_sim::transport::tcp::congestion::{
     Answer, Congestion, Control, Echoed, Model, Progress, Window,
 };
-use flowyard_sim::transport::tcp::{Halves, ecn};
+use flowyard_sim::transport::tcp::{Growth, Halves, ecn};
 use flowyard_sim::units::Time;
 
 const MSS: u64 = 1460;
@@ -22,7 +22,16 @@ const NO_DEADLINE: Progress = Progress { left: 0, round_trip: None, time_left: N
 
 fn window(segments: u64) -> Window {
     let cwnd = segments * MSS;
-    Window { cwnd, ssthresh: u64::MAX, mss: MSS, flight: cwnd, halves: Halves::Flight }
+    Window {
+        cwnd,
+        ssthresh: u64::MAX,
+        mss: MSS,
+        flight: cwnd,
+        most: u32::MAX,
+        min_ssthresh: 2,
+        halves: Halves::Flight,
+        growth: Growth::Acks,
+    }
 }
 
 fn alpha(model: &Model) -> f64 {
@@ -86,15 +95,15 @@ fn what_an_echo_asks_for() {
         // The end of a window without a mark, then a mark within the next.
         [echoed(&mut model, 1, 1, 10, false), echoed(&mut model, 1, 2, 10, true)]
     };
-    let (plain, stop) = (Answer { grow: true, reduce: false }, Answer { grow: false, reduce: true });
+    let answer = |grow, reduce| Answer { grow, reduce, ends_slow_start: false };
+    let (plain, stop) = (answer(true, false), answer(false, true));
     assert_eq!(answers(Dctcp::default()), [plain, stop]);
     let grows = Dctcp { echoes_grow_window: true, ..Dctcp::default() };
-    assert_eq!(answers(grows), [plain, Answer { grow: true, reduce: true }]);
+    assert_eq!(answers(grows), [plain, answer(true, true)]);
     let all = Dctcp { reduce: Reduce::All, ..Dctcp::default() };
-    assert_eq!(
-        answers(all.clone()),
-        [Answer { grow: true, reduce: true }, Answer { grow: false, reduce: false }]
-    );
+    // The reduction comes at the end of the window, but slow start ends with the first echo.
+    let ends = Answer { ends_slow_start: true, ..answer(false, false) };
+    assert_eq!(answers(all.clone()), [answer(true, true), ends]);
     assert_eq!(answers(Dctcp { initial_alpha: 0.0, ..all })[0], plain);
 }
 

@@ -115,6 +115,137 @@ fn a_lone_header_comes_back_and_its_packet_goes_again() {
     assert_eq!((counters.trims, sum(run.flows("trims")), counters.retransmissions), (2, 1, 2));
 }
 
+/// Pulls that are far apart are no sign of loss: with 200 senders each has one in 2.4 ms, which is longer than the
+/// backstop's least timeout. Only a lost pull is to be made good by a packet that nobody has asked for.
+#[test]
+fn those_who_wait_for_their_turn_wait() {
+    let trims = |senders: u64| {
+        let run = run(&format!(
+            r#"
+            transport.ndp = {{}}
+            queue.ndp.return_to_sender = true
+            topology.single-switch = {{ hosts = {}, rate = "1Gbps" }}
+            [[traffic]]
+            name = "incast"
+            arrivals.at-once = {{}}
+            matrix.incast = {{ senders = {senders} }}
+            sizes.fixed = "{}B"
+            "#,
+            senders + 1,
+            40 * PAYLOAD
+        ));
+        let counters = run.counters();
+        assert_eq!((counters.timeouts, counters.drops, counters.unfinished_flows), (0, 0, 0));
+        (counters.trims + counters.bounces) as f64 / senders as f64
+    };
+    // Each has a first window of 30 packets, of which hardly one fits, and may be trimmed a second time.
+    assert!(trims(200) < 1.5 * trims(60), "{} and {}", trims(200), trims(60));
+}
+
+/// Entries with windows of their own still share the one pull queue of their receiver: together they get what its link
+/// carries, and nothing is trimmed but of the first windows.
+#[test]
+fn configurations_share_the_pull_queue() {
+    let text = |other: &str| {
+        format!(
+            r#"
+            [topology.single-switch]
+            hosts = 5
+            rate = "1Gbps"
+            [transport.ndp]
+            initial_window = 8
+            [[traffic]]
+            name = "short"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[1, 0], [2, 0]]
+            sizes.fixed = "{size}B"
+            [[traffic]]
+            name = "long"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[3, 0], [4, 0]]
+            sizes.fixed = "{size}B"
+            transport.ndp = {{ {other} }}
+            "#,
+            size = 500 * PAYLOAD
+        )
+    };
+    let run = run(&text("initial_window = 5"));
+    let counters = run.counters();
+    assert_eq!((counters.timeouts, counters.drops), (0, 0));
+    assert!(counters.trims <= 2 * 8 + 2 * 5, "{} trims", counters.trims);
+    let (all, last) = (2000 * T, *run.flows("fct_ps").iter().max().expect("flows"));
+    assert!((last as f64) < 1.02 * all as f64, "{last} ps for {all} ps of packets");
+    // What is the queue's own cannot differ.
+    let read = |other| scenario::read(&text(other), Format::Toml, &[], &scenario::no_files);
+    let problem = read("pull_order = \"strict\"").unwrap_err().to_string();
+    assert!(problem.contains("traffic.long.transport.ndp.pull_order"), "{problem}");
+    assert!(problem.contains("\"strict\" is not \"fair\", as transport has"), "{problem}");
+}
+
+/// A limit in packets is one of as many full ones, for headers, too.
+#[test]
+fn as_many_bytes_of_headers() {
+    let flows = |limit: &str| {
+        let run = run(&format!(
+            r#"
+            transport.ndp = {{}}
+            queue.ndp.data_limit.{limit}
+            topology.single-switch = {{ hosts = 31, rate = "1Gbps" }}
+            [[traffic]]
+            name = "incast"
+            arrivals.at-once = {{}}
+            matrix.incast = {{ senders = 30 }}
+            sizes.fixed = "{}B"
+            "#,
+            20 * PAYLOAD
+        ));
+        assert!(run.counters().trims > 0);
+        run.flows("fct_ps")
+    };
+    assert_eq!(flows("packets = 8"), flows("full-packets = 8"));
+    assert_eq!(flows("bytes = \"12000B\""), flows("full-packets = 8"));
+}
+
+/// A port that has not even room for one packet trims it, idle or not: each goes as a header, and no flow ever ends.
+#[test]
+fn a_port_without_room_trims() {
+    let run = run(&format!(
+        r#"
+        transport.ndp = {{}}
+        queue.ndp = {{ data_limit.bytes = "1000B", header_limit.bytes = "12000B" }}
+        topology = "line"
+        run.until = "1ms"
+        [[traffic]]
+        name = "flow"
+        arrivals.at-once = {{}}
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "{PAYLOAD}B"
+        "#
+    ));
+    assert!(run.flow("trims") > 10 && run.flow("drops") == 0);
+    assert_eq!(run.flow("trims"), run.counters().trims);
+}
+
+/// Pulls leave at the rate that the link has then: one that was slow at first does not stay so.
+#[test]
+fn pulls_follow_the_rate_of_the_link() {
+    let run = run(&format!(
+        r#"
+        transport = "ndp"
+        topology = "line"
+        faults.events = [{{ at = "0s", lasts = "1ms", target.cable = ["switch 0", "host 1"], change.rate = "100Mbps" }}]
+        [[traffic]]
+        name = "flow"
+        arrivals.at-once = {{}}
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "{}B"
+        "#,
+        4000 * PAYLOAD
+    ));
+    // 4000 packets take 4.8 ms at 10 Gbps, and 480 ms at 100 Mbps.
+    assert!(run.flow("fct_ps") < 7_000 * US, "{}", run.flow("fct_ps"));
+}
+
 /// An incast whose headers do not fit: dropped, they are missed until the backstop's timeout. Sent back, nothing is
 /// lost: what is sent arrives, arrives as a header, or comes back, and each of the latter two is repeated once.
 #[test]

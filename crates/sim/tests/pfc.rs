@@ -170,7 +170,7 @@ fn without_congestion_nobody_is_stopped() {
 
 /// Five switches in a ring, a host at each, and flows two switches on: the only shortest way is clockwise, so that each
 /// cable of the ring carries what its switch's host sends and what comes from the switch before.
-fn ring(flows: &str, size: &str) -> Run {
+fn ring(flows: &str, size: &str, more: &str) -> Run {
     let name = |what: &str, index: usize| format!("\"{what}{}\"", index % 5);
     let hosts: Vec<_> = (0..5).map(|index| name("h", index)).collect();
     let switches: Vec<_> = (0..5).map(|index| format!("{{ name = {} }}", name("s", index))).collect();
@@ -181,7 +181,7 @@ fn ring(flows: &str, size: &str) -> Run {
     run(&format!(
         r#"
         transport = "datagram"
-        queue.lossless = {{ xoff = "6KB" }}
+        queue.lossless = {{ xoff = "6KB", kmin = "100MB", kmax = "100MB" }}
         [topology.explicit]
         hosts = [{}]
         switches = [{}]
@@ -191,6 +191,7 @@ fn ring(flows: &str, size: &str) -> Run {
         arrivals.at-once = {{ jitter = "0s" }}
         matrix.pairs = {flows}
         sizes.fixed = "{size}"
+        {more}
         "#,
         hosts.join(", "),
         switches.join(", "),
@@ -200,7 +201,7 @@ fn ring(flows: &str, size: &str) -> Run {
 
 #[test]
 fn a_ring_that_waits_for_itself_is_a_deadlock() {
-    let run = ring("[[0, 2], [1, 3], [2, 4], [3, 0], [4, 1]]", "1MB");
+    let run = ring("[[0, 2], [1, 3], [2, 4], [3, 0], [4, 1]]", "1MB", "");
     assert_eq!((run.status(), run.counters().drops), (Status::Stalled, 0));
     let mut deadlock = run.0.summary.deadlock.clone();
     deadlock.sort();
@@ -209,10 +210,28 @@ fn a_ring_that_waits_for_itself_is_a_deadlock() {
     assert!(run.flows("delivered_bytes").iter().all(|&bytes| bytes < 1_000_000));
 }
 
+/// That another class moves on the same cables, stopped and let go many times a millisecond, hides nothing.
+#[test]
+fn a_deadlock_of_one_class_is_seen_while_another_moves() {
+    let others = r#"
+        [[traffic]]
+        name = "others"
+        transport.dcqcn = { data_class = 1, control_class = 2 }
+        arrivals.at-once = { jitter = "0s" }
+        matrix.pairs = [[0, 1], [4, 1]]
+        sizes.fixed = "10MB"
+        "#;
+    let run = ring("[[0, 2], [1, 3], [2, 4], [3, 0], [4, 1]]", "1MB", others);
+    assert_eq!((run.status(), run.0.summary.deadlock.len()), (Status::Stalled, 5));
+    assert!(run.end() < 5_000 * US);
+    let pauses = run.link("s4", "s0", "pauses");
+    assert!(pauses > 50, "{pauses}");
+}
+
 /// Without one of the five flows the others wait for each other only until the last of them has gone on.
 #[test]
 fn a_ring_with_a_gap_is_none() {
-    let run = ring("[[0, 2], [1, 3], [2, 4], [3, 0]]", "1MB");
+    let run = ring("[[0, 2], [1, 3], [2, 4], [3, 0]]", "1MB", "");
     assert_eq!((run.status(), run.counters().drops), (Status::Complete, 0));
     assert!(run.counters().pauses > 0);
     assert_eq!(run.0.summary.deadlock, Vec::<String>::new());

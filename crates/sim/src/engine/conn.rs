@@ -21,6 +21,8 @@ pub struct Conn {
     pub label: u32,
     /// Which of the run's transports moves it.
     pub transport: u8,
+    /// Which of the configurations that its transport carries it goes by.
+    pub variant: u8,
     /// Which of the run's balancers spreads its packets.
     pub balancer: u8,
     /// Whether nobody waits for its flow.

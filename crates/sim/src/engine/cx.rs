@@ -8,7 +8,7 @@ use crate::balancer::{Choose, Trip};
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::traffic::dependencies::Milestone;
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// The side of a connection to which a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +108,12 @@ impl Cx<'_, '_> {
     #[inline]
     pub fn transmission(&self, port: LinkId, bytes: u32) -> Time {
         self.net.egress[port.index()].port.transmission(bytes)
+    }
+
+    /// What the wire of a port can do at present.
+    #[inline]
+    pub fn rate(&self, port: LinkId) -> Rate {
+        self.net.egress[port.index()].port.rate
     }
 
     /// Opens a further connection of the flow that `parent` stands for, between the same hosts, with a 5-tuple of its own.

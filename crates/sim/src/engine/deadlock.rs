@@ -47,7 +47,8 @@ impl Network<'_> {
         for (link, (gate, stops)) in self.pauses.gates.iter().zip(&self.pauses.stops).enumerate() {
             // Word that a class may go on may be on its way.
             let stopped = self.egress[link].port.paused & gate.wanted;
-            for class in (0..CLASSES).filter(|class| stopped & 1 << class != 0 && stops.since <= since) {
+            let old = |&class: &usize| stopped & 1 << class != 0 && stops.since_by_class[class] <= since;
+            for class in (0..CLASSES).filter(old) {
                 stuck[place(LinkId(link as u32), class)] = true;
             }
         }

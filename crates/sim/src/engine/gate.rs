@@ -49,8 +49,10 @@ pub struct Stops {
     pub pauses: u64,
     /// Time in which at least one class was.
     pub paused: Time,
-    /// Since when its classes are stopped that are.
+    /// When it was last told something.
     pub since: Time,
+    /// Since when each class is stopped, or goes on.
+    pub since_by_class: [Time; CLASSES],
 }
 
 impl Gate {

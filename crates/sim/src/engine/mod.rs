@@ -156,6 +156,8 @@ const AUDIT_EVERY: u64 = 1 << 12;
 pub struct Engine<'a, 'o> {
     net: Network<'a>,
     transports: Vec<transport::Model>,
+    /// For each transport of the plan, whose model carries it, and under which number.
+    carried: Vec<(u8, u8)>,
     plan: &'a Plan<'a>,
     counts: Vec<Counts>,
     subflows: Vec<Subflow>,
@@ -185,13 +187,28 @@ pub struct Engine<'a, 'o> {
     horizon: Time,
 }
 
+/// A model for each transport, and for each whose model carries it: an earlier one's, if that can, under a number.
+fn models(transports: &[transport::Transport], hosts: usize) -> (Vec<transport::Model>, Vec<(u8, u8)>) {
+    let mut models: Vec<transport::Model> = Vec::new();
+    let mut carried = Vec::new();
+    for (own, transport) in transports.iter().enumerate() {
+        let joined =
+            models.iter_mut().zip(0..).find_map(|(model, index)| Some((index, model.join(transport)?)));
+        carried.push(joined.unwrap_or((own as u8, 0)));
+        models.push(transport.model(hosts));
+    }
+    (models, carried)
+}
+
 impl<'a, 'o> Engine<'a, 'o> {
     /// The run at time zero.
     pub fn new(plan: &'a Plan<'a>) -> Engine<'a, 'o> {
         let hosts = plan.parts.fabric.hosts as usize;
+        let (transports, carried) = models(plan.transports, hosts);
         let mut engine = Engine {
             net: Network::new(&plan.parts),
-            transports: plan.transports.iter().map(|transport| transport.model(hosts)).collect(),
+            transports,
+            carried,
             plan,
             counts: vec![Counts::UNFINISHED; plan.traffic.flows.len()],
             subflows: Vec::new(),
@@ -433,6 +450,7 @@ impl<'a, 'o> Engine<'a, 'o> {
         let Parts { seed, replica, .. } = *parts;
         let label = Stream::new(seed, replica, Purpose::FiveTuple, key).bits() as u32;
         let (src_port, dst_port) = self.net.ports_of(flow.src, flow.dst, label, carrier.balancer);
+        let (transport, variant) = self.carried[usize::from(carrier.transport)];
         let conn = Conn {
             flow: id,
             src: flow.src,
@@ -440,7 +458,8 @@ impl<'a, 'o> Engine<'a, 'o> {
             src_port,
             dst_port,
             label,
-            transport: carrier.transport,
+            transport,
+            variant,
             balancer: carrier.balancer,
             background: carrier.background,
             priority: carrier.priority,
@@ -459,8 +478,8 @@ impl<'a, 'o> Engine<'a, 'o> {
         };
         let id = self.net.open(conn);
         self.net.due = flow.deadline.map_or(Time::NEVER, |after| self.net.now.saturating_add(after));
-        let mut cx = Cx { net: &mut self.net, transport: carrier.transport };
-        self.transports[carrier.transport as usize].start(id, flow.size, key, &mut cx);
+        let mut cx = Cx { net: &mut self.net, transport };
+        self.transports[usize::from(transport)].start(id, flow.size, key, &mut cx);
     }
 
     /// Ends a flow whose sender is done and whose packets are gone, and frees the slot once its timers are.

@@ -124,15 +124,23 @@ impl<'a> Network<'a> {
         let lossless = parts.queue.pauses();
         let mut pauses = Pauses::default();
         if lossless {
+            // While it is fastest most comes by a link before its head stops, and most again while the way back is
+            // slowest.
+            let (mut fastest, mut slowest) = (fabric.links.clone(), fabric.links.clone());
+            for step in &parts.faults.steps {
+                let (link, rate) = (step.link.index(), step.state.rate);
+                fastest[link].rate = fastest[link].rate.max(rate);
+                slowest[link].rate = slowest[link].rate.min(rate);
+            }
             let gate = |(at, link): (usize, &Link)| {
-                let back = &fabric.links[LinkId(at as u32).reverse().index()];
+                let back = &slowest[LinkId(at as u32).reverse().index()];
                 // Hosts hold whatever comes.
                 Gate::new(match fabric.is_host(link.to) {
                     true => Thresholds::NONE,
                     false => parts.queue.thresholds(link, back, parts.full_packet),
                 })
             };
-            pauses.gates = fabric.links.iter().enumerate().map(gate).collect();
+            pauses.gates = fastest.iter().enumerate().map(gate).collect();
             pauses.stops = vec![Stops::default(); links];
         }
         let committed = if parts.serviced_only { None } else { parts.queue.committed(parts.full_packet) };

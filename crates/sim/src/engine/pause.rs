@@ -95,6 +95,9 @@ impl Engine<'_, '_> {
             stops.paused = stops.paused + (now - stops.since);
         }
         stops.since = now;
+        for class in (0..CLASSES).filter(|class| (before ^ stopped) & 1 << class != 0) {
+            stops.since_by_class[class] = now;
+        }
         if before & !stopped == 0 || port.serving {
             return;
         }

@@ -50,7 +50,8 @@ pub struct Port {
     /// Whether a pause frame goes before all that waits.
     pub frame_waits: bool,
 
-    rate: Rate,
+    /// What it can do at present.
+    pub rate: Rate,
     /// The faults of its link, if it ever has any.
     pub fault: Option<Box<LinkFault>>,
 }

@@ -42,7 +42,8 @@ pub struct Lossless {
     /// Between them the probability of a mark grows from 0 to this. DCQCN's paper: 0.01; the HPCC simulator: 0.2.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pmax: f64,
-    /// When the queue is looked at: DCQCN's paper marks on arrival, the HPCC simulator on departure.
+    /// When the queue is looked at: DCQCN's paper marks on arrival, the packet itself included; the HPCC simulator on
+    /// departure, without the packet.
     pub mark: MarkOn,
 }
 
@@ -148,7 +149,7 @@ impl Model {
         }
     }
 
-    /// Marks a packet of a class in which so many bytes wait, its own included.
+    /// Marks a packet of a class in which so many bytes wait.
     #[inline]
     fn mark(&self, id: PacketId, waiting: u64, cx: &mut QueueCx) {
         if waiting > self.kmin
@@ -217,13 +218,12 @@ impl Discipline for Model {
             return None;
         }
         let class = free.trailing_zeros() as usize;
-        let waiting = self.queues[class].bytes();
         let packet = self.queues[class].pop()?;
         if self.queues[class].is_empty() {
             self.occupied &= !(1 << class);
         }
         if self.on_dequeue {
-            self.mark(packet.id, waiting, cx);
+            self.mark(packet.id, self.queues[class].bytes(), cx);
         }
         cx.let_out(packet.id, class, packet.size);
         Some(packet)

@@ -318,4 +318,12 @@ impl Limit {
             Limit::FullPackets(count) => Room { bytes: u64::from(count) * full_packet, ..Room::UNLIMITED },
         }
     }
+
+    /// As many bytes as fit into the limit if all packets are full ones.
+    pub fn room_in_bytes(self, full_packet: u64) -> Room {
+        match self {
+            Limit::Packets(count) => Limit::FullPackets(count).room(full_packet),
+            other => other.room(full_packet),
+        }
+    }
 }

@@ -77,7 +77,10 @@ impl Build for NdpPort {
         let data_room = self.data_limit.room(full_packet);
         Model {
             data: Half::new(data_room),
-            headers: Half::new(self.header_limit.map_or(data_room, |limit| limit.room(full_packet))),
+            headers: Half::new(match self.header_limit {
+                Some(limit) => limit.room(full_packet),
+                None => self.data_limit.room_in_bytes(full_packet),
+            }),
             headers_per_data: self.headers_per_data,
             turn: 0,
             coin: self.trim == Trim::Coin,
@@ -204,8 +207,9 @@ impl Discipline for Model {
         let half = if self.wire_is_data { &self.data } else { &self.headers };
         let size = cx.arena[id].size;
         if !half.admits(size, 0) {
-            self.refuse(id, cx);
-            return None;
+            // The limit is less than one packet.
+            self.enqueue(id, cx);
+            return self.dequeue(cx);
         }
         cx.keep(size);
         Some(Queued { id, size })

@@ -202,6 +202,7 @@ mod tests {
             dst_port: LinkId(1),
             label: 0,
             transport: 0,
+            variant: 0,
             balancer: 0,
             background: false,
             priority: 0,

@@ -38,6 +38,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     for Chosen { path, value, transport, .. } in &transports {
         problems.extend(own(path, transport.name(), value, transport.problems()));
     }
+    problems.extend(agreement(&transports));
     problems.extend(draft.queue(&transports));
     problems.extend(draft.paths());
     problems.extend(draft.names());
@@ -82,6 +83,27 @@ fn own(path: &str, name: &str, value: &Value, problems: Vec<(String, String)>) -
         Problem { value, ..Problem::new(join(path, &place), message) }
     };
     problems.into_iter().map(problem).collect()
+}
+
+/// Transports of one kind must agree in what a host does for all its connections.
+fn agreement(transports: &[Chosen]) -> Vec<Problem> {
+    let used: Vec<_> = transports.iter().filter(|chosen| chosen.used).collect();
+    let mut problems = Vec::new();
+    for (place, chosen) in used.iter().enumerate() {
+        let name = chosen.transport.name();
+        let Some(first) = used[..place].iter().find(|other| other.transport.name() == name) else { continue };
+        for ((field, own), (_, shared)) in
+            chosen.transport.of_host().into_iter().zip(first.transport.of_host())
+        {
+            if own != shared {
+                let at = join(&join(&chosen.path, name), field);
+                let message =
+                    format!("{own} is not {shared}, as {} has; hosts do this for all flows", first.path);
+                problems.push(Problem::new(at, message));
+            }
+        }
+    }
+    problems
 }
 
 /// A document of which parts may be wrong.

@@ -10,6 +10,8 @@ pub mod rtt;
 pub mod source;
 pub mod tagging;
 
+use serde_json::Value;
+
 use self::frame::{Frame, udp_frame};
 use crate::balancer::Balancer;
 use crate::engine::conn::Conn;
@@ -84,6 +86,17 @@ transports! {
     pfabric::Pfabric = "pfabric",
     mptcp::Mptcp = "mptcp",
     dcqcn::Dcqcn = "dcqcn",
+}
+
+impl Model {
+    /// The number of another configuration that this model carries beside its own, if what belongs to a host, such as a
+    /// receiver's pull queue, is one thing for both.
+    pub fn join(&mut self, other: &Transport) -> Option<u8> {
+        match (self, other) {
+            (Model::Ndp(model), Transport::Ndp(config)) => Some(model.join(config)),
+            _ => None,
+        }
+    }
 }
 
 /// What the hosts of a run do: what a researcher writes.
@@ -187,6 +200,11 @@ pub trait Settings {
 
     /// How a flow is cut into packets, to compute its ideal completion time; `None` if that is random.
     fn framing(&self) -> Option<Framing>;
+
+    /// Fields that say what a host does for all its connections: all of a run's transports of one kind agree in them.
+    fn of_host(&self) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
 
     /// Full packets that a flow may have under way; `None` if nothing but its host's wire limits them. For estimates.
     fn most_under_way(&self) -> Option<u64> {

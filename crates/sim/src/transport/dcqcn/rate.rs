@@ -4,7 +4,7 @@
 //! would have happened.
 
 use super::Dcqcn;
-use crate::units::{SECOND, Time};
+use crate::units::{Rate, SECOND, Time};
 
 /// The rate of one flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,8 +33,19 @@ pub struct Reaction {
 
 impl Reaction {
     /// A flow starts at the rate of its line.
-    pub fn new(line: f64, config: &Dcqcn) -> Reaction {
-        Reaction { line, current: line, target: line, alpha: config.initial_alpha, ..Reaction::default() }
+    pub fn new(line: Rate, config: &Dcqcn) -> Reaction {
+        let mut reaction = Reaction { alpha: config.initial_alpha, ..Reaction::default() };
+        reaction.set_line(line);
+        reaction
+    }
+
+    /// What the port can do now; faults change it.
+    #[inline]
+    pub fn set_line(&mut self, line: Rate) {
+        self.line = line.0 as f64;
+        if !self.limited {
+            (self.current, self.target) = (self.line, self.line);
+        }
     }
 
     /// The current rate in bits a second, as of the last event.

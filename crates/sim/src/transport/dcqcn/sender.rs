@@ -5,7 +5,7 @@ use super::{Dcqcn, kind};
 use crate::engine::cx::{Cx, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
-use crate::units::{SECOND, Time};
+use crate::units::Time;
 
 /// Timer: the next packet may go.
 pub const PACE: u8 = 0;
@@ -34,9 +34,7 @@ pub struct Sender {
 impl Sender {
     /// The sender of a flow of so many bytes.
     pub fn new(id: ConnId, size: u64, config: &Dcqcn, cx: &mut Cx) -> Sender {
-        const SAMPLE: u32 = 1_000_000;
-        let time = cx.transmission(cx.conn(id).src_port, SAMPLE);
-        let line = f64::from(SAMPLE) * 8.0 * SECOND as f64 / time.0 as f64;
+        let line = cx.rate(cx.conn(id).src_port);
         // Only an endless flow has more packets than numbers, and no run comes to their end.
         let end = u32::try_from(size.div_ceil(config.payload.0)).unwrap_or(u32::MAX);
         Sender { size, end, rate: Reaction::new(line, config), ..Sender::default() }
@@ -59,6 +57,7 @@ impl Sender {
             return (None, false);
         }
         let now = cx.now();
+        self.rate.set_line(cx.rate(cx.conn(id).src_port));
         self.rate.catch_up(now, config);
         let seq = u64::from(self.next) * config.payload.0;
         let len = (self.size - seq).min(config.payload.0);
@@ -81,7 +80,7 @@ impl Sender {
         self.rate.on_sent(size, config);
         let gap = self.rate.gap(size);
         self.next_at = now + gap;
-        if !self.retransmit.is_set() {
+        if !self.retransmit.is_set() && self.is_owed(config) {
             cx.set_timer(&mut self.retransmit, now + config.timeout, Owner::Conn(id), RETRANSMIT);
         }
         if last {
@@ -102,12 +101,17 @@ impl Sender {
             return;
         }
         if packet.header.kind == kind::CNP {
+            self.rate.set_line(cx.rate(cx.conn(id).src_port));
             self.rate.on_notification(cx.now(), config);
             return;
         }
         if number > self.una {
             self.una = number;
-            cx.set_timer(&mut self.retransmit, cx.now() + config.timeout, Owner::Conn(id), RETRANSMIT);
+            if self.is_owed(config) {
+                cx.set_timer(&mut self.retransmit, cx.now() + config.timeout, Owner::Conn(id), RETRANSMIT);
+            } else {
+                self.retransmit.clear();
+            }
         }
         if self.una == self.end {
             self.retransmit.clear();
@@ -117,6 +121,12 @@ impl Sender {
         } else if packet.header.kind == kind::NAK && number == self.una {
             self.go_back(id, cx);
         }
+    }
+
+    /// Whether an acknowledgement is to come: for a last packet of `ack_every`, or of the flow.
+    fn is_owed(&self, config: &Dcqcn) -> bool {
+        let last = self.sent - self.sent.checked_rem(config.ack_every).unwrap_or(self.sent);
+        self.sent == self.end || last > self.una
     }
 
     fn go_back(&mut self, id: ConnId, cx: &mut Cx) {

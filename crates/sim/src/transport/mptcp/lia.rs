@@ -12,7 +12,8 @@
 //!
 //! Sums of products and quotients of `f64` are the same on every machine. Windows are those of the moment, worked out
 //! at each acknowledgement; RFC 6356, section 4.1, allows it less often. The RFC also advises to bound `cwnd_i` by
-//! what is in flight, for applications that send less: a flow here has data until its end, and this is left out.
+//! what is in flight, where something else limits a subflow: `tcp.window_validation` keeps windows from growing beyond
+//! that in the first place.
 
 use crate::units::Time;
 

@@ -249,7 +249,11 @@ impl HostSide for Model {
         // With the last byte all subflows acknowledge what they have, as TCP does, and what comes later at once.
         if incoming.is_complete() && (self.config.tcp.ack_last_segment || !brought.completes) {
             for &id in &self.subflows[flow] {
-                self.receivers[id].flush(id, &self.config.tcp, cx);
+                // One that has closed may have left its slot to another flow's.
+                let conn = cx.conn(id);
+                if conn.parent == flow && conn.flow != FlowId::NONE {
+                    self.receivers[id].flush(id, &self.config.tcp, cx);
+                }
             }
         }
     }
@@ -306,9 +310,10 @@ impl HostSide for Model {
         }
     }
 
-    /// Of a flow, what its subflows have together.
+    /// Of a flow, what its subflows have together; none any more once these may have closed.
     fn window(&self, id: ConnId) -> Option<u64> {
-        Some(self.subflows[id].iter().map(|&id| self.senders[id].cwnd()).sum())
+        (!self.outgoing[id].is_over())
+            .then(|| self.subflows[id].iter().map(|&id| self.senders[id].cwnd()).sum())
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {

@@ -12,6 +12,7 @@ pub mod sender;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use self::pacer::Pacer;
 use self::receiver::Receiver;
@@ -138,6 +139,16 @@ impl Ndp {
     fn payload(&self) -> u64 {
         self.mtu.0 - if self.mtu_includes_header { self.header_bytes.0 } else { 0 }
     }
+
+    /// Time from a pull to the next: what the packet that is pulled takes on the link by which it will come. Asked
+    /// each time, because faults change rates.
+    fn spacing(&self, id: ConnId, cx: &Cx) -> Time {
+        if let Some(fixed) = self.pull_spacing {
+            return fixed;
+        }
+        let full = cx.transmission(cx.conn(id).dst_port, self.full_packet() as u32);
+        if self.pull_rate == 1.0 { full } else { Time((full.0 as f64 / self.pull_rate).round() as u64) }
+    }
 }
 
 impl Settings for Ndp {
@@ -171,6 +182,10 @@ impl Settings for Ndp {
 
     fn framing(&self) -> Option<Framing> {
         Some(Framing { payload: self.payload(), header: self.header_bytes.0, pad_last: self.pad_last })
+    }
+
+    fn of_host(&self) -> Vec<(&'static str, Value)> {
+        vec![("pull_order", json!(self.pull_order)), ("pull_weights", json!(self.pull_weights))]
     }
 
     fn most_under_way(&self) -> Option<u64> {
@@ -207,9 +222,10 @@ fn unpack(ack: u64) -> (u32, u32) {
     ((ack >> 32) as u32, ack as u32)
 }
 
-/// All NDP connections of a run.
+/// All NDP connections of a run, whatever their configurations, since those of a host share its pull queue.
 pub struct Model {
-    config: Ndp,
+    /// Those of the traffic entries that are not the same. In what concerns a host as a whole they agree.
+    configs: Vec<Ndp>,
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
     /// By host.
@@ -222,11 +238,17 @@ const PULL_TURN: u8 = 0;
 impl Model {
     pub(super) fn new(config: &Ndp, hosts: usize) -> Model {
         Model {
-            config: config.clone(),
+            configs: vec![config.clone()],
             senders: Ends::default(),
             receivers: Ends::default(),
             pacers: vec![Pacer::default(); hosts],
         }
+    }
+
+    /// Another configuration: the number by which connections name it.
+    pub(super) fn join(&mut self, config: &Ndp) -> u8 {
+        self.configs.push(config.clone());
+        (self.configs.len() - 1) as u8
     }
 
     /// Sets the timer for the next pull if one waits and none is set.
@@ -248,44 +270,48 @@ impl Model {
 
 impl HostSide for Model {
     fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
-        self.receivers.open(id).reset();
+        let variant = cx.conn(id).variant;
+        self.receivers.open(id).reset(variant);
         let sender = self.senders.open(id);
-        sender.reset(&self.config, size);
+        sender.reset(&self.configs[usize::from(variant)], variant, size);
         sender.open(id, cx);
     }
 
     #[inline]
     fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
         let pacer = &mut self.pacers[packet.dst.index()];
-        if pacer.spacing == Time::ZERO {
-            let port = cx.conn(packet.conn).dst_port;
-            let full = cx.transmission(port, self.config.full_packet() as u32).0;
-            let by_rate = Time((full as f64 / self.config.pull_rate).round() as u64);
-            pacer.spacing = self.config.pull_spacing.unwrap_or(by_rate);
-        }
-        self.receivers[packet.conn].on_packet(packet, &self.config, pacer, cx);
+        let receiver = &mut self.receivers[packet.conn];
+        receiver.on_packet(packet, &self.configs[usize::from(receiver.variant)], pacer, cx);
         Model::arm(pacer, packet.dst, cx);
     }
 
     #[inline]
     fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
-        self.senders[packet.conn].on_packet(packet, &self.config, cx);
+        let sender = &mut self.senders[packet.conn];
+        sender.on_packet(packet, &self.configs[usize::from(sender.variant)], cx);
     }
 
     #[inline]
     fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
-        self.senders[id].next_packet(id, &self.config, cx)
+        let sender = &mut self.senders[id];
+        sender.next_packet(id, &self.configs[usize::from(sender.variant)], cx)
     }
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
         match (owner, kind) {
-            (Owner::Conn(id), BACKSTOP) => self.senders[id].on_timer(id, &self.config, cx),
+            (Owner::Conn(id), BACKSTOP) => {
+                let sender = &mut self.senders[id];
+                sender.on_timer(id, &self.configs[usize::from(sender.variant)], cx);
+            }
             (Owner::Host(host), PULL_TURN) => {
                 let pacer = &mut self.pacers[host.index()];
                 if cx.timer_is_due(&mut pacer.timer, owner, kind)
-                    && let Some(id) = pacer.pop(cx.now(), &self.config)
+                    && let Some(id) = pacer.pop(&self.configs[0])
                 {
-                    self.receivers[id].send_pull(id, &self.config, cx);
+                    let receiver = &mut self.receivers[id];
+                    let config = &self.configs[usize::from(receiver.variant)];
+                    pacer.next_at = cx.now() + config.spacing(id, cx);
+                    receiver.send_pull(id, config, cx);
                     Model::arm(pacer, host, cx);
                 }
             }

@@ -17,8 +17,6 @@ pub struct Pacer {
     turn: u32,
     /// Earliest time of the next pull: one full packet's time after the last one.
     pub next_at: Time,
-    /// Time that a full packet takes on the host's link, over the configured share.
-    pub spacing: Time,
     /// Set while a pull waits.
     pub timer: Timer,
     /// Pulls that ever joined; those that left at once included. With the next two, for the audit.
@@ -39,15 +37,16 @@ struct Waiting {
 }
 
 impl Pacer {
-    /// Whether a pull may leave with the answer that goes out now; if so, it has.
-    pub fn pull_at_once(&mut self, now: Time) -> bool {
-        let free = self.waiting.is_empty() && self.next_at <= now;
-        if free {
-            self.next_at = now + self.spacing;
-            self.queued += 1;
-            self.sent += 1;
-        }
-        free
+    /// Whether a pull may leave with the answer that goes out now.
+    pub fn may_pull_at_once(&self, now: Time) -> bool {
+        self.waiting.is_empty() && self.next_at <= now
+    }
+
+    /// A pull leaves without having waited, and the next one no earlier than that.
+    pub fn pull_at_once(&mut self, next_at: Time) {
+        self.next_at = next_at;
+        self.queued += 1;
+        self.sent += 1;
     }
 
     /// A pull of that connection joins the queue.
@@ -74,8 +73,9 @@ impl Pacer {
         }
     }
 
-    /// Takes the pull whose turn it is; a connection with more goes to the back when its turn is over.
-    pub fn pop(&mut self, now: Time, config: &Ndp) -> Option<ConnId> {
+    /// Takes the pull whose turn it is; a connection with more goes to the back when its turn is over. The caller says
+    /// when the next one may leave.
+    pub fn pop(&mut self, config: &Ndp) -> Option<ConnId> {
         let mut first = self.waiting.pop_front()?;
         first.pulls -= 1;
         let goes_on = match config.pull_order {
@@ -92,7 +92,6 @@ impl Pacer {
             _ if goes_on => self.waiting.push_front(first),
             _ => self.queue_up(first, config.pull_order),
         }
-        self.next_at = now + self.spacing;
         self.sent += 1;
         Some(first.id)
     }

@@ -16,13 +16,16 @@ pub struct Receiver {
     completed: bool,
     /// Pulls sent: the number of the last one.
     pulls: u32,
+    /// Which of the model's configurations it goes by.
+    pub variant: u8,
 }
 
 impl Receiver {
     /// Starts over for another flow, with the memory of the one before.
-    pub fn reset(&mut self) {
+    pub fn reset(&mut self, variant: u8) {
         self.reassembly.clear();
-        *self = Receiver { reassembly: std::mem::take(&mut self.reassembly), ..Receiver::default() };
+        let reassembly = std::mem::take(&mut self.reassembly);
+        *self = Receiver { reassembly, variant, ..Receiver::default() };
     }
 
     /// A data packet or what is left of one. The pull goes with the answer if no other waits and the
@@ -50,7 +53,8 @@ impl Receiver {
         let mut answer = if trimmed { kind::NACK } else { kind::ACK };
         // Once everything is here there is nothing to pull.
         if !self.completed {
-            if config.pull_ack && pacer.pull_at_once(cx.now()) {
+            if config.pull_ack && pacer.may_pull_at_once(cx.now()) {
+                pacer.pull_at_once(cx.now() + config.spacing(id, cx));
                 answer |= kind::PULLS;
                 self.pulls += 1;
             } else {

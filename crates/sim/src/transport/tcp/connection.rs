@@ -96,7 +96,10 @@ impl Sender {
                 ssthresh: config.initial_ssthresh.map_or(u64::MAX, |bytes| bytes.0),
                 mss,
                 flight: 0,
+                most: config.receive_window.0 as u32,
+                min_ssthresh: config.min_ssthresh,
                 halves: config.loss_halves,
+                growth: config.growth,
             },
             control: config.congestion.model(),
             dupacks: 0,
@@ -212,7 +215,7 @@ impl Sender {
                 restart_timer = self.on_recovery_ack(ack, acked);
             } else {
                 self.dupacks = 0;
-                if grows {
+                if grows && (!config.window_validation || self.window.limits()) {
                     self.control.on_ack(&mut self.window, acked, source);
                 }
             }
@@ -237,6 +240,9 @@ impl Sender {
     fn on_echo(&mut self, marked: bool, acked: u64, source: &impl Source, now: Time) -> bool {
         let echoed = Echoed { acked, marked, una: self.una_seq, next: self.next_seq };
         let answer = self.control.on_echo(echoed);
+        if answer.ends_slow_start {
+            self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
+        }
         if answer.reduce && !self.recovering && self.heard.is_news(self.una_seq) {
             self.heard.reduced(self.next_seq);
             let progress = Progress {
@@ -260,7 +266,7 @@ impl Sender {
         self.repair = false;
     }
 
-    /// Only a sample ends the back-off (RFC 6298, 5.7): a repeated segment gives none without timestamps (Karn).
+    /// Only a sample ends the back-off (RFC 6298, end of section 5): a repeated segment gives none without timestamps (Karn).
     fn sample_round_trip(&mut self, packet: &Packet, config: &Tcp, cx: &Cx) {
         if config.timestamps {
             self.rtt.sample(cx.now() - Time(packet.header.seq));
@@ -305,7 +311,7 @@ impl Sender {
             self.partial_seen = false;
             self.recover = self.end_seq;
             self.repair = true;
-            self.heard.lost(self.end_seq);
+            self.heard.reduced(self.end_seq);
         }
     }
 
@@ -439,10 +445,14 @@ impl Sender {
         self.window.flight = self.next_seq - self.una_seq;
         self.limited = 0;
         let first = self.expired.replace(self.una) != Some(self.una);
+        if self.recovering {
+            // Without what stood for segments that have left the network; so does htsim.
+            self.window.cwnd = self.window.ssthresh.min(self.window.flight + self.window.mss);
+        }
         self.control.on_timeout(&mut self.window, first);
         (self.next, self.next_seq) = (self.una, self.una_seq);
         self.recover = self.end_seq;
-        self.heard.lost(self.end_seq);
+        self.heard.reduced(self.end_seq);
         self.recovering = false;
         self.repair = false;
         self.dupacks = 0;

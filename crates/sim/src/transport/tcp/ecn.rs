@@ -13,9 +13,10 @@ pub enum Echo {
     /// From a mark on, all of them, until the sender says that it has reduced its window (RFC 3168, 6.1.3).
     UntilReduced,
     /// Each tells of its own segments: one that is held back goes as soon as a segment is not marked as those before
-    /// it were (RFC 8257, 3.2, and DCTCP's paper, figure 10).
+    /// it were (DCTCP's paper, figure 10).
     Exact,
-    /// The same, and the segment that differs is also acknowledged at once (Linux).
+    /// The same, and the segment that differs is also acknowledged at once (RFC 8257, 3.2, with two acknowledgements, as
+    /// it allows; Linux).
     ExactAtOnce,
     /// Every segment is acknowledged at once, with its own mark (htsim).
     EachSegment,
@@ -85,15 +86,10 @@ impl Heard {
         una > self.until
     }
 
-    /// The window is reduced for an echo, when so much has been sent.
+    /// The window is reduced, when so much has been sent: for an echo, a loss or a timeout.
     pub fn reduced(&mut self, sent: u64) {
         self.until = sent;
         self.cwr = true;
-    }
-
-    /// The window is reduced for a loss, when so much has been sent.
-    pub fn lost(&mut self, sent: u64) {
-        self.until = sent;
     }
 
     /// Whether this new segment is to tell of a reduction; the next one is not.

@@ -89,6 +89,14 @@ pub struct Tcp {
     pub timestamps: bool,
     /// What a loss halves: the bytes in flight (RFC 5681) or the window (htsim, ns-2).
     pub loss_halves: Halves,
+    /// Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
+    #[schemars(range(min = 1, max = 1000))]
+    pub min_ssthresh: u16,
+    /// What lets the window grow.
+    pub growth: Growth,
+    /// Let the window grow only while it is what limits the flow (Linux, after RFC 7661), and not the host's wire or the
+    /// receive window. By default each acknowledgement lets it grow (RFC 5681, htsim).
+    pub window_validation: bool,
     /// After being idle for longer than the timeout, restart from the initial window (RFC 5681, 4.1).
     pub idle_restart: bool,
     /// Ask ports for marks, and take one for a loss (RFC 3168). Under dctcp and d2tcp, which ask for marks in any case,
@@ -110,6 +118,16 @@ pub enum Halves {
     Flight,
     /// The congestion window.
     Window,
+}
+
+/// What lets the window grow, by a segment for each in slow start and by a segment for a window of them afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Growth {
+    /// Each acknowledgement, whatever it acknowledges (RFC 5681, equations 2 and 3; ns-3): half as fast with delayed ones.
+    Acks,
+    /// The bytes that it acknowledges, in slow start at most two segments of them (RFC 3465; htsim and Linux count, too).
+    Bytes,
 }
 
 impl Default for Tcp {
@@ -135,6 +153,9 @@ impl Default for Tcp {
             rto_granularity: Time::ZERO,
             timestamps: false,
             loss_halves: Halves::Flight,
+            min_ssthresh: 2,
+            growth: Growth::Acks,
+            window_validation: false,
             idle_restart: false,
             ecn: false,
             ecn_retransmissions: false,

@@ -72,15 +72,15 @@ impl Model {
         }
     }
 
-    /// The exponent d of a flow that has come so far, with a congestion window of so many bytes.
-    pub fn exponent(&self, cwnd: u64, progress: &Progress) -> f64 {
+    /// The exponent d of a flow that has come so far, with a window of so many bytes that it can use.
+    pub fn exponent(&self, window: u64, progress: &Progress) -> f64 {
         let (Some(left), Some(round_trip)) = (progress.time_left, progress.round_trip) else {
             return 1.0;
         };
         if left.0 == 0 {
             return self.late_exponent;
         }
-        let round_trips = progress.left as f64 / (AVERAGE_WINDOW * cwnd as f64);
+        let round_trips = progress.left as f64 / (AVERAGE_WINDOW * window as f64);
         let needed = round_trips * round_trip.0 as f64;
         (needed / left.0 as f64).clamp(self.min_exponent, self.max_exponent)
     }
@@ -93,7 +93,7 @@ impl Control for Model {
     }
 
     fn on_mark(&mut self, window: &mut Window, progress: &Progress) {
-        let exponent = self.exponent(window.cwnd, progress);
+        let exponent = self.exponent(window.usable(), progress);
         self.dctcp.shrink(window, libm::pow(self.dctcp.alpha(), exponent));
     }
 

@@ -135,6 +135,7 @@ impl Control for Model {
                 Reduce::Marked => marked,
                 Reduce::All => ended && self.alpha > 0.0,
             },
+            ends_slow_start: marked && self.reduce == Reduce::All && self.marks_end_slow_start,
         }
     }
 

@@ -5,8 +5,8 @@
 
 use crate::register::register;
 use crate::transport::source::PlainFlow;
-use crate::transport::tcp::Halves;
 use crate::transport::tcp::ecn::Echo;
+use crate::transport::tcp::{Growth, Halves};
 use crate::units::Time;
 
 /// One list: configuration and model of each congestion control.
@@ -98,18 +98,35 @@ pub struct Window {
     pub mss: u64,
     /// Bytes sent and not acknowledged, as of this event and before it changes them.
     pub flight: u64,
+    /// What the receiver is ready to buffer.
+    pub most: u32,
+    /// Segments that a loss leaves at least.
+    pub min_ssthresh: u16,
     /// What a loss halves.
     pub halves: Halves,
+    /// What lets it grow.
+    pub growth: Growth,
 }
 
 impl Window {
-    /// Half of what is under way, at least two segments (RFC 5681, equation 4).
+    /// Half of what is under way, at least two segments unless configured otherwise (RFC 5681, equation 4).
     pub fn half(&self) -> u64 {
         let whole = match self.halves {
             Halves::Flight => self.flight,
             Halves::Window => self.cwnd,
         };
-        (whole / 2).max(2 * self.mss)
+        (whole / 2).max(u64::from(self.min_ssthresh) * self.mss)
+    }
+
+    /// The window, as far as the receiver's allows it to be used.
+    pub fn usable(&self) -> u64 {
+        self.cwnd.min(u64::from(self.most))
+    }
+
+    /// Whether it was this window that limited what was under way; in slow start also if half of it was used, so that
+    /// it may double (Linux, `tcp_is_cwnd_limited`).
+    pub fn limits(&self) -> bool {
+        self.flight + self.mss > self.cwnd || (self.cwnd < self.ssthresh && self.cwnd < 2 * self.flight)
     }
 }
 
@@ -156,6 +173,8 @@ pub struct Answer {
     pub grow: bool,
     /// Whether the window is to be reduced by [`Control::on_mark`], if it has not been in this window of data.
     pub reduce: bool,
+    /// Whether slow start is over at once, even if the window is reduced later or not at all.
+    pub ends_slow_start: bool,
 }
 
 /// How far a flow has come, for those who know of deadlines.
@@ -187,12 +206,14 @@ pub trait Control {
     /// New data is acknowledged, outside recovery: slow start below the threshold, else congestion avoidance.
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: u64, siblings: &mut impl Siblings) {
+        let Window { mss, growth, .. } = *window;
         window.cwnd += if window.cwnd < window.ssthresh {
-            acked.min(window.mss)
+            acked.min(if growth == Growth::Bytes { 2 * mss } else { mss })
         } else if let Some(coupled) = siblings.increase(window, acked) {
             coupled
         } else {
-            (window.mss * window.mss / window.cwnd).max(1)
+            let counted = if growth == Growth::Bytes { acked } else { mss };
+            (mss * counted / window.cwnd).max(1)
         };
     }
 
@@ -222,7 +243,7 @@ pub trait Control {
     /// window does not grow by it (RFC 3168, 6.1.2).
     #[inline]
     fn on_echo(&mut self, echoed: Echoed) -> Answer {
-        Answer { grow: !echoed.marked, reduce: echoed.marked }
+        Answer { grow: !echoed.marked, reduce: echoed.marked, ends_slow_start: false }
     }
 
     /// With ECN, what was sent since the last reduction has been marked: as after a loss, but nothing is repaired
@@ -230,6 +251,7 @@ pub trait Control {
     fn on_mark(&mut self, window: &mut Window, progress: &Progress) {
         let _ = progress;
         window.ssthresh = window.half();
-        window.cwnd = window.ssthresh;
+        // The floor never lifts a window that is below it.
+        window.cwnd = window.cwnd.min(window.ssthresh);
     }
 }

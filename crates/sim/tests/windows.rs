@@ -1,0 +1,91 @@
+//! TCP's window, call by call: how it grows, what a loss or a mark leaves of it, when it counts as used.
+
+use flowyard_sim::transport::source::PlainFlow;
+use flowyard_sim::transport::tcp::congestion::{Congestion, Control, Progress, Window};
+use flowyard_sim::transport::tcp::ecn::Heard;
+use flowyard_sim::transport::tcp::{Growth, Halves};
+
+const MSS: u64 = 1000;
+
+const WINDOW: Window = Window {
+    cwnd: 10 * MSS,
+    ssthresh: u64::MAX,
+    mss: MSS,
+    flight: 10 * MSS,
+    most: 1_000_000,
+    min_ssthresh: 2,
+    halves: Halves::Flight,
+    growth: Growth::Acks,
+};
+
+/// The window after an acknowledgement of so many bytes.
+fn after(mut window: Window, acked: u64) -> u64 {
+    Congestion::NewReno(Default::default()).model().on_ack(&mut window, acked, &mut PlainFlow::new(0));
+    window.cwnd
+}
+
+/// RFC 5681, equations 2 and 3: a segment at most for an acknowledgement in slow start, and a segment for a window of
+/// them afterwards, here a tenth of one. RFC 3465: by what is acknowledged, two segments of it in slow start.
+#[test]
+fn growth_by_acknowledgements_or_by_bytes() {
+    let avoiding = Window { ssthresh: 5 * MSS, ..WINDOW };
+    for (growth, acked, slow_start, avoidance) in [
+        (Growth::Acks, MSS / 2, MSS / 2, MSS / 10),
+        (Growth::Acks, MSS, MSS, MSS / 10),
+        (Growth::Acks, 2 * MSS, MSS, MSS / 10),
+        (Growth::Bytes, MSS / 2, MSS / 2, MSS / 20),
+        (Growth::Bytes, 2 * MSS, 2 * MSS, MSS / 5),
+        (Growth::Bytes, 3 * MSS, 2 * MSS, 3 * MSS / 10),
+    ] {
+        assert_eq!(after(Window { growth, ..WINDOW }, acked), 10 * MSS + slow_start, "{growth:?}, {acked} B");
+        assert_eq!(
+            after(Window { growth, ..avoiding }, acked),
+            10 * MSS + avoidance,
+            "{growth:?}, {acked} B"
+        );
+    }
+}
+
+/// Two segments at least (RFC 5681, equation 4), or what is asked for.
+#[test]
+fn what_a_loss_leaves_at_least() {
+    for (min_ssthresh, left) in [(1, MSS), (2, 2 * MSS), (7, 7 * MSS)] {
+        let mut window = Window { flight: 2 * MSS, min_ssthresh, ..WINDOW };
+        Congestion::NewReno(Default::default()).model().on_timeout(&mut window, true);
+        assert_eq!((window.cwnd, window.ssthresh), (MSS, left));
+    }
+}
+
+/// A mark does not lift a window that is below the floor.
+#[test]
+fn a_mark_never_raises_the_window() {
+    let progress = Progress { left: 0, round_trip: None, time_left: None };
+    for (cwnd, left) in [(10 * MSS, 5 * MSS), (3 * MSS, 2 * MSS), (MSS, MSS)] {
+        let mut window = Window { cwnd, flight: cwnd, ..WINDOW };
+        Congestion::NewReno(Default::default()).model().on_mark(&mut window, &progress);
+        assert_eq!(window.cwnd, left);
+    }
+}
+
+/// The window is what limits a flow if no full segment more fits into it; in slow start, if half of it is used.
+#[test]
+fn when_the_window_limits() {
+    let limits = |flight, ssthresh| Window { flight, ssthresh, ..WINDOW }.limits();
+    for (flight, slow_start, avoidance) in
+        [(10 * MSS, true, true), (9 * MSS + 1, true, true), (9 * MSS, true, false), (5 * MSS, false, false)]
+    {
+        assert_eq!(limits(flight, u64::MAX), slow_start, "{flight} B");
+        assert_eq!(limits(flight, 5 * MSS), avoidance, "{flight} B");
+    }
+}
+
+/// RFC 3168, 6.1.2: the first new segment after a reduction of any kind says so, and marks on what had been sent before
+/// it are no news.
+#[test]
+fn a_reduction_is_told_once() {
+    let mut heard = Heard::new(true);
+    assert!(!heard.take_cwr());
+    heard.reduced(5 * MSS);
+    assert!(!heard.is_news(5 * MSS) && heard.is_news(5 * MSS + 1));
+    assert!(heard.take_cwr() && !heard.take_cwr());
+}
