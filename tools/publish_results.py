@@ -1,65 +1,88 @@
-"""Copies what `flowyard paper run PAPER|all --scale full -o DIR` made into docs/results, and sums it up in README.md.
+"""Copies what `flowyard paper run ID --scale full -o DIR` made into docs/results, and sums it up in README.md.
 
-python tools/publish_results.py DIR ...      papers that DIR does not have stay as they are
-python tools/publish_results.py              only writes the summaries afresh
+python tools/publish_results.py DIR ...      figures that DIR does not have stay as they are
+python tools/publish_results.py              only judges what is there and writes the summaries afresh
 
-docs/results/PAPER/claims.json               a verdict for each claim
-docs/results/PAPER/results.json              version, engine, scale, what each figure took
+docs/results/PAPER/claims.json               a verdict for each claim, judged by the tables that are there
+docs/results/PAPER/results.json              version and scale; of each figure the engine, and what it took
 docs/results/PAPER/FIGURE.svg, FIGURE/*.csv  pictures and their data
 docs/results/README.md                       the gallery
 """
 
 import json
+import re
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flowyard.papers import gallery, verdicts
+from flowyard.papers import gallery, running, verdicts
 from flowyard.papers.catalogue import Paper, packaged
-from flowyard.papers.judge import FAIL, PASS
-from flowyard.papers.running import MARK
+from flowyard.papers.judge import FAIL, PASS, Judgement, not_reached
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
+KINDS = ("closed form", "model", "packets")
 BEGIN, END = "<!-- results: written by tools/publish_results.py -->", "<!-- end of results -->"
 
 
 def main(folders: list[Path]) -> int:
     """Publishes what the folders hold."""
     for folder in folders:
-        about = json.loads((folder / MARK).read_text(encoding="utf-8"))
+        about = json.loads((folder / running.MARK).read_text(encoding="utf-8"))
         if about["scale"] != "full":
             sys.exit(f"{folder}: made at {about['scale']} scale; only full results are published")
-        entries = json.loads((folder / "claims.json").read_text(encoding="utf-8"))
         for paper in packaged():
-            mine = [entry for entry in entries if entry["id"] in paper.register.claims]
-            if len(mine) == len(paper.register.claims):
-                publish(paper, folder, mine, about)
-                print(f"{paper.id}: {summary(paper, mine)}")
+            publish(paper, folder, about)
+    for paper, _, about in published():
+        entries = judged(paper, about)
+        (RESULTS / paper.id / "claims.json").write_text(_json(entries), encoding="utf-8")
+        print(f"{paper.id}: {summary(paper, entries)}")
     (RESULTS / "README.md").write_text(page(), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_summary(readme.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 
 
-def publish(paper: Paper, folder: Path, entries: list[dict[str, Any]], about: dict[str, Any]) -> None:
-    """Copies one paper's results."""
+def publish(paper: Paper, folder: Path, about: Mapping[str, Any]) -> None:
+    """Copies the figures of one paper that a folder holds."""
     to = RESULTS / paper.id
-    shutil.rmtree(to, ignore_errors=True)
-    to.mkdir(parents=True)
     made = {
         figure.id: about["figures"][figure.id] for figure in paper.figures if figure.id in about["figures"]
     }
+    if not made:
+        return
     for name in made:
-        (to / name).mkdir()
+        shutil.rmtree(to / name, ignore_errors=True)
+        (to / name).mkdir(parents=True)
         for table in sorted((folder / name).glob("*.csv")):
             shutil.copy(table, to / name)
         if (folder / name / "figure.svg").exists():
             shutil.copy(folder / name / "figure.svg", to / f"{name}.svg")
-    version = {key: about[key] for key in ("flowyard", "engine", "scale")}
-    (to / "results.json").write_text(_json({**version, "figures": made}), encoding="utf-8")
-    (to / "claims.json").write_text(_json(entries), encoding="utf-8")
+    path = to / "results.json"
+    before = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.exists() else {}
+    figures = before | {name: {"engine": about["engine"], **one} for name, one in made.items()}
+    ordered = {figure.id: figures[figure.id] for figure in paper.figures if figure.id in figures}
+    path.write_text(
+        _json({"flowyard": about["flowyard"], "scale": about["scale"], "figures": ordered}), encoding="utf-8"
+    )
+    # For `published` to find it; judged below.
+    (to / "claims.json").touch()
+
+
+def judged(paper: Paper, about: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A verdict for each claim of a paper, by its published tables."""
+    found: dict[str, Judgement] = {}
+    for figure in paper.figures:
+        if figure.id in about["figures"]:
+            tables = running.read_tables(figure, RESULTS / paper.id / figure.id)
+            found |= verdicts.judge(figure, tables)
+        else:
+            found |= dict.fromkeys(
+                figure.claims, not_reached("its figure has not been run at full scale yet")
+            )
+    return verdicts.entries(paper.register.claims.values(), found, [paper.register])
 
 
 def published() -> list[tuple[Paper, list[dict[str, Any]], dict[str, Any]]]:
@@ -88,18 +111,27 @@ def with_summary(text: str) -> str:
 def table(link: str) -> str:
     """A row for each paper, and their sum."""
     rows = [
-        "| paper | claims | pass | fail, predicted by a contradiction | fail, other | not reached |",
+        "| paper | claims | pass: closed form, model, packets | fail, predicted by a contradiction | fail, other "
+        "| not reached |",
         "|---|---|---|---|---|---|",
     ]
-    totals = [0] * 5
+    totals = [0] * 8
     for paper, entries, _ in published():
         one = summary(paper, entries)
-        numbers = [one.claims, one.passed, one.predicted, one.failed, one.not_reached]
+        kinds = [paper.register.claims[entry["id"]].kind for entry in entries if entry["verdict"] == PASS]
+        by_kind = [kinds.count(kind) for kind in KINDS]
+        numbers = [one.claims, one.passed, *by_kind, one.predicted, one.failed, one.not_reached]
         totals = [a + b for a, b in zip(totals, numbers, strict=True)]
-        cells = " | ".join(map(str, numbers))
-        rows.append(f"| [{paper.id}]({link}#{paper.id.lower()}): {paper.register.title} | {cells} |")
-    rows.append(f"| all | {' | '.join(map(str, totals))} |")
+        rows.append(
+            f"| [{paper.id}]({link}#{paper.id.lower()}): {paper.register.title} | {_counts(numbers)} |"
+        )
+    rows.append(f"| all | {_counts(totals)} |")
     return "\n".join(rows)
+
+
+def _counts(numbers: Sequence[int]) -> str:
+    claims, passed, formulas, models, packets, *others = numbers
+    return " | ".join([str(claims), f"{passed}: {formulas}, {models}, {packets}", *map(str, others)])
 
 
 def page() -> str:
@@ -109,13 +141,15 @@ def page() -> str:
         "",
         "Written by tools/publish_results.py from `flowyard paper run PAPER --scale full`; not edited by hand.",
         "Each picture has its data beside it as CSV, and each verdict is a function of these tables alone.",
-        "[How papers are made and judged](../papers.md).",
+        "[How papers are made and judged](../papers.md). What values mean: [metrics](../metrics.md),",
+        "[the slotted link](../slotted.md) and its modes. Assumed is what a paper leaves open; in what it contradicts",
+        "itself stands at the end of its section.",
         "",
         table(""),
     ]
     for paper, entries, about in published():
         lines += ["", f"## {paper.id}", "", f"{paper.register.title}. {paper.register.source}.", ""]
-        lines += [f"{summary(paper, entries)}. Engine {about['engine']}.", ""]
+        lines += [f"{summary(paper, entries)}.", ""]
         by_id = {entry["id"]: entry for entry in entries}
         for figure in paper.figures:
             if figure.id not in about["figures"]:
@@ -124,10 +158,10 @@ def page() -> str:
             if (RESULTS / paper.id / f"{figure.id}.svg").exists():
                 lines += [f"![{figure.id}]({paper.id}/{figure.id}.svg)", ""]
             tables = sorted((RESULTS / paper.id / figure.id).glob("*.csv"))
-            lines += [
-                "Data: " + ", ".join(f"[{t.stem}]({paper.id}/{figure.id}/{t.name})" for t in tables),
-                "",
-            ]
+            data = ", ".join(f"[{t.stem}]({paper.id}/{figure.id}/{t.name})" for t in tables)
+            lines += [f"Data: {data}. Engine {about['figures'][figure.id]['engine']}.", ""]
+            if figure.assumed:
+                lines += ["Assumed:", "", *(f"- {one}" for one in figure.assumed), ""]
             lines += _claims(paper, [by_id[claim] for claim in figure.claims])
         figures = {entry["id"]: paper.figure_of(entry["id"]) for entry in entries}
         waiting = [claim for claim, figure in figures.items() if figure is None]
@@ -139,6 +173,7 @@ def page() -> str:
                 "",
                 f"Not reached, since their figures have not been run at full scale: {', '.join(unmade)}.",
             ]
+        lines += _contradictions(paper, entries)
     return "\n".join(lines) + "\n"
 
 
@@ -149,10 +184,26 @@ def _claims(paper: Paper, entries: list[dict[str, Any]]) -> list[str]:
     for entry in entries:
         claim = paper.register.claims[entry["id"]]
         said = f"{claim.says} *{entry['reason']}*" if entry["verdict"] != PASS else claim.says
+        if entry["verdict"] == PASS and re.search(rf"\b{paper.id}-X", claim.tolerance):
+            said += f" *Held to: {claim.tolerance}.*"
         verdict = f"**{FAIL}**" if entry["verdict"] == FAIL else entry["verdict"]
         cells = (claim.id, verdict, said, gallery.said(entry["measured"]), gallery.said(entry["expected"]))
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return [*rows, ""]
+
+
+def _contradictions(paper: Paper, entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Those that verdicts or tolerances refer to."""
+    says = paper.register.contradictions
+    claims = paper.register.claims.values()
+    texts = [
+        *(str(entry) for entry in entries),
+        *(f"{claim.tolerance} {claim.contradicted_by}" for claim in claims),
+    ]
+    named = [name for name in says if any(re.search(rf"\b{name}\b", text) for text in texts)]
+    if not named:
+        return []
+    return ["", "Contradictions:", "", *(f"- **{name}**: {says[name]}" for name in named)]
 
 
 def _json(value: Any) -> str:

@@ -11,6 +11,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from flowyard import scenarios
 from flowyard.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 
 
@@ -95,7 +96,7 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="flowyard",
         description="Simulates data-centre networks, packet by packet.",
-        epilog="Exit codes: 0 complete, 2 bad input, 3 stalled, 4 limit, 130 interrupted.",
+        epilog="Exit codes: 0 complete, 1 failed, 2 bad input, 3 stalled, 4 limit, 130 interrupted.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
@@ -108,17 +109,18 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(verb=run)
         return added
 
-    def scenario(added: argparse.ArgumentParser, *, audit: bool = True) -> None:
-        added.add_argument(
-            "scenario", metavar="SCENARIO", help="a TOML or JSON file, or a packaged scenario's name"
-        )
+    def scenario(added: argparse.ArgumentParser, *, slotted: bool = False, audit: bool = True) -> None:
+        packaged = "" if slotted else f", or the name of a packaged scenario: {', '.join(scenarios.names())}"
+        added.add_argument("scenario", metavar="SCENARIO", help=f"a TOML or JSON file{packaged}")
+        example = "link.bandwidth=100" if slotted else "transport.ndp.initial_window=8"
         added.add_argument(
             "--set",
             action="append",
             default=[],
             type=_override,
             metavar="KEY=VALUE",
-            help="change a field, such as --set transport.ndp.initial_window=8; may be repeated",
+            help=f"change a field, such as --set {example}; may be repeated. VALUE is JSON, or else a text: "
+            '--set \'traffic.0.sizes={"fixed": "1MB"}\'',
         )
         if audit:
             added.add_argument("--seed", type=int, metavar="N", help="short for --set run.seed=N")
@@ -198,7 +200,7 @@ def parser() -> argparse.ArgumentParser:
     added = verb(
         "slotted", _slotted, "schedule flows with deadlines on one slotted link, and show who is served when"
     )
-    scenario(added, audit=False)
+    scenario(added, slotted=True, audit=False)
     added.add_argument(
         "--discipline",
         action="append",

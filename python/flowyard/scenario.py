@@ -65,6 +65,7 @@ __all__ = [
     "Faults",
     "Fbw",
     "Fixed",
+    "Growth",
     "Halves",
     "Histograms",
     "HomaW1",
@@ -1065,6 +1066,19 @@ class Tcp(Model):
     loss_halves: Halves = "flight"
     """What a loss halves: the bytes in flight (RFC 5681) or the window (htsim, ns-2)."""
 
+    min_ssthresh: int = 2
+    """Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
+    At least 1, at most 1000.
+    """
+
+    growth: Growth = "acks"
+    """What lets the window grow."""
+
+    window_validation: bool = False
+    """Let the window grow only while it is what limits the flow (Linux, after RFC 7661), and not the
+    host's wire or the receive window. By default each acknowledgement lets it grow (RFC 5681, htsim).
+    """
+
     idle_restart: bool = False
     """After being idle for longer than the timeout, restart from the initial window (RFC 5681, 4.1)."""
 
@@ -1112,7 +1126,9 @@ class Dctcp(Model):
     """Which windows of data end with a reduction."""
 
     min_window: int = 2
-    """Segments to which marks shrink the window at most (Linux: 2; RFC 3168: 1). At least 1, at most 1000."""
+    """Lower bound of the window after a reduction for marks, in segments (Linux: 2; RFC 3168: 1). At least
+    1, at most 1000.
+    """
 
     marks_end_slow_start: bool = True
     """Whether a reduction ends slow start, by lowering the threshold to the window (RFC 8257, as Linux has
@@ -1249,8 +1265,8 @@ class Ndp(Model):
     """
 
     rto_initial: str = "20ms"
-    """Backstop timeout before the first round-trip sample. A time, such as "10us", at least 1ns, at most
-    100s.
+    """Backstop timeout before the first round-trip sample, and the least time after which a pull is taken
+    for lost. A time, such as "10us", at least 1ns, at most 100s.
     """
 
 
@@ -1513,8 +1529,8 @@ class NdpPort(Model):
     """How much the data queue holds. The paper has 8 full packets, counted in bytes."""
 
     header_limit: Limit | None = None
-    """How much the header queue holds. Absent: as many bytes as the data queue (paper); htsim has twice
-    that.
+    """How much the header queue holds. Absent: as many bytes as full packets have in the data queue
+    (paper); htsim has twice that.
     """
 
     headers_per_data: int = 10
@@ -1632,7 +1648,9 @@ class Lossless(Model):
     """
 
     mark: MarkOn = "enqueue"
-    """When the queue is looked at: DCQCN's paper marks on arrival, the HPCC simulator on departure."""
+    """When the queue is looked at: DCQCN's paper marks on arrival, the packet itself included; the HPCC
+    simulator on departure, without the packet.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2350,6 +2368,10 @@ Reduce = Literal["marked", "all"]
 
 # What a loss halves.
 Halves = Literal["flight", "window"]
+
+# What lets the window grow, by a segment for each in slow start and by a segment for a window of
+# them afterwards.
+Growth = Literal["acks", "bytes"]
 
 # Which of a packet's bytes decides its class.
 TagBy = Literal["first", "last"]

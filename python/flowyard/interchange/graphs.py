@@ -34,7 +34,7 @@ def library() -> Any:
     try:
         import networkx
     except ImportError:
-        raise UserError("graphs need networkx: pip install 'flowyard[graphs]'") from None
+        raise UserError("graphs need a package that is not here: pip install networkx") from None
     return networkx
 
 

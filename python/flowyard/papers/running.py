@@ -132,6 +132,7 @@ def _sweeps(
         made.runs += len(sweep.runs)
         for summary in sweep.summaries().values():
             made.violations += summary.get("violations", [])
+            made.cpu_s += summary.get("counters", {}).get("cpu_s", 0.0)
             status = summary["status"]
             if status != "complete":
                 made.endings[status] = made.endings.get(status, 0) + 1
@@ -202,6 +203,7 @@ def _write(
             name: {
                 "seconds": round(one.seconds, 2),
                 "runs": one.runs,
+                "cpu_s": round(one.cpu_s, 1),
                 "endings": one.endings,
                 "broke": one.broke,
             }

@@ -37,7 +37,7 @@ def execute(
     try:
         import distributed
     except ImportError:
-        raise UserError("--dask needs the extra: pip install 'flowyard[dask]'") from None
+        raise UserError("--dask needs a package that is not here: pip install distributed") from None
     with _quiet():
         try:
             # First, since a Client that fails is in the way for long when Python ends.

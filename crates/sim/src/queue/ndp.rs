@@ -18,7 +18,8 @@ use crate::units::Bytes;
 pub struct NdpPort {
     /// How much the data queue holds. The paper has 8 full packets, counted in bytes.
     pub data_limit: Limit,
-    /// How much the header queue holds. Absent: as many bytes as the data queue (paper); htsim has twice that.
+    /// How much the header queue holds. Absent: as many bytes as full packets have in the data queue (paper); htsim has
+    /// twice that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header_limit: Option<Limit>,
     /// Headers served for each data packet while both queues wait: 10 in the paper; 0 means headers

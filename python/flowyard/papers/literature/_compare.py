@@ -20,7 +20,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 RATE_BPS = 10_000_000_000
-_OPEN = {"handshake": False, "rto_min": "1ms", "rto_initial": "1ms"}
+_OPEN = {
+    "handshake": False,
+    "rto_min": "1ms",
+    "rto_initial": "1ms",
+    # Below the timeout, or what a timeout repeats times out again (Vasudevan et al., SIGCOMM 2009, section 5).
+    "delayed_ack_timeout": "500us",
+}
 _MARKS = {"ecn": {"limit": {"packets": 250}, "threshold": {"packets": 65}}}
 _BY_FLOW, _BY_PACKET = {"balancer": "per-flow"}, {"balancer": "per-packet"}
 

@@ -23,7 +23,7 @@ pub struct Dctcp {
     pub echo: Echo,
     /// Which windows of data end with a reduction.
     pub reduce: Reduce,
-    /// Segments to which marks shrink the window at most (Linux: 2; RFC 3168: 1).
+    /// Lower bound of the window after a reduction for marks, in segments (Linux: 2; RFC 3168: 1).
     #[schemars(range(min = 1, max = 1000))]
     pub min_window: u32,
     /// Whether a reduction ends slow start, by lowering the threshold to the window (RFC 8257, as Linux has it).
