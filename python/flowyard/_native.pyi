@@ -50,10 +50,13 @@ class Outcome:
 def schema() -> str:
     """The JSON Schema of scenarios, as text."""
 
-def check(text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]) -> str:
+def check(
+    text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]], whole: bool
+) -> str:
     """The scenario as JSON with every default filled in; raises ScenarioError with all problems.
 
-    Files that the scenario names are looked for in the folder.
+    Defaults that depend on other parts are only filled in if `whole`. Files that the scenario names are looked for in
+    the folder.
     """
 
 def fabric(text: str, format: str, overrides: list[tuple[str, str]]) -> str:

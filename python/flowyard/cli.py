@@ -85,6 +85,8 @@ def _mistake(error: Exception, arguments: argparse.Namespace) -> str | None:
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, ScenarioError):
+        if any(line.startswith("axes: unknown key") for line in str(error).splitlines()):
+            return f"{arguments.scenario} is a sweep, not a scenario: flowyard sweep {arguments.scenario}"
         return f"{arguments.scenario} cannot be run:\n{textwrap.indent(str(error), '  ')}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
@@ -306,6 +308,14 @@ def _override(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as run.seed=2")
+    if value.strip().startswith(("{", "[")):
+        try:
+            json.loads(value)
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"{text!r}: not JSON, which tables and lists are written in here, as in "
+                """--set 'transport={"tcp": {"rto_min": "1ms"}}'"""
+            ) from None
     return key.strip(), value.strip()
 
 
@@ -365,7 +375,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
     path = scenarios.find(arguments.scenario)
     overrides = _overrides(arguments)
-    resolved = results.check(path, overrides)
+    resolved = results.check(path, overrides, whole=True)
     needs = results.estimate(path, overrides)
     if arguments.json:
         print(json.dumps(resolved, indent=2))
@@ -374,8 +384,10 @@ def _check(arguments: argparse.Namespace) -> int:
     for part in ("topology", "routing", "transport", "queue"):
         if resolved.get(part):
             print(f"  {part:<10} {_inline(resolved[part])}")
+    shared = {part: resolved[part] for part in ("transport", "routing")}
     for entry in resolved["traffic"]:
-        print(f"  {'traffic':<10} {_inline(entry)}")
+        own = {key: value for key, value in entry.items() if shared.get(key) != value}
+        print(f"  {'traffic':<10} {_inline(own)}")
     hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
     print(f"  {'needs':<10} about {_megabytes(needs)}; {hops:,} packet-hops for {ends:,.3g} ms simulated")
     if resolved.get("observe"):

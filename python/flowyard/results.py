@@ -141,14 +141,23 @@ def run(
 
 
 def check(
-    scenario: str | PathLike[str] | Model | Mapping[str, Any], overrides: Mapping[str, object] | None = None
+    scenario: str | PathLike[str] | Model | Mapping[str, Any],
+    overrides: Mapping[str, object] | None = None,
+    *,
+    whole: bool = False,
 ) -> dict[str, Any]:
     """The scenario with every default filled in.
+
+    Args:
+        scenario: As in `run`.
+        overrides: As in `run`.
+        whole: As run.json will have it: the queue and the balancers, too, that come with the transport if the
+            scenario names none, and with each traffic entry its own transport and balancer.
 
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
-    resolved: dict[str, Any] = json.loads(_native.check(*source(scenario), texts(overrides)))
+    resolved: dict[str, Any] = json.loads(_native.check(*source(scenario), texts(overrides), whole))
     return resolved
 
 
@@ -168,7 +177,8 @@ def open_run(directory: str | PathLike[str]) -> Result:
     """The results in the folder of a run."""
     directory = Path(directory)
     if not directory.is_dir():
-        raise UserError(f"{directory}: no such folder")
+        is_file = "is a file; name the folder of its run" if directory.is_file() else "no such folder"
+        raise UserError(f"{directory}: {is_file}")
     for name in ("run.json", *(f"{table}.parquet" for table in TABLES)):
         if not (directory / name).exists():
             raise UserError(f"{directory}: not the folder of a run, {name} is missing")

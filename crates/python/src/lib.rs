@@ -85,15 +85,17 @@ fn chase_seconds(py: Python<'_>, steps: u64) -> PyResult<f64> {
 ///
 /// Files that the scenario names are looked for in the folder.
 #[pyfunction]
-#[pyo3(signature = (text, format, folder, overrides))]
+#[pyo3(signature = (text, format, folder, overrides, whole))]
 fn check(
     py: Python<'_>,
     text: &str,
     format: &str,
     folder: PathBuf,
     overrides: Vec<(String, String)>,
+    whole: bool,
 ) -> PyResult<String> {
     let scenario = read(py, text, format, &folder, &overrides)?;
+    let scenario = if whole { scenario.resolved() } else { scenario };
     Ok(serde_json::to_string(&scenario).expect("a scenario is plain JSON"))
 }
 

@@ -13,6 +13,7 @@ use flowyard_sim::random::{Purpose, Stream};
 use flowyard_sim::routing::Routes;
 use flowyard_sim::topology::Generator;
 use flowyard_sim::topology::fat_tree::FatTree;
+use flowyard_sim::units::Time;
 
 /// One flow of that many packets between the first and the last host of a k-ary fat-tree.
 fn one_flow(k: u32, balancer: &str, packets: u64, seed: u64) -> Run {
@@ -87,7 +88,7 @@ fn packets_take_all_paths() {
 
 /// A packet of the flow with that label at a node with so many ways.
 fn hop(at: NodeId, label: u32, ways: usize) -> Hop {
-    Hop { at, label, hops: 0, ticket: 0, count: ways as u32 }
+    Hop { now: Time::ZERO, at, label, hops: 0, ticket: 0, count: ways as u32 }
 }
 
 /// The core switches that flows with random labels from host 0 to the last host pass, by the engine's own

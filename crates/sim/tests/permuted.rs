@@ -10,6 +10,7 @@ use flowyard_sim::routing::Routes;
 use flowyard_sim::topology::Generator;
 use flowyard_sim::topology::fat_tree::FatTree;
 use flowyard_sim::topology::leaf_spine::LeafSpine;
+use flowyard_sim::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Goes the way of one packet after the other of a connection from the first to the last host, switch by switch, and
@@ -27,7 +28,7 @@ fn paths(fabric: &flowyard_sim::topology::Fabric, packets: usize) -> Vec<Vec<u32
         let (mut at, mut links) = (ends[port.index()], vec![port.0]);
         while at != to {
             let next = routes.next_hops(at, to);
-            let hop = Hop { at, label, hops: links.len() as u8, ticket: 0, count: next.len() as u32 };
+            let hop = Hop { now: Time::ZERO, at, label, hops: links.len() as u8, ticket: 0, count: next.len() as u32 };
             let link = next[model.choose(hop) as usize];
             links.push(link.0);
             at = ends[link.index()];
@@ -75,7 +76,7 @@ fn headers_come_back_by_the_way_they_went() {
             let label = model.next_path(trip).expect("the source chooses").label;
             let mut next = |at: NodeId, to: NodeId, hops: usize| {
                 let next = routes.next_hops(at, to);
-                let hop = Hop { at, label, hops: hops as u8, ticket: 0, count: next.len() as u32 };
+                let hop = Hop { now: Time::ZERO, at, label, hops: hops as u8, ticket: 0, count: next.len() as u32 };
                 ends[next[model.choose(hop) as usize].index()]
             };
             let mut way = vec![from, ends[port.index()]];

@@ -151,11 +151,13 @@ def not_less(
             low.append(f"at {x} = {at} {a} is {_mean(rows[a]):.4g}, {b} {_mean(rows[b]):.4g}")
     count = known[x].n_unique()
     unit = "pp" if points else "%"
-    measured = (
-        f"{a} - {b}: at least {worst if points else 100 * worst:.3g} {unit}; above at {above} of {count}"
-    )
+    smallest = worst if points else 100 * worst
+    measured = f"{a} - {b}: smallest {smallest:.3g} {unit}, positive at {above} of {count}"
+    allowed = f"half the 95 % interval or {0.5 if points else 1} {unit}"
     verdict = judged(
-        not low and above > count / 2, measured, f"{a} >= {b} at every {x}, above at more than half"
+        not low and above > count / 2,
+        measured,
+        f"{a} >= {b} at every {x} within {allowed}, above at more than half",
     )
     more = f"; and {len(low) - SHOWN} more" if len(low) > SHOWN else ""
     return verdict.because("; ".join(low[:SHOWN]) + more if low else "they hardly differ")

@@ -189,6 +189,8 @@ class Plan:
         try:
             return _parse(document, path)
         except UserError as error:
+            if "topology" in document and "axes" not in document:
+                raise UserError(f"{path} is a scenario, not a sweep: flowyard run {path}") from None
             raise UserError(f"{path} is no sweep:\n{textwrap.indent(str(error), '  ')}") from None
 
     def header(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::register::register;
 use crate::routing::Routes;
+use crate::units::Time;
 
 /// One list: configuration and model of each balancer.
 macro_rules! balancers {
@@ -26,7 +27,7 @@ macro_rules! balancers {
             /// The balancer at `nodes` nodes.
             pub fn model(&self, nodes: usize, seed: u64, replica: u64) -> Model {
                 match self {
-                    $(Balancer::$config(_) => Model::$config($module::Model::new(nodes, seed, replica)),)*
+                    $(Balancer::$config(config) => Model::$config($module::Model::new(config, nodes, seed, replica)),)*
                 }
             }
         }
@@ -95,6 +96,8 @@ pub struct Routing {
 /// A packet that has a choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
+    /// When it is there.
+    pub now: Time,
     /// The node.
     pub at: NodeId,
     /// Stands for the packet's 5-tuple; or says the source's choices, if the balancer leaves them to it.

@@ -21,7 +21,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(nodes: usize, seed: u64, replica: u64) -> Model {
+    pub(super) fn new(_config: &PerFlow, nodes: usize, seed: u64, replica: u64) -> Model {
         let salt = |node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits();
         Model { salts: (0..nodes).map(salt).collect() }
     }

@@ -20,7 +20,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(_nodes: usize, seed: u64, replica: u64) -> Model {
+    pub(super) fn new(_config: &PerPacket, _nodes: usize, seed: u64, replica: u64) -> Model {
         Model { stream: Stream::new(seed, replica, Purpose::Balancer, 0) }
     }
 }

@@ -61,7 +61,7 @@ struct Walk {
 }
 
 impl Model {
-    pub(super) fn new(_nodes: usize, seed: u64, replica: u64) -> Model {
+    pub(super) fn new(_config: &Permuted, _nodes: usize, seed: u64, replica: u64) -> Model {
         let stream = Stream::new(seed, replica, Purpose::Balancer, 1);
         Model { walks: Vec::new(), stream, seed, replica }
     }

@@ -17,7 +17,7 @@ impl Settings for Single {}
 pub struct Model;
 
 impl Model {
-    pub(super) fn new(_nodes: usize, _seed: u64, _replica: u64) -> Model {
+    pub(super) fn new(_config: &Single, _nodes: usize, _seed: u64, _replica: u64) -> Model {
         Model
     }
 }

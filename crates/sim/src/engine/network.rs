@@ -224,7 +224,8 @@ impl<'a> Network<'a> {
                 [] => whole.next_hops(at, to),
                 hops => hops,
             };
-            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
+            let hop =
+                Hop { now: self.now, at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
             if let [only] = hops {
                 return *only;
             }
@@ -243,7 +244,7 @@ impl<'a> Network<'a> {
             [] => return LinkId::NONE,
             _ => {}
         }
-        let hop = Hop { at, label, hops, ticket, count: next_hops.len() as u32 };
+        let hop = Hop { now: self.now, at, label, hops, ticket, count: next_hops.len() as u32 };
         next_hops[self.balancers[balancer as usize].choose(hop) as usize]
     }
 

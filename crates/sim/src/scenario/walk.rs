@@ -37,7 +37,13 @@ impl<'a> Walk<'a> {
         } else if let Some(members) = schema.get("anyOf").or(schema.get("oneOf")).and_then(Value::as_array) {
             self.any_of(members, value);
         } else if let Some(message) = wrong_type(schema, value) {
-            let hint = value.is_object().then(|| begin_items(schema, &self.path)).flatten();
+            let hint = match value {
+                Value::Object(_) => begin_items(schema, &self.path),
+                Value::String(name) => {
+                    self.field_that_takes(schema, name).map(|field| write(&join(&self.path, &field), name))
+                }
+                _ => None,
+            };
             self.problem_with_hint(value, message, hint);
         } else {
             match value {
@@ -106,6 +112,14 @@ impl<'a> Walk<'a> {
         below.find(|(_, keys)| keys.contains(&key)).map(|(name, _)| join(name, key))
     }
 
+    /// The field of a table that has a choice in which there is that name.
+    fn field_that_takes(&self, schema: &Value, name: &str) -> Option<String> {
+        let properties = present(self.root, schema).get("properties")?.as_object()?;
+        let takes =
+            |member: &Value| choice(present(self.root, member)).is_some_and(|c| c.names().contains(&name));
+        properties.iter().find(|(_, member)| takes(member)).map(|(field, _)| field.clone())
+    }
+
     fn choice(&mut self, choice: &Choice<'a>, value: &mut Value) {
         match value {
             Value::String(name) => {
@@ -146,8 +160,12 @@ impl<'a> Walk<'a> {
             }
             (false, None) => {
                 let names = choice.names();
-                let hint = closest(name, names.iter().copied()).map(did_you_mean);
-                self.problem_with_hint(value, format!("\"{name}\" is not one of {}", list(names)), hint);
+                let near = || closest(name, names.iter().copied()).map(did_you_mean);
+                let below = |own: &&str| Some(join(own, &self.field_that_takes(choice.table(own)?, name)?));
+                let within = names.iter().find_map(below).map(|field| write(&join(&self.path, &field), name));
+                let message = format!("\"{name}\" is not one of {}", list(names.iter().copied()));
+                let hint = within.or_else(near);
+                self.problem_with_hint(value, message, hint);
             }
         }
     }
@@ -248,6 +266,11 @@ fn good_numbers(schema: &Value, items: &[Value]) -> bool {
 fn keys(schema: &Value) -> Vec<&str> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.map_or(Vec::new(), |properties| properties.keys().map(String::as_str).collect())
+}
+
+/// What to write instead.
+fn write(path: &str, name: &str) -> String {
+    format!("write {path} = \"{name}\"")
 }
 
 /// How a list of tables is written, if it stands at the top, where TOML has a way of its own for it.

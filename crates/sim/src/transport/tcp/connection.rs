@@ -97,7 +97,7 @@ impl Sender {
                 mss,
                 flight: 0,
                 most: config.receive_window.0 as u32,
-                min_ssthresh: config.min_ssthresh,
+                min_ssthresh: config.min_ssthresh as u16,
                 halves: config.loss_halves,
                 growth: config.growth,
             },

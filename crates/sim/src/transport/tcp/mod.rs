@@ -91,7 +91,7 @@ pub struct Tcp {
     pub loss_halves: Halves,
     /// Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
     #[schemars(range(min = 1, max = 1000))]
-    pub min_ssthresh: u16,
+    pub min_ssthresh: u32,
     /// What lets the window grow.
     pub growth: Growth,
     /// Let the window grow only while it is what limits the flow (Linux, after RFC 7661), and not the host's wire or the
