@@ -88,7 +88,7 @@ fn packets_take_all_paths() {
 
 /// A packet of the flow with that label at a node with so many ways.
 fn hop(at: NodeId, label: u32, ways: usize) -> Hop {
-    Hop { now: Time::ZERO, at, label, hops: 0, ticket: 0, count: ways as u32 }
+    Hop { at, label, hops: 0, ticket: 0, count: ways as u32 }
 }
 
 /// The core switches that flows with random labels from host 0 to the last host pass, by the engine's own
@@ -106,7 +106,7 @@ fn cores(k: u32, flows: u64, salted: bool) -> BTreeSet<NodeId> {
         while at != to {
             let hops = routes.next_hops(at, to);
             let hashed_at = if salted { at } else { NodeId(0) };
-            let choice = model.choose(hop(hashed_at, label, hops.len()));
+            let choice = model.choose(hop(hashed_at, label, hops.len()), Time::ZERO);
             at = fabric.links[hops[choice as usize].index()].to;
             if fabric.nodes[at.index()].tier == "core" {
                 cores.insert(at);
@@ -142,7 +142,7 @@ fn quantile(cells: usize) -> f64 {
 
 fn choices(model: &mut Model, at: u32, labels: impl Iterator<Item = u32>, ways: usize) -> Vec<u64> {
     let mut seen = vec![0; ways];
-    labels.for_each(|label| seen[model.choose(hop(NodeId(at), label, ways)) as usize] += 1);
+    labels.for_each(|label| seen[model.choose(hop(NodeId(at), label, ways), Time::ZERO) as usize] += 1);
     seen
 }
 
@@ -165,7 +165,7 @@ fn the_hash_is_even() {
     for (first, second) in [(0, 1), (1, 2), (3, 7)] {
         let mut seen = vec![0; 16];
         for &label in &random {
-            let choose = |model: &mut Model, at| model.choose(hop(NodeId(at), label, 4));
+            let choose = |model: &mut Model, at| model.choose(hop(NodeId(at), label, 4), Time::ZERO);
             let pair = choose(&mut model, first) * 4 + choose(&mut model, second);
             seen[pair as usize] += 1;
         }

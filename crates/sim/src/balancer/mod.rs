@@ -34,9 +34,9 @@ macro_rules! balancers {
 
         impl Choose for Model {
             #[inline(always)]
-            fn choose(&mut self, hop: Hop) -> u32 {
+            fn choose(&mut self, hop: Hop, now: Time) -> u32 {
                 match self {
-                    $(Model::$config(model) => model.choose(hop),)*
+                    $(Model::$config(model) => model.choose(hop, now),)*
                 }
             }
 
@@ -96,8 +96,6 @@ pub struct Routing {
 /// A packet that has a choice.
 #[derive(Clone, Copy, Debug)]
 pub struct Hop {
-    /// When it is there.
-    pub now: Time,
     /// The node.
     pub at: NodeId,
     /// Stands for the packet's 5-tuple; or says the source's choices, if the balancer leaves them to it.
@@ -139,7 +137,7 @@ pub struct Path {
 /// The state of a balancer at all nodes: what a researcher writes.
 pub trait Choose {
     /// Which of `hop.count` next hops the packet takes, now that it is there.
-    fn choose(&mut self, hop: Hop) -> u32;
+    fn choose(&mut self, hop: Hop, now: Time) -> u32;
 
     /// What [`Choose::choose`] is going to say, if that is known before the packet is there. It spares the
     /// engine a wait for memory.
@@ -176,7 +174,7 @@ pub trait Stateless {
 
 impl<T: Stateless> Choose for T {
     #[inline(always)]
-    fn choose(&mut self, hop: Hop) -> u32 {
+    fn choose(&mut self, hop: Hop, _now: Time) -> u32 {
         self.pick(hop)
     }
 

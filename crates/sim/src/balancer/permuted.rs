@@ -13,6 +13,7 @@ use super::{Choose, Hop, Path, Settings, Trip};
 use crate::engine::packet::reverse_label;
 use crate::ids::{ConnId, NodeId};
 use crate::random::{Purpose, Stream, share};
+use crate::units::Time;
 
 /// Each sender uses each of its paths once, in a random order, then each once more in another order.
 ///
@@ -134,7 +135,7 @@ impl Trip<'_> {
 
 impl Choose for Model {
     #[inline(always)]
-    fn choose(&mut self, hop: Hop) -> u32 {
+    fn choose(&mut self, hop: Hop, _now: Time) -> u32 {
         self.pick(hop)
     }
 

@@ -21,7 +21,12 @@ impl Aftermath {
     /// Whether there is anything since the last call.
     #[inline(always)]
     pub fn take(&mut self) -> bool {
-        std::mem::take(&mut self.any)
+        // Most events leave nothing, and are spared the write.
+        if self.any {
+            self.any = false;
+            return true;
+        }
+        false
     }
 
     /// The connection may be over.

@@ -55,7 +55,7 @@ impl Ahead<'_> {
                 _ => {
                     let count = next_hops.len() as u32;
                     let (label, hops) = (packet.label, packet.hops.wrapping_add(1));
-                    let hop = Hop { now: event.time, at, label, hops, ticket: event.order, count };
+                    let hop = Hop { at, label, hops, ticket: event.order, count };
                     self.balancers[packet.balancer as usize].foresee(hop)
                 }
             };

@@ -307,6 +307,7 @@ impl<'a, 'o> Engine<'a, 'o> {
     }
 
     /// What an event has left to do; that may leave more.
+    #[inline(never)]
     fn finish_event(&mut self) {
         while let Some(id) = self.net.after.gone.pop() {
             self.close_if_over(id);

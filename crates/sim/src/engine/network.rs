@@ -224,12 +224,11 @@ impl<'a> Network<'a> {
                 [] => whole.next_hops(at, to),
                 hops => hops,
             };
-            let hop =
-                Hop { now: self.now, at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
+            let hop = Hop { at, label, hops: 0, ticket: u64::from(label), count: hops.len() as u32 };
             if let [only] = hops {
                 return *only;
             }
-            hops[self.balancers[balancer as usize].choose(hop) as usize]
+            hops[self.balancers[balancer as usize].choose(hop, self.now) as usize]
         };
         (choose(src, dst, label), choose(dst, src, reverse_label(label)))
     }
@@ -244,8 +243,8 @@ impl<'a> Network<'a> {
             [] => return LinkId::NONE,
             _ => {}
         }
-        let hop = Hop { now: self.now, at, label, hops, ticket, count: next_hops.len() as u32 };
-        next_hops[self.balancers[balancer as usize].choose(hop) as usize]
+        let hop = Hop { at, label, hops, ticket, count: next_hops.len() as u32 };
+        next_hops[self.balancers[balancer as usize].choose(hop, self.now) as usize]
     }
 
     /// For an audit: a packet has come to a port.

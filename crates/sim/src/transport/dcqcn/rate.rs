@@ -41,10 +41,14 @@ impl Reaction {
 
     /// What the port can do now; faults change it.
     #[inline]
-    pub fn set_line(&mut self, line: Rate) {
-        self.line = line.0 as f64;
+    pub fn set_line(&mut self, rate: Rate) {
+        let line = rate.0 as f64;
+        if line == self.line {
+            return;
+        }
+        self.line = line;
         if !self.limited {
-            (self.current, self.target) = (self.line, self.line);
+            (self.current, self.target) = (line, line);
         }
     }
 

@@ -124,7 +124,11 @@ impl Sender {
     }
 
     /// Whether an acknowledgement is to come: for a last packet of `ack_every`, or of the flow.
+    #[inline]
     fn is_owed(&self, config: &Dcqcn) -> bool {
+        if config.ack_every == 1 {
+            return self.sent > self.una;
+        }
         let last = self.sent - self.sent.checked_rem(config.ack_every).unwrap_or(self.sent);
         self.sent == self.end || last > self.una
     }
