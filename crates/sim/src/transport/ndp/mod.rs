@@ -79,7 +79,7 @@ pub struct Ndp {
     /// Shortest backstop timeout (paper: 1 ms is safe; htsim: 5 ms).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
     pub rto_min: Time,
-    /// Backstop timeout before the first round-trip sample, and that after which a first pull is taken for lost.
+    /// Backstop timeout before the first round-trip sample, and the least one after which a pull is taken for lost.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
     pub rto_initial: Time,
 }

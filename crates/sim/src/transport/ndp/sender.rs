@@ -340,10 +340,9 @@ impl Sender {
 
     /// For how long the receiver may be silent before a pull is taken for lost. That its pulls are far apart says only
     /// that many connections wait for theirs: with 8000 senders of 9 KB at 10 Gbps (paper, section 6.2), 58 ms. So it is
-    /// twice the longest time between pulls so far; before the first pull, when nothing is known, it is long.
+    /// twice the longest time between pulls so far, and never short: many may begin to wait at once.
     fn patience(&self, config: &Ndp) -> Time {
-        let least = if self.pulled == 0 { config.rto_initial } else { self.timeout(config) };
-        let gap = Time(self.pull_gap.0.saturating_mul(2)).max(least);
+        let gap = Time(self.pull_gap.0.saturating_mul(2)).max(config.rto_initial);
         Time(gap.0.saturating_mul(1 << self.silences.min(16)))
     }
 
