@@ -1,5 +1,6 @@
 """Sweep files: what they may say, what is said about mistakes, and which runs are the same."""
 
+import importlib
 import json
 
 import pytest
@@ -380,7 +381,7 @@ def test_the_key_of_a_model_knows_what_it_imports(tmp_path, monkeypatch):
     for name, text in files.items():
         (package / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    from studies.model import model
+    model = importlib.import_module("studies.model").model
 
     def key():
         return ModelPlan(model).tasks()[0].key
