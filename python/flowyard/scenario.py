@@ -1265,8 +1265,8 @@ class Ndp(Model):
     """
 
     rto_initial: str = "20ms"
-    """Backstop timeout before the first round-trip sample, and that after which a first pull is taken for
-    lost. A time, such as "10us", at least 1ns, at most 100s.
+    """Backstop timeout before the first round-trip sample, and the least one after which a pull is taken
+    for lost. A time, such as "10us", at least 1ns, at most 100s.
     """
 
 
