@@ -128,7 +128,7 @@ def draw(tables: Tables) -> "Picture":
     for axes, (column, (title, label)) in zip(panels, shown.items(), strict=True):
         for place, order in enumerate(ORDERS):
             style.curve(axes, points.filter(order=order).sort("load"), "load", column, place, order)
-        axes.set(xlabel="load of short flows", ylabel=label, title=title, ylim=(0, None))
+        axes.set(xlabel="load of short flows", ylabel=label, title=title, ylim=(0, 1.05 * axes.get_ylim()[1]))
     panels[0].legend(loc="upper left")
     return picture
 
