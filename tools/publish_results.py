@@ -35,10 +35,12 @@ def main(folders: list[Path]) -> int:
             sys.exit(f"{folder}: made at {about['scale']} scale; only full results are published")
         for paper in packaged():
             publish(paper, folder, about)
-    for paper, _, about in published():
-        entries = judged(paper, about)
-        (RESULTS / paper.id / "claims.json").write_text(_json(entries), encoding="utf-8")
-        print(f"{paper.id}: {summary(paper, entries)}")
+    for paper in packaged():
+        about_path = RESULTS / paper.id / "results.json"
+        if about_path.exists():
+            entries = judged(paper, json.loads(about_path.read_text(encoding="utf-8")))
+            (RESULTS / paper.id / "claims.json").write_text(_json(entries), encoding="utf-8")
+            print(f"{paper.id}: {summary(paper, entries)}")
     (RESULTS / "README.md").write_text(page(), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_summary(readme.read_text(encoding="utf-8")), encoding="utf-8")
@@ -67,8 +69,6 @@ def publish(paper: Paper, folder: Path, about: Mapping[str, Any]) -> None:
     path.write_text(
         _json({"flowyard": about["flowyard"], "scale": about["scale"], "figures": ordered}), encoding="utf-8"
     )
-    # For `published` to find it; judged below.
-    (to / "claims.json").touch()
 
 
 def judged(paper: Paper, about: Mapping[str, Any]) -> list[dict[str, Any]]:
