@@ -53,15 +53,18 @@ def test_a_tail_that_is_not_the_lowest_fails(tables, verdict):
     assert LOWEST(tables).verdict == verdict
 
 
-def link(ratios, unfinished=0, loads=pfabric.LOADS):
+def link(ratios, unfinished=0, loads=pfabric.LOADS, patient=1.0, variants=tuple(pfabric.LINKS)):
     rows = [
         {
+            "variant": variant,
             "load": load,
             "replica": replica,
-            "fct_us": 500.0 * ratio,
+            "fct_us": 500.0 * (ratio if variant == pfabric.PUBLISHED else patient),
             "srpt_us": 500.0,
             "unfinished": unfinished,
+            "timeouts": 7,
         }
+        for variant in variants
         for load, pair in zip(loads, ratios, strict=False)
         for replica, ratio in enumerate(pair)
     ]
@@ -77,10 +80,20 @@ def link(ratios, unfinished=0, loads=pfabric.LOADS):
         (link([(0.979, 0.979), (1.0, 1.0)]), FAIL),
         (link([(1.0, 1.0), (1.0, 1.0)], unfinished=1), NOT_REACHED),
         (link([(1.0, 1.0)]), NOT_REACHED),
+        (link([(1.0, 1.0), (1.0, 1.0)], patient=1.5), PASS),
+        (link([(1.0, 1.0), (1.03, 1.03)], patient=1.0), FAIL),
+        (link([(1.0, 1.0), (1.0, 1.0)], variants=[pfabric.PUBLISHED]), NOT_REACHED),
     ],
 )
 def test_a_mean_that_is_far_off_fails(tables, verdict):
     assert NEAR_SRPT(tables).verdict == verdict
+
+
+def test_the_reason_has_what_it_would_be_without_timeouts():
+    found = NEAR_SRPT(link([(1.0, 1.0), (1.03, 1.03)], patient=1.001))
+    assert found.measured == "+0.00 % at load 0.6, +3.00 % at load 0.8"
+    assert "7 times a run" in found.reason
+    assert "+0.10 % at load 0.6, +0.10 % at load 0.8" in found.reason
 
 
 def test_the_oracle_by_hand():

@@ -3,7 +3,8 @@
 Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 5: web-search flows on a
 leaf-spine; the tail of small flows is where pFabric is to be best. On one link its schedule is close to preemptive
 shortest remaining processing time, which no schedule beats in mean completion time (Schrage 1968) and which is worked
-out here from starts and sizes alone.
+out here from starts and sizes alone. What is missing are packets sent twice: a flow that waits for its turn longer than
+the fixed timeout takes its packets for lost. Runs with room for all packets and a timeout that hardly comes show it.
 """
 
 import heapq
@@ -39,13 +40,19 @@ TRANSPORTS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "D2TCP": ({"tcp": {"congestion": {"d2tcp": {}}, **_TCP}}, _MARKING),
     "TCP": ({"tcp": {"congestion": {"newreno": {}}, **_TCP}}, {"drop-tail": {"limit": {"packets": 150}}}),
 }
+# On one link: as it is published, and with nothing lost and hardly anything sent twice.
+PUBLISHED, PATIENT = "as published", "long timeout, large buffer"
+LINKS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
+    PUBLISHED: TRANSPORTS[OURS],
+    PATIENT: ({"pfabric": {"rto": "10ms"}}, {"pfabric": {"limit": {"bytes": "1.5MB"}}}),
+}
 LOADS = (0.6, 0.8)
 SMALL_BYTES = 100_000
 RATE_BPS, MSS, HEADER = 10_000_000_000, 1460, 40
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
-    """Each transport at each load on a leaf-spine, and pFabric on one link."""
+    """Each transport at each load on a leaf-spine, and pFabric on one link, with and without losses."""
     leaves, spines, hosts = scale.pick((4, 2, 8), (9, 4, 16))
     flows = {
         "name": "flows",
@@ -69,21 +76,18 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
     link = {
         "topology": {"single-switch": {"hosts": 17, "rate": "10Gbps", "delay": "1us"}},
-        "transport": "pfabric",
         "traffic": [flows | {"matrix": {"incast": {"senders": 16}}, "flows": scale.pick(600, 5000)}],
     }
-    stacks = Axis(
-        "stack",
-        {
-            "transport": [transport for transport, _ in TRANSPORTS.values()],
-            "queue": [queue for _, queue in TRANSPORTS.values()],
-        },
-        labels=list(TRANSPORTS),
-    )
     return {
-        "fabric": Plan(fabric, [stacks, load], scale.pick(2, 5), name="fabric"),
-        "link": Plan(link, [load], scale.pick(2, 5), name="link"),
+        "fabric": Plan(fabric, [_axis("stack", TRANSPORTS), load], scale.pick(2, 5), name="fabric"),
+        "link": Plan(link, [_axis("variant", LINKS), load], scale.pick(2, 5), name="link"),
     }
+
+
+def _axis(name: str, stacks: dict[str, tuple[dict[str, object], dict[str, object]]]) -> Axis:
+    """Pairs of a transport and its queue, by their labels."""
+    transports, queues = zip(*stacks.values(), strict=True)
+    return Axis(name, {"transport": list(transports), "queue": list(queues)}, labels=list(stacks))
 
 
 def srpt_ends(flows: list[tuple[float, float]]) -> list[float]:
@@ -119,10 +123,11 @@ def _link_run(run: pl.DataFrame) -> pl.DataFrame:
     ends = srpt_ends(list(zip(starts.tolist(), alone.tolist(), strict=True)))
     fct = pl.Series(ends) - starts - alone + run["ideal_fct_ps"]
     return run.select(
-        pl.col("load", "replica").first(),
+        pl.col("variant", "load", "replica").first(),
         fct_us=pl.col("fct_ps").mean() / 1e6,
         srpt_us=pl.lit(fct).mean() / 1e6,
         unfinished=pl.col("fct_ps").null_count(),
+        timeouts=pl.col("timeouts").sum(),
     )
 
 
@@ -148,9 +153,10 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
         .collect()
     )
     columns = ["p99_small_us", "mean_small_us", "mean_us", "mean_slowdown"]
-    flows = sweeps["link"].flows.select("load", "replica", "start_ps", "size_bytes", "fct_ps", "ideal_fct_ps")
-    runs = flows.collect().partition_by("load", "replica")
-    link = pl.concat([_link_run(run) for run in runs]).sort("load", "replica")
+    keys = ["variant", "load", "replica"]
+    needed = ["start_ps", "size_bytes", "fct_ps", "ideal_fct_ps", "timeouts"]
+    runs = sweeps["link"].flows.select(*keys, *needed).collect().partition_by(keys)
+    link = pl.concat([_link_run(run) for run in runs]).sort(keys)
     return {
         "fabric": fabric,
         "points": replica_means(fabric, ["stack", "load"], columns),
@@ -175,12 +181,22 @@ def _lowest_tail(tables: Tables) -> Judgement:
 
 
 def _near_srpt(tables: Tables) -> Judgement:
-    rows = tables["link"].group_by("load").agg(pl.all().mean()).sort("load")
-    if set(LOADS) != set(rows["load"]) or rows["unfinished"].sum():
-        return not_reached("there are not all loads, or flows did not end")
-    off = [(load, fct / srpt - 1) for load, fct, srpt in rows.select("load", "fct_us", "srpt_us").iter_rows()]
-    measured = ", ".join(f"{100 * by:+.2f} % at load {load}" for load, by in off)
-    return judged(all(abs(by) <= 0.02 for _, by in off), measured, "within 2 % at each load")
+    means = tables["link"].group_by("variant", "load").agg(pl.all().exclude("replica").mean()).sort("load")
+    off, said = {}, {}
+    for variant in LINKS:
+        rows = means.filter(variant=variant)
+        if set(LOADS) != set(rows["load"]) or rows["unfinished"].sum():
+            return not_reached("there are not all loads, or flows did not end")
+        by = {
+            load: fct / srpt - 1 for load, fct, srpt in rows.select("load", "fct_us", "srpt_us").iter_rows()
+        }
+        off[variant] = max(map(abs, by.values()))
+        said[variant] = ", ".join(f"{100 * more:+.2f} % at load {load}" for load, more in by.items())
+    timeouts = max(means.filter(variant=PUBLISHED)["timeouts"].to_list())
+    return judged(off[PUBLISHED] <= 0.02, said[PUBLISHED], "within 2 % at each load").because(
+        "a flow that waits for its turn longer than the fixed timeout sends the same again, up to "
+        f"{timeouts:.0f} times a run; with a {PATIENT} it is {said[PATIENT]}."
+    )
 
 
 def draw(tables: Tables) -> "Picture":
@@ -199,8 +215,15 @@ def draw(tables: Tables) -> "Picture":
     tail.set(ylabel="99th percentile of FCT (us)", title="flows up to 100 KB", yscale="log")
     mean.set(ylabel="mean FCT (ms)", title="all flows")
     mean.legend(loc="lower left")
-    rows = tables["link"]
-    link.plot(rows["load"], rows["fct_us"] / 1000, "o", label=OURS)
+    for number, variant in enumerate(LINKS):
+        rows = tables["link"].filter(variant=variant)
+        link.plot(
+            rows["load"],
+            rows["fct_us"] / 1000,
+            style.MARKERS[number],
+            color=style.COLOURS[number],
+            label=variant,
+        )
     link.plot(rows["load"], rows["srpt_us"] / 1000, "x", color="#000000", label="shortest remaining first")
     link.set(ylabel="mean FCT (ms)", title="one link, each seed")
     link.legend(loc="lower left")
@@ -225,6 +248,7 @@ FIGURE = Figure(
         "TCP, DCTCP and D2TCP start without a handshake, with pFabric's initial window, on one path a flow; their "
         "shortest timeout is 200 us, every segment is acknowledged; ports hold 150 packets and mark above 65.",
         "Flows have deadlines for D2TCP alone: exponential with mean 20 ms, at least 1 ms. NDP has its defaults.",
+        "Nothing is judged by the runs on the link with a timeout of 10 ms and ports that hold 1.5 MB.",
         "On the link the oracle knows starts and bytes on the wire; what a flow takes alone beyond its time on the "
         "receiver's link is added to its time.",
     ),
