@@ -64,9 +64,17 @@ def test_a_queue_that_is_not_shorter_fails(tables, verdict):
     assert SHORTER(tables).verdict == verdict
 
 
-def cuts(near, far, before=(10.0, 10.0)):
+def cuts(near, far, before=(10.0, 10.0), by=(d2tcp.ONCE,)):
     rows = [
-        {"deadline": name, "start": start, "delay_us": 10, "before_bytes": size, "cut": cut}
+        {
+            "deadline": name,
+            "start": start,
+            "round_trips": round_trips,
+            "delay_us": 10,
+            "before_bytes": size,
+            "cut": cut,
+        }
+        for round_trips in by
         for name, size, values in ((d2tcp.NEAR, before[0], near), (d2tcp.FAR, before[1], far))
         for start, cut in zip((0.1, 0.5), values, strict=False)
     ]
@@ -81,10 +89,24 @@ def cuts(near, far, before=(10.0, 10.0)):
         (cuts([0.3, 0.1], [0.2, 0.3]), FAIL),
         (cuts([0.01], [0.2, 0.3]), NOT_REACHED),
         (cuts([0.01, 0.1], [0.2, 0.3], (10.0, 11.0)), NOT_REACHED),
+        (cuts([0.01, 0.1], [0.2, 0.3], by=[d2tcp.EACH]), NOT_REACHED),
+        (cuts([0.3, 0.3], [0.2, 0.3], by=[d2tcp.ONCE, d2tcp.EACH]), FAIL),
     ],
 )
 def test_a_cut_that_is_not_smaller_fails(tables, verdict):
     assert LESS(tables).verdict == verdict
+
+
+def test_what_timestamps_would_change_is_said_and_not_judged():
+    wrong, right = cuts([0.3], [0.2]), cuts([0.1], [0.2], by=[d2tcp.EACH])
+    found = LESS({"cuts": pl.concat([wrong["cuts"], right["cuts"]])})
+    assert found.verdict == FAIL
+    assert found.measured == "0 of 1 pairs"
+    assert "with timestamps 1 of 1 pairs" in found.reason
+    swapped = LESS(
+        {"cuts": pl.concat([cuts([0.1], [0.2])["cuts"], cuts([0.3], [0.2], by=[d2tcp.EACH])["cuts"]])}
+    )
+    assert swapped.verdict == PASS
 
 
 def points(queue=1.0, alpha=1.0, drops=0, at=20, senders=literature.FLOWS):

@@ -17,7 +17,7 @@ MEAN_BYTES = 1_711_250
 
 def plans(scale: Scale) -> dict[str, Plan]:
     """Each transport at each load."""
-    k, flows = scale.pick((4, 400), (8, 10_000))
+    k, flows = scale.pick((4, 400), (8, 4000))
     entry = {
         "name": "web-search",
         "arrivals": {"poisson": {"load": LOADS[0]}},

@@ -76,6 +76,8 @@ def draw(tables: Tables) -> "Picture":
         look: dict[str, Any] = {"color": colour, "marker": marker, "label": name}
         left.plot(rows["senders"].to_numpy(), rows["queue_mean_packets"].to_numpy(), **look)
         right.plot(rows["senders"].to_numpy(), rows["used_percent"].to_numpy(), **look)
+    for axes in (left, right):
+        axes.set_xticks(range(0, max(points["senders"]) + 1, 5))
     left.axhline(THRESHOLD, color="#000000", linewidth=0.9, linestyle="--")
     left.set(yscale="log", xlabel="senders", ylabel="mean queue (packets)", title="dashed: the threshold")
     left.legend(loc="best")
