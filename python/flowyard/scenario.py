@@ -65,6 +65,7 @@ __all__ = [
     "Faults",
     "Fbw",
     "Fixed",
+    "FullAck",
     "Growth",
     "Halves",
     "Histograms",
@@ -981,6 +982,9 @@ class NewReno(Model):
     section 4) rather than on each of them ("slow but steady").
     """
 
+    full_ack: FullAck = "flight"
+    """The window after recovery."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tcp(Model):
@@ -1140,6 +1144,9 @@ class Dctcp(Model):
     fluid model of DCTCP's paper). RFC 3168, 6.1.2, on which RFC 8257 builds, says that it does not.
     """
 
+    losses: NewReno = NewReno()
+    """How losses are recovered from."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class D2tcp(Model):
@@ -1282,6 +1289,11 @@ class PathPenalty(Model):
 
     answers: int = 100
     """A path is bad only after more than so many answers (htsim: 100). At most 1000000."""
+
+    acks: int = 0
+    """A path is bad only from so many ACKs on (htsim: 11; by default also one that never brought any). At
+    most 1000000.
+    """
 
     nacks_per_ack: float = 0.3
     """A path is bad only if it has more than so many NACKs for each ACK (htsim: 0.3). At most 1000.0."""
@@ -1575,7 +1587,12 @@ class StrictPriority(Model):
     """Whose bytes are compared with the threshold."""
 
     threshold: Limit = LimitFullPackets(65)
-    """Mark above this much, the arriving packet included. PIAS-NS2 has 65 full packets."""
+    """Mark above this much. PIAS-NS2 has 65 full packets."""
+
+    mark_on: MarkOn = "enqueue"
+    """When the port is looked at: as a packet comes (PIAS), itself included, or as its transmission
+    starts, itself included if the packet on the wire counts.
+    """
 
     limit_counts_wire: bool = True
     """Whether the packet on the wire counts towards the limit and the threshold (PIAS-NS2: no)."""
@@ -2360,6 +2377,9 @@ Pace = PaceRate | PacePoisson | Literal["line-rate"]
 # How the congestion window reacts to acknowledgements and losses.
 Congestion = Reno | NewReno | Dctcp | D2tcp | Literal["reno", "newreno", "dctcp", "d2tcp"]
 
+# The window after recovery (RFC 6582, 3.2, step 3).
+FullAck = Literal["flight", "ssthresh"]
+
 # How acknowledgements tell of marks.
 Echo = Literal["until-reduced", "exact", "exact-at-once", "each-segment"]
 
@@ -2421,7 +2441,7 @@ MarkOn = Literal["enqueue", "dequeue"]
 # Which packet loses its payload when the data queue is full.
 Trim = Literal["coin", "arriving"]
 
-# What of a port an arriving packet's mark depends on.
+# What of a port a packet's mark depends on.
 MarkBy = Literal["port", "class", "none"]
 
 # What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or

@@ -21,6 +21,7 @@ const WINDOW: Window = Window {
     min_ssthresh: 2,
     halves: Halves::Flight,
     growth: Growth::Acks,
+    after_timeout: false,
 };
 
 fn model(config: D2tcp) -> Model {

@@ -31,6 +31,7 @@ fn window(segments: u64) -> Window {
         min_ssthresh: 2,
         halves: Halves::Flight,
         growth: Growth::Acks,
+        after_timeout: false,
     }
 }
 

@@ -246,6 +246,58 @@ fn pulls_follow_the_rate_of_the_link() {
     assert!(run.flow("fct_ps") < 7_000 * US, "{}", run.flow("fct_ps"));
 }
 
+/// One direction of the receiver's cable is slow. Data: pulls come at its pace, so that no more is trimmed than of the
+/// first window. Answers: they fit, one of 64 B or two for each packet, and data is not held up.
+#[test]
+fn pulls_follow_the_rate_of_data_not_of_answers() {
+    let slow = |from: &str, to: &str| {
+        run(&format!(
+            r#"
+            transport = "ndp"
+            topology.line = {{ switches = 1, rate = "1Gbps" }}
+            faults.events = [{{ at = "0s", target.link = ["{from}", "{to}"], change.rate = "100Mbps" }}]
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once = {{}}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "{}B"
+            "#,
+            1000 * PAYLOAD
+        ))
+    };
+    let data = slow("switch 0", "host 1");
+    assert!(data.flow("fct_ps") < 1050 * 10 * T, "{} for data", data.flow("fct_ps"));
+    assert!(data.flow("trims") < 30, "{} trims", data.flow("trims"));
+    let answers = slow("host 1", "switch 0");
+    assert!(answers.flow("fct_ps") < 1050 * T, "{} for answers", answers.flow("fct_ps"));
+    assert_eq!(answers.flow("trims"), 0);
+}
+
+/// Two flows to a host with two interfaces: each has its own if they come by both, half of one if by the same.
+#[test]
+fn each_interface_has_its_pull_queue() {
+    for (sources, share) in [([1, 4], 1), ([1, 2], 2)] {
+        let run = run(&format!(
+            r#"
+            transport = "ndp"
+            topology.bcube = {{ n = 4, k = 1, rate = "1Gbps" }}
+            [[traffic]]
+            name = "flows"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[{}, 0], [{}, 0]]
+            sizes.fixed = "{}B"
+            "#,
+            sources[0],
+            sources[1],
+            1000 * PAYLOAD
+        ));
+        for fct in run.flows("fct_ps") {
+            let needed = share * 1000 * T;
+            assert!((needed..needed + 50 * T).contains(&fct), "{fct} from {sources:?}");
+        }
+    }
+}
+
 /// An incast whose headers do not fit: dropped, they are missed until the backstop's timeout. Sent back, nothing is
 /// lost: what is sent arrives, arrives as a header, or comes back, and each of the latter two is repeated once.
 #[test]

@@ -150,6 +150,15 @@ fn marks_by_port_or_by_class() {
     // Without the one on the wire, which has class 0.
     assert_eq!(marks(2, "threshold.packets = 3\nmark = \"class\"\nlimit_counts_wire = false"), 5);
     assert_eq!(marks(2, "threshold.packets = 1\nmark = \"class\""), 3 + 7);
+    // Looked at on departure: the first finds the port empty, the second leaves as one of eleven, the last alone.
+    let leaving = |queue: &str| marks(2, &format!("mark_on = \"dequeue\"\n{queue}"));
+    assert_eq!(leaving("threshold.packets = 3"), 8);
+    assert_eq!(leaving("threshold.packets = 3\nlimit_counts_wire = false"), 7);
+    assert_eq!(leaving("threshold.packets = 1"), 10);
+    assert_eq!(leaving("threshold.packets = 1\nlimit_counts_wire = false"), 9);
+    // Class 0: the second leaves as one of three; class 1: the first as one of eight.
+    assert_eq!(leaving("threshold.packets = 1\nmark = \"class\""), 2 + 7);
+    assert_eq!(leaving("threshold.packets = 1\nmark = \"class\"\nlimit_counts_wire = false"), 1 + 6);
 }
 
 /// An incast under DCTCP over a long flow, with marks and drops.

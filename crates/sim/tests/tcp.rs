@@ -383,6 +383,10 @@ fn the_window_after_recovery() {
                 losing(8 + more, &format!("{settings}, congestion = \"newreno\""), &[against_segment(1)]);
             let start = if more <= 2 { leave + (more - 1) * T } else { leave + TRIP + (more - 3) * T };
             assert_eq!(fate(&run), (start + WAY, 1, 0), "NewReno, {more} more");
+            // Option 2 of RFC 6582, 3.2, step 3: ssthresh, as Reno.
+            let option = "congestion.newreno.full_ack = \"ssthresh\"";
+            let run = losing(8 + more, &format!("{settings}, {option}"), &[against_segment(1)]);
+            assert_eq!(fate(&run), (leave + (more - 1) * T + WAY, 1, 0), "NewReno to ssthresh, {more} more");
         }
     }
 }
@@ -403,16 +407,33 @@ fn what_a_loss_halves() {
 /// A timeout leaves a window of one segment and ssthresh at half the flight. The first of eight segments is
 /// lost twice, as the receive window of eight lets nothing else go: at 0 and by its fast repeat, at
 /// 3 T + TRIP. The timer, which runs from 0, repeats it at RTO; all eight are acknowledged at RTO + TRIP, and
-/// slow start goes on with 2 segments, then, ssthresh being 4, with 4.
+/// slow start goes on with 2 segments, then, ssthresh being 4, with 4. Growth by bytes is no faster after a timeout.
 #[test]
 fn slow_start_after_a_timeout() {
     let base = format!("handshake = false, initial_window = 8, receive_window = \"{}B\"", 8 * MSS);
     let lost = [against_segment(1), against(3 * T + TRIP)];
     let restart = RTO + TRIP;
-    for (more, start) in [(1, 0), (2, T), (3, TRIP), (6, TRIP + 3 * T)] {
-        let run = losing(8 + more, &base, &lost);
-        assert_eq!(fate(&run), (restart + start + WAY, 2, 1), "{more} more");
+    for growth in ["acks", "bytes"] {
+        for (more, start) in [(1, 0), (2, T), (3, TRIP), (6, TRIP + 3 * T)] {
+            let run = losing(8 + more, &format!("{base}, growth = \"{growth}\""), &lost);
+            assert_eq!(fate(&run), (restart + start + WAY, 2, 1), "{more} more, growth by {growth}");
+        }
     }
+}
+
+/// All seven segments are lost, and after the timeout the fourth once more. Slow start sends 1, then 2 and 3, then, as
+/// these are acknowledged, 4 to 7 in a row from RTO + 2 TRIP on; the third duplicate, of segment 7, comes at
+/// RTO + 3 TRIP + 3 T. Reno (RFC 5681) repeats 4 at once. NewReno (RFC 6582, 3.2, step 2) does not believe duplicates of
+/// what was sent before the timeout: its timer, started by the acknowledgement of 3 at RTO + 2 TRIP + T and still
+/// backed off, must end the silence.
+#[test]
+fn a_loss_among_what_a_timeout_has_put_back() {
+    let base = "handshake = false, initial_window = 7";
+    let lost: Vec<u64> = (1..=7).map(against_segment).chain([against(RTO + 2 * TRIP)]).collect();
+    let run = losing(7, &format!("{base}, congestion = \"reno\""), &lost);
+    assert_eq!(fate(&run), (RTO + 3 * TRIP + 3 * T + WAY, 8, 1));
+    let run = losing(7, &format!("{base}, congestion = \"newreno\""), &lost);
+    assert_eq!(fate(&run), (RTO + 2 * TRIP + T + 2 * RTO + WAY, 8, 2));
 }
 
 /// Three segments, the first is lost: two duplicates, at T and 2 T + TRIP, are too few. Limited transmit

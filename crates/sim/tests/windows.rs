@@ -16,6 +16,7 @@ const WINDOW: Window = Window {
     min_ssthresh: 2,
     halves: Halves::Flight,
     growth: Growth::Acks,
+    after_timeout: false,
 };
 
 /// The window after an acknowledgement of so many bytes.
@@ -44,6 +45,25 @@ fn growth_by_acknowledgements_or_by_bytes() {
             "{growth:?}, {acked} B"
         );
     }
+}
+
+/// RFC 3465, section 2.3: in the slow start that follows a timeout by a segment at most, since an acknowledgement may
+/// cover what had arrived before. What comes later is a slow start as any other.
+#[test]
+fn growth_by_bytes_after_a_timeout() {
+    let window = Window { growth: Growth::Bytes, after_timeout: true, ..WINDOW };
+    assert_eq!(after(window, 3 * MSS), 11 * MSS);
+    let mut window = Window { ssthresh: 11 * MSS, ..window };
+    let mut model = Congestion::NewReno(Default::default()).model();
+    let mut grow = |window: &mut Window| model.on_ack(window, 2 * MSS, &mut PlainFlow::new(0));
+    grow(&mut window);
+    assert!(window.after_timeout);
+    grow(&mut window);
+    assert!(!window.after_timeout, "slow start is over");
+    window.ssthresh = u64::MAX;
+    let before = window.cwnd;
+    grow(&mut window);
+    assert_eq!(window.cwnd, before + 2 * MSS);
 }
 
 /// Two segments at least (RFC 5681, equation 4), or what is asked for.

@@ -36,19 +36,20 @@ def background(summary: Mapping[str, Any]) -> list[str]:
     return [entry["name"] for entry in summary["traffic"] if entry.get("background")]
 
 
-def by_size(flows: pl.DataFrame) -> pl.DataFrame:
+def by_size(flows: pl.DataFrame, *more: pl.Expr) -> pl.DataFrame:
     """Completion by size group: a row for each group that has flows, the last one for all flows.
 
     Columns: group (text), flows, completed (counts), completed_fraction (0 to 1), fct_mean_ps, fct_<p>_ps,
-    slowdown_mean, slowdown_<p> for each p of PERCENTILES. Null where no flow of the group has a value.
+    slowdown_mean, slowdown_<p> for each p of PERCENTILES, and what else is asked for. Null where no flow of the group
+    has a value.
     """
     size = pl.col("size_bytes")
     group = pl.lit(SIZE_GROUPS[-1][1])
     for upper, name in reversed(SIZE_GROUPS[:-1]):
         group = pl.when(size <= upper).then(pl.lit(name)).otherwise(group)
     order = pl.Enum([name for _, name in SIZE_GROUPS])
-    groups = flows.group_by(group.cast(order).alias("group")).agg(_completion()).sort("group")
-    everything = overall(flows).select(pl.lit(ALL).alias("group"), pl.all())
+    groups = flows.group_by(group.cast(order).alias("group")).agg(*_completion(), *more).sort("group")
+    everything = flows.select(pl.lit(ALL).alias("group"), *_completion(), *more)
     return pl.concat([groups.with_columns(pl.col("group").cast(pl.String)), everything])
 
 

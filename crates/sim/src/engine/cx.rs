@@ -55,8 +55,8 @@ impl Timer {
 pub enum Owner {
     /// A connection's sender or receiver; the kind tells them apart.
     Conn(ConnId),
-    /// A host.
-    Host(NodeId),
+    /// What a host has for each of its interfaces: the link that ends there.
+    Link(LinkId),
 }
 
 /// What a transport can do at the moment of an event. It must touch only the host of that event.
@@ -250,7 +250,10 @@ impl Cx<'_, '_> {
                 let host = if kind & 1 == 0 { conn.src } else { conn.dst };
                 self.net.push_host_event(due, Phase::Timer, host, id.0, b);
             }
-            Owner::Host(host) => self.net.push_host_event(due, Phase::Timer, host, host.0, b | 1 << 8),
+            Owner::Link(link) => {
+                let host = self.net.ends[link.index()];
+                self.net.push_host_event(due, Phase::Timer, host, link.0, b | 1 << 8);
+            }
         }
     }
 

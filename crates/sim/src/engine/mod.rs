@@ -31,8 +31,9 @@ use self::event::{Event, Phase};
 use self::network::{Network, Parts, Tally};
 use self::observer::Observer;
 use self::starts::Starts;
-use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
+use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::random::{Purpose, Stream, name_key};
+use crate::topology::Fabric;
 use crate::traffic::{Flow, Traffic};
 use crate::transport::{self, HostSide};
 use crate::units::Time;
@@ -188,14 +189,14 @@ pub struct Engine<'a, 'o> {
 }
 
 /// A model for each transport, and for each whose model carries it: an earlier one's, if that can, under a number.
-fn models(transports: &[transport::Transport], hosts: usize) -> (Vec<transport::Model>, Vec<(u8, u8)>) {
+fn models(transports: &[transport::Transport], fabric: &Fabric) -> (Vec<transport::Model>, Vec<(u8, u8)>) {
     let mut models: Vec<transport::Model> = Vec::new();
     let mut carried = Vec::new();
     for (own, transport) in transports.iter().enumerate() {
         let joined =
             models.iter_mut().zip(0..).find_map(|(model, index)| Some((index, model.join(transport)?)));
         carried.push(joined.unwrap_or((own as u8, 0)));
-        models.push(transport.model(hosts));
+        models.push(transport.model(fabric));
     }
     (models, carried)
 }
@@ -203,8 +204,7 @@ fn models(transports: &[transport::Transport], hosts: usize) -> (Vec<transport::
 impl<'a, 'o> Engine<'a, 'o> {
     /// The run at time zero.
     pub fn new(plan: &'a Plan<'a>) -> Engine<'a, 'o> {
-        let hosts = plan.parts.fabric.hosts as usize;
-        let (transports, carried) = models(plan.transports, hosts);
+        let (transports, carried) = models(plan.transports, plan.parts.fabric);
         let mut engine = Engine {
             net: Network::new(&plan.parts),
             transports,
@@ -414,7 +414,7 @@ impl<'a, 'o> Engine<'a, 'o> {
         let transport = (event.b >> 9) as u8;
         let kind = event.b as u8;
         let owner =
-            if event.b & 1 << 8 != 0 { Owner::Host(NodeId(event.a)) } else { Owner::Conn(ConnId(event.a)) };
+            if event.b & 1 << 8 != 0 { Owner::Link(LinkId(event.a)) } else { Owner::Conn(ConnId(event.a)) };
         if let Owner::Conn(id) = owner {
             self.net.conns[id.index()].timers -= 1;
             self.net.after.gone(id);

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ecn::MarkOn;
 use super::waiting::{Queued, Waiting};
 use super::{Build, Discipline, Feature, Limit, QueueCx, Room, Settings};
 use crate::ids::PacketId;
@@ -21,13 +22,16 @@ pub struct StrictPriority {
     pub limit: Limit,
     /// Whose bytes are compared with the threshold.
     pub mark: MarkBy,
-    /// Mark above this much, the arriving packet included. PIAS-NS2 has 65 full packets.
+    /// Mark above this much. PIAS-NS2 has 65 full packets.
     pub threshold: Limit,
+    /// When the port is looked at: as a packet comes (PIAS), itself included, or as its transmission starts, itself
+    /// included if the packet on the wire counts.
+    pub mark_on: MarkOn,
     /// Whether the packet on the wire counts towards the limit and the threshold (PIAS-NS2: no).
     pub limit_counts_wire: bool,
 }
 
-/// What of a port an arriving packet's mark depends on.
+/// What of a port a packet's mark depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkBy {
@@ -46,6 +50,7 @@ impl Default for StrictPriority {
             limit: Limit::FullPackets(240),
             mark: MarkBy::Port,
             threshold: Limit::FullPackets(65),
+            mark_on: MarkOn::Enqueue,
             limit_counts_wire: true,
         }
     }
@@ -81,6 +86,7 @@ impl Build for StrictPriority {
                 MarkBy::Port | MarkBy::Class => self.threshold.room(full_packet),
             },
             by_class: self.mark == MarkBy::Class,
+            on_dequeue: self.mark_on == MarkOn::Dequeue,
             counts_wire: self.limit_counts_wire,
             wire_class: 0,
         }
@@ -96,6 +102,7 @@ pub struct Model {
     limit: Room,
     threshold: Room,
     by_class: bool,
+    on_dequeue: bool,
     counts_wire: bool,
     /// Which class the packet on the wire came from.
     wire_class: u8,
@@ -126,6 +133,16 @@ impl Model {
         let wire = if self.counts_wire && self.wire_class == class { cx.port.wire_bytes } else { 0 };
         (queue.len() + u32::from(wire > 0), queue.bytes() + u64::from(wire))
     }
+
+    /// What counts as a packet starts on the wire, which has left its class and not the port.
+    fn as_it_leaves(&self, packet: Queued, cx: &QueueCx) -> (u32, u64) {
+        let (own, bytes) = if self.counts_wire { (1, u64::from(packet.size)) } else { (0, 0) };
+        if self.by_class {
+            let queue = &self.classes[usize::from(self.wire_class)];
+            return (queue.len() + own, queue.bytes() + bytes);
+        }
+        (cx.port.packets - 1 + own, cx.port.bytes - u64::from(packet.size) + bytes)
+    }
 }
 
 impl Discipline for Model {
@@ -139,6 +156,9 @@ impl Discipline for Model {
         cx.keep(size);
         self.classes[usize::from(class)].push(Queued { id, size });
         self.waiting |= 1 << class;
+        if self.on_dequeue {
+            return;
+        }
         let (packets, bytes) = if self.by_class { self.in_class(class, cx) } else { self.in_port(cx) };
         if !self.threshold.holds(packets, bytes) {
             cx.mark(id);
@@ -154,7 +174,8 @@ impl Discipline for Model {
             return None;
         }
         cx.keep(size);
-        if !self.threshold.holds(1, u64::from(size)) {
+        let counts = self.counts_wire || !self.on_dequeue;
+        if counts && !self.threshold.holds(1, u64::from(size)) {
             cx.mark(id);
         }
         self.wire_class = class;
@@ -162,18 +183,24 @@ impl Discipline for Model {
     }
 
     #[inline]
-    fn dequeue(&mut self, _cx: &mut QueueCx) -> Option<Queued> {
+    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Queued> {
         if self.waiting == 0 {
             return None;
         }
         let class = self.waiting.trailing_zeros();
         let queue = &mut self.classes[class as usize];
-        let packet = queue.pop();
+        let packet = queue.pop()?;
         if queue.is_empty() {
             self.waiting &= !(1 << class);
         }
         self.wire_class = class as u8;
-        packet
+        if self.on_dequeue {
+            let (packets, bytes) = self.as_it_leaves(packet, cx);
+            if !self.threshold.holds(packets, bytes) {
+                cx.mark(packet.id);
+            }
+        }
+        Some(packet)
     }
 
     #[inline]

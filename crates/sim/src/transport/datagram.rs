@@ -12,6 +12,7 @@ use crate::ids::ConnId;
 use crate::queue::Queue;
 use crate::queue::infinite::Infinite;
 use crate::random::{Purpose, Stream};
+use crate::topology::Fabric;
 use crate::traffic::below;
 use crate::traffic::sizes::Sizes;
 use crate::traffic::sizes::fixed::Fixed;
@@ -140,7 +141,7 @@ impl Default for Sender {
 const PACE: u8 = 0;
 
 impl Model {
-    pub(super) fn new(config: &Datagram, _hosts: usize) -> Model {
+    pub(super) fn new(config: &Datagram, _fabric: &Fabric) -> Model {
         Model {
             config: config.clone(),
             mean_length: config.lengths.mean(),

@@ -20,6 +20,7 @@ use crate::engine::packet::Packet;
 use crate::ids::ConnId;
 use crate::queue::{Feature, Queue};
 use crate::register::register;
+use crate::topology::Fabric;
 
 /// One list: configuration and model of each transport, and the way from one to the other.
 macro_rules! transports {
@@ -36,10 +37,10 @@ macro_rules! transports {
         }
 
         impl Transport {
-            /// The transport at `hosts` hosts, without a connection.
-            pub fn model(&self, hosts: usize) -> Model {
+            /// The transport at the hosts of a network, without a connection.
+            pub fn model(&self, fabric: &Fabric) -> Model {
                 match self {
-                    $(Transport::$config(config) => Model::$config($module::Model::new(config, hosts)),)*
+                    $(Transport::$config(config) => Model::$config($module::Model::new(config, fabric)),)*
                 }
             }
         }

@@ -35,7 +35,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 
 def draw(tables: Tables) -> "Picture":
     """A bar for each transport in each measure."""
-    picture, panels = style.panels(1, len(_compare.MEASURES))
+    picture, panels = style.panels(1, len(_compare.MEASURES), size=(3.2, 3.0))
     means = {
         row["by"]: row for row in replica_means(tables["runs"], ["by"], list(_compare.MEASURES)).to_dicts()
     }

@@ -24,6 +24,7 @@ use crate::engine::packet::Packet;
 use crate::ids::ConnId;
 use crate::queue::lossless::Lossless;
 use crate::queue::{Feature, Queue};
+use crate::topology::Fabric;
 use crate::units::{Bytes, Rate, Time};
 
 /// DCQCN over RoCEv2. Where the paper is silent, defaults are those of the HPCC simulator's configuration.
@@ -165,7 +166,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(config: &Dcqcn, _hosts: usize) -> Model {
+    pub(super) fn new(config: &Dcqcn, _fabric: &Fabric) -> Model {
         Model { config: config.clone(), senders: Ends::default(), receivers: Ends::default() }
     }
 }

@@ -27,6 +27,7 @@ use crate::engine::packet::Packet;
 use crate::ids::{ConnId, FlowId};
 use crate::queue::{Feature, Queue};
 use crate::random::Purpose;
+use crate::topology::Fabric;
 
 /// Multipath TCP: a flow over several TCP connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -158,7 +159,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(config: &Mptcp, _hosts: usize) -> Model {
+    pub(super) fn new(config: &Mptcp, _fabric: &Fabric) -> Model {
         Model {
             config: config.clone(),
             outgoing: Ends::default(),

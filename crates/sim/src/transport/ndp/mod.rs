@@ -24,9 +24,10 @@ use crate::balancer::per_packet::PerPacket;
 use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
-use crate::ids::{ConnId, NodeId};
+use crate::ids::{ConnId, LinkId, NodeId};
 use crate::queue::ndp::NdpPort;
 use crate::queue::{Feature, Queue};
+use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
 /// NDP. Every point in which paper, htsim and the OMNeT++ model differ is a field.
@@ -140,13 +141,13 @@ impl Ndp {
         self.mtu.0 - if self.mtu_includes_header { self.header_bytes.0 } else { 0 }
     }
 
-    /// Time from a pull to the next: what the packet that is pulled takes on the link by which it will come. Asked
-    /// each time, because faults change rates.
-    fn spacing(&self, id: ConnId, cx: &Cx) -> Time {
+    /// Time from a pull to the next: what the packet that is pulled takes on the link by which it will come, as the
+    /// one before did. Asked each time, because faults change rates.
+    fn spacing(&self, link: LinkId, cx: &Cx) -> Time {
         if let Some(fixed) = self.pull_spacing {
             return fixed;
         }
-        let full = cx.transmission(cx.conn(id).dst_port, self.full_packet() as u32);
+        let full = cx.transmission(link, self.full_packet() as u32);
         if self.pull_rate == 1.0 { full } else { Time((full.0 as f64 / self.pull_rate).round() as u64) }
     }
 }
@@ -222,26 +223,41 @@ fn unpack(ack: u64) -> (u32, u32) {
     ((ack >> 32) as u32, ack as u32)
 }
 
-/// All NDP connections of a run, whatever their configurations, since those of a host share its pull queue.
+/// All NDP connections of a run, whatever their configurations, since those of an interface share its pull queue.
 pub struct Model {
     /// Those of the traffic entries that are not the same. In what concerns a host as a whole they agree.
     configs: Vec<Ndp>,
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
-    /// By host.
+    /// One for each link that ends at a host, those of a host side by side.
     pacers: Vec<Pacer>,
+    /// By link, the place of its pacer.
+    places: Vec<u32>,
+    /// By host, the place of its first pacer; and the end.
+    firsts: Vec<u32>,
 }
 
-/// The timer of a host's pacer.
+/// The timer of a pacer.
 const PULL_TURN: u8 = 0;
 
 impl Model {
-    pub(super) fn new(config: &Ndp, hosts: usize) -> Model {
+    pub(super) fn new(config: &Ndp, fabric: &Fabric) -> Model {
+        let mut ends: Vec<(NodeId, usize)> =
+            fabric.links.iter().enumerate().map(|(link, ends)| (ends.to, link)).collect();
+        ends.retain(|&(node, _)| fabric.is_host(node));
+        ends.sort_unstable();
+        let mut places = vec![0; fabric.links.len()];
+        for (place, &(_, link)) in (0..).zip(&ends) {
+            places[link] = place;
+        }
+        let first = |host| ends.partition_point(|&(node, _)| node.0 < host) as u32;
         Model {
             configs: vec![config.clone()],
             senders: Ends::default(),
             receivers: Ends::default(),
-            pacers: vec![Pacer::default(); hosts],
+            pacers: vec![Pacer::default(); ends.len()],
+            places,
+            firsts: (0..=fabric.hosts).map(first).collect(),
         }
     }
 
@@ -252,10 +268,10 @@ impl Model {
     }
 
     /// Sets the timer for the next pull if one waits and none is set.
-    fn arm(pacer: &mut Pacer, host: NodeId, cx: &mut Cx) {
+    fn arm(pacer: &mut Pacer, link: LinkId, cx: &mut Cx) {
         if !pacer.is_empty() && !pacer.timer.is_set() {
             let due = pacer.next_at.max(cx.now());
-            cx.set_timer(&mut pacer.timer, due, Owner::Host(host), PULL_TURN);
+            cx.set_timer(&mut pacer.timer, due, Owner::Link(link), PULL_TURN);
         }
     }
 }
@@ -279,10 +295,15 @@ impl HostSide for Model {
 
     #[inline]
     fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
-        let pacer = &mut self.pacers[packet.dst.index()];
+        let pacer = &mut self.pacers[self.places[packet.ingress.index()] as usize];
         let receiver = &mut self.receivers[packet.conn];
-        receiver.on_packet(packet, &self.configs[usize::from(receiver.variant)], pacer, cx);
-        Model::arm(pacer, packet.dst, cx);
+        let completed = receiver.on_packet(packet, &self.configs[usize::from(receiver.variant)], pacer, cx);
+        Model::arm(pacer, packet.ingress, cx);
+        if completed {
+            let host = packet.dst.index();
+            let (first, end) = (self.firsts[host] as usize, self.firsts[host + 1] as usize);
+            self.pacers[first..end].iter_mut().for_each(|pacer| pacer.flush(packet.conn));
+        }
     }
 
     #[inline]
@@ -303,16 +324,16 @@ impl HostSide for Model {
                 let sender = &mut self.senders[id];
                 sender.on_timer(id, &self.configs[usize::from(sender.variant)], cx);
             }
-            (Owner::Host(host), PULL_TURN) => {
-                let pacer = &mut self.pacers[host.index()];
+            (Owner::Link(link), PULL_TURN) => {
+                let pacer = &mut self.pacers[self.places[link.index()] as usize];
                 if cx.timer_is_due(&mut pacer.timer, owner, kind)
                     && let Some(id) = pacer.pop(&self.configs[0])
                 {
                     let receiver = &mut self.receivers[id];
                     let config = &self.configs[usize::from(receiver.variant)];
-                    pacer.next_at = cx.now() + config.spacing(id, cx);
+                    pacer.next_at = cx.now() + config.spacing(link, cx);
                     receiver.send_pull(id, config, cx);
-                    Model::arm(pacer, host, cx);
+                    Model::arm(pacer, link, cx);
                 }
             }
             _ => unreachable!("NDP has no other timers"),
@@ -321,16 +342,16 @@ impl HostSide for Model {
 
     /// Every pull that was queued was sent, voided, or waits; what counts as delivered is what was received.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (host, pacer) in self.pacers.iter().enumerate() {
+        for (place, pacer) in self.pacers.iter().enumerate() {
             let accounted = pacer.sent + pacer.flushed + pacer.len();
             if pacer.queued != accounted {
                 found(format!(
-                    "host {host}: {} pulls queued, {accounted} sent, flushed or waiting",
+                    "pull queue {place}: {} pulls queued, {accounted} sent, flushed or waiting",
                     pacer.queued
                 ));
             }
             if !pacer.is_empty() && !pacer.timer.is_set() {
-                found(format!("host {host}: pulls wait and no timer is set"));
+                found(format!("pull queue {place}: pulls wait and no timer is set"));
             }
         }
         for (id, conn) in conns {

@@ -7,7 +7,7 @@ use crate::engine::cx::Timer;
 use crate::ids::ConnId;
 use crate::units::Time;
 
-/// The pull queue of one host.
+/// The pull queue of one interface.
 #[derive(Clone, Debug, Default)]
 pub struct Pacer {
     /// Connections in the order in which they take turns; if turns are strict, those of one priority after those

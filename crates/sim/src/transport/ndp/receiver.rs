@@ -29,8 +29,9 @@ impl Receiver {
     }
 
     /// A data packet or what is left of one. The pull goes with the answer if no other waits and the
-    /// wire's turn has come (htsim), else into the queue that all connections of the host share.
-    pub fn on_packet(&mut self, packet: &Packet, config: &Ndp, pacer: &mut Pacer, cx: &mut Cx) {
+    /// wire's turn has come (htsim), else into the queue that all connections of the interface share. Whether everything
+    /// is here now, so that pulls that wait are void.
+    pub fn on_packet(&mut self, packet: &Packet, config: &Ndp, pacer: &mut Pacer, cx: &mut Cx) -> bool {
         let id = packet.conn;
         let number = packet.header.number;
         let trimmed = packet.has(flag::TRIMMED);
@@ -45,16 +46,16 @@ impl Receiver {
         if packet.header.kind == kind::LAST {
             self.end = Some(number + 1);
         }
-        if !self.completed && self.end == Some(self.reassembly.next()) {
+        let completes = !self.completed && self.end == Some(self.reassembly.next());
+        if completes {
             self.completed = true;
             cx.completed(id);
-            pacer.flush(id);
         }
         let mut answer = if trimmed { kind::NACK } else { kind::ACK };
         // Once everything is here there is nothing to pull.
         if !self.completed {
             if config.pull_ack && pacer.may_pull_at_once(cx.now()) {
-                pacer.pull_at_once(cx.now() + config.spacing(id, cx));
+                pacer.pull_at_once(cx.now() + config.spacing(packet.ingress, cx));
                 answer |= kind::PULLS;
                 self.pulls += 1;
             } else {
@@ -62,6 +63,7 @@ impl Receiver {
             }
         }
         self.send(id, answer, packet.created_at.0, number, config, cx);
+        completes
     }
 
     /// The pacer lets a pull of this connection go.

@@ -2,7 +2,7 @@
 //!
 //! Source: Handley et al., SIGCOMM 2017, section 3.2.3; the rule that tells an outlier is that of the paper's
 //! public simulator (htsim, strategy "pull"). It counts from the start of the connection. Unlike htsim, which calls
-//! the share of a path without ten ACKs zero, it also judges a path that never brought an ACK.
+//! the share of a path without ten ACKs zero, by default it also judges a path that never brought an ACK.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ pub struct PathPenalty {
     /// A path is bad only after more than so many answers (htsim: 100).
     #[schemars(range(max = 1_000_000))]
     pub answers: u32,
+    /// A path is bad only from so many ACKs on (htsim: 11; by default also one that never brought any).
+    #[schemars(range(max = 1_000_000))]
+    pub acks: u32,
     /// A path is bad only if it has more than so many NACKs for each ACK (htsim: 0.3).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub nacks_per_ack: f64,
@@ -36,7 +39,7 @@ pub struct PathPenalty {
 
 impl Default for PathPenalty {
     fn default() -> Self {
-        PathPenalty { answers: 100, nacks_per_ack: 0.3, over_mean: 1.25, bounce: 3, loss: 3 }
+        PathPenalty { answers: 100, acks: 0, nacks_per_ack: 0.3, over_mean: 1.25, bounce: 3, loss: 3 }
     }
 }
 
@@ -112,6 +115,7 @@ impl Scores {
         let score = self.of(path);
         let (acks, nacks) = (f64::from(score.count.acks), f64::from(score.count.nacks));
         let bad = acks + nacks > f64::from(rule.answers)
+            && score.count.acks >= rule.acks
             && nacks > rule.nacks_per_ack * acks
             && nacks * f64::from(all.acks) > rule.over_mean * f64::from(all.nacks) * acks;
         score.passes = if bad { score.passes + 1 } else { score.passes.saturating_sub(1) };
@@ -145,5 +149,19 @@ mod tests {
             scores.ack(3, &rule);
         }
         assert_eq!(scores.paths[3].passes, 100 + 233 - 1);
+    }
+
+    /// A path that brings nothing but headers: bad from the 101st on, or, by htsim's rule, not before its eleventh ACK.
+    #[test]
+    fn a_path_without_acks_is_judged_if_the_rule_says_so() {
+        for (acks, expected) in [(0, 10), (11, 0)] {
+            let rule = PathPenalty { acks, ..PathPenalty::default() };
+            let mut scores = Scores::default();
+            (0..1000).for_each(|_| scores.ack(0, &rule));
+            (0..110).for_each(|_| scores.nack(1, 1, &rule));
+            assert_eq!(scores.paths[1].passes, expected, "from {acks} ACKs on");
+            (0..11).for_each(|_| scores.ack(1, &rule));
+            assert_eq!(scores.paths[1].passes, if acks == 0 { 21 } else { 1 }, "from {acks} ACKs on");
+        }
     }
 }

@@ -21,6 +21,7 @@ use crate::engine::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::queue::pfabric::PfabricPort;
 use crate::queue::{Feature, Queue};
+use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
 /// pFabric. The timeout has to fit the network: the paper has about three round trips, 45 us at 10 Gbps.
@@ -183,12 +184,12 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(config: &Pfabric, hosts: usize) -> Model {
+    pub(super) fn new(config: &Pfabric, fabric: &Fabric) -> Model {
         Model {
             config: config.clone(),
             senders: Ends::default(),
             receivers: Ends::default(),
-            eager: vec![Vec::new(); hosts],
+            eager: vec![Vec::new(); fabric.hosts as usize],
         }
     }
 

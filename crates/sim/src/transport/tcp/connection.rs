@@ -100,6 +100,7 @@ impl Sender {
                 min_ssthresh: config.min_ssthresh as u16,
                 halves: config.loss_halves,
                 growth: config.growth,
+                after_timeout: false,
             },
             control: config.congestion.model(),
             dupacks: 0,
@@ -303,7 +304,9 @@ impl Sender {
         self.dupacks += 1;
         if self.recovering {
             self.control.on_duplicate(&mut self.window);
-        } else if self.dupacks == config.dupack_threshold && self.una_seq >= self.recover {
+        } else if self.dupacks == config.dupack_threshold
+            && (self.una_seq >= self.recover || !self.control.distrusts_duplicates())
+        {
             // RFC 5681, 3.2, step 2: what limited transmit has sent does not count.
             self.window.flight -= self.limited;
             self.control.on_loss(&mut self.window, config.dupack_threshold);
@@ -450,6 +453,7 @@ impl Sender {
             self.window.cwnd = self.window.ssthresh.min(self.window.flight + self.window.mss);
         }
         self.control.on_timeout(&mut self.window, first);
+        self.window.after_timeout = true;
         (self.next, self.next_seq) = (self.una, self.una_seq);
         self.recover = self.end_seq;
         self.heard.reduced(self.end_seq);

@@ -29,6 +29,7 @@ use crate::queue::drop_tail::DropTail;
 use crate::queue::ecn::Ecn;
 use crate::queue::strict_priority::StrictPriority;
 use crate::queue::{Feature, Queue};
+use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
 /// TCP. Defaults are those of a data-centre host; every difference to RFCs and other simulators is a field.
@@ -294,7 +295,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(config: &Tcp, _hosts: usize) -> Model {
+    pub(super) fn new(config: &Tcp, _fabric: &Fabric) -> Model {
         Model { config: config.clone(), senders: Ends::default(), receivers: Ends::default() }
     }
 }

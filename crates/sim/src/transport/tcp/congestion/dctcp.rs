@@ -6,7 +6,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Control, Echoed, Progress, RecoveryAck, Settings, Step, Window, new_reno};
+use super::new_reno::{self, NewReno};
+use super::{Answer, Control, Echoed, Progress, RecoveryAck, Settings, Step, Window};
 use crate::transport::tcp::ecn::Echo;
 
 /// DCTCP: marks shrink the window in proportion to the share of bytes that are marked (RFC 8257).
@@ -31,6 +32,8 @@ pub struct Dctcp {
     /// Whether an acknowledgement that echoes a mark lets the window grow as any other does (htsim; the fluid model of
     /// DCTCP's paper). RFC 3168, 6.1.2, on which RFC 8257 builds, says that it does not.
     pub echoes_grow_window: bool,
+    /// How losses are recovered from.
+    pub losses: NewReno,
 }
 
 /// Which windows of data end with a reduction.
@@ -53,6 +56,7 @@ impl Default for Dctcp {
             min_window: 2,
             marks_end_slow_start: true,
             echoes_grow_window: false,
+            losses: NewReno::default(),
         }
     }
 }
@@ -91,7 +95,7 @@ impl Model {
             reduce: config.reduce,
             marks_end_slow_start: config.marks_end_slow_start,
             echoes_grow_window: config.echoes_grow_window,
-            losses: new_reno::Model::new(&new_reno::NewReno::default()),
+            losses: new_reno::Model::new(&config.losses),
         }
     }
 

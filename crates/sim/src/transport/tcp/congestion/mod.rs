@@ -51,6 +51,10 @@ macro_rules! controls {
                 match self { $(Model::$config(model) => model.on_recovery_ack(window, ack),)* }
             }
 
+            fn distrusts_duplicates(&self) -> bool {
+                match self { $(Model::$config(model) => model.distrusts_duplicates(),)* }
+            }
+
             fn on_timeout(&mut self, window: &mut Window, first: bool) {
                 match self { $(Model::$config(model) => model.on_timeout(window, first),)* }
             }
@@ -106,6 +110,8 @@ pub struct Window {
     pub halves: Halves,
     /// What lets it grow.
     pub growth: Growth,
+    /// Whether a timeout was what began this slow start.
+    pub after_timeout: bool,
 }
 
 impl Window {
@@ -206,9 +212,11 @@ pub trait Control {
     /// New data is acknowledged, outside recovery: slow start below the threshold, else congestion avoidance.
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: u64, siblings: &mut impl Siblings) {
-        let Window { mss, growth, .. } = *window;
+        let Window { mss, growth, after_timeout, .. } = *window;
+        window.after_timeout &= window.cwnd < window.ssthresh;
         window.cwnd += if window.cwnd < window.ssthresh {
-            acked.min(if growth == Growth::Bytes { 2 * mss } else { mss })
+            // RFC 3465, 2.3: after a timeout an acknowledgement may cover much that arrived before it.
+            acked.min(if growth == Growth::Bytes && !after_timeout { 2 * mss } else { mss })
         } else if let Some(coupled) = siblings.increase(window, acked) {
             coupled
         } else {
@@ -230,6 +238,11 @@ pub trait Control {
 
     /// New data is acknowledged during recovery.
     fn on_recovery_ack(&mut self, window: &mut Window, ack: RecoveryAck) -> Step;
+
+    /// Whether duplicates of what was sent before the last timeout say nothing (RFC 6582, 3.2, step 2).
+    fn distrusts_duplicates(&self) -> bool {
+        true
+    }
 
     /// The retransmission timer has expired; `first` unless the same segment had expired before.
     fn on_timeout(&mut self, window: &mut Window, first: bool) {

@@ -12,11 +12,23 @@ pub struct NewReno {
     /// Restart the retransmission timer on the first partial acknowledgement only ("impatient",
     /// RFC 6582, section 4) rather than on each of them ("slow but steady").
     pub impatient: bool,
+    /// The window after recovery.
+    pub full_ack: FullAck,
+}
+
+/// The window after recovery (RFC 6582, 3.2, step 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FullAck {
+    /// What is under way and a segment, at least two segments, at most the threshold: no burst (option 1).
+    Flight,
+    /// The threshold (option 2).
+    Ssthresh,
 }
 
 impl Default for NewReno {
     fn default() -> Self {
-        NewReno { impatient: true }
+        NewReno { impatient: true, full_ack: FullAck::Flight }
     }
 }
 
@@ -26,22 +38,26 @@ impl Settings for NewReno {}
 #[derive(Clone, Debug)]
 pub struct Model {
     impatient: bool,
+    full_ack: FullAck,
 }
 
 impl Model {
     pub(super) fn new(config: &NewReno) -> Model {
-        Model { impatient: config.impatient }
+        Model { impatient: config.impatient, full_ack: config.full_ack }
     }
 }
 
 impl Control for Model {
-    /// Full acknowledgement: min(ssthresh, max(flight, mss) + mss), with the flight that remains
-    /// (step 3, option 1). Partial: deflate by what was acknowledged, add one segment back if it was one
+    /// Full acknowledgement: min(ssthresh, max(flight, mss) + mss), with the flight that remains, or
+    /// ssthresh. Partial: deflate by what was acknowledged, add one segment back if it was one
     /// at least.
     fn on_recovery_ack(&mut self, window: &mut Window, ack: RecoveryAck) -> Step {
         if ack.full {
             let remaining = window.flight.saturating_sub(ack.acked);
-            window.cwnd = window.ssthresh.min(remaining.max(window.mss) + window.mss);
+            window.cwnd = match self.full_ack {
+                FullAck::Flight => window.ssthresh.min(remaining.max(window.mss) + window.mss),
+                FullAck::Ssthresh => window.ssthresh,
+            };
             return Step::Leave;
         }
         window.cwnd = window.cwnd.saturating_sub(ack.acked).max(window.mss);

@@ -27,4 +27,9 @@ impl Control for Model {
         window.cwnd = window.ssthresh;
         Step::Leave
     }
+
+    /// RFC 5681 has no memory of what was under way: that is what NewReno added.
+    fn distrusts_duplicates(&self) -> bool {
+        false
+    }
 }
