@@ -35,7 +35,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     load = Axis(
         "load", {"traffic.web-search.arrivals.poisson.load": list(LOADS), "run.warm_up": warm}, labels=LOADS
     )
-    return {"web-search": Plan(base, [_compare.axis(), load], scale.pick(1, 5), name="web search")}
+    return {"web-search": Plan(base, [_compare.axis(), load], scale.pick(1, 3), name="web search")}
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:

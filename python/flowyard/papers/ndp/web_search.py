@@ -57,7 +57,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     made = {
         EVERYWHERE: (shared, "arrivals.poisson.load", scale.pick(1, 5)),
         # Nothing is judged by it, and each run takes ten minutes.
-        APART: (apart, "sources.share", scale.pick(1, 2)),
+        APART: (apart, "sources.share", 1),
     }
     return {
         name.replace(" ", "-"): Plan(
