@@ -226,22 +226,27 @@ fn a_port_without_room_trims() {
     assert_eq!(run.flow("trims"), run.counters().trims);
 }
 
-/// Pulls leave at the rate that the link has then: one that was slow at first does not stay so.
-#[test]
-fn pulls_follow_the_rate_of_the_link() {
-    let run = run(&format!(
+/// A flow of so many packets through one switch, beside a fault.
+fn beside_a_fault(rate: &str, fault: &str, packets: u64) -> Run {
+    run(&format!(
         r#"
         transport = "ndp"
-        topology = "line"
-        faults.events = [{{ at = "0s", lasts = "1ms", target.cable = ["switch 0", "host 1"], change.rate = "100Mbps" }}]
+        topology.line = {{ switches = 1, rate = "{rate}" }}
+        faults.events = [{{ at = "0s", {fault}, change.rate = "100Mbps" }}]
         [[traffic]]
         name = "flow"
         arrivals.at-once = {{}}
         matrix.pairs = [[0, 1]]
         sizes.fixed = "{}B"
         "#,
-        4000 * PAYLOAD
-    ));
+        packets * PAYLOAD
+    ))
+}
+
+/// Pulls leave at the rate that the link has then: one that was slow at first does not stay so.
+#[test]
+fn pulls_follow_the_rate_of_the_link() {
+    let run = beside_a_fault("10Gbps", r#"lasts = "1ms", target.cable = ["switch 0", "host 1"]"#, 4000);
     // 4000 packets take 4.8 ms at 10 Gbps, and 480 ms at 100 Mbps.
     assert!(run.flow("fct_ps") < 7_000 * US, "{}", run.flow("fct_ps"));
 }
@@ -250,25 +255,10 @@ fn pulls_follow_the_rate_of_the_link() {
 /// first window. Answers: they fit, one of 64 B or two for each packet, and data is not held up.
 #[test]
 fn pulls_follow_the_rate_of_data_not_of_answers() {
-    let slow = |from: &str, to: &str| {
-        run(&format!(
-            r#"
-            transport = "ndp"
-            topology.line = {{ switches = 1, rate = "1Gbps" }}
-            faults.events = [{{ at = "0s", target.link = ["{from}", "{to}"], change.rate = "100Mbps" }}]
-            [[traffic]]
-            name = "flow"
-            arrivals.at-once = {{}}
-            matrix.pairs = [[0, 1]]
-            sizes.fixed = "{}B"
-            "#,
-            1000 * PAYLOAD
-        ))
-    };
-    let data = slow("switch 0", "host 1");
+    let data = beside_a_fault("1Gbps", r#"target.link = ["switch 0", "host 1"]"#, 1000);
     assert!(data.flow("fct_ps") < 1050 * 10 * T, "{} for data", data.flow("fct_ps"));
     assert!(data.flow("trims") < 30, "{} trims", data.flow("trims"));
-    let answers = slow("host 1", "switch 0");
+    let answers = beside_a_fault("1Gbps", r#"target.link = ["host 1", "switch 0"]"#, 1000);
     assert!(answers.flow("fct_ps") < 1050 * T, "{} for answers", answers.flow("fct_ps"));
     assert_eq!(answers.flow("trims"), 0);
 }

@@ -116,10 +116,10 @@ impl Model {
         (packet.size, packet.header.class.min(last))
     }
 
-    /// What of the port counts towards limit and threshold.
+    /// What of the port counts towards limit and threshold, given the packet on the wire.
     #[inline]
-    fn in_port(&self, cx: &QueueCx) -> (u32, u64) {
-        let (port, wire) = (&cx.port, cx.port.wire_bytes);
+    fn in_port(&self, wire: u32, cx: &QueueCx) -> (u32, u64) {
+        let port = &cx.port;
         if self.counts_wire || wire == 0 {
             return (port.packets, port.bytes);
         }
@@ -128,20 +128,18 @@ impl Model {
 
     /// What of one class counts.
     #[inline]
-    fn in_class(&self, class: u8, cx: &QueueCx) -> (u32, u64) {
+    fn in_class(&self, class: u8, wire: u32) -> (u32, u64) {
         let queue = &self.classes[usize::from(class)];
-        let wire = if self.counts_wire && self.wire_class == class { cx.port.wire_bytes } else { 0 };
+        let wire = if self.counts_wire && self.wire_class == class { wire } else { 0 };
         (queue.len() + u32::from(wire > 0), queue.bytes() + u64::from(wire))
     }
 
-    /// What counts as a packet starts on the wire, which has left its class and not the port.
-    fn as_it_leaves(&self, packet: Queued, cx: &QueueCx) -> (u32, u64) {
-        let (own, bytes) = if self.counts_wire { (1, u64::from(packet.size)) } else { (0, 0) };
-        if self.by_class {
-            let queue = &self.classes[usize::from(self.wire_class)];
-            return (queue.len() + own, queue.bytes() + bytes);
-        }
-        (cx.port.packets - 1 + own, cx.port.bytes - u64::from(packet.size) + bytes)
+    /// Whether a packet of that class is to be marked, given the packet on the wire.
+    #[inline]
+    fn marks(&self, class: u8, wire: u32, cx: &QueueCx) -> bool {
+        let (packets, bytes) =
+            if self.by_class { self.in_class(class, wire) } else { self.in_port(wire, cx) };
+        !self.threshold.holds(packets, bytes)
     }
 }
 
@@ -149,18 +147,15 @@ impl Discipline for Model {
     #[inline]
     fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
         let (size, class) = self.sorted(id, cx);
-        let (packets, bytes) = self.in_port(cx);
+        let wire = cx.port.wire_bytes;
+        let (packets, bytes) = self.in_port(wire, cx);
         if !self.limit.holds(packets + 1, bytes + u64::from(size)) {
             return cx.drop(id);
         }
         cx.keep(size);
         self.classes[usize::from(class)].push(Queued { id, size });
         self.waiting |= 1 << class;
-        if self.on_dequeue {
-            return;
-        }
-        let (packets, bytes) = if self.by_class { self.in_class(class, cx) } else { self.in_port(cx) };
-        if !self.threshold.holds(packets, bytes) {
+        if !self.on_dequeue && self.marks(class, wire, cx) {
             cx.mark(id);
         }
     }
@@ -194,11 +189,8 @@ impl Discipline for Model {
             self.waiting &= !(1 << class);
         }
         self.wire_class = class as u8;
-        if self.on_dequeue {
-            let (packets, bytes) = self.as_it_leaves(packet, cx);
-            if !self.threshold.holds(packets, bytes) {
-                cx.mark(packet.id);
-            }
+        if self.on_dequeue && self.marks(self.wire_class, packet.size, cx) {
+            cx.mark(packet.id);
         }
         Some(packet)
     }
