@@ -24,7 +24,7 @@ use crate::balancer::per_packet::PerPacket;
 use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
-use crate::ids::{ConnId, LinkId, NodeId};
+use crate::ids::{ConnId, LinkId};
 use crate::queue::ndp::NdpPort;
 use crate::queue::{Feature, Queue};
 use crate::topology::Fabric;
@@ -229,12 +229,10 @@ pub struct Model {
     configs: Vec<Ndp>,
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
-    /// One for each link that ends at a host, those of a host side by side.
+    /// By link; those that end at switches have none to pull for.
     pacers: Vec<Pacer>,
-    /// By link, the place of its pacer.
-    places: Vec<u32>,
-    /// By host, the place of its first pacer; and the end.
-    firsts: Vec<u32>,
+    /// By host, the links that end there.
+    incoming: Vec<Vec<LinkId>>,
 }
 
 /// The timer of a pacer.
@@ -242,22 +240,18 @@ const PULL_TURN: u8 = 0;
 
 impl Model {
     pub(super) fn new(config: &Ndp, fabric: &Fabric) -> Model {
-        let mut ends: Vec<(NodeId, usize)> =
-            fabric.links.iter().enumerate().map(|(link, ends)| (ends.to, link)).collect();
-        ends.retain(|&(node, _)| fabric.is_host(node));
-        ends.sort_unstable();
-        let mut places = vec![0; fabric.links.len()];
-        for (place, &(_, link)) in (0..).zip(&ends) {
-            places[link] = place;
+        let mut incoming = vec![Vec::new(); fabric.hosts as usize];
+        for (link, ends) in (0..).zip(&fabric.links) {
+            if fabric.is_host(ends.to) {
+                incoming[ends.to.index()].push(LinkId(link));
+            }
         }
-        let first = |host| ends.partition_point(|&(node, _)| node.0 < host) as u32;
         Model {
             configs: vec![config.clone()],
             senders: Ends::default(),
             receivers: Ends::default(),
-            pacers: vec![Pacer::default(); ends.len()],
-            places,
-            firsts: (0..=fabric.hosts).map(first).collect(),
+            pacers: vec![Pacer::default(); fabric.links.len()],
+            incoming,
         }
     }
 
@@ -295,14 +289,14 @@ impl HostSide for Model {
 
     #[inline]
     fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
-        let pacer = &mut self.pacers[self.places[packet.ingress.index()] as usize];
+        let pacer = &mut self.pacers[packet.ingress.index()];
         let receiver = &mut self.receivers[packet.conn];
         let completed = receiver.on_packet(packet, &self.configs[usize::from(receiver.variant)], pacer, cx);
         Model::arm(pacer, packet.ingress, cx);
         if completed {
-            let host = packet.dst.index();
-            let (first, end) = (self.firsts[host] as usize, self.firsts[host + 1] as usize);
-            self.pacers[first..end].iter_mut().for_each(|pacer| pacer.flush(packet.conn));
+            for link in &self.incoming[packet.dst.index()] {
+                self.pacers[link.index()].flush(packet.conn);
+            }
         }
     }
 
@@ -325,7 +319,7 @@ impl HostSide for Model {
                 sender.on_timer(id, &self.configs[usize::from(sender.variant)], cx);
             }
             (Owner::Link(link), PULL_TURN) => {
-                let pacer = &mut self.pacers[self.places[link.index()] as usize];
+                let pacer = &mut self.pacers[link.index()];
                 if cx.timer_is_due(&mut pacer.timer, owner, kind)
                     && let Some(id) = pacer.pop(&self.configs[0])
                 {
@@ -342,16 +336,16 @@ impl HostSide for Model {
 
     /// Every pull that was queued was sent, voided, or waits; what counts as delivered is what was received.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (place, pacer) in self.pacers.iter().enumerate() {
+        for (link, pacer) in self.pacers.iter().enumerate() {
             let accounted = pacer.sent + pacer.flushed + pacer.len();
             if pacer.queued != accounted {
                 found(format!(
-                    "pull queue {place}: {} pulls queued, {accounted} sent, flushed or waiting",
+                    "link {link}: {} pulls queued, {accounted} sent, flushed or waiting",
                     pacer.queued
                 ));
             }
             if !pacer.is_empty() && !pacer.timer.is_set() {
-                found(format!("pull queue {place}: pulls wait and no timer is set"));
+                found(format!("link {link}: pulls wait and no timer is set"));
             }
         }
         for (id, conn) in conns {
