@@ -1,10 +1,10 @@
 """Reading what a run left in its folder, which may have been cut short, edited, or be another thing altogether."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from flowyard import reading
 from flowyard.errors import UserError
 
 # What run.json holds whatever the version that wrote it.
@@ -40,14 +40,7 @@ def status(folder: Path) -> dict[str, Any]:
 
 
 def _read(path: Path, needed: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: not UTF-8 text") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not JSON ({error})") from None
+    content = reading.read_json(path)
     wrong = _wrong(content, needed, "")
     if wrong:
         raise UserError(f"{path}: not as flowyard wrote it: {'; '.join(wrong)}")

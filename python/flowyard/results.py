@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from flowyard import _native, kept
+from flowyard import _native, kept, reading
 from flowyard.errors import UserError
 
 if TYPE_CHECKING:
@@ -221,12 +221,7 @@ def source(scenario: str | PathLike[str] | Model | Mapping[str, Any]) -> tuple[s
     from flowyard import scenarios
 
     path = scenarios.find(scenario)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise UserError(f"{path}: {reason}") from None
-    return text, "json" if path.suffix == ".json" else "toml", path.parent
+    return reading.text(path), "json" if path.suffix == ".json" else "toml", path.parent
 
 
 def texts(overrides: Mapping[str, object] | None) -> list[tuple[str, str]]:

@@ -6,13 +6,12 @@ The engine builds the network and draws the flows: what is written is what `flow
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from flowyard import _native, results
+from flowyard import _native, reading, results
 from flowyard.errors import UserError
 from flowyard.interchange import cdf, graphs, hpcc_flow, hpcc_topology, htsim_cm, htsim_topo, netsys_trace
 from flowyard.interchange.flows import Entry, Progress, Traffic, Triggers, silent
@@ -99,8 +98,8 @@ def with_traffic(scenario: Scenario) -> Scenario:
     """The scenario; one that is a network alone gets a flow, so that it can be checked."""
     text, kind = results.source(scenario)[:2]
     try:
-        data = json.loads(text) if kind == "json" else tomllib.loads(text)
-    except (ValueError, RecursionError):
+        data = (reading.parse_json if kind == "json" else reading.parse_toml)(text, "")
+    except UserError:
         return scenario  # What is wrong with it, the check says.
     return {"traffic": [STAND_IN]} | data if isinstance(data, dict) and "traffic" not in data else scenario
 

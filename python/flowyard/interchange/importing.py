@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flowyard import reading
 from flowyard.errors import UserError
 from flowyard.interchange import (
     cdf,
@@ -107,14 +106,7 @@ def read(
 
 def load(path: Path) -> Source:
     """A file's text."""
-    if path.is_dir():
-        raise UserError(f"{path}: is a folder; name a file")
-    try:
-        return Source(str(path), path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path}: not UTF-8 text") from None
+    return Source(str(path), reading.text(path, encoding="utf-8-sig"))
 
 
 class _Import:
@@ -254,10 +246,7 @@ class _Import:
 
         path = scenarios.find(scenario)
         text = load(path).text
-        try:
-            data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{path}: not a scenario ({error})") from None
+        data = (reading.parse_json if path.suffix == ".json" else reading.parse_toml)(text, str(path))
         topology = data.get("topology") if isinstance(data, dict) else None
         if isinstance(topology, str):
             topology = {topology: {}}

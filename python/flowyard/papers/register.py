@@ -1,11 +1,11 @@
 """The register of a paper: its claims and contradictions, from claims.toml."""
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flowyard import reading
 from flowyard.errors import UserError
 
 KINDS = ("closed form", "model", "packets")
@@ -59,12 +59,7 @@ def read(path: Path) -> Register:
     Raises:
         UserError: It cannot be read, or is no register; the text names every problem.
     """
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not TOML: {error}") from None
+    document = reading.read_toml(path)
     problems = [
         f"{name}: missing" for name in ("id", "title", "source") if not isinstance(document.get(name), str)
     ]

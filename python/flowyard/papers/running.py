@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from flowyard import _native, folders, sweeps
+from flowyard import _native, folders, reading, sweeps
 from flowyard.errors import UserError
 from flowyard.papers import gallery, verdicts
 from flowyard.papers.catalogue import Selection
@@ -169,9 +169,9 @@ def _claim_folder(folder: Path, selection: Selection, scale: Scale) -> None:
         folders.refuse_taken(folder)
         return
     try:
-        before = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); choose another folder with -o") from None
+        before = reading.read_json(path)
+    except UserError as error:
+        raise UserError(f"{error}; choose another folder with -o") from None
     if not isinstance(before, dict):
         raise UserError(f"{path}: not written by flowyard paper; choose another folder with -o")
     if (before.get("of"), before.get("scale")) != (selection.name, scale):

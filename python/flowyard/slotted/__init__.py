@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flowyard import _native
+from flowyard import _native, reading
 from flowyard.errors import UserError
 from flowyard.results import texts
 
@@ -128,9 +128,4 @@ def _source(config: str | PathLike[str] | Mapping[str, Any]) -> tuple[str, str]:
     if isinstance(config, Mapping):
         return json.dumps(config), "json"
     path = Path(config)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise UserError(f"{path}: {reason}") from None
-    return text, "json" if path.suffix == ".json" else "toml"
+    return reading.text(path), "json" if path.suffix == ".json" else "toml"

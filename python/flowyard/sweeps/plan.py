@@ -23,7 +23,6 @@ import difflib
 import json
 import math
 import textwrap
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
@@ -32,7 +31,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flowyard import _native, results, scenarios
+from flowyard import _native, reading, results, scenarios
 from flowyard.errors import UserError
 from flowyard.sweeps.results import COLUMNS
 from flowyard.sweeps.source import source_hash
@@ -179,13 +178,7 @@ class Plan:
             UserError: It cannot be read; the text names every problem.
         """
         path = Path(path)
-        try:
-            with path.open("rb") as file:
-                document = tomllib.load(file)
-        except OSError as error:
-            raise UserError(f"{path}: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UserError(f"{path}: not TOML: {error}") from None
+        document = reading.read_toml(path)
         try:
             return _parse(document, path)
         except UserError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from flowyard import folders
+from flowyard import folders, kept, reading
 from flowyard.errors import UserError
 from flowyard.sweeps.task import Task, label_of
 
@@ -127,8 +127,7 @@ class Store:
             why = f"it was made by engine {before['engine']}, this is {header['engine']}"
         elif twin:
             run, task = twin
-            summary = json.loads((self.runs / run["key"] / "run.json").read_text(encoding="utf-8"))
-            lines = task.changes(summary)
+            lines = task.changes(kept.status(self.runs / run["key"]))
             more = f"; and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
             why = "the scenario has changed: " + "; ".join(lines[:SHOWN]) + more
         else:
@@ -139,10 +138,7 @@ class Store:
 def read_plan(folder: Path) -> dict[str, Any]:
     """What sweep.json says."""
     path = folder / PLAN
-    try:
-        plan: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error})") from None
+    plan: dict[str, Any] = reading.read_json(path)
     if not _is_plan(plan):
         raise UserError(f"{path}: not written by flowyard sweep")
     return plan
