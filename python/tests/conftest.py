@@ -12,6 +12,7 @@ import pytest
 
 import flowyard as fy
 from flowyard import sweeps
+from flowyard.papers import running
 from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.sweeps import Sweep
 
@@ -81,7 +82,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Figure], dict[st
 
 def through_csv(tables: Tables) -> Tables:
     """The tables as a judge finds them who reads a figure's folder."""
-    return {name: pl.read_csv(io.BytesIO(table.write_csv().encode())) for name, table in tables.items()}
+    texts = {name: io.BytesIO(running.as_csv(table).encode()) for name, table in tables.items()}
+    return {name: pl.read_csv(text, infer_schema_length=None) for name, text in texts.items()}
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -62,7 +62,10 @@ FULL = [
     (
         "paper run study -o out",
         (0, 3000),
-        ("out", "out/papers.json", "out/claims.json", "out/index.html", "out/OWN-1", "out/OWN-1/ones.csv"),
+        (
+            *("out", "out/papers.json", "out/claims.json", "out/index.html"),
+            *("out/OWN-1", "out/OWN-1/ones.csv", "out/OWN-1/cost.json"),
+        ),
     ),
 ]
 

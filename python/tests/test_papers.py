@@ -1,5 +1,6 @@
 """Papers: the registers, what names mean, and what a run of a study leaves."""
 
+import io
 import json
 import re
 import signal
@@ -11,10 +12,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from flowyard import _native
 from flowyard.errors import UserError
 from flowyard.papers import catalogue, register, running, verdicts
 from flowyard.papers.figure import Figure, Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, at_least, not_reached
+from flowyard.papers.made import Made, counted
 
 ROOT = Path(__file__).parents[2]
 # The list of claims that the registers go back to, where it is at hand.
@@ -291,10 +294,90 @@ def slow(n, replica):
     assert process.returncode == 130
     assert "interrupted" in errors
     assert 0 < len(list(runs.iterdir())) < 100
+    # What this call took counts in the next one.
+    assert json.loads((tmp_path / "o/T-1/cost.json").read_text())["engine"] == _native.__engine__
     entries = json.loads((tmp_path / "o/claims.json").read_text())
     assert [(entry["verdict"], entry["reason"]) for entry in entries] == [
         (NOT_REACHED, "interrupted before its figure was made.")
     ]
+
+
+class TestTables:
+    """As they are written."""
+
+    def test_fractions_have_twelve_significant_digits(self):
+        table = pl.DataFrame(
+            {
+                "x": [0.32487308600000003, 2.420541501952797e-9, 1e300, -2 / 3, None, float("inf"), 0.0],
+                "n": [123456789012345678, 1, 2, 3, 4, 5, None],
+                "said": ["0.32487308600000003", "a,b", "", None, "true", "x", "y"],
+            }
+        )
+        lines = running.as_csv(table).splitlines()
+        assert [line.split(",")[0] for line in lines[1:]] == [
+            *("0.324873086", "2.42054150195e-9", "1e+300", "-0.666666666667", "", "inf", "0.0")
+        ]
+        again = pl.read_csv(io.BytesIO(running.as_csv(table).encode()))
+        assert again.select("n", "said").equals(table.select("n", "said"))
+
+    def test_sums_in_another_order_are_the_same_bytes(self):
+        forward, back = 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1
+        assert forward != back
+        assert running.as_csv(pl.DataFrame({"x": [forward]})) == running.as_csv(pl.DataFrame({"x": [back]}))
+
+    def test_claims_are_judged_by_what_is_written(self, tmp_path):
+        tables = '{"t": pl.DataFrame({"y": [1 / 3]})}'
+        name = study(
+            tmp_path / "s", {"a": 'judge.exactly(tables["t"]["y"][0], 0.333333333333)'}, tables=tables
+        )
+        outcome = running.run(catalogue.select(name), Scale.QUICK, tmp_path / "o")
+        assert [(one["verdict"], one["measured"]) for one in outcome.entries] == [(PASS, 0.333333)]
+
+    def test_a_table_of_an_earlier_version_goes(self, tmp_path):
+        name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"}, tables='{"t": pl.DataFrame({"y": [1]})}')
+        running.run(catalogue.select(name), Scale.QUICK, tmp_path / "o")
+        (tmp_path / "o/T-1/earlier.csv").write_text("y\n1\n")
+        running.run(catalogue.select(name), Scale.QUICK, tmp_path / "o")
+        assert [path.name for path in (tmp_path / "o/T-1").glob("*.csv")] == ["t.csv"]
+
+
+class TestCost:
+    """What a figure took, over all calls."""
+
+    def kept(self, tmp_path, text):
+        (tmp_path / "cost.json").write_text(text)
+        made = Made()
+        with counted(tmp_path, made):
+            pass
+        return made, json.loads((tmp_path / "cost.json").read_text())
+
+    def test_calls_add_up(self, tmp_path):
+        before = {"engine": _native.__engine__, "seconds": 4e6, "cpu_s": 7e6}
+        made, after = self.kept(tmp_path, json.dumps(before))
+        assert made.seconds >= 4e6
+        assert made.cpu_s >= 7e6
+        assert after["seconds"] >= 4e6
+        assert after["cpu_s"] >= 7e6
+
+    @pytest.mark.parametrize(
+        "text", ['{"engine": "0.0.0+another", "seconds": 4e6, "cpu_s": 7e6}', "{", "[]", '{"seconds": 1}']
+    )
+    def test_runs_of_another_engine_are_not_used_and_do_not_count(self, tmp_path, text):
+        made, after = self.kept(tmp_path, text)
+        assert made.seconds < 4e6
+        assert made.cpu_s < 7e6
+        assert after["engine"] == _native.__engine__
+
+    def test_an_interrupted_call_counts(self, tmp_path):
+        with pytest.raises(KeyboardInterrupt), counted(tmp_path, Made()):
+            raise KeyboardInterrupt
+        assert json.loads((tmp_path / "cost.json").read_text())["engine"] == _native.__engine__
+
+    def test_simulations_elsewhere_count(self, tmp_path):
+        made = Made()
+        with counted(tmp_path, made):
+            made.simulated_s = 9e6
+        assert made.cpu_s == 9e6
 
 
 def test_a_model_runs_again_when_its_file_changes(tmp_path):

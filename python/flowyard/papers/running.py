@@ -6,12 +6,12 @@ DIR/papers.json            what was asked for, at which scale, by which engine; 
 DIR/FIGURE/NAME.csv        the figure's tables
 DIR/FIGURE/figure.svg, figure.png
 DIR/FIGURE/NAME/           the runs, a sweep's folder, if it has any
+DIR/FIGURE/cost.json       what runs and tables took, over all calls
 """
 
 import json
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,12 @@ from flowyard.papers import gallery, verdicts
 from flowyard.papers.catalogue import Selection
 from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.papers.judge import not_reached
-from flowyard.papers.made import Made
+from flowyard.papers.made import Made, counted
 from flowyard.sweeps.results import Sweep
 
 MARK = "papers.json"
+# Significant digits of fractions in the tables: sums in another order differ from the 15th on.
+DIGITS = 12
 
 
 @dataclass
@@ -94,14 +96,11 @@ def make(
     Raises:
         KeyboardInterrupt: Ctrl-C; the runs that were done are kept.
     """
-    started = time.monotonic()
-    folder.mkdir(parents=True, exist_ok=True)
     made = Made()
     try:
-        results = _sweeps(figure, scale, folder, made, workers, cluster)
-        tables = figure.tables(scale, results)
-        made.judgements = verdicts.judge(figure, tables)
-        _write_tables(tables, folder)
+        tables = compute(figure, scale, folder, made, workers=workers, cluster=cluster)
+        written = _read([folder / f"{name}.csv" for name in tables])
+        made.judgements = verdicts.judge(figure, written)
         made.tables = list(tables)
         _draw(figure, tables, folder)
     except UserError:
@@ -113,8 +112,33 @@ def make(
         made.broke = f"{type(error).__name__}: {error}"
         lost = {claim: not_reached(f"the figure broke: {made.broke}") for claim in figure.claims}
         made.judgements = lost | made.judgements
-    made.seconds = time.monotonic() - started
     return made
+
+
+def compute(
+    figure: Figure,
+    scale: Scale,
+    folder: Path,
+    made: Made,
+    *,
+    workers: int | None = None,
+    cluster: str | None = None,
+) -> Tables:
+    """Runs what is missing of a figure and writes its tables.
+
+    Args:
+        figure: Which.
+        scale: quick or full.
+        folder: The figure's own.
+        made: Told about the runs and what all took.
+        workers: Runs at a time on this machine.
+        cluster: Address of a Dask scheduler.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with counted(folder, made):
+        tables = figure.tables(scale, _sweeps(figure, scale, folder, made, workers, cluster))
+        _write_tables(tables, folder)
+    return tables
 
 
 def _sweeps(
@@ -132,7 +156,7 @@ def _sweeps(
         made.runs += len(sweep.runs)
         for summary in sweep.summaries().values():
             made.violations += summary.get("violations", [])
-            made.cpu_s += summary.get("counters", {}).get("cpu_s", 0.0)
+            made.simulated_s += summary.get("counters", {}).get("cpu_s", 0.0)
             status = summary["status"]
             if status != "complete":
                 made.endings[status] = made.endings.get(status, 0) + 1
@@ -141,8 +165,24 @@ def _sweeps(
 
 
 def _write_tables(tables: Tables, folder: Path) -> None:
+    for path in folder.glob("*.csv"):
+        # Of an earlier version of the figure.
+        if path.stem not in tables:
+            path.unlink()
     for name, table in tables.items():
-        folders.replace(folder / f"{name}.csv", table.write_csv(None))
+        folders.replace(folder / f"{name}.csv", as_csv(table))
+
+
+def as_csv(table: pl.DataFrame) -> str:
+    """A table as its file has it: fractions with DIGITS significant digits, the rest as it is."""
+    fractions = [column for column in table.iter_columns() if column.dtype.is_float()]
+    rounded = [
+        pl.Series(
+            column.name, [x if x is None else float(f"{x:.{DIGITS}g}") for x in column], dtype=pl.Float64
+        )
+        for column in fractions
+    ]
+    return table.with_columns(rounded).write_csv()
 
 
 def _draw(figure: Figure, tables: Tables, folder: Path) -> None:
@@ -159,7 +199,11 @@ def read_tables(figure: Figure, folder: Path) -> dict[str, pl.DataFrame]:
     found = sorted(folder.glob("*.csv"))
     if not found:
         raise UserError(f"{folder}: no tables of {figure.id}")
-    return {path.stem: pl.read_csv(path, infer_schema_length=None) for path in found}
+    return _read(found)
+
+
+def _read(paths: Sequence[Path]) -> dict[str, pl.DataFrame]:
+    return {path.stem: pl.read_csv(path, infer_schema_length=None) for path in paths}
 
 
 def _claim_folder(folder: Path, selection: Selection, scale: Scale) -> None:
@@ -203,7 +247,7 @@ def _write(
             name: {
                 "seconds": round(one.seconds, 2),
                 "runs": one.runs,
-                "cpu_s": round(one.cpu_s, 1),
+                "cpu_s": round(one.cpu_s, 2),
                 "endings": one.endings,
                 "broke": one.broke,
             }
