@@ -20,6 +20,7 @@ from typing import Any
 from flowyard.papers import gallery, running, verdicts
 from flowyard.papers.catalogue import Paper, packaged
 from flowyard.papers.judge import FAIL, PASS, Judgement, not_reached
+from flowyard.papers.register import Claim
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -111,16 +112,25 @@ def with_summary(text: str) -> str:
 def table(link: str) -> str:
     """A row for each paper, and their sum."""
     rows = [
-        "| paper | claims | pass: closed form, model, packets | fail, predicted by a contradiction | fail, other "
-        "| not reached |",
-        "|---|---|---|---|---|---|",
+        "| paper | claims | pass: closed form, model, packets | pass, arithmetic | fail, predicted by a contradiction "
+        "| fail, other | not reached |",
+        "|---|---|---|---|---|---|---|",
     ]
-    totals = [0] * 8
+    totals = [0] * 9
     for paper, entries, _ in published():
         one = summary(paper, entries)
-        kinds = [paper.register.claims[entry["id"]].kind for entry in entries if entry["verdict"] == PASS]
+        passed = [paper.register.claims[entry["id"]] for entry in entries if entry["verdict"] == PASS]
+        kinds = [claim.kind for claim in passed if not claim.arithmetic]
         by_kind = [kinds.count(kind) for kind in KINDS]
-        numbers = [one.claims, one.passed, *by_kind, one.predicted, one.failed, one.not_reached]
+        numbers = [
+            one.claims,
+            one.passed,
+            *by_kind,
+            one.arithmetic,
+            one.predicted,
+            one.failed,
+            one.not_reached,
+        ]
         totals = [a + b for a, b in zip(totals, numbers, strict=True)]
         rows.append(
             f"| [{paper.id}]({link}#{paper.id.lower()}): {paper.register.title} | {_counts(numbers)} |"
@@ -183,13 +193,26 @@ def _claims(paper: Paper, entries: list[dict[str, Any]]) -> list[str]:
     rows = ["| claim | verdict | what it says | measured | expected |", "|---|---|---|---|---|"]
     for entry in entries:
         claim = paper.register.claims[entry["id"]]
-        said = f"{claim.says} *{entry['reason']}*" if entry["verdict"] != PASS else claim.says
+        said = f"{claim.says} *{entry['reason']}*" if entry["reason"] else claim.says
         if entry["verdict"] == PASS and re.search(rf"\b{paper.id}-X", claim.tolerance):
             said += f" *Held to: {claim.tolerance}.*"
-        verdict = f"**{FAIL}**" if entry["verdict"] == FAIL else entry["verdict"]
-        cells = (claim.id, verdict, said, gallery.said(entry["measured"]), gallery.said(entry["expected"]))
-        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        rows.append(_cells(claim.id, claim, entry, said))
+        # The first reading is the claim's own, which the row above has.
+        rows.extend(
+            _cells(f"{claim.id}, {one['reading']}", claim, one, f"*{one['reason']}*" * bool(one["reason"]))
+            for one in entry.get("readings", [])[1:]
+        )
     return [*rows, ""]
+
+
+def _cells(name: str, claim: Claim, entry: Mapping[str, Any], said: str) -> str:
+    """A row of a table of claims: the claim's own verdict or that of one of its readings."""
+    if entry.get("readings"):
+        name += f", {entry['readings'][0]['reading']}"
+    verdict = gallery.marked(entry["verdict"], arithmetic=claim.arithmetic)
+    verdict = f"**{FAIL}**" if verdict == FAIL else verdict
+    cells = (name, verdict, said, gallery.said(entry["measured"]), gallery.said(entry["expected"]))
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _contradictions(paper: Paper, entries: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -167,14 +167,15 @@ def test_every_claim_is_in_claims_json_once_with_a_reason_unless_it_passes(tmp_p
     done = flowyard("paper", "run", name, "-o", tmp_path / "o")
     assert done.returncode == 0, done.stderr
     assert (
-        "claims 5, pass 1, fail (predicted by a contradiction) 1, fail (other) 1, not reached 2"
+        "at quick scale: claims 5, pass 1, fail (predicted by a contradiction) 1, fail (other) 1, not reached 2"
         in done.stdout
     )
     entries = {entry["id"]: entry for entry in json.loads((tmp_path / "o/claims.json").read_text())}
     assert [entry["verdict"] for entry in entries.values()] == [PASS, FAIL, NOT_REACHED, NOT_REACHED, FAIL]
-    assert all(
-        list(entry) == ["id", "verdict", "measured", "expected", "reason"] for entry in entries.values()
-    )
+    usual = ["id", "verdict", "scale", "measured", "expected", "reason"]
+    for entry in entries.values():
+        assert list(entry) == usual + ["left_out"] * (entry["verdict"] != NOT_REACHED)
+        assert entry["scale"] == "quick"
     assert entries["T-1.a"]["reason"] is None
     assert entries["T-1.b"]["reason"] == "measured 0, expected >= 1."
     assert "ZeroDivisionError" in entries["T-1.c"]["reason"]
@@ -425,7 +426,7 @@ def test_a_summary_tells_predicted_failures_from_others():
         {"a": at_least(0, 1), "b": at_least(0, 1), "c": not_reached("why")},
         [register.Register("T", "", "", claims, {"X": "says"})],
     )
-    assert verdicts.summary(entries, claims) == verdicts.Summary(3, 0, 1, 1, 1)
+    assert verdicts.summary(entries, claims) == verdicts.Summary(3, 0, 0, 1, 1, 1)
 
 
 def test_scale_picks():

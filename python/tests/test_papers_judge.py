@@ -24,9 +24,6 @@ def verdict(*arguments, **options):
 def test_numbers():
     assert judge.exactly(4, 4).verdict == PASS
     assert judge.exactly(4, 5).verdict == FAIL
-    assert judge.about(115, 100).verdict == PASS
-    assert judge.about(115.1, 100).verdict == FAIL
-    assert judge.about(84.9, 100).verdict == FAIL
     assert judge.within(0.3, 0.1, absolute=0.2).verdict == PASS
     assert judge.within(-1.02, -1, relative=0.01).verdict == FAIL
     assert judge.within(None, 1, relative=0.1).verdict == NOT_REACHED
@@ -105,6 +102,78 @@ def test_the_worst_of_several_counts():
 def test_a_reason_is_for_what_did_not_pass():
     assert judge.at_least(2, 1).because("x").reason == ""
     assert judge.at_least(0, 1).because("x").reason == "x"
+
+
+class TestTies:
+    """Percentages at three x, three replicas each: a - b by hand."""
+
+    def judged(self, *gaps, points=True):
+        x = [place for place in range(len(gaps)) for _ in range(3)]
+        return judge.not_less(
+            runs([50 + gap for one in gaps for gap in one], [50] * len(x), x), "a", "b", x="x", points=points
+        )
+
+    # Mean 0.05, and 0 is within its interval; mean -0.05 likewise; mean 2 for sure.
+    NOISE, BELOW, AHEAD = (0.15, 0.0, 0.0), (-0.15, 0.0, 0.0), (2.0, 2.1, 1.9)
+
+    def test_a_pass_that_noise_decides_is_a_tie(self):
+        found = self.judged(self.NOISE, self.NOISE, self.BELOW)
+        assert found.verdict == PASS
+        assert (
+            found.note
+            == "a tie: a and b differ by less than 0.1 pp and by less than the 95 % interval at 3 of 3"
+        )
+
+    def test_so_is_a_fail(self):
+        found = self.judged(self.AHEAD, self.BELOW, self.BELOW)
+        assert (found.verdict, found.reason) == (FAIL, "they hardly differ")
+        assert "a tie" in found.note
+        assert "at 2 of 3" in found.because("for another reason").note
+
+    def test_nothing_between_them_at_all_is_one(self):
+        assert "at 3 of 3" in self.judged((0, 0, 0), (0, 0, 0), (0, 0, 0)).note
+
+    def test_a_majority_beyond_the_noise_decides(self):
+        assert self.judged(self.AHEAD, self.AHEAD, self.BELOW).note == ""
+
+    def test_a_small_difference_that_is_sure_is_none(self):
+        sure = (0.05, 0.05, 0.05)
+        assert self.judged(sure, sure, self.BELOW).note == ""
+
+    def test_who_is_behind_for_sure_does_not_tie(self):
+        found = self.judged((-2.0, -2.0, -2.0), self.NOISE, self.NOISE)
+        assert (found.verdict, found.note) == (FAIL, "")
+
+    def test_what_is_no_percentage_ties_within_a_thousandth(self):
+        assert self.judged((0.05, 0, 0), (0.05, 0, 0), points=False).note
+        assert not self.judged((0.4, 0.1, 0), (0.4, 0.1, 0), points=False).note
+
+    def test_the_conditions_of_a_claim_keep_their_notes(self):
+        tie = self.judged(self.NOISE, self.NOISE)
+        both = judge.together([tie, judge.at_least(2, 1), tie])
+        assert (both.verdict, both.note) == (PASS, tie.note)
+
+
+def test_a_note_is_for_every_verdict():
+    noted = judge.at_least(2, 1).noted("one").noted("two").because("x")
+    assert (noted.verdict, noted.reason, noted.note) == (PASS, "", "one; two")
+
+
+class TestReadings:
+    def test_the_first_is_the_claims_own(self):
+        own, other = judge.at_least(0, 1).because("low"), judge.at_least(2, 1)
+        found = judge.by_reading({"mode A": own, "mode B": other})
+        assert (found.verdict, found.measured, found.reason) == (FAIL, 0, "low")
+        assert found.readings == (("mode A", own), ("mode B", other))
+
+    def test_there_is_one(self):
+        with pytest.raises(ValueError, match="at least one"):
+            judge.by_reading({})
+
+    def test_they_come_last(self):
+        found = judge.by_reading({"A": judge.at_least(2, 1)})
+        with pytest.raises(ValueError, match="each reading"):
+            judge.together([found, found])
 
 
 @pytest.mark.parametrize(("degrees", "table"), [(1, 12.706), (2, 4.303), (4, 2.776), (19, 2.093)])

@@ -104,10 +104,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _say(outcome: running.Outcome, folder: Path) -> None:
     """What failed, and the summary; what passed is in the gallery."""
+    quick = outcome.summary.scale == Scale.QUICK
     failed = [entry for entry in outcome.entries if entry["verdict"] == FAIL]
     if failed:
         rows = [[e["id"], _short(e["measured"]), _short(e["expected"])] for e in failed]
-        show(TextTable("Claims that fail", ("claim", "measured", "expected"), rows, left=3))
+        title = f"Claims that fail{' at quick scale' if quick else ''}"
+        show(TextTable(title, ("claim", "measured", "expected"), rows, left=3))
+    read = [entry for entry in outcome.entries if entry.get("readings")]
+    if read:
+        rows = [
+            [entry["id"] if not place else "", one["reading"], one["verdict"], _short(one["measured"])]
+            for entry in read
+            for place, one in enumerate(entry["readings"])
+        ]
+        title = f"Verdicts by reading{' at quick scale' if quick else ''}; the first is the claim's own"
+        show(TextTable(title, ("claim", "reading", "verdict", "measured"), rows, left=4))
+    if quick:
+        print(
+            "quick scale has fewer points, seeds or flows; claims.json says of each verdict what is left out"
+        )
     print(outcome.summary)
     print(f"gallery in {folder / 'index.html'}")
 

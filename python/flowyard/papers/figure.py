@@ -6,6 +6,9 @@ A figure's file ends with `FIGURE = Figure(...)`. Its parts, in the order in whi
     tables(scale, sweeps) -> {name: DataFrame}     the figure's data, flat columns, one CSV each
     claims = {id: function(tables) -> Judgement}   see flowyard.papers.judge
     draw(tables) -> matplotlib figure              left out where there is nothing to see
+
+At full scale a claim is judged only if the tables that its judge reads have what `needs` asks for: the replicas and the
+flows of the paper. And at any scale, only if these tables have rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,13 +19,14 @@ from typing import TYPE_CHECKING, TypeVar
 import polars as pl
 
 from flowyard.papers.judge import Judgement
+from flowyard.papers.needs import Needs
 from flowyard.sweeps import Sweep
 from flowyard.sweeps.task import Planned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-__all__ = ["Figure", "Judgement", "Scale", "Sweeps", "Tables"]
+__all__ = ["Figure", "Judgement", "Needs", "Scale", "Sweeps", "Tables"]
 
 Tables = Mapping[str, pl.DataFrame]
 Sweeps = Mapping[str, Sweep]
@@ -55,6 +59,8 @@ class Figure:
         plans: What to run, by name.
         draw: Its picture.
         assumed: What was assumed where the paper is silent, a sentence each.
+        needs: What the tables, by name, must have at full scale for a verdict: the replicas or flows of the paper.
+        quick: What quick scale leaves out beyond what plans tell, such as sizes that only `tables` knows of.
     """
 
     id: str
@@ -64,3 +70,5 @@ class Figure:
     plans: Callable[[Scale], Mapping[str, Planned]] | None = None
     draw: "Callable[[Tables], Picture] | None" = None
     assumed: Sequence[str] = field(default_factory=tuple)
+    needs: Mapping[str, Needs] = field(default_factory=dict)
+    quick: str = ""

@@ -29,11 +29,22 @@ class Row:
     measured: str
     expected: str
     reason: str
+    readings: "list[Row]"
+    quick: bool = False
+    left_out: str = ""
+    reading: str = ""
 
     @property
     def mark(self) -> str:
-        """The class of its badge: pass, fail, predicted or open."""
+        """The class of its badge: pass, arithmetic, fail, predicted or open."""
+        if self.verdict == PASS and self.claim.arithmetic:
+            return "arithmetic"
         return "predicted" if self.verdict == FAIL and self.claim.contradicted_by else MARKS[self.verdict]
+
+    @property
+    def badge(self) -> str:
+        """The verdict with what it has to be told from: quick, arithmetic."""
+        return marked(self.verdict, quick=self.quick, arithmetic=self.claim.arithmetic)
 
 
 @dataclass(frozen=True)
@@ -105,9 +116,23 @@ def _chapters(
 
 
 def _row(claim: Claim, entry: "Mapping[str, Any]") -> Row:
-    return Row(
-        claim, entry["verdict"], said(entry["measured"]), said(entry["expected"]), entry["reason"] or ""
-    )
+    quick = entry["scale"] == Scale.QUICK
+
+    def row(one: "Mapping[str, Any]", readings: list[Row], left_out: str) -> Row:
+        measured, expected = said(one["measured"]), said(one["expected"])
+        of = one.get("reading", "")
+        return Row(
+            claim, one["verdict"], measured, expected, one["reason"] or "", readings, quick, left_out, of
+        )
+
+    return row(entry, [row(one, [], "") for one in entry.get("readings", [])], entry.get("left_out", ""))
+
+
+def marked(verdict: str, *, quick: bool = False, arithmetic: bool = False) -> str:
+    """A verdict as it is shown: a PASS of arithmetic and what was judged at quick scale say so."""
+    if verdict == PASS and arithmetic:
+        verdict += ", arithmetic"
+    return f"{verdict}, quick" if quick and verdict != NOT_REACHED else verdict
 
 
 def said(value: Any) -> str:

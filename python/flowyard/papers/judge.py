@@ -1,12 +1,12 @@
 """Verdicts: comparing what was measured with what a claim says. Each function returns a Judgement.
 
-The defaults are those of the register's conventions: a measured number holds within 15 %; "A is at least B at every x"
-allows for the confidence interval of their paired difference and must hold strictly at more than half of the x; "no
-significant difference" is a ratio between 0.8 and 1.25.
+The defaults are those of the register's conventions: "A is at least B at every x" allows for the confidence interval of
+their paired difference and must hold strictly at more than half of the x; "no significant difference" is a ratio
+between 0.8 and 1.25. An ordering that differences within the noise decide is a tie, and says so.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -17,6 +17,8 @@ from flowyard.analysis.intervals import half_width
 PASS, FAIL, NOT_REACHED = "PASS", "FAIL", "NOT-REACHED"
 # Mistakes of a long comparison that a verdict shows.
 SHOWN = 3
+# Differences below this, in points of a percentage or else in percent, are a tie if their 95 % interval includes 0.
+TIE = 0.1
 
 Value = str | float | None
 
@@ -30,16 +32,24 @@ class Judgement:
         measured: A number, or a short text.
         expected: What would pass, likewise.
         reason: Why it is not PASS, where more is known than the two values say.
+        note: What is to be known of the verdict, whichever it is, such as that it is a tie. It follows the reason.
+        readings: Where a claim has several readings, each with its name; the first is the claim's own.
     """
 
     verdict: str
     measured: Value
     expected: Value
     reason: str = ""
+    note: str = ""
+    readings: "tuple[tuple[str, Judgement], ...]" = ()
 
     def because(self, reason: str) -> "Judgement":
-        """With a reason, unless it is a PASS."""
+        """With a reason, unless it is a PASS. A note stays."""
         return self if self.verdict == PASS else replace(self, reason=reason)
+
+    def noted(self, note: str) -> "Judgement":
+        """With one more note, which is shown whatever the verdict is."""
+        return replace(self, note="; ".join(filter(None, (self.note, note))))
 
 
 def judged(holds: bool, measured: Value, expected: Value) -> Judgement:
@@ -86,11 +96,6 @@ def within(
     return judged(abs(measured - expected) <= allowed * (1 + 1e-12), measured, said)
 
 
-def about(measured: float | None, expected: float) -> Judgement:
-    """A number that the text states for something measured: within 15 %."""
-    return within(measured, expected, relative=0.15)
-
-
 def between(measured: float | None, low: float, high: float) -> Judgement:
     """From low to high, both included; either may be infinite."""
     said = (
@@ -123,7 +128,8 @@ def not_less(
 
     At each x the mean of a - b is at least minus the larger of half the width of its 95 % confidence interval
     (paired by replica) and 1 % of b (with `points` 0.5 percentage points); and at more than half of the x, a's mean
-    is above b's.
+    is above b's. It is a tie, and noted as one, if the verdict hangs on how points are counted at which a and b differ
+    by less than 0.1 (percentage points, or percent of b) and by less than the interval.
 
     Args:
         runs: A row for each x and replica, with both series as columns.
@@ -138,7 +144,7 @@ def not_less(
         return not_reached(f"some {x} has no value of both {a} and {b}")
     if known.select(pl.struct(x, replica).is_duplicated().any()).item():
         raise ValueError(f"several rows of one {x} and {replica}")
-    low, above, worst = [], 0, math.inf
+    low, above, surely, ties, worst = [], 0, 0, 0, math.inf
     for (at,), rows in known.sort(x).group_by(x, maintain_order=True):
         gap = rows[a].cast(pl.Float64) - rows[b].cast(pl.Float64)
         mean, base = _mean(gap), abs(_mean(rows[b]))
@@ -146,7 +152,10 @@ def not_less(
         slack = max(interval if math.isfinite(interval) else 0.0, 0.5 if points else 0.01 * base)
         share = mean if points else mean / base if base else math.copysign(math.inf, mean) if mean else 0.0
         worst = min(worst, share)
+        tie = abs(share) < (TIE if points else TIE / 100) and abs(mean) <= interval
+        ties += tie
         above += mean > 0
+        surely += mean > 0 and not tie
         if mean < -slack:
             low.append(f"at {x} = {at} {a} is {_mean(rows[a]):.4g}, {b} {_mean(rows[b]):.4g}")
     count = known[x].n_unique()
@@ -160,7 +169,13 @@ def not_less(
         f"{a} >= {b} at every {x} within {allowed}, above at more than half",
     )
     more = f"; and {len(low) - SHOWN} more" if len(low) > SHOWN else ""
-    return verdict.because("; ".join(low[:SHOWN]) + more if low else "they hardly differ")
+    verdict = verdict.because("; ".join(low[:SHOWN]) + more if low else "they hardly differ")
+    if not low and surely <= count / 2 < surely + ties:
+        return verdict.noted(
+            f"a tie: {a} and {b} differ by less than {TIE} {unit} and by less than the 95 % interval at {ties} of "
+            f"{count}"
+        )
+    return verdict
 
 
 def monotone(values: Sequence[float], *, rising: bool, strict: bool = False, slack: float = 0.0) -> Judgement:
@@ -186,13 +201,37 @@ def monotone(values: Sequence[float], *, rising: bool, strict: bool = False, sla
 
 
 def together(judgements: Iterable[Judgement]) -> Judgement:
-    """Several conditions of one claim: the worst verdict, with the evidence of all."""
+    """Several conditions of one claim: the worst verdict, with the evidence of all.
+
+    Raises:
+        ValueError: One has readings. Each reading's conditions go together first, then the readings.
+    """
     every = list(judgements)
+    if any(one.readings for one in every):
+        raise ValueError("put together the conditions of each reading, then the readings")
     order = {PASS: 0, NOT_REACHED: 1, FAIL: 2}
     verdict = max((one.verdict for one in every), key=order.__getitem__)
     measured = "; ".join(_said(one.measured) for one in every)
-    reasons = [one.reason for one in every if one.reason]
-    return Judgement(verdict, measured, "; ".join(_said(one.expected) for one in every), "; ".join(reasons))
+    reasons = "; ".join(one.reason for one in every if one.reason)
+    notes = "; ".join(dict.fromkeys(one.note for one in every if one.note))
+    return Judgement(verdict, measured, "; ".join(_said(one.expected) for one in every), reasons, notes)
+
+
+def by_reading(judgements: Mapping[str, Judgement]) -> Judgement:
+    """A verdict for each reading of a claim; the claim's own is that of the first, its default reading.
+
+    Args:
+        judgements: By the name of the reading, such as "mode A"; the default one first.
+
+    Returns:
+        The first judgement, with all of them as its readings.
+
+    Raises:
+        ValueError: There is none.
+    """
+    if not judgements:
+        raise ValueError("a claim has at least one reading")
+    return replace(next(iter(judgements.values())), readings=tuple(judgements.items()))
 
 
 def _mean(values: pl.Series) -> float:

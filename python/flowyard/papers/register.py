@@ -24,6 +24,7 @@ class Claim:
         says: The claim in our words.
         tolerance: When it counts as met.
         contradicted_by: Contradictions of the paper that predict that the claim fails as the text has it.
+        arithmetic: It is true by construction and cannot fail, so that its PASS says nothing; counted apart.
     """
 
     id: str
@@ -32,6 +33,7 @@ class Claim:
     says: str
     tolerance: str
     contradicted_by: tuple[str, ...] = ()
+    arithmetic: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def _problems(document: dict[str, Any]) -> Iterator[str]:
             yield f'claims."{own}": not of {document["id"]}; ids begin with "{document["id"]}-"'
         if missing := sorted(needed - claim.keys()):
             yield f'claims."{own}": {", ".join(missing)} missing'
-        if unknown := sorted(claim.keys() - needed - {"contradicted_by"}):
+        if unknown := sorted(claim.keys() - needed - {"contradicted_by", "arithmetic"}):
             yield f'claims."{own}": {", ".join(unknown)} unknown'
         for field, allowed in (("kind", KINDS), ("grade", GRADES)):
             if claim.get(field, allowed[0]) not in allowed:
@@ -108,6 +110,8 @@ def _problems(document: dict[str, Any]) -> Iterator[str]:
         for field in ("says", "tolerance"):
             if not isinstance(claim.get(field, ""), str):
                 yield f'claims."{own}".{field}: {claim[field]!r}; use a text'
+        if not isinstance(claim.get("arithmetic", False), bool):
+            yield f'claims."{own}".arithmetic: {claim["arithmetic"]!r}; use true or false'
         names = claim.get("contradicted_by", [])
         if not isinstance(names, list):
             yield f'claims."{own}".contradicted_by: {names!r}; use a list of ids'

@@ -20,7 +20,7 @@ import polars as pl
 
 from flowyard import _native, folders, reading, sweeps
 from flowyard.errors import UserError
-from flowyard.papers import gallery, verdicts
+from flowyard.papers import gallery, left_out, verdicts
 from flowyard.papers.catalogue import Selection
 from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.papers.judge import not_reached
@@ -70,14 +70,15 @@ def run(
     _claim_folder(folder, selection, scale)
     made: dict[str, Made] = {}
     interrupted = False
-    outcome = _write(selection, scale, folder, made, interrupted)
+    less = left_out.by_claim(selection, scale)
+    outcome = _write(selection, scale, folder, made, less, interrupted=interrupted)
     for place, (_, figure) in enumerate(selection.figures):
         say(f"{figure.id} ({place + 1} of {len(selection.figures)}): {figure.title}")
         try:
             made[figure.id] = make(figure, scale, folder / figure.id, workers=workers, cluster=cluster)
         except KeyboardInterrupt:
             interrupted = True
-        outcome = _write(selection, scale, folder, made, interrupted)
+        outcome = _write(selection, scale, folder, made, less, interrupted=interrupted)
         if interrupted:
             break
     return outcome
@@ -100,7 +101,7 @@ def make(
     try:
         tables = compute(figure, scale, folder, made, workers=workers, cluster=cluster)
         written = _read([folder / f"{name}.csv" for name in tables])
-        made.judgements = verdicts.judge(figure, written)
+        made.judgements = verdicts.judge(figure, written, scale)
         made.tables = list(tables)
         _draw(figure, tables, folder)
     except UserError:
@@ -226,7 +227,13 @@ def _claim_folder(folder: Path, selection: Selection, scale: Scale) -> None:
 
 
 def _write(
-    selection: Selection, scale: Scale, folder: Path, made: dict[str, Made], interrupted: bool
+    selection: Selection,
+    scale: Scale,
+    folder: Path,
+    made: dict[str, Made],
+    less: dict[str, str],
+    *,
+    interrupted: bool,
 ) -> Outcome:
     """Writes claims.json, papers.json and index.html as they stand."""
     found = {claim: judgement for one in made.values() for claim, judgement in one.judgements.items()}
@@ -235,7 +242,7 @@ def _write(
             why = "interrupted before its figure was made" if interrupted else "its figure is not made yet"
             found |= {claim: not_reached(why) for claim in figure.claims}
     registers = [paper.register for paper in selection.papers]
-    entries = verdicts.entries(selection.claims, found, registers)
+    entries = verdicts.entries(selection.claims, found, registers, scale, less)
     summary = verdicts.summary(entries, {claim.id: claim for claim in selection.claims})
     about = {
         "flowyard": _native.__version__,

@@ -1,52 +1,122 @@
 """The verdict on each claim of a selection, and their summary."""
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from flowyard.papers.figure import Figure, Tables
+import polars as pl
+
+from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, Judgement, not_reached
 from flowyard.papers.register import Claim, Register
 
 NOBODY = "no figure of the gallery checks this yet"
 
 
-def judge(figure: Figure, tables: Tables) -> dict[str, Judgement]:
-    """Each claim of a figure; a judge that breaks judges NOT-REACHED, and says how it broke."""
+@dataclass(frozen=True)
+class _Read(Mapping[str, pl.DataFrame]):
+    """Tables that remember which of them a judge read."""
+
+    tables: Tables
+    names: set[str] = field(default_factory=set)
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        table = self.tables[name]
+        self.names.add(name)
+        return table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+
+def judge(figure: Figure, tables: Tables, scale: Scale = Scale.FULL) -> dict[str, Judgement]:
+    """Each claim of a figure.
+
+    A judge that breaks judges NOT-REACHED, and says how it broke. So does one that reads a table without rows, and at
+    full scale one that reads a table that lacks what the figure needs.
+    """
     found = {}
     for claim, function in figure.claims.items():
+        read = _Read(tables)
         try:
-            found[claim] = function(tables)
+            judgement = function(read)
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
-            found[claim] = not_reached(
+            judgement = not_reached(
                 f"the judge broke: {type(error).__name__}: {error} ({where.name}, line {where.lineno})"
             )
+        if judgement.verdict != NOT_REACHED and (why := _too_little(figure, tables, read.names, scale)):
+            judgement = not_reached(why)
+        found[claim] = judgement
     return found
 
 
-def entries(
-    claims: Iterable[Claim], found: Mapping[str, Judgement], registers: Sequence[Register]
-) -> list[dict[str, Any]]:
-    """What claims.json says: {id, verdict, measured, expected, reason} for each claim.
+def _too_little(figure: Figure, tables: Tables, names: Iterable[str], scale: Scale) -> str:
+    """Why tables are not enough for a verdict; empty if they are."""
+    said = []
+    for name in sorted(names):
+        if tables[name].is_empty():
+            said.append(f"table {name} has no rows")
+        elif (
+            scale is Scale.FULL
+            and name in figure.needs
+            and (what := figure.needs[name].lacking(tables[name]))
+        ):
+            said.append(f"table {name} has {what}")
+    return "; ".join(said)
 
-    A verdict other than PASS has a reason: the contradiction that predicts it, and what was measured.
+
+def entries(
+    claims: Iterable[Claim],
+    found: Mapping[str, Judgement],
+    registers: Sequence[Register],
+    scale: Scale = Scale.FULL,
+    left_out: Mapping[str, str] | None = None,
+) -> list[dict[str, Any]]:
+    """What claims.json says of each claim; docs/papers.md has the meaning of each field.
+
+    Args:
+        claims: All of them.
+        found: Judgements by claim; the others are NOT-REACHED.
+        registers: With the contradictions.
+        scale: At which the tables were made.
+        left_out: What that scale leaves out, by claim.
     """
     contradictions = {name: says for register in registers for name, says in register.contradictions.items()}
-    return [_entry(claim, found.get(claim.id, not_reached(NOBODY)), contradictions) for claim in claims]
+    made = []
+    for claim in claims:
+        judgement = found.get(claim.id, not_reached(NOBODY))
+        entry: dict[str, Any] = {"id": claim.id, "verdict": judgement.verdict, "scale": str(scale)}
+        entry |= _evidence(claim, judgement, contradictions)
+        if claim.arithmetic:
+            entry["arithmetic"] = True
+        if judgement.verdict != NOT_REACHED and (less := (left_out or {}).get(claim.id)):
+            entry["left_out"] = less
+        if judgement.readings:
+            entry["readings"] = [
+                {"reading": name, "verdict": one.verdict, **_evidence(claim, one, {})}
+                for name, one in judgement.readings
+            ]
+        made.append(entry)
+    return made
 
 
-def _entry(claim: Claim, judgement: Judgement, contradictions: Mapping[str, str]) -> dict[str, Any]:
+def _evidence(claim: Claim, judgement: Judgement, contradictions: Mapping[str, str]) -> dict[str, Any]:
+    """Measured, expected and reason; a FAIL names the contradictions that predict it, of those given."""
     reasons = []
     if judgement.verdict == FAIL:
-        reasons += [f"predicted by {name}: {contradictions[name]}" for name in claim.contradicted_by]
+        predicted = [name for name in claim.contradicted_by if name in contradictions]
+        reasons += [f"predicted by {name}: {contradictions[name]}" for name in predicted]
     if judgement.verdict != PASS:
         said = f"measured {judgement.measured}, expected {judgement.expected}"
         reasons.append(judgement.reason or said)
+    if judgement.note:
+        reasons.append(judgement.note)
     return {
-        "id": claim.id,
-        "verdict": judgement.verdict,
         "measured": judgement.measured,
         "expected": judgement.expected if judgement.expected is not None else claim.tolerance,
         "reason": " ".join(reason.rstrip(".") + "." for reason in reasons) or None,
@@ -55,26 +125,50 @@ def _entry(claim: Claim, judgement: Judgement, contradictions: Mapping[str, str]
 
 @dataclass(frozen=True)
 class Summary:
-    """How many claims have which verdict; `predicted` are the FAILs that a contradiction of the paper predicts."""
+    """How many claims have which verdict, each claim by its own reading.
+
+    Attributes:
+        claims: All of them.
+        passed: PASS of claims that could have failed.
+        arithmetic: PASS of those that are true by construction.
+        predicted: FAIL that a contradiction of the paper predicts.
+        failed: The other FAILs.
+        not_reached: NOT-REACHED.
+        scale: At which they were judged.
+    """
 
     claims: int
     passed: int
+    arithmetic: int
     predicted: int
     failed: int
     not_reached: int
+    scale: str = Scale.FULL.value
 
     def __str__(self) -> str:
+        arithmetic = f" and arithmetic {self.arithmetic}" if self.arithmetic else ""
         return (
-            f"claims {self.claims}, pass {self.passed}, fail (predicted by a contradiction) {self.predicted}, "
-            f"fail (other) {self.failed}, not reached {self.not_reached}"
+            f"{'at quick scale: ' if self.scale == Scale.QUICK else ''}"
+            f"claims {self.claims}, pass {self.passed}{arithmetic}, "
+            f"fail (predicted by a contradiction) {self.predicted}, fail (other) {self.failed}, "
+            f"not reached {self.not_reached}"
         )
 
 
 def summary(entries: Sequence[Mapping[str, Any]], claims: Mapping[str, Claim]) -> Summary:
     """Counts verdicts."""
-    fails = [entry["id"] for entry in entries if entry["verdict"] == FAIL]
-    predicted = sum(bool(claims[name].contradicted_by) for name in fails)
-    verdicts = [entry["verdict"] for entry in entries]
+    names: dict[str, list[str]] = {verdict: [] for verdict in (PASS, FAIL, NOT_REACHED)}
+    for entry in entries:
+        names[entry["verdict"]].append(entry["id"])
+    arithmetic = sum(claims[name].arithmetic for name in names[PASS])
+    predicted = sum(bool(claims[name].contradicted_by) for name in names[FAIL])
+    quick = any(entry["scale"] == Scale.QUICK for entry in entries)
     return Summary(
-        len(entries), verdicts.count(PASS), predicted, len(fails) - predicted, verdicts.count(NOT_REACHED)
+        len(entries),
+        len(names[PASS]) - arithmetic,
+        arithmetic,
+        predicted,
+        len(names[FAIL]) - predicted,
+        len(names[NOT_REACHED]),
+        str(Scale.QUICK if quick else Scale.FULL),
     )

@@ -215,6 +215,15 @@ class Plan:
             for values, resolved in points
         ]
 
+    def first(self) -> dict[str, Any]:
+        """The scenario of the first point, with every default filled in.
+
+        Raises:
+            ScenarioError: It cannot be run.
+        """
+        _, scenario, changes = next(self._points())
+        return results.check(scenario, changes)
+
     def _points(self) -> Iterator[tuple[dict[str, Any], Any, dict[str, Any]]]:
         """The values, base scenario and changes of each combination."""
         names = [axis.values for axis in self.axes]

@@ -1,0 +1,218 @@
+"""Verdicts of figures: what tables must have, what is arithmetic, what quick scale leaves out, readings."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from flowyard.papers import gallery, judge, left_out, register, verdicts
+from flowyard.papers.catalogue import packaged
+from flowyard.papers.figure import Figure, Needs, Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.running import read_tables
+from flowyard.sweeps.plan import Axis, ModelPlan, Plan
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+RUNS = pl.DataFrame({"x": [1, 1, 2, 2], "replica": [0, 1, 0, 1], "flows": [9, 10, 11, 12]})
+
+
+def figure(function=lambda tables: judge.at_least(tables["runs"].height, 0), **more):
+    """A figure with one claim, T-1.a."""
+    return Figure(id="T-1", title="One", tables=lambda *_: {}, claims={"T-1.a": function}, **more)
+
+
+def judged(one, scale=Scale.FULL, **tables):
+    return verdicts.judge(one, tables, scale)["T-1.a"]
+
+
+class TestNeeds:
+    @pytest.mark.parametrize(
+        ("needs", "said"),
+        [
+            (Needs(2, by=("x",)), ""),
+            (Needs(3, by=("x",)), "2 of 3 replicas at x = 1, and too few at 1 more of 2 points"),
+            (Needs(3), "2 of 3 replicas"),
+            (
+                Needs(4, by=("x",), column="flows"),
+                "2 of 4 replicas at x = 1, and too few at 1 more of 2 points",
+            ),
+            (Needs(least={"flows": 9}), ""),
+            (Needs(least={"flows": 10}), "flows 9, not 10"),
+            (Needs(rows=5), "4 of 5 rows"),
+        ],
+    )
+    def test_what_is_lacking(self, needs, said):
+        assert needs.lacking(RUNS) == said
+
+    def test_a_table_of_means_counts_its_replicas(self):
+        means = pl.DataFrame({"x": [1, 2], "replicas": [5, 2]})
+        assert Needs(2, by=("x",)).lacking(means) == ""
+        assert Needs(5, by=("x",)).lacking(means) == "2 of 5 replicas at x = 2"
+
+    def test_at_full_scale_a_claim_needs_them(self):
+        one = figure(needs={"runs": Needs(3, by=("x",))})
+        found = judged(one, runs=RUNS)
+        assert found.verdict == NOT_REACHED
+        assert found.reason.startswith("table runs has 2 of 3 replicas at x = 1")
+        assert judged(one, Scale.QUICK, runs=RUNS).verdict == PASS
+
+    def test_of_the_tables_that_its_judge_reads(self):
+        one = figure(lambda tables: judge.at_least(tables["other"].height, 0), needs={"runs": Needs(3)})
+        assert judged(one, runs=RUNS, other=RUNS).verdict == PASS
+
+
+def test_a_table_without_rows_gives_no_verdict():
+    for holds in (0, 1):
+        one = figure(lambda tables, holds=holds: judge.at_least(tables["runs"].height, holds))
+        assert judged(one, Scale.QUICK, runs=RUNS.clear()).reason == "table runs has no rows"
+    kept = figure(lambda tables: judge.not_reached(f"{len(tables['runs'])} runs"))
+    assert judged(kept, runs=RUNS.clear()).reason == "0 runs"
+
+
+def published():
+    """Each figure that has published tables, with these."""
+    for paper in packaged():
+        for one in paper.figures:
+            if list((RESULTS / paper.id / one.id).glob("*.csv")):
+                yield pytest.param(one, read_tables(one, RESULTS / paper.id / one.id), id=one.id)
+
+
+PUBLISHED = list(published())
+
+
+@pytest.mark.parametrize(("one", "tables"), PUBLISHED)
+def test_no_published_figure_says_anything_of_nothing(one, tables):
+    found = verdicts.judge(one, {name: table.clear() for name, table in tables.items()})
+    assert {claim: judgement.verdict for claim, judgement in found.items()} == dict.fromkeys(
+        one.claims, NOT_REACHED
+    )
+
+
+CLAIM = register.Claim("T-1.a", "model", "number", "says", "tolerance")
+BOOK = register.Register("T", "title", "source", {"T-1.a": CLAIM}, {"T-X1": "It cannot be."})
+
+
+def entry(judgement, claim=CLAIM, scale=Scale.FULL, less=None):
+    return verdicts.entries([claim], {claim.id: judgement}, [BOOK], scale, less)[0]
+
+
+class TestEntries:
+    def test_a_note_is_told_of_a_pass_and_behind_the_reason_of_a_fail(self):
+        assert entry(judge.at_least(2, 1).noted("a tie"))["reason"] == "a tie."
+        predicted = dataclasses.replace(CLAIM, contradicted_by=("T-X1",))
+        said = entry(judge.at_least(0, 1).because("low").noted("a tie"), predicted)["reason"]
+        assert said == "predicted by T-X1: It cannot be. low. a tie."
+
+    def test_readings_are_in_it_and_the_first_is_its_own(self):
+        found = entry(judge.by_reading({"A": judge.at_least(0, 1), "B": judge.at_least(2, 1).noted("a tie")}))
+        assert (found["verdict"], found["measured"]) == (FAIL, 0)
+        assert found["readings"] == [
+            {
+                "reading": "A",
+                "verdict": FAIL,
+                "measured": 0,
+                "expected": ">= 1",
+                "reason": "measured 0, expected >= 1.",
+            },
+            {"reading": "B", "verdict": PASS, "measured": 2, "expected": ">= 1", "reason": "a tie."},
+        ]
+        assert verdicts.summary([found], {CLAIM.id: CLAIM}).failed == 1
+
+    def test_arithmetic_is_counted_apart(self):
+        cannot_fail = dataclasses.replace(CLAIM, arithmetic=True)
+        found = entry(judge.at_least(2, 1), cannot_fail)
+        assert found["arithmetic"] is True
+        counted = verdicts.summary([found], {CLAIM.id: cannot_fail})
+        assert (counted.passed, counted.arithmetic) == (0, 1)
+        assert "pass 0 and arithmetic 1, fail" in str(counted)
+        assert gallery.marked(PASS, arithmetic=True) == "PASS, arithmetic"
+
+    def test_quick_is_said_with_what_it_leaves_out(self):
+        found = entry(judge.at_least(2, 1), scale=Scale.QUICK, less={"T-1.a": "replicas 2 of 5"})
+        assert (found["scale"], found["left_out"]) == ("quick", "replicas 2 of 5")
+        assert str(verdicts.summary([found], {CLAIM.id: CLAIM})).startswith("at quick scale: ")
+        assert gallery.marked(PASS, quick=True) == "PASS, quick"
+        assert gallery.marked(NOT_REACHED, quick=True) == NOT_REACHED
+        assert entry(judge.at_least(2, 1))["scale"] == "full"
+
+
+def call(x, slots, replica):
+    """A model that is never called."""
+
+
+class TestLeftOut:
+    def said(self, plans, **more):
+        return left_out.left_out(figure(plans=plans, **more))
+
+    def test_of_models(self):
+        def plans(scale):
+            axes = {"x": scale.pick((1, 9), (1, 5, 9)), "slots": [scale.pick(1000, 20_000)]}
+            return {"m": ModelPlan(call, axes, scale.pick(2, 5))}
+
+        assert self.said(plans) == "replicas 2 of 5; x at 2 of 3 values; slots 1,000 for 20,000"
+
+    def test_of_scenarios(self):
+        def plans(scale):
+            base = {"transport": "ndp", "topology": {"single-switch": {"hosts": scale.pick(4, 16)}}}
+            entry = {"name": "few", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1KB"}}
+            entry["flows"] = scale.pick(4, 2000)
+            sizes = Axis("size", {"traffic.few.sizes.fixed": scale.pick(["2KB"], ["1KB", "2KB"])})
+            return {"p": Plan(base | {"traffic": [entry]}, [sizes])}
+
+        assert self.said(plans) == (
+            "size at 1 of 2 values; topology.single-switch.hosts 4 for 16; traffic.few.flows 4 for 2,000"
+        )
+
+    def test_plans_that_differ_are_named(self):
+        def plans(scale):
+            return {
+                name: ModelPlan(call, {}, scale.pick(1, most))
+                for name, most in (("a", 2), ("b", 2), ("c", 3))
+            }
+
+        assert self.said(plans) == "a, b: replicas 1 of 2; c: replicas 1 of 3"
+
+    def test_what_plans_do_not_tell_is_written(self):
+        assert self.said(None, quick="sizes 2 of 4") == "sizes 2 of 4"
+        assert self.said(None) == "nothing"
+
+
+def test_readings_quick_and_arithmetic_are_shown(tmp_path, flowyard):
+    folder = tmp_path / "s"
+    folder.mkdir()
+    claim = '[claims."T-1.{}"]\nkind = "model"\ngrade = "number"\nsays = "x"\ntolerance = "exact"\n{}\n'
+    text = (
+        'id = "T"\ntitle = "A study"\nsource = "ours"\n'
+        + claim.format("a", "")
+        + claim.format("b", "arithmetic = true")
+    )
+    (folder / "claims.toml").write_text(text)
+    (folder / "one.py").write_text(
+        '''"""A figure."""
+import polars as pl
+from flowyard.papers import judge
+from flowyard.papers.figure import Figure
+def readings(tables):
+    return judge.by_reading({"mode A": judge.at_least(2, 1), "mode B": judge.at_least(0, 1)})
+FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {}, quick="sizes 2 of 4",
+    claims={"T-1.a": readings, "T-1.b": lambda tables: judge.at_least(2, 1)})
+'''
+    )
+    done = flowyard("paper", "run", folder, "-o", tmp_path / "o")
+    assert done.returncode == 0, done.stderr
+    assert "at quick scale: claims 2, pass 1 and arithmetic 1," in done.stdout
+    assert "mode B" in done.stdout
+    page = (tmp_path / "o/index.html").read_text()
+    for shown in (
+        "mode B",
+        "PASS, quick",
+        "FAIL, quick",
+        "PASS, arithmetic, quick",
+        "leaves out: sizes 2 of 4",
+    ):
+        assert shown in page
+    entries = json.loads((tmp_path / "o/claims.json").read_text())
+    assert [one["reading"] for one in entries[0]["readings"]] == ["mode A", "mode B"]
+    assert json.loads((tmp_path / "o/papers.json").read_text())["summary"].startswith("at quick scale: ")
