@@ -58,6 +58,29 @@ class TestNeeds:
         assert found.reason.startswith("table runs has 2 of 3 replicas at x = 1")
         assert judged(one, Scale.QUICK, runs=RUNS).verdict == PASS
 
+    def test_of_some_rows_only(self):
+        assert Needs(2, by=("x",), where={"flows": 9}).lacking(RUNS) == "1 of 2 replicas at x = 1"
+        assert Needs(1, where={"x": 3}).lacking(RUNS) == "no rows where {'x': 3}"
+
+    def test_a_reading_may_need_more_than_the_others(self):
+        good = judge.at_least(2, 1)
+
+        def readings(tables):
+            return judge.by_reading(dict.fromkeys(("A", "B") if len(tables["runs"]) else (), good))
+
+        one = figure(readings, needs={"runs": (Needs(2, by=("x",)), Needs(3, by=("x",), reading="B"))})
+        found = judged(one, runs=RUNS)
+        assert (found.verdict, [one.verdict for _, one in found.readings]) == (PASS, [PASS, NOT_REACHED])
+        own = figure(readings, needs={"runs": Needs(3, by=("x",), reading="A")})
+        found = judged(own, runs=RUNS)
+        assert (found.verdict, [one.verdict for _, one in found.readings]) == (
+            NOT_REACHED,
+            [NOT_REACHED, PASS],
+        )
+
+    def test_a_figure_that_asks_for_an_unknown_column_breaks(self):
+        assert "ColumnNotFound" in judged(figure(needs={"runs": Needs(2, by=("y",))}), runs=RUNS).reason
+
     def test_of_the_tables_that_its_judge_reads(self):
         one = figure(lambda tables: judge.at_least(tables["other"].height, 0), needs={"runs": Needs(3)})
         assert judged(one, runs=RUNS, other=RUNS).verdict == PASS
@@ -88,6 +111,26 @@ def test_no_published_figure_says_anything_of_nothing(one, tables):
     assert {claim: judgement.verdict for claim, judgement in found.items()} == dict.fromkeys(
         one.claims, NOT_REACHED
     )
+
+
+def few_replicas(table):
+    """What is left of a table if only the first replica was run."""
+    if "replica" in table.columns:
+        table = table.filter(pl.col("replica") < 1)
+    return table.with_columns(pl.lit(1).alias("replicas")) if "replicas" in table.columns else table
+
+
+@pytest.mark.parametrize(("one", "tables"), PUBLISHED)
+def test_a_published_claim_with_one_replica_of_several_says_nothing(one, tables):
+    """But for closed forms, which hold in every replica or not at all."""
+    kinds = {claim.id: claim.kind for paper in packaged() for claim in paper.register.claims.values()}
+    replicated = {name for name, table in tables.items() if {"replica", "replicas"} & set(table.columns)}
+    found = verdicts.judge(one, {name: few_replicas(table) for name, table in tables.items()})
+    for claim, function in one.claims.items():
+        read = verdicts.Read(tables)
+        function(read)
+        if kinds[claim] != "closed form" and read.names & replicated:
+            assert found[claim].verdict == NOT_REACHED, claim
 
 
 CLAIM = register.Claim("T-1.a", "model", "number", "says", "tolerance")
@@ -164,6 +207,20 @@ class TestLeftOut:
         assert self.said(plans) == (
             "size at 1 of 2 values; topology.single-switch.hosts 4 for 16; traffic.few.flows 4 for 2,000"
         )
+
+    def test_what_places_of_an_axis_stand_for(self):
+        def plans(scale):
+            base = {"transport": "ndp", "topology": {"single-switch": {"hosts": 4}}}
+            entry = {"name": "few", "arrivals": "at-once", "matrix": "permutation", "flows": 4}
+            sizes = {"traffic.few.sizes.fixed": ["1KB", scale.pick("2KB", "5KB")]}
+            return {
+                "p": Plan(
+                    base | {"traffic": [entry | {"sizes": {"fixed": "1KB"}}]},
+                    [Axis("size", sizes, ["small", "large"])],
+                )
+            }
+
+        assert self.said(plans) == "another traffic.few.sizes.fixed at 1 of 2 values of size"
 
     def test_plans_that_differ_are_named(self):
         def plans(scale):

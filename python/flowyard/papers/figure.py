@@ -60,6 +60,7 @@ class Figure:
         draw: Its picture.
         assumed: What was assumed where the paper is silent, a sentence each.
         needs: What the tables, by name, must have at full scale for a verdict: the replicas or flows of the paper.
+            Where readings differ in what they need, several for a table.
         quick: What quick scale leaves out beyond what plans tell, such as sizes that only `tables` knows of.
     """
 
@@ -70,5 +71,5 @@ class Figure:
     plans: Callable[[Scale], Mapping[str, Planned]] | None = None
     draw: "Callable[[Tables], Picture] | None" = None
     assumed: Sequence[str] = field(default_factory=tuple)
-    needs: Mapping[str, Needs] = field(default_factory=dict)
+    needs: Mapping[str, Needs | Sequence[Needs]] = field(default_factory=dict)
     quick: str = ""

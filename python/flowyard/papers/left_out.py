@@ -57,11 +57,29 @@ def _less(quick: "Planned", full: "Planned") -> Iterator[str]:
             yield f"{name} at {len(values)} of {len(all_values)} values"
     if isinstance(quick, Plan) and isinstance(full, Plan):
         moved = {key for plan in (quick, full) for axis in plan.axes for key in axis.set}
+        yield from _otherwise(quick, full)
         before, after = dict(_flat(quick.first())), dict(_flat(full.first()))
         for key, value in after.items():
             # The name of a sweep changes nothing, and where runs stand on the axes is told above.
             if before.get(key) != value and key != "name" and not any(_of(key, axis) for axis in moved):
                 yield f"{key} {_said(before.get(key))} for {_said(value)}"
+
+
+def _otherwise(quick: Plan, full: Plan) -> Iterator[str]:
+    """What the same places of an axis stand for at one scale and not at the other."""
+    other = {axis.name: axis for axis in quick.axes}
+    for axis in full.axes:
+        if axis.name not in other:
+            continue
+        mine = {value: other[axis.name].place(index) for index, value in enumerate(other[axis.name].values)}
+        places = [
+            (mine[value], axis.place(index)) for index, value in enumerate(axis.values) if value in mine
+        ]
+        for key in axis.set:
+            if count := sum(less[0].get(key) != more[0][key] for less, more in places):
+                yield f"another {key} at {count} of {len(places)} values of {axis.name}"
+        if count := sum(less[1] != more[1] for less, more in places):
+            yield f"another scenario at {count} of {len(places)} values of {axis.name}"
 
 
 def _of(key: str, whole: str) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -20,6 +21,8 @@ class Needs:
         column: The column that tells replicas apart.
         least: The smallest value that a column may have in any row, such as {"flows": 20_000}.
         rows: The fewest rows of the whole table.
+        where: Only rows with these values count, such as {"mode": "B"}.
+        reading: The only reading of a claim that needs this (judge.by_reading); if lacking, that one is NOT-REACHED.
     """
 
     replicas: int = 0
@@ -27,9 +30,15 @@ class Needs:
     column: str = "replica"
     least: Mapping[str, float] = field(default_factory=dict)
     rows: int = 0
+    where: Mapping[str, Any] = field(default_factory=dict)
+    reading: str = ""
 
     def lacking(self, table: pl.DataFrame) -> str:
         """What the table has too little of; empty if nothing."""
+        if self.where:
+            table = table.filter(**self.where)
+        if table.is_empty():
+            return f"no rows where {self.where}"
         if len(table) < self.rows:
             return f"{len(table):,} of {self.rows:,} rows"
         if self.replicas and (said := self._replicas(table)):

@@ -8,15 +8,21 @@ from typing import Any
 import polars as pl
 
 from flowyard.papers.figure import Figure, Scale, Tables
-from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, Judgement, not_reached
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, Judgement, by_reading, not_reached
+from flowyard.papers.needs import Needs
 from flowyard.papers.register import Claim, Register
 
 NOBODY = "no figure of the gallery checks this yet"
 
 
 @dataclass(frozen=True)
-class _Read(Mapping[str, pl.DataFrame]):
-    """Tables that remember which of them a judge read."""
+class Read(Mapping[str, pl.DataFrame]):
+    """Tables that remember which of them a judge read.
+
+    Attributes:
+        tables: All of them.
+        names: Those that were read.
+    """
 
     tables: Tables
     names: set[str] = field(default_factory=set)
@@ -41,33 +47,39 @@ def judge(figure: Figure, tables: Tables, scale: Scale = Scale.FULL) -> dict[str
     """
     found = {}
     for claim, function in figure.claims.items():
-        read = _Read(tables)
+        read = Read(tables)
         try:
-            judgement = function(read)
+            found[claim] = _with_enough(function(read), figure, tables, read.names, scale)
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
-            judgement = not_reached(
+            found[claim] = not_reached(
                 f"the judge broke: {type(error).__name__}: {error} ({where.name}, line {where.lineno})"
             )
-        if judgement.verdict != NOT_REACHED and (why := _too_little(figure, tables, read.names, scale)):
-            judgement = not_reached(why)
-        found[claim] = judgement
     return found
 
 
-def _too_little(figure: Figure, tables: Tables, names: Iterable[str], scale: Scale) -> str:
-    """Why tables are not enough for a verdict; empty if they are."""
-    said = []
+def _with_enough(
+    judgement: Judgement, figure: Figure, tables: Tables, names: Iterable[str], scale: Scale
+) -> Judgement:
+    """A judgement, or NOT-REACHED where the tables that were read are too little for it or for one of its readings."""
+    lacking: dict[str, list[str]] = {}
     for name in sorted(names):
         if tables[name].is_empty():
-            said.append(f"table {name} has no rows")
-        elif (
-            scale is Scale.FULL
-            and name in figure.needs
-            and (what := figure.needs[name].lacking(tables[name]))
-        ):
-            said.append(f"table {name} has {what}")
-    return "; ".join(said)
+            lacking.setdefault("", []).append(f"table {name} has no rows")
+            continue
+        needs = figure.needs.get(name, ()) if scale is Scale.FULL else ()
+        for one in (needs,) if isinstance(needs, Needs) else needs:
+            if said := one.lacking(tables[name]):
+                lacking.setdefault(one.reading, []).append(f"table {name} has {said}")
+    judgement = _unless(judgement, lacking.get(""))
+    if not judgement.readings:
+        return judgement
+    return by_reading({name: _unless(one, lacking.get(name)) for name, one in judgement.readings})
+
+
+def _unless(judgement: Judgement, lacking: Sequence[str] | None) -> Judgement:
+    """A judgement, unless something is lacking; one that reached nothing anyway says why itself."""
+    return not_reached("; ".join(lacking)) if lacking and judgement.verdict != NOT_REACHED else judgement
 
 
 def entries(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
 from flowyard.papers.ndp import _incast
 from flowyard.sweeps import Plan
@@ -85,6 +85,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"LIT-DCQCN.a": _nothing_dropped},
     draw=draw,
+    needs={"runs": Needs(5, by=("senders",))},
     assumed=(
         "A fat-tree of 128 hosts, 40 Gbps and 1 us a cable, 500 KB from each sender; senders drawn at random, starts "
         "within a packet's time.",

@@ -16,7 +16,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
 from flowyard.papers.literature import _port
 from flowyard.papers.literature._port import DELAY_S, FULL_PACKET, RATE_BPS, THRESHOLD
@@ -143,6 +143,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"LIT-DCTCP.a": _near_threshold, "LIT-DCTCP.b": _near_model},
     draw=draw,
+    needs={"runs": Needs(5, by=("reading", "senders"))},
     assumed=(
         "Flows without an end from as many hosts to one, all links 10 Gbps, cables of 25 us; K = 65 packets as in the "
         "paper at 10 Gbps, room for 500 packets.",

@@ -14,7 +14,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan, Sweep
 
 if TYPE_CHECKING:
@@ -180,6 +180,7 @@ FIGURE = Figure(
         "LIT-OUTCAST.c": _fair_under_ndp,
     },
     draw=draw,
+    needs={"runs": Needs(5, by=("direction", "by"))},
     assumed=(
         "A 4-ary fat-tree, links of 1 Gbps and 1 us, flows without an end that start within 1 ms.",
         "TCP (New Reno) and DCTCP over ECMP by flow, with ports of 100 packets, DCTCP's marking above 20; NDP by "

@@ -15,7 +15,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
 from flowyard.sweeps import Axis, Plan
 
@@ -154,6 +154,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"LIT-MPTCP.a": _as_one_tcp, "LIT-MPTCP.b": _eight, "LIT-MPTCP.c": _one},
     draw=draw,
+    needs={"runs": Needs(5, by=("subflows",)), "shares": Needs(5, by=("coupling", "subflows"))},
     assumed=(
         "A fat-tree of 128 hosts, the smallest of the paper's, at 1 Gbps with 50 packets a port; the paper has 100 "
         "Mbps.",

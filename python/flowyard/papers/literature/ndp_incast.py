@@ -8,7 +8,7 @@ link, and what is lost of them.
 from typing import TYPE_CHECKING
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp import _incast
 from flowyard.sweeps import Plan
 
@@ -80,6 +80,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"LIT-NDP.a": _last_flow, "LIT-NDP.b": _goodput},
     draw=draw,
+    needs={"runs": Needs(5, by=("senders",))},
     assumed=(
         "A fat-tree of 128 hosts (the paper: 432), cables of 1 us, senders drawn at random, starts within 1.2 us.",
         "A header that finds its queue full is dropped, and its packet sent again after a timeout; the paper "

@@ -15,7 +15,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
 from flowyard.sweeps import Axis, Plan
 
@@ -236,6 +236,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"LIT-PFABRIC.a": _lowest_tail, "LIT-PFABRIC.b": _near_srpt},
     draw=draw,
+    needs={"fabric": Needs(5, by=("stack", "load")), "link": Needs(5, by=("variant", "load"))},
     assumed=(
         "Hosts at 10 Gbps under leaves with 40 Gbps to the spines, as in the paper, which has 144 hosts (quick scale: "
         "32), cables of 1 us; each flow goes to another host at random.",

@@ -13,7 +13,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"LIT-PIAS.a": _short_sooner, "LIT-PIAS.b": _goodput_kept},
     draw=draw,
+    needs={"runs": Needs(5, by=("scheme", "load"))},
     assumed=(
         "As in PIAS-NS2: 20 us in each host, which its cable has here, and 0.2 us a cable; packets sprayed, so that "
         "duplicate acknowledgements say nothing; a window of 70 packets at first and 239 at most; a timeout of at "

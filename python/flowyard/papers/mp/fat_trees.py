@@ -215,6 +215,7 @@ FIGURE = Figure(
         "MP-F3.2.a": _drawn,
     },
     draw=draw,
+    quick="FT(m,n) of fewer levels: n up to 6, 5, 3, 3 for 12, 8, 5, 4 with m = 2, 4, 8, 16",
     assumed=(
         f"In trees of more than {SEARCHED} nodes height and paths are counted from the first node only.",
     ),

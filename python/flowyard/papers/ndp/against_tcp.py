@@ -18,7 +18,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp import _incast
 from flowyard.papers.ndp._scheduler import ASSUMED, NDP, TCP, fat_tree
 from flowyard.sweeps import Axis, Plan, Sweep
@@ -160,6 +160,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"NDP-P1": _reordering_costs, "NDP-P2": _collisions_cost, "NDP-P3": _beats_tcp},
     draw=draw,
+    needs={"runs": Needs(5, by=("by", "workload"))},
     assumed=(
         *ASSUMED,
         "TCP (New Reno) has the simulator's defaults: packets of 1500 B, a queue of 100 packets, a minimum timeout of "

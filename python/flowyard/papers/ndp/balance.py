@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp._scheduler import ASSUMED, Scheduler
 from flowyard.sweeps import Axis, Plan
 
@@ -138,6 +138,10 @@ FIGURE = Figure(
     tables=tables,
     claims={"NDP-F7.a": _evener, "NDP-F7.b": _busiest, "NDP-F7.c": _as_many},
     draw=draw,
+    needs={
+        "ports": Needs(5, by=("ecmp", "core", "pod")),
+        "runs": Needs(5, by=("ecmp",), least={"flows": 5000}),
+    },
     assumed=(
         *ASSUMED,
         "Packets are all that arrive at a port, data, headers and answers.",

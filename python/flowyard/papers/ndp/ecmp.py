@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp._scheduler import NDP, PACKET_BYTES, TCP, fat_tree
 from flowyard.sweeps import Axis, Plan, Sweep
 from flowyard.topology import Network, network
@@ -205,6 +205,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"NDP-F2.a": _one_path, "NDP-F2.b": _all_paths, "NDP-F2.c": _confined_without_names},
     draw=draw,
+    needs={"alone": Needs(5, by=("k", "ecmp")), "flows": Needs(5, by=("k",))},
     assumed=(
         "The hash is 64 bits of BLAKE2b, as the paper names none, and routers list their next hops in the order of "
         "the switches' numbers.",

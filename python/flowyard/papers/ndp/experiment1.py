@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp._scheduler import ASSUMED, BACKGROUND, RATE_BPS, SHORT, Scheduler, base_rtt_ns
 from flowyard.sweeps import Plan
 from flowyard.topology import network
@@ -213,6 +213,7 @@ FIGURE = Figure(
         "NDP-P8": _until_the_last,
     },
     draw=draw,
+    needs={"flows": Needs(rows=FLOWS)},
     assumed=(
         *ASSUMED,
         "2500 flows a second, as in the later experiments; a permutation of the 46 servers, and a new one when all of "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp import _incast
 from flowyard.papers.ndp._scheduler import ASSUMED, NDP, RATE_BPS, TCP, fat_tree
 from flowyard.sweeps import Axis, Plan
@@ -118,6 +118,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"NDP-P4": _no_collapse},
     draw=draw,
+    needs={"incast": Needs(5, by=("by", "senders")), "outcast": Needs(5, by=("by", "src"))},
     assumed=(
         *ASSUMED,
         "150 KB from each of N servers, which are drawn at random, starting within a packet's time. The outcast is "

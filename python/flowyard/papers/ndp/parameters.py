@@ -15,7 +15,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp._scheduler import ASSUMED, SHORT, SLOT_NS, Scheduler, base_rtt_ns, fat_tree
 from flowyard.sweeps import Axis, Plan, Sweep
 
@@ -202,6 +202,11 @@ FIGURE = Figure(
         "NDP-F8c.b": _load,
     },
     draw=draw,
+    needs={
+        "window": Needs(5, by=("delay", "window"), least={"flows": FLOWS}),
+        "size": Needs(5, by=("size",), least={"flows": FLOWS}),
+        "rate": Needs(5, by=("rate",), least={"flows": FLOWS}),
+    },
     assumed=(
         *ASSUMED,
         "Permutations of all 250 servers, without background. In panel (a) 1.5 MB and 2500 flows a second.",

@@ -16,7 +16,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp._scheduler import ASSUMED, BACKGROUND, NDP, QUEUE, SHORT, fat_tree
 from flowyard.sweeps import Axis, Plan
 
@@ -140,6 +140,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"NDP-P5": _short_first},
     draw=draw,
+    needs={"runs": Needs(5, by=("order", "load"))},
     assumed=(
         *ASSUMED,
         f"Every server sends {LONG_EACH} flows without an end and receives as many; short flows have 150 KB, each "

@@ -19,7 +19,7 @@ import polars as pl
 
 from flowyard.analysis import picoseconds
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp._scheduler import ASSUMED, BACKGROUND, SHORT, Scheduler
 from flowyard.sweeps import Axis, Plan, Sweep
 
@@ -228,6 +228,10 @@ FIGURE = Figure(
     tables=tables,
     claims={"NDP-F9.a": _fast, "NDP-F9.b": _slower_under_load, "NDP-F9.c": _larger_take_longer},
     draw=draw,
+    needs={
+        "runs": Needs(5, by=("background", "range"), where={"on": EVERYWHERE}),
+        "percentiles": Needs(5, by=("background", "range", "percentile"), where={"on": EVERYWHERE}),
+    },
     assumed=(
         *ASSUMED,
         "Background is flows of 1 MB between random servers, Poisson arrivals of the load that the figure names, for "

@@ -12,7 +12,7 @@ import polars as pl
 
 from flowyard import slotted
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers.figure import Scale, Sweeps
+from flowyard.papers.figure import Needs, Scale, Sweeps
 from flowyard.slotted.measures import ended, measure
 from flowyard.sweeps.plan import ModelPlan
 
@@ -157,3 +157,7 @@ def ceilings(points: Sequence[tuple[float, float]]) -> pl.DataFrame:
 def wide(runs: pl.DataFrame, value: str = THROUGHPUT) -> pl.DataFrame:
     """A row for each point and replica, a column a scheme."""
     return runs.pivot("scheme", index=[*POINT, "replica"], values=value, maintain_order=True)
+
+
+# At full scale the seeds of mode A, on which claims are judged.
+NEEDS = {"runs": Needs(10, by=(*POINT, "scheme"))}

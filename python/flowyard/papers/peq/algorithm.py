@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import polars as pl
 
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, at_most, judged, not_reached
 from flowyard.papers.peq import _algorithm1 as plain
 from flowyard.papers.peq._sets import exponential, served, sets
@@ -240,6 +240,7 @@ FIGURE = Figure(
         "PEQ-A1.d": _readings,
     },
     draw=draw,
+    needs={"walks": Needs(10, by=("servers", "mean"), where={"mode": "keep"})},
     assumed=(
         "The first flow of a list is checked, too, which the printed algorithm forgets. Flows in sets have sizes "
         "uniform on 2 to 198; deadlines are exponential with mean 200, added to the size or not.",

@@ -13,7 +13,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import half_width
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, all_exactly, between, not_less, not_reached
 from flowyard.papers.peq import _load as load
 from flowyard.papers.peq import deadlines, probability, servers, sizes
@@ -194,6 +194,10 @@ FIGURE = Figure(
         "PEQ-P16": _full,
     },
     draw=draw,
+    needs={
+        "averages": Needs(10, by=("figure", "scheme")),
+        "completion": Needs(10, by=("figure", *load.POINT)),
+    },
     assumed=(
         *load.ASSUMED,
         "The thesis says neither what its averages are over, nor whether its percent are points of application "

@@ -13,7 +13,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
 from flowyard.papers.literature import _port
 from flowyard.papers.literature._port import ROOM, THRESHOLD
@@ -92,6 +92,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"PEQ-P11": _shorter},
     draw=draw,
+    needs={"runs": Needs(5, by=("control", "senders"))},
     assumed=(
         "Flows without an end from as many hosts to one, all links 10 Gbps, 100 us there and back; room for "
         f"{ROOM} packets; marks above {THRESHOLD}, as in DCTCP's paper at 10 Gbps.",

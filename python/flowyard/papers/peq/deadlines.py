@@ -72,5 +72,6 @@ FIGURE = Figure(
         "PEQ-F3.5.d": _more_servers_are_worse,
     },
     draw=draw,
+    needs=load.NEEDS,
     assumed=load.ASSUMED,
 )

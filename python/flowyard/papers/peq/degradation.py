@@ -12,7 +12,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached, together
 from flowyard.sweeps import Axis, Plan, Sweep
 from flowyard.topology import network
@@ -144,6 +144,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"PEQ-F1.7.c": _graceful},
     draw=draw,
+    needs={"points": Needs(10, by=("failed", "network", "share"))},
     assumed=(
         "Equipment is switches, or servers, 0 to 20 % of them in steps of 4 %, drawn at random, broken from the "
         "start; routes know of it. The claim is judged for both. In a replica what fails at one share also fails at "

@@ -12,7 +12,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, at_most, not_less, not_reached
 from flowyard.sweeps import Axis, Plan, Sweep
 
@@ -151,6 +151,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"PEQ-F1.14.a": _collapses, "PEQ-F1.14.b": _loss_rises},
     draw=draw,
+    needs={"runs": Needs(5, by=("start", "servers"))},
     assumed=(
         "The thesis names only a timeout of about 200 ms. The rest is the usual set-up of the literature: 1 Gbps, "
         "100 us round trip, 64 KB of drop-tail buffer at the client's port, 256 KB from each server a block, the next "

@@ -7,7 +7,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import NOT_REACHED, Judgement, judged, not_reached, together, within
 from flowyard.papers.peq._sets import ADVERSARIAL, NAMES, draw_schemes, never_falls, served, sets
 from flowyard.sweeps.plan import ModelPlan
@@ -182,6 +182,11 @@ FIGURE = Figure(
         "PEQ-F3.3.d": _in_part,
     },
     draw=draw,
+    needs={
+        "runs": Needs(10, by=("busy", "interval")),
+        "points": Needs(10, by=("busy", "interval")),
+        "release": Needs(10),
+    },
     assumed=(
         "Flows are those of figure 3.1: sizes uniform on 2 to 198, due after 198 + (198 - size)/2 slots.",
         "A server that has a flow passes its turn, as a server has at most one; claims are judged there. Beside it are "

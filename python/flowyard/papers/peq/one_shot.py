@@ -10,7 +10,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, at_least, between, not_less, not_reached
 from flowyard.papers.peq._sets import ADVERSARIAL, Classes, draw_schemes, never_falls, served, sets
 from flowyard.slotted.measures import measure
@@ -142,6 +142,7 @@ FIGURE = Figure(
         ),
     },
     draw=draw,
+    needs={name: Needs(10, by=("scenario", "flows")) for name in ("runs", "points")},
     assumed=(
         "Sizes are uniform on 2 to 198 and a flow is due after 198 + (198 - size)/2 slots; claims are judged there. "
         "The two classes are beside it: half the flows have 100 to 198 packets and 0 to 20 slots to spare, half have 2 "

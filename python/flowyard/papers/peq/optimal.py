@@ -10,7 +10,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, between, judged, not_less, not_reached, together, within
 from flowyard.papers.peq._sets import exponential, most_in_time, served, sets
 from flowyard.sweeps.plan import ModelPlan
@@ -183,6 +183,7 @@ FIGURE = Figure(
         "PEQ-F3.4.g": _stated,
     },
     draw=draw,
+    needs={"runs": Needs(10, by=("mode", "flows"))},
     assumed=(
         "Sizes are uniform on 2 to 198; deadlines exponential with mean 100, since the thesis gives none for this "
         "figure. Claims are about deadlines as drawn, where many flows cannot be done even alone, unless they name "

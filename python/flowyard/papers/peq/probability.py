@@ -59,6 +59,7 @@ FIGURE = Figure(
         "PEQ-F3.12.b": _falls,
     },
     draw=draw,
+    needs=load.NEEDS,
     assumed=(
         *load.ASSUMED,
         "The thesis does not say which probabilities: here they are 0.25 to 8 times 1/4000, each twice the one before.",

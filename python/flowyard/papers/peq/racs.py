@@ -10,7 +10,7 @@ import polars as pl
 
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, not_less, together
 from flowyard.papers.peq._sets import SIZES, served, sets
 from flowyard.sweeps.plan import ModelPlan
@@ -108,6 +108,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"PEQ-P10": _in_between},
     draw=draw,
+    needs={"sets": Needs(10, by=("flows",)), "random": Needs(10, by=("load",))},
     assumed=(
         "Sizes are uniform on 2 to 198. Random arrivals are those of 40 servers, each with at most one flow; the "
         "offered load leaves out the time for which a flow keeps its server from starting another. Flows that are "

@@ -52,5 +52,6 @@ FIGURE = Figure(
         "PEQ-F3.9.b": _falls,
     },
     draw=draw,
+    needs=load.NEEDS,
     assumed=load.ASSUMED,
 )

@@ -67,6 +67,7 @@ FIGURE = Figure(
         "PEQ-F3.15.c": partial(judges.capped, x=X, expected=CEILINGS),
     },
     draw=draw,
+    needs=load.NEEDS,
     assumed=(
         *load.ASSUMED,
         "Sizes are uniform from 2 to the limit. p stays 1/4000, so that smaller flows are less load, too.",

@@ -12,7 +12,7 @@ import polars as pl
 
 from flowyard import slotted
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, between, judged, not_reached
 from flowyard.papers.peq._sets import SIZES, exponential, served, sets
 from flowyard.sweeps.plan import ModelPlan
@@ -128,7 +128,10 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     """What is said about each."""
     return {
         "waits": ModelPlan(
-            waits, {"flows": range(2, MOST_PERMUTED + 1), "count": [scale.pick(20, 100)]}, 2, name="waits"
+            waits,
+            {"flows": range(2, MOST_PERMUTED + 1), "count": [scale.pick(20, 100)]},
+            scale.pick(2, 10),
+            name="waits",
         ),
         "deadlines": ModelPlan(
             deadlines,
@@ -243,6 +246,7 @@ FIGURE = Figure(
         "PEQ-P15": _asks_more,
     },
     draw=draw,
+    needs={"waits": Needs(10, by=("flows",)), "deadlines": Needs(least={"sets": 1000})},
     assumed=(
         "Flows start together. Sizes are uniform on 2 to 198. The wait of a flow is the time before its service.",
         "Deadlines are the size and an exponential slack of mean 100 or 400 slots; only sets that can be done in full "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, Value, all_exactly, judged, not_reached
 from flowyard.papers.validation.alone import FRAMES, TRANSPORTS, cut, wire_ps
 from flowyard.sweeps import Axis, Plan
@@ -214,6 +214,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"VAL-I.a": _exact, "VAL-I.b": _not_before, "VAL-I.c": _conserved},
     draw=draw,
+    needs={"runs": Needs(5, by=("series", "senders", "size"))},
     assumed=(
         "One switch, 10 Gbps and 1 us a cable; all flows start at 0 without jitter; sizes of one packet, of some with "
         "a short last one, and of many.",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
 from flowyard.papers.validation import _port as port
 from flowyard.sweeps import Axis, Plan, Sweep
@@ -214,6 +214,7 @@ FIGURE = Figure(
         "VAL-MG1.d": lambda tables: _close(tables, port.MM1),
     },
     draw=draw,
+    needs={"runs": Needs(20, by=("service", "load"))},
     assumed=(
         "Packets have 1500 B, or an exponential number of bytes with that mean, rounded to whole bytes; the port sends "
         "at 1 Gbps and has room for all.",

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, all_exactly, at_most, not_reached
 from flowyard.papers.validation import _port as port
 from flowyard.sweeps import Axis, Plan
@@ -221,6 +221,7 @@ FIGURE = Figure(
         "VAL-W.d": _little,
     },
     draw=draw,
+    needs={"runs": Needs(20, by=("service", "load")), "shares": Needs(20, by=("service", "load", "what"))},
     assumed=(
         "Instead of measured percentiles, which are biased in short runs, shares beyond the percentiles of theory are "
         "compared: their expectation is exact.",
