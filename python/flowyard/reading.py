@@ -6,6 +6,7 @@ than anything of ours, and hold numbers that no field holds. All of that is a Us
 
 import json
 import math
+import os
 import re
 import stat
 from collections.abc import Callable, Iterator
@@ -38,10 +39,7 @@ def text(path: str | PathLike[str], most: int = SCENARIO_MAX, encoding: str = "u
     """
     asked = Path(path)
     try:
-        about = asked.stat()
-        if not stat.S_ISREG(about.st_mode):
-            kind = _KINDS.get(stat.S_IFMT(about.st_mode), "a device")
-            raise UserError(f"{asked}: is {kind}; name a regular file")
+        about = require_regular(asked)
         content = b""
         if about.st_size <= most:
             with asked.open("rb") as file:
@@ -59,6 +57,20 @@ def text(path: str | PathLike[str], most: int = SCENARIO_MAX, encoding: str = "u
         return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise UserError(f"{asked}: not UTF-8 text") from None
+
+
+def require_regular(path: Path) -> os.stat_result:
+    """What the system knows of a regular file. It is not opened: to open a pipe is to wait for its other end.
+
+    Raises:
+        UserError: It is a folder, a pipe, a device or a socket.
+        OSError: It is not there, or cannot be asked about.
+    """
+    about = path.stat()
+    if not stat.S_ISREG(about.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(about.st_mode), "a device")
+        raise UserError(f"{path}: is {kind}; name a regular file")
+    return about
 
 
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}

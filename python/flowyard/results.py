@@ -182,17 +182,23 @@ def open_run(directory: str | PathLike[str]) -> Result:
     for name in ("run.json", *(f"{table}.parquet" for table in TABLES)):
         if not (directory / name).exists():
             raise UserError(f"{directory}: not the folder of a run, {name} is missing")
-    flows, links = (_table(directory / f"{table}.parquet") for table in TABLES)
+    flows, links = (read_table(directory / f"{table}.parquet") for table in TABLES)
     connections, samples, histograms = (
-        _table(file) if file.exists() else None
+        read_table(file) if file.exists() else None
         for file in (directory / f"{table}.parquet" for table in OPTIONAL)
     )
     summary = kept.summary(directory)
     return Result(flows, links, summary, samples=samples, histograms=histograms, connections=connections)
 
 
-def _table(path: Path) -> Table:
+def read_table(path: Path) -> Table:
+    """A table that a run left.
+
+    Raises:
+        UserError: It is damaged, or no file.
+    """
     try:
+        reading.require_regular(path)
         return _native.read_parquet(path)
     except OSError as error:
         raise UserError(f"{path}: not a table that can be read ({error.strerror or error})") from None

@@ -158,7 +158,7 @@ def test_files_overrides_and_saved_results(tmp_path):
     (tmp_path / "schedule.parquet").unlink()
     with pytest.raises(UserError, match=r"schedule\.parquet is missing"):
         slotted.open(tmp_path)
-    with pytest.raises(UserError, match="No such file"):
+    with pytest.raises(UserError, match="no such file"):
         slotted.run(tmp_path / "nothing.toml")
 
 

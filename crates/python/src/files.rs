@@ -11,7 +11,12 @@ const BYTES_MAX: u64 = 16 << 20;
 pub fn read(path: &Path) -> Result<String, String> {
     let text = || -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        // One byte more, to see that there is more; a device may have no end.
+        // Opening a pipe would wait for its other end, and a device may have no end.
+        let kind = std::fs::metadata(path)?.file_type();
+        if !kind.is_file() && !kind.is_dir() {
+            return Err(io::Error::other("is no regular file (a pipe or a device, say)"));
+        }
+        // One byte more, to see that there is more.
         File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     };

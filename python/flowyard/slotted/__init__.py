@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flowyard import _native, reading
+from flowyard import _native, kept, reading, results
 from flowyard.errors import UserError
 from flowyard.results import texts
 
@@ -101,8 +101,8 @@ def open(directory: str | PathLike[str]) -> Result:  # noqa: A001
     for name in ("run.json", *(f"{table}.parquet" for table in TABLES)):
         if not (folder / name).exists():
             raise UserError(f"{folder}: not the folder of a slotted run, {name} is missing")
-    flows, schedule = (_native.read_parquet(folder / f"{table}.parquet") for table in TABLES)
-    return Result(flows, schedule, json.loads((folder / "run.json").read_text(encoding="utf-8")))
+    flows, schedule = (results.read_table(folder / f"{table}.parquet") for table in TABLES)
+    return Result(flows, schedule, kept.status(folder))
 
 
 def schema() -> dict[str, Any]:
