@@ -4,59 +4,98 @@ import contextlib
 import errno
 import itertools
 import os
-import shutil
-import uuid
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from flowyard import owned, reading
 from flowyard.errors import UserError
+
+# What folders in the making are called.
+PREFIX = ".flowyard-"
+# Bytes at the head of a file of ours, among which its mark is.
+HEAD = 4096
 
 
 class Staging:
     """A folder in the making, beside the place where it will appear.
 
-    Opening it fails if the place is taken or not writable: before a long run, not after it.
+    Opening it fails if the place is taken or not writable: before a long run, not after it. What a killed process
+    left there is removed.
     """
 
     def __init__(self, target: Path | None = None, *, numbered: str = "") -> None:
         """For `target`, or for the first free out/<numbered>-<n>."""
         self._target = target
         self._numbered = numbered
-        self._parent = target.absolute().parent if target else Path("out")
+        # Links are followed first: no folder can be moved to where a link is.
+        self._place = Path(os.path.realpath(target)) if target else Path("out")
+        # Nor to where another file system is mounted, such as a container's volume: that is filled from inside.
+        self._mounted = target is not None and self._place.is_mount()
+        self._parent = self._place if self._mounted or not target else self._place.parent
         self._made: list[Path] = []
 
     def __enter__(self) -> Self:
         if self._target:
+            if self._mounted:
+                owned.clear_dead(self._place, PREFIX)
             refuse_taken(self._target)
-        place = self._target or self._parent
-        self._made = make_folder(self._parent, place)
+        self._made = make_folder(self._parent, self._target or self._place)
         try:
-            self.path = self._parent / f".flowyard-{uuid.uuid4().hex[:12]}"
-            self.path.mkdir()
+            self._own = owned.claim(self._parent, PREFIX)
         except OSError as error:
             remove_empty(self._made)
-            raise cannot_write(place, error) from None
+            raise cannot_write(self._target or self._place, error) from None
+        self.path = self._own.path
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None
     ) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        self._own.release()
         remove_empty(self._made)
         # Inside nothing is done with files but writing these.
-        if isinstance(value, OSError) and not isinstance(value, BrokenPipeError):
-            raise cannot_write(self._target or self._parent, value) from None
+        if isinstance(value, OSError):
+            raise cannot_write(self._target or self._place, value) from None
 
     def publish(self) -> Path:
-        """Moves the folder to its place and returns that place."""
-        if self._target:
-            refuse_taken(self._target)
-            if not moved(self.path, self._target):
-                raise UserError(f"{self._target}: taken by another run in the meantime")
-            return self._target
-        candidates = (self._parent / f"{self._numbered}-{n}" for n in itertools.count(1))
+        """Moves the folder to its place and returns that place.
+
+        Raises:
+            UserError: It cannot be moved there; the text says where it is.
+        """
+        try:
+            if not self._target:
+                return self._numbered_place(self._place, self._numbered)
+            if self._mounted:
+                self._move_files()
+            elif not moved(self.path, self._place):
+                raise self._kept("something else was put there in the meantime")
+        except OSError as error:
+            raise self._kept(f"cannot write here ({error.strerror or error})") from None
+        return self._target
+
+    def _numbered_place(self, parent: Path, name: str) -> Path:
+        """Moves the folder to the first free <parent>/<name>-<n>."""
+        candidates = (parent / f"{name}-{n}" for n in itertools.count(1))
         return next(place for place in candidates if not place.exists() and moved(self.path, place))
+
+    def _move_files(self) -> None:
+        """Moves the files into the folder that is there; last run.json, without which it is not that of a run."""
+        if any(not found.name.startswith(PREFIX) for found in self._place.iterdir()):
+            raise self._kept("something else was put there in the meantime")
+        for path in sorted(self.path.iterdir(), key=lambda path: path.name == "run.json"):
+            path.rename(self._place / path.name)
+
+    def _kept(self, why: str) -> UserError:
+        """Puts the folder beside its place, or leaves it where it was made, and says so."""
+        beside = self._target.absolute() if self._target else self._place
+        try:
+            where = self._numbered_place(self._parent, beside.name)
+        except OSError:
+            where = self.path
+            self._own.keep()
+        return UserError(f"{self._target or self._place}: {why}; the results are in {where}")
 
 
 def create(path: Path, text: str) -> None:
@@ -70,18 +109,26 @@ def create(path: Path, text: str) -> None:
             raise
 
 
-def replace(path: Path, content: str | bytes) -> None:
+def replace(path: Path, content: str | bytes, *, mark: str = "") -> None:
     """Writes a file of ours anew: who reads it meanwhile sees the old one or the new one.
 
+    Args:
+        path: The file. A link stays one.
+        content: All of it.
+        mark: What a file that is there must have at its head; without it, `path` is in a folder of ours.
+
     Raises:
-        UserError: It cannot be written; the old one is still there.
+        UserError: It cannot be written, or is not ours; what was there is still there.
     """
-    made = make_folder(path.absolute().parent, path)
+    if mark:
+        refuse_foreign(path, mark)
+    place = Path(os.path.realpath(path))
+    made = make_folder(place.parent, path)
     # Under a name of its own: two processes may be at it.
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside = place.with_name(f".{place.name}.{os.getpid()}")
     try:
         aside.write_bytes(content.encode() if isinstance(content, str) else content)
-        aside.replace(path)
+        aside.replace(place)
     except BaseException as error:
         with contextlib.suppress(OSError):
             aside.unlink()
@@ -89,6 +136,25 @@ def replace(path: Path, content: str | bytes) -> None:
         if isinstance(error, OSError):
             raise cannot_write(path, error) from None
         raise
+
+
+def refuse_foreign(path: Path, mark: str) -> None:
+    """Raises a UserError if something is there without our mark at its head: before long work, not after it."""
+    refuse_dangling(path)
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder; name a file with -o")
+    try:
+        reading.require_regular(path)
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    if mark.encode() not in head:
+        raise UserError(
+            f"{path}: is already there, and not written by this command; name another file with -o, or remove it"
+        )
 
 
 def write_new(text: str, target: Path | None, *, numbered: str, suffix: str) -> Path:
@@ -146,12 +212,21 @@ def cannot_write(target: Path, error: OSError) -> UserError:
 
 
 def refuse_taken(target: Path) -> None:
-    """Raises a UserError if something is there already."""
+    """Raises a UserError if something is there already, or a link that leads nowhere."""
+    refuse_dangling(target)
     if target.is_dir():
         if any(target.iterdir()):
             raise UserError(f"{target}: is not empty; choose another folder with -o, or remove it")
-    elif target.exists() or target.is_symlink():
+    elif target.exists():
         raise UserError(f"{target}: is a file; choose another folder with -o")
+
+
+def refuse_dangling(target: Path) -> None:
+    """Raises a UserError if this is a link to what is not there."""
+    if target.is_symlink() and not target.exists():
+        raise UserError(
+            f"{target}: is a link to {target.readlink()}, which is not there; make that, or name another place with -o"
+        )
 
 
 def flush(path: Path) -> None:

@@ -1,13 +1,21 @@
 """Output folders: complete or not there at all."""
 
+import errno
+from pathlib import Path
+
 import pytest
 
+from flowyard import folders
 from flowyard.errors import UserError
 from flowyard.folders import Staging
 
 
 def fill(staging):
     (staging.path / "run.json").write_text("{}")
+
+
+def on_disk(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
 def test_nothing_is_left_of_a_run_that_fails(tmp_path):
@@ -38,11 +46,136 @@ def test_two_runs_at_once_get_two_numbers(tmp_path, monkeypatch):
         assert [str(staging.publish()) for staging in (second, first)] == ["out/ndp-1", "out/ndp-2"]
 
 
-def test_a_folder_filled_in_the_meantime_is_not_replaced(tmp_path):
+def test_what_is_done_is_kept_beside_a_place_that_is_taken_in_the_meantime(tmp_path):
     with Staging(tmp_path / "run") as staging:
         fill(staging)
         (tmp_path / "run").mkdir()
         (tmp_path / "run" / "other").touch()
-        with pytest.raises(UserError, match="is not empty"):
+        with pytest.raises(UserError) as error:
             staging.publish()
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["other"]
+    assert str(error.value) == (
+        f"{tmp_path / 'run'}: something else was put there in the meantime; the results are in {tmp_path / 'run-1'}"
+    )
+    assert on_disk(tmp_path) == ["run", "run-1", "run-1/run.json", "run/other"]
+
+
+def test_what_is_done_is_kept_where_it_was_made_if_it_cannot_be_moved(tmp_path, monkeypatch):
+    def refused(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as patch, Staging(tmp_path / "run") as staging:
+        fill(staging)
+        patch.setattr(folders, "moved", refused)
+        with pytest.raises(
+            UserError, match=r"cannot write here \(Permission denied\); the results are in "
+        ) as error:
+            staging.publish()
+    assert str(error.value).endswith(str(staging.path))
+    # It is no dead process's to the next one.
+    with Staging(tmp_path / "next"):
+        pass
+    assert on_disk(tmp_path) == [staging.path.name, f"{staging.path.name}/run.json"]
+
+
+class TestLinks:
+    """`-o LINK`: what it leads to is settled before the run, not after it."""
+
+    def test_an_empty_folder_that_a_link_leads_to_is_filled(self, tmp_path):
+        (tmp_path / "far/empty").mkdir(parents=True)
+        (tmp_path / "link").symlink_to("far/empty")
+        (tmp_path / "second").symlink_to("link")
+        with Staging(tmp_path / "second") as staging:
+            fill(staging)
+            assert staging.publish() == tmp_path / "second"
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "second/run.json").exists()
+        assert on_disk(tmp_path / "far") == ["empty", "empty/run.json"]
+
+    def test_a_folder_below_a_link_is_made(self, tmp_path):
+        (tmp_path / "far").mkdir()
+        (tmp_path / "link").symlink_to("far")
+        with Staging(tmp_path / "link/deep/run") as staging:
+            fill(staging)
+            staging.publish()
+        assert on_disk(tmp_path / "far") == ["deep", "deep/run", "deep/run/run.json"]
+
+    @pytest.mark.parametrize(
+        ("leads_to", "said"),
+        [
+            ("nowhere", "is a link to nowhere, which is not there"),
+            ("link", "is a link to link, which is not there"),
+            ("file", "is a file; choose another folder"),
+            ("full", "is not empty"),
+        ],
+    )
+    def test_other_links_are_refused_at_once(self, leads_to, said, tmp_path):
+        (tmp_path / "file").touch()
+        (tmp_path / "full").mkdir()
+        (tmp_path / "full/thesis.tex").touch()
+        (tmp_path / "link").symlink_to(leads_to)
+        before = on_disk(tmp_path)
+        with pytest.raises(UserError, match=f"link: {said}"), Staging(tmp_path / "link"):
+            pytest.fail("it began")
+        assert on_disk(tmp_path) == before
+
+
+class TestMounts:
+    """A container's volume, or any place where another file system begins: no folder can be moved there."""
+
+    @pytest.fixture
+    def volume(self, tmp_path, monkeypatch):
+        volume = tmp_path / "volume"
+        volume.mkdir()
+        monkeypatch.setattr(Path, "is_mount", lambda path: path == volume)
+        return volume
+
+    def test_it_is_filled_from_inside_and_run_json_comes_last(self, volume, tmp_path, monkeypatch):
+        moves, rename = [], Path.rename
+        monkeypatch.setattr(Path, "rename", lambda old, new: (moves.append(new.name), rename(old, new)))
+        with Staging(volume) as staging:
+            assert staging.path.parent == volume
+            fill(staging)
+            for name in ("links.parquet", "samples.parquet", "flows.parquet"):
+                (staging.path / name).touch()
+            assert staging.publish() == volume
+        assert moves[-1] == "run.json"
+        assert on_disk(tmp_path) == ["volume", *sorted(f"volume/{name}" for name in moves)]
+
+    def test_what_a_killed_process_left_in_it_is_removed(self, volume):
+        leftover(volume)
+        with Staging(volume) as staging:
+            fill(staging)
+            staging.publish()
+        assert on_disk(volume) == ["run.json"]
+
+    def test_what_is_done_is_kept_in_it_if_something_else_was_put_there(self, volume):
+        with Staging(volume) as staging:
+            fill(staging)
+            (volume / "thesis.tex").touch()
+            with pytest.raises(UserError, match=r"the results are in .*/volume/volume-1$"):
+                staging.publish()
+        assert on_disk(volume) == ["thesis.tex", "volume-1", "volume-1/run.json"]
+
+
+def leftover(place, name=".flowyard-0123456789ab"):
+    """What a process leaves that is killed while it writes."""
+    (place / name).mkdir()
+    (place / name / "flows.parquet").touch()
+    (place / f"{name}.lock").touch()
+
+
+def test_what_killed_processes_left_is_removed_and_nothing_else(tmp_path):
+    leftover(tmp_path)
+    # Names of other people's, and of versions that had no lock, of which nobody knows whether they live.
+    for name in (".flowyard-notes", "thesis", ".flowyard-0123456789abc"):
+        leftover(tmp_path, name)
+    (tmp_path / ".flowyard-ba9876543210").mkdir()
+    others = set(on_disk(tmp_path)) - {name for name in on_disk(tmp_path) if "0123456789ab" in name}
+    others |= {name for name in on_disk(tmp_path) if "0123456789abc" in name}
+    with Staging(tmp_path / "living") as living:
+        fill(living)
+        with Staging(tmp_path / "run"):
+            assert living.path.exists()
+            assert set(on_disk(tmp_path)) >= others
+        living.publish()
+    assert set(on_disk(tmp_path)) == others | {"living", "living/run.json"}

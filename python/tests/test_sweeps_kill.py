@@ -116,11 +116,11 @@ def test_processes_that_come_and_go_do_not_tidy_each_other_away(tmp_path):
 def test_what_the_dead_left_is_cleared_and_what_the_living_write_is_not(tmp_path):
     folder = tmp_path / "sweep"
     with Store(folder) as living:
-        (folder / ".partial/dead/half-a-run").mkdir(parents=True)
-        (folder / ".partial/dead.lock").touch()
+        (folder / ".partial/0123456789ab/half-a-run").mkdir(parents=True)
+        (folder / ".partial/0123456789ab.lock").touch()
         with Store(folder):
-            assert not (folder / ".partial/dead").exists()
-            assert not (folder / ".partial/dead.lock").exists()
+            assert not (folder / ".partial/0123456789ab").exists()
+            assert not (folder / ".partial/0123456789ab.lock").exists()
         living.publish("key", lambda made: (made / "run.json").write_text("{}"))
     assert (folder / "runs/key/run.json").exists()
     assert not (folder / ".partial").exists()

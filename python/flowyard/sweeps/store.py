@@ -6,23 +6,19 @@ process, and whenever, no run is half there. Several processes may work on one f
 
 import contextlib
 import json
-import os
 import shutil
-import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from flowyard import folders, kept, reading
+from flowyard import folders, kept, owned, reading
 from flowyard.errors import UserError
 from flowyard.sweeps.task import Task, label_of
 
 PLAN = "sweep.json"
 # Lines of a difference that a message shows.
 SHOWN = 5
-# How often a place in .partial may be lost to a process that is just tidying up there.
-TRIES = 100
 
 
 class CannotWriteError(UserError):
@@ -41,7 +37,7 @@ class Store:
             folders.refuse_taken(self.folder)
         try:
             self._made = folders.make_folder(self.runs, self.folder)
-            self._own, self._lock = _claim(self.folder / ".partial")
+            self._own = owned.claim(self.folder / ".partial")
         except OSError as error:
             raise self._cannot_write(error) from None
         return self
@@ -49,12 +45,11 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None
     ) -> None:
-        shutil.rmtree(self._own, ignore_errors=True)
-        self._lock.release()
+        self._own.release()
         # Only the last of several processes finds it empty.
         with contextlib.suppress(OSError):
-            _clear_dead(self._own.parent)
-            self._own.parent.rmdir()
+            owned.clear_dead(self._own.path.parent)
+            self._own.path.parent.rmdir()
         if not (self.folder / PLAN).exists():
             folders.remove_empty(self._made)
 
@@ -77,7 +72,7 @@ class Store:
                 raise UserError(self._other_plan(before, header, tasks, others))
         runs = [{"key": task.key, "values": task.values, "replica": task.replica} for task in tasks]
         text = json.dumps({**header, "runs": runs}, indent=1, ensure_ascii=False) + "\n"
-        aside = self._own / PLAN
+        aside = self._own.path / PLAN
         try:
             aside.write_text(text, encoding="utf-8")
             folders.flush(aside)
@@ -96,7 +91,7 @@ class Store:
         Raises:
             CannotWriteError: Nothing of the run is there.
         """
-        made = self._own / key
+        made = self._own.path / key
         try:
             made.mkdir()
             write(made)
@@ -169,68 +164,3 @@ def _text(values: dict[str, Any]) -> str:
 def _only_partial(folder: Path) -> bool:
     """Whether nothing is there but what a process left that died before it wrote its plan."""
     return folder.is_dir() and {path.name for path in folder.iterdir()} <= {".partial", "runs"}
-
-
-def _claim(partial: Path) -> "tuple[Path, _Lock]":
-    """A new folder in .partial, and the lock beside it that says that its process lives."""
-    for _ in range(TRIES):
-        # Another process may just remove .partial, or take the lock for a dead one's before it is held.
-        with contextlib.suppress(BlockingIOError, FileNotFoundError, FileExistsError):
-            partial.mkdir(exist_ok=True)
-            _clear_dead(partial)
-            own = partial / uuid.uuid4().hex[:12]
-            lock = _Lock(own.with_suffix(".lock"))
-            own.mkdir()
-            return own, lock
-    raise UserError(f"{partial}: cannot be used; remove it")
-
-
-class _Lock:
-    """A file that is locked as long as its process lives, where the file system can do that.
-
-    Raises BlockingIOError or FileNotFoundError if another process was faster to lock or to remove it.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o644)
-        try:
-            _locked(self._descriptor)
-            path.stat()
-        except OSError:
-            os.close(self._descriptor)
-            raise
-
-    def release(self) -> None:
-        self._path.unlink(missing_ok=True)
-        os.close(self._descriptor)
-
-
-def _clear_dead(partial: Path) -> None:
-    """Removes what processes left that were killed: their locks are free."""
-    for lock in partial.glob("*.lock"):
-        try:
-            descriptor = os.open(lock, os.O_RDWR)
-        except OSError:
-            continue
-        try:
-            if _locked(descriptor):
-                shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
-                lock.unlink(missing_ok=True)
-        except BlockingIOError:
-            pass
-        finally:
-            os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    """Takes a lock; false where there are none. Raises BlockingIOError if another process has it."""
-    try:
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise
-    except (ImportError, OSError):
-        return False
-    return True
