@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import papers_origin
 import polars as pl
 import pytest
 
@@ -24,46 +25,67 @@ ROOT = Path(__file__).parents[2]
 ORIGIN = ROOT.parent / "shared" / "papers" / "claims.md"
 STUDY = ROOT / "examples" / "incast-buffers"
 
-LINE = re.compile(r"^- \[([A-Z]+)-([\w.]+) \| ([CMP]) \| ([NOI])\](.*)$", re.MULTILINE)
-BRACES = re.compile(r"(?<![_^])\{([^}]*)\}")
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
 PAPERS = {paper.id: paper for paper in catalogue.packaged()}
 ORIGINAL = {"SYN", "DAQ", "NDP", "PEQ", "MP", "ALL"}
 
 
-def original():
-    """Id, kind, grade and text of every claim."""
-    text = ORIGIN.read_text(encoding="utf-8")
-    return [(f"{paper}-{rest}", kind, grade, said) for paper, rest, kind, grade, said in LINE.findall(text)]
+CLAIMS = {name: claim for paper in PAPERS.values() for name, claim in paper.register.claims.items()}
 
 
-@pytest.mark.skipif(not ORIGIN.exists(), reason="the list of claims is not at hand")
 class TestRegisters:
+    """The registers of the five papers have what the list has that they go back to."""
+
+    ROWS, CONTRADICTIONS = papers_origin.read()
+
     def test_every_claim_is_there_once_and_in_order(self):
         for name in ORIGINAL:
-            expected = [claim for claim, *_ in original() if claim.startswith(f"{name}-")]
+            expected = [row["claim"] for row in self.ROWS if row["claim"].startswith(f"{name}-")]
             assert list(PAPERS[name].register.claims) == expected
-        assert len(original()) > 300
+        assert len(self.ROWS) == 355
 
     def test_kinds_and_grades(self):
         kinds, grades = (
             dict(zip("CMP", register.KINDS, strict=True)),
             dict(zip("NOI", register.GRADES, strict=True)),
         )
-        claims = {name: claim for paper in PAPERS.values() for name, claim in paper.register.claims.items()}
-        for name, kind, grade, _ in original():
-            assert (claims[name].kind, claims[name].grade) == (kinds[kind], grades[grade]), name
+        for row in self.ROWS:
+            claim = CLAIMS[row["claim"]]
+            assert (claim.kind, claim.grade) == (kinds[row["kind"]], grades[row["grade"]]), claim.id
 
     def test_tolerances_have_the_same_numbers(self):
-        claims = {name: claim for paper in PAPERS.values() for name, claim in paper.register.claims.items()}
-        for name, _, _, said in original():
-            numbers = {number for braces in BRACES.findall(said) for number in NUMBER.findall(braces)}
-            assert set(NUMBER.findall(claims[name].tolerance)) == numbers, name
+        for row in self.ROWS:
+            found = papers_origin.numbers(CLAIMS[row["claim"]].tolerance)
+            assert found == row["numbers"].split(), row["claim"]
+
+    def test_a_claim_is_predicted_to_fail_by_what_the_list_says_and_nothing_else(self):
+        for row in self.ROWS:
+            assert list(CLAIMS[row["claim"]].contradicted_by) == row["contradicted_by"].split(), row["claim"]
 
     def test_contradictions(self):
+        found = [name for paper in ORIGINAL for name in PAPERS[paper].register.contradictions]
+        assert sorted(found) == sorted(self.CONTRADICTIONS)
+
+    @pytest.mark.skipif(not ORIGIN.exists(), reason="the list of claims is not at hand")
+    def test_the_extract_is_that_of_the_list(self):
         text = ORIGIN.read_text(encoding="utf-8")
-        expected = set(re.findall(r"^\* \*\*([A-Z]+-X\d+)\b", text, re.MULTILINE))
-        assert {name for paper in PAPERS.values() for name in paper.register.contradictions} == expected
+        assert list(papers_origin.claims(text)) == self.ROWS
+        assert papers_origin.contradictions(text) == self.CONTRADICTIONS
+
+
+def test_what_is_read_of_the_list():
+    text = """
+- [T-F1.a | C | N] 4 of them {exact, 3 or 2.5} (contradiction T-X1: expected FAIL)
+- [T-F1.b | M | O] x_{ij} rises {std}
+- [T-F2.a | P | I] b is 7 {exact; expected FAIL at 1, see T-X2}
+* **T-X1** it cannot. Expected FAIL of F1.b at 7 and of F2.a.
+* **T-X2** nor can this
+"""
+    assert [tuple(row.values()) for row in papers_origin.claims(text)] == [
+        ("T-F1.a", "C", "N", "2.5 3", "T-X1"),
+        ("T-F1.b", "M", "O", "", "T-X1"),
+        ("T-F2.a", "P", "I", "1 2", "T-X2 T-X1"),
+    ]
+    assert papers_origin.contradictions(text) == ["T-X1", "T-X2"]
 
 
 def test_the_claims_of_a_register_are_its_own():
