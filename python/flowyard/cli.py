@@ -25,6 +25,14 @@ def main(argv: list[str] | None = None) -> int:
         from importlib import import_module
 
         return int(import_module("flowyard.bench").main(argv[1:]) or COMPLETE)
+    # What is shown may be the name of a folder, which need not be text.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    if not_text := next((word for word in argv if not _is_text(word)), None):
+        why = "has a NUL, or bytes that are not UTF-8; rename the file, or write another value"
+        print(f"error: {not_text!r}: {why}", file=sys.stderr)
+        return BAD_INPUT
     arguments = parser().parse_args(argv)
     try:
         code: int = arguments.verb(arguments)
@@ -49,6 +57,14 @@ def main(argv: list[str] | None = None) -> int:
             # Programs that search it want whole lines.
             print(on_one_screen(message) if sys.stderr.isatty() else message, file=sys.stderr)
         return BAD_INPUT
+
+
+def _is_text(word: str) -> bool:
+    """Whether all can be given to files and libraries: as bytes that are not UTF-8, and NUL, cannot."""
+    try:
+        return b"\0" not in word.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 # A message is at most so many lines of so many characters.
@@ -309,11 +325,14 @@ def _override(text: str) -> tuple[str, str]:
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as run.seed=2")
     if value.strip().startswith(("{", "[")):
+        from flowyard import reading
+        from flowyard.errors import UserError
+
         try:
-            json.loads(value)
-        except ValueError:
+            reading.parse_json(value, reading.shown(text))
+        except UserError as error:
             raise argparse.ArgumentTypeError(
-                f"{text!r}: not JSON, which tables and lists are written in here, as in "
+                f"{error}; tables and lists are written in JSON here, as in "
                 """--set 'transport={"tcp": {"rto_min": "1ms"}}'"""
             ) from None
     return key.strip(), value.strip()

@@ -187,6 +187,8 @@ def make_folder(folder: Path, target: Path) -> list[Path]:
         UserError: It cannot be made.
     """
     missing: list[Path] = []
+    if "\0" in str(target):
+        raise UserError(f"{str(target)!r}: no file can have that name")
     try:
         missing = [above for above in (folder, *folder.parents) if not above.exists()]
         folder.mkdir(parents=True, exist_ok=True)

@@ -73,6 +73,11 @@ def require_regular(path: Path) -> os.stat_result:
     return about
 
 
+def as_text(path: str | PathLike[str]) -> str:
+    """A path as text, which it need not be: bytes that are not UTF-8 are written in hexadecimal."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 
@@ -168,3 +173,11 @@ def _too_deep(path: str) -> str:
 def _too_large(number: str) -> str:
     shown = f"{number[:20]}..." if len(number) > 20 else number
     return f"{shown} is a number of more than 64 bits; use {WHOLE_NUMBERS[0]} to {WHOLE_NUMBERS[-1]}"
+
+
+def shown(word: object) -> str:
+    """A value in a message: quoted, and cut if it is long."""
+    text = str(word)
+    if len(text) > 40:
+        text = text[:37] + "..."
+    return '"' + text.encode("unicode_escape").decode().replace('"', "'") + '"'

@@ -122,7 +122,7 @@ def run(
     summary = json.loads(outcome.summary)
     if isinstance(scenario, str | PathLike):
         # A scenario without a name goes by that of its file.
-        summary["scenario"] = {"name": Path(scenario).stem} | summary["scenario"]
+        summary["scenario"] = {"name": reading.as_text(Path(scenario).stem)} | summary["scenario"]
     # So that a folder explains itself, whatever version reads it.
     summary["definitions"] = {
         table: {column["name"]: column["meaning"] for column in columns}

@@ -43,6 +43,10 @@ def damaged(folder: Path, scenario: Path) -> None:
     summary("no-counters", lambda data: data.pop("counters"))
     summary("empty-summary", lambda data: data.clear())
     summary("text-for-a-number", lambda data: data.update(end_ps="soon"))
+    summary("weird-status", lambda data: data.update(status="weird"))
+    summary("faults-are-texts", lambda data: data.update(faults=["spine 1 is down", "spine 1 is up"]))
+    fault = {"at_ps": 1, "undone_ps": None, "change": "down", "links": [99], "nodes": []}
+    summary("faults-on-a-link-too-far", lambda data: data.update(faults=[fault]))
     summary("scenario-is-a-text", lambda data: data.update(scenario="fast"))
     # Other folders.
     (folder / "thesis").mkdir()
@@ -53,6 +57,11 @@ def damaged(folder: Path, scenario: Path) -> None:
     (copy("plan-with-a-text-for-runs", "swept") / "sweep.json").write_text(
         '{"engine": "x", "axes": 3, "replicas": "many", "runs": "all"}\n'
     )
+    (copy("deep-plan", "swept") / "sweep.json").write_text("[" * 100_000)
+    plan = json.loads((folder / "swept/sweep.json").read_text())
+    (copy("plan-of-no-replicas", "swept") / "sweep.json").write_text(json.dumps(plan | {"replicas": 0}))
+    plan["runs"][0]["values"] = {"load": 0.5}
+    (copy("run-at-no-place", "swept") / "sweep.json").write_text(json.dumps(plan))
     shutil.rmtree(next((copy("undone-sweep", "swept") / "runs").iterdir()))
     cut(next((copy("cut-run-of-a-sweep", "swept") / "runs").iterdir()) / "flows.parquet", 500)
     cut(next((copy("cut-summary-in-a-sweep", "swept") / "runs").iterdir()) / "run.json", 200)

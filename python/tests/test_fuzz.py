@@ -19,7 +19,6 @@ from flowyard.errors import UserError
 from flowyard.interchange import cdf, formats
 from flowyard.papers import register
 from flowyard.sweeps import Plan
-from flowyard.sweeps.store import read_plan
 
 ASKED = os.environ.get("FLOWYARD_FUZZ")
 BUDGET = settings(
@@ -233,7 +232,7 @@ def test_what_runs_left(tmp_path, sound, data):
 )
 def test_plans_that_sweeps_left(tmp_path, text):
     write(tmp_path / "sweep.json", text)
-    if refused_or(read_plan, tmp_path) is not None:
+    if refused_or(kept.plan, tmp_path) is not None:
         refused_or(fy.open, tmp_path)
 
 

@@ -217,10 +217,19 @@ def test_a_folder_of_something_else_is_refused(sweep, tmp_path, content):
     (folder / "sweep.json").write_bytes(content if isinstance(content, bytes) else content.encode())
     code, out, err = sweep("", "-o", "mine")
     assert (code, out) == (2, "")
-    assert re.search(r"error: mine/sweep.json: (not written by flowyard sweep|cannot be read)", err)
+    assert re.search(r"error: mine/sweep.json: (not JSON|not UTF-8 text|not as flowyard wrote it)", err)
     assert [path.name for path in folder.iterdir() if path.name != "runs"] == ["sweep.json"]
     with pytest.raises(UserError, match=r"mine/sweep\.json: "):
         open_sweep(folder)
+
+
+def test_a_run_whose_status_was_edited_is_named(sweep, tmp_path):
+    assert sweep("")[0] == 0
+    path = next((tmp_path / "out/plan/runs").iterdir()) / "run.json"
+    path.write_text(path.read_text().replace('"status": "complete"', '"status": "weird"'))
+    code, _, err = sweep("")
+    assert code == 2
+    assert 'run.json: not as flowyard wrote it: status is "weird", not one of complete, ' in err
 
 
 def test_a_folder_that_is_not_a_sweep_s_and_a_file_are_left_alone(sweep, tmp_path):

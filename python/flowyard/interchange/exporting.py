@@ -16,8 +16,8 @@ from flowyard.errors import UserError
 from flowyard.interchange import cdf, graphs, hpcc_flow, hpcc_topology, htsim_cm, htsim_topo, netsys_trace
 from flowyard.interchange.flows import Entry, Progress, Traffic, Triggers, silent
 from flowyard.interchange.network import Network
-from flowyard.interchange.text import shown
 from flowyard.model import Model
+from flowyard.reading import shown
 
 FORMATS = (
     "htsim-cm",

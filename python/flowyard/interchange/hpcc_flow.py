@@ -13,7 +13,8 @@ from collections.abc import Mapping
 
 from flowyard.errors import UserError
 from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
-from flowyard.interchange.text import Source, shown
+from flowyard.interchange.text import Source
+from flowyard.reading import shown
 
 PORTS = {100: "normal", 200: "incast"}
 # More ports than that do not tell kinds of flows apart.

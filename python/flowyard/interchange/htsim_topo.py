@@ -24,7 +24,8 @@ from typing import NoReturn
 
 from flowyard.errors import UserError
 from flowyard.interchange.network import CABLES_MAX, NODES_MAX, Cable, Network
-from flowyard.interchange.text import Source, rate_text, shown, time_text
+from flowyard.interchange.text import Source, rate_text, time_text
+from flowyard.reading import shown
 
 HEADER = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
 GBPS, NS = 10**9, 10**3

@@ -19,7 +19,8 @@ from flowyard.interchange import (
     netsys_trace,
 )
 from flowyard.interchange.flows import Progress, Traffic, silent
-from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, shown, time_text
+from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, time_text
+from flowyard.reading import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -106,7 +107,7 @@ def read(
 
 def load(path: Path) -> Source:
     """A file's text."""
-    return Source(str(path), reading.text(path, encoding="utf-8-sig"))
+    return Source(reading.as_text(path), reading.text(path, encoding="utf-8-sig"))
 
 
 class _Import:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from flowyard.errors import UserError
 from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
 from flowyard.interchange.hpcc_flow import BYTES_MAX, node
-from flowyard.interchange.text import Source, shown
+from flowyard.interchange.text import Source
+from flowyard.reading import shown
 
 MICROSECONDS = 6
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flowyard.errors import UserError
+from flowyard.reading import shown
 
 # What a scenario's u64 holds; also keeps a slip of the pen from becoming a huge number.
 LARGEST = 2**64 - 1
@@ -120,11 +121,3 @@ def _in_units(number: int, units: tuple[str, ...]) -> str:
             return f"{number}{unit}"
         number //= 1000
     return f"{number}{units[-1]}"
-
-
-def shown(word: object) -> str:
-    """A value in a message: quoted, and cut if it is long."""
-    text = str(word)
-    if len(text) > 40:
-        text = text[:37] + "..."
-    return '"' + text.encode("unicode_escape").decode().replace('"', "'") + '"'

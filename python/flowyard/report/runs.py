@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from flowyard import kept
+from flowyard import kept, reading
 from flowyard.analysis import background, measured, picoseconds
 from flowyard.errors import UserError
 
@@ -112,9 +112,19 @@ def read(dirs: Sequence[Path]) -> list[Run]:
     for directory, label, summary in zip(dirs, labels(dirs, names), summaries, strict=True):
         flows = _table(directory / "flows.parquet", FLOW_COLUMNS.split())
         links = _table(directory / "links.parquet", LINK_COLUMNS.split())
+        _check_faults(directory / "run.json", summary, links.height)
         observed = {"samples": _samples(directory), "histograms": _histograms(directory)}
         runs.append(run_of(label, summary, flows, links, **observed))
     return runs
+
+
+def _check_faults(path: Path, summary: dict[str, Any], links: int) -> None:
+    """Raises a UserError if faults were on links that the table does not have."""
+    hit = max((link for fault in summary.get("faults", []) for link in fault["links"]), default=0)
+    if hit >= max(links, 1):
+        raise UserError(
+            f"{path}: not as flowyard wrote it: faults name link {hit}; links.parquet has {links:,}"
+        )
 
 
 def run_of(
@@ -132,7 +142,7 @@ def plain(table: pl.DataFrame) -> pl.DataFrame:
 
 def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
     """A name for each run: its scenario's where that tells them apart, else its folder's, else both and a number."""
-    folders = [directory.resolve().name for directory in dirs]
+    folders = [reading.as_text(directory.resolve().name) for directory in dirs]
     named = [name or folder for name, folder in zip(names, folders, strict=True)]
     for candidates in (named, folders):
         if len(set(candidates)) == len(candidates):

@@ -124,7 +124,7 @@ def losses(runs: Sequence[Run]) -> list[Metric]:
         return Metric(name, term, cells)
 
     def counter(name: str) -> list[int]:
-        return [int(counts[name]) for counts in counters]
+        return [int(counts.get(name, 0)) for counts in counters]
 
     def flows_with(column: str) -> list[int]:
         return [int((run.flows[column] > 0).sum()) for run in runs]

@@ -309,7 +309,7 @@ def _parse(document: dict[str, Any], path: Path) -> Plan:
     if not isinstance(constants, dict):
         problems.append('set: not a table of keys; write set."run.seed" = 7')
         constants = {}
-    name = document.get("name", path.stem)
+    name = document.get("name", reading.as_text(path.stem))
     if not isinstance(name, str):
         problems.append(f"name: {name!r}; use a text")
     scenario = None
@@ -413,7 +413,7 @@ def _base(scenario: Any, path: Path) -> "str | Path | dict[str, Any]":
 
 def _scenario_name(scenario: Any, axis: str) -> str:
     if isinstance(scenario, str | PathLike):
-        return Path(scenario).stem
+        return reading.as_text(Path(scenario).stem)
     name = scenario.get("name") if isinstance(scenario, Mapping) else scenario.name
     if not name:
         raise UserError(f"axis {axis}: its scenarios have no names; give it labels")

@@ -12,7 +12,6 @@ from flowyard import kept
 from flowyard.analysis import background, goodput_bps, measured, overall, picoseconds
 from flowyard.analysis.intervals import replica_means
 from flowyard.errors import UserError
-from flowyard.sweeps.store import read_plan
 
 # Of run.json's counters, those that compare runs.
 COUNTERS = (
@@ -65,7 +64,7 @@ class Sweep:
     """
 
     def __init__(self, folder: Path) -> None:
-        plan = read_plan(folder)
+        plan = kept.plan(folder)
         self.folder = folder
         self.name = str(plan.get("name", folder.name))
         self.engine = str(plan["engine"])

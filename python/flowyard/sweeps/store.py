@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from flowyard import folders, kept, owned, reading
+from flowyard import folders, kept, owned
 from flowyard.errors import UserError
 from flowyard.sweeps.task import Task, label_of
 
@@ -66,7 +66,7 @@ class Store:
         """
         path = self.folder / PLAN
         if path.exists():
-            before, keys = read_plan(self.folder), {task.key for task in tasks}
+            before, keys = kept.plan(self.folder), {task.key for task in tasks}
             others = [run for run in before["runs"] if run["key"] not in keys and self.has(run["key"])]
             if others and not update:
                 raise UserError(self._other_plan(before, header, tasks, others))
@@ -128,33 +128,6 @@ class Store:
         else:
             why = f"such as {label_of(others[0]['values'], others[0]['replica'], 2)}"
         return f"{self.folder}: {len(others):,} of its completed runs are not in this plan: {why}; {advice}"
-
-
-def read_plan(folder: Path) -> dict[str, Any]:
-    """What sweep.json says."""
-    path = folder / PLAN
-    plan: dict[str, Any] = reading.read_json(path)
-    if not _is_plan(plan):
-        raise UserError(f"{path}: not written by flowyard sweep")
-    return plan
-
-
-def _is_plan(found: Any) -> bool:
-    """Whether something has what sweep.json has."""
-
-    def tables(value: Any, kinds: dict[str, Any]) -> bool:
-        return isinstance(value, list) and all(
-            isinstance(item, dict) and all(isinstance(item.get(key), kind) for key, kind in kinds.items())
-            for item in value
-        )
-
-    return (
-        isinstance(found, dict)
-        and isinstance(found.get("engine"), str)
-        and isinstance(found.get("replicas"), int)
-        and tables(found.get("axes"), {"name": str, "values": list})
-        and tables(found.get("runs"), {"key": str, "values": dict, "replica": int})
-    )
 
 
 def _text(values: dict[str, Any]) -> str:
