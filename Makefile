@@ -16,7 +16,10 @@ RUST_FILES = $$(git ls-files --cached --others --exclude-standard '*.rs')
 # How long `make fuzz` goes on.
 FUZZ_MINUTES ?= 10
 
-.PHONY: help setup demo test test-programs test-rust test-python fuzz bench bench-instructions bench-peers lint format generate docs docs-links lock clean
+# Options of `make results-check`, see tools/results_check.py.
+RESULTS_CHECK ?=
+
+.PHONY: help setup demo test test-programs test-rust test-python fuzz bench bench-instructions bench-peers results-check lint format generate docs docs-links lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +82,9 @@ bench-instructions: ## Count the engine's instructions a packet-hop; needs valgr
 bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu)
 	benches/peers/ns3/build.sh out/bench/ns3/tcp_permutation
 	$(BIN)/python benches/peers/ns3/compare.py out/bench/ns3/tcp_permutation out/bench/ns3.json
+
+results-check: setup ## Make the cheap published figures again, in ten minutes, and compare; RESULTS_CHECK="--figure NDP-F6"
+	$(BIN)/python tools/results_check.py $(RESULTS_CHECK)
 
 lint: .venv/.dev setup ## Check format, lints and types
 	rustfmt --check --edition 2024 $(RUST_FILES)

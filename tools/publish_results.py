@@ -4,7 +4,7 @@ python tools/publish_results.py DIR ...      figures that DIR does not have stay
 python tools/publish_results.py              only judges what is there and writes the summaries afresh
 
 docs/results/PAPER/claims.json               a verdict for each claim, judged by the tables that are there
-docs/results/PAPER/results.json              version and scale; of each figure the engine, and what it took
+docs/results/PAPER/results.json              version and scale; of each figure the engines, and what it took
 docs/results/PAPER/FIGURE.svg, FIGURE/*.csv  pictures and their data
 docs/results/README.md                       the gallery
 """
@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from flowyard import _native
 from flowyard.papers import gallery, running, verdicts
 from flowyard.papers.catalogue import Paper, packaged
 from flowyard.papers.judge import FAIL, PASS, Judgement, not_reached
@@ -40,9 +41,9 @@ def main(folders: list[Path]) -> int:
         about_path = RESULTS / paper.id / "results.json"
         if about_path.exists():
             entries = judged(paper, json.loads(about_path.read_text(encoding="utf-8")))
-            (RESULTS / paper.id / "claims.json").write_text(_json(entries), encoding="utf-8")
+            (RESULTS / paper.id / "claims.json").write_text(as_json(entries), encoding="utf-8")
             print(f"{paper.id}: {summary(paper, entries)}")
-    (RESULTS / "README.md").write_text(page(), encoding="utf-8")
+    (RESULTS / "README.md").write_text(page(_native.__engine__), encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_summary(readme.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
@@ -65,10 +66,12 @@ def publish(paper: Paper, folder: Path, about: Mapping[str, Any]) -> None:
             shutil.copy(folder / name / "figure.svg", to / f"{name}.svg")
     path = to / "results.json"
     before = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.exists() else {}
-    figures = before | {name: {"engine": about["engine"], **one} for name, one in made.items()}
+    engines = {"engine": about["engine"], "verified": about["engine"]}
+    figures = before | {name: engines | one for name, one in made.items()}
     ordered = {figure.id: figures[figure.id] for figure in paper.figures if figure.id in figures}
     path.write_text(
-        _json({"flowyard": about["flowyard"], "scale": about["scale"], "figures": ordered}), encoding="utf-8"
+        as_json({"flowyard": about["flowyard"], "scale": about["scale"], "figures": ordered}),
+        encoding="utf-8",
     )
 
 
@@ -144,8 +147,25 @@ def _counts(numbers: Sequence[int]) -> str:
     return " | ".join([str(claims), f"{passed}: {formulas}, {models}, {packets}", *map(str, others)])
 
 
-def page() -> str:
-    """docs/results/README.md: the gallery for who reads on the web."""
+def currency(engine: str) -> str:
+    """How many figures were verified with an engine, and what that means with another one."""
+    figures = [one for _, _, about in published() for one in about["figures"].values()]
+    current = sum(one["verified"] == engine for one in figures)
+    return (
+        f"{current} of {len(figures)} figures were verified with engine {engine}, that of the sources when this page\n"
+        "was written. `make results-check` prints the engine of your checkout: if that is another one, the engine has\n"
+        "changed since, and no figure here is known to be the same with it until the check says so."
+    )
+
+
+def engine_of(text: str) -> str:
+    """The engine under which a page says that it was written."""
+    found = re.search(r"figures were verified with engine (\S+), that of the sources", text)
+    return found[1] if found else ""
+
+
+def page(engine: str) -> str:
+    """docs/results/README.md: the gallery for who reads on the web, written under an engine."""
     lines = [
         "# Results",
         "",
@@ -156,6 +176,9 @@ def page() -> str:
         "itself stands at the end of its section.",
         "",
         table(""),
+        "",
+        currency(engine),
+        "Each figure names the engine that made it and the last one that made the same tables again.",
     ]
     for paper, entries, about in published():
         lines += ["", f"## {paper.id}", "", f"{paper.register.title}. {paper.register.source}.", ""]
@@ -169,7 +192,7 @@ def page() -> str:
                 lines += [f"![{figure.id}]({paper.id}/{figure.id}.svg)", ""]
             tables = sorted((RESULTS / paper.id / figure.id).glob("*.csv"))
             data = ", ".join(f"[{t.stem}]({paper.id}/{figure.id}/{t.name})" for t in tables)
-            lines += [f"Data: {data}. Engine {about['figures'][figure.id]['engine']}.", ""]
+            lines += [f"Data: {data}. {_made(about['figures'][figure.id])}", ""]
             if figure.assumed:
                 lines += ["Assumed:", "", *(f"- {one}" for one in figure.assumed), ""]
             lines += _claims(paper, [by_id[claim] for claim in figure.claims])
@@ -185,6 +208,14 @@ def page() -> str:
             ]
         lines += _contradictions(paper, entries)
     return "\n".join(lines) + "\n"
+
+
+def _made(one: Mapping[str, Any]) -> str:
+    """Which engines a figure is of, and what it takes."""
+    engine, verified, cost = one["engine"], one["verified"], one["cpu_s"]
+    again = "" if verified == engine else f", the same with engine {verified}"
+    took = "not recorded" if cost is None else f"{cost:,.1f} s"
+    return f"Made by engine {engine}{again}. Processor time: {took}."
 
 
 def _claims(paper: Paper, entries: list[dict[str, Any]]) -> list[str]:
@@ -229,7 +260,8 @@ def _contradictions(paper: Paper, entries: Sequence[Mapping[str, Any]]) -> list[
     return ["", "Contradictions:", "", *(f"- **{name}**: {says[name]}" for name in named)]
 
 
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
+    """As the files here are written."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -1,24 +1,32 @@
-"""Published results: the verdicts in docs/results are those of its CSV files, and the summaries say so."""
+"""Published results: verdicts are those of the CSV files, summaries say so, the cheapest figures can be made again."""
 
 import importlib.util
 import json
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from flowyard import _native
 from flowyard.papers import running, verdicts
 from flowyard.papers.catalogue import packaged
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
+ENGINE = re.compile(r"\d+\.\d+\.\d+\+[0-9a-f]{16}")
+# One that takes no time, and those that are made again here: by processor time, and how many they are at least.
+FIGURE = "PEQ-P9"
+SECONDS, FEWEST = 12, 6
 PUBLISHED = [paper for paper in packaged() if (RESULTS / paper.id).is_dir()]
 
 
-def tool():
-    """tools/publish_results.py as a module."""
-    specification = importlib.util.spec_from_file_location(
-        "publish_results", ROOT / "tools/publish_results.py"
-    )
+def tool(name="publish_results"):
+    """A file of tools as a module."""
+    specification = importlib.util.spec_from_file_location(name, ROOT / f"tools/{name}.py")
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
@@ -36,6 +44,20 @@ class TestPaper:
         entries = json.loads((RESULTS / paper.id / "claims.json").read_text(encoding="utf-8"))
         assert [entry["id"] for entry in entries] == list(paper.register.claims)
         assert all(entry["reason"] for entry in entries if entry["verdict"] != "PASS")
+
+    def test_every_figure_names_its_engines_and_its_cost(self, paper):
+        about = json.loads((RESULTS / paper.id / "results.json").read_text(encoding="utf-8"))
+        for figure, one in about["figures"].items():
+            assert list(one) == ["engine", "verified", "seconds", "runs", "cpu_s", "endings", "broke"], figure
+            assert all(ENGINE.fullmatch(one[name]) for name in ("engine", "verified")), figure
+            assert not one["broke"], figure
+            for name in ("seconds", "cpu_s"):
+                assert one[name] is None or one[name] >= 0, figure
+
+    def test_fractions_are_written_as_they_are_compared(self, paper):
+        for path in (RESULTS / paper.id).glob("*/*.csv"):
+            text = path.read_text(encoding="utf-8")
+            assert running.as_csv(pl.read_csv(path, infer_schema_length=None)) == text, path
 
     def test_verdicts_are_those_of_the_tables(self, paper):
         entries = json.loads((RESULTS / paper.id / "claims.json").read_text(encoding="utf-8"))
@@ -58,4 +80,174 @@ def test_summaries_are_up_to_date():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert publish.BEGIN in readme
     assert publish.with_summary(readme) == readme
-    assert publish.page() == (RESULTS / "README.md").read_text(encoding="utf-8")
+    page = (RESULTS / "README.md").read_text(encoding="utf-8")
+    assert publish.page(publish.engine_of(page)) == page
+
+
+class TestCurrency:
+    """No page looks as if it was made by an engine that did not make it."""
+
+    def test_the_page_counts_the_figures_of_the_engine_that_it_names(self):
+        page = (RESULTS / "README.md").read_text(encoding="utf-8")
+        abouts = [json.loads(path.read_text(encoding="utf-8")) for path in RESULTS.glob("*/results.json")]
+        figures = [one for about in abouts for one in about["figures"].values()]
+        engine = tool().engine_of(page)
+        current = sum(one["verified"] == engine for one in figures)
+        assert f"{current} of {len(figures)} figures were verified with engine {engine}, that of" in page
+        for one in figures:
+            assert f"engine {one['engine']}" in page
+            assert f"engine {one['verified']}" in page
+        # It cannot know the engine of whoever reads it, and says so.
+        assert "if that is another one" in page
+
+    def test_with_an_engine_that_verified_nothing_the_page_says_so(self):
+        publish = tool()
+        page = publish.page("9.9.9+0123456789abcdef")
+        assert "\n0 of " in page
+        assert publish.engine_of(page) == "9.9.9+0123456789abcdef"
+
+    def test_a_figure_that_another_engine_made_the_same_names_both(self):
+        publish = tool()
+        one = {"engine": "0.1.0+a", "verified": "0.1.0+b", "cpu_s": None}
+        assert publish._made(one) == (
+            "Made by engine 0.1.0+a, the same with engine 0.1.0+b. Processor time: not recorded."
+        )
+        assert publish._made(one | {"verified": "0.1.0+a", "cpu_s": 1234.56}) == (
+            "Made by engine 0.1.0+a. Processor time: 1,234.6 s."
+        )
+
+
+class TestCheck:
+    """tools/results_check.py."""
+
+    @pytest.fixture
+    def check(self, monkeypatch):
+        monkeypatch.syspath_prepend(ROOT / "tools")
+        return tool("results_check")
+
+    @pytest.fixture
+    def copy(self, check, monkeypatch, tmp_path):
+        """A published figure that takes no time, in a place where it may be changed."""
+        shutil.copytree(RESULTS / "PEQ" / FIGURE, tmp_path / "PEQ" / FIGURE)
+        for name in ("results.json", "claims.json"):
+            shutil.copy(RESULTS / "PEQ" / name, tmp_path / "PEQ")
+        monkeypatch.setattr(check.publish_results, "RESULTS", tmp_path)
+        monkeypatch.setattr(check.publish_results, "main", lambda _: 0)
+        return tmp_path / "PEQ"
+
+    def test_the_cheapest_figures_are_the_same_when_they_are_made_again(self):
+        """As `make results-check` does with more of them; `docs/papers.md` says what to do if one differs."""
+        words = [sys.executable, str(ROOT / "tools/results_check.py"), "--seconds", str(SECONDS)]
+        before = {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")}
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert (done.returncode, " differs " in done.stdout) == (0, False), done.stdout + done.stderr
+        assert done.stdout.count(" same ") >= FEWEST
+        assert {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")} == before
+
+    @pytest.mark.parametrize(
+        ("old", "new", "same"),
+        [
+            ("0.333333333333", "0.333333333334", True),
+            ("0.333333333333", "0.333333333335", False),
+            ("1.0", "1", True),
+            ("1.00000000000e-9", "9.99999999999e-10", True),
+            ("0.0", "-0.0", True),
+            ("0.0", "1e-17", False),
+            ("-0.5", "0.5", False),
+            ("inf", "-inf", False),
+            ("inf", "1e300", False),
+            ("NaN", "1.0", False),
+            ("1234567890123456", "1234567890123457", False),
+            ("", "0.0", False),
+            ("NDP", "ndp", False),
+            ("sha256:1e5", "sha256:10e4", False),
+        ],
+    )
+    def test_cells(self, check, old, new, same):
+        assert check.same(old, new) is same
+        assert check.same(new, old) is same
+        assert check.same(old, old)
+
+    @pytest.mark.parametrize(
+        ("now", "said"),
+        [
+            ("by,x\nNDP,1.5\nTCP,2.5\n", []),
+            ("by,x\nNDP,1.5\nTCP,2.75\n", ["t.csv: row 2 column x: 2.5 published, 2.75 now"]),
+            ("by,x\nNDP,1.5\nTCP,\n", ["t.csv: row 2 column x: 2.5 published, nothing now"]),
+            (
+                "by,x\nTCP,2.5\nNDP,1.5\n",
+                [
+                    "t.csv: row 1 column by: NDP published, TCP now",
+                    "t.csv: row 1 column x: 1.5 published, 2.5 now",
+                    "t.csv: row 2 column by: TCP published, NDP now",
+                    "t.csv: row 2 column x: 2.5 published, 1.5 now",
+                ],
+            ),
+            ("by,x\nNDP,1.5\n", ["t.csv: 2 rows published, 1 now"]),
+            ("by,y\nNDP,1.5\nTCP,2.5\n", ["t.csv: columns by, x published, by, y now"]),
+        ],
+    )
+    def test_tables(self, check, tmp_path, now, said):
+        for name, text in (("before", "by,x\nNDP,1.5\nTCP,2.5\n"), ("now", now)):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "t.csv").write_text(text)
+        assert check.differences(tmp_path / "before", tmp_path / "now") == said
+
+    def test_a_table_too_many_or_too_few(self, check, tmp_path):
+        for name in ("before/old.csv", "now/new.csv"):
+            (tmp_path / name).parent.mkdir()
+            (tmp_path / name).write_text("x\n")
+        assert check.differences(tmp_path / "before", tmp_path / "now") == [
+            "old.csv: not made any more",
+            "new.csv: not published",
+        ]
+
+    def test_a_difference_is_told_and_fails(self, check, copy, capsys):
+        path = next(iter(sorted((copy / FIGURE).glob("*.csv"))))
+        head, first, *rest = path.read_text().splitlines()
+        path.write_text("\n".join([head, "changed" + first, *rest]) + "\n")
+        before = (copy / "results.json").read_text()
+        assert check.main(["--figure", FIGURE, "--record"]) == 1
+        told = capsys.readouterr().out
+        assert f"{FIGURE}          differs  {path.name}: row 1 column {head.split(',')[0]}: changed" in told
+        assert "0 same, 1 differs" in told
+        # What differs is not recorded.
+        assert (copy / "results.json").read_text() == before
+
+    def test_only_record_writes(self, check, copy, capsys):
+        about = json.loads((copy / "results.json").read_text())
+        about["figures"] = {
+            FIGURE: about["figures"][FIGURE] | {"verified": "0.0.0+0", "cpu_s": None, "seconds": None}
+        }
+        (copy / "results.json").write_text(json.dumps(about))
+        assert check.main(["--seconds", "100"]) == 0
+        assert f"{FIGURE}          not run  its cost is not recorded" in capsys.readouterr().out
+        assert check.main(["--figure", FIGURE]) == 0
+        assert json.loads((copy / "results.json").read_text()) == about
+        assert check.main(["--figure", FIGURE, "--record"]) == 0
+        one = json.loads((copy / "results.json").read_text())["figures"][FIGURE]
+        assert (one["engine"], one["verified"]) == (about["figures"][FIGURE]["engine"], _native.__engine__)
+        assert one["cpu_s"] is not None
+        assert one["seconds"] is not None
+
+    def test_the_cheapest_come_first_up_to_the_budget(self, check):
+        def figures(*options):
+            chosen, left = check.choose(check.published(), check.parser().parse_args(options))
+            return (
+                [one.figure.id for one in chosen],
+                [one.figure.id for one in left],
+                [one.cost for one in chosen],
+            )
+
+        _, left, costs = figures("--seconds", "30")
+        assert costs == sorted(costs)
+        assert 0 < sum(costs) <= 30
+        assert left
+        assert figures("--all")[1] == []
+        assert figures("--figure", FIGURE)[0] == [FIGURE]
+
+    def test_an_unknown_figure_is_said(self, check, capsys):
+        with pytest.raises(SystemExit) as ended:
+            check.main(["--figure", "NDP-F99"])
+        assert ended.value.code == 2
+        assert "NDP-F99: no published figure; there are ALL-1, " in capsys.readouterr().err

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from conftest import open_sweep
@@ -154,6 +155,21 @@ def test_results_are_those_of_this_machine(flowyard, plan, tmp_path, address):
     names = {path.name for run in runs(tmp_path / "there") for path in run.iterdir()}
     assert names == {"run.json", "flows.parquet", "links.parquet"}
     assert sorted(path.name for path in (tmp_path / "there").iterdir()) == ["runs", "sweep.json"]
+
+
+def test_a_figure_of_a_paper_is_made_by_a_cluster(flowyard, tmp_path, address):
+    study = Path(__file__).parents[2] / "examples" / "incast-buffers"
+    done = flowyard("paper", "run", study, "-o", "there", "--dask", address, "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert (answer["passed"], answer["failed"], answer["broke"]) == (2, 1, [])
+    # The cluster's processor time counts.
+    simulated = sum(
+        summary["counters"]["cpu_s"]
+        for summary in open_sweep(tmp_path / "there/BUF-1/reads").summaries().values()
+    )
+    cost = json.loads((tmp_path / "there/papers.json").read_text())["figures"]["BUF-1"]
+    assert cost["cpu_s"] >= round(simulated, 2)
 
 
 def test_the_rest_of_a_local_sweep_can_go_to_a_cluster(flowyard, plan, tmp_path, address):

@@ -94,6 +94,17 @@ def test_the_verb_prints_counts_and_writes_a_picture(tmp_path, capsys, monkeypat
     assert "exists already" in capsys.readouterr().err
 
 
+def test_the_verb_as_a_command(flowyard, tmp_path):
+    (tmp_path / "net.toml").write_text("[topology.fat-tree]\nk = 4\n")
+    done = flowyard("topology", "net.toml", "--output", "four.svg")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "aggregation-core" in done.stdout
+    assert ET.parse(tmp_path / "four.svg").getroot().tag.endswith("svg")
+    done = flowyard("topology", "net.toml", "--output", "four.svg")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "four.svg: exists already" in done.stderr
+
+
 def test_mistakes_in_the_topology_are_told(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "net.toml").write_text("[topology.fat-tree]\nk = 7\n")

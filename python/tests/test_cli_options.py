@@ -1,0 +1,161 @@
+"""Options of the command line that no other file gives, from the words that are typed to what they change."""
+
+import argparse
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import flowyard as fy
+from flowyard import bench
+from flowyard.cli import main, parser
+
+STUDY = Path(__file__).parents[2] / "examples" / "incast-buffers"
+# Three nodes with one cable each at a switch; one cable has a delay, without a unit.
+GRAPH = """\
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="d" for="edge" attr.name="delay" attr.type="double"/>
+<graph edgedefault="undirected">
+<node id="a"/><node id="b"/><node id="c"/><node id="s"/>
+<edge source="a" target="s"/><edge source="b" target="s"><data key="d">3</data></edge><edge source="c" target="s"/>
+</graph></graphml>
+"""
+# Two packets in half of the flows, four in the others: packets, a column that means nothing, share.
+PACKETS = "1 0 0\n2 1 0.5\n4 1 1\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """What is written without a place goes into an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+def imported(words, name):
+    """What `flowyard import` writes."""
+    assert main(["import", *words, "--output", name]) == 0
+    return tomllib.loads(Path(name).read_text())
+
+
+class TestImport:
+    @pytest.mark.parametrize(
+        ("chosen", "hosts"),
+        [(["a", "b"], ["a", "b"]), (["c", "b"], ["b", "c"]), (["leaves"], ["a", "b", "c"])],
+    )
+    def test_delays_and_hosts_of_a_graph(self, chosen, hosts):
+        Path("net.graphml").write_text(GRAPH)
+        words = ["net.graphml", "--rate", "10Gbps", "--delay", "2us", "--delay-unit", "ns"]
+        network = imported([*words, *(f"--hosts={name}" for name in chosen)], "net.toml")["topology"][
+            "explicit"
+        ]
+        assert network["hosts"] == hosts
+        assert network["delay"] == "2us"
+        assert [cable.get("delay") for cable in network["cables"]] == [None, "3ns", None]
+
+    def test_the_same_number_in_another_unit(self):
+        Path("net.graphml").write_text(GRAPH)
+        words = [
+            "net.graphml",
+            "--rate",
+            "10Gbps",
+            "--delay",
+            "2us",
+            "--hosts",
+            "leaves",
+            "--delay-unit",
+            "ms",
+        ]
+        cables = imported(words, "net.toml")["topology"]["explicit"]["cables"]
+        assert [cable.get("delay") for cable in cables] == [None, "3ms", None]
+
+    @pytest.mark.parametrize(
+        # Uniform between the points: 1.5 packets in one half, 3 in the other.
+        ("interpolation", "packets"),
+        [("step", 3), ("linear", 2.25)],
+    )
+    @pytest.mark.parametrize("packet", [1000, 1460])
+    def test_a_cdf_of_packets(self, capsys, interpolation, packets, packet):
+        Path("sizes.txt").write_text(PACKETS)
+        words = ["sizes.txt", "--dialect", "ns2", "--packet-bytes", packet, "--interpolation", interpolation]
+        assert main(["import", *map(str, words), "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["mean_bytes"] == packets * packet
+
+    def test_a_dialect_that_a_file_is_not_in_is_refused(self, capsys):
+        Path("sizes.txt").write_text("1000 0\n2000 0.5\n4000 1\n")
+        points = imported(["sizes.txt", "--dialect", "fraction"], "sizes.toml")["sizes"]["cdf"]["points"]
+        assert points == [[1000, 0], [2000, 50], [4000, 100]]
+        assert main(["import", "sizes.txt", "--dialect", "percent", "--output", "no.toml"]) == 2
+        assert "the last share is 1; it must be 100" in capsys.readouterr().err
+        assert not Path("no.toml").exists()
+
+
+class TestPaper:
+    def test_workers_and_json(self, capsys):
+        assert main(["paper", "run", str(STUDY), "--workers", "1", "--json", "--output", "there"]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        counts = {"claims": 3, "passed": 2, "failed": 1, "predicted": 0, "not_reached": 0}
+        told = {"folder": "there", "scale": "quick", "interrupted": False, "broke": []}
+        assert {name: answer[name] for name in counts | told} == counts | told
+        assert len(json.loads(Path("there/claims.json").read_text())) == 3
+
+    @pytest.mark.parametrize("workers", ["0", "-1", "many"])
+    def test_workers_that_are_none(self, capsys, workers):
+        with pytest.raises(SystemExit) as ended:
+            main(["paper", "run", str(STUDY), "--workers", workers])
+        assert ended.value.code == 2
+        assert "--workers" in capsys.readouterr().err
+
+
+class TestBench:
+    @pytest.mark.parametrize(("words", "rounds"), [(["--rounds", "2"], 2), ([], 5)])
+    def test_rounds(self, monkeypatch, words, rounds):
+        asked = []
+
+        def measure(names, rounds):
+            asked.append((names, rounds))
+            return {}, []
+
+        monkeypatch.setattr(bench, "measure", measure)
+        assert main(["bench", "start-up", "--json", *words]) == 0
+        assert asked == [(["start-up"], rounds)]
+
+    def test_no_round(self, capsys):
+        with pytest.raises(SystemExit) as ended:
+            main(["bench", "--rounds", "0"])
+        assert ended.value.code == 2
+        assert "--rounds: 1 or more" in capsys.readouterr().err
+
+
+def test_run_into_a_folder_by_the_long_option(small):
+    assert main(["run", str(small), "--output", "there"]) == 0
+    assert fy.open_run("there").status == "complete"
+
+
+def verbs(of, *path):
+    """Each parser below the top, with the words that lead to it."""
+    for action in of._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield (*path, name), below
+                yield from verbs(below, *path, name)
+
+
+@pytest.mark.parametrize("words", [words for words, _ in verbs(parser())], ids=" ".join)
+def test_help_below_the_top_level(capsys, words):
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--help"])
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(f"usage: flowyard {' '.join(words)} ")
+    if words != ("bench",):
+        # Every option is named, and has more to it than its name.
+        for action in dict(verbs(parser()))[words]._actions:
+            assert all(option in printed for option in action.option_strings)
+            assert action.help or isinstance(action, argparse._SubParsersAction)
+
+
+def test_help_of_a_verb_as_a_command(flowyard):
+    done = flowyard("paper", "run", "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    for option in ("--scale", "--output", "--workers", "--dask", "--json"):
+        assert option in done.stdout

@@ -1,0 +1,258 @@
+"""Makes published figures again at full scale and says which tables are not the same.
+
+python tools/results_check.py                  the cheapest, as long as their processor time adds up to ten minutes
+python tools/results_check.py --seconds 60     less, or more
+python tools/results_check.py --figure NDP-F6  that one; may be given several times
+python tools/results_check.py --all            all of them: hours
+python tools/results_check.py --record ...     also notes in docs/results that these were the same with this engine
+
+A line a figure: same, differs (with file, row, column and both values) or not run (with what it takes). The exit code
+is 1 if a figure differs. Nothing in docs/results is written without --record.
+"""
+
+import argparse
+import csv
+import json
+import math
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import publish_results
+from flowyard import _native
+from flowyard.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED
+from flowyard.papers import running
+from flowyard.papers.catalogue import Paper
+from flowyard.papers.figure import Figure, Scale
+from flowyard.papers.made import Made
+from flowyard.sweeps.local import processors
+
+# On two processors that others leave alone this takes at most ten minutes.
+SECONDS = 600.0
+# Differences of a figure that are shown.
+SHOWN = 5
+WHOLE = re.compile(r"[+-]?\d+")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published figure and what results.json says of it."""
+
+    paper: Paper
+    figure: Figure
+    about: dict[str, Any]
+
+    @property
+    def cost(self) -> float | None:
+        """Processor time in seconds, if it is recorded."""
+        cost: float | None = self.about["cpu_s"]
+        return cost
+
+    @property
+    def folder(self) -> Path:
+        """Its tables."""
+        return publish_results.RESULTS / self.paper.id / self.figure.id
+
+
+def main(words: Sequence[str]) -> int:
+    """Checks what the options choose; returns the exit code."""
+    # As the command line has it: sums of fractions depend on how many threads share them.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    options = parser().parse_args(words)
+    everything = published()
+    chosen, left = choose(everything, options)
+    current = sum(one.about["verified"] == _native.__engine__ for one in everything)
+    print(
+        f"engine {_native.__engine__}: {current} of {len(everything)} published figures were verified with it before"
+    )
+    differing = 0
+    try:
+        for one, told in zip(chosen, progress(chosen), strict=True):
+            print(told, file=sys.stderr, flush=True)
+            made, problems = again(one, options.workers)
+            differing += bool(problems)
+            for line in said(one, made, problems):
+                print(line, flush=True)
+            if options.record and not problems:
+                record(one, made)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        if options.record:
+            publish_results.main([])
+    for one in left:
+        why = "its cost is not recorded" if one.cost is None else f"takes {one.cost:,.0f} s of processor time"
+        print(f"{one.figure.id:<16} not run  {why}")
+    print(f"{len(chosen) - differing} same, {differing} differ, {len(left)} not run")
+    return FAILED if differing else COMPLETE
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    made = argparse.ArgumentParser(
+        prog="results_check",
+        description="Makes published figures again and says which tables are not the same.",
+    )
+    which = made.add_mutually_exclusive_group()
+    which.add_argument(
+        "--seconds",
+        type=float,
+        default=SECONDS,
+        metavar="S",
+        help=f"the cheapest figures whose processor times add up to S seconds (default {SECONDS:.0f})",
+    )
+    which.add_argument(
+        "--figure", action="append", metavar="ID", help="this figure; may be given several times"
+    )
+    which.add_argument("--all", action="store_true", help="all figures, which takes hours")
+    made.add_argument("--workers", type=int, metavar="N", help="runs at a time; default one a processor")
+    made.add_argument(
+        "--record",
+        action="store_true",
+        help="note in docs/results which were the same with this engine, at what cost",
+    )
+    return made
+
+
+def published() -> list[Published]:
+    """All published figures, cheapest first; those of unknown cost last."""
+    found = []
+    for paper, _, about in publish_results.published():
+        found += [
+            Published(paper, figure, about["figures"][figure.id])
+            for figure in paper.figures
+            if figure.id in about["figures"]
+        ]
+    return sorted(found, key=lambda one: math.inf if one.cost is None else one.cost)
+
+
+def choose(
+    everything: Sequence[Published], options: argparse.Namespace
+) -> tuple[list[Published], list[Published]]:
+    """Which figures are made again, and which are not."""
+    if options.figure:
+        known = {one.figure.id for one in everything}
+        for name in options.figure:
+            if name not in known:
+                print(
+                    f"error: {name}: no published figure; there are {', '.join(sorted(known))}",
+                    file=sys.stderr,
+                )
+                sys.exit(BAD_INPUT)
+    chosen, left, total = list[Published](), list[Published](), 0.0
+    for one in everything:
+        if options.figure:
+            wanted = one.figure.id in options.figure
+        else:
+            total += math.inf if one.cost is None else one.cost
+            wanted = options.all or total <= options.seconds
+        (chosen if wanted else left).append(one)
+    return chosen, left
+
+
+def progress(chosen: Sequence[Published]) -> Iterator[str]:
+    """What to say before each figure: its place, and how long all that follows takes, going by those before."""
+    started, done = time.monotonic(), 0.0
+    for place, one in enumerate(chosen):
+        costs = [other.cost for other in chosen[place:]]
+        known = sum(cost for cost in costs if cost is not None)
+        # Before anything has been seen to take longer, all processors are taken to be busy.
+        pace = (time.monotonic() - started) / done if done else 1 / processors()
+        left = f"about {known * pace:,.0f} s left" if None not in costs else "time left is not known"
+        yield f"{one.figure.id} ({place + 1} of {len(chosen)}), {left}"
+        done += one.cost or 0.0
+
+
+def again(one: Published, workers: int | None) -> tuple[Made, list[str]]:
+    """Makes a figure's tables afresh and says in what they differ from the published ones."""
+    made = Made()
+    with tempfile.TemporaryDirectory(prefix="flowyard-") as name:
+        folder = Path(name) / one.figure.id
+        try:
+            running.compute(one.figure, Scale.FULL, folder, made, workers=workers)
+        except Exception as error:
+            return made, [f"broke: {type(error).__name__}: {error}"]
+        return made, [*made.violations, *differences(one.folder, folder)]
+
+
+def differences(published: Path, made: Path) -> list[str]:
+    """In what the tables of two folders differ, a line each."""
+    before, now = ({path.name for path in folder.glob("*.csv")} for folder in (published, made))
+    found = [f"{name}: not made any more" for name in sorted(before - now)]
+    found += [f"{name}: not published" for name in sorted(now - before)]
+    for name in sorted(before & now):
+        found += [f"{name}: {line}" for line in _differing(_rows(published / name), _rows(made / name))]
+    return found
+
+
+def _differing(before: list[list[str]], now: list[list[str]]) -> list[str]:
+    """In what two tables differ. Row 1 is the one below the head."""
+    if before[0] != now[0]:
+        return [f"columns {', '.join(before[0])} published, {', '.join(now[0])} now"]
+    if len(before) != len(now):
+        return [f"{len(before) - 1} rows published, {len(now) - 1} now"]
+    return [
+        f"row {row} column {column}: {old or 'nothing'} published, {new or 'nothing'} now"
+        for row, cells in enumerate(zip(before, now, strict=True))
+        for column, old, new in zip(before[0], *cells, strict=True)
+        if not same(old, new)
+    ]
+
+
+def _rows(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def same(old: str, new: str) -> bool:
+    """Whether two cells are the same: texts and whole numbers to the letter, fractions to the digits written.
+
+    One unit of the last digit is let through: it is rounded, and sums in another order differ far behind it.
+    """
+    if old == new:
+        return True
+    if WHOLE.fullmatch(old) and WHOLE.fullmatch(new):
+        return False
+    try:
+        a, b = float(old), float(new)
+    except ValueError:
+        return False
+    larger = max(abs(a), abs(b))
+    if not 0 < larger < math.inf:
+        return a == b
+    unit = 10.0 ** (math.floor(math.log10(larger)) + 1 - running.DIGITS)
+    return abs(a - b) < 1.5 * unit
+
+
+def said(one: Published, made: Made, problems: Sequence[str]) -> list[str]:
+    """The lines about a figure that was made again."""
+    name = f"{one.figure.id:<16}"
+    if not problems:
+        return [
+            f"{name} same     {made.cpu_s:,.1f} s of processor time, made by engine {one.about['engine']}"
+        ]
+    more = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
+    return [f"{name} differs  {problems[0]}", *(f"{'':<25} {line}" for line in [*problems[1:SHOWN], *more])]
+
+
+def record(one: Published, made: Made) -> None:
+    """Notes that a figure was the same with this engine, and what it took."""
+    path = publish_results.RESULTS / one.paper.id / "results.json"
+    about = json.loads(path.read_text(encoding="utf-8"))
+    about["figures"][one.figure.id] |= {
+        "verified": _native.__engine__,
+        "seconds": round(made.seconds, 2),
+        "cpu_s": round(made.cpu_s, 2),
+    }
+    path.write_text(publish_results.as_json(about), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
