@@ -27,6 +27,7 @@ CLASS = {
     "sizes": {"uniform": {"min": 2, "max": 30}},
     "deadlines": {"exponential": {"mean": 60, "infeasible": "shift"}},
 }
+REDRAW = {"infeasible": "redraw"}
 SETS = {
     "generation": {"sets": {"flows": 12, "sets": 30}},
     "classes": [CLASS],
@@ -67,6 +68,14 @@ class TestDocs:
         assert set(re.findall(r"^\| `([a-z0-9-]+)` \|", part, re.MULTILINE)) == names
         for field in schema["Run"]["properties"]:
             assert f"`{field}`" in self.text
+        rows = self.text.partition("| option | values |")[2].partition("\n\n")[0].splitlines()
+        options = [row.split("|")[1] for row in rows[1:]]
+        assert len(options) > 8
+        for one in schema["DisciplineConfig"]["oneOf"]:
+            for name, config in one.get("properties", {}).items():
+                for field in schema[config["$ref"].rpartition("/")[2]].get("properties", ()):
+                    alone, shared = f"`{name}.{field}`", (f"`{field}`", f"`{name}`")
+                    assert any(alone in own or all(part in own for part in shared) for own in options)
         for metric in MEASURES:
             assert f"`{metric}`" in self.text
 
@@ -145,7 +154,7 @@ def test_disciplines_see_the_same_flows():
 def test_files_overrides_and_saved_results(tmp_path):
     path = tmp_path / "four.json"
     path.write_text(json.dumps({"generation": LIST, "discipline": "pdq"}))
-    assert slotted.check(path)["discipline"] == {"pdq": {"early_termination": "strict"}}
+    assert slotted.check(path)["discipline"] == {"pdq": {"early_termination": "strict", "order": "search"}}
     changed = {"discipline.pdq.early_termination": "expired", "run.schedule": True, "run.seed": 9}
     result = slotted.run(path, changed)
     assert result.summary["config"] == slotted.check(path, changed)
@@ -180,6 +189,10 @@ def test_without_deadlines():
 
 # Disciplines in Python that are written from what the documentation says of those in Rust.
 def edf(_slot, flows):
+    return min(flows, key=lambda flow: (flow[3], flow[0]))[0]
+
+
+def edf_by_size(_slot, flows):
     return min(flows, key=lambda flow: (flow[3], flow[2], flow[0]))[0]
 
 
@@ -199,7 +212,14 @@ def racs(_slot, flows):
 @pytest.mark.parametrize("config", [SETS, RANDOM], ids=["sets", "random"])
 @pytest.mark.parametrize(
     ("name", "own"),
-    [("edf", edf), ("sjf", sjf), ("processor-sharing", processor_sharing), ("racs", racs)],
+    [
+        ("edf", edf),
+        ({"edf": {"ties": "size"}}, edf_by_size),
+        ({"pdq": {"early_termination": "expired", "order": "list"}}, edf_by_size),
+        ("sjf", sjf),
+        ("processor-sharing", processor_sharing),
+        ("racs", racs),
+    ],
 )
 def test_a_discipline_in_python_does_what_its_twin_in_rust_does(config, name, own):
     rust, python = slotted.run(config, {"discipline": name}), slotted.run(config, discipline=own)
@@ -212,6 +232,18 @@ def slot_by_slot(result):
     rows = pl.DataFrame(result.schedule)
     slots = rows.with_columns(slot=pl.int_ranges("start_slot", "end_slot")).explode("slot")
     return slots.select("set", "slot", "flow", "share").sort("set", "slot", "flow")
+
+
+def test_operations_are_the_same_each_time_and_null_where_none_are_counted():
+    config = {**SETS, "run": {"step": "slot"}}
+    asked = {name: slotted.run(config, {"discipline": name}).summary for name in ("peq", "pdq", "d3")}
+    asked["list"] = slotted.run(config, {"discipline": "pdq", "discipline.pdq.order": "list"}).summary
+    # A search goes through all flows that are present.
+    assert asked["pdq"]["operations"] == round(asked["pdq"]["present_mean"] * asked["pdq"]["slots"])
+    assert 0 < asked["list"]["operations"] < asked["pdq"]["operations"] < asked["peq"]["operations"]
+    assert asked["d3"]["operations"] is None
+    assert slotted.run(config, discipline=lambda *_: None).summary["operations"] is None
+    assert slotted.run(config, {"discipline": "peq"}).summary == asked["peq"]
 
 
 def test_a_discipline_in_python_may_serve_nobody():
@@ -273,6 +305,10 @@ def test_a_discipline_that_breaks_says_how():
         ({"generation": LIST}, "classes: a list of flows says"),
         ({"generation": {"sets": {"flows": 0}}}, "generation.sets.flows: 0"),
         ({"run": {"slot": 5}}, 'did you mean "(slots|step)"'),
+        (
+            {"classes": [{"sizes": {"fixed": 198}, "deadlines": {"exponential": {"mean": 20, **REDRAW}}}]},
+            "classes.0.deadlines.exponential.mean: 20 leaves fewer than .* with these sizes at least 29 is allowed",
+        ),
     ],
 )
 def test_mistakes_name_field_and_value(config, message):

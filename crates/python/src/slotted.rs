@@ -69,6 +69,7 @@ pub fn run_slotted(
         "wasted": outcome.wasted,
         "present_mean": outcome.present as f64 / (outcome.slots.max(1)) as f64,
         "decisions": outcome.decisions,
+        "operations": outcome.operations,
     });
     let table = |table| Table::new(flowyard_tables::batch(table, HashMap::new()));
     Ok((table(outcome.flows_table()), table(outcome.schedule_table()), summary.to_string()))

@@ -18,7 +18,7 @@ impl Discipline for LeastSlack {
     }
 
     fn early_termination(&self) -> EarlyTermination {
-        EarlyTermination::Hopeless
+        EarlyTermination::Strict
     }
 }
 

@@ -50,19 +50,21 @@ fn random(case: u64) -> String {
         ),
         _ => format!("random = {{ servers = {}, probability = 0.0{} }}", 1 + below(40), 1 + below(99)),
     };
-    let deadlines = match below(4) {
+    let deadlines = match below(5) {
         0 => format!("exponential = {{ mean = {} }}", 1 + below(200)),
         1 => format!("exponential = {{ mean = {}, infeasible = \"shift\" }}", 1 + below(200)),
-        2 => "linear = { at_zero = 60, slope = -0.5 }".to_string(),
+        2 => format!("exponential = {{ mean = {}, infeasible = \"redraw\" }}", 20 + below(200)),
+        3 => "linear = { at_zero = 60, slope = -0.5 }".to_string(),
         _ => format!("uniform = {{ min = 0, max = {}, beyond_size = true }}", 1 + below(100)),
     };
+    let early = ["strict", "waiting", "expired"][below(3) as usize];
     let discipline = match below(7) {
-        0 => "fcfs".to_string(),
-        1 => "edf".to_string(),
-        2 => "sjf".to_string(),
+        0 => format!("fcfs = {{ early_termination = \"{early}\" }}"),
+        1 => format!("edf = {{ ties = \"{}\" }}", ["id", "size"][below(2) as usize]),
+        2 => format!("sjf = {{ early_termination = \"{early}\" }}"),
         3 => format!(
-            "pdq = {{ early_termination = \"{}\" }}",
-            ["strict", "waiting", "expired"][below(3) as usize]
+            "pdq = {{ early_termination = \"{early}\", order = \"{}\" }}",
+            ["search", "list"][below(2) as usize]
         ),
         4 => format!(
             "peq = {{ alpha = 0.{}, beta = 0.{}, walk = \"{}\" }}",
@@ -70,11 +72,14 @@ fn random(case: u64) -> String {
             below(10),
             ["pseudo-code", "text"][below(2) as usize]
         ),
-        _ => format!(
+        5 => format!(
             "peq = {{ walk = \"{}\", discard = \"{}\" }}",
             ["pseudo-code", "text"][below(2) as usize],
             ["slot", "forever"][below(5).min(4) as usize / 4]
         ),
+        _ => {
+            format!("peq = {{ early_termination = \"{early}\", head_check = {} }}", below(2) == 0)
+        }
     };
     format!(
         r#"
@@ -92,9 +97,6 @@ fn random(case: u64) -> String {
         1 + below(60),
         below(5) > 0,
     )
-    .replace("discipline.fcfs", "discipline = \"fcfs\"")
-    .replace("discipline.edf", "discipline = \"edf\"")
-    .replace("discipline.sjf", "discipline = \"sjf\"")
 }
 
 #[test]
@@ -359,6 +361,75 @@ fn deadline_modes() {
     };
     // Rounding up adds half a slot.
     assert!((mean(&of("shift")) - 60.5).abs() < 2.0);
+}
+
+/// Mode C draws the whole flow again, which makes flows small: of sizes s = 2..198, exp(-(s - 1) / mean) of each are
+/// feasible, and these are what is left.
+#[test]
+fn redrawn_flows_are_small() {
+    // The means are those of the thesis's load studies.
+    for (mean, expected) in [(20.0, 21.5), (60.0, 53.8), (120.0, 74.2)] {
+        let weight = |size: u32| (-f64::from(size - 1) / mean).exp();
+        let sum = |of: fn(f64) -> f64| (2..=198).map(|size| of(f64::from(size)) * weight(size)).sum::<f64>();
+        let (all, first, second) = (sum(|_| 1.0), sum(|size| size), sum(|size| size * size));
+        let (by_formula, variance) = (first / all, second / all - (first / all).powi(2));
+        assert!((by_formula - expected).abs() < 0.05, "{by_formula}");
+        let flows = run(&format!(
+            "generation.sets = {{ flows = 100, sets = 1000 }}\ndiscipline = \"pdq\"\n[[classes]]\n\
+             sizes.uniform = {{ min = 2, max = 198 }}\n\
+             deadlines.exponential = {{ mean = {mean}, infeasible = \"redraw\" }}"
+        ))
+        .flows;
+        assert_eq!(flows.len(), 100_000);
+        let mean_of = |value: fn(&slotted::Record) -> f64| flows.iter().map(value).sum::<f64>() / 1e5;
+        let mean_size = mean_of(|row| f64::from(row.flow.size));
+        assert!((mean_size - by_formula).abs() < 4.0 * (variance / 1e5).sqrt(), "{mean_size}, {by_formula}");
+        // Without memory: what the deadline has beyond size - 1 is exponential again, rounded up, so that its mean is
+        // 1 / (1 - exp(-1 / mean)), and so is about its standard deviation.
+        let beyond = mean_of(|row| row.flow.deadline as f64 - f64::from(row.flow.size - 1));
+        let rounded_up = 1.0 / (1.0 - (-1.0 / mean).exp());
+        assert!((beyond - rounded_up).abs() < 4.0 * rounded_up / 1e5_f64.sqrt(), "{beyond}, {rounded_up}");
+    }
+}
+
+#[test]
+fn flows_of_one_size_may_be_redrawn_and_those_listed_are_not_drawn() {
+    let fixed = run("generation.sets = { flows = 100, sets = 100 }\ndiscipline = \"pdq\"\n\
+         [[classes]]\nsizes.fixed = 60\ndeadlines.exponential = { mean = 20, infeasible = \"redraw\" }");
+    assert!(fixed.flows.iter().all(|row| row.flow.size == 60 && row.flow.deadline >= 60));
+    let listed = run("generation.list = [{ size = 9, deadline = 3 }]\ndiscipline = \"fcfs\"");
+    assert_eq!((listed.flows[0].flow.size, listed.flows[0].flow.deadline), (9, 3));
+}
+
+/// One flow in 1000 is the limit: exp(-(size - 1) / mean) of those of one size.
+#[test]
+fn flows_that_can_hardly_be_feasible_are_not_redrawn() {
+    let read = |sizes: &str, mean: f64, infeasible: &str| {
+        let text = format!(
+            "generation.sets.flows = 3\ndiscipline = \"pdq\"\n[[classes]]\nsizes.{sizes}\n\
+             deadlines.exponential = {{ mean = {mean}, infeasible = \"{infeasible}\" }}"
+        );
+        slotted::read(&text, Format::Toml, &[]).map_err(|problems| problems.to_string())
+    };
+    // 1000 slots over ln(1000) are 144.8.
+    assert!(read("fixed = 1001", 145.0, "redraw").is_ok());
+    let told = read("fixed = 1001", 144.0, "redraw").expect_err("too few");
+    for part in
+        ["classes.0.deadlines.exponential.mean: 144 leaves fewer than one flow in 1000", "at least 145"]
+    {
+        assert!(told.contains(part), "{told}");
+    }
+    for infeasible in ["keep", "shift"] {
+        assert!(read("fixed = 1001", 144.0, infeasible).is_ok());
+    }
+    // Of sizes from 2 to 198 the smallest are enough: (e^-1 + e^-2 + ...) / 197 at a mean of 1.
+    assert!(read("uniform = { min = 2, max = 198 }", 1.0, "redraw").is_ok());
+    let told = read("uniform = { min = 200_000, max = 1_000_000 }", 60.0, "redraw").expect_err("too few");
+    assert!(told.contains("60 leaves fewer"), "{told}");
+    assert!(read("uniform = { min = 200_000, max = 1_000_000 }", 1e6, "redraw").is_ok());
+    // Sizes that are wrong themselves are the only thing to be told.
+    let told = read("uniform = { min = 9, max = 2 }", 1.0, "redraw").expect_err("no such sizes");
+    assert!(told.contains("9 is above max") && !told.contains("feasible"), "{told}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ class Result:
     Attributes:
         flows: A row a flow.
         schedule: Who was served when; empty unless `run.schedule` asks for it.
-        summary: The configuration as run, and slots, sent, wasted, present_mean, decisions, status.
+        summary: The configuration as run, and slots, sent, wasted, present_mean, decisions, operations, status.
     """
 
     def __init__(self, flows: "Table", schedule: "Table", summary: dict[str, Any]) -> None:

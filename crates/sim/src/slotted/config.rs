@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::discipline::DisciplineConfig;
-use super::draws::{Deadlines, Sizes};
+use super::draws::{self, Deadlines, Infeasible, LEAST_FEASIBLE, Sizes};
 use super::generation::Generation;
+use crate::random::Stream;
 use crate::scenario::{self, Format, Problem, Problems};
 
 /// A run on the slotted link.
@@ -48,6 +49,38 @@ pub struct Class {
 
 fn one() -> u32 {
     1
+}
+
+impl Class {
+    /// Draws the size and the deadline of a flow.
+    pub fn draw(&self, stream: &mut Stream) -> (u32, u64) {
+        draws::draw(&self.sizes, &self.deadlines, stream)
+    }
+
+    /// What is wrong with it, each with its place in the class.
+    fn problems(&self) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        if let Deadlines::Uniform { min, max, .. } = self.deadlines
+            && min > max
+        {
+            problems.push(("deadlines.uniform.min", format!("{min} is above max, which is {max}")));
+        }
+        if let Sizes::Uniform { min, max } = self.sizes
+            && min > max
+        {
+            problems.push(("sizes.uniform.min", format!("{min} is above max, which is {max}")));
+        } else if let Deadlines::Exponential { mean, infeasible: Infeasible::Redraw } = self.deadlines
+            && draws::feasible_share(&self.sizes, mean) < LEAST_FEASIBLE
+        {
+            let least = draws::least_mean(&self.sizes);
+            let message = format!(
+                "{mean} leaves fewer than one flow in 1000 feasible, too few to draw the others again \
+                 (infeasible = \"redraw\"); with these sizes at least {least} is allowed"
+            );
+            problems.push(("deadlines.exponential.mean", message));
+        }
+        problems
+    }
 }
 
 /// How to run.
@@ -117,21 +150,8 @@ impl Slotted {
             wrong("classes".into(), message.into());
         }
         for (i, class) in self.classes.iter().enumerate() {
-            if let Sizes::Uniform { min, max } = class.sizes
-                && min > max
-            {
-                wrong(
-                    format!("classes.{i}.sizes.uniform.min"),
-                    format!("{min} is above max, which is {max}"),
-                );
-            }
-            if let Deadlines::Uniform { min, max, .. } = class.deadlines
-                && min > max
-            {
-                wrong(
-                    format!("classes.{i}.deadlines.uniform.min"),
-                    format!("{min} is above max, which is {max}"),
-                );
+            for (place, message) in class.problems() {
+                wrong(format!("classes.{i}.{place}"), message);
             }
         }
         if matches!(self.generation, Generation::Random { .. }) && self.run.slots.is_none() {

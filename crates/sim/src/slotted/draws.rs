@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::NO_DEADLINE;
 use crate::random::Stream;
 
-/// How often a deadline that cannot be met is drawn anew before it is taken as it is.
-const REDRAWS: usize = 100_000;
+/// Of the flows that are drawn, the least share that may be feasible where the others are drawn again: fewer would take
+/// more than a thousand draws a flow.
+pub const LEAST_FEASIBLE: f64 = 1e-3;
 
 /// Packets of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,43 +76,34 @@ pub enum Infeasible {
     Keep,
     /// There are none, since the size is added to every deadline. Mode B.
     Shift,
-    /// They are drawn anew. Mode C.
+    /// The flow is drawn again, size and deadline together, until its deadline is not shorter; only that one counts.
+    /// Most flows are small then. Mode C. Refused if fewer than one flow in 1000 is feasible.
     Redraw,
 }
 
 impl Sizes {
     /// Draws a size.
-    pub fn sample(&self, stream: &mut Stream) -> u32 {
+    fn sample(&self, stream: &mut Stream) -> u32 {
         match *self {
             Sizes::Uniform { min, max } => min + stream.below(u64::from(max - min) + 1) as u32,
             Sizes::Fixed(size) => size,
         }
     }
-
-    /// Packets of a flow on average.
-    pub fn mean(&self) -> f64 {
-        match *self {
-            Sizes::Uniform { min, max } => (f64::from(min) + f64::from(max)) / 2.0,
-            Sizes::Fixed(size) => f64::from(size),
-        }
-    }
 }
 
 impl Deadlines {
-    /// Draws the deadline of a flow of that size.
-    pub fn sample(&self, size: u32, stream: &mut Stream) -> u64 {
+    /// Whether flows are drawn again whose deadline is shorter than they are.
+    fn are_redrawn(&self) -> bool {
+        matches!(self, Deadlines::Exponential { infeasible: Infeasible::Redraw, .. })
+    }
+
+    /// Draws the deadline of a flow of that size; it may be shorter.
+    fn sample(&self, size: u32, stream: &mut Stream) -> u64 {
         let whole = |value: f64| (libm::ceil(value) as u64).max(1);
         match *self {
             Deadlines::Exponential { mean, infeasible } => {
-                let mut draw = || whole(stream.exponential(mean));
-                match infeasible {
-                    Infeasible::Keep => draw(),
-                    Infeasible::Shift => u64::from(size) + draw(),
-                    Infeasible::Redraw => {
-                        let met = (0..REDRAWS).map(|_| draw()).find(|&deadline| deadline >= u64::from(size));
-                        met.unwrap_or(u64::from(size))
-                    }
-                }
+                let beyond = if infeasible == Infeasible::Shift { u64::from(size) } else { 0 };
+                beyond + whole(stream.exponential(mean))
             }
             Deadlines::Uniform { min, max, beyond_size } => {
                 let drawn = u64::from(min) + stream.below(u64::from(max - min) + 1);
@@ -122,4 +114,45 @@ impl Deadlines {
             Deadlines::None {} => NO_DEADLINE,
         }
     }
+}
+
+/// Draws a flow: its size and its deadline.
+pub fn draw(sizes: &Sizes, deadlines: &Deadlines, stream: &mut Stream) -> (u32, u64) {
+    loop {
+        let size = sizes.sample(stream);
+        let deadline = deadlines.sample(size, stream);
+        // This ends, since a share of at least LEAST_FEASIBLE is feasible.
+        if deadline >= u64::from(size) || !deadlines.are_redrawn() {
+            return (size, deadline);
+        }
+    }
+}
+
+/// The share of feasible flows among those with exponential deadlines of a mean, rounded up: the mean over the sizes of
+/// exp(-(size - 1) / mean).
+pub fn feasible_share(sizes: &Sizes, mean: f64) -> f64 {
+    let feasible = |size: u32| libm::exp(-f64::from(size - 1) / mean);
+    match *sizes {
+        Sizes::Fixed(size) => feasible(size),
+        // A geometric series.
+        Sizes::Uniform { min, max } => {
+            let count = f64::from(max - min) + 1.0;
+            feasible(min) * libm::expm1(-count / mean) / libm::expm1(-1.0 / mean) / count
+        }
+    }
+}
+
+/// The least whole mean with which enough flows are feasible to draw the others again.
+pub fn least_mean(sizes: &Sizes) -> u32 {
+    // The share rises with the mean. With a million, which is the largest size, too, it is above a third.
+    let (mut too_low, mut enough) = (0, 1_000_000);
+    while enough - too_low > 1 {
+        let mean = (too_low + enough) / 2;
+        if feasible_share(sizes, f64::from(mean)) < LEAST_FEASIBLE {
+            too_low = mean;
+        } else {
+            enough = mean;
+        }
+    }
+    enough
 }

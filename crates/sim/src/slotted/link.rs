@@ -1,13 +1,11 @@
 //! The loop over slots.
 
-use super::Flow;
 use super::config::{Slotted, Step};
 use super::discipline::{Discipline, EarlyTermination, Service, Slot};
 use super::outcome::{Outcome, Record, Segment};
 use super::source::Source;
+use super::{Flow, NOTHING};
 
-/// A flow is done when no more than this is left of it: sums of shares are not exact.
-const NOTHING: f64 = 1e-9;
 /// Work between two looks at the watch: slots with something new, each with its flows.
 const BREATH: u64 = 1 << 20;
 
@@ -84,8 +82,8 @@ impl<'a, 'b> Link<'a, 'b> {
     fn give_up(&mut self) {
         let spared = match self.discipline.early_termination() {
             EarlyTermination::Expired => return,
-            EarlyTermination::Hopeless => None,
-            EarlyTermination::HopelessWaiting => self.last,
+            EarlyTermination::Strict => None,
+            EarlyTermination::Waiting => self.last,
         };
         let now = self.now;
         self.remove(now, |flow| !flow.is_feasible(now) && spared != Some(flow.id));

@@ -47,6 +47,7 @@ pub fn run_with(
     while link::Link::new(config, &mut source, discipline, &mut outcome).run(watch, &mut work)
         && source.next_set()
     {}
+    outcome.operations = discipline.operations();
     outcome
 }
 
@@ -67,6 +68,9 @@ pub struct Flow {
     pub left: f64,
 }
 
+/// A flow is done when no more than this is left of it, in packets: sums of shares are not exact.
+pub(crate) const NOTHING: f64 = 1e-9;
+
 /// A deadline that never comes.
 pub const NO_DEADLINE: u64 = u64::MAX / 4;
 
@@ -83,6 +87,6 @@ impl Flow {
 
     /// Whether it can still be done in time if it is served from now on.
     pub fn is_feasible(&self, now: u64) -> bool {
-        self.left <= self.time_left(now) as f64
+        self.left <= self.time_left(now) as f64 + NOTHING
     }
 }

@@ -47,6 +47,8 @@ pub struct Outcome {
     pub present: u64,
     /// How often the discipline was asked.
     pub decisions: u64,
+    /// Operations of the discipline, if it counts them.
+    pub operations: Option<u64>,
     /// Whether the watch ended the run.
     pub interrupted: bool,
 }

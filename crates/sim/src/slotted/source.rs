@@ -106,7 +106,7 @@ impl<'a> Source<'a> {
                     let (seed, replica) = (self.config.run.seed, self.config.run.replica);
                     let mut chance = Stream::new(seed, replica, Purpose::SlottedSet, u64::from(self.set));
                     for server in 0..*count {
-                        let (size, deadline) = draw(self.class(server), &mut chance);
+                        let (size, deadline) = self.class(server).draw(&mut chance);
                         self.push(server, now, size, deadline, flows);
                     }
                 }
@@ -139,7 +139,7 @@ impl<'a> Source<'a> {
     }
 
     fn start(&mut self, server: u32, now: u64, flows: &mut Vec<Flow>) {
-        let (size, deadline) = draw(self.class(server), &mut self.chances[server as usize]);
+        let (size, deadline) = self.class(server).draw(&mut self.chances[server as usize]);
         self.present[server as usize] += 1;
         self.push(server, now, size, deadline, flows);
     }
@@ -162,9 +162,4 @@ impl<'a> Source<'a> {
         }
         unreachable!("the place is below the sum of the weights")
     }
-}
-
-fn draw(class: &Class, chance: &mut Stream) -> (u32, u64) {
-    let size = class.sizes.sample(chance);
-    (size, class.deadlines.sample(size, chance))
 }

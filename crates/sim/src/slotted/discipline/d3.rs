@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Discipline, Service, Settings, Slot};
+use super::{Discipline, EarlyTermination, Service, Settings, Slot};
 use crate::random::{Purpose, Stream};
+use crate::slotted::NOTHING;
 
 /// Without state at the switch: each slot, flows ask for what they need to be done in time, packets left over slots
 /// left, and get it in the order in which they ask, as long as there is capacity; what is left over is shared.
@@ -15,6 +16,9 @@ pub struct D3 {
     pub order: Order,
     /// What is granted.
     pub grants: Grants,
+    /// Whether flows leave that cannot be done in time any more (quenching; Wilson et al., section 6.1.3). Otherwise they
+    /// go on asking for a whole slot until their deadline has come.
+    pub quench: bool,
 }
 
 /// The order of requests.
@@ -32,9 +36,11 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grants {
-    /// Fractions of a packet.
+    /// Fractions of a packet; the last request that there is capacity for may get a part of what it asks for.
     #[default]
     Fluid,
+    /// Fractions of a packet: all that is asked for, or nothing.
+    Whole,
     /// The slot's packet, to the first one that asks.
     Packet,
 }
@@ -61,6 +67,15 @@ impl Discipline for Model {
         }
         grant(slot, &self.order, self.config.grants, shares)
     }
+
+    fn early_termination(&self) -> EarlyTermination {
+        quenching(self.config.quench)
+    }
+}
+
+/// When flows give up, with quenching or without.
+pub(super) fn quenching(quench: bool) -> EarlyTermination {
+    if quench { EarlyTermination::Strict } else { EarlyTermination::Expired }
 }
 
 /// Goes through the requests in an order. The fair share that comes on top is what all requests together leave,
@@ -78,7 +93,12 @@ pub(super) fn grant(slot: &Slot, order: &[usize], grants: Grants, shares: &mut [
     let mut left = 1.0_f64;
     for &place in order {
         let wanted = request(place);
-        let granted = if left > wanted { (wanted + fair).min(left) } else { left };
+        let granted = match grants {
+            // Sums of shares are not exact.
+            Grants::Whole if left + NOTHING < wanted => 0.0,
+            _ if left > wanted => (wanted + fair).min(left),
+            _ => left,
+        };
         shares[place] = granted;
         left -= granted;
     }

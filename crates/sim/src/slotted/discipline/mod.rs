@@ -5,8 +5,13 @@
 
 use std::fmt::Debug;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::register::register;
 use crate::slotted::Flow;
+
+mod kept;
 
 /// What a discipline sees at the beginning of a slot.
 #[derive(Clone, Copy, Debug)]
@@ -30,15 +35,16 @@ pub enum Service {
     Shares,
 }
 
-/// Which flows leave before their deadline has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// When a flow gives up: the rule decides the result where larger flows are due earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum EarlyTermination {
-    /// None: a flow stays until it is done or its deadline is there.
+    /// At the start of a slot in which it has more packets left than slots.
+    Strict,
+    /// The same, but for the flow that was served in the slot before: gives the same schedule.
+    Waiting,
+    /// When its deadline has come: time is spent on flows that cannot make it.
     Expired,
-    /// Those that could not be done in time even if they alone were served.
-    Hopeless,
-    /// The same, but for the flow that was served in the slot before.
-    HopelessWaiting,
 }
 
 /// How a link shares its slots among flows.
@@ -56,6 +62,12 @@ pub trait Discipline {
     /// leaves. 1 is always right; more lets the link skip slots.
     fn steady(&self) -> u64 {
         1
+    }
+
+    /// Operations so far: flows and entries of lists that it went through to compare, move or update them. None if it
+    /// does not count.
+    fn operations(&self) -> Option<u64> {
+        None
     }
 }
 

@@ -8,8 +8,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::kept::{Known, insert};
 use super::{Discipline, EarlyTermination, Service, Settings, Slot};
-use crate::slotted::Flow;
 
 /// The list's first flow is served.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,11 +25,23 @@ pub struct Peq {
     pub walk: Walk,
     /// For how long a candidate is passed over that fits nowhere.
     pub discard: Discard,
+    /// When a flow gives up.
+    pub early_termination: EarlyTermination,
+    /// Whether a flow that cannot be in time any more fits nowhere. Algorithm 1 as printed puts the first candidate into
+    /// the empty list unseen, which matters without early termination.
+    pub head_check: bool,
 }
 
 impl Default for Peq {
     fn default() -> Peq {
-        Peq { alpha: 0.6, beta: 0.4, walk: Walk::PseudoCode, discard: Discard::Slot }
+        Peq {
+            alpha: 0.6,
+            beta: 0.4,
+            walk: Walk::PseudoCode,
+            discard: Discard::Slot,
+            early_termination: EarlyTermination::Strict,
+            head_check: true,
+        }
     }
 }
 
@@ -51,7 +63,7 @@ pub enum Discard {
     /// For this slot: it is a candidate again in the next one.
     #[default]
     Slot,
-    /// For good.
+    /// For good. It stays on the link, and its server is busy, until it gives up.
     Forever,
 }
 
@@ -59,11 +71,12 @@ impl Settings for Peq {
     fn build(&self, _seed: u64, _replica: u64) -> Box<dyn Discipline> {
         Box::new(Model {
             config: self.clone(),
-            known: Vec::new(),
+            known: Known::default(),
             order: Vec::new(),
             list: Vec::new(),
             discarded: Vec::new(),
             steady: 1,
+            operations: 0,
         })
     }
 }
@@ -73,13 +86,9 @@ pub fn urgency(alpha: f64, beta: f64, left: f64, time_left: f64) -> f64 {
     alpha * left + beta * left / time_left
 }
 
-/// The place of a flow that has left.
-const NOWHERE: u32 = u32::MAX;
-
 struct Model {
     config: Peq,
-    /// Ids of the flows that were there when last asked, by their places.
-    known: Vec<u32>,
+    known: Known,
     /// Candidates in ascending order of H, ties to the earlier deadline, then to the earlier arrival. From slot to
     /// slot it hardly changes.
     order: Vec<Candidate>,
@@ -87,6 +96,7 @@ struct Model {
     /// Ids that are passed over for good, ascending.
     discarded: Vec<u32>,
     steady: u64,
+    operations: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -120,11 +130,15 @@ impl Discipline for Model {
     }
 
     fn early_termination(&self) -> EarlyTermination {
-        EarlyTermination::Hopeless
+        self.config.early_termination
     }
 
     fn steady(&self) -> u64 {
         self.steady
+    }
+
+    fn operations(&self) -> Option<u64> {
+        Some(self.operations)
     }
 }
 
@@ -132,7 +146,9 @@ impl Model {
     /// Puts all flows into the order in which they are candidates.
     fn rank(&mut self, slot: &Slot) {
         if slot.changed {
-            self.meet(slot.flows);
+            self.operations += self.order.len() as u64;
+            let new = |place| Candidate { urgency: 0.0, time_left: 0, left: 0, place };
+            self.known.update(slot.flows, &mut self.order, |candidate| &mut candidate.place, new);
         }
         let (alpha, beta) = (self.config.alpha, self.config.beta);
         for candidate in &mut self.order {
@@ -141,36 +157,10 @@ impl Model {
             candidate.time_left = flow.time_left(slot.now) as i64;
             candidate.urgency = urgency(alpha, beta, flow.left, candidate.time_left as f64);
         }
-        // By insertion, since nearly all are in order: the flow that was served may pass a few, and who is new stands
-        // last.
-        for i in 1..self.order.len() {
-            let own = self.order[i];
-            let mut at = i;
-            while at > 0 && own.is_before(&self.order[at - 1]) {
-                self.order[at] = self.order[at - 1];
-                at -= 1;
-            }
-            self.order[at] = own;
-        }
-    }
-
-    /// Takes out of the order who has left and appends who is new. Flows stand in order of their ids.
-    fn meet(&mut self, flows: &[Flow]) {
-        let mut place = 0;
-        // The old place of each flow becomes its new one, or NOWHERE.
-        for known in &mut self.known {
-            let still_there = flows.get(place).is_some_and(|flow| flow.id == *known);
-            *known = if still_there { place as u32 } else { NOWHERE };
-            place += usize::from(still_there);
-        }
-        self.order.retain_mut(|candidate| {
-            candidate.place = self.known[candidate.place as usize];
-            candidate.place != NOWHERE
-        });
-        let new = |place| Candidate { urgency: 0.0, time_left: 0, left: 0, place: place as u32 };
-        self.order.extend((place..flows.len()).map(new));
-        self.known.clear();
-        self.known.extend(flows.iter().map(|flow| flow.id));
+        // By insertion, since nearly all are in order: the flow that was served may pass a few, and new ones stand last.
+        let passed: usize =
+            (1..self.order.len()).map(|from| insert(&mut self.order, from, Candidate::is_before)).sum();
+        self.operations += (self.order.len() + passed) as u64;
     }
 
     /// Makes the list, and works out for how long its head stays the same.
@@ -190,12 +180,14 @@ impl Model {
                 continue;
             }
             let so_far = margin;
+            self.operations += 1;
             let at = self.position(left, time_left, &mut margin);
             match at {
                 Some(at) => {
                     let ahead = if at == 0 { 0 } else { self.list[at - 1].done };
                     self.list.insert(at, Entry { place, left, time_left, done: ahead + left });
                     self.list[at + 1..].iter_mut().for_each(|entry| entry.done += left);
+                    self.operations += (self.list.len() - at) as u64;
                     before_head = if at == 0 { so_far } else { before_head };
                 }
                 None if self.config.discard == Discard::Forever => self.discard(id),
@@ -211,19 +203,22 @@ impl Model {
     }
 
     /// Where in the list a flow goes, if it fits. Notes the smallest margin of the comparisons that held.
-    fn position(&self, left: i64, time_left: i64, margin: &mut i64) -> Option<usize> {
+    fn position(&mut self, left: i64, time_left: i64, margin: &mut i64) -> Option<usize> {
         let mut holds = |slack: i64| {
             if slack >= 0 {
                 *margin = slack.min(*margin);
             }
             slack >= 0
         };
-        let Some(tail) = self.list.last() else { return Some(0) };
+        let Some(tail) = self.list.last() else {
+            return (time_left >= left || !self.config.head_check).then_some(0);
+        };
         if holds(time_left - left - tail.done) {
             return Some(self.list.len());
         }
-        let mut found = None;
+        let (mut found, mut walked) = (None, 0);
         for (at, entry) in self.list.iter().enumerate().rev() {
+            walked += 1;
             // Whether the entry can wait for the flow.
             if !holds(entry.time_left - entry.done - left) {
                 break;
@@ -236,13 +231,18 @@ impl Model {
                 }
             }
         }
+        self.operations += walked;
         found
     }
 
     /// Slots until the head, as it is served, may pass a candidate before it.
     fn until_passes(&self, head: Entry) -> i64 {
-        if self.config.alpha <= self.config.beta || self.config.discard == Discard::Forever {
-            // Then the slots left may reorder the waiting flows, too.
+        let config = &self.config;
+        if config.alpha <= config.beta
+            || config.discard == Discard::Forever
+            || config.early_termination == EarlyTermination::Expired
+        {
+            // Then the slots left may reorder the waiting flows, too, or make one hopeless that stays.
             return 1;
         }
         // With alpha > beta the order of flows that can be in time is that of their packets left.

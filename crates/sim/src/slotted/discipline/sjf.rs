@@ -3,24 +3,39 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Discipline, Service, Settings, Slot, first_by};
+use super::{Discipline, EarlyTermination, Service, Settings, Slot, first_by};
 
 /// The flow with the fewest packets left; ties go to the earlier one. Deadlines do not matter.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Sjf {}
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sjf {
+    /// When a flow gives up.
+    pub early_termination: EarlyTermination,
+}
 
-impl Settings for Sjf {
-    fn build(&self, _seed: u64, _replica: u64) -> Box<dyn Discipline> {
-        Box::new(Model)
+impl Default for Sjf {
+    fn default() -> Sjf {
+        Sjf { early_termination: EarlyTermination::Expired }
     }
 }
 
-struct Model;
+impl Settings for Sjf {
+    fn build(&self, _seed: u64, _replica: u64) -> Box<dyn Discipline> {
+        Box::new(Model { early_termination: self.early_termination })
+    }
+}
+
+struct Model {
+    early_termination: EarlyTermination,
+}
 
 impl Discipline for Model {
     fn serve(&mut self, slot: &Slot, _shares: &mut [f64]) -> Service {
         first_by(slot.flows, |flow| flow.left)
+    }
+
+    fn early_termination(&self) -> EarlyTermination {
+        self.early_termination
     }
 
     fn steady(&self) -> u64 {

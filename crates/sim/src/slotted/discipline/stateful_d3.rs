@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::d3::{Grants, grant};
-use super::{Discipline, Service, Settings, Slot};
+use super::d3::{Grants, grant, quenching};
+use super::{Discipline, EarlyTermination, Service, Settings, Slot};
 
 /// D3 whose switch knows the flows that it serves: they come first, in their previous order, and others get what they
 /// leave, in order of arrival.
@@ -13,16 +13,18 @@ use super::{Discipline, Service, Settings, Slot};
 pub struct StatefulD3 {
     /// What is granted.
     pub grants: Grants,
+    /// Whether flows leave that cannot be done in time any more (quenching), as under D3.
+    pub quench: bool,
 }
 
 impl Settings for StatefulD3 {
     fn build(&self, _seed: u64, _replica: u64) -> Box<dyn Discipline> {
-        Box::new(Model { grants: self.grants, served: Vec::new(), order: Vec::new(), is_served: Vec::new() })
+        Box::new(Model { config: self.clone(), served: Vec::new(), order: Vec::new(), is_served: Vec::new() })
     }
 }
 
 struct Model {
-    grants: Grants,
+    config: StatefulD3,
     /// Ids of the flows that were served in the slot before, in their order.
     served: Vec<u32>,
     order: Vec<usize>,
@@ -40,7 +42,7 @@ impl Discipline for Model {
         self.order.iter().for_each(|&place| self.is_served[place] = true);
         self.order.extend((0..slot.flows.len()).filter(|&place| !self.is_served[place]));
 
-        let service = grant(slot, &self.order, self.grants, shares);
+        let service = grant(slot, &self.order, self.config.grants, shares);
         let got = |&&place: &&usize| match service {
             Service::One(one) => place == one,
             _ => shares[place] > 0.0,
@@ -48,5 +50,9 @@ impl Discipline for Model {
         self.served.clear();
         self.served.extend(self.order.iter().filter(got).map(|&place| slot.flows[place].id));
         service
+    }
+
+    fn early_termination(&self) -> EarlyTermination {
+        quenching(self.config.quench)
     }
 }
