@@ -136,7 +136,7 @@ def published() -> list[Published]:
 def choose(
     everything: Sequence[Published], options: argparse.Namespace
 ) -> tuple[list[Published], list[Published]]:
-    """Which figures are made again, and which are not."""
+    """Which figures are made again, and which are to be named because they are not."""
     if options.figure:
         known = {one.figure.id for one in everything}
         for name in options.figure:
@@ -146,14 +146,11 @@ def choose(
                     file=sys.stderr,
                 )
                 sys.exit(BAD_INPUT)
+        return [one for one in everything if one.figure.id in options.figure], []
     chosen, left, total = list[Published](), list[Published](), 0.0
     for one in everything:
-        if options.figure:
-            wanted = one.figure.id in options.figure
-        else:
-            total += math.inf if one.cost is None else one.cost
-            wanted = options.all or total <= options.seconds
-        (chosen if wanted else left).append(one)
+        total += math.inf if one.cost is None else one.cost
+        (chosen if options.all or total <= options.seconds else left).append(one)
     return chosen, left
 
 
