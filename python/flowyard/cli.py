@@ -202,16 +202,22 @@ def parser() -> argparse.ArgumentParser:
     ).add_subparsers(title="verbs", metavar="VERB", required=True)
     verb("list", _paper("list_papers"), "list papers, figures, and how many claims each checks", papers)
     added = verb("show", _paper("show_one"), "say what a paper, a figure's claims or one claim say", papers)
-    added.add_argument("id", metavar="ID", help="of a paper, a figure or a claim")
+    added.add_argument(
+        "id",
+        metavar="ID",
+        help="of a paper, a figure or a claim; or a study's folder, of which claims.toml is read and no Python run",
+    )
     added = verb("run", _paper("run"), "make figures and judge their claims", papers)
     added.add_argument(
-        "id", metavar="ID", help="of a figure, a claim or a paper; all; or the folder of a study of your own"
+        "id",
+        metavar="ID",
+        help="of a figure, a claim or a paper; all; or the folder of a study of your own, whose Python files are run",
     )
     added.add_argument(
         "--scale",
         choices=("quick", "full"),
         default="quick",
-        help="fewer points and seeds, or the paper's own; default quick",
+        help="fewer points, seeds and flows, or the paper's own; default quick, and verdicts say so",
     )
     many_runs(added, "out/papers/<ID>-<scale>")
 

@@ -438,6 +438,17 @@ def test_list_and_show(flowyard):
     assert flowyard("paper", "show", "nothing").returncode == 2
 
 
+def test_a_study_that_is_shown_is_not_run(tmp_path, flowyard):
+    name = study(tmp_path / "s", {"a": "judge.at_least(2, 1)"}, more='print("EXECUTED")')
+    shown = flowyard("paper", "show", name)
+    assert shown.returncode == 0, shown.stderr
+    assert "T-1.a (model, number)" in shown.stdout
+    assert "claims.toml alone; flowyard paper run also runs the Python files" in shown.stdout
+    assert "EXECUTED" not in shown.stdout
+    assert [one["id"] for one in json.loads(flowyard("paper", "show", name, "--json").stdout)] == ["T-1.a"]
+    assert "EXECUTED" in flowyard("paper", "run", name, "-o", tmp_path / "o").stdout
+
+
 def test_a_summary_tells_predicted_failures_from_others():
     claims = {
         name: register.Claim(name, "model", "number", "", "", by)

@@ -120,8 +120,12 @@ def _module(path: Path, package: str) -> ModuleType:
     return module
 
 
-def select(name: str) -> Selection:
+def select(name: str, *, run_code: bool = True) -> Selection:
     """What a name means: "all", a paper's id or folder, a figure's id, a claim's id, or the path of a study.
+
+    Args:
+        name: As it was given.
+        run_code: Whether the Python files of a study may be executed. Without them it has claims and no figures.
 
     Raises:
         UserError: Nothing is called so.
@@ -132,7 +136,8 @@ def select(name: str) -> Selection:
         if name.lower() in (paper.id.lower(), paper.folder.name):
             return _whole(paper.id, (paper,))
     if (Path(name) / "claims.toml").is_file():
-        study = load(Path(name))
+        folder = Path(name)
+        study = load(folder) if run_code else Paper(folder, register.read(folder / "claims.toml"), ())
         return _whole(study.id, (study,))
     for paper in packaged():
         if found := _part(paper, name.upper()):

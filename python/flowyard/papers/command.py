@@ -57,7 +57,9 @@ def list_papers(arguments: argparse.Namespace) -> int:
 
 def show_one(arguments: argparse.Namespace) -> int:
     """`flowyard paper show ID`: the claims of a paper, a figure, or one claim."""
-    selection = catalogue.select(arguments.id)
+    # What is only shown is not executed.
+    selection = catalogue.select(arguments.id, run_code=False)
+    own = any(paper.folder.parent != catalogue.HERE for paper in selection.papers)
     one = [claim for claim in selection.claims if claim.id.upper() == arguments.id.upper()]
     claims = one or selection.claims
     if arguments.json:
@@ -68,11 +70,17 @@ def show_one(arguments: argparse.Namespace) -> int:
         for claim in claims:
             if claim.id not in paper.register.claims:
                 continue
-            figure = paper.figure_of(claim.id)
             print(f"{claim.id} ({claim.kind}, {claim.grade})\n  {claim.says}\n  tolerance: {claim.tolerance}")
             for name in claim.contradicted_by:
                 print(f"  predicted to fail by {name}: {paper.register.contradictions[name]}")
-            print(f"  {f'figure {figure.id}: {figure.title}' if figure else verdicts.NOBODY}\n")
+            if not own:
+                figure = paper.figure_of(claim.id)
+                print(f"  {f'figure {figure.id}: {figure.title}' if figure else verdicts.NOBODY}")
+            print()
+    if own:
+        print(
+            f"from {Path(arguments.id) / 'claims.toml'} alone; flowyard paper run also runs the Python files beside it"
+        )
     return COMPLETE
 
 
