@@ -11,44 +11,49 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from flowyard import scenarios
-from flowyard.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED, OF_STATUS
+from flowyard import interrupt, scenarios, streams
+from flowyard.exits import BAD_INPUT, BROKEN_PIPE, COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs a command and returns its exit code."""
     # Sums of fractions depend on how polars shares them out among threads: tables are to have the same bytes anywhere.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    argv = sys.argv[1:] if argv is None else argv
-    if argv[:1] == ["bench"]:
-        # It has options of its own.
-        from importlib import import_module
+    streams.prepare()
+    with interrupt.stoppable():
+        try:
+            try:
+                return _command(sys.argv[1:] if argv is None else argv)
+            finally:
+                # A reader that closes its end early (as `head` does) is noticed here rather than at exit.
+                sys.stdout.flush()
+        except streams.UnreadError:
+            return BROKEN_PIPE
+        except KeyboardInterrupt:
+            return INTERRUPTED
 
-        return int(import_module("flowyard.bench").main(argv[1:]) or COMPLETE)
-    # What is shown may be the name of a folder, which need not be text.
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+
+def _command(argv: list[str]) -> int:
+    """Runs a command; a mistake that the user can mend is said."""
     if not_text := next((word for word in argv if not _is_text(word)), None):
         why = "has a NUL, or bytes that are not UTF-8; rename the file, or write another value"
         print(f"error: {not_text!r}: {why}", file=sys.stderr)
         return BAD_INPUT
-    arguments = parser().parse_args(argv)
+    arguments = None
     try:
+        if argv[:1] == ["bench"]:
+            # It has options of its own.
+            from importlib import import_module
+
+            return int(import_module("flowyard.bench").main(argv[1:]))
+        arguments = parser().parse_args(argv)
         code: int = arguments.verb(arguments)
-        # A reader that closes its end early (as `head` does) is noticed here rather than at exit.
-        sys.stdout.flush()
         return code
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except Exception as error:
         message = _mistake(error, arguments)
         if message is None:
             raise
-        if arguments.json:
+        if "--json" in argv:
             # A mistake in the scenario also gives each problem with its path, value and hint.
             problems = getattr(error, "problems", None)
             print(json.dumps({"error": message} | ({"problems": problems} if problems else {}), indent=2))
@@ -93,14 +98,14 @@ def on_one_screen(message: str) -> str:
     return "\n".join(folded)
 
 
-def _mistake(error: Exception, arguments: argparse.Namespace) -> str | None:
+def _mistake(error: Exception, arguments: argparse.Namespace | None) -> str | None:
     """What to tell the user, if it is the user who can mend it."""
     from flowyard._native import ScenarioError
     from flowyard.errors import UserError
 
     if isinstance(error, UserError):
         return str(error)
-    if isinstance(error, ScenarioError):
+    if isinstance(error, ScenarioError) and arguments:
         if any(line.startswith("axes: unknown key") for line in str(error).splitlines()):
             return f"{arguments.scenario} is a sweep, not a scenario: flowyard sweep {arguments.scenario}"
         return f"{arguments.scenario} cannot be run:\n{textwrap.indent(str(error), '  ')}"
@@ -364,7 +369,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if results.check(path, overrides).get("observe"):
         print(_to_observe(results.estimate(path, overrides)), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.
-    with folders.Staging(arguments.output, numbered=path.stem) as staging, Deferred() as deferred:
+    with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
         with Display() as display:
             result = results.run(path, overrides, progress=deferred.watch(display.row(path.stem)))
         result.write(staging.path)
@@ -449,9 +454,11 @@ def _paper(name: str) -> Any:
 def _report(arguments: argparse.Namespace) -> int:
     from importlib import import_module
 
-    from flowyard import results
+    from flowyard import folders, results
     from flowyard.sweeps.results import is_sweep
 
+    if arguments.output and not arguments.output.is_dir():
+        folders.require_suffix(arguments.output, "a report is a page of HTML", ".html", ".htm")
     if any(map(is_sweep, arguments.runs)):
         from flowyard.sweeps import command
 
@@ -460,10 +467,6 @@ def _report(arguments: argparse.Namespace) -> int:
         results.open_run(directory)  # says which folder is not a run's
     default = arguments.runs[0] if len(arguments.runs) == 1 else Path()
     output = arguments.output or default / "report.html"
-    if output.is_dir():
-        from flowyard.errors import UserError
-
-        raise UserError(f"{output}: is a folder; name a file with -o")
     import_module("flowyard.report").write(arguments.runs, output)
     print(json.dumps({"report": str(output)}) if arguments.json else f"report in {output}")
     return COMPLETE
@@ -483,6 +486,9 @@ def _topology(arguments: argparse.Namespace) -> int:
 
     path = scenarios.find(arguments.scenario)
     overrides = dict(arguments.set)
+    if arguments.output:
+        folders.refuse_existing(arguments.output)
+        folders.require_suffix(arguments.output, "the picture is an SVG", ".svg")
     network = topology.network(path, overrides)
     found = topology.survey(path, overrides)
     picture = folders.write_new(

@@ -152,9 +152,24 @@ def refuse_foreign(path: Path, mark: str) -> None:
     except OSError as error:
         raise cannot_write(path, error) from None
     if mark.encode() not in head:
-        raise UserError(
-            f"{path}: is already there, and not written by this command; name another file with -o, or remove it"
-        )
+        raise there_already(path, ", and not written by this command")
+
+
+def refuse_existing(path: Path) -> None:
+    """Raises a UserError if something is there already: before long work, not after it."""
+    if path.exists() or path.is_symlink():
+        raise there_already(path)
+
+
+def there_already(path: Path, more: str = "") -> UserError:
+    """What to say of a place that is taken."""
+    return UserError(f"{path}: is already there{more}; name another file with -o, or remove it")
+
+
+def require_suffix(path: Path, what: str, *suffixes: str) -> None:
+    """Raises a UserError if a file's name promises something else than is written there."""
+    if path.suffix.lower() not in suffixes:
+        raise UserError(f"{path}: {what}; name a file that ends in {' or '.join(suffixes)}")
 
 
 def write_new(text: str, target: Path | None, *, numbered: str, suffix: str) -> Path:
@@ -174,7 +189,7 @@ def write_new(text: str, target: Path | None, *, numbered: str, suffix: str) -> 
             remove_empty(made)
             raise cannot_write(place, error) from None
         return place
-    raise UserError(f"{target}: exists already; choose another file with -o, or remove it")
+    raise there_already(place)
 
 
 def make_folder(folder: Path, target: Path) -> list[Path]:

@@ -218,7 +218,7 @@ def test_a_folder_of_something_else_is_refused(sweep, tmp_path, content):
     code, out, err = sweep("", "-o", "mine")
     assert (code, out) == (2, "")
     assert re.search(r"error: mine/sweep.json: (not JSON|not UTF-8 text|not as flowyard wrote it)", err)
-    assert [path.name for path in folder.iterdir() if path.name != "runs"] == ["sweep.json"]
+    assert [path.name for path in folder.iterdir()] == ["sweep.json"]
     with pytest.raises(UserError, match=r"mine/sweep\.json: "):
         open_sweep(folder)
 

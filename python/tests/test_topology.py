@@ -91,7 +91,7 @@ def test_the_verb_prints_counts_and_writes_a_picture(tmp_path, capsys, monkeypat
     assert answer["tiers"]["host"]["nodes"] == 54
     assert answer["picture"] == "six.svg"
     assert main(["topology", "net.toml", "-o", "six.svg"]) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "is already there" in capsys.readouterr().err
 
 
 def test_the_verb_as_a_command(flowyard, tmp_path):
@@ -117,5 +117,5 @@ def test_new_files_take_the_first_free_number(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     places = [str(write_new("a", None, numbered="net", suffix=".svg")) for _ in range(3)]
     assert places == ["out/net-1.svg", "out/net-2.svg", "out/net-3.svg"]
-    with pytest.raises(UserError, match="exists already"):
+    with pytest.raises(UserError, match="is already there"):
         write_new("b", tmp_path / "out/net-1.svg", numbered="", suffix="")

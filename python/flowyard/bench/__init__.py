@@ -32,6 +32,8 @@ def main(argv: list[str]) -> int:
 
     from flowyard.bench import page
 
+    if arguments.write:
+        page.require_place(arguments.write)  # Measuring takes minutes.
     figures, checks = measure(wanted, arguments.rounds)
     if arguments.write:
         page.write(arguments.write, figures, checks)

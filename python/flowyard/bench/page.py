@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from flowyard import folders, reading
 from flowyard.bench.checks import Check
 from flowyard.console import TextTable
 from flowyard.console import show as show_table
@@ -85,15 +86,28 @@ def cases(figures: dict[str, Any]) -> TextTable:
     return TextTable(title, header, rows)
 
 
-def write(path: Path, figures: dict[str, Any], checks: Sequence[Check]) -> None:
-    """Writes the tables between their two lines of the file, and leaves the rest as it is."""
-    text = path.read_text(encoding="utf-8") if path.exists() else f"# Benchmarks\n\n{BEGIN}\n{END}\n"
+def require_place(path: Path) -> tuple[str, str]:
+    """What a file has before and behind the tables; if it is not there, what it is to have.
+
+    Raises:
+        UserError: It is no text with the two lines between which tables are written.
+    """
+    folders.refuse_dangling(path)
+    text = reading.text(path) if path.exists() else f"# Benchmarks\n\n{BEGIN}\n{END}\n"
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise UserError(f"{path}: has no lines {BEGIN} and {END} to write between")
+        raise UserError(
+            f"{path}: has no lines {BEGIN} and {END} to write between; name another file, or add them"
+        )
+    return before, after
+
+
+def write(path: Path, figures: dict[str, Any], checks: Sequence[Check]) -> None:
+    """Writes the tables between their two lines of the file, and leaves the rest as it is."""
+    before, after = require_place(path)
     written = "\n\n".join([BEGIN, machine(figures["machine"]), *map(markdown, tables(figures, checks)), END])
-    path.write_text(before + written + after, encoding="utf-8")
+    folders.replace(path, before + written + after)
 
 
 def machine(described: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from flowyard import results
 from flowyard._native import ScenarioError
 from flowyard.console import TextTable, show
 from flowyard.errors import UserError
-from flowyard.folders import cannot_write, create
+from flowyard.folders import cannot_write, create, refuse_existing, require_suffix, there_already
 from flowyard.interchange.exporting import export, with_traffic
 from flowyard.interchange.importing import Imported, read
 from flowyard.interchange.scenario_text import fragment, toml
@@ -25,6 +25,7 @@ def import_files(arguments: argparse.Namespace) -> int:
     """`flowyard import`."""
     output = arguments.output or Path(f"{arguments.files[0].stem}.toml")
     refuse_taken(output)
+    require_suffix(output, "a scenario is TOML or JSON", ".toml", ".json")
     names = ("transport", "topology", "start_unit", "rate", "delay", "rate_unit", "delay_unit")
     options = {
         name: getattr(arguments, name) for name in (*names, "dialect", "packet_bytes", "interpolation")
@@ -60,8 +61,7 @@ def refuse_taken(path: Path) -> None:
     """Raises a UserError if something is there already, or nothing can be: before long work, not after it."""
     if not path.absolute().parent.is_dir():
         raise UserError(f"{path}: cannot write here ({path.parent} is no folder)")
-    if path.exists() or path.is_symlink():
-        raise UserError(f"{path}: is already there; name another file with -o, or remove it")
+    refuse_existing(path)
 
 
 def write_new(path: Path, text: str) -> None:
@@ -69,7 +69,7 @@ def write_new(path: Path, text: str) -> None:
     try:
         create(path, text)
     except FileExistsError:
-        refuse_taken(path)
+        raise there_already(path) from None
     except OSError as error:
         raise cannot_write(path, error) from None
 

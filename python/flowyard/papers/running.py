@@ -217,7 +217,7 @@ def _claim_folder(folder: Path, selection: Selection, scale: Scale) -> None:
         before = reading.read_json(path)
     except UserError as error:
         raise UserError(f"{error}; choose another folder with -o") from None
-    if not isinstance(before, dict):
+    if not isinstance(before, dict) or not {"of", "scale", "engine"} <= before.keys():
         raise UserError(f"{path}: not written by flowyard paper; choose another folder with -o")
     if (before.get("of"), before.get("scale")) != (selection.name, scale):
         raise UserError(

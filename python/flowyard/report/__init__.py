@@ -11,23 +11,30 @@ from pathlib import Path
 
 from flowyard import folders
 
-__all__ = ["write"]
+__all__ = ["MARK", "write"]
+
+# At the head of every page: what is there without it is not ours, and is not written over.
+MARK = '<meta name="generator" content="Flowyard report">'
 
 
 def write(dirs: Sequence[Path], output: Path) -> Path:
     """Writes the report on the runs in the folders `dirs`, each with run.json, flows.parquet and links.parquet.
 
-    The file appears under its name only when it is whole.
+    The file appears under its name only when it is whole. An earlier report is replaced, anything else is not.
 
     Returns:
         The path of the file.
+
+    Raises:
+        UserError: A run cannot be read, or something other than a report is there.
     """
     if not dirs:
         raise ValueError("a report needs the folder of at least one run")
+    folders.refuse_foreign(output, MARK)
     # Late, because charts take longer to import than a small run takes, and the command line says reasons only.
     from flowyard.report.page import render
     from flowyard.report.runs import read
 
     html = render(read(dirs))
-    folders.replace(output, html)
+    folders.replace(output, html, mark=MARK)
     return output

@@ -6,7 +6,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from flowyard.report import charts, javascript
+from flowyard.report import MARK, charts, javascript
 
 HERE = Path(__file__).parent
 
@@ -39,6 +39,7 @@ def render(
     )
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
     html: str = environment.get_template(template).render(
+        mark=MARK,
         specs=specs,
         style="\n".join(_text(name) for name in styles),
         script="\n".join(_text(name) for name in scripts),

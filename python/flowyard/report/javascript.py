@@ -1,11 +1,14 @@
 """Vega, Vega-Lite and vega-embed as one script that needs nothing else."""
 
+import contextlib
 import functools
 import hashlib
 import os
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
+
+from flowyard import folders
+from flowyard.errors import UserError
 
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
@@ -23,14 +26,9 @@ def bundle() -> str:
     except (OSError, UnicodeDecodeError):
         pass
     script = make()
-    try:
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=cached.parent, delete=False) as file:
-            file.write(script)
-        Path(file.name).replace(cached)
-    except OSError:
-        # A report does not fail for want of a cache.
-        pass
+    # A report does not fail for want of a cache.
+    with contextlib.suppress(UserError):
+        folders.replace(cached, script)
     return script
 
 

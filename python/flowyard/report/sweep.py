@@ -16,6 +16,7 @@ from flowyard import folders
 from flowyard.analysis import picoseconds
 from flowyard.errors import UserError
 from flowyard.report import (
+    MARK,
     charts,
     facts,
     frame,
@@ -118,10 +119,11 @@ def write(folder: Path, output: Path) -> None:
     """Writes the report on the sweep in a folder.
 
     Raises:
-        UserError: No run is done yet, or its runs are not of scenarios.
+        UserError: No run is done yet, its runs are not of scenarios, or something other than a report is there.
     """
+    folders.refuse_foreign(output, MARK)
     html = render(Sweep(folder))
-    folders.replace(output, html)
+    folders.replace(output, html, mark=MARK)
 
 
 def render(sweep: Sweep) -> str:

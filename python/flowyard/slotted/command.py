@@ -27,9 +27,11 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = [overrides | ({"discipline": name} if name else {}) for name in disciplines]
     resolved = [slotted.check(arguments.scenario, own) for own in chosen]
     small = _is_small(resolved[0])
-    with folders.Staging(arguments.output, numbered=Path(arguments.scenario).stem) as staging:
+    numbered = Path(arguments.scenario).stem
+    # After Ctrl-C, too, all that there is is kept.
+    with Deferred() as deferred, folders.Staging(arguments.output, numbered=numbered) as staging:
         results: dict[str, slotted.Result] = {}
-        with Deferred() as deferred, Display() as display:
+        with Display() as display:
             for own, config in zip(chosen, resolved, strict=True):
                 name = next(iter(config["discipline"]))
                 show_progress = deferred.watch(_progress(display.line(name), config["run"].get("slots")))

@@ -72,7 +72,8 @@ def execute(
         announce: Told in a sentence what is to be done.
     """
     tasks = plan.tasks()
-    with Store(directory) as store:
+    # From here on Ctrl-C ends the runs, not the program: what is done is kept, and nothing else is left.
+    with Deferred() as deferred, Store(directory) as store:
         store.adopt(plan.header(), tasks, update=update)
         i, n = shard
         mine = tasks[i - 1 :: n]
@@ -84,7 +85,7 @@ def execute(
         tally = Tally(before=done)
         if not missing:
             return tally
-        with Deferred() as deferred, Overall(plan.name, len(missing)) as overall:
+        with Overall(plan.name, len(missing)) as overall:
             if cluster is None:
                 local.execute(missing, store, tally, overall, deferred, workers)
             else:

@@ -77,8 +77,6 @@ def report(arguments: argparse.Namespace) -> int:
         raise UserError("a report shows one sweep, or any number of runs; name one sweep only")
     folder = arguments.runs[0]
     output = arguments.output or folder / "report.html"
-    if output.is_dir():
-        raise UserError(f"{output}: is a folder; name a file with -o")
     import_module("flowyard.report.sweep").write(folder, output)
     print(json.dumps({"report": str(output)}) if arguments.json else f"report in {output}")
     return COMPLETE

@@ -33,7 +33,10 @@ class Store:
         self.runs = folder / "runs"
 
     def __enter__(self) -> Self:
-        if not (self.folder / PLAN).exists() and not _only_partial(self.folder):
+        if (self.folder / PLAN).exists():
+            # Whether it is one of ours, before anything is written.
+            kept.plan(self.folder)
+        elif not _only_partial(self.folder):
             folders.refuse_taken(self.folder)
         try:
             self._made = folders.make_folder(self.runs, self.folder)
