@@ -6,9 +6,8 @@ between 0.8 and 1.25. An ordering that differences within the noise decide is a 
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import polars as pl
 
@@ -173,31 +172,9 @@ def not_less(
     if not low and surely <= count / 2 < surely + ties:
         return verdict.noted(
             f"a tie: {a} and {b} differ by less than {TIE} {unit} and by less than the 95 % interval at {ties} of "
-            f"{count}"
+            f"{count} values of {x}"
         )
     return verdict
-
-
-def monotone(values: Sequence[float], *, rising: bool, strict: bool = False, slack: float = 0.0) -> Judgement:
-    """A series rises (or falls) from each value to the next.
-
-    Args:
-        values: In the order of x.
-        rising: Or falling.
-        strict: Equal neighbours fail.
-        slack: By how much a step may go the wrong way, in the unit of the values.
-    """
-    steps = [(b - a) if rising else (a - b) for a, b in pairwise(values)]
-    if not steps:
-        return not_reached("fewer than two values")
-    worst = min(steps)
-    holds = worst > 0 if strict else worst >= -slack
-    way = "rises" if rising else "falls"
-    return judged(
-        holds,
-        f"smallest step {worst:.4g}",
-        f"{way} at every step" if strict else f"never {'falls' if rising else 'rises'}",
-    )
 
 
 def together(judgements: Iterable[Judgement]) -> Judgement:
