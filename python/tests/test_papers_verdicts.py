@@ -236,6 +236,32 @@ class TestLeftOut:
         assert self.said(None) == "nothing"
 
 
+def test_a_run_at_full_scale_needs_the_replicas_and_a_quick_one_does_not(tmp_path, flowyard):
+    folder = tmp_path / "s"
+    folder.mkdir()
+    claim = '[claims."T-1.a"]\nkind = "model"\ngrade = "number"\nsays = "x"\ntolerance = "exact"\n'
+    (folder / "claims.toml").write_text(f'id = "T"\ntitle = "A study"\nsource = "ours"\n{claim}')
+    (folder / "one.py").write_text(
+        '''"""A figure."""
+import polars as pl
+from flowyard.papers import judge
+from flowyard.papers.figure import Figure, Needs
+FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {"runs": pl.DataFrame({"replica": [0, 1]})},
+    claims={"T-1.a": lambda tables: judge.at_least(len(tables["runs"]), 2)}, needs={"runs": Needs(3)})
+'''
+    )
+    found = {}
+    for scale in ("quick", "full"):
+        done = flowyard("paper", "run", folder, "--scale", scale, "-o", tmp_path / scale)
+        assert done.returncode == 0, done.stderr
+        (found[scale],) = json.loads((tmp_path / scale / "claims.json").read_text())
+    assert found["quick"]["verdict"] == PASS
+    assert (found["full"]["verdict"], found["full"]["reason"]) == (
+        NOT_REACHED,
+        "table runs has 2 of 3 replicas.",
+    )
+
+
 def test_readings_quick_and_arithmetic_are_shown(tmp_path, flowyard):
     folder = tmp_path / "s"
     folder.mkdir()

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from flowyard import _native
-from flowyard.papers import running, verdicts
+from flowyard.papers import running
 from flowyard.papers.catalogue import packaged
 
 ROOT = Path(__file__).parents[2]
@@ -60,19 +60,11 @@ class TestPaper:
             assert running.as_csv(pl.read_csv(path, infer_schema_length=None)) == text, path
 
     def test_verdicts_are_those_of_the_tables(self, paper):
-        entries = json.loads((RESULTS / paper.id / "claims.json").read_text(encoding="utf-8"))
-        published = {entry["id"]: entry for entry in entries}
+        """With their evidence, and a verdict for each reading."""
         about = json.loads((RESULTS / paper.id / "results.json").read_text(encoding="utf-8"))
         assert about["scale"] == "full"
-        for figure in paper.figures:
-            if figure.id not in about["figures"]:
-                # Not run at full scale yet, and it says so.
-                assert {published[claim]["verdict"] for claim in figure.claims} <= {"NOT-REACHED"}, figure.id
-                continue
-            found = verdicts.judge(figure, running.read_tables(figure, RESULTS / paper.id / figure.id))
-            for claim, one in found.items():
-                said = (published[claim]["verdict"], published[claim]["measured"])
-                assert (one.verdict, one.measured) == said, claim
+        entries = json.loads((RESULTS / paper.id / "claims.json").read_text(encoding="utf-8"))
+        assert tool().judged(paper, about) == entries
 
 
 def test_summaries_are_up_to_date():

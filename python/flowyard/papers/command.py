@@ -73,6 +73,8 @@ def show_one(arguments: argparse.Namespace) -> int:
             print(f"{claim.id} ({claim.kind}, {claim.grade})\n  {claim.says}\n  tolerance: {claim.tolerance}")
             for name in claim.contradicted_by:
                 print(f"  predicted to fail by {name}: {paper.register.contradictions[name]}")
+            if claim.arithmetic:
+                print("  arithmetic: true by construction, it cannot fail")
             if not own:
                 figure = paper.figure_of(claim.id)
                 print(f"  {f'figure {figure.id}: {figure.title}' if figure else verdicts.NOBODY}")
