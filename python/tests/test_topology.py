@@ -102,7 +102,7 @@ def test_the_verb_as_a_command(flowyard, tmp_path):
     assert ET.parse(tmp_path / "four.svg").getroot().tag.endswith("svg")
     done = flowyard("topology", "net.toml", "--output", "four.svg")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "four.svg: exists already" in done.stderr
+    assert "four.svg: is already there" in done.stderr
 
 
 def test_mistakes_in_the_topology_are_told(tmp_path, capsys, monkeypatch):
