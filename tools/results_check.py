@@ -24,6 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+# As the command line has it, and before polars is imported: sums of fractions depend on how many threads share them.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 import publish_results
 from flowyard import _native
 from flowyard.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED
@@ -62,8 +65,6 @@ class Published:
 
 def main(words: Sequence[str]) -> int:
     """Checks what the options choose; returns the exit code."""
-    # As the command line has it: sums of fractions depend on how many threads share them.
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")
     options = parser().parse_args(words)
     everything = published()
     chosen, left = choose(everything, options)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -115,6 +116,8 @@ class TestCheck:
     @pytest.fixture
     def check(self, monkeypatch):
         monkeypatch.syspath_prepend(ROOT / "tools")
+        # The tool sets it for its own process; other tests are not to have it.
+        monkeypatch.setenv("POLARS_MAX_THREADS", "1")
         return tool("results_check")
 
     @pytest.fixture
@@ -135,6 +138,14 @@ class TestCheck:
         assert (done.returncode, " differs " in done.stdout) == (0, False), done.stdout + done.stderr
         assert done.stdout.count(" same ") >= FEWEST
         assert {path: path.stat().st_mtime_ns for path in RESULTS.rglob("*")} == before
+
+    def test_sums_have_one_order(self):
+        """Fractions added up by several threads differ in their last digits."""
+        code = "import results_check, polars; print(polars.thread_pool_size())"
+        others = {name: value for name, value in os.environ.items() if name != "POLARS_MAX_THREADS"}
+        words, place = [sys.executable, "-c", code], ROOT / "tools"
+        done = subprocess.run(words, cwd=place, env=others, capture_output=True, text=True, check=True)
+        assert done.stdout == "1\n"
 
     @pytest.mark.parametrize(
         ("old", "new", "same"),
