@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flowyard import interrupt, scenarios, streams
+from flowyard.errors import UserError
 from flowyard.exits import BAD_INPUT, BROKEN_PIPE, COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 
 
@@ -29,6 +30,10 @@ def main(argv: list[str] | None = None) -> int:
                 sys.stdout.flush()
         except streams.UnreadError:
             return BROKEN_PIPE
+        except UserError as error:
+            # Of stdout itself; what verbs say has been said.
+            print(f"error: {error}", file=sys.stderr)
+            return BAD_INPUT
         except KeyboardInterrupt:
             return INTERRUPTED
 
@@ -101,7 +106,6 @@ def on_one_screen(message: str) -> str:
 def _mistake(error: Exception, arguments: argparse.Namespace | None) -> str | None:
     """What to tell the user, if it is the user who can mend it."""
     from flowyard._native import ScenarioError
-    from flowyard.errors import UserError
 
     if isinstance(error, UserError):
         return str(error)
@@ -337,7 +341,6 @@ def _override(text: str) -> tuple[str, str]:
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as run.seed=2")
     if value.strip().startswith(("{", "[")):
         from flowyard import reading
-        from flowyard.errors import UserError
 
         try:
             reading.parse_json(value, reading.shown(text))
@@ -564,8 +567,6 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 def _no_column(name: str, tables: dict[str, list[dict[str, str]]]) -> dict[str, list[dict[str, str]]]:
     import difflib
-
-    from flowyard.errors import UserError
 
     names = sorted({column["name"] for columns in tables.values() for column in columns})
     near = difflib.get_close_matches(name, names, n=3)

@@ -1,7 +1,7 @@
 """stdout and stderr when nobody reads them any more: a pipe into `head`, a terminal that was closed.
 
-Results are in files, so a run does not end because nobody watches it: what is said on stderr is then dropped. Of
-stdout the program notices when it prints, and ends quietly.
+Results are in files, so a run does not end because nobody watches it: what is said on stderr is then dropped, as it is
+if the disk with a log is full. Of stdout the program notices when it prints, and ends quietly.
 """
 
 import errno
@@ -9,6 +9,8 @@ import io
 import os
 import sys
 from typing import Any
+
+from flowyard.errors import UserError
 
 # A pipe without a reader, and a terminal that is gone.
 _GONE = (errno.EPIPE, errno.EIO)
@@ -42,7 +44,7 @@ def prepare() -> None:
 
 
 class _Watched(io.FileIO):
-    """A file that takes everything, also when its reader has gone; it may tell of that once."""
+    """A file that takes everything, also when its reader has gone or the disk is full; it may tell of that once."""
 
     def __init__(self, descriptor: int, *, tell: bool) -> None:
         super().__init__(descriptor, "w", closefd=False)
@@ -52,9 +54,9 @@ class _Watched(io.FileIO):
         try:
             return super().write(content) or 0
         except OSError as error:
-            if error.errno not in _GONE:
-                raise
             if self._tell:
                 self._tell = False
-                raise UnreadError from None
+                if error.errno in _GONE:
+                    raise UnreadError from None
+                raise UserError(f"stdout: cannot write here ({error.strerror})") from None
             return len(content)

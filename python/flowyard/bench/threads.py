@@ -82,20 +82,23 @@ def floors(count: int) -> float:
         )
         for _ in range(count)
     ]
-    for process in processes:
-        assert process.stdout is not None
-        process.stdout.readline()
-    started = time.perf_counter()
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in processes:
-        process.wait()
-    seconds = time.perf_counter() - started
-    for process in processes:
-        process.communicate()
-    return seconds
+    try:
+        for process in processes:
+            assert process.stdout is not None
+            process.stdout.readline()
+        started = time.perf_counter()
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        for process in processes:
+            process.wait()
+        return time.perf_counter() - started
+    finally:
+        # After Ctrl-C none goes on alone.
+        for process in processes:
+            process.kill()
+            process.communicate()
 
 
 def checks(figures: dict[str, Any]) -> list[Check]:
