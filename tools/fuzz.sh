@@ -8,10 +8,13 @@ until=$((SECONDS + 60 * minutes))
 # The profile of `make test`: some optimisation, all the assertions.
 fuzz_engine() { FLOWYARD_FUZZ=$1 cargo test --locked --quiet -p flowyard-sim --test fuzz_parsers --test fuzz_runs; }
 fuzz_python() { FLOWYARD_FUZZ=$1 .venv/bin/python -m pytest --quiet --numprocesses=auto python/tests/test_fuzz.py; }
+# Says its seed, and keeps what fails in out/fuzz.
+fuzz_verbs() { .venv/bin/python python/tests/fuzz_verbs.py --cases "$1"; }
 rounds=0
 while ((SECONDS < until)); do
   fuzz_engine 500
   fuzz_python 200
+  fuzz_verbs 500
   rounds=$((rounds + 1))
 done
-echo "$rounds rounds of 500 cases for each property of the engine and 200 for each of Python's"
+echo "$rounds rounds of 500 cases for each property of the engine and 200 for each of Python's, and of 500 changed inputs over all verbs"

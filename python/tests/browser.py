@@ -15,7 +15,7 @@ FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --hide-scrollbars --remote-debugging-pipe"
 )
-PATIENCE_S = 90.0
+PATIENCE_S = 600.0
 
 
 class Browser:

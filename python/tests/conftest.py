@@ -17,6 +17,8 @@ from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.sweeps import Sweep
 
 ROOT = Path(__file__).parents[2]
+# How long a process may take that is waited for: no matter how busy the machine is, unless it hangs.
+PATIENCE_S = 600.0
 
 SMALL = """\
 [topology.single-switch]
@@ -98,7 +100,13 @@ def flowyard(tmp_path: Path) -> Command:
         # In a debug build too, stderr is what the command says.
         environment = os.environ | {"PYTHONWARNINGS": "ignore:flowyard is a debug build"}
         return subprocess.run(
-            words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+            words,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
         )
 
     return command

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from bad_runs import damaged
+from conftest import PATIENCE_S
 
 from flowyard import cli
 
@@ -125,7 +126,7 @@ def test_the_program_says_the_same(category, place):
     words = [sys.executable, "-m", *shlex.split(line)]
     environment = os.environ | {"PYTHONWARNINGS": "ignore:flowyard is a debug build"}
     done = subprocess.run(
-        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False
+        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert (done.returncode, done.stdout, as_on_a_screen(done.stderr)) == (2, "", expected)
 

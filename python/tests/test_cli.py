@@ -2,13 +2,12 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import polars as pl
 import pytest
+from conftest import PATIENCE_S
 
 import flowyard as fy
 from flowyard import scenarios
@@ -195,20 +194,31 @@ def test_a_reader_that_closes_early_gets_no_traceback(tmp_path):
     assert done.stderr == ""
 
 
+# The program, stopped by Ctrl-C when packets have moved.
+STOPPED = """\
+import os, signal, sys
+from flowyard import cli, results
+run = results.run
+def stopped(scenario, overrides, progress):
+    def tell(now):
+        if now["packet_hops"]:
+            os.kill(os.getpid(), signal.SIGINT)
+        progress(now)
+    return run(scenario, overrides, progress=tell)
+results.run = stopped
+sys.exit(cli.main())
+"""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is no signal there")
 def test_ctrl_c_keeps_what_there_is(long, tmp_path):
-    words = [sys.executable, "-m", "flowyard", "run", str(long), "-o", "stopped"]
-    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    # The run has begun once its folder is in the making.
-    while not list(tmp_path.glob(".flowyard-*")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted" in stdout
-    assert "Traceback" not in stderr
+    words = [sys.executable, "-c", STOPPED, "run", str(long), "-o", "stopped"]
+    done = subprocess.run(
+        words, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == 130
+    assert "interrupted" in done.stdout
+    assert "Traceback" not in done.stderr
     assert folders(tmp_path) == ["stopped"]
     result = fy.open_run(tmp_path / "stopped")
     assert result.status == "interrupted"

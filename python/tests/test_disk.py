@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import SMALL
+from conftest import PATIENCE_S, SMALL
 
 resource = pytest.importorskip("resource", reason="limits are for POSIX systems")
 
@@ -99,7 +99,7 @@ def flowyard(folder, words, file_size=None):
         preexec_fn=None if file_size is None else limit,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
 

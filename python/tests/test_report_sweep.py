@@ -12,6 +12,7 @@ import altair as alt
 import polars as pl
 import pytest
 from browser import PROGRAM as BROWSER
+from conftest import PATIENCE_S
 from test_report import visible
 
 import flowyard as fy
@@ -490,7 +491,7 @@ def browse(path, tmp_path, width=1400):
     )
     command = [str(BROWSER), *flags.split(), f"--user-data-dir={tmp_path / 'profile'}"]
     command += [f"--window-size={width},3000", "--dump-dom", path.as_uri()]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     assert [line for line in shown.stderr.splitlines() if "CONSOLE" in line] == []
     return shown.stdout
 

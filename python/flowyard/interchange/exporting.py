@@ -237,6 +237,10 @@ def _sizes(
     else:
         columns = drawn(scenario, overrides)
         own = [size for tag, size in zip(columns["tag"], columns["size_bytes"], strict=True) if tag == name]
+        if not own:
+            raise UserError(
+                f"traffic entry {name}: draws its flows during the run, so that there is none to take a size from"
+            )
         points = cdf.measured(own)
         notes = [
             f"measured from the {len(own)} flows drawn for {name}: its sizes are {_kind(sizes)}, not a cdf"

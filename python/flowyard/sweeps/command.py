@@ -30,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
         announce=lambda text: print(text, file=sys.stderr),
     )
     sweep = Sweep(folder)
+    # Before anything is said: a run that an earlier call left may be damaged.
+    code = _code(tally, sweep)
     done, planned = int(sweep.runs["done"].sum()), len(sweep.runs)
     if arguments.json:
         answer = {
@@ -48,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"{count:,} runs ended with status {status}")
         print(f"{done:,} of {planned:,} runs are in {folder}")
     _complain(tally)
-    return _code(tally, sweep)
+    return code
 
 
 def _complain(tally: Tally) -> None:
