@@ -229,8 +229,14 @@ FIGURE = Figure(
     claims={"NDP-F9.a": _fast, "NDP-F9.b": _slower_under_load, "NDP-F9.c": _larger_take_longer},
     draw=draw,
     needs={
-        "runs": Needs(5, by=("background", "range"), where={"on": EVERYWHERE}),
-        "percentiles": Needs(5, by=("background", "range", "percentile"), where={"on": EVERYWHERE}),
+        name: (
+            Needs(5, by=by, where={"on": EVERYWHERE}),
+            Needs(5, by=by, where={"on": APART}, reading=APART),
+        )
+        for name, by in {
+            "runs": ("background", "range"),
+            "percentiles": ("background", "range", "percentile"),
+        }.items()
     },
     assumed=(
         *ASSUMED,
