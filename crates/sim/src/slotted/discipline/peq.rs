@@ -171,6 +171,7 @@ impl Model {
     /// slot. And the head may pass other candidates in their order as it becomes smaller.
     fn fill(&mut self, slot: &Slot) -> Service {
         self.list.clear();
+        self.operations += self.order.len() as u64;
         // The smallest margin of all comparisons so far that held, and of those before the head was put in.
         let (mut margin, mut before_head) = (i64::MAX, i64::MAX);
         for index in 0..self.order.len() {
@@ -180,7 +181,6 @@ impl Model {
                 continue;
             }
             let so_far = margin;
-            self.operations += 1;
             let at = self.position(left, time_left, &mut margin);
             match at {
                 Some(at) => {
@@ -216,9 +216,9 @@ impl Model {
         if holds(time_left - left - tail.done) {
             return Some(self.list.len());
         }
-        let (mut found, mut walked) = (None, 0);
+        let (mut found, mut reached) = (None, self.list.len());
         for (at, entry) in self.list.iter().enumerate().rev() {
-            walked += 1;
+            reached = at;
             // Whether the entry can wait for the flow.
             if !holds(entry.time_left - entry.done - left) {
                 break;
@@ -231,7 +231,7 @@ impl Model {
                 }
             }
         }
-        self.operations += walked;
+        self.operations += (self.list.len() - reached) as u64;
         found
     }
 
