@@ -162,6 +162,8 @@ _PLAN: Mapping[str, Any] = {
     "axes": _Every({"name": _TEXT, "values": _Every(_PLACE)}),
     "runs": _Every({"key": _KEY, "values": _Each(_PLACE), "replica": _COUNT}),
 }
+# What a Parquet file begins and ends with.
+_PARQUET = b"PAR1"
 # Mistakes that a message shows.
 _SHOWN = 8
 
@@ -188,6 +190,33 @@ def status(folder: Path) -> dict[str, Any]:
     content = reading.read_json(folder / "run.json")
     is_model = isinstance(content, dict) and not content.keys().isdisjoint(_OF_MODELS)
     return _checked(content, folder / "run.json", _ANY if is_model else _RUN)
+
+
+def whole(folder: Path) -> dict[str, Any]:
+    """What run.json says of a run of any kind, as `status`, if its tables are there, too.
+
+    Of a table only both ends are looked at: what was overwritten in its middle shows when it is read.
+
+    Raises:
+        UserError: run.json is not as it was written, or a table is missing or was cut short.
+    """
+    found = status(folder)
+    for name in ("flows", "links") if found.keys().isdisjoint(_OF_MODELS) else ("table",):
+        path = folder / f"{name}.parquet"
+        try:
+            if not _has_both_ends(path):
+                raise UserError(f"{path}: not a whole Parquet file")
+        except OSError as error:
+            raise UserError(f"{path}: {error.strerror}") from None
+    return found
+
+
+def _has_both_ends(path: Path) -> bool:
+    size = reading.require_regular(path).st_size
+    with path.open("rb") as file:
+        head = file.read(len(_PARQUET))
+        file.seek(max(0, size - len(_PARQUET)))
+        return size > 2 * len(_PARQUET) and head == file.read() == _PARQUET
 
 
 def plan(folder: Path) -> dict[str, Any]:

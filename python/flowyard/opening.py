@@ -10,5 +10,13 @@ __all__ = ["open"]
 
 
 def open(directory: str | PathLike[str]) -> Result | Sweep:  # noqa: A001
-    """The results in a folder that a run or a sweep left."""
-    return Sweep(Path(directory)) if is_sweep(directory) else open_run(directory)
+    """The results in a folder that a run or a sweep left.
+
+    Raises:
+        UserError: They are not whole; the text names what is damaged, and in a sweep what to do.
+    """
+    if not is_sweep(directory):
+        return open_run(directory)
+    sweep = Sweep(Path(directory))
+    sweep.require_whole()
+    return sweep

@@ -16,8 +16,10 @@ from conftest import PATIENCE_S
 from test_report import visible
 
 import flowyard as fy
+from flowyard import sweeps
 from flowyard.errors import UserError
 from flowyard.report import javascript, lines, sweep, sweep_facts, text
+from flowyard.sweeps.plan import ModelPlan
 
 # Student's t, two-sided 95 %, from printed tables, by the number of values.
 STUDENT = {2: 12.706, 3: 4.303, 5: 2.776}
@@ -213,9 +215,12 @@ def test_the_command_writes_into_the_folder_of_the_sweep(tmp_path, flowyard):
     assert "<title>swept" in (done.folder / "report.html").read_text(encoding="utf-8")
 
 
+def squares(n, replica):
+    return pl.DataFrame({"square": [n * n + replica]})
+
+
 def test_a_model_has_no_report(tmp_path):
-    done = swept(tmp_path / "s", replicas=1)
-    (done.path(done.runs["run"][0]) / "flows.parquet").rename(tmp_path / "table.parquet")
+    done = sweeps.sweep(ModelPlan(squares, {"n": [1, 2]}), tmp_path / "s", workers=1)
     with pytest.raises(UserError, match="not of scenarios"):
         page(done)
 

@@ -21,7 +21,7 @@ from flowyard import interrupt, slotted
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no signals")
 
 # Seconds that anything may take on a busy machine.
-PATIENCE = 120
+PATIENCE = 600
 ENDS = ["SIGTERM", "SIGHUP"]
 LINK = """\
 discipline = "pdq"

@@ -13,7 +13,7 @@ from flowyard import streams
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes are others there")
 
-PATIENCE = 120
+PATIENCE = 600
 # Commands, and how they end while somebody reads.
 COMMANDS = {
     "schema": 0,

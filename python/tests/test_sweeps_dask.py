@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import distributed
 import pytest
 from conftest import open_sweep
 
@@ -37,6 +38,25 @@ _native.__engine__ = "9.9.9+other"
 from distributed.cli.dask_worker import main
 main()
 """
+# A worker on which one run fails.
+FAILING = """\
+from flowyard.sweeps.task import ScenarioTask
+before = ScenarioTask.run
+def run(task, progress=None):
+    if (task.values, task.replica) == ({"size": "20KB"}, 1):
+        raise OSError("it is full here")
+    return before(task, progress)
+ScenarioTask.run = run
+from distributed.cli.dask_worker import main
+main()
+"""
+# A scheduler that gives no run to a second worker.
+STRICT = """\
+import dask
+dask.config.set({"distributed.scheduler.allowed-failures": 0})
+from distributed.cli.dask_scheduler import main
+main()
+"""
 PATIENCE = 600
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no signals")
@@ -60,8 +80,8 @@ class Cluster:
             )
         return self.processes[-1]
 
-    def scheduler(self):
-        self.start(sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0")
+    def scheduler(self, *words):
+        self.start(*(words or (sys.executable, "-m", "distributed.cli.dask_scheduler")), "--port", "0")
         until(self._file.exists)
         until(lambda: self._file.read_text().endswith("}"))
         return json.loads(self._file.read_text())["address"]
@@ -197,6 +217,74 @@ def test_nothing_is_lost_with_a_worker(longer, tmp_path, flowyard, cluster):
     assert digests(tmp_path / "there") == digests(tmp_path / "here")
 
 
+def in_a_run(address):
+    """Whether a worker is computing a run just now."""
+    with distributed.Client(address, set_as_default=False) as client:
+        states = client.run(lambda dask_worker: [task.state for task in dask_worker.state.tasks.values()])
+    return any("executing" in found for found in states.values())
+
+
+def test_a_worker_that_is_killed_in_the_middle_of_a_run_loses_nothing_but_time(
+    longer, tmp_path, flowyard, cluster
+):
+    address = cluster.scheduler()
+    victim = cluster.worker()
+    sweep = begin(tmp_path, longer, "-o", "there", "--dask", address)
+    # There is no other worker: all that is not done yet is its.
+    until(lambda: runs(tmp_path / "there") and in_a_run(address))
+    kept = {path: path.stat().st_mtime_ns for path in runs(tmp_path / "there")}
+    victim.kill()
+    victim.wait()
+    assert sweep.poll() is None
+    cluster.worker()
+    stdout, stderr = sweep.communicate(timeout=PATIENCE)
+    assert (sweep.returncode, stdout) == (0, "8 of 8 runs are in there\n")
+    assert "Traceback" not in stderr
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert flowyard("sweep", longer, "-o", "here").returncode == 0
+    assert digests(tmp_path / "there") == digests(tmp_path / "here")
+
+
+def test_a_run_that_ends_its_workers_is_named(long, tmp_path, cluster):
+    address = cluster.scheduler(sys.executable, "-c", STRICT)
+    victim = cluster.worker()
+    plan = tmp_path / "plan.toml"
+    plan.write_text('scenario = "long.toml"\n[[axes]]\nname = "seed"\nset.run.seed = [7]\n')
+    sweep = begin(tmp_path, plan, "-o", "there", "--dask", address)
+    until(lambda: in_a_run(address))
+    victim.kill()
+    stdout, stderr = sweep.communicate(timeout=PATIENCE)
+    assert (sweep.returncode, stdout) == (1, "0 of 1 runs are in there\n")
+    said = r"failed: seed = 7: it ended the worker at tcp://127\.0\.0\.1:\d+; the worker's log may say why\n"
+    assert re.search(said, stderr)
+    assert "Traceback" not in stderr
+
+
+def test_a_run_that_fails_on_a_worker_is_named(flowyard, plan, tmp_path, cluster):
+    address = cluster.scheduler()
+    cluster.worker(sys.executable, "-c", FAILING)
+    done = flowyard("sweep", plan, "-o", "there", "--dask", address)
+    assert (done.returncode, done.stdout) == (1, "7 of 8 runs are in there\n")
+    assert "failed: size = 20KB, replica 1: it is full here\n" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_captured_comes_back(small, tmp_path, flowyard, address):
+    plan = tmp_path / "capture.toml"
+    plan.write_text('scenario = "small.toml"\nreplicas = 2\nset.observe.capture.links = ["*"]\n')
+    assert flowyard("sweep", plan, "-o", "there", "--dask", address).returncode == 0
+    assert flowyard("sweep", plan, "-o", "here").returncode == 0
+
+    def captured(folder):
+        files = {path.relative_to(folder): path for path in folder.glob("runs/*/pcap/*")}
+        return {name: path.read_bytes() for name, path in files.items()}
+
+    assert captured(tmp_path / "there") == captured(tmp_path / "here")
+    # Four cables, in two runs.
+    assert len(captured(tmp_path / "there")) == 2 * 4
+    assert digests(tmp_path / "there") == digests(tmp_path / "here")
+
+
 def test_a_scheduler_that_goes_ends_the_sweep_and_keeps_what_is_done(longer, tmp_path, flowyard, cluster):
     address = cluster.scheduler()
     cluster.worker()
@@ -257,7 +345,11 @@ def test_a_worker_with_another_engine_is_refused(flowyard, plan, tmp_path, clust
     cluster.worker(sys.executable, "-c", OTHER)
     done = flowyard("sweep", plan, "-o", "there", "--dask", address)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "has engine 9.9.9+other, here is " in done.stderr
+    (worker,) = re.findall(
+        r"worker (tcp://127\.0\.0\.1:\d+) has engine 9\.9\.9\+other, here is ", done.stderr
+    )
+    assert worker != address
+    assert "; install the same version on both\n" in done.stderr
     assert "Traceback" not in done.stderr
     assert runs(tmp_path / "there") == []
 
@@ -272,4 +364,11 @@ def test_a_worker_with_another_engine_that_comes_later_computes_nothing(flowyard
     engines = {summary["engine"] for summary in open_sweep(tmp_path / "there").summaries().values()}
     assert engines == {open_sweep(tmp_path / "there").engine}
     # What was given to it has failed, if anything was.
-    assert sweep.returncode == ("a worker has engine 9.9.9+other, not " in stderr)
+    refused = re.findall(
+        r"failed: replica \d: worker tcp://127\.0\.0\.1:\d+ has engine 9\.9\.9\+other, not ", stderr
+    )
+    assert sweep.returncode == bool(refused)
+    # The same command goes on with what failed.
+    cluster.processes[-1].kill()
+    assert flowyard("sweep", longer, "-o", "there", "--dask", address).returncode == 0
+    assert open_sweep(tmp_path / "there").complete

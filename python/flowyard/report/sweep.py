@@ -122,7 +122,9 @@ def write(folder: Path, output: Path) -> None:
         UserError: No run is done yet, its runs are not of scenarios, or something other than a report is there.
     """
     folders.refuse_foreign(output, MARK)
-    html = render(Sweep(folder))
+    sweep = Sweep(folder)
+    sweep.require_whole()
+    html = render(sweep)
     folders.replace(output, html, mark=MARK)
 
 

@@ -78,11 +78,18 @@ def execute(
         i, n = shard
         mine = tasks[i - 1 :: n]
         # Places whose scenarios are equal share a run.
-        missing = list({task.key: task for task in mine if not store.has(task.key)}.values())
+        runs = {task.key: task for task in mine}
+        there = {key for key in runs if store.has(key)}
+        damaged = {key: why for key in runs if key in there and (why := store.damage(key))}
+        whole = there - damaged.keys()
+        missing = [task for key, task in runs.items() if key not in whole]
         of = f" (shard {i} of {n})" if n > 1 else ""
-        done = sum(1 for task in mine if store.has(task.key))
+        done = sum(task.key in whole for task in mine)
         announce(f"{plan.name}: {len(mine):,} runs{of}" + (f", {done:,} of them done before" if done else ""))
-        tally = Tally(before=done)
+        if damaged:
+            were = "run was damaged and is" if len(damaged) == 1 else "runs were damaged and are"
+            announce(f"{len(damaged):,} {were} made again; {next(iter(damaged.values()))}")
+        tally = Tally(before=done, damaged=len(damaged))
         if not missing:
             return tally
         with Overall(plan.name, len(missing)) as overall:

@@ -38,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
             "folder": str(folder),
             "runs": planned,
             "done": done,
+            "damaged": tally.damaged,
             "now": tally.statuses,
             "failed": tally.failed,
             "violations": tally.violations,
@@ -69,7 +70,7 @@ def _code(tally: Tally, sweep: Sweep) -> int:
     if tally.failed or tally.violations:
         return FAILED
     # What an earlier call left counts too.
-    statuses = {summary["status"] for summary in sweep.summaries().values()}
+    statuses = set(sweep.statuses.values())
     return max((OF_STATUS[status] for status in statuses), default=COMPLETE)
 
 

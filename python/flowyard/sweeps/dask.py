@@ -72,13 +72,14 @@ def execute(
 
 
 def compute(task: Task, engine: str) -> tuple[str, list[str], dict[str, bytes]]:
-    """On a worker: a run's status, what its audit found, and its files by name."""
+    """On a worker: a run's status, what its audit found, and its files by their paths in the run's folder."""
     import distributed
 
+    worker = distributed.get_worker()
     # This worker may have come after the others were asked.
     if _native.__engine__ != engine:
-        raise RuntimeError(f"a worker has engine {_native.__engine__}, not {engine}")
-    tasks = distributed.get_worker().state.tasks
+        raise RuntimeError(f"worker {worker.address} has engine {_native.__engine__}, not {engine}")
+    tasks = worker.state.tasks
 
     def wanted(_: object) -> None:
         """Gives the run up once nobody waits for it: after Ctrl-C there, or when its scheduler is gone."""
@@ -90,7 +91,11 @@ def compute(task: Task, engine: str) -> tuple[str, list[str], dict[str, bytes]]:
     with tempfile.TemporaryDirectory(prefix="flowyard-") as name:
         folder = Path(name)
         output.write(folder)
-        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        files = {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
     return output.status, list(getattr(output, "violations", ())), files
 
 
@@ -105,7 +110,7 @@ def _keep(future: Any, task: Task, store: Store, tally: Tally, overall: Overall)
         try:
             status, violations, files = future.result()
         except Exception as error:
-            tally.broke(task, error)
+            tally.broke(task, _in_short(error))
             return True
         if status == "interrupted":
             # Given up for an earlier call, just before this one asked for the same.
@@ -113,11 +118,24 @@ def _keep(future: Any, task: Task, store: Store, tally: Tally, overall: Overall)
 
         def write(folder: Path) -> None:
             for name, content in files.items():
+                # Such as pcap/NAME, what a run captured.
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(content)
 
         store.publish(task.key, write)
         tally.ended(task, status, violations)
     return True
+
+
+def _in_short(error: Exception) -> Exception:
+    """What to say of a run that failed: of workers that died in our own words."""
+    from distributed import KilledWorker
+
+    if not isinstance(error, KilledWorker):
+        return error
+    died = error.allowed_failures + 1
+    workers = "the worker" if died == 1 else f"{died} workers one after the other, the last"
+    return RuntimeError(f"it ended {workers} at {error.last_worker.address}; the worker's log may say why")
 
 
 def engine() -> str:

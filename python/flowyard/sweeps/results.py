@@ -1,5 +1,6 @@
 """The results of a sweep: lazy tables over all its runs, with the axes as columns, and means over replicas."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from os import PathLike
@@ -61,6 +62,8 @@ class Sweep:
         replicas: Repetitions asked for.
         engine: The engine that made them.
         runs: A row a run of the plan: run (its key), the axes, replica, done.
+        statuses: How each run ended that is done, by its key.
+        damaged: What is wrong with each run that is there but not whole, by its key. It counts as not done.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -70,12 +73,20 @@ class Sweep:
         self.engine = str(plan["engine"])
         self.axes: dict[str, list[Any]] = {axis["name"]: axis["values"] for axis in plan["axes"]}
         self.replicas = int(plan["replicas"])
+        self.statuses: dict[str, str] = {}
+        self.damaged: dict[str, str] = {}
+        for key in dict.fromkeys(run["key"] for run in plan["runs"]):
+            if os.path.lexists(self.path(key)):
+                try:
+                    self.statuses[key] = kept.whole(self.path(key))["status"]
+                except UserError as error:
+                    self.damaged[key] = str(error)
         rows = [
             {
                 "run": run["key"],
                 **run["values"],
                 "replica": run["replica"],
-                "done": self.path(run["key"]).is_dir(),
+                "done": run["key"] in self.statuses,
             }
             for run in plan["runs"]
         ]
@@ -86,6 +97,21 @@ class Sweep:
     def path(self, key: str) -> Path:
         """The folder of a run, which `fy.open` and `flowyard report` take as that of any other."""
         return self.folder / "runs" / key
+
+    def require_whole(self) -> None:
+        """Refuses damaged runs.
+
+        Raises:
+            UserError: There are some; the text names the first, and what to do.
+        """
+        if not self.damaged:
+            return
+        number, (key, why) = len(self.damaged), next(iter(self.damaged.items()))
+        runs = "1 run is" if number == 1 else f"{number:,} runs are"
+        raise UserError(
+            f"{self.folder}: {runs} damaged; {why}; flowyard sweep with its plan makes "
+            f"{'it' if number == 1 else 'them'} again, or remove {self.path(key)} to go without"
+        )
 
     @property
     def complete(self) -> bool:
@@ -147,7 +173,9 @@ class Sweep:
             flows = pl.read_parquet(folder / "flows.parquet", columns=list(FLOW_COLUMNS))
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
             reason = str(error).splitlines()[0]
-            raise UserError(f"{folder}: not the folder of a run ({reason})") from None
+            raise UserError(
+                f"{folder}: not the folder of a run ({reason}); remove it, and flowyard sweep makes the run again"
+            ) from None
         summary = kept.summary(folder)
         warm_up = picoseconds(summary["scenario"]["run"].get("warm_up", "0s"))
         total = overall(measured(flows, warm_up, background(summary))).row(0, named=True)

@@ -6,6 +6,7 @@ process, and whenever, no run is half there. Several processes may work on one f
 
 import contextlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -85,11 +86,19 @@ class Store:
             raise self._cannot_write(error) from None
 
     def has(self, key: str) -> bool:
-        """Whether a run is there."""
-        return (self.runs / key).is_dir()
+        """Whether something is there for a run; it may be damaged."""
+        return os.path.lexists(self.runs / key)
+
+    def damage(self, key: str) -> str:
+        """What is wrong with a run that is there; nothing, if it is whole."""
+        try:
+            kept.whole(self.runs / key)
+        except UserError as error:
+            return str(error)
+        return ""
 
     def publish(self, key: str, write: Callable[[Path], object]) -> None:
-        """Adds a run, whose files `write` writes into the folder that it is given.
+        """Adds a run, whose files `write` writes into the folder that it is given; takes the place of a damaged one.
 
         Raises:
             CannotWriteError: Nothing of the run is there.
@@ -99,6 +108,9 @@ class Store:
             made.mkdir()
             write(made)
             folders.flush_all(made)
+            if self.has(key) and self.damage(key):
+                # It goes with all that this process wrote aside.
+                (self.runs / key).rename(self._own.path / f"{key}.damaged")
             if folders.moved(made, self.runs / key):
                 folders.flush(self.runs)
         except OSError as error:
@@ -120,7 +132,7 @@ class Store:
         advice = "choose another folder with -o, or let this one follow the new plan with --update"
         places = {(_text(task.values), task.replica): task for task in tasks}
         pairs = ((run, places.get((_text(run["values"]), run["replica"]))) for run in others)
-        twin = next(((run, task) for run, task in pairs if task), None)
+        twin = next(((run, task) for run, task in pairs if task and not self.damage(run["key"])), None)
         if before["engine"] != header["engine"]:
             why = f"it was made by engine {before['engine']}, this is {header['engine']}"
         elif twin:

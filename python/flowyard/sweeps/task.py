@@ -73,6 +73,7 @@ class Tally:
 
     Attributes:
         before: Runs that were there already.
+        damaged: Runs that were there, but not whole, and so are made again.
         statuses: How many ended how.
         failed: Why runs failed, each with its label.
         violations: What audits found, each with the run's label.
@@ -80,6 +81,7 @@ class Tally:
     """
 
     before: int = 0
+    damaged: int = 0
     statuses: dict[str, int] = field(default_factory=dict)
     failed: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
