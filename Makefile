@@ -19,30 +19,42 @@ FUZZ_MINUTES ?= 10
 # Options of `make results-check`, see tools/results_check.py.
 RESULTS_CHECK ?=
 
-.PHONY: help setup demo test test-programs test-rust test-python fuzz bench bench-instructions bench-peers results-check lint format generate docs docs-links lock clean
+.PHONY: help setup demo test test-programs test-rust test-python fuzz bench bench-instructions bench-peers results-check lint format generate docs docs-links audit lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.native ## Build everything; leaves .venv/bin/flowyard
 
-# What running needs, and maturin to build with. Versions: constraints.txt.
-.venv/.runtime: pyproject.toml constraints.txt
+# Compiling packages to bytecode takes longer than fetching them; Python does it for those that are used.
+PIP = $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# What pyproject.toml asks for: `$(NEEDS) dependencies`, or the name of an extra.
+NEEDS = $(BIN)/python tools/needs.py
+
+.venv/.maturin: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Flowyard needs Python 3.11 or newer: make setup PYTHON=python3.11")'
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt maturin \
-		$$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"])')
+	$(PIP) maturin
+	@touch $@
+
+# What running needs. Versions: constraints.txt.
+.venv/.runtime: .venv/.maturin
+	$(PIP) $$($(NEEDS) dependencies)
 	@touch $@
 
 # What tests and linters need on top.
 .venv/.dev: .venv/.runtime
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt \
-		$$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"])')
+	$(PIP) $$($(NEEDS) dev)
 	@touch $@
 
-# Python files need no build: the install points at python/.
-.venv/.native: .venv/.runtime $(RUST_SOURCES)
-	@echo "building the engine; the first time takes a few minutes"
+.venv/.compiled: .venv/.maturin $(RUST_SOURCES)
+	$(BIN)/maturin develop --release --locked --quiet --skip-install
+	@touch $@
+
+# Packages come while the engine compiles. Python files need no build: the install points at python/.
+.venv/.native: .venv/.maturin $(RUST_SOURCES)
+	@echo "building the engine; the first time takes a minute or two"
+	@$(MAKE) --no-print-directory --jobs=2 .venv/.runtime .venv/.compiled
 	PIP_CONSTRAINT=constraints.txt PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
@@ -68,7 +80,7 @@ test-rust:
 	cargo test --locked --quiet --release -p flowyard-tables -p flowyard-python
 
 test-python: .venv/.dev setup
-	$(BIN)/python -m pytest --quiet --numprocesses=auto --dist=loadfile
+	$(BIN)/python -m pytest --quiet -r s --numprocesses=auto --dist=loadfile
 
 fuzz: .venv/.dev setup ## Fuzz the parsers and random runs for FUZZ_MINUTES (10), with random seeds
 	tools/fuzz.sh $(FUZZ_MINUTES)
@@ -110,8 +122,7 @@ generate: .venv/.dev setup ## Write what is made from the code: the schema, the 
 	$(BIN)/python tools/generate_reference.py
 
 .venv/.docs: .venv/.runtime
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt \
-		$$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
+	$(PIP) $$($(NEEDS) docs)
 	@touch $@
 
 # Warnings are errors: a link to a page or a heading that is not there is one.
@@ -121,6 +132,13 @@ docs: .venv/.docs ## Build the documentation as a site: out/docs/index.html
 
 docs-links: .venv/.docs ## Check the links that lead out of the documentation; needs the network
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -b linkcheck -c docs -d out/.doctrees . out/docs-links
+
+# --strict: a package that the database does not know is an error, not a pass.
+audit: .venv/.maturin ## Look up known vulnerabilities of all dependencies; needs the network, see CONTRIBUTING.md
+	test -x .venv/audit/bin/pip-audit || ($(PYTHON) -m venv .venv/audit && .venv/audit/bin/pip install --quiet pip-audit)
+	.venv/audit/bin/pip-audit --strict --no-deps --disable-pip -r constraints.txt
+	test -x .venv/audit/bin/cargo-audit || cargo install --quiet --locked --root .venv/audit cargo-audit
+	.venv/audit/bin/cargo-audit audit --deny warnings
 
 lock: .venv/.dev ## Write the versions of the Python packages in use to constraints.txt
 	$(BIN)/pip freeze --exclude flowyard > constraints.txt

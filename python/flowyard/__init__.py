@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flowyard._native import ScenarioError as ScenarioError
-    from flowyard._native import Table as Table
     from flowyard._native import __version__ as __version__
     from flowyard.opening import open as open  # noqa: A004
     from flowyard.results import Result as Result
@@ -26,13 +25,14 @@ if TYPE_CHECKING:
     from flowyard.sweeps import Plan as Plan
     from flowyard.sweeps import Sweep as Sweep
     from flowyard.sweeps import sweep as sweep
+    from flowyard.table import Table as Table
 
 # Where each public name lives. Nothing is imported until it is used, so that `import flowyard` and
 # `flowyard --help` stay instant; all the scenario's classes come from flowyard.scenario.
 _HOME = {
     "__version__": "flowyard._native",
     "ScenarioError": "flowyard._native",
-    "Table": "flowyard._native",
+    "Table": "flowyard.table",
     "Axis": "flowyard.sweeps",
     "Plan": "flowyard.sweeps",
     "Result": "flowyard.results",

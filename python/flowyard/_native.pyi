@@ -19,11 +19,14 @@ class ScenarioError(ValueError):
 
 @final
 class Table:
-    """Columns of results. Polars, pandas, pyarrow and duckdb read it through the Arrow PyCapsule interface."""
+    """Columns of results, in the engine's own memory: what `flowyard.Table` wraps."""
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns, in their order."""
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Where the table comes from: flowyard.version, flowyard.seed, flowyard.digest and the like."""
     def __len__(self) -> int: ...
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -130,9 +133,3 @@ def chase_seconds(steps: int) -> float:
 
 def explain() -> dict[str, list[dict[str, str]]]:
     """The columns of all tables: {table: [{name, unit, kind, meaning}]}."""
-
-def read_parquet(path: str | PathLike[str]) -> Table:
-    """Reads a Parquet file that flowyard wrote."""
-
-def write_parquet(table: Table, path: str | PathLike[str]) -> None:
-    """Writes a table as a Parquet file."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from flowyard import _native, kept, reading
 from flowyard.errors import UserError
+from flowyard.table import Table
 
 if TYPE_CHECKING:
-    from flowyard._native import Table
     from flowyard.model import Model
 
 __all__ = ["Result", "check", "explain", "open_run", "run", "schema"]
@@ -87,7 +87,7 @@ class Result:
         """Writes the files into an existing folder."""
         for name in (*TABLES, *OPTIONAL):
             if (table := getattr(self, name)) is not None:
-                _native.write_parquet(table, directory / f"{name}.parquet")
+                table.write(directory / f"{name}.parquet")
         if self.captures:
             (directory / "pcap").mkdir()
         for name, content in self.captures:
@@ -130,14 +130,18 @@ def run(
         if getattr(outcome, table) is not None
     }
     return Result(
-        outcome.flows,
-        outcome.links,
+        Table(outcome.flows),
+        Table(outcome.links),
         summary,
-        samples=outcome.samples,
-        histograms=outcome.histograms,
-        connections=outcome.connections,
+        samples=_wrapped(outcome.samples),
+        histograms=_wrapped(outcome.histograms),
+        connections=_wrapped(outcome.connections),
         captures=outcome.captures(),
     )
+
+
+def _wrapped(columns: _native.Table | None) -> Table | None:
+    return None if columns is None else Table(columns)
 
 
 def check(
@@ -199,7 +203,7 @@ def read_table(path: Path) -> Table:
     """
     try:
         reading.require_regular(path)
-        return _native.read_parquet(path)
+        return Table.read(path)
     except OSError as error:
         raise UserError(f"{path}: not a table that can be read ({error.strerror or error})") from None
 

@@ -84,7 +84,7 @@ pub fn check_slotted(
     overrides: Vec<(String, String)>,
 ) -> PyResult<String> {
     let config = read(py, text, format, &overrides)?;
-    Ok(serde_json::to_string(&config).expect("a configuration is plain JSON"))
+    Ok(serde_json::to_value(&config).expect("a configuration is plain JSON").to_string())
 }
 
 /// The JSON Schema of configurations, as text.

@@ -3,36 +3,32 @@
 //! The interface is Arrow's PyCapsule protocol: a capsule holds a C struct, which the consumer empties or
 //! which frees itself with the capsule.
 
-use std::fs::File;
-use std::path::PathBuf;
+use std::collections::HashMap;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
-use arrow_schema::SchemaRef;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use flowyard_sim::records::Definition;
-use pyo3::exceptions::PyOSError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-/// Columns of results. Polars, pandas, pyarrow and duckdb read it through the Arrow PyCapsule interface.
-#[pyclass(frozen, module = "flowyard")]
+/// Columns of results, in the engine's own memory: what `flowyard.Table` wraps.
+#[pyclass(frozen, module = "flowyard._native")]
 pub struct Table {
-    schema: SchemaRef,
-    batches: Vec<RecordBatch>,
+    batch: RecordBatch,
 }
 
 impl Table {
     pub fn new(batch: RecordBatch) -> Table {
-        Table { schema: batch.schema(), batches: vec![batch] }
+        Table { batch }
     }
 }
 
 #[pymethods]
 impl Table {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref());
+        let schema = FFI_ArrowSchema::try_from(self.batch.schema_ref().as_ref());
         let schema = schema.map_err(|error| PyValueError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
@@ -45,51 +41,25 @@ impl Table {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        let batches = self.batches.clone().into_iter().map(Ok);
-        let reader = RecordBatchIterator::new(batches, self.schema.clone());
+        let reader = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
     }
 
     fn __len__(&self) -> usize {
-        self.batches.iter().map(RecordBatch::num_rows).sum()
+        self.batch.num_rows()
     }
 
     /// The names of the columns, in their order.
     #[getter]
     fn columns(&self) -> Vec<String> {
-        self.schema.fields().iter().map(|field| field.name().clone()).collect()
+        self.batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    fn __repr__(&self) -> String {
-        format!("<flowyard.Table of {} rows, {} columns>", self.__len__(), self.schema.fields().len())
+    /// Where the table comes from: flowyard.version, flowyard.seed, flowyard.digest and the like.
+    #[getter]
+    fn metadata(&self) -> HashMap<String, String> {
+        self.batch.schema_ref().metadata().clone().into()
     }
-}
-
-/// Reads a Parquet file that flowyard wrote.
-#[pyfunction]
-pub fn read_parquet(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
-    let (schema, batches) = py.detach(|| -> PyResult<_> {
-        flowyard_tables::read(File::open(&path)?).map_err(|error| std::io::Error::other(error).into())
-    })?;
-    Ok(Table { schema, batches })
-}
-
-/// Writes a table as a Parquet file.
-#[pyfunction]
-pub fn write_parquet(py: Python<'_>, table: &Table, path: PathBuf) -> PyResult<()> {
-    py.detach(|| {
-        flowyard_tables::write(&table.schema, &table.batches, File::create(&path)?)
-            .map_err(|error| os_error(&error))
-    })
-}
-
-/// An error of writing as Python's own, with the number and the words of the operating system where it has them.
-fn os_error(error: &(dyn std::error::Error + 'static)) -> PyErr {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut numbers = causes.filter_map(|error| error.downcast_ref::<std::io::Error>()?.raw_os_error());
-    let Some(number) = numbers.next() else { return PyOSError::new_err(error.to_string()) };
-    let words = std::io::Error::from_raw_os_error(number).to_string();
-    PyOSError::new_err((number, words.split(" (os error").next().unwrap_or_default().to_string()))
 }
 
 /// The columns of tables by name: {table: [{name, unit, kind, meaning}]}.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::types::UInt32Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, LargeStringArray, RecordBatch, UInt32Array, UInt64Array,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema};
@@ -34,7 +34,8 @@ fn field(definition: &Definition) -> Field {
         "u32" => DataType::UInt32,
         "f64" => DataType::Float64,
         "bool" => DataType::Boolean,
-        "text" => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8)),
+        // Offsets of 64 bits, because polars writes Parquet by this schema and has no others.
+        "text" => DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::LargeUtf8)),
         other => unreachable!("records.rs defines no kind {other}"),
     };
     let metadata = [("unit", definition.unit), ("meaning", definition.meaning)];
@@ -53,7 +54,7 @@ fn array(column: Column) -> ArrayRef {
         Values::Bool(values) => Arc::new(BooleanArray::new(BooleanBuffer::from(values), valid)),
         Values::Text { codes, words } => {
             let codes = UInt32Array::new(ScalarBuffer::from(codes), valid);
-            let words = Arc::new(StringArray::from(words));
+            let words = Arc::new(LargeStringArray::from(words));
             Arc::new(DictionaryArray::<UInt32Type>::new(codes, words))
         }
     }
@@ -92,7 +93,7 @@ mod tests {
         let column = Column { definition: &flows::tag, values, valid: None };
         let batch = batch(Table { name: "flows", columns: vec![column] }, HashMap::new());
         let array = batch.column(0).as_dictionary::<UInt32Type>();
-        let words: Vec<_> = array.downcast_dict::<StringArray>().unwrap().into_iter().flatten().collect();
+        let words: Vec<_> = array.downcast_dict::<LargeStringArray>().unwrap().into_iter().flatten().collect();
         assert_eq!(words, ["b", "a", "b"]);
     }
 

@@ -13,14 +13,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flowyard import _native, kept, reading, results
 from flowyard.errors import UserError
 from flowyard.results import texts
-
-if TYPE_CHECKING:
-    from flowyard._native import Table
+from flowyard.table import Table
 
 __all__ = ["Discipline", "Result", "check", "explain", "open", "run", "schema"]
 
@@ -40,7 +38,7 @@ class Result:
         summary: The configuration as run, and slots, sent, wasted, present_mean, decisions, operations, status.
     """
 
-    def __init__(self, flows: "Table", schedule: "Table", summary: dict[str, Any]) -> None:
+    def __init__(self, flows: Table, schedule: Table, summary: dict[str, Any]) -> None:
         self.flows = flows
         self.schedule = schedule
         self.summary = summary
@@ -53,7 +51,7 @@ class Result:
     def write(self, directory: Path) -> None:
         """Writes run.json, flows.parquet and schedule.parquet into an existing folder."""
         for name in TABLES:
-            _native.write_parquet(getattr(self, name), directory / f"{name}.parquet")
+            getattr(self, name).write(directory / f"{name}.parquet")
         text = json.dumps(self.summary, indent=2, ensure_ascii=False)
         (directory / "run.json").write_text(text + "\n", encoding="utf-8")
 
@@ -80,7 +78,9 @@ def run(
     """
     flows, schedule, summary = _native.run_slotted(*_source(config), texts(overrides), discipline, progress)
     about = {"flowyard": _native.__version__, "engine": _native.__engine__}
-    return Result(flows, schedule, about | json.loads(summary) | {"definitions": _definitions()})
+    return Result(
+        Table(flows), Table(schedule), about | json.loads(summary) | {"definitions": _definitions()}
+    )
 
 
 def check(

@@ -128,8 +128,7 @@ impl<'a> Draft<'a> {
             problem.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let value = value.filter(|value| !value.is_null())?;
-        let part = || serde_json::from_value(value.clone()).ok();
-        if self.found.iter().any(inside) { None } else { Some((value, part()?)) }
+        if self.found.iter().any(inside) { None } else { Some((value, T::deserialize(value).ok()?)) }
     }
 
     fn entries(&self) -> impl Iterator<Item = (String, &'a Value)> {

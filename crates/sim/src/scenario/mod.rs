@@ -18,7 +18,6 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_path_to_error::Segment;
 
 pub use self::files::{Files, no_files};
 pub use self::problem::{Problem, Problems};
@@ -81,35 +80,11 @@ pub fn read_as<T: DeserializeOwned>(
     if problems.is_empty() { typed("", &document) } else { Err(Problems(problems)) }
 }
 
-/// A part of a document, at that path, in which nothing was found wrong.
+/// A part of a document, at that path, in which the walk found nothing wrong.
+///
+/// All configurations are read from borrowed values and nothing else, so that their parsers are compiled once.
 fn typed<T: DeserializeOwned>(at: &str, part: &Value) -> Result<T, Problems> {
-    serde_path_to_error::deserialize(part).map_err(|error| {
-        let path = problem::join(at, &path(part, error.path()));
-        Problem::new(path, error.into_inner().to_string()).into()
-    })
-}
-
-/// A path of the parser in our form.
-fn path(document: &Value, path: &serde_path_to_error::Path) -> String {
-    let mut place = Some(document);
-    let mut text = String::new();
-    for segment in path {
-        let step = match segment {
-            Segment::Seq { index } => {
-                let items = place.and_then(Value::as_array);
-                let step = items.and_then(|items| problem::steps(items).into_iter().nth(*index));
-                place = place.and_then(|place| place.get(*index));
-                step.unwrap_or_else(|| index.to_string())
-            }
-            Segment::Map { key: step } | Segment::Enum { variant: step } => {
-                place = place.and_then(|place| place.get(step));
-                step.clone()
-            }
-            Segment::Unknown => continue,
-        };
-        text = problem::join(&text, &step);
-    }
-    text
+    T::deserialize(part).map_err(|error| Problem::new(at.to_string(), error.to_string()).into())
 }
 
 /// One run: a network, its traffic, and how long to look.

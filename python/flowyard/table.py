@@ -1,0 +1,83 @@
+"""Tables of results: any Arrow consumer reads one, and each is a Parquet file in a run's folder.
+
+The engine hands its columns over without a copy. polars writes and reads the files. A file keeps the unit and the
+meaning of each column (in its Arrow schema) and where it comes from (version, seed, digest), for whoever reads it
+without Flowyard.
+"""
+
+import io
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from flowyard import _native
+
+
+class _Columns(Protocol):
+    """What a table shows: the engine's columns, or those of a file."""
+
+    @property
+    def columns(self) -> list[str]: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+class Table:
+    """Columns of results. polars, pandas, pyarrow and duckdb read it through the Arrow PyCapsule interface.
+
+    pl.DataFrame(table); pd.DataFrame.from_arrow(table); pa.table(table); duckdb finds it by its variable's name.
+    """
+
+    def __init__(self, columns: "_native.Table | pl.DataFrame", file: Path | None = None) -> None:
+        self._columns: _Columns = columns
+        self._file = file
+
+    @classmethod
+    def read(cls, path: Path) -> "Table":
+        """The table in a Parquet file.
+
+        Raises:
+            OSError: It cannot be read, or is no Parquet file.
+        """
+        import polars as pl
+
+        try:
+            return cls(pl.read_parquet(path, memory_map=False), path)
+        except pl.exceptions.PolarsError as error:
+            raise OSError(str(error)) from None
+
+    def write(self, path: Path) -> None:
+        """Writes a Parquet file: zstd, statistics for each row group.
+
+        What was read from a file is copied as a file.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        if self._file is not None:
+            shutil.copyfile(self._file, path)
+            return
+        import polars as pl
+
+        native: Any = self._columns
+        # By way of memory, because polars does not pass on why the operating system refuses to write.
+        file = io.BytesIO()
+        pl.DataFrame(native).write_parquet(file, metadata=native.metadata, arrow_schema=native)
+        path.write_bytes(file.getbuffer())
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns, in their order."""
+        return self._columns.columns
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._columns.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"<flowyard.Table of {len(self)} rows, {len(self.columns)} columns>"
