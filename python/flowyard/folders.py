@@ -40,6 +40,9 @@ class Staging:
             if self._mounted:
                 owned.clear_dead(self._place, PREFIX)
             refuse_taken(self._target)
+            # Moving to where it is would go by its parent's mode alone.
+            if self._place.is_dir() and not os.access(self._place, os.W_OK):
+                raise cannot_write(self._target, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
         self._made = make_folder(self._parent, self._target or self._place)
         try:
             self._own = owned.claim(self._parent, PREFIX)

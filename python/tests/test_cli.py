@@ -106,13 +106,6 @@ def test_mistakes_are_told_without_a_traceback(flowyard, small, tmp_path, argume
     assert folders(tmp_path) == before
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a folder that cannot be written")
-def test_a_folder_that_cannot_be_written_is_named(flowyard, small, tmp_path):
-    (tmp_path / "locked").mkdir(mode=0o500)
-    done = flowyard("run", small, "-o", "locked/run")
-    assert (done.returncode, done.stderr) == (2, "error: locked/run: cannot write here (Permission denied)\n")
-
-
 @pytest.mark.parametrize("arguments", [["run"], ["fly"], ["run", "x", "--set", "nonsense"], []])
 def test_wrong_usage_exits_with_2(flowyard, arguments):
     done = flowyard(*arguments)

@@ -3,6 +3,7 @@
 A full disk is a limit on the size of files, at which the operating system refuses to write on.
 """
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -10,6 +11,9 @@ import sys
 
 import pytest
 from conftest import PATIENCE_S, SMALL
+
+# Of prctl: what a process and all that it starts can no longer be allowed.
+PR_CAPBSET_DROP = 24
 
 resource = pytest.importorskip("resource", reason="limits are for POSIX systems")
 
@@ -58,6 +62,8 @@ FULL = [
     ("import sizes.txt -o new.toml", (60,), ()),
     ("export small.toml --to htsim-cm -o new.cm", (60,), ()),
     ("report done", (3000,), ()),
+    # What was there stays.
+    ("report reported", (0, 3000), ()),
     ("report swept -o new/page.html", (3000,), ()),
     (
         "paper run study -o out",
@@ -84,19 +90,29 @@ def sound(tmp_path_factory):
     for words in ("run small.toml -o done", "sweep plan.toml -o swept"):
         done = flowyard(folder, words)
         assert done.returncode == 0, done.stderr
+    shutil.copytree(folder / "done", folder / "reported")
+    done = flowyard(folder, "report reported")
+    assert done.returncode == 0, done.stderr
     return folder
 
 
 def flowyard(folder, words, file_size=None):
-    """Runs a command, under which no file may grow beyond so many bytes."""
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))  # noqa: E731
+    """Runs a command that may write only where it is allowed to, and no file of more than so many bytes."""
+
+    def limit():
+        # What a superuser may do beyond the modes of files: override them, and read and search.
+        for capability in (1, 2):
+            ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+        if file_size is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
+
     # Neither Python nor matplotlib is to write files of its own into the limit.
     quiet = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore:flowyard is a debug build"}
     return subprocess.run(
         [sys.executable, "-m", "flowyard", *words.split()],
         cwd=folder,
         env=os.environ | quiet,
-        preexec_fn=None if file_size is None else limit,
+        preexec_fn=limit,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -133,37 +149,64 @@ def test_a_full_disk_names_the_place_and_leaves_nothing_behind(words, size, may_
         assert done.returncode == 0, done.stderr
 
 
+# Verbs that make something new.
 NEW = {
     "run": "run small.toml -o {}",
     "sweep": "sweep plan.toml -o {} --workers 1",
     "slotted": "slotted link.toml -o {}",
-    "topology": "topology small.toml -o {}",
-    "import": "import sizes.txt -o {}",
-    "export": "export small.toml --to htsim-cm -o {}",
+    "topology": "topology small.toml -o {}.svg",
+    "import": "import sizes.txt -o {}.toml",
+    "export": "export small.toml --to htsim-cm -o {}.cm",
     "paper": "paper run study -o {}",
+    "report": "report done -o {}.html",
 }
 
 
 @pytest.mark.parametrize("verb", NEW)
 def test_a_dangling_link_is_left_alone(verb, sound, tmp_path):
     folder = shutil.copytree(sound, tmp_path / "here")
-    (folder / "link").symlink_to("nowhere")
+    words = NEW[verb].format("dangling")
+    link = folder / next(word for word in words.split() if word.startswith("dangling"))
+    link.symlink_to("nowhere")
     before = on_disk(folder)
-    done = flowyard(folder, NEW[verb].format("link"))
+    done = flowyard(folder, words)
     assert done.returncode == 2
-    assert done.stderr.startswith("error: link: ")
+    assert done.stderr.startswith(f"error: {link.name}: ")
     assert on_disk(folder) == before
-    assert (folder / "link").is_symlink()
+    assert link.is_symlink()
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a folder that cannot be written")
-@pytest.mark.parametrize("verb", NEW)
-def test_a_locked_folder_is_named(verb, sound, tmp_path):
+@pytest.fixture
+def locked(sound, tmp_path):
+    """Folders that may be read and not written."""
     folder = shutil.copytree(sound, tmp_path / "here")
-    (folder / "locked").mkdir(mode=0o500)
-    before = on_disk(folder)
-    done = flowyard(folder, NEW[verb].format("locked/new"))
+    (folder / "locked").mkdir()
+    places = [folder / name for name in ("locked", "done", "swept", "swept/runs")]
+    for place in places:
+        place.chmod(0o500)
+    probe = flowyard(folder, "run small.toml -o probe")
+    assert probe.returncode == 0
+    shutil.rmtree(folder / "probe")
+    yield folder
+    for place in places:
+        place.chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        *((words.format("locked/new"), "locked/new") for words in NEW.values()),
+        ("run small.toml -o locked", "locked"),
+        ("report done", "done/report.html"),
+        ("report swept", "swept/report.html"),
+        ("sweep plan.toml -o swept", "swept"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_named(words, place, locked):
+    before = on_disk(locked)
+    done = flowyard(locked, words)
     assert done.returncode == 2
-    assert "locked/new" in done.stderr
-    assert done.stderr.endswith("cannot write here (Permission denied)\n")
-    assert on_disk(folder) == before
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith(f"error: {place}")
+    assert last.endswith(": cannot write here (Permission denied)")
+    assert on_disk(locked) == before
