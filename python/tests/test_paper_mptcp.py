@@ -15,8 +15,8 @@ def test_verdicts_of_real_tables(tmp_path):
     again = through_csv(tables)
     for claim, judge in mptcp.FIGURE.claims.items():
         found = judge(tables)
-        # Alpha goes by the largest of windows that swing: see the figure.
-        assert found.verdict == (FAIL if claim == "LIT-MPTCP.a" else PASS), found
+        # Alpha goes by the largest of windows that swing, and payload since the start misses 88 %: see the figure.
+        assert found.verdict == (PASS if claim == "LIT-MPTCP.c" else FAIL), found
         assert judge(again) == found
     assert "largest window" in AS_ONE_TCP(tables).reason
     # The control: uncoupled subflows take several times as much.
@@ -56,11 +56,12 @@ def used(one, eight):
         (AS_ONE_TCP, shares(1.21), FAIL),
         (AS_ONE_TCP, shares(0.79, at=8), FAIL),
         (AS_ONE_TCP, shares(1.0, subflows=(2, 4)), NOT_REACHED),
-        (EIGHT, used([0.5], [0.86]), PASS),
-        (EIGHT, used([0.5], [0.90, 0.78]), FAIL),
+        (EIGHT, used([0.5], [0.881]), PASS),
+        (EIGHT, used([0.5], [0.90, 0.85]), FAIL),
         (EIGHT, used([0.5], []), NOT_REACHED),
-        (ONE, used([0.6, 0.68], [0.9]), PASS),
-        (ONE, used([0.6, 0.72], [0.9]), FAIL),
+        (ONE, used([0.5, 0.64], [0.9]), PASS),
+        (ONE, used([0.5, 0.66], [0.9]), FAIL),
+        (ONE, used([0.42], [0.9]), FAIL),
         (ONE, used([], [0.9]), NOT_REACHED),
     ],
 )

@@ -6,10 +6,11 @@ last panel sets one flow against that, with the links of 9.5 us that put the kne
 with those of 1 us that the published model has.
 
 What is offered grows with size and rate: 2500 flows of 1.5 MB a second are 0.12 of the 250 links. Larger flows make
-better use of the link only as long as that is small, which is how far panel (b) is judged.
+better use of the link only as long as that is small, which is how far panel (b) is judged. At 15 MB servers are
+offered 1.2 of their links: there is no steady state, and goodput is that of so many flows and no others.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -20,11 +21,12 @@ from flowyard.papers.ndp._scheduler import ASSUMED, SHORT, SLOT_NS, Scheduler, b
 from flowyard.sweeps import Axis, Plan, Sweep
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
 FLOWS, SIZE, RATE = 10_000, 1_500_000, 2500
 WINDOWS = (1, 2, 4, 8, 12, 16, 20, 30, 40)
-SIZES = (15_000, 30_000, 75_000, 150_000, 300_000, 750_000, 1_500_000, 15_000_000)
+SIZES = (15_000, 30_000, 75_000, 150_000, 300_000, 750_000, 1_500_000, 5_000_000, 15_000_000)
 RATES = (500, 1000, 2500, 5000)
 # Up to here servers are offered less than 0.03 of their links.
 JUDGED_SIZES = tuple(size for size in SIZES if size <= 300_000)
@@ -169,10 +171,11 @@ def draw(tables: Tables) -> "Picture":
         rows = replica_means(tables[x], [x], ["goodput_gbps"]).sort(x)
         scaled = rows.with_columns(pl.col(x) / (1000 if x == "size" else 1))
         style.curve(axes, scaled, x, "goodput_gbps", 0)
+    _mark_overload(sizes, tables["size"])
     sizes.set(xlabel="flow size (KB)", xscale="log", title="(b) flow size")
     shown = [
         size // 1000
-        for size in (15_000, 75_000, 300_000, 1_500_000, 15_000_000)
+        for size in (15_000, 75_000, 300_000, 1_500_000, 5_000_000, 15_000_000)
         if size in tables["size"]["size"]
     ]
     sizes.set_xticks(shown, [str(size) for size in shown])
@@ -185,6 +188,15 @@ def draw(tables: Tables) -> "Picture":
     for axes in (windows, alone):
         axes.legend(loc="lower right")
     return picture
+
+
+def _mark_overload(axes: "Axes", runs: pl.DataFrame) -> None:
+    """Says at which sizes servers are offered more than their links carry, and where points are far apart."""
+    over = runs.filter(pl.col("offered_load") >= 1).group_by("size").agg(pl.all().mean())
+    for size, load, goodput in over.select("size", "offered_load", "goodput_gbps").iter_rows():
+        said = f"load {load:.2g}:\nno steady state"
+        place: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "va": "center"}
+        axes.annotate(said, (size / 1000, goodput), (-8, 0), fontsize=7, **place)
 
 
 FIGURE = Figure(
