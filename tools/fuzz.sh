@@ -1,20 +1,30 @@
 #!/usr/bin/env bash
-# Fuzzes for so many minutes, round after round, each with new seeds; stops at the first failure. What proptest finds
-# is kept beside the test, in *.proptest-regressions, and is tried first from then on: commit it with the fix.
+# Fuzzes for so many minutes, round after round, each with a new seed, which is printed with the time that the round took;
+# stops at the first failure. What proptest finds is kept beside the test, in *.proptest-regressions, and is tried first
+# from then on: commit it with the fix. A round once more: FLOWYARD_FUZZ_SEED=SEED tools/fuzz.sh 1
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=${1:?minutes}
 until=$((SECONDS + 60 * minutes))
 # The profile of `make test`: some optimisation, all the assertions.
-fuzz_engine() { FLOWYARD_FUZZ=$1 cargo test --locked --quiet -p flowyard-sim --test fuzz_parsers --test fuzz_runs; }
-fuzz_python() { FLOWYARD_FUZZ=$1 .venv/bin/python -m pytest --quiet --numprocesses=auto python/tests/test_fuzz.py; }
+fuzz_engine() {
+  FLOWYARD_FUZZ=$1 FLOWYARD_FUZZ_SEED=$2 \
+    cargo test --locked --quiet -p flowyard-sim --test fuzz_parsers --test fuzz_runs -- --nocapture
+}
+fuzz_python() {
+  FLOWYARD_FUZZ=$1 .venv/bin/python -m pytest --quiet --numprocesses=auto --hypothesis-seed="$2" python/tests/test_fuzz.py
+}
 # Says its seed, and keeps what fails in out/fuzz.
 fuzz_verbs() { .venv/bin/python python/tests/fuzz_verbs.py --cases "$1"; }
 rounds=0
 while ((SECONDS < until)); do
-  fuzz_engine 500
-  fuzz_python 200
+  seed=${FLOWYARD_FUZZ_SEED:-$(od -An -N6 -tu8 /dev/urandom | tr -d ' ')}
+  started=$SECONDS
+  echo "round $((rounds + 1)): FLOWYARD_FUZZ_SEED=$seed"
+  fuzz_engine 500 "$seed"
+  fuzz_python 200 "$seed"
   fuzz_verbs 500
   rounds=$((rounds + 1))
+  echo "round $rounds took $((SECONDS - started)) s"
 done
 echo "$rounds rounds of 500 cases for each property of the engine and 200 for each of Python's, and of 500 changed inputs over all verbs"

@@ -382,11 +382,13 @@ def _run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
     else:
         from flowyard.console import show
-        from flowyard.summary import summary_table, why_nothing
+        from flowyard.summary import summary_table, why_nothing, why_unfinished
 
         show(summary_table(result, title=path.stem))
-        if reason := why_nothing(result):
+        lines = why_unfinished(result)
+        if (reason := why_nothing(result)) and reason not in lines:
             print(f"no completion times: {reason}")
+        print(*lines, sep="\n", end="\n" if lines else "")
         print(f"results in {folder}")
     for violation in result.violations:
         print(f"audit: {violation}", file=sys.stderr)

@@ -188,7 +188,8 @@ class Run(Model):
 
     stall: str = "10s"
     """Give up, with status "stalled", when no payload arrived anywhere for this long although flows are
-    open. A time, such as "10us", at least 1us.
+    open; but not before twice the longest retransmission timeout has passed, such as TCP's rto_max, so
+    that each sender has tried again. A time, such as "10us", at least 1us.
     """
 
     memory_limit: str = "8GiB"

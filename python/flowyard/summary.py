@@ -62,6 +62,14 @@ def why_nothing(result: "Result") -> str | None:
     return reasons.no_fct(runs.run_of("", result.summary, flows, links))
 
 
+def why_unfinished(result: "Result") -> list[str]:
+    """Why flows did not complete, in lines: what those of a stalled run wait for, what was lost and is not repeated."""
+    flows, links = runs.plain(pl.DataFrame(result.flows)), runs.plain(pl.DataFrame(result.links))
+    run = runs.run_of("", result.summary, flows, links)
+    lost = reasons.not_completed(run)
+    return [f"stalled: {wait}" for wait in reasons.waits(run)] + ([lost] if lost else [])
+
+
 def goodput_gbps(result: "Result") -> float:
     """Payload delivered a second by all flows together over the whole run."""
     return goodput_bps(pl.DataFrame(result.flows), result.summary["end_ps"]) / 1e9

@@ -15,6 +15,7 @@ pub mod engine;
 pub mod estimate;
 pub mod faults;
 pub mod floor;
+pub mod ideal;
 pub mod ids;
 pub mod nearest;
 pub mod normal;

@@ -158,8 +158,8 @@ define! {
         completed "bool" "" "Whether every byte arrived, by the receiver's own record of ranges."
         fct_ps "u64" "ps" "Flow completion time: start to the last byte at the receiver. Null while unfinished."
         fct_acked_ps "u64" "ps" "Start to the last acknowledgement at the sender. Null while unfinished, or if the transport does not acknowledge."
-        ideal_fct_ps "u64" "ps" "The flow's own data packets, store-and-forward, back to back from its start, no handshake and no other traffic, over the lowest-latency shortest path; if packets are spread over several paths, a short last packet may overtake; if over several of the host's ports, each has its share. Null while unfinished."
-        slowdown "f64" "" "fct_ps / ideal_fct_ps, never clamped; below 1 would be a bug. Null while unfinished."
+        ideal_fct_ps "u64" "ps" "What the flow would take alone in the network as it was built: its own data packets, store-and-forward, back to back from its start, no handshake and no other traffic, over the shortest path on which the whole flow is fastest. If packets are spread over several paths, it is a lower bound: they cross each hop at the summed rate of its links, and a short last packet may overtake. Null while unfinished."
+        slowdown "f64" "" "fct_ps / ideal_fct_ps, never clamped; below 1 only if faults changed rates or routes. Null while unfinished."
         deadline_ps "u64" "ps" "When the flow was due, counted from its start. Null without a deadline."
         met_deadline "bool" "" "Whether it completed within the deadline. Null without a deadline."
         delivered_bytes "u64" "bytes" "Payload that reached the receiver, each byte counted once."
@@ -180,9 +180,9 @@ define! {
         tier "text" "" "Tiers of both ends, as in \"host-edge\"."
         rate_bps "u64" "bit/s" "Rate of the link."
         delay_ps "u64" "ps" "Propagation delay."
-        packets "u64" "packets" "Packets put on the wire."
-        bytes "u64" "bytes" "Bytes put on the wire, headers included."
-        utilisation "f64" "" "bytes over what the link could have carried during the run."
+        packets "u64" "packets" "Packets put on the wire, one that is being sent when the run ends included."
+        bytes "u64" "bytes" "Bytes of these packets, headers included."
+        utilisation "f64" "" "Share of the run's time in which packets were being put on the wire. Of a packet that is being sent when the run ends, the part until then counts, in bytes the whole: never above 1."
         drops "u64" "packets" "Packets dropped at the port's queue."
         lost "u64" "packets" "Packets lost on the link to faults: it was down, or lost them at random."
         trims "u64" "packets" "Packets whose payload the port trimmed off."
@@ -212,7 +212,7 @@ define! {
     /// The columns of samples.parquet, if the scenario asks for it: by time, then links by id, then flows by id.
     samples {
         time_ps "u64" "ps" "When the sample was taken, after all that happened at that instant."
-        series "text" "" "What value is. Of a link: queue_bytes and queue_packets, what is in its port, the packet on the wire included; utilisation, the bytes whose transmission ended since the sample before over what the link could carry (a packet counts where it ends, so that a short interval may show more than 1). Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
+        series "text" "" "What value is. Of a link: queue_bytes and queue_packets, what is in its port, the packet on the wire included; utilisation, the share of the time since the sample before in which packets were being put on the wire: never above 1. Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
         id "u64" "" "Number of the link in links.parquet, or of the flow in flows.parquet."
         value "f64" "" "The value, in the unit that the series' name ends with; utilisation is a share."
     }

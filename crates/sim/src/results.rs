@@ -3,24 +3,23 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use crate::balancer::Balancer;
+use crate::engine::audit::FINDINGS_MAX;
 use crate::engine::conn::{Counts, Subflow};
 use crate::engine::egress::Egress;
 use crate::engine::gate::Stops;
 use crate::engine::{Ended, Limit, Status};
 use crate::estimate::Estimate;
 use crate::faults::timeline::FaultSummary;
+use crate::ideal::Ideals;
 use crate::ids::{LinkId, NodeId};
 use crate::observe::Recorders;
 use crate::observe::capture::Cable;
 use crate::records::{Column, Definition, Table, Values, connections, digest, flows, links};
-use crate::routing::Routes;
 use crate::scenario::Scenario;
 use crate::setup::Setup;
 use crate::topology::{Fabric, Link};
 use crate::traffic::{EntrySummary, Flow};
-use crate::transport::Framing;
-use crate::units::{Rate, Time};
+use crate::units::Time;
 
 /// All that a run gives.
 #[derive(Clone, Debug)]
@@ -212,7 +211,23 @@ pub fn collect(
         scenario: scenario.resolved(),
     };
     let connections = connections_table(&ended.subflows);
-    Outcome { flows, links, connections, observed, summary, violations: ended.violations.clone() }
+    let mut violations = ended.violations.clone();
+    if scenario.run.audit && !setup.faults.moves_paths(&setup.fabric) {
+        violations.extend(faster_than_ideal(&flows));
+    }
+    Outcome { flows, links, connections, observed, summary, violations }
+}
+
+/// For the audit: flows that took less than their ideal time, which no flow can where the network stays as it was built.
+fn faster_than_ideal(flows: &Table) -> Vec<String> {
+    let times = |definition: &Definition| match flows.column(definition.name) {
+        Some(Column { values: Values::U64(times), valid: Some(valid), .. }) => times.iter().zip(valid),
+        _ => unreachable!("a column of times that may be absent"),
+    };
+    let rows = times(&flows::fct_ps).zip(times(&flows::ideal_fct_ps)).enumerate();
+    let faster = rows.filter(|(_, ((fct, _), (ideal, known)))| **known && fct < ideal);
+    let what = |(id, ((fct, _), (ideal, _)))| format!("flow {id}: took {fct} ps, ideal is {ideal} ps");
+    faster.map(what).take(FINDINGS_MAX).collect()
 }
 
 fn observed(recorders: Recorders, setup: &Setup) -> (Observed, ObservedSummary) {
@@ -245,6 +260,7 @@ fn entries(setup: &Setup, ended: &Ended) -> Vec<EntrySummary> {
     let mut entries = setup.traffic.entries.clone();
     let drawn_before = setup.traffic.flows.len() - setup.traffic.timed;
     ended.late[drawn_before..].iter().for_each(|flow| entries[flow.entry as usize].flows += 1);
+    entries.iter_mut().zip(&ended.waits).for_each(|(entry, waits)| entry.waits = *waits);
     entries
 }
 
@@ -416,10 +432,8 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
         let known = &ended.net.pauses.stops;
         (0..egress.len()).map(|link| known.get(link).map_or(0, value)).collect()
     };
-    let could_carry = |link: &Link| link.rate.0 as f64 / 8.0 * end.seconds();
-    let utilisation = egress.iter().zip(&fabric.links).map(|(egress, link)| {
-        if end == Time::ZERO { 0.0 } else { egress.port.sent.bytes as f64 / could_carry(link) }
-    });
+    let share = |busy: &Time| if end == Time::ZERO { 0.0 } else { busy.0 as f64 / end.0 as f64 };
+    let utilisation = ended.net.busy.iter().map(share);
     let columns = vec![
         column(&links::id, Values::U32((0..egress.len() as u32).collect())),
         named(&links::from, |link| link.from),
@@ -459,85 +473,4 @@ fn link_name(fabric: &Fabric, link: LinkId) -> String {
 /// Packets lost on the link of a port.
 fn lost_on_link(egress: &Egress) -> u64 {
     egress.port.fault.as_ref().map_or(0, |fault| fault.lost)
-}
-
-/// The hops of a way, whether packets are spread over several of its kind, and over how many of the host's ports.
-struct Way {
-    hops: Vec<(Rate, Time)>,
-    several: bool,
-    ports: u64,
-}
-
-/// Ideal completion times. The way between two hosts is looked up once for each pair of the nodes
-/// that they hang on.
-struct Ideals<'a> {
-    setup: &'a Setup,
-    ways: FxHashMap<(LinkId, LinkId, u8, u8), Way>,
-}
-
-impl<'a> Ideals<'a> {
-    fn new(setup: &'a Setup) -> Ideals<'a> {
-        Ideals { setup, ways: FxHashMap::default() }
-    }
-
-    /// `None` if the transport cuts flows at random.
-    fn ideal_fct(&mut self, flow: &Flow) -> Option<u64> {
-        let Setup { fabric, routes, carriers, transports, balancers, .. } = self.setup;
-        let carrier = &carriers[flow.entry as usize];
-        let transport = &transports[carrier.transport as usize];
-        let framing = transport.framing()?;
-        let (there, back) = (first_link(routes, flow.src, flow.dst), first_link(routes, flow.dst, flow.src));
-        let way = self.ways.entry((there, back, carrier.transport, carrier.balancer)).or_insert_with(|| {
-            let path = routes.best_path(fabric, flow.src, flow.dst, framing.payload + framing.header);
-            let hops = path.iter().map(|link| &fabric.links[link.index()]);
-            let balancer = &balancers[carrier.balancer as usize];
-            let sprayed = matches!(balancer, Balancer::PerPacket(_) | Balancer::Permuted(_));
-            let subflows = transport.subflows().max(1);
-            Way {
-                hops: hops.map(|link| (link.rate, link.delay)).collect(),
-                several: (sprayed || subflows > 1) && routes.path_count(fabric, flow.src, flow.dst) > 1,
-                ports: subflows.min(routes.next_hops(flow.src, flow.dst).len() as u64),
-            }
-        });
-        // One of the ports has its share of the packets at least, and no more than the last of them is short.
-        let packets = flow.size.div_ceil(framing.payload);
-        let by_others = packets - packets.div_ceil(way.ports);
-        Some(pipeline(&way.hops, flow.size - by_others * framing.payload, framing, way.several).0)
-    }
-}
-
-fn first_link(routes: &Routes, from: NodeId, to: NodeId) -> LinkId {
-    routes.next_hops(from, to)[0]
-}
-
-/// Store-and-forward over the hops, packets back to back from time zero: arrival of the last one.
-///
-/// Equal packets follow the first one at the pace of the slowest hop so far. The last packet, which may
-/// be shorter, waits at each hop for the one before it, unless packets are spread over several paths:
-/// then it may overtake the others after the first hop, and the flow is done when both they and it have come.
-pub fn pipeline(hops: &[(Rate, Time)], size: u64, framing: Framing, several_paths: bool) -> Time {
-    let Framing { payload, header, pad_last } = framing;
-    let (mut full, mut rest) = (size / payload, size % payload);
-    if rest > 0 && pad_last {
-        (full, rest) = (full + 1, 0);
-    }
-    let (mut first, mut slowest, mut last) = (Time::ZERO, Time::ZERO, Time::ZERO);
-    let mut all_full = Time::ZERO;
-    for (hop, &(rate, delay)) in hops.iter().enumerate() {
-        let transmission = rate.transmission(payload + header);
-        // Between the first hop and the last, spread packets do not wait for each other.
-        if !several_paths || hop == 0 || hop + 1 == hops.len() {
-            slowest = slowest.max(transmission);
-        }
-        let sent = first + transmission + Time(slowest.0 * full.saturating_sub(1));
-        first = first + transmission + delay;
-        last = if rest == 0 {
-            sent + delay
-        } else {
-            let waits = full > 0 && (hop == 0 || !several_paths);
-            last.max(if waits { sent } else { Time::ZERO }) + rate.transmission(rest + header) + delay
-        };
-        all_full = if full == 0 { Time::ZERO } else { sent + delay };
-    }
-    last.max(all_full)
 }

@@ -81,10 +81,21 @@ impl Setup {
             stop_delay,
             until: run.until,
             stall: run.stall,
+            longest_timeout: self.longest_timeout(),
             memory_limit: run.memory_limit.0,
             work_limit: run.work_limit,
             audit: run.audit,
         }
+    }
+}
+
+impl Setup {
+    /// Of all senders that somebody waits for.
+    fn longest_timeout(&self) -> Time {
+        let awaited = self.carriers.iter().filter(|carrier| !carrier.background);
+        let timeouts =
+            awaited.map(|carrier| self.transports[usize::from(carrier.transport)].longest_timeout());
+        timeouts.max().unwrap_or(Time::ZERO)
     }
 }
 

@@ -347,6 +347,56 @@ fn one_by_one(senders: u32, header: &str, size: u64) -> String {
     )
 }
 
+/// Sixteen packets at the same instant, a port of eight: whichever of them a coin trims, eight wait whole and eight as
+/// headers of 64 B, from T + d = 13 us on. In the first 20 us nothing leaves.
+#[test]
+fn the_mean_queue_where_waiting_packets_are_trimmed() {
+    let text = r#"
+        transport = "ndp"
+        queue.ndp.trim = "coin"
+        topology.single-switch = { hosts = 17, rate = "1Gbps", delay = "1us" }
+        run.until = "20us"
+        [[traffic]]
+        name = "burst"
+        arrivals.at-once = { jitter = "0s" }
+        matrix.incast = { senders = 16 }
+        sizes.fixed = "1436B"
+    "#;
+    for seed in 1..=5 {
+        let run = run_with(text, &[("run.seed", &seed.to_string())]);
+        assert_eq!(run.link("switch", "host 0", "trims"), 8);
+        assert_eq!(run.queue_mean("switch", "host 0"), (8.0 * 1500.0 + 8.0 * 64.0) * 7.0 / 20.0);
+    }
+}
+
+/// A pFabric port for two packets. Host 0 sends four packets from 0 us on, which come at 13, 25 us and so on; hosts 1
+/// and 2 one each, which come at 18 and 30 us and go before the longer flow's. At 30 us the first short one is on the
+/// wire, and the long flow's second, there since 25 us, makes room for the other short one. Until 36 us they stay for
+/// 12, 18, 5 and 6 us.
+#[test]
+fn the_mean_queue_where_a_waiting_packet_is_dropped() {
+    let run = run(r#"
+        transport = "pfabric"
+        queue.pfabric.limit.packets = 2
+        queue.pfabric.limit_counts_wire = true
+        topology.single-switch = { hosts = 4, rate = "1Gbps", delay = "1us" }
+        run.until = "36us"
+        [[traffic]]
+        name = "long"
+        arrivals.at-once = { jitter = "0s" }
+        matrix.pairs = [[0, 3]]
+        sizes.fixed = "5840B"
+        [[traffic]]
+        name = "short"
+        arrivals.times = { at = ["5us", "17us"], jitter = "0s" }
+        matrix.pairs = [[1, 3], [2, 3]]
+        sizes.fixed = "1460B"
+        "#);
+    assert_eq!(run.link("switch", "host 3", "drops"), 1);
+    assert_eq!(run.flows("drops"), [1, 0, 0]);
+    assert_eq!(run.queue_mean("switch", "host 3"), 1500.0 * 41.0 / 36.0);
+}
+
 /// Nine packets at the same instant, a port of eight: exactly one is trimmed, and its repeat is there
 /// before the port has drained (the NDP paper's figure 3). From T + d on the port sends nine packets and
 /// one header without a break.

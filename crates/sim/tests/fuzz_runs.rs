@@ -35,6 +35,9 @@ static GOLDENS: LazyLock<Vec<Value>> = LazyLock::new(|| {
 const UNTIL: &str = "300us";
 /// Events after which a run is stopped: it goes on, but has shown enough.
 const EVENTS_MAX: u64 = 150_000;
+/// Packet-hops, and looks of observers at ports, of a case at the most: what needs more by its estimate is left out, and
+/// what comes to it ends there and is shown.
+const WORK_MAX: u64 = 20_000_000;
 /// Events within an instant after which time is taken to stand still.
 const EVENTS_AT_ONCE: u64 = 100_000;
 /// Larger networks take too long to be built again and again.
@@ -49,6 +52,8 @@ fn changed(golden: &Value, changes: &[u64]) -> Option<Scenario> {
     put(&mut document, "/run/until", UNTIL.into());
     put(&mut document, "/run/audit", true.into());
     put(&mut document, "/run/warm_up", "0s".into());
+    let work = document["run"]["work_limit"].as_u64().unwrap_or(WORK_MAX).min(WORK_MAX);
+    put(&mut document, "/run/work_limit", work.into());
     calm(&mut document);
     let scenario = scenario::read(&document.to_string(), Format::Json, &[], &no_files).ok()?;
     (scenario.topology.build().hosts <= HOSTS_MAX).then_some(scenario)
@@ -85,11 +90,17 @@ fn run(scenario: &Scenario, agenda: Agenda) -> Option<(Outcome, bool)> {
         !stopped
     };
     let outcome = simulate_on(agenda, scenario, &mut watch, &mut []).ok()?;
+    if outcome.summary.limit == Some(Limit::Work) {
+        eprintln!(
+            "a case came to its limit of work:\n{}",
+            serde_json::to_string(scenario).expect("plain JSON")
+        );
+    }
     Some((outcome, !stopped))
 }
 
 /// What must hold of whatever was run.
-fn is_sound(outcome: &Outcome, scenario: &Scenario) -> Result<(), TestCaseError> {
+fn is_sound(outcome: &Outcome) -> Result<(), TestCaseError> {
     prop_assert_eq!(&outcome.violations, &Vec::<String>::new(), "what the audit found");
     let whole = common::Run(outcome.clone());
     let (sizes, delivered) = (whole.flow_cells("size_bytes"), whole.flows("delivered_bytes"));
@@ -104,36 +115,10 @@ fn is_sound(outcome: &Outcome, scenario: &Scenario) -> Result<(), TestCaseError>
         }
         prop_assert_eq!(completed[row] == 1, fct[row].is_some(), "flow {}", row);
     }
-    // Where rates differ or hosts have several ports, a flow may be faster than alone on the path of the ideal.
-    let rates = whole.links("rate_bps");
-    if scenario.faults.is_empty()
-        && rates.iter().all(|rate| *rate == rates[0])
-        && hosts_have_one_port(scenario)
-    {
-        let ideal = whole.flow_cells("ideal_fct_ps");
-        // A short last packet may overtake the full one before it on another path.
-        let slack = 8 * 70_000 * 1_000_000_000_000u128 / u128::from(rates[0]);
-        for row in 0..fct.len() {
-            if let (Some(fct), Some(ideal)) = (fct[row], ideal[row]) {
-                prop_assert!(
-                    u128::from(fct) + slack >= u128::from(ideal),
-                    "flow {}: {} ps, ideal {}",
-                    row,
-                    fct,
-                    ideal
-                );
-            }
-        }
-    }
     let sum = |values: Vec<u64>| values.into_iter().sum::<u64>();
     prop_assert_eq!(sum(whole.links("drops")), whole.counters().drops);
     prop_assert_eq!(sum(whole.links("trims")), whole.counters().trims);
     Ok(())
-}
-
-fn hosts_have_one_port(scenario: &Scenario) -> bool {
-    let fabric = scenario.topology.build();
-    (0..fabric.hosts).all(|host| fabric.links.iter().filter(|link| link.from.0 == host).count() == 1)
 }
 
 /// The same tables and the same end.
@@ -150,7 +135,7 @@ proptest! {
     fn random_scenarios_run(golden in any::<Index>(), changes in prop::collection::vec(any::<u64>(), 0..7)) {
         let Some(scenario) = changed(golden.get::<Value>(&GOLDENS), &changes) else { return Ok(()) };
         let Some((outcome, whole)) = run(&scenario, Agenda::Calendar) else { return Ok(()) };
-        is_sound(&outcome, &scenario)?;
+        is_sound(&outcome)?;
         prop_assert!(whole || outcome.summary.status == Status::Interrupted);
         if whole {
             agree(&outcome, &run(&scenario, Agenda::Heap).expect("it was not refused").0, "another calendar")?;

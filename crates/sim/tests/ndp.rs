@@ -371,3 +371,36 @@ fn the_backstop_follows_the_estimate() {
     assert!(run.counters().timeouts > 0);
     assert!(run.flow("fct_ps") < 10 * MS, "{} ps", run.flow("fct_ps"));
 }
+
+/// Headers overtake data at every switch, not only at the one that trims. A window of 16 packets comes at 10 Gbps to a
+/// port of 8 that sends at 5 Gbps: the sixteenth comes at 16 x 1.2 + 1 us, finds eight there, and is trimmed. Its header
+/// goes behind the packet on the wire, at 21.4 us, and is at the second switch at 22.5024 us, which sends at 4 Gbps: of
+/// the eight packets that have come there from 5.6 us on, the sixth is on the wire until 23.6 us and two wait. The header
+/// goes before them.
+#[test]
+fn headers_overtake_at_the_second_switch() {
+    let run = run(r#"
+        transport.ndp.initial_window = 16
+        queue.ndp.trim = "arriving"
+        topology.line = { switches = 2, rates = ["10Gbps", "5Gbps", "4Gbps"], delay = "1us" }
+        [[traffic]]
+        name = "flow"
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "22976B"
+        [observe.capture]
+        links = ["switch 1 -> host 1"]
+        "#);
+    assert_eq!(run.link("switch 0", "switch 1", "trims"), 1);
+    assert_eq!(run.link("switch 1", "host 1", "trims"), 0);
+    let [cable] = &run.0.observed.cables[..] else { panic!("one cable") };
+    let come: Vec<(u64, u32)> = cable
+        .packets
+        .iter()
+        .filter(|packet| packet.forward)
+        .map(|packet| (packet.at.0, packet.ip_bytes))
+        .collect();
+    let header = come.iter().position(|(_, bytes)| *bytes == 64).expect("a header");
+    // 64 bytes at 4 Gbps, and the delay; six packets came before it.
+    assert_eq!((come[header].0, header), (23_600_000 + 128_000 + US, 6));
+}

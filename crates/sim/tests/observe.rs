@@ -214,6 +214,33 @@ fn latencies_are_those_of_the_way() {
     assert!((share - 0.1).abs() < 0.01, "{share}");
 }
 
+/// Two flows of one host make a packet each at the same instants: the second waits 12 us at the server for the wire. In
+/// the network neither waits, and both take what a packet alone takes.
+#[test]
+fn a_wait_at_the_server_is_no_part_of_the_network() {
+    let text = r#"
+        transport.datagram = { pace.rate = "100Mbps" }
+        topology.line = { switches = 2, rate = "1Gbps", delay = "5us" }
+        [[traffic]]
+        name = "two"
+        arrivals.times = { at = ["0s", "0s"], jitter = "0s" }
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "147200B"
+        [observe.histograms]
+    "#;
+    let run = run(text);
+    let rows = buckets(run.0.observed.histograms.as_ref().unwrap());
+    let of = |name: &str| -> Vec<(u64, u64, u64)> {
+        rows.iter().filter(|row| row.0 == name).map(|row| (row.2, row.3, row.4)).collect()
+    };
+    let holds = |(low, high, _): (u64, u64, u64), value| (low..=high).contains(&value);
+    let [at_once, later] = of("server_ps")[..] else { panic!("{rows:?}") };
+    assert_eq!((at_once.2, later.2), (100, 100));
+    assert!(holds(at_once, 0) && holds(later, 12 * US), "{at_once:?} {later:?}");
+    let [network] = of("network_ps")[..] else { panic!("{rows:?}") };
+    assert!(network.2 == 200 && holds(network, 51 * US), "{network:?}");
+}
+
 /// A TCP flow of three segments on the wire, by hand.
 #[test]
 fn captured_packets_are_those_of_the_protocol() {

@@ -22,24 +22,19 @@ proptest! {
         prop_assert_eq!(sum(run.flows("drops")), sum(run.links("drops")));
         prop_assert_eq!(sum(run.links("drops")), counters.drops);
         prop_assert_eq!(sum(run.links("trims")), counters.trims);
-        // Packets of the last instant may be on the wire only if no flow was waiting for them: none.
-        prop_assert_eq!(sum(run.links("packets")), counters.packet_hops);
+        // What is on a wire when the last flow has ended, such as a needless repeat, crosses it no more.
+        prop_assert!(sum(run.links("packets")) >= counters.packet_hops);
 
         let (sizes, delivered) = (run.flows("size_bytes"), run.flows("delivered_bytes"));
         let (completed, fct) = (run.flows("completed"), run.flow_cells("fct_ps"));
         let (acked, ideal) = (run.flow_cells("fct_acked_ps"), run.flow_cells("ideal_fct_ps"));
-        // The ideal has one path, on which a short last packet comes after the full one before it. On another path
-        // it may overtake that one, and so spare at most its own time on the last link.
-        let slowest = run.links("rate_bps").into_iter().min().expect("links");
-        let sprayed = text.contains("per-packet");
-        let overtaking = if sprayed { 8 * 1564 * 1_000_000_000_000 / slowest } else { 0 };
         let reliable = words(&run.0.flows, "transport").iter().all(|name| name != "datagram");
         for row in 0..sizes.len() {
             prop_assert_eq!(completed[row] == 1, delivered[row] == sizes[row]);
             prop_assert_eq!(completed[row] == 1, fct[row].is_some());
             prop_assert!(!reliable || completed[row] == 1, "flow {} was given up", row);
             if let (Some(fct), Some(ideal)) = (fct[row], ideal[row]) {
-                prop_assert!(fct + overtaking >= ideal, "flow {}: {} ps, ideal {}", row, fct, ideal);
+                prop_assert!(fct >= ideal, "flow {}: {} ps, ideal {}", row, fct, ideal);
             }
             if let (Some(fct), Some(acked)) = (fct[row], acked[row]) {
                 prop_assert!(acked > fct);
@@ -61,7 +56,7 @@ proptest! {
         let (most, mean) = (run.links("queue_max_bytes"), &run.0.links.column("queue_mean_bytes").expect("a column").values);
         let Values::F64(mean) = mean else { panic!("a float") };
         for row in 0..most.len() {
-            prop_assert!(utilisation[row] <= 1.0 + 1e-9, "link {} is used for {}", row, utilisation[row]);
+            prop_assert!(utilisation[row] <= 1.0, "link {} is used for {}", row, utilisation[row]);
             prop_assert!(mean[row] <= most[row] as f64);
         }
     }

@@ -421,6 +421,30 @@ fn slow_start_after_a_timeout() {
     }
 }
 
+/// The same, and the repeat at RTO is lost as well: the timer, now of 2 RTO, repeats the segment at 3 RTO. By then one
+/// segment is in flight, but a repeated timeout of the same segment leaves ssthresh at half of what was in flight at
+/// the first one (RFC 5681, eq. 4): slow start goes on to 4 segments, where it would end at 2.
+#[test]
+fn a_repeated_timeout_leaves_ssthresh() {
+    let base = format!("handshake = false, initial_window = 8, receive_window = \"{}B\"", 8 * MSS);
+    let lost = [against_segment(1), against(3 * T + TRIP), against(RTO)];
+    let restart = 3 * RTO + TRIP;
+    for (more, start) in [(1, 0), (2, T), (3, TRIP), (6, TRIP + 3 * T)] {
+        let run = losing(8 + more, &base, &lost);
+        assert_eq!(fate(&run), (restart + start + WAY, 3, 2), "{more} more");
+    }
+}
+
+/// Karn: the first of ten segments is timed, lost, and repeated at the third duplicate, at 3 T + TRIP. The
+/// acknowledgement of the repeat, at 3 T + 2 TRIP, says nothing of a round trip, so that the timer for the tenth, which
+/// is lost as well and which Reno does not repeat, is still rto_initial. As a sample it would be 3 times 3 T + 2 TRIP.
+#[test]
+fn the_acknowledgement_of_a_repeat_is_no_sample() {
+    let settings = "handshake = false, initial_window = 10, congestion = \"reno\", rto_min = \"1ns\"";
+    let run = losing(10, settings, &[against_segment(1), against_segment(10)]);
+    assert_eq!(fate(&run), (3 * T + 2 * TRIP + RTO + WAY, 2, 1));
+}
+
 /// All seven segments are lost, and after the timeout the fourth once more. Slow start sends 1, then 2 and 3, then, as
 /// these are acknowledged, 4 to 7 in a row from RTO + 2 TRIP on; the third duplicate, of segment 7, comes at
 /// RTO + 3 TRIP + 3 T. Reno (RFC 5681) repeats 4 at once. NewReno (RFC 6582, 3.2, step 2) does not believe duplicates of

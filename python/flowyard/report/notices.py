@@ -44,7 +44,8 @@ def ending(run: Run) -> str:
         "stalled": f"Ports waited for each other, paused, in a circle at {at}: {', '.join(circle)}."
         if circle
         else f"Nothing moved any more at {at}: no event was left, or no payload arrived for run.stall = "
-        f"{settings.get('stall', '?')} although flows were open.",
+        f"{settings.get('stall', '?')} and for twice the longest retransmission timeout although flows were open. "
+        + " ".join(f"{wait}." for wait in reasons.waits(run)),
         "interrupted": f"It was stopped by hand at {at} of simulated time; what was there by then is shown.",
     }.get(run.status, f"It ended at {at} with status {run.status}.")
 
@@ -58,7 +59,8 @@ def _of_run(run: Run) -> list[Notice]:
         if reason:
             body = f"{body} {reason} Whatever is below is of packets and links alone."
         elif unfinished:
-            body += (
+            why = reasons.not_completed(run)
+            body += (f" {why}" if why else "") + (
                 f" {unfinished:,} of {run.counters['flows']:,} flows are unfinished: they have no completion time, and "
                 "are missing from every mean and percentile below, which therefore look better than the run was."
             )

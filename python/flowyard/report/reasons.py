@@ -38,7 +38,52 @@ def no_fct(run: Run) -> str | None:
             f"All {own.height:,} flows start in the warm-up, run.warm_up = {text.duration(run.warm_up_ps)}: "
             "shorten it."
         )
-    return f"{_too_short(run)} {_remedy(run)}".strip()
+    return not_completed(run) or f"{_too_short(run)} {_remedy(run)}".strip()
+
+
+def not_completed(run: Run) -> str | None:
+    """In a run that is complete: why not all of its flows are; None if they are, or if the run is not."""
+    missing = run.flows.filter(~pl.col("completed") & ~pl.col("tag").is_in(background(run.summary)))
+    if run.status != "complete" or missing.is_empty():
+        return None
+    own = run.counters["flows"] - run.flows["tag"].is_in(background(run.summary)).sum()
+    names = sorted(set(missing["transport"].to_list()))
+    repeats = (
+        "datagrams are not repeated" if names == ["datagram"] else f"{', '.join(names)} did not repeat them"
+    )
+    lost = int(missing["drops"].sum()) + int(missing["lost"].sum())
+    count = f"{missing.height:,} of {own:,} flows were not completed"
+    return f"{count}: {lost:,} of their packets were lost, and {repeats}."
+
+
+def waits(run: Run) -> list[str]:
+    """Of a run that stalled, for each traffic entry what its flows wait for."""
+    return [
+        f"traffic.{entry['name']}: {'; '.join(_waits(entry['waits']))}"
+        for entry in run.summary.get("traffic", ())
+        if entry.get("waits")
+    ]
+
+
+def _waits(waits: Mapping[str, Any]) -> list[str]:
+    parts = []
+    if waits["open"]:
+        due = waits["next_timer_ps"]
+        timer = "no timer of their senders is set" if due is None else f"next timer at {text.duration(due)}"
+        parts.append(f"{_flows(waits['open'])} open, {timer}")
+    if waits["not_started"]:
+        start = waits["next_start_ps"]
+        when = (
+            "waiting for flows that have not ended"
+            if start is None
+            else f"next start at {text.duration(start)}"
+        )
+        parts.append(f"{_flows(waits['not_started'])} not started, {when}")
+    return parts
+
+
+def _flows(count: int) -> str:
+    return f"{count:,} flow{'' if count == 1 else 's'}"
 
 
 def no_slowdown(run: Run) -> str | None:

@@ -13,7 +13,7 @@ use crate::queue::Discipline;
 use crate::units::Time;
 
 /// More than this many findings say nothing new.
-const FINDINGS_MAX: usize = 20;
+pub const FINDINGS_MAX: usize = 20;
 
 /// What the walks find.
 struct Found {

@@ -35,6 +35,8 @@ pub struct Conn {
     pub open: bool,
     /// Whether the sender has nothing left to do.
     pub done: bool,
+    /// Whether its flow counts as ended.
+    pub counted: bool,
     /// Whether it stands in its port's list of those that have something to send.
     pub ready: bool,
     /// Its number among the subflows of its flow.

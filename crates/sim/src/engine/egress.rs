@@ -34,6 +34,23 @@ pub enum PortQueue {
     Serviced(queue::Model),
 }
 
+impl Egress {
+    /// Time until now in which packets were on the wire; the port must be up to date.
+    pub fn busy(&self, now: Time) -> Time {
+        let port = &self.port;
+        match &self.queue {
+            // What waits counts as sent.
+            PortQueue::Committed(departures, _) => {
+                let waits = port.bytes - u64::from(departures.wire_bytes());
+                port.busy(port.sent.bytes - waits, departures.left(now))
+            }
+            // The wire may be taken by a pause frame, which is no packet.
+            PortQueue::Serviced(_) if port.wire_bytes == 0 => port.busy(port.sent.bytes, Time::ZERO),
+            PortQueue::Serviced(_) => port.busy(port.sent.bytes, port.free_at - now),
+        }
+    }
+}
+
 /// Starts every transmission that was due by now, and brings the port's occupancy up to date.
 #[inline(always)]
 pub fn catch_up(

@@ -4,15 +4,51 @@
 //! delay after the last other flow has ended, so that no host acts on what it cannot have heard of.
 
 use super::conn::Conn;
+use super::cx::Owner;
+use super::event::Phase;
 use super::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, network_bytes};
-use super::{Engine, Limit, Plan, Status};
-use crate::ids::FlowId;
+use super::{Carrier, Engine, Limit, Plan, Status, owner_of};
+use crate::ids::{ConnId, FlowId};
+use crate::traffic::Waits;
 use crate::units::{SECOND, Time};
 
 /// No run lasts longer: 1,000,000 s. From here to the end of the range of times is room for what events schedule.
 const LAST: Time = Time(1_000_000 * SECOND);
 
 impl Engine<'_, '_> {
+    /// By traffic entry, what its flows wait for; nothing of those that have all ended and of background.
+    pub(super) fn waits(&self) -> Vec<Option<Waits>> {
+        let carriers = self.plan.carriers;
+        let mut waits = vec![Waits::default(); carriers.len()];
+        let entry = |flow: FlowId| self.starts.flow(flow).map(|flow| flow.entry as usize);
+        let of = |conn: &Conn| entry(conn.flow).filter(|_| conn.open && !conn.counted);
+        for conn in self.net.conns.iter().filter(|conn| conn.parent == ConnId::NONE) {
+            of(conn).into_iter().for_each(|entry| waits[entry].open += 1);
+        }
+        let first = |known: &mut Option<u64>, time: Time| {
+            *known = Some(known.map_or(time.0, |known| known.min(time.0)));
+        };
+        for event in self.net.calendar.iter().filter(|event| event.phase() == Phase::Timer as u8) {
+            if let Owner::Conn(id) = owner_of(event)
+                && event.b & 1 == 0
+                && let Some(entry) = of(&self.net.conns[id.index()])
+            {
+                first(&mut waits[entry].next_timer_ps, event.time);
+            }
+        }
+        for flow in self.starts.to_start() {
+            let waits = &mut waits[flow.entry as usize];
+            waits.not_started += 1;
+            if flow.start != Time::NEVER {
+                first(&mut waits.next_start_ps, flow.start);
+            }
+        }
+        let told = |(waits, carrier): (Waits, &Carrier)| {
+            Some(waits).filter(|waits| !carrier.background && waits.open + waits.not_started > 0)
+        };
+        waits.into_iter().zip(carriers).map(told).collect()
+    }
+
     /// Counts the flows that somebody waits for.
     pub(super) fn set_goal(&mut self) {
         let Plan { traffic, carriers, .. } = self.plan;
@@ -66,7 +102,7 @@ impl Engine<'_, '_> {
             self.net.now = self.stop_at.min(self.plan.until.unwrap_or(Time::NEVER));
             return Status::Complete;
         }
-        let open = |conn: &Conn| conn.open && conn.flow != FlowId::NONE;
+        let open = |conn: &Conn| conn.open && conn.flow != FlowId::NONE && !conn.counted;
         let ended = self.flows_done == self.goal && !self.net.conns.iter().any(open);
         if ended {
             return Status::Complete;
@@ -83,7 +119,10 @@ impl Engine<'_, '_> {
         // Something should move while a flow is open, or if flows are missing that nothing pending starts.
         let (open, missing) = (self.begun > self.flows_done, self.goal > self.flows_done);
         let late = open || (missing && !self.starts.to_come());
-        let stalled_at = if late { self.net.moved_at } else { time }.saturating_add(self.plan.stall);
+        // A sender in back-off has not given up: all open flows have had time to try again.
+        let retries = if open { Time(self.plan.longest_timeout.0.saturating_mul(2)) } else { Time::ZERO };
+        let patience = self.plan.stall.max(retries);
+        let stalled_at = if late { self.net.moved_at } else { time }.saturating_add(patience);
         let end = until.min(stalled_at);
         // What happens at an instant has happened before somebody looks at it.
         self.look_until(end.min(Time(time.0 - 1)));

@@ -34,7 +34,7 @@ use self::starts::Starts;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::random::{Purpose, Stream, name_key};
 use crate::topology::Fabric;
-use crate::traffic::{Flow, Traffic};
+use crate::traffic::{Flow, Traffic, Waits};
 use crate::transport::{self, HostSide};
 use crate::units::Time;
 
@@ -46,7 +46,7 @@ pub enum Status {
     Complete,
     /// Somebody stopped it.
     Interrupted,
-    /// Flows are open, but no event is left, or no payload has arrived for `run.stall`.
+    /// Flows are open, but no event is left, or no payload has arrived for `run.stall` and twice the longest timeout.
     Stalled,
     /// `run.until` came before the last flow ended, or sources drew more flows than a run may have.
     Limit,
@@ -116,6 +116,8 @@ pub struct Plan<'a> {
     pub until: Option<Time>,
     /// Give up when nothing has moved for so long.
     pub stall: Time,
+    /// The longest time for which a sender that somebody waits for may be silent before it tries again.
+    pub longest_timeout: Time,
     /// Stop when about so many bytes of memory are in use.
     pub memory_limit: u64,
     /// Stop when packets have crossed so many links.
@@ -146,6 +148,8 @@ pub struct Ended<'a> {
     pub deadlock: Vec<LinkId>,
     /// What the audit found wrong; empty without an audit.
     pub violations: Vec<String>,
+    /// If it has stalled, by traffic entry what flows wait for that somebody waits for.
+    pub waits: Vec<Option<Waits>>,
 }
 
 /// Events between two looks at the world outside.
@@ -199,6 +203,12 @@ fn models(transports: &[transport::Transport], fabric: &Fabric) -> (Vec<transpor
         models.push(transport.model(fabric));
     }
     (models, carried)
+}
+
+/// Who a timer's event belongs to.
+#[inline(always)]
+fn owner_of(event: &Event) -> Owner {
+    if event.b & 1 << 8 != 0 { Owner::Link(LinkId(event.a)) } else { Owner::Conn(ConnId(event.a)) }
 }
 
 impl<'a, 'o> Engine<'a, 'o> {
@@ -413,8 +423,7 @@ impl<'a, 'o> Engine<'a, 'o> {
     fn timer(&mut self, event: Event) {
         let transport = (event.b >> 9) as u8;
         let kind = event.b as u8;
-        let owner =
-            if event.b & 1 << 8 != 0 { Owner::Link(LinkId(event.a)) } else { Owner::Conn(ConnId(event.a)) };
+        let owner = owner_of(&event);
         if let Owner::Conn(id) = owner {
             self.net.conns[id.index()].timers -= 1;
             self.net.after.gone(id);
@@ -467,6 +476,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             class: 0,
             open: true,
             done: false,
+            counted: false,
             ready: false,
             subflow: 0,
             parent: ConnId::NONE,
@@ -483,20 +493,35 @@ impl<'a, 'o> Engine<'a, 'o> {
         self.transports[usize::from(transport)].start(id, flow.size, key, &mut cx);
     }
 
-    /// Ends a flow whose sender is done and whose packets are gone, and frees the slot once its timers are.
+    /// Counts a flow as ended whose sender is done, once its packets are gone or all that it sent is acknowledged; with
+    /// its last packet and timer the connection's slot is free.
     fn close_if_over(&mut self, id: ConnId) {
         let conn = &mut self.net.conns[id.index()];
-        if !conn.open || !conn.done || conn.packets > 0 {
+        if !conn.open || !conn.done {
             return;
         }
+        let gone = conn.packets == 0;
+        // Once all is acknowledged nobody waits for what is still on its way.
+        if (gone || conn.counts.acked_at != Time::NEVER) && conn.parent == ConnId::NONE && !conn.counted {
+            conn.counted = true;
+            self.flows_done += u64::from(!conn.background);
+            if self.flows_done == self.goal && self.status.is_none() {
+                self.complete_soon();
+            }
+        }
+        if gone {
+            self.close(id);
+        }
+    }
+
+    /// Closes a connection whose sender is done and whose packets are gone.
+    fn close(&mut self, id: ConnId) {
+        let conn = &mut self.net.conns[id.index()];
         if conn.flow != FlowId::NONE {
             let (flow, parent) = (conn.flow, conn.parent);
             if parent == ConnId::NONE {
                 self.counts[flow.index()] = conn.counts;
                 conn.flow = FlowId::NONE;
-                if !conn.background {
-                    self.flows_done += 1;
-                }
             } else {
                 self.close_subflow(id, parent);
             }
@@ -505,9 +530,6 @@ impl<'a, 'o> Engine<'a, 'o> {
         if conn.timers == 0 && !conn.ready {
             conn.open = false;
             self.net.free_conns.push(id);
-        }
-        if self.flows_done == self.goal && self.status.is_none() {
-            self.complete_soon();
         }
     }
 
@@ -537,6 +559,7 @@ impl<'a, 'o> Engine<'a, 'o> {
     }
 
     fn end(mut self, status: Status) -> Ended<'a> {
+        let waits = if status == Status::Stalled { self.waits() } else { Vec::new() };
         if self.plan.audit {
             self.audit();
         }
@@ -565,6 +588,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             events: self.events,
             deadlock: self.deadlock,
             violations: self.violations,
+            waits,
         }
     }
 }

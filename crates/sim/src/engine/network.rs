@@ -61,6 +61,8 @@ pub struct Network<'a> {
     pub packets_made: u64,
     /// Packets lost at a node from which no way was left.
     pub unroutable: u64,
+    /// By link, time in which packets were on its wire; known when the run has ended.
+    pub busy: Vec<Time>,
     /// When the flow is due that is starting.
     pub due: Time,
     /// When payload last arrived anywhere that is not background.
@@ -159,7 +161,9 @@ impl<'a> Network<'a> {
                 port.lookahead = link.delay;
             }
             let chance = || stream(Purpose::Loss, id.index());
-            let fault = |&state: &LinkState| Box::new(LinkFault { state, chance: chance(), lost: 0 });
+            let fault = |&state: &LinkState| {
+                Box::new(LinkFault { state, chance: chance(), lost: 0, bytes: 0, busy: Time::ZERO })
+            };
             port.fault = fault_of.get(&id).map(fault);
             port
         };
@@ -189,6 +193,7 @@ impl<'a> Network<'a> {
             packet_hops: 0,
             packets_made: 0,
             unroutable: 0,
+            busy: Vec::new(),
             due: Time::NEVER,
             moved_at: Time::ZERO,
             seed,
@@ -445,13 +450,12 @@ impl<'a> Network<'a> {
     pub fn stop(&mut self, end: Time) {
         self.stop_pauses(end);
         for link in (0..self.egress.len()).map(|link| LinkId(link as u32)) {
-            let (queue, mut cx, calendar) = self.at_port(link);
-            match queue {
-                PortQueue::Committed(departures, _) => departures.stop(cx.port, end),
-                PortQueue::Serviced(queue) => {
-                    catch_up(queue, &mut cx, calendar, link, end);
-                    cx.port.stop(end);
-                }
+            self.settle(link, end);
+            let egress = &mut self.egress[link.index()];
+            self.busy.push(egress.busy(end));
+            match &mut egress.queue {
+                PortQueue::Committed(departures, _) => departures.stop(&mut egress.port, end),
+                PortQueue::Serviced(_) => egress.port.stop(end),
             }
         }
     }

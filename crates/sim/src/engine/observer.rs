@@ -73,8 +73,8 @@ pub struct PortState {
     pub bytes: u64,
     /// Packets in the port, the one on the wire included.
     pub packets: u32,
-    /// Bytes of all packets whose transmission has ended.
-    pub sent_bytes: u64,
+    /// Time since the start of the run in which packets were on the wire.
+    pub busy: Time,
 }
 
 impl View<'_, '_> {
@@ -82,13 +82,7 @@ impl View<'_, '_> {
     pub fn port(&mut self, link: LinkId) -> PortState {
         self.net.settle(link, self.at);
         let egress = &self.net.egress[link.index()];
-        let port = &egress.port;
-        // A committed port has counted what waits as sent, a serviced one what is on the wire.
-        let ahead = match egress.queue {
-            PortQueue::Committed(..) => port.bytes,
-            PortQueue::Serviced(_) => u64::from(port.wire_bytes),
-        };
-        PortState { bytes: port.bytes, packets: port.packets, sent_bytes: port.sent.bytes - ahead }
+        PortState { bytes: egress.port.bytes, packets: egress.port.packets, busy: egress.busy(self.at) }
     }
 
     /// Nothing happens until then, that instant included, but that ports send what they have.
@@ -128,7 +122,7 @@ impl View<'_, '_> {
 
 impl Network<'_> {
     /// Brings a port up to date. It would have come to the same at its next event.
-    fn settle(&mut self, link: LinkId, at: Time) {
+    pub(super) fn settle(&mut self, link: LinkId, at: Time) {
         let (queue, mut cx, calendar) = self.at_port(link);
         match queue {
             PortQueue::Committed(departures, _) => departures.settle(cx.port, at),

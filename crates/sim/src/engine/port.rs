@@ -10,7 +10,7 @@
 use super::ring::Ring;
 use crate::faults::link::LinkFault;
 use crate::topology::Link;
-use crate::units::{Rate, Time};
+use crate::units::{Rate, SECOND, Time};
 
 /// The transmitter and its counters.
 #[derive(Clone, Debug)]
@@ -115,6 +115,10 @@ impl Port {
 
     /// What is sent from now on is sent at this rate.
     pub fn set_rate(&mut self, rate: Rate) {
+        let busy = self.busy(self.sent.bytes, Time::ZERO);
+        if let Some(fault) = &mut self.fault {
+            (fault.busy, fault.bytes) = (busy, self.sent.bytes);
+        }
         self.rate = rate;
         self.ps_per_byte = rate.whole_ps_per_byte().unwrap_or(0);
     }
@@ -126,6 +130,14 @@ impl Port {
             return Time(u64::from(bytes) * u64::from(self.ps_per_byte));
         }
         self.rate.transmission(u64::from(bytes))
+    }
+
+    /// Time in which packets were on the wire, given the bytes of all whose transmission has begun, and what is left of the
+    /// one under way. Where the rate does not divide, a packet's time is not rounded up here, so that it is never too much.
+    pub fn busy(&self, begun_bytes: u64, left: Time) -> Time {
+        let (before, bytes) = self.fault.as_ref().map_or((Time::ZERO, 0), |fault| (fault.busy, fault.bytes));
+        let picobits = u128::from(begun_bytes - bytes) * 8 * u128::from(SECOND);
+        before.saturating_add(Time((picobits / u128::from(self.rate.0)) as u64)).saturating_sub(left)
     }
 
     /// Puts a packet on the wire as soon as it is free: when its transmission ends, and when it arrives.
@@ -216,6 +228,11 @@ impl Departures {
     #[inline]
     pub fn wire_bytes(&self) -> u32 {
         self.0.first().map_or(0, |(_, bytes)| bytes)
+    }
+
+    /// What is left at that time of the transmission under way; call [`Departures::settle`] first.
+    pub fn left(&self, now: Time) -> Time {
+        self.0.first().map_or(Time::ZERO, |(departure, _)| departure - now)
     }
 
     /// Notes a departure.

@@ -76,6 +76,12 @@ impl<'a> Starts<'a> {
         self.next < self.traffic.timed || self.pending > 0
     }
 
+    /// Flows that have not started, if they are drawn.
+    pub fn to_start(&self) -> impl Iterator<Item = &Flow> {
+        let waiting = self.late.iter().filter(|flow| flow.start == Time::NEVER);
+        self.traffic.flows[self.next..self.traffic.timed].iter().chain(waiting)
+    }
+
     /// For an audit: how many of the events to come are known of here, given what all those of phase `Start` are
     /// about; and how many should be.
     pub fn audit(&self, to_come: impl Iterator<Item = (u32, u32)>) -> (u64, u64) {

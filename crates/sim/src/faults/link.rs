@@ -13,6 +13,10 @@ pub struct LinkFault {
     pub chance: Stream,
     /// Packets lost on the link so far.
     pub lost: u64,
+    /// When the link changed last: what its port had put on the wire until then, and the time that this takes.
+    pub bytes: u64,
+    /// See `bytes`.
+    pub busy: Time,
 }
 
 impl LinkFault {

@@ -154,6 +154,12 @@ impl Timeline {
         self.links = first.into_iter().map(before).collect();
     }
 
+    /// Whether packets may find other rates or other paths than those of the network as it was built.
+    pub fn moves_paths(&self, fabric: &Fabric) -> bool {
+        let moves = |step: &Step| step.state.down || step.state.rate != fabric.links[step.link.index()].rate;
+        self.steps.iter().any(moves)
+    }
+
     /// When routes change for the `number`th time.
     pub fn epoch_at(&self, number: usize) -> Option<Time> {
         self.epochs.get(number).map(|epoch| epoch.0)

@@ -11,7 +11,7 @@ use crate::engine::observer::{Observer, View};
 use crate::ids::{FlowId, LinkId};
 use crate::records::{Column, Table, Values, samples};
 use crate::topology::Fabric;
-use crate::units::{Rate, Time};
+use crate::units::Time;
 
 /// What to sample, and how often.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,9 +87,8 @@ pub struct Sampler {
 
 struct Sampled {
     link: LinkId,
-    rate: Rate,
-    /// What it had sent at the sample before.
-    sent_bytes: u64,
+    /// How long packets had been on its wire by the sample before.
+    busy: Time,
 }
 
 #[derive(Default)]
@@ -119,7 +118,7 @@ impl Rows {
 impl Sampler {
     /// Before the run.
     pub fn new(wanted: &Samples, fabric: &Fabric, carriers: &[Carrier]) -> Sampler {
-        let sampled = |link: LinkId| Sampled { link, rate: fabric.links[link.index()].rate, sent_bytes: 0 };
+        let sampled = |link: LinkId| Sampled { link, busy: Time::ZERO };
         let matchers: Vec<_> = wanted.flows.iter().map(|pattern| WildMatch::new(pattern)).collect();
         let is_wanted = |carrier: &Carrier| matchers.iter().any(|matcher| matcher.matches(&carrier.name));
         Sampler {
@@ -168,20 +167,14 @@ impl Sampler {
     }
 
     fn look_at_links(&mut self, at: Time, view: &mut View) {
-        let seconds = self.every.seconds();
         for sampled in &mut self.links {
             let port = view.port(sampled.link);
             let id = u64::from(sampled.link.0);
-            let sent = port.sent_bytes - sampled.sent_bytes;
-            sampled.sent_bytes = port.sent_bytes;
+            let busy = port.busy.saturating_sub(sampled.busy);
+            sampled.busy = port.busy;
             self.rows.push(at, Series::QueueBytes, id, port.bytes as f64);
             self.rows.push(at, Series::QueuePackets, id, f64::from(port.packets));
-            self.rows.push(
-                at,
-                Series::Utilisation,
-                id,
-                8.0 * sent as f64 / (sampled.rate.0 as f64 * seconds),
-            );
+            self.rows.push(at, Series::Utilisation, id, busy.0 as f64 / self.every.0 as f64);
         }
     }
 

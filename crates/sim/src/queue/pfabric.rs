@@ -211,6 +211,7 @@ mod tests {
             parent: ConnId::NONE,
             open: true,
             done: false,
+            counted: false,
             ready: false,
             next_ready: ConnId::NONE,
             packets: coming.len() as u32,

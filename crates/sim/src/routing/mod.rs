@@ -205,6 +205,12 @@ impl Routes {
         }
     }
 
+    /// The port of a host that has no other.
+    pub fn only_port(&self, host: NodeId) -> Option<LinkId> {
+        let row = self.rows[host.index()];
+        (row & SINGLE != 0).then(|| members(&self.sets, row & !SINGLE)[0])
+    }
+
     /// The shortest path on which a lone packet of `packet_bytes` arrives first, store-and-forward.
     ///
     /// Among equals the path with the lowest link at the first hop where they differ.

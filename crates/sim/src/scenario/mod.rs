@@ -132,7 +132,8 @@ pub struct Run {
     pub until: Option<Time>,
     /// Flows that start earlier are simulated and recorded, but left out of summaries and reports.
     pub warm_up: Time,
-    /// Give up, with status "stalled", when no payload arrived anywhere for this long although flows are open.
+    /// Give up, with status "stalled", when no payload arrived anywhere for this long although flows are open; but not
+    /// before twice the longest retransmission timeout has passed, such as TCP's rto_max, so that each sender has tried again.
     #[schemars(extend("x-minimum" = "1us"))]
     pub stall: Time,
     /// A run that is estimated to need more memory is refused, and one that comes to need it ends, with status "limit".

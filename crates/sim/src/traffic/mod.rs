@@ -145,6 +145,22 @@ pub struct EntrySummary {
     pub offered_load: Option<f64>,
     /// The same for the flows drawn: the bytes of all but the last, from the first start to the last.
     pub realised_load: Option<f64>,
+    /// If the run has stalled: what the entry's flows wait for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waits>,
+}
+
+/// What the flows of a traffic entry wait for that have not ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Waits {
+    /// Flows that have started.
+    pub open: u64,
+    /// When the first timer of their senders is due; `None` if no sender has one, so that none sends again.
+    pub next_timer_ps: Option<u64>,
+    /// Flows that have not started.
+    pub not_started: u64,
+    /// When the first of these starts; `None` if all wait for flows that have not ended.
+    pub next_start_ps: Option<u64>,
 }
 
 impl Entry {
@@ -406,6 +422,7 @@ fn summary(entry: &Entry, drawn: &[Flow]) -> EntrySummary {
         mean_size_bytes: Some(entry.sizes.mean()).filter(|mean| mean.is_finite()),
         offered_load: None,
         realised_load: None,
+        waits: None,
     }
 }
 

@@ -21,6 +21,7 @@ use crate::ids::ConnId;
 use crate::queue::{Feature, Queue};
 use crate::register::register;
 use crate::topology::Fabric;
+use crate::units::Time;
 
 /// One list: configuration and model of each transport, and the way from one to the other.
 macro_rules! transports {
@@ -210,6 +211,11 @@ pub trait Settings {
     /// Full packets that a flow may have under way; `None` if nothing but its host's wire limits them. For estimates.
     fn most_under_way(&self) -> Option<u64> {
         None
+    }
+
+    /// The longest time that its timers let pass before a sender tries again what nothing has answered.
+    fn longest_timeout(&self) -> Time {
+        Time::ZERO
     }
 
     /// Connections that carry a flow besides the one that stands for it; 0: it has no other.

@@ -1,7 +1,7 @@
 //! What fuzzing shares: how many cases, and documents made by a schema.
 //!
-//! `FLOWYARD_FUZZ` is the number of cases of each property, with random seeds (`make fuzz`). Without it there are a
-//! few cases, the same ones every time.
+//! `FLOWYARD_FUZZ` is the number of cases of each property (`make fuzz`), all from the seed `FLOWYARD_FUZZ_SEED`, or from
+//! a random one. Without it there are a few cases, the same ones every time.
 
 #![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads its environment")]
 #![allow(dead_code, reason = "each test file uses a part of it")]
@@ -14,10 +14,17 @@ use serde_json::{Value, json};
 
 /// The budget: `cases` if the environment does not ask for more.
 pub fn budget(cases: u32) -> ProptestConfig {
-    let asked =
-        std::env::var("FLOWYARD_FUZZ").ok().map(|text| text.parse().expect("FLOWYARD_FUZZ is a number"));
-    let rng_seed = if asked.is_some() { RngSeed::Random } else { RngSeed::Fixed(7) };
-    ProptestConfig { cases: asked.unwrap_or(cases), rng_seed, ..ProptestConfig::default() }
+    let number = |name: &str| -> Option<u64> {
+        let text = std::env::var(name).ok()?;
+        Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text}")))
+    };
+    let (asked, seed) = (number("FLOWYARD_FUZZ"), number("FLOWYARD_FUZZ_SEED"));
+    let rng_seed = match (asked, seed) {
+        (_, Some(seed)) => RngSeed::Fixed(seed),
+        (Some(_), None) => RngSeed::Random,
+        (None, None) => RngSeed::Fixed(7),
+    };
+    ProptestConfig { cases: asked.map_or(cases, |asked| asked as u32), rng_seed, ..ProptestConfig::default() }
 }
 
 /// Values that fit nowhere, or only just.

@@ -140,6 +140,10 @@ impl Settings for Dcqcn {
         Some(Framing { payload: self.payload.0, header: self.header_bytes.0, pad_last: false })
     }
 
+    fn longest_timeout(&self) -> Time {
+        self.timeout
+    }
+
     fn answers(&self) -> f64 {
         if self.ack_every == 0 { 0.0 } else { 1.0 / f64::from(self.ack_every) }
     }

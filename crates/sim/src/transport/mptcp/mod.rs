@@ -28,6 +28,7 @@ use crate::ids::{ConnId, FlowId};
 use crate::queue::{Feature, Queue};
 use crate::random::Purpose;
 use crate::topology::Fabric;
+use crate::units::Time;
 
 /// Multipath TCP: a flow over several TCP connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -118,6 +119,10 @@ impl Settings for Mptcp {
 
     fn framing(&self) -> Option<Framing> {
         self.tcp.framing()
+    }
+
+    fn longest_timeout(&self) -> Time {
+        self.tcp.longest_timeout()
     }
 
     fn most_under_way(&self) -> Option<u64> {

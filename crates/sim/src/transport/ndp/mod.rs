@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use self::pacer::Pacer;
 use self::receiver::Receiver;
 use self::scores::PathPenalty;
-use self::sender::{BACKSTOP, Sender};
+use self::sender::{BACKOFF_MOST, BACKSTOP, Sender};
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
@@ -187,6 +187,10 @@ impl Settings for Ndp {
 
     fn of_host(&self) -> Vec<(&'static str, Value)> {
         vec![("pull_order", json!(self.pull_order)), ("pull_weights", json!(self.pull_weights))]
+    }
+
+    fn longest_timeout(&self) -> Time {
+        Time(self.rto_initial.max(self.rto_min).0.saturating_mul(1 << BACKOFF_MOST))
     }
 
     fn most_under_way(&self) -> Option<u64> {

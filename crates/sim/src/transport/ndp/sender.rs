@@ -14,6 +14,9 @@ use crate::units::Time;
 /// The sender's timer, by the convention of `HostSide::timer`.
 pub const BACKSTOP: u8 = 0;
 
+/// A timeout is doubled so often at the most.
+pub const BACKOFF_MOST: u32 = 16;
+
 /// The sending end of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
@@ -335,7 +338,7 @@ impl Sender {
 
     fn timeout(&self, config: &Ndp) -> Time {
         let timeout = self.rtt.timeout(Time::ZERO).map_or(config.rto_initial, |rto| rto.max(config.rto_min));
-        Time(timeout.0.saturating_mul(1 << self.backoff.min(16)))
+        Time(timeout.0.saturating_mul(1 << self.backoff.min(BACKOFF_MOST)))
     }
 
     /// For how long the receiver may be silent before a pull is taken for lost. That its pulls are far apart says only
@@ -343,7 +346,7 @@ impl Sender {
     /// twice the longest time between pulls so far, and never short: many may begin to wait at once.
     fn patience(&self, config: &Ndp) -> Time {
         let gap = Time(self.pull_gap.0.saturating_mul(2)).max(config.rto_initial);
-        Time(gap.0.saturating_mul(1 << self.silences.min(16)))
+        Time(gap.0.saturating_mul(1 << self.silences.min(BACKOFF_MOST)))
     }
 
     /// Repeats without a pull each packet that neither ACK nor NACK has spoken of for a timeout. What waits for a pull

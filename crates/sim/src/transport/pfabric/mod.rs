@@ -118,6 +118,10 @@ impl Settings for Pfabric {
         Some(Framing { payload: self.mss.0, header: self.header_bytes.0, pad_last: false })
     }
 
+    fn longest_timeout(&self) -> Time {
+        self.rto
+    }
+
     fn most_under_way(&self) -> Option<u64> {
         Some(u64::from(self.max_window))
     }

@@ -217,6 +217,10 @@ impl Settings for Tcp {
         Some(Framing { payload: self.mss.0, header, pad_last: false })
     }
 
+    fn longest_timeout(&self) -> Time {
+        self.rto_max
+    }
+
     fn most_under_way(&self) -> Option<u64> {
         Some(self.receive_window.0.div_ceil(self.mss.0))
     }

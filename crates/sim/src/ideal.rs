@@ -1,0 +1,329 @@
+//! Ideal completion times: what a flow would take if it were alone in the network as it was built.
+//!
+//! The flow's own data packets (its transport's headers, a short last packet) are sent store-and-forward, back to back
+//! from its start, over shortest paths by number of hops. No handshake and no other traffic delays them.
+//!
+//! - A flow whose packets all take one path has the time of the path on which the whole flow is fastest. For a short
+//!   flow that is a path of little delay, for a long one a path of high rate.
+//! - A flow whose packets spread over several paths (per-packet balancers, MPTCP) has a lower bound that no choice of
+//!   paths beats. All its full packets cross each hop, at the summed rate of the links that lead on there; by the
+//!   host's own port, or as many of its ports as it has subflows. The short last packet follows them out of the host
+//!   and may overtake them behind it.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::balancer::Balancer;
+use crate::ids::{LinkId, NodeId};
+use crate::routing::Routes;
+use crate::setup::Setup;
+use crate::topology::{Fabric, Link};
+use crate::traffic::Flow;
+use crate::transport::Framing;
+use crate::units::{Rate, Time};
+
+/// Between two nodes, most kinds of path of which none is as good as another at every hop. Where there are more, one
+/// stands for all that has the highest rate of each hop and the least delay: no path is faster.
+const KINDS_MOST: usize = 64;
+
+/// Paths that are alike: a flow takes as long on each. Delays only add up, wherever on the path they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Kind {
+    /// Of each hop.
+    rates: Vec<Rate>,
+    /// Of all hops.
+    delay: Time,
+}
+
+/// Links of one hop that are alike to a full packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Alike {
+    /// What the fastest way over such a link takes, without the transmission on it.
+    rest: Time,
+    /// The transmission.
+    transmission: Time,
+    /// How many they are.
+    links: u64,
+}
+
+/// What a flow between two hosts has before it.
+struct Way {
+    /// The kinds of path.
+    kinds: Vec<Kind>,
+    /// For a flow that spreads over several paths, hop by hop, the links that it may take.
+    hops: Option<Vec<Vec<Alike>>>,
+    /// How many links of the first hop it may take, and how many of each other.
+    ports: u64,
+    most: u64,
+}
+
+/// Where a host is; hosts of the same place have paths alike. Of a host with one port the node that it hangs on, and
+/// the rate and the delay of the way there.
+type Place = (NodeId, Rate, Time);
+
+/// The ideal completion times of a run's flows. Paths are looked up once for each pair of places.
+pub struct Ideals<'a> {
+    setup: &'a Setup,
+    ways: FxHashMap<(Place, Place, u8, u8), Way>,
+}
+
+impl<'a> Ideals<'a> {
+    /// Of a run.
+    pub fn new(setup: &'a Setup) -> Ideals<'a> {
+        Ideals { setup, ways: FxHashMap::default() }
+    }
+
+    /// The flow's, in picoseconds; `None` if its transport cuts flows into packets of random lengths.
+    pub fn ideal_fct(&mut self, flow: &Flow) -> Option<u64> {
+        let Setup { fabric, routes, carriers, transports, .. } = self.setup;
+        let carrier = &carriers[flow.entry as usize];
+        let framing = transports[carrier.transport as usize].framing()?;
+        let place = |host| place(fabric, routes, host);
+        let key = (place(flow.src), place(flow.dst), carrier.transport, carrier.balancer);
+        let setup = self.setup;
+        let way = self.ways.entry(key).or_insert_with(|| Way::new(setup, flow, framing));
+        Some(way.ideal(flow.size, framing).0)
+    }
+}
+
+fn place(fabric: &Fabric, routes: &Routes, host: NodeId) -> Place {
+    match routes.only_port(host) {
+        Some(port) => {
+            let Link { to, rate, delay, .. } = fabric.links[port.index()];
+            (to, rate, delay)
+        }
+        None => (host, Rate(0), Time::ZERO),
+    }
+}
+
+impl Way {
+    fn new(setup: &Setup, flow: &Flow, framing: Framing) -> Way {
+        let Setup { fabric, routes, carriers, transports, balancers, .. } = setup;
+        let carrier = &carriers[flow.entry as usize];
+        let sprayed =
+            matches!(balancers[carrier.balancer as usize], Balancer::PerPacket(_) | Balancer::Permuted(_));
+        let subflows = transports[carrier.transport as usize].subflows().max(1);
+        let levels = levels(fabric, routes, flow.src, flow.dst);
+        let spreads = (sprayed || subflows > 1) && levels.iter().any(|links| links.len() > 1);
+        Way {
+            kinds: kinds(fabric, &levels, flow.src, flow.dst),
+            hops: spreads
+                .then(|| hops(fabric, &levels, flow.src, flow.dst, framing.payload + framing.header)),
+            ports: subflows,
+            most: if sprayed { u64::MAX } else { subflows },
+        }
+    }
+
+    /// The ideal completion time of a flow of that size.
+    fn ideal(&self, size: u64, framing: Framing) -> Time {
+        let (mut full, mut rest) = (size / framing.payload, size % framing.payload);
+        if rest > 0 && framing.pad_last {
+            (full, rest) = (full + 1, 0);
+        }
+        let Some(hops) = &self.hops else {
+            let time = |kind| pipeline(kind, full, rest, framing);
+            return self.kinds.iter().map(time).min().expect("a shortest path");
+        };
+        let most = |hop: usize| if hop == 0 { self.ports } else { self.most };
+        let crossed = hops.iter().enumerate().map(|(hop, links)| crossing(links, full, most(hop)));
+        let crossed = if full == 0 { Time::ZERO } else { crossed.max().expect("a hop") };
+        if rest == 0 {
+            return crossed;
+        }
+        // The port that has sent least takes the short packet; which one that is, is clear only if ports are alike.
+        let before = match hops[0][..] {
+            [alike] => full / alike.links.min(self.ports),
+            _ if self.ports == 1 => full,
+            _ => 0,
+        };
+        let short = |kind: &Kind| {
+            let header = framing.header;
+            let waits = times(kind.rates[0].transmission(framing.payload + header), before);
+            let hops = kind.rates.iter().map(|rate| rate.transmission(rest + header));
+            hops.fold(waits.saturating_add(kind.delay), Time::saturating_add)
+        };
+        crossed.max(self.kinds.iter().map(short).min().expect("a shortest path"))
+    }
+}
+
+/// Store-and-forward over one path, `full` packets and a last one with a payload of `rest` bytes unless that is 0,
+/// back to back from time zero: the arrival of the last one.
+///
+/// Equal packets follow the first one at the pace of the slowest hop so far. The last packet, which is shorter, waits
+/// at each hop for the one before it.
+fn pipeline(kind: &Kind, full: u64, rest: u64, framing: Framing) -> Time {
+    // Delays only shift what happens behind them: they are added at the end.
+    let (mut first, mut slowest, mut last) = (Time::ZERO, Time::ZERO, Time::ZERO);
+    for rate in &kind.rates {
+        if full > 0 {
+            let transmission = rate.transmission(framing.payload + framing.header);
+            slowest = slowest.max(transmission);
+            first = first.saturating_add(transmission);
+            last = last.max(first.saturating_add(times(slowest, full - 1)));
+        }
+        if rest > 0 {
+            last = last.saturating_add(rate.transmission(rest + framing.header));
+        }
+    }
+    last.saturating_add(kind.delay)
+}
+
+fn times(time: Time, count: u64) -> Time {
+    Time(time.0.saturating_mul(count))
+}
+
+/// When the last of `packets` full packets is there if no more than `most` of these links carry them, each link one
+/// after the other.
+fn crossing(links: &[Alike], packets: u64, most: u64) -> Time {
+    let alone = |alike: &Alike, links: u64| {
+        alike.rest.saturating_add(times(alike.transmission, packets.div_ceil(links)))
+    };
+    if let [alike] = links {
+        return alone(alike, alike.links.min(most));
+    }
+    // Links that are not alike: the first time by which the best of them have carried as many.
+    let carried = |time: u64| {
+        let by = |alike: &Alike| match time.checked_sub(alike.rest.0) {
+            Some(left) => (left / alike.transmission.0.max(1), alike.links),
+            None => (0, alike.links),
+        };
+        let mut carried: Vec<(u64, u64)> = links.iter().map(by).collect();
+        carried.sort_unstable_by(|one, other| other.cmp(one));
+        let (mut sum, mut left) = (0u128, most);
+        for (packets, links) in carried {
+            let links = links.min(left);
+            left -= links;
+            sum += u128::from(packets) * u128::from(links);
+        }
+        sum
+    };
+    let (mut early, mut late) = (0, links.iter().map(|alike| alone(alike, 1)).min().expect("a link").0);
+    while early < late {
+        let middle = early + (late - early) / 2;
+        if carried(middle) >= u128::from(packets) {
+            late = middle;
+        } else {
+            early = middle + 1;
+        }
+    }
+    Time(late)
+}
+
+/// The links of all shortest paths, by the hops before them.
+fn levels(fabric: &Fabric, routes: &Routes, from: NodeId, to: NodeId) -> Vec<Vec<LinkId>> {
+    let mut levels: Vec<Vec<LinkId>> = Vec::new();
+    let mut nodes = vec![from];
+    while nodes != [to] {
+        let links: Vec<LinkId> = nodes.iter().flat_map(|&node| routes.next_hops(node, to)).copied().collect();
+        nodes = links.iter().map(|link| fabric.links[link.index()].to).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        levels.push(links);
+    }
+    levels
+}
+
+/// The rate and the delay of each hop, if all links of a hop have the same.
+fn uniform(fabric: &Fabric, levels: &[Vec<LinkId>]) -> Option<Vec<(Rate, Time)>> {
+    let of = |link: &LinkId| (fabric.links[link.index()].rate, fabric.links[link.index()].delay);
+    let hop = |links: &Vec<LinkId>| {
+        let first = of(&links[0]);
+        links.iter().all(|link| of(link) == first).then_some(first)
+    };
+    levels.iter().map(hop).collect()
+}
+
+/// The kinds of shortest path, without those that are nowhere better than another one.
+fn kinds(fabric: &Fabric, levels: &[Vec<LinkId>], from: NodeId, to: NodeId) -> Vec<Kind> {
+    if let Some(hops) = uniform(fabric, levels) {
+        let delay = hops.iter().fold(Time::ZERO, |sum, hop| sum.saturating_add(hop.1));
+        return vec![Kind { rates: hops.into_iter().map(|hop| hop.0).collect(), delay }];
+    }
+    // Backwards: from each node to the end.
+    let mut behind = BTreeMap::from([(to, vec![Kind { rates: Vec::new(), delay: Time::ZERO }])]);
+    for links in levels.iter().rev() {
+        let mut here: BTreeMap<NodeId, Vec<Kind>> = BTreeMap::new();
+        for link in links {
+            let Link { from, to, rate, delay } = fabric.links[link.index()];
+            let kinds = here.entry(from).or_default();
+            for onward in &behind[&to] {
+                let rates = std::iter::once(rate).chain(onward.rates.iter().copied()).collect();
+                keep(kinds, Kind { rates, delay: delay.saturating_add(onward.delay) });
+            }
+        }
+        behind = here;
+    }
+    behind.remove(&from).expect("a shortest path")
+}
+
+impl Kind {
+    /// Whether no flow is faster over the other one.
+    fn is_as_good_as(&self, other: &Kind) -> bool {
+        self.delay <= other.delay && self.rates.iter().zip(&other.rates).all(|(own, other)| own >= other)
+    }
+}
+
+/// Adds a kind, unless another one is as good, and leaves out those that it is as good as.
+fn keep(kinds: &mut Vec<Kind>, kind: Kind) {
+    if kinds.iter().any(|other| other.is_as_good_as(&kind)) {
+        return;
+    }
+    kinds.retain(|other| !kind.is_as_good_as(other));
+    kinds.push(kind);
+    if kinds.len() > KINDS_MOST {
+        let mut best = kinds.swap_remove(0);
+        for kind in kinds.drain(..) {
+            best.delay = best.delay.min(kind.delay);
+            best.rates.iter_mut().zip(kind.rates).for_each(|(best, rate)| *best = rate.max(*best));
+        }
+        kinds.push(best);
+    }
+}
+
+/// The links of each hop, by what a packet of that many bytes that takes one needs from end to end.
+fn hops(
+    fabric: &Fabric,
+    levels: &[Vec<LinkId>],
+    from: NodeId,
+    to: NodeId,
+    packet_bytes: u64,
+) -> Vec<Vec<Alike>> {
+    if let Some(alike) = uniform(fabric, levels) {
+        let transmission = |rate: &Rate| rate.transmission(packet_bytes);
+        let path = alike.iter().fold(Time::ZERO, |sum, (rate, delay)| {
+            sum.saturating_add(transmission(rate)).saturating_add(*delay)
+        });
+        let hop = |((rate, _), links): (&(Rate, Time), &Vec<LinkId>)| {
+            let transmission = transmission(rate);
+            vec![Alike { rest: path.saturating_sub(transmission), transmission, links: links.len() as u64 }]
+        };
+        return alike.iter().zip(levels).map(hop).collect();
+    }
+    let link = |id: &LinkId| &fabric.links[id.index()];
+    let alone = |link: &Link| link.rate.transmission(packet_bytes).saturating_add(link.delay);
+    let least = |table: &mut FxHashMap<NodeId, Time>, node, time: Time| {
+        table.entry(node).and_modify(|known| *known = time.min(*known)).or_insert(time);
+    };
+    // The least time from the source to each node, and from each node to the end.
+    let (mut there, mut onward) =
+        (FxHashMap::from_iter([(from, Time::ZERO)]), FxHashMap::from_iter([(to, Time::ZERO)]));
+    for link in levels.iter().flatten().map(link) {
+        let time = there[&link.from].saturating_add(alone(link));
+        least(&mut there, link.to, time);
+    }
+    for link in levels.iter().rev().flatten().map(link) {
+        let time = onward[&link.to].saturating_add(alone(link));
+        least(&mut onward, link.from, time);
+    }
+    let alike = |links: &Vec<LinkId>| {
+        let mut counts: BTreeMap<(Time, Time), u64> = BTreeMap::new();
+        for link in links.iter().map(link) {
+            let rest = there[&link.from].saturating_add(link.delay).saturating_add(onward[&link.to]);
+            *counts.entry((rest, link.rate.transmission(packet_bytes))).or_default() += 1;
+        }
+        let alike = |((rest, transmission), links)| Alike { rest, transmission, links };
+        counts.into_iter().map(alike).collect()
+    };
+    levels.iter().map(alike).collect()
+}
