@@ -96,7 +96,8 @@ TERMS = {
     "status": Term(
         "status",
         "complete: all flows ended, though datagrams that were lost leave theirs unfinished. limit: run.until, or "
-        "another limit, came first. stalled: flows were open and nothing moved. interrupted: stopped by hand. All but the first miss what would have come.",
+        "another limit, came first. stalled: flows were open and nothing moved. interrupted: stopped by hand. All but "
+        "the first miss what would have come.",
     ),
 }
 
