@@ -204,19 +204,25 @@ def whole(folder: Path) -> dict[str, Any]:
     for name in ("flows", "links") if found.keys().isdisjoint(_OF_MODELS) else ("table",):
         path = folder / f"{name}.parquet"
         try:
-            if not _has_both_ends(path):
-                raise UserError(f"{path}: not a whole Parquet file")
+            require_both_ends(path)
         except OSError as error:
             raise UserError(f"{path}: {error.strerror}") from None
     return found
 
 
-def _has_both_ends(path: Path) -> bool:
+def require_both_ends(path: Path) -> None:
+    """Refuses what is no Parquet file, or one that was cut short.
+
+    Raises:
+        UserError: It is.
+        OSError: It cannot be opened.
+    """
     size = reading.require_regular(path).st_size
     with path.open("rb") as file:
         head = file.read(len(_PARQUET))
         file.seek(max(0, size - len(_PARQUET)))
-        return size > 2 * len(_PARQUET) and head == file.read() == _PARQUET
+        if size <= 2 * len(_PARQUET) or not head == file.read() == _PARQUET:
+            raise UserError(f"{path}: not a whole Parquet file")
 
 
 def plan(folder: Path) -> dict[str, Any]:

@@ -202,7 +202,7 @@ def read_table(path: Path) -> Table:
         UserError: It is damaged, or no file.
     """
     try:
-        reading.require_regular(path)
+        kept.require_both_ends(path)
         return Table.read(path)
     except OSError as error:
         raise UserError(f"{path}: not a table that can be read ({error.strerror or error})") from None

@@ -7,6 +7,7 @@ without Flowyard.
 
 import io
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +15,23 @@ if TYPE_CHECKING:
     import polars as pl
 
     from flowyard import _native
+
+
+def read_frame(path: Path, columns: Sequence[str] | None = None) -> "pl.DataFrame":
+    """What is in a Parquet file, or some columns of it.
+
+    Raises:
+        OSError: It cannot be read, is no whole Parquet file, or lacks a column.
+    """
+    import polars as pl
+
+    try:
+        return pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
+    except pl.exceptions.PolarsError as error:
+        raise OSError(str(error).partition("\n")[0]) from None
+    except pl.exceptions.PanicException:
+        # polars checks both ends of a file, and takes what is between them as it is.
+        raise OSError("what is in it was overwritten") from None
 
 
 class _Columns(Protocol):
@@ -42,12 +60,7 @@ class Table:
         Raises:
             OSError: It cannot be read, or is no Parquet file.
         """
-        import polars as pl
-
-        try:
-            return cls(pl.read_parquet(path, memory_map=False), path)
-        except pl.exceptions.PolarsError as error:
-            raise OSError(str(error)) from None
+        return cls(read_frame(path), path)
 
     def write(self, path: Path) -> None:
         """Writes a Parquet file: zstd, statistics for each row group.

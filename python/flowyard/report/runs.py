@@ -11,6 +11,7 @@ import polars as pl
 from flowyard import kept, reading
 from flowyard.analysis import background, measured, picoseconds
 from flowyard.errors import UserError
+from flowyard.table import read_frame
 
 FLOW_COLUMNS = (
     "id tag src dst size_bytes start_ps completed fct_ps slowdown deadline_ps met_deadline delivered_bytes "
@@ -158,11 +159,11 @@ def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
     return result
 
 
-def _table(path: Path, columns: list[str]) -> pl.DataFrame:
+def _table(path: Path, columns: list[str] | None) -> pl.DataFrame:
     try:
-        return plain(pl.read_parquet(path, columns=columns))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise UserError(f"{path}: not a table that can be read ({str(error).splitlines()[0]})") from None
+        return plain(read_frame(path, columns))
+    except OSError as error:
+        raise UserError(f"{path}: not a table that can be read ({error})") from None
 
 
 def _samples(directory: Path) -> pl.LazyFrame | None:
@@ -172,4 +173,4 @@ def _samples(directory: Path) -> pl.LazyFrame | None:
 
 def _histograms(directory: Path) -> pl.DataFrame | None:
     path = directory / "histograms.parquet"
-    return plain(pl.read_parquet(path)) if path.exists() else None
+    return _table(path, None) if path.exists() else None

@@ -13,6 +13,7 @@ from flowyard import kept
 from flowyard.analysis import background, goodput_bps, measured, overall, picoseconds
 from flowyard.analysis.intervals import replica_means
 from flowyard.errors import UserError
+from flowyard.table import read_frame
 
 # Of run.json's counters, those that compare runs.
 COUNTERS = (
@@ -170,11 +171,10 @@ class Sweep:
     def _metrics(self, key: str) -> dict[str, Any]:
         folder = self.path(key)
         try:
-            flows = pl.read_parquet(folder / "flows.parquet", columns=list(FLOW_COLUMNS))
-        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-            reason = str(error).splitlines()[0]
+            flows = read_frame(folder / "flows.parquet", FLOW_COLUMNS)
+        except OSError as error:
             raise UserError(
-                f"{folder}: not the folder of a run ({reason}); remove it, and flowyard sweep makes the run again"
+                f"{folder}: not the folder of a run ({error}); remove it, and flowyard sweep makes the run again"
             ) from None
         summary = kept.summary(folder)
         warm_up = picoseconds(summary["scenario"]["run"].get("warm_up", "0s"))
