@@ -159,6 +159,14 @@ def test_a_stalled_or_limited_run_says_so_and_keeps_its_tables(flowyard, small, 
     assert fy.open_run(tmp_path / "out/small-1").status == "limit"
 
 
+def test_a_complete_run_that_lost_datagrams_says_so(flowyard, small):
+    lossy = ("--set", "transport=datagram", "--set", 'queue={"drop-tail": {"limit": {"packets": 1}}}')
+    done = flowyard("run", small, *lossy, "--set", 'traffic.few.matrix={"incast": {"senders": 3}}')
+    assert done.returncode == 0
+    assert "flows were not completed: " in done.stdout
+    assert "datagrams are not repeated." in done.stdout
+
+
 def test_schema(flowyard):
     assert json.loads(flowyard("schema").stdout) == fy.schema()
 

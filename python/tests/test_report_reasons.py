@@ -118,6 +118,58 @@ def test_why_no_flow_is_complete(made, options, reason):
     assert said is None if reason is None else reason in said
 
 
+LOST = {
+    "topology": {"dumbbell": {"hosts": 3}},
+    "transport": "datagram",
+    "queue": {"drop-tail": {"limit": {"packets": 4}}},
+    "traffic": [
+        {
+            "name": "a",
+            "arrivals": "at-once",
+            "matrix": {"incast": {"senders": 3}},
+            "sizes": {"fixed": "100KB"},
+        }
+    ],
+}
+CUT = {
+    "topology": {"line": {"switches": 1}},
+    "transport": "tcp",
+    "traffic": [
+        {"name": "a", "arrivals": "at-once", "matrix": {"pairs": [[0, 1]]}, "sizes": {"fixed": "1MB"}},
+        {"name": "b", "arrivals": {"after": {"entry": "a"}}, "matrix": {"reply": {"to": "a"}}},
+    ],
+    "faults": {
+        "events": [{"at": "100us", "target": {"cable": ["switch 0", "host 1"]}, "change": "down"}],
+    },
+}
+CUT["traffic"][1]["sizes"] = {"fixed": "1KB"}
+
+
+def test_datagrams_that_were_lost_are_told(tmp_path):
+    """68 datagrams of 1,472 bytes a flow: those that four places at the bottleneck do not hold are gone."""
+    result = fy.run(LOST)
+    assert (result.status, result.summary["counters"]["unfinished_flows"]) == ("complete", 3)
+    run = runs.read([result.save(tmp_path / "run")])[0]
+    drops = result.summary["counters"]["drops"]
+    said = f"3 of 3 flows were not completed: {drops} of their packets were lost, and datagrams are not repeated."
+    assert reasons.no_fct(run) == reasons.not_completed(run) == said
+    assert said in visible(page([tmp_path / "run"]))
+    # With room for all of them nothing is to be told.
+    enough = fy.run(LOST | {"queue": "infinite"}).save(tmp_path / "enough")
+    assert reasons.not_completed(runs.read([enough])[0]) is None
+
+
+def test_a_stalled_run_says_what_each_entry_waits_for(tmp_path):
+    result = fy.run(CUT)
+    assert result.status == "stalled"
+    run = runs.read([result.save(tmp_path / "run")])[0]
+    first, second = (said.replace("\N{NO-BREAK SPACE}", " ") for said in reasons.waits(run))
+    # The last timeout before rto_max, of 60 s, ends by 102 s; the timer has been set for 60 s since.
+    assert first.startswith("traffic.a: 1 flow open, next timer at 1")
+    assert second == "traffic.b: 1 flow not started, waiting for flows that have not ended"
+    assert "traffic.b: 1 flow not started" in visible(page([tmp_path / "run"]))
+
+
 def queue(name, **fields):
     return {"scenario": {"queue": {name: fields}}}
 

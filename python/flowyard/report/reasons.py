@@ -47,7 +47,11 @@ def not_completed(run: Run) -> str | None:
     if run.status != "complete" or missing.is_empty():
         return None
     own = run.counters["flows"] - run.flows["tag"].is_in(background(run.summary)).sum()
-    names = sorted(set(missing["transport"].to_list()))
+    shared = run.scenario["transport"]
+    transport = {
+        entry["name"]: _variant(entry.get("transport") or shared)[0] for entry in run.scenario["traffic"]
+    }
+    names = sorted({transport[tag] for tag in missing["tag"].unique()})
     repeats = (
         "datagrams are not repeated" if names == ["datagram"] else f"{', '.join(names)} did not repeat them"
     )
