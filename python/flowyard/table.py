@@ -6,8 +6,12 @@ without Flowyard.
 """
 
 import io
+import os
 import shutil
-from collections.abc import Sequence
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,7 +30,8 @@ def read_frame(path: Path, columns: Sequence[str] | None = None) -> "pl.DataFram
     import polars as pl
 
     try:
-        return pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
+        with _stderr_dropped_on(pl.exceptions.PanicException):
+            return pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
     except pl.exceptions.PolarsError as error:
         raise OSError(str(error).partition("\n")[0]) from None
     except pl.exceptions.PanicException:
@@ -94,3 +99,27 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<flowyard.Table of {len(self)} rows, {len(self.columns)} columns>"
+
+
+@contextmanager
+def _stderr_dropped_on(unwanted: type[BaseException]) -> Iterator[None]:
+    """Holds back all that the process writes to stderr meanwhile, and drops it if this exception ends it.
+
+    Before polars gives up on a file that was overwritten in the middle, its threads print where they stood.
+    """
+    sys.stderr.flush()
+    stderr = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        except unwanted:
+            held.truncate(0)
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(stderr, 2)
+            os.close(stderr)
+            held.seek(0)
+            if text := held.read():
+                os.write(2, text)

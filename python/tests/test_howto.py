@@ -55,7 +55,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     programs = copy / ".venv" / "bin"
     programs.mkdir(parents=True)
-    for stamp in (".runtime", ".dev"):
+    for stamp in (".maturin", ".runtime", ".dev"):
         (copy / ".venv" / stamp).touch()
     pages.script(programs / "python", f'PYTHONPATH="{copy / "python"}" exec "{sys.executable}" "$@"')
     pages.script(programs / "flowyard", f'exec "{programs / "python"}" -m flowyard "$@"')

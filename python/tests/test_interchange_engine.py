@@ -209,7 +209,7 @@ def test_export_writes_a_file(flowyard, files):
         (["import", "hpcc-flow"], "hpcc-flow has flows, but no network"),
         (["import", "nowhere"], "nowhere: no such file"),
         (
-            ["import", "scenario.toml", "-o", "x"],
+            ["import", "scenario.toml", "-o", "x.toml"],
             "which is none of the known formats; say --format htsim-topo",
         ),
         (
