@@ -489,7 +489,7 @@ fn digest(
         hash.update(replica.to_le_bytes());
         let rules =
             (&entry.name, &entry.arrivals, &entry.matrix, &entry.sizes, entry.deadline, &entry.deadlines);
-        hash.update(serde_json::to_value(&rules).expect("an entry is plain JSON").to_string());
+        hash.update(serde_json::to_value(rules).expect("an entry is plain JSON").to_string());
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
