@@ -2,8 +2,8 @@
 
     python python/tests/fuzz_verbs.py --cases 1000 [--seed N] [--first I]
 
-A case is one of the recipes below, one of its files changed (mutations.py), and its commands, run in this process in a
-folder of their own. It fails on an exception, a panic, an exit code that docs/reference/exit-codes.md does not have or
+A case is one of the recipes below, one of its files changed (mutations.py), and its commands, run in a child process in
+a folder of their own. It fails on an exception, a panic, an exit code that docs/reference/exit-codes.md has not or
 that says of bad input that it is a failure, a message that is empty or longer than it should be, files written although
 the input was bad, more memory or processor time than the limits. What failed is kept in out/fuzz, and
 `--seed N --first I --cases 1` does it again. A few cases run with the tests (test_fuzz_verbs.py), many by `make fuzz`.
@@ -14,6 +14,7 @@ import contextlib
 import io
 import os
 import random
+import re
 import resource
 import shlex
 import shutil
@@ -28,6 +29,8 @@ from pathlib import Path
 
 from interchange_examples import EXAMPLES
 from mutations import NUMBERS, VALUES, changed
+
+from flowyard.interchange.formats import READ
 
 ROOT = Path(__file__).parents[2]
 # Of one case. The engine asks for what it needs by counts, so that a loop without an end and a table that is too large
@@ -143,87 +146,72 @@ EXPORTS = (
 
 @dataclass
 class Recipe:
-    """Files, of which one is changed, and commands, of which one in a few has its words changed, too."""
+    """Files, of which one is changed; and what may be done with them, of which a case does one.
+
+    Attributes:
+        files: What is in them, by path.
+        commands: One after the other where there is "&&"; any word for WORD, a peer's for FORMAT.
+        victims: The files that are changed; all by default.
+        share: How often it is chosen, next to others.
+    """
 
     files: dict[str, bytes]
     commands: list[str]
-    # Those that are changed; all by default.
     victims: list[str] = field(default_factory=list)
+    share: float = 3
 
 
 def recipes(kept: Path) -> dict[str, Recipe]:
     """All recipes by name; `kept` is a folder in which runs and sweeps are made that later ones read."""
-    small, exports = SMALL.encode(), [f"export s.toml --to {name} -o exported" for name in EXPORTS]
+    small = SMALL.encode()
     on_scenario = [
         "check s.toml",
         "run s.toml -o out",
+        "run s.toml -o out --audit",
         "topology s.toml -o out.svg",
-        *exports,
-        "import s.toml -o new.toml",
     ]
+    on_scenario += ["run s.toml -o out --json", "export s.toml --to FORMAT -o exported"]
     found = {"small": Recipe({"s.toml": small}, on_scenario)}
-    for path in sorted((ROOT / "crates/sim/tests/golden").glob("*.toml")) + sorted(
-        (ROOT / "python/flowyard/scenarios").glob("*.toml")
-    ):
-        found[path.stem] = Recipe(
-            {"s.toml": path.read_bytes()}, [*on_scenario[:3], random.Random(path.stem).choice(exports)]
-        )
+    for folder in ("crates/sim/tests/golden", "python/flowyard/scenarios"):
+        for path in sorted((ROOT / folder).glob("*.toml")):
+            found[path.stem] = Recipe({"s.toml": path.read_bytes()}, on_scenario, share=0.5)
     found["json"] = Recipe(
-        {"s.json": _as_json(SMALL + OBSERVED)}, ["check s.json", "run s.json -o out --audit"]
+        {"s.json": _as_json(SMALL + OBSERVED)}, ["check s.json", "run s.json -o out --json"]
     )
-    found["set"] = Recipe(
-        {"s.toml": small},
-        ["check s.toml --set WORD=WORD", "run s.toml -o out --set WORD=WORD --seed 3"],
-        ["none"],
-    )
-    found["cdf"] = Recipe(
-        {"s.toml": DISTRIBUTION.encode(), "sizes.txt": CDF.encode()},
-        [*on_scenario[:2], "import sizes.txt -o new"],
-    )
+    set_ = ["check s.toml --set WORD=WORD", "run s.toml -o out --set WORD=WORD --seed 3"]
+    found["set"] = Recipe({"s.toml": small}, set_, ["none"])
+    files = {"s.toml": DISTRIBUTION.encode(), "sizes.txt": CDF.encode()}
+    found["cdf"] = Recipe(files, ["check s.toml", "run s.toml -o out", "import sizes.txt -o new"])
+    sweep = "sweep plan.toml -o out --workers 1"
     found["sweep"] = Recipe(
         {"plan.toml": SWEEP.encode(), "small.toml": small},
-        [
-            "sweep plan.toml -o out --workers 1",
-            "sweep plan.toml -o out --workers 1 --shard 2/3",
-            "report out -o report.html",
-        ],
+        [f"{sweep} && report out -o report.html", f"{sweep} --shard 2/3 && {sweep}", f"{sweep} --json"],
     )
     found["slotted"] = Recipe(
-        {"l.toml": LINK.encode()}, ["slotted l.toml -o out", "slotted l.toml -o out2 --discipline WORD"]
+        {"l.toml": LINK.encode()}, ["slotted l.toml -o out", "slotted l.toml --discipline WORD"]
     )
     found["servers"] = Recipe(
-        {"l.toml": SERVERS.encode()}, ["slotted l.toml -o out", "slotted l.toml -o out2 --discipline d3"]
+        {"l.toml": SERVERS.encode()}, ["slotted l.toml -o out", "slotted l.toml --discipline d3"]
     )
     found["study"] = Recipe(
         {"study/claims.toml": CLAIMS.encode(), "study/one.py": FIGURE.encode()},
-        ["paper show ./study", "paper run ./study -o out", "paper run ./study -o out", "paper list"],
+        ["paper show ./study", "paper run ./study -o out", "paper list"],
         ["study/claims.toml"],
     )
     for name, text in EXAMPLES.items():
-        files = {"flows": text.encode(), "network.toml": small}
-        options = "--topology network.toml --start-unit ps"
+        options = "-o new.toml --topology network.toml --start-unit ps"
+        commands = [f"import flows {options} && check new.toml", f"import flows {options} --format WORD"]
         found[f"import {name}"] = Recipe(
-            files,
-            [
-                f"import flows -o new.toml {options}",
-                f"import flows -o new2.toml --format WORD {options}",
-                "check new.toml",
-            ],
-            ["flows"],
+            {"flows": text.encode(), "network.toml": small}, commands, ["flows"], share=2
         )
     run, swept = _tree(kept / "run", "run"), _tree(kept / "swept", "swept")
-    found["kept run"] = Recipe(
-        run, ["report run -o r.html", "report run run -o r2.html", "report run --json"]
-    )
+    found["kept run"] = Recipe(run, ["report run -o r.html", "report run run -o r.html", "report run --json"])
     found["kept run.json"] = Recipe(run, ["report run -o r.html"], ["run/run.json"])
+    again = "sweep plan.toml -o swept --workers 1"
     found["kept sweep"] = Recipe(
         swept | {"small.toml": small, "plan.toml": SWEEP.encode()},
-        [
-            "report swept -o r.html",
-            "sweep plan.toml -o swept --workers 1",
-            "sweep plan.toml -o swept --update --workers 1",
-        ],
-        [*swept, "swept/sweep.json", "swept/sweep.json"],
+        ["report swept -o r.html", again, f"{again} --update"],
+        [*swept, "plan.toml", "swept/sweep.json", "swept/sweep.json"],
     )
     return found
 
@@ -272,38 +260,37 @@ def restrain() -> None:
     results.run, slotted.run, plan.MOST_RUNS = small_run, small_link, MOST_RUNS
 
 
+WORDS = [
+    *NUMBERS,
+    *VALUES,
+    "run.seed",
+    "transport",
+    "traffic.few.flows",
+    "topology.single-switch.hosts",
+    "peq",
+    *READ,
+]
+
+
 def case(all_recipes: dict[str, Recipe], seed: int, number: int, folder: Path) -> tuple[str, list[list[str]]]:
     """Writes the files of a case into a folder; returns its recipe's name and its commands."""
     chance = random.Random(f"{seed} {number}")
-    name = chance.choice(list(all_recipes))
+    (name,) = chance.choices(list(all_recipes), [recipe.share for recipe in all_recipes.values()])
     recipe = all_recipes[name]
     victim = chance.choice(recipe.victims or list(recipe.files))
     for path, content in recipe.files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(changed(content, chance) if path == victim else content)
-    words = [
-        *NUMBERS,
-        *VALUES,
-        "run.seed",
-        "transport",
-        "traffic.few.flows",
-        "traffic.few",
-        "topology.single-switch.hosts",
-        "peq",
-        "cdf",
-    ]
-    commands = [
-        [
-            chance.choice(words) + ("=" + chance.choice(words) if "=" in word else "")
-            if "WORD" in word
-            else word
-            for word in shlex.split(line)
-        ]
-        for line in recipe.commands
-    ]
+
+    def spelt(word: str) -> str:
+        word = re.sub("FORMAT", lambda _: chance.choice(EXPORTS), word)
+        return re.sub("WORD", lambda _: chance.choice(WORDS), word)
+
+    lines = chance.choice(recipe.commands).split("&&")
+    commands = [[spelt(word) for word in shlex.split(line)] for line in lines]
     if chance.random() < 0.05:
         command = chance.choice(commands)
-        command[chance.randrange(1, len(command))] = chance.choice(words)
+        command[chance.randrange(1, len(command))] = chance.choice(WORDS)
     return name, commands
 
 
@@ -311,13 +298,14 @@ def wrong(command: list[str]) -> str | None:
     """Runs a command in the folder that this process is in; what is wrong with what it does, if anything is."""
     from flowyard import cli
 
-    before = set(_files())
+    before, as_json = set(_files()), "--json" in command
     out, err = io.StringIO(), io.StringIO()
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = cli.main(command)
     except SystemExit as usage:
-        code = usage.code
+        # The parser of arguments knows no JSON.
+        code, as_json = usage.code, False
     except BaseException:
         return traceback.format_exc()
     said = err.getvalue()
@@ -328,8 +316,9 @@ def wrong(command: list[str]) -> str | None:
             return f"{word} on stderr\n{said}"
     if code == 2:
         # With --json the message is the answer.
-        told, silent = (out.getvalue(), said) if "--json" in command else (said, out.getvalue())
-        if not told.strip() or silent or len(told) > MESSAGE_MAX:
+        told, silent = (out.getvalue(), said) if as_json else (said, out.getvalue())
+        # A document has the paths, and the values that were found, whole.
+        if not told.strip() or silent or len(said) > MESSAGE_MAX:
             return f"a message of {len(told)} characters, {len(silent)} where there should be none\n{said[:3000]}"
         if new := set(_files()) - before:
             return f"bad input, and files were written: {', '.join(sorted(new)[:5])}\n{said}"
@@ -388,7 +377,8 @@ class Driver:
         number, last = first, first + cases
         while number < last:
             # A new process now and then, so that none gets full of what the ones before left.
-            number = self._batch(number, min(last, number + 250), kept)
+            number = self._batch(number, min(last, number + 500), kept)
+            print(f"{number - first:,} of {cases:,} cases, {self.failed:,} failed", flush=True)
 
     def _batch(self, first: int, last: int, kept: Path) -> int:
         words = [sys.executable, __file__, "--child", str(kept), "--seed", str(self.seed)]
@@ -448,7 +438,6 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as kept:
         make_kept(Path(kept))
         driver.run(arguments.first, arguments.cases, Path(kept))
-    print(f"{arguments.cases:,} cases, {driver.failed:,} failed")
     return 1 if driver.failed else 0
 
 

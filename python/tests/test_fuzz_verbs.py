@@ -33,7 +33,7 @@ def test_a_case_is_the_same_each_time(tmp_path):
     assert found[0] == found[1]
 
 
-def test_every_verb_that_reads_is_tried():
+def test_every_verb_that_reads_is_tried(tmp_path):
     words = {
         line.split()[0] for recipe in fuzz_verbs.recipes(fuzz_verbs.ROOT).values() for line in recipe.commands
     }

@@ -104,3 +104,20 @@ def test_arguments_are_text(capsys, monkeypatch, tmp_path, verb, word):
         "': has a NUL, or bytes that are not UTF-8; rename the file, or write another value\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_message_has_an_end_whatever_it_quotes():
+    assert str(UserError("x" * 3000)) == "x" * 3000
+    assert str(UserError("x" * 3001 + "\ny")) == "x" * 3000 + "...\ny"
+    many = str(UserError("\n".join(["z" * 99] * 100_000)))
+    assert many.endswith(f"{'z' * 99}\nand 99,849 more lines")
+    assert len(many) < 16_000
+
+
+def test_a_register_with_a_mistake_in_each_claim_is_refused_in_a_few_lines(tmp_path, capsys):
+    claims = "".join(f'[claims."OWN-{i}"]\nkind = "{"x" * 50}"\n' for i in range(5000))
+    (tmp_path / "claims.toml").write_text(f'id = "OWN"\ntitle = "t"\nsource = "s"\n{claims}')
+    assert cli.main(["paper", "run", str(tmp_path), "-o", str(tmp_path / "out")]) == 2
+    err = capsys.readouterr().err
+    assert len(err) < 20_000
+    assert err.splitlines()[-1].endswith(" more lines")

@@ -133,5 +133,5 @@ fn long_lists() {
         (0..40_000).map(|i| format!("{{ ends = ['host number {i}', 'gone {i}'] }}")).collect();
     let text =
         said(&format!("[topology.explicit]\nhosts = [{}]\ncables = [{}]", hosts.join(","), cables.join(",")));
-    assert!(text.ends_with("and 39980 more"), "{}", &text[text.len() - 100..]);
+    assert!(text.ends_with("and at least 180 more"), "{}", &text[text.len() - 100..]);
 }

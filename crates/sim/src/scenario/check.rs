@@ -131,8 +131,11 @@ impl<'a> Draft<'a> {
         if self.found.iter().any(inside) { None } else { Some((value, T::deserialize(value).ok()?)) }
     }
 
+    /// The traffic entries with their paths; none if there are too many.
     fn entries(&self) -> impl Iterator<Item = (String, &'a Value)> {
-        let entries = self.document.get("traffic").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let whole = self.found.iter().all(|problem| problem.path != "traffic");
+        let entries = self.document.get("traffic").filter(|_| whole).and_then(Value::as_array);
+        let entries = entries.map_or(&[][..], Vec::as_slice);
         steps(entries).into_iter().map(|step| join("traffic", &step)).zip(entries)
     }
 

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::files::{Files, no_files};
-pub use self::problem::{Problem, Problems};
+pub use self::problem::{PROBLEMS_MAX, Problem, Problems};
 pub use self::schema::{of as schema_of, schema, text as schema_text};
 pub use self::text::Format;
 use crate::balancer::{Balancer, Routing};
@@ -42,8 +42,12 @@ pub fn read(
     let mut document = text::parse(text, format)?;
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
-    problems.extend(files::put_in(&mut document, &problems, files));
-    problems.extend(check::check(&document, &problems));
+    // Where the walk gave up, what is behind may be anything.
+    if problems.len() < PROBLEMS_MAX {
+        problems.extend(files::put_in(&mut document, &problems, files));
+        problems.extend(check::check(&document, &problems));
+    }
+    problems.truncate(PROBLEMS_MAX);
     if !problems.is_empty() {
         return Err(Problems(problems));
     }
@@ -58,8 +62,14 @@ pub fn read_topology(
 ) -> Result<Topology, Problems> {
     let mut document = text::parse(text, format)?;
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
+    // The walk must not give up before it comes to the topology, for what is wrong elsewhere.
+    if let Some(members) = document.as_object_mut() {
+        members.retain(|key, _| key == "topology");
+    }
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
-    problems.extend(check::check(&document, &problems));
+    if problems.len() < PROBLEMS_MAX {
+        problems.extend(check::check(&document, &problems));
+    }
     problems.retain(|problem| problem.path == "topology" || problem.path.starts_with("topology."));
     if !problems.is_empty() {
         return Err(Problems(problems));

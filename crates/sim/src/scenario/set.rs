@@ -10,6 +10,9 @@ use super::schema::{choice, present};
 use super::text::Strict;
 use crate::nearest::{closest, did_you_mean};
 
+/// So many items of a list are named.
+const SHOWN: usize = 50;
+
 /// Deeper than any key of a scenario.
 const DEEPEST: usize = 32;
 
@@ -46,8 +49,11 @@ fn set(root: &Value, document: &mut Value, key: &str, value: &str) -> Result<(),
             }
             Value::Array(items) => {
                 let index = item(items, step).map_err(|hint| {
-                    let message =
-                        format!("\"{step}\" is not one of {}", list(steps(items).iter().map(String::as_str)));
+                    let names = steps(items);
+                    let more = names.len().saturating_sub(SHOWN);
+                    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                    let names = list(names.iter().take(SHOWN).map(String::as_str));
+                    let message = format!("\"{step}\" is not one of {names}{more}");
                     Problems::from(Problem::new(key, message).with_hint(hint))
                 })?;
                 (&mut items[index], schema.and_then(|schema| schema.get("items")))

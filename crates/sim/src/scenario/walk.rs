@@ -6,11 +6,12 @@
 use serde_json::{Map, Value, json};
 
 use super::bounds::{bounds, plain, quantity};
-use super::problem::{Problem, join, list, show, steps};
+use super::problem::{PROBLEMS_MAX, Problem, join, list, show, steps};
 use super::schema::{Choice, choice, present, resolve};
 use crate::nearest::{closest, did_you_mean};
 
-/// All problems of the document; a bare name of a variant with settings becomes that variant with none given.
+/// All problems of the document, up to [`PROBLEMS_MAX`]; a bare name of a variant with settings becomes that variant
+/// with none given.
 pub(super) fn walk(schema: &Value, document: &mut Value) -> Vec<Problem> {
     let mut walk = Walk { root: schema, path: String::new(), problems: Vec::new() };
     walk.value(schema, document);
@@ -24,6 +25,11 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
+    /// Whether there are as many problems as anyone will read.
+    fn full(&self) -> bool {
+        self.problems.len() >= PROBLEMS_MAX
+    }
+
     fn value(&mut self, schema: &'a Value, value: &mut Value) {
         if schema.get("$ref").is_some() {
             let before = self.problems.len();
@@ -40,18 +46,22 @@ impl<'a> Walk<'a> {
             let hint = match value {
                 Value::Object(_) => begin_items(schema, &self.path),
                 Value::String(name) => {
-                    self.field_that_takes(schema, name).map(|field| write(&join(&self.path, &field), name))
+                    let field = self.field_that_takes(schema, name);
+                    let field = field.map(|field| write(&join(&self.path, &field), name));
+                    field.or_else(|| names_file(schema, name))
                 }
                 _ => None,
             };
             self.problem_with_hint(value, message, hint);
         } else {
+            // A list that is too long is not looked through.
+            let before = self.problems.len();
+            self.bounds(schema, value);
             match value {
                 Value::Object(map) => self.object(schema, map),
-                Value::Array(items) => self.array(schema, items),
+                Value::Array(items) if self.problems.len() == before => self.array(schema, items),
                 _ => (),
             }
-            self.bounds(schema, value);
         }
     }
 
@@ -72,6 +82,9 @@ impl<'a> Walk<'a> {
         let others = schema.get("additionalProperties");
         let mut meant = Vec::new();
         for (key, value) in map.iter_mut() {
+            if self.full() {
+                return;
+            }
             match known(key).or(others.filter(|others| others.is_object())) {
                 Some(schema) => self.below(key, schema, value),
                 None if others == Some(&json!(false)) => meant.extend(self.unknown_key(schema, key, value)),
@@ -174,6 +187,9 @@ impl<'a> Walk<'a> {
         let names = choice.names();
         let chosen: Vec<&str> = names.into_iter().filter(|name| map.contains_key(*name)).collect();
         for (key, below) in map.iter_mut() {
+            if self.full() {
+                return;
+            }
             match choice.table(key) {
                 Some(member) => self.below(key, member, below),
                 None if choice.words.contains(&key.as_str()) => {
@@ -229,6 +245,9 @@ impl<'a> Walk<'a> {
         let named = items.iter().any(Value::is_object).then(|| steps(items));
         let first = schema.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         for (index, item) in items.iter_mut().enumerate() {
+            if self.full() {
+                return;
+            }
             let Some(schema) = first.get(index).or(others) else { continue };
             match &named {
                 Some(steps) => self.below(&steps[index], schema, item),
@@ -271,6 +290,13 @@ fn keys(schema: &Value) -> Vec<&str> {
 /// What to write instead.
 fn write(path: &str, name: &str) -> String {
     format!("write {path} = \"{name}\"")
+}
+
+/// How a file is named in a table that may say which, if a text in the table's place can be meant so.
+fn names_file(schema: &Value, name: &str) -> Option<String> {
+    let file = schema.get("properties")?.get("file")?;
+    (types(file).contains(&"string") && name.len() <= 100)
+        .then(|| format!("write {{ file = {} }}", json!(name)))
 }
 
 /// How a list of tables is written, if it stands at the top, where TOML has a way of its own for it.
@@ -440,6 +466,23 @@ mod tests {
             "3.0: 5000000000 is too large (allowed: 0 to 4294967295); use 4294967295",
         ];
         assert_eq!(messages(schema, wrong), expected);
+    }
+
+    #[test]
+    fn the_same_mistake_in_each_item_is_found_so_many_times() {
+        let item = json!({"type": "object", "properties": {}, "additionalProperties": false});
+        let schema = json!({"type": "array", "items": item, "maxItems": 1_000_000});
+        let wrong = |items: usize| walk(&schema, &mut vec![json!({"x": 1, "y": 2}); items].into());
+        assert_eq!(wrong(99).len(), 198);
+        assert_eq!(wrong(200_000).len(), PROBLEMS_MAX);
+        let table: Map<_, _> = (0..200_000).map(|key| (key.to_string(), json!(1))).collect();
+        assert_eq!(walk(&schema["items"], &mut table.into()).len(), PROBLEMS_MAX);
+    }
+
+    #[test]
+    fn a_list_that_is_too_long_is_not_looked_through() {
+        let schema = json!({"type": "array", "items": {"type": "boolean"}, "maxItems": 2});
+        assert_eq!(messages(schema, json!([1, 2, 3])), ["a length of 3 is too large (allowed: at most 2)"]);
     }
 
     #[test]

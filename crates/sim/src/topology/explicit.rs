@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Fabric, Generator, oversized};
 use crate::ids::NodeId;
 use crate::nearest::{closest, did_you_mean};
+use crate::scenario::PROBLEMS_MAX;
 use crate::units::{Rate, Time};
 
 /// Hosts, switches and cables by name. A host may have several cables, and relays then.
@@ -106,6 +107,9 @@ impl Generator for Explicit {
         let mut problems = Vec::new();
         let mut places = BTreeMap::new();
         for (name, place) in self.names() {
+            if problems.len() >= PROBLEMS_MAX {
+                break;
+            }
             if name.is_empty() {
                 problems.push((place, "is empty; each node has a name".to_string()));
             } else if let Some(other) = places.get(name) {
@@ -117,13 +121,17 @@ impl Generator for Explicit {
                 places.insert(name, place);
             }
         }
-        for (index, _) in self.switches.iter().enumerate().filter(|(_, switch)| switch.tier == "host") {
+        let called_host = self.switches.iter().enumerate().filter(|(_, switch)| switch.tier == "host");
+        for (index, _) in called_host.take(PROBLEMS_MAX) {
             let message = "\"host\" is the tier of hosts; list a host under hosts, or name another tier";
             problems.push((format!("switches.{index}.tier"), message.into()));
         }
         let mut guesses = COMPARISONS / places.len().max(1);
         let mut unused = places.clone();
         for (index, cable) in self.cables.iter().enumerate() {
+            if problems.len() >= PROBLEMS_MAX {
+                break;
+            }
             let (a, b) = (cable.ends.0.as_str(), cable.ends.1.as_str());
             for (end, name) in [a, b].into_iter().enumerate() {
                 unused.remove(name);
@@ -144,7 +152,7 @@ impl Generator for Explicit {
         // A cable to a misspelt name is one mistake, not two.
         if problems.is_empty() {
             let alone = |(name, place): (&str, String)| (place, format!("no cable ends at \"{name}\""));
-            problems.extend(unused.into_iter().map(alone));
+            problems.extend(unused.into_iter().take(PROBLEMS_MAX).map(alone));
         }
         if problems.is_empty() {
             let cables = self.cables.iter().map(|cable| u128::from(cable.count)).sum();

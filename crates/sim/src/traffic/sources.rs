@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Entry;
 use crate::random::{Purpose, Stream, name_key};
+use crate::scenario::PROBLEMS_MAX;
 
 /// Which hosts send: some of those that would by the matrix. Any host may receive, unless `among_sources` is set.
 ///
@@ -34,6 +35,9 @@ impl Sources {
                 }
                 let mut sends = vec![false; hosts as usize];
                 for (index, &host) in list.iter().enumerate() {
+                    if problems.len() >= PROBLEMS_MAX {
+                        break;
+                    }
                     let path = format!("hosts[{index}]");
                     match sends.get_mut(host as usize) {
                         None => problems

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Own, Process};
 use crate::random::Stream;
+use crate::scenario::PROBLEMS_MAX;
 use crate::traffic::dependencies::{Milestone, TriggerKind, Writer};
 use crate::units::Time;
 
@@ -93,6 +94,9 @@ impl Process for Triggers {
         self.fires.iter().for_each(|fire| *fires.entry(fire.trigger).or_default() += 1);
         let mut known = BTreeSet::new();
         for (index, item) in self.list.iter().enumerate() {
+            if problems.len() >= PROBLEMS_MAX {
+                break;
+            }
             if !known.insert(item.id) {
                 let what = format!("{} is the id of another trigger already; each needs its own", item.id);
                 problems.push((format!("list[{index}].id"), what));
@@ -107,6 +111,9 @@ impl Process for Triggers {
             }
         }
         for (index, fire) in self.fires.iter().enumerate() {
+            if problems.len() >= PROBLEMS_MAX {
+                break;
+            }
             if fire.flow as usize >= self.starts.len() {
                 let last = self.starts.len().saturating_sub(1);
                 let what = format!("{} is not a flow; starts has flows 0 to {last}", fire.flow);
@@ -118,6 +125,9 @@ impl Process for Triggers {
             }
         }
         for (flow, trigger) in self.waiting() {
+            if problems.len() >= PROBLEMS_MAX {
+                break;
+            }
             if !known.contains(&trigger) {
                 let what = no_trigger(trigger, &known);
                 problems.push((format!("starts[{flow}].trigger"), what));

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Order, PairIterator, Pattern};
 use crate::ids::NodeId;
 use crate::random::Stream;
+use crate::scenario::PROBLEMS_MAX;
 
 /// A list of [source, destination], each a host; one that is listed twice has two flows in a round.
 ///
@@ -20,6 +21,9 @@ impl Pattern for Pairs {
             problems.push(("".into(), "is empty; list pairs of hosts, such as [[0, 1]]".into()));
         }
         for (index, &(src, dst)) in self.0.iter().enumerate() {
+            if problems.len() >= PROBLEMS_MAX {
+                break;
+            }
             for (end, host) in [src, dst].into_iter().enumerate() {
                 if host >= hosts {
                     let what = format!("{host} is not a host; hosts are 0 to {}", hosts - 1);

@@ -1,0 +1,52 @@
+"""Memory by the number of mistakes: a document with one in each of 200,000 places takes little more than a good one."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import PATIENCE_S
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no resource limits")
+
+COUNT = 200_000
+ENTRY = {"name": "a", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1KB"}}
+SOUND = {"topology": {"single-switch": {"hosts": 4}}, "transport": "ndp", "traffic": [ENTRY]}
+MANY = {
+    "entries that are too many": SOUND | {"traffic": [{"name": "a"}] * COUNT},
+    "keys that nobody knows": SOUND | {"run": {f"key{i}": i for i in range(COUNT)}},
+    "texts for whole numbers": SOUND | {"traffic": [ENTRY | {"matrix": {"pairs": [["a", "b"]] * COUNT}}]},
+    "hosts that are not there": SOUND | {"traffic": [ENTRY | {"matrix": {"pairs": [[8, 9]] * COUNT}}]},
+    "cables to no node": SOUND
+    | {"topology": {"explicit": {"hosts": ["a", "b"], "cables": [{"ends": ["x", "y"]}] * COUNT}}},
+}
+CHILD = """
+import json, resource, sys
+from pathlib import Path
+from flowyard import _native
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+text = sys.stdin.read()
+try:
+    _native.check(text, "json", Path(), [], False)
+except _native.ScenarioError as error:
+    print(json.dumps([len(error.problems), str(error).splitlines()[-1], len(str(error)), peak()]))
+"""
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_the_memory_that_mistakes_take_has_a_bound(kind):
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD],
+        input=json.dumps(MANY[kind]),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    problems, last, length, peak_mib = json.loads(done.stdout)
+    assert problems <= 200
+    assert length < 30_000
+    assert last == "and at least 180 more" if problems == 200 else not last.startswith("and at least")
+    # What is read takes some tens of MB; with a problem in each place it was above 1,000.
+    assert peak_mib < 400
