@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from flowyard import interrupt, scenarios, streams
-from flowyard.errors import UserError
+from flowyard.errors import UserError, bounded
 from flowyard.exits import BAD_INPUT, BROKEN_PIPE, COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 
 
@@ -114,7 +114,7 @@ def _mistake(error: Exception, arguments: argparse.Namespace | None) -> str | No
             return f"{arguments.scenario} is a sweep, not a scenario: flowyard sweep {arguments.scenario}"
         return f"{arguments.scenario} cannot be run:\n{textwrap.indent(str(error), '  ')}"
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return bounded(f"{error.filename}: {error.strerror}") if error.filename else error.strerror
     return None
 
 

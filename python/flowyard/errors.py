@@ -8,10 +8,10 @@ class UserError(Exception):
     """Something in the command or its files is wrong; the text says what, and what to do."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(_bounded(text))
+        super().__init__(bounded(text))
 
 
-def _bounded(text: str) -> str:
+def bounded(text: str) -> str:
     """A text without what nobody would read to the end."""
     if len(text) <= LINE_MAX:
         return text

@@ -73,6 +73,14 @@ def require_regular(path: Path) -> os.stat_result:
     return about
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is something of that name; a name that is too long, or no name at all, is that of nothing."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def as_text(path: str | PathLike[str]) -> str:
     """A path as text, which it need not be: bytes that are not UTF-8 are written in hexadecimal."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -121,3 +121,19 @@ def test_a_register_with_a_mistake_in_each_claim_is_refused_in_a_few_lines(tmp_p
     err = capsys.readouterr().err
     assert len(err) < 20_000
     assert err.splitlines()[-1].endswith(" more lines")
+
+
+@pytest.mark.parametrize("verb", ["run", "check", "sweep", "report", "import", "slotted", "paper show"])
+def test_names_that_no_file_can_have(verb, tmp_path, monkeypatch, capsys):
+    """Longer than a file system takes; the message has an end nevertheless."""
+    monkeypatch.chdir(tmp_path)
+    assert cli.main([*verb.split(), "x" * 100_000]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: xxx")
+    assert len(err) < 20_000
+    (tmp_path / "plan.toml").write_text(f'scenario = "{"x" * 100_000}"\n')
+    assert cli.main(["sweep", "plan.toml"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("error: plan.toml is no sweep:\n  scenario: xxx")
+    assert len(err) < 20_000

@@ -4,6 +4,7 @@ import os
 from os import PathLike
 from pathlib import Path
 
+from flowyard import reading
 from flowyard.errors import UserError
 
 _HERE = Path(__file__).parent
@@ -18,13 +19,14 @@ def find(scenario: str | PathLike[str]) -> Path:
     """The file of that path, or else the packaged scenario of that name, with or without its ".toml"."""
     asked = os.fspath(scenario)
     path = Path(asked)
-    if path.exists() and not path.is_dir():
+    there = reading.is_there(path)
+    if there and not path.is_dir():
         return path
     name = path.name.removesuffix(".toml")
     # A bare name only: "./a" and "a/b" are paths of files that do not exist.
     if asked == path.name and name in names():
         return _HERE / f"{name}.toml"
-    if path.is_dir():
+    if there:
         raise UserError(f"{asked}: is a folder; name a scenario file")
     import difflib
 

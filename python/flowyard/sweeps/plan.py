@@ -408,7 +408,7 @@ def _base(scenario: Any, path: Path) -> "str | Path | dict[str, Any]":
     if not isinstance(scenario, str):
         raise UserError(f"{scenario!r}; use the name of a file or of a packaged scenario, or a table")
     beside = path.parent / scenario
-    return scenarios.find(beside if beside.is_file() else scenario)
+    return scenarios.find(beside if reading.is_there(beside) and beside.is_file() else scenario)
 
 
 def _scenario_name(scenario: Any, axis: str) -> str:
