@@ -119,3 +119,18 @@ fn who_has_ended_waits_for_nothing() {
         "#);
     assert_eq!((run.status(), run.0.summary.traffic[0].waits), (Status::Complete, None));
 }
+
+/// The longest time that can be written, as a timeout: it has to fit behind no present, and is never due.
+#[test]
+fn the_longest_timeout() {
+    let run = run(r#"
+        transport.dcqcn.timeout = "18446744s"
+        topology.line = { switches = 1 }
+        [[traffic]]
+        name = "a"
+        arrivals.at-once.at = "1s"
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "30KB"
+        "#);
+    assert_eq!((run.status(), run.counters().unfinished_flows), (Status::Complete, 0));
+}

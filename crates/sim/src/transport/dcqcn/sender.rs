@@ -79,9 +79,14 @@ impl Sender {
         self.sent = self.sent.max(self.next);
         self.rate.on_sent(size, config);
         let gap = self.rate.gap(size);
-        self.next_at = now + gap;
+        self.next_at = now.saturating_add(gap);
         if !self.retransmit.is_set() && self.is_owed(config) {
-            cx.set_timer(&mut self.retransmit, now + config.timeout, Owner::Conn(id), RETRANSMIT);
+            cx.set_timer(
+                &mut self.retransmit,
+                now.saturating_add(config.timeout),
+                Owner::Conn(id),
+                RETRANSMIT,
+            );
         }
         if last {
             return (Some(packet), false);
@@ -108,7 +113,12 @@ impl Sender {
         if number > self.una {
             self.una = number;
             if self.is_owed(config) {
-                cx.set_timer(&mut self.retransmit, cx.now() + config.timeout, Owner::Conn(id), RETRANSMIT);
+                cx.set_timer(
+                    &mut self.retransmit,
+                    cx.now().saturating_add(config.timeout),
+                    Owner::Conn(id),
+                    RETRANSMIT,
+                );
             } else {
                 self.retransmit.clear();
             }
@@ -149,7 +159,12 @@ impl Sender {
     pub fn on_timeout(&mut self, id: ConnId, config: &Dcqcn, cx: &mut Cx) {
         if cx.timer_is_due(&mut self.retransmit, Owner::Conn(id), RETRANSMIT) {
             cx.counts(id).timeouts += 1;
-            cx.set_timer(&mut self.retransmit, cx.now() + config.timeout, Owner::Conn(id), RETRANSMIT);
+            cx.set_timer(
+                &mut self.retransmit,
+                cx.now().saturating_add(config.timeout),
+                Owner::Conn(id),
+                RETRANSMIT,
+            );
             self.go_back(id, cx);
         }
     }
