@@ -52,6 +52,13 @@ class _Maybe:
 
 
 @dataclass(frozen=True)
+class _OrNull:
+    """What is always there, but may be null."""
+
+    kind: Any
+
+
+@dataclass(frozen=True)
 class _Variant:
     """A name, or a table of one key with the settings; of these, some have a kind."""
 
@@ -130,16 +137,16 @@ _RUN: Mapping[str, Any] = {
             "name": _TEXT,
             "flows": _COUNT,
             "background": _Maybe(_TRUTH),
-            "mean_size_bytes": _Maybe(_AMOUNT),
-            "offered_load": _Maybe(_AMOUNT),
-            "realised_load": _Maybe(_AMOUNT),
+            "mean_size_bytes": _OrNull(_AMOUNT),
+            "offered_load": _OrNull(_AMOUNT),
+            "realised_load": _OrNull(_AMOUNT),
         }
     ),
     "faults": _Added(
         _Every(
             {
                 "at_ps": _COUNT,
-                "undone_ps": _Maybe(_COUNT),
+                "undone_ps": _OrNull(_COUNT),
                 "change": _TEXT,
                 "links": _Every(_COUNT),
                 "nodes": _Every(_TEXT),
@@ -267,7 +274,7 @@ def _wrong(found: Any, needed: Any, path: str) -> list[str]:
     match needed:
         case _Added(kind):
             return _wrong(found, kind, path)
-        case _Maybe(kind):
+        case _Maybe(kind) | _OrNull(kind):
             return [] if found is None else _wrong(found, kind, path)
         case _Kind(words, fits):
             return [] if fits(found) else is_not(words)

@@ -43,6 +43,7 @@ def damaged(folder: Path, scenario: Path) -> None:
     summary("no-counters", lambda data: data.pop("counters"))
     summary("empty-summary", lambda data: data.clear())
     summary("text-for-a-number", lambda data: data.update(end_ps="soon"))
+    summary("no-mean-size", lambda data: data["traffic"][0].pop("mean_size_bytes"))
     summary("weird-status", lambda data: data.update(status="weird"))
     summary("faults-are-texts", lambda data: data.update(faults=["spine 1 is down", "spine 1 is up"]))
     fault = {"at_ps": 1, "undone_ps": None, "change": "down", "links": [99], "nodes": []}
