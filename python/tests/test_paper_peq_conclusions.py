@@ -8,22 +8,30 @@ import pytest
 from flowyard import sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.peq import _gains as gains
 from flowyard.papers.peq import _load as load
 from flowyard.papers.peq.conclusions import FCT, FIGURE, FIGURES, draw, plans
 from flowyard.sweeps.results import Sweep
 
-GOOD = {"PEQ": 40.0, "PDQ": 38.5, "Stateful D3": 38.0, "D3": 22.0}
+GOOD = {
+    "PEQ": 40.0,
+    "PDQ": 38.5,
+    "Stateful D3": 38.0,
+    "D3": 22.0,
+    "Stateful D3, quench": 38.0,
+    "D3, quench": 22.0,
+}
 
 
-def made(throughput=GOOD, completion=(50.0, 60.0)):
-    """Tables of the four schemes' throughputs, and of the completion times of PEQ and PDQ."""
+def made(throughput=GOOD, completion=(50.0, 60.0), change=lambda _: 0.0):
+    """Tables of the schemes' throughputs plus a change, and of the completion times of PEQ and PDQ."""
     averages = [
-        {"figure": f"figure {number}", "mode": mode, "replica": replica, "scheme": scheme}
-        | {load.THROUGHPUT: value + replica}
+        row | {load.THROUGHPUT: value + replica + change(row)}
         for number in FIGURES
         for mode in load.MODES
         for replica in (0, 1)
         for scheme, value in throughput.items()
+        for row in ({"figure": f"figure {number}", "mode": mode, "replica": replica, "scheme": scheme},)
     ]
     times = [
         {"figure": f"figure {number}", "servers": 40, "probability": 0.1, "deadline_mean_slots": 60}
@@ -32,7 +40,7 @@ def made(throughput=GOOD, completion=(50.0, 60.0)):
         for number in FIGURES
         for replica in (0, 1)
     ]
-    return {"averages": pl.DataFrame(averages), "completion": pl.DataFrame(times)}
+    return {"gains": gains.table(pl.DataFrame(averages)), "completion": pl.DataFrame(times)}
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +58,7 @@ def test_every_figure_is_in_the_averages_with_its_own_points(short):
     assert len(FIGURES) == 12
     for number in FIGURES:
         rows = averages.filter(figure=f"figure {number}", mode="A")
-        assert set(rows["scheme"]) == set(load.SCHEMES)
+        assert set(rows["scheme"]) == {*load.SCHEMES, *load.QUENCHED}
         assert set(rows["points"]) == {3}
     # Twelve figures of three points, two seeds.
     assert len(short["completion"]) == 72
@@ -75,22 +83,52 @@ def test_gains_must_be_in_range(claim, scheme, values):
     for value, verdict in values.items():
         assert judge(made(GOOD | {scheme: value})).verdict == verdict
     tables = made()
-    some = tables["averages"].remove(figure="figure 3.9", scheme=scheme)
-    assert judge(tables | {"averages": some}).verdict == NOT_REACHED
+    either = (pl.col("better") == scheme) | (pl.col("worse") == scheme)
+    some = tables["gains"].remove(either, figure="figure 3.9")
+    found = judge(tables | {"gains": some})
+    assert {one.verdict for _, one in found.readings} == {NOT_REACHED}
 
 
-def test_each_figure_counts_the_same_and_only_mode_a():
-    tables = made()
-    one, mode = pl.col("figure") == "figure 3.5", pl.col("mode")
+def by_reading(judge, *args, **more):
+    return {name: one.verdict for name, one in judge(made(*args, **more)).readings}
+
+
+def test_a_gain_has_a_verdict_for_each_mode_and_unit():
+    # 40 over 38.5 (and half a replica each) is 1.5 points, and 3.85 %: too much.
+    judge = FIGURE.claims["PEQ-P1"]
+    assert by_reading(judge) == {
+        **{f"mode {mode}, pp": PASS for mode in load.MODES},
+        **{f"mode {mode}, % relative": FAIL for mode in load.MODES},
+    }
+    for mode in load.MODES:
+        found = by_reading(
+            judge, change=lambda row, mode=mode: -5.0 * (row["mode"] == mode and row["scheme"] == "PEQ")
+        )
+        assert found[f"mode {mode}, pp"] == FAIL
+    # Where both are higher, 1.5 points are less of them.
+    assert by_reading(judge, change=lambda _: 30.0)["mode A, % relative"] == PASS
+    # 2.5 of 3: the relative gain counts in its own unit.
+    assert by_reading(judge, {**GOOD, "PEQ": 3.0, "PDQ": 2.5})["mode A, % relative"] == FAIL
+
+
+def test_quenching_is_a_reading_of_its_own():
+    for claim, expected in (("PEQ-P3", FAIL), ("PEQ-P4", PASS)):
+        found = by_reading(FIGURE.claims[claim], GOOD | {"D3, quench": 37.0, "Stateful D3, quench": 39.0})
+        assert found["mode A, pp"] == PASS
+        assert found["mode A, pp, quench"] == expected
+    assert not any("quench" in name for name in by_reading(FIGURE.claims["PEQ-P2"]))
+
+
+def test_each_figure_counts_the_same():
     # 12 points more in one of 12 figures is one more on average: from 1.5 to 2.5, then to 3.5.
     judge = FIGURE.claims["PEQ-P1"]
     for change, verdict in ((12.0, PASS), (24.0, FAIL)):
-        more = pl.when(one, mode == "A", pl.col("scheme") == "PEQ").then(change).otherwise(0.0)
-        averages = tables["averages"].with_columns(pl.col(load.THROUGHPUT) + more)
-        assert judge(tables | {"averages": averages}).verdict == verdict
-    other = pl.when(mode == "A").then(0.0).otherwise(90.0)
-    averages = tables["averages"].with_columns(pl.col(load.THROUGHPUT) + other)
-    assert judge(tables | {"averages": averages}).verdict == PASS
+        more = made(
+            change=lambda row, change=change: (
+                change * (row["figure"] == "figure 3.5" and row["scheme"] == "PEQ")
+            )
+        )
+        assert judge(more).verdict == verdict
 
 
 def test_peq_must_complete_sooner_everywhere():
@@ -118,4 +156,4 @@ def test_verdicts_and_picture_survive_csv(short, tmp_path):
     for judge in FIGURE.claims.values():
         assert judge(again) == judge(short)
         assert judge(again).verdict != NOT_REACHED
-    assert len(draw(again).axes) == 3
+    assert len(draw(again).axes) == 6

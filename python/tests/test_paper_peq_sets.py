@@ -9,13 +9,13 @@ import pytest
 from flowyard import slotted, sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.peq import intervals, one_shot, optimal, racs, sjf
+from flowyard.papers.peq import _edf, intervals, one_shot, optimal, racs, sjf
 from flowyard.papers.peq._sets import most_in_time, never_falls
 from flowyard.sweeps.results import Sweep
 
 FIGURES = {module.FIGURE.id: module.FIGURE for module in (one_shot, intervals, optimal, sjf, racs)}
 # All others pass.
-FAILS = {"PEQ-F3.2.a", "PEQ-F3.3.d", "PEQ-F3.4.d", "PEQ-P14"}
+FAILS = {"PEQ-F3.2.a", "PEQ-F3.3.a", "PEQ-F3.3.d", "PEQ-F3.4.d", "PEQ-P14"}
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,8 @@ CHANGES = [
     ("PEQ-F3.2.a", "points", LINE, "peq_last_slots", pl.col("pdq_expired_last_slots") / 2, PASS),
     ("PEQ-F3.2.a", "points", LINE, "peq_last_slots", pl.col("pdq_expired_last_slots") / 3, FAIL),
     ("PEQ-F3.2.b", "runs", LINE & MOST, "peq_percent", EXPIRED - 1, FAIL),
-    ("PEQ-F3.3.a", "runs", SKIP & LAST, "lead_points", pl.col("lead_points") - 2, FAIL),
+    # It widens as it is, but is none; a lead that is there but narrows is none either.
+    ("PEQ-F3.3.a", "runs", SKIP, "lead_points", pl.col("interval") / 10, FAIL),
     ("PEQ-F3.3.b", "points", SKIP & LAST, "pdq_percent", pl.lit(5.0), FAIL),
     ("PEQ-F3.3.c", "points", SKIP & (pl.col("interval") == 1000), "peq_percent", PEQ + 4, FAIL),
     ("PEQ-F3.3.c", "points", pl.col("interval") == 1000, "interval", pl.lit(999), NOT_REACHED),
@@ -74,6 +75,7 @@ CHANGES = [
     ("PEQ-F3.4.c", "runs", KEEP, "peq_flows", pl.col("optimal_flows") * 0.97, FAIL),
     ("PEQ-F3.4.d", "runs", KEEP, "peq_percent", PDQ / 2 + 50.1, FAIL),
     ("PEQ-F3.4.d", "runs", KEEP, "pdq_percent", PEQ - 1, PASS),
+    ("PEQ-F3.4.a", "runs", ALL, "optimal_percent", pl.lit(None, pl.Float64), FAIL),
     ("PEQ-F3.4.e", "runs", pl.col("replica") == 0, "agreeing", pl.col("agreeing") - 1, FAIL),
     ("PEQ-F3.4.f", "runs", pl.col("full") > 0, "full_by_pdq", pl.col("full_by_pdq") - 1, FAIL),
     ("PEQ-F3.4.g", "runs", pl.col("flows") == 5, "pdq_flows", pl.col("optimal_flows") * 0.97, FAIL),
@@ -81,7 +83,8 @@ CHANGES = [
     ("PEQ-P7", "waits", pl.col("flows") == 7, "flows", pl.lit(8), NOT_REACHED),
     ("PEQ-P6", "deadlines", ALL, "inverted", pl.lit(0), FAIL),
     ("PEQ-P14", "deadlines", ALL, "edf_over_srpt", pl.lit(1.2), PASS),
-    ("PEQ-P14", "deadlines", ALL, "full_sets", pl.lit(sjf.ENOUGH - 1), NOT_REACHED),
+    ("PEQ-P14", "deadlines", ALL, "edf_over_srpt", pl.lit(1.26), FAIL),
+    ("PEQ-P14", "deadlines", ALL, "full_sets", pl.lit(_edf.ENOUGH - 1), NOT_REACHED),
     ("PEQ-P15", "requests", pl.col("flows") == 16, "asked_more", pl.col("unserved_slots") - 1, FAIL),
     ("PEQ-P10", "sets", pl.col("flows") == 8, "racs_slots", pl.col("srpt_slots") * 0.9, FAIL),
     ("PEQ-P10", "random", pl.col("load") == 0.8, "racs_slots", pl.col("ps_slots") * 1.1, FAIL),
@@ -94,6 +97,65 @@ def test_other_tables_have_other_verdicts(made, claim, table, rows, column, valu
     tables = made[figure.id]
     changed = tables[table].with_columns(pl.when(rows).then(value).otherwise(pl.col(column)).alias(column))
     assert figure.claims[claim]({**tables, table: changed}).verdict == verdict
+
+
+def test_a_lead_must_widen_and_be_one(made):
+    tables, judge = made["PEQ-F3.3"], FIGURES["PEQ-F3.3"].claims["PEQ-F3.3.a"]
+
+    def verdict(lead):
+        changed = {name: tables[name].with_columns(lead_points=lead) for name in ("runs", "points")}
+        return judge({**tables, **changed}).verdict
+
+    assert verdict(pl.col("interval") / 10) == PASS
+    assert verdict(pl.col("interval") / 10 - 10) == FAIL
+    assert verdict(10 - pl.col("interval") / 10) == FAIL
+    assert judge({**tables, "points": tables["points"].filter(~LAST)}).verdict == NOT_REACHED
+
+
+def test_a_share_of_zero_cannot_fall_and_it_is_said(made):
+    tables = made["PEQ-F3.3"]
+    assert (tables["runs"].filter(busy="skip")["pdq_in_part_percent"] == 0).all()
+    assert "0 at every interval and cannot fall" in FIGURES["PEQ-F3.3"].claims["PEQ-F3.3.d"](tables).reason
+
+
+# Claim, table, rows, column and value that change one reading, its name, the verdicts of all readings then.
+READINGS = [
+    ("PEQ-F3.2.a", "points", LINE, "pdq_last_slots", 2 * pl.col("peq_last_slots"), [FAIL, PASS, FAIL, FAIL]),
+    ("PEQ-F3.2.a", "points", ~LINE, "pdq_last_slots", 2 * pl.col("peq_last_slots"), [FAIL, FAIL, FAIL, PASS]),
+    (
+        "PEQ-F3.2.a",
+        "points",
+        ~LINE,
+        "pdq_expired_last_slots",
+        2 * pl.col("peq_last_slots"),
+        [FAIL, FAIL, PASS, FAIL],
+    ),
+    ("PEQ-F3.4.d", "runs", pl.col("mode") == "shift", "peq_percent", PDQ - 1, [FAIL, FAIL, FAIL]),
+    ("PEQ-F3.4.d", "runs", pl.col("mode") == "redraw", "peq_percent", PDQ / 2 + 49.9, [FAIL, PASS, PASS]),
+    ("PEQ-P14", "deadlines", ALL, "edf_by_size_over_srpt", pl.lit(1.2), [FAIL, PASS, FAIL, FAIL]),
+    ("PEQ-P14", "deadlines", ALL, "edf_over_srpt_all", pl.lit(1.2), [FAIL, FAIL, PASS, FAIL]),
+    ("PEQ-P14", "deadlines", ALL, "edf_by_size_over_srpt_all", pl.lit(1.2), [FAIL, FAIL, FAIL, PASS]),
+]
+
+
+@pytest.mark.parametrize(("claim", "table", "rows", "column", "value", "verdicts"), READINGS)
+def test_each_reading_has_its_own_verdict(made, claim, table, rows, column, value, verdicts):
+    figure = next(figure for figure in FIGURES.values() if claim in figure.claims)
+    tables = made[figure.id]
+    changed = tables[table].with_columns(pl.when(rows).then(value).otherwise(pl.col(column)).alias(column))
+    found = figure.claims[claim]({**tables, table: changed})
+    assert [one.verdict for _, one in found.readings] == verdicts
+
+
+def test_completion_times_are_compared_over_the_same_flows():
+    # Two flows due at once. EDF completes both, at 4 and 12; SRPT the small one at 4 too, then the other at 12: equal.
+    table = _edf.compare(slack=400, flows=2, count=50, replica=0)
+    row = table.row(0, named=True)
+    assert row["both_done"] <= row["srpt_done"] <= row["edf_done"] == 2 * row["full_sets"]
+    assert row["edf_by_size_done"] == row["edf_done"]
+    # No order has a smaller sum than SRPT without deadlines.
+    assert row["edf_all_fct_sum_slots"] >= row["srpt_all_fct_sum_slots"]
+    assert row["edf_fct_sum_slots"] >= row["srpt_fct_sum_slots"]
 
 
 def test_every_claim_is_made_to_differ():

@@ -3,14 +3,14 @@
 The table of the flows and two schedules, drawn as the thesis draws them: who has the link when.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from flowyard import slotted
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
-from flowyard.papers.judge import Judgement, all_exactly, exactly, judged, together, within
+from flowyard.papers.judge import Judgement, all_exactly, by_reading, exactly, judged, together, within
 from flowyard.papers.peq._algorithm1 import urgency
 from flowyard.papers.peq._sets import most_in_time
 
@@ -19,7 +19,17 @@ if TYPE_CHECKING:
 
 # Size and deadline, slots.
 FLOWS = {"f1": (10, 23), "f2": (13, 15), "f3": (4, 26), "f4": (3, 25)}
-SCHEMES = {"PDQ": "pdq", "PEQ": "peq", "Optimal": "optimal", "EDF": "edf"}
+# EDF as such: the thesis names no rule for flows that are due together.
+EDF: dict[str, Any] = {
+    "ties by flow number": {"edf": {"ties": "id"}},
+    "ties by size": {"edf": {"ties": "size"}},
+}
+SCHEMES: dict[str, Any] = {
+    "PDQ": "pdq",
+    "PEQ": "peq",
+    "Optimal": "optimal",
+    **{f"EDF, {ties}": discipline for ties, discipline in EDF.items()},
+}
 DRAWN = ("PDQ", "PEQ", "Optimal")
 
 
@@ -111,9 +121,13 @@ def _urgency(tables: Tables) -> Judgement:
 
 def _not_optimal(tables: Tables) -> Judgement:
     most = _count(tables, "all subsets")
-    counts = {scheme: _count(tables, scheme) for scheme in ("EDF", "PDQ")}
-    measured = ", ".join(f"{count} by {scheme}" for scheme, count in counts.items()) + f", {most} possible"
-    return judged(all(count < most for count in counts.values()), measured, "fewer than possible")
+    counts = {ties: _count(tables, f"EDF, {ties}") for ties in EDF}
+    return by_reading(
+        {
+            ties: judged(count < most, f"{count} flows in time, {most} possible", "fewer than possible")
+            for ties, count in counts.items()
+        }
+    )
 
 
 def draw(tables: Tables) -> "Picture":
@@ -144,6 +158,7 @@ FIGURE = Figure(
     },
     draw=draw,
     assumed=(
-        "PDQ gives up flows that cannot be in time any more; EDF, beside it, does not, and completes as many.",
+        "PDQ gives up flows that cannot be in time any more. EDF as such, which PEQ-P8 is about, does not; of flows "
+        "that are due together it serves the one with the lower number first or, a second reading, the smaller one.",
     ),
 )

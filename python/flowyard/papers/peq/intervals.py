@@ -56,7 +56,7 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     """Busy servers pass their turns, or not; and single releases."""
     replicas = scale.pick(5, 10)
     skip = {"busy": ["skip"], "interval": (*SHORT, *LONG), "slots": [scale.pick(100_000, 1_000_000)]}
-    add = {"busy": ["add"], "interval": (*SHORT, *LONG), "slots": [scale.pick(10_000, 100_000)]}
+    add = {"busy": ["add"], "interval": (*SHORT, *LONG), "slots": [scale.pick(4_000, 100_000)]}
     return {
         "skip": ModelPlan(point, skip, replicas, name="turns passed"),
         "add": ModelPlan(point, add, replicas, name="turns taken"),
@@ -97,7 +97,10 @@ def _lead(tables: Tables) -> Judgement:
     found = never_falls(_short(tables), "lead_points", x="interval", points=True)
     if found.verdict == NOT_REACHED:
         return found
-    # Whether it is a lead at all.
+    # A negative lead is not a lead.
+    last = _at(tables, SHORT[-1], "lead_points")
+    if last is None:
+        return not_reached(f"there are no runs at an interval of {SHORT[-1]}")
     said = f"PEQ - PDQ is {_ends(tables, 'lead_points')} points"
     added = (
         tables["points"]
@@ -107,7 +110,10 @@ def _lead(tables: Tables) -> Judgement:
     )
     if len(added):
         said += f" (if busy servers add flows, {', '.join(f'{lead:.3g}' for lead in added['lead_points'])})"
-    return replace(found, measured=f"{found.measured}; {said}")
+    lead = replace(
+        judged(last > 0, said, f"above 0 at {SHORT[-1]}"), reason="" if last > 0 else "there is no lead"
+    )
+    return together([found, lead])
 
 
 def _more_in_time(tables: Tables) -> Judgement:
@@ -141,6 +147,8 @@ def _in_part(tables: Tables) -> Judgement:
         )
         if found.verdict != NOT_REACHED:
             said = f"{found.reason}; of {NAMES[scheme]}'s flows {_ends(tables, column)} % are served in part and fail"
+            if not (_short(tables)[column] > 0).any():
+                said += "; the share is 0 at every interval and cannot fall"
             if scheme == "pdq":
                 said += f", without early termination {_ends(tables, 'pdq_expired_in_part_percent')} %"
             found = found.because(said)

@@ -13,7 +13,8 @@ import polars as pl
 from flowyard import slotted
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
-from flowyard.papers.judge import Judgement, between, judged, not_reached
+from flowyard.papers.judge import Judgement, judged, not_reached
+from flowyard.papers.peq import _edf as edf
 from flowyard.papers.peq._sets import SIZES, exponential, served, sets
 from flowyard.sweeps.plan import ModelPlan
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 # Means of the slack that deadlines leave beyond a flow's size.
 SLACKS = (100, 400)
 MOST_PERMUTED = 7
-# Fewer sets say little about a mean.
-ENOUGH = 30
 
 
 def smallest_wait(sizes: Sequence[int]) -> int:
@@ -50,45 +49,6 @@ def waits(flows: int, count: int, replica: int) -> pl.DataFrame:
             "sets_best": int((own["sjf"] == least).sum()),
             "sjf_wait_slots": means[0],
             "least_wait_slots": means[1],
-        }
-    )
-
-
-def deadlines(slack: int, flows: int, count: int, replica: int) -> pl.DataFrame:
-    """Earliest deadline first, SRPT and D3 on the sets that can be done in full."""
-    kinds = exponential(slack, "shift")
-    schemes: dict[str, Any] = {
-        "edf": "edf",
-        "srpt": "sjf",
-        "d3": {"d3": {"order": "arrival"}},
-        "d3_random": {"d3": {"order": "random"}},
-        "optimal": "optimal",
-    }
-    fates = {
-        name: served(sets(flows, count), kinds, scheme, replica=replica).sort("flow")
-        for name, scheme in schemes.items()
-    }
-    full = fates["optimal"].select(pl.col("done").all().over("set"))["done"]
-    done = {name: rows["done"] & full for name, rows in fates.items()}
-    srpt = (
-        fates["edf"]
-        .filter(full)
-        .sort("set", "size")
-        .select(pl.col("size").cast(pl.Int64).cum_sum().over("set"))["size"]
-    )
-    return pl.DataFrame(
-        {
-            "sets": count,
-            "full_sets": int(full.sum()) // flows,
-            # A sum and a count each, so that means of several replicas can be made.
-            **{f"{name}_done": int(done[name].sum()) for name in ("edf", "srpt", "d3", "d3_random")},
-            **{
-                f"{name}_fct_sum_slots": int(fates[name]["end_slot"].filter(done[name]).sum())
-                for name in ("edf", "srpt")
-            },
-            "srpt_all_fct_sum_slots": int(srpt.sum()),
-            "inverted": int((done["edf"] & ~done["d3"]).sum()),
-            "inverted_random": int((done["edf"] & ~done["d3_random"]).sum()),
         }
     )
 
@@ -134,7 +94,7 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
             name="waits",
         ),
         "deadlines": ModelPlan(
-            deadlines,
+            edf.compare,
             {"slack": SLACKS, "flows": (2, 3, 4, 6, 8), "count": [scale.pick(200, 1000)]},
             scale.pick(3, 10),
             name="sets that can be done",
@@ -149,16 +109,9 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     """Waits, completion times and requests, by number of flows."""
     del scale
     found = {name: sweep.scan("table").drop("run").collect() for name, sweep in sweeps.items()}
-    by = ["slack", "flows"]
-    totals = found["deadlines"].drop("replica", "count").group_by(by).sum().sort(by)
-    edf = pl.col("edf_fct_sum_slots") / pl.col("edf_done")
-    srpt = pl.col("srpt_fct_sum_slots") / pl.col("srpt_done")
-    every = pl.col("srpt_all_fct_sum_slots") / pl.col("edf_done")
-    # Where no set can be done in full, there is none.
-    totals = totals.with_columns(edf_over_srpt=edf / srpt, edf_over_srpt_all=edf / every).fill_nan(None)
     return {
         "waits": found["waits"].sort("flows", "replica"),
-        "deadlines": totals,
+        "deadlines": edf.totals(found["deadlines"]),
         "requests": found["requests"].sort("flows", "replica"),
     }
 
@@ -182,22 +135,6 @@ def _inversion(tables: Tables) -> Judgement:
     return judged(flows > 0, measured, "more than 0")
 
 
-def _near_best(tables: Tables) -> Judgement:
-    rows = tables["deadlines"].filter(pl.col("full_sets") >= ENOUGH)
-    if rows.is_empty():
-        return not_reached(f"nowhere are there {ENOUGH} sets that can be done in full")
-    worst = rows.sort("edf_over_srpt").row(-1, named=True)
-    said = [
-        f"{row['edf_over_srpt']:.2f} ({row['edf_over_srpt_all']:.2f}) with {row['flows']} flows, slack {row['slack']}"
-        for row in rows.iter_rows(named=True)
-    ]
-    reason = (
-        "over SRPT's flows in time, and in brackets over all flows by SRPT without deadlines: "
-        + "; ".join(said)
-    )
-    return between(worst["edf_over_srpt"], 0.0, 1.25).because(reason)
-
-
 def _asks_more(tables: Tables) -> Judgement:
     slots, more = tables["requests"].select(pl.col("unserved_slots", "asked_more").sum()).row(0)
     if not slots:
@@ -217,7 +154,7 @@ def draw(tables: Tables) -> "Picture":
     wait.legend()
     for place, slack in enumerate(SLACKS):
         rows = tables["deadlines"].filter(slack=slack)
-        enough = rows.filter(pl.col("full_sets") >= ENOUGH)
+        enough = rows.filter(pl.col("full_sets") >= edf.ENOUGH)
         look: dict[str, Any] = {
             "color": style.COLOURS[place],
             "marker": style.MARKERS[place],
@@ -242,18 +179,20 @@ FIGURE = Figure(
     claims={
         "PEQ-P7": _least_wait,
         "PEQ-P6": _inversion,
-        "PEQ-P14": _near_best,
+        "PEQ-P14": edf.near_best,
         "PEQ-P15": _asks_more,
     },
     draw=draw,
-    needs={"waits": Needs(10, by=("flows",)), "deadlines": Needs(least={"sets": 1000})},
+    needs={"waits": Needs(10, by=("flows",)), "deadlines": Needs(least={"sets": 10_000})},
     assumed=(
         "Flows start together. Sizes are uniform on 2 to 198. The wait of a flow is the time before its service.",
         "Deadlines are the size and an exponential slack of mean 100 or 400 slots; only sets that can be done in full "
         "count for PEQ-P6 and PEQ-P14, so that whatever is late is the order's fault.",
-        "SRPT ignores deadlines, but a flow leaves when it is due; means are over the flows that each completes. "
-        "edf_over_srpt_all has SRPT's mean over all flows without deadlines instead, from the sizes alone. Points with "
-        "fewer than 30 sets are not judged.",
+        "SRPT ignores deadlines, but a flow leaves when it is due, so that SRPT loses some; means are over the flows "
+        "that complete under both. A second reading (edf_over_srpt_all) is over all flows, with SRPT's completion "
+        "times without deadlines, from the sizes alone. EDF as such serves the flow with the lower number first of "
+        "those that are due together; the smaller one is another reading. Points with fewer than 30 sets are not "
+        "judged.",
         "D3's requests reach the switch in order of arrival for PEQ-P6, in a random order for PEQ-P15.",
     ),
 )
