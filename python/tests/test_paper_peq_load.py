@@ -232,6 +232,8 @@ def test_a_step_near_its_limit_is_judged_by_all_seeds():
     judge = deadlines.FIGURE.claims["PEQ-F3.5.b"]
     few, many = (judge({**tables, "more_runs": series(seeds)}) for seeds in (10, 40))
     assert (few.verdict, many.verdict) == (FAIL, PASS)
+    assert "D3 from deadline_mean_slots 100 to 120 (servers 40) by 40 seeds" in many.note
+    assert not few.note
     # Far from the limit ten seeds are enough, whatever the others say.
     other = series(40).with_columns(
         D3=pl.when(pl.col("replica") >= load.SEEDS, pl.col(deadlines.X) == 60).then(0.0).otherwise("D3")

@@ -97,7 +97,7 @@ def moves(
         if reason := _missing(curve, x, ends):
             return not_reached(reason)
     series = tables["more_runs"] if "more_runs" in tables else wide(runs)
-    judgements = []
+    judgements, longer = [], []
     for scheme in SCHEMES:
         higher, lower = f"{scheme} with {more}", f"{scheme} with {less}"
         a, b = (higher, lower) if rising else (lower, higher)
@@ -109,11 +109,13 @@ def moves(
                     for value, name in ((one, lower), (two, higher))
                 )
                 pairs = _enough(before.join(after, on="replica"), a, b)
-                seeds = f", {len(pairs)} seeds" if len(pairs) > SEEDS else ""
-                step = pl.lit(f"{one:g} to {two:g} ({by} {at:g}{seeds})").alias("step")
-                steps.append(pairs.with_columns(step))
+                step = f"{one:g} to {two:g} ({by} {at:g})"
+                steps.append(pairs.with_columns(step=pl.lit(step)))
+                if len(pairs) > SEEDS:
+                    longer.append(f"{scheme} from {x} {step} by {len(pairs)} seeds")
         judgements.append(not_less(pl.concat(steps), a, b, x="step", points=True))
-    return together(judgements)
+    found = together(judgements)
+    return found.noted(f"{SEEDS} seeds were near the limit: {', '.join(longer)}") if longer else found
 
 
 def _enough(pairs: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
@@ -158,7 +160,7 @@ def capped(
     plain = _near("formula", formula, expected, -digit, digit).because(
         "the last digit as stated is not that of the formula"
     )
-    adds = "rounding deadlines up multiplies the formula by exp(1/mean deadline)"
+    adds = "rounding deadlines up multiplies the formula by exp(1/mean deadline); the numbers stated are rounded, too"
     below = _below(tables)
     readings = {
         "from the numbers as stated": _near("exact ceiling", exact, expected, -digit, rounding),
