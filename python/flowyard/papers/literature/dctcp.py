@@ -3,13 +3,15 @@
 Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010. In their model N windows move in step. Each is
 W = (C RTT + K) / N packets when the port reaches its threshold K, grows by one more in the round trip that it takes to
 hear of it, in which all packets are marked, and loses alpha / 2 of it: the marked share of a period is alpha with
-alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2, about sqrt(2 / W).
+alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2, about sqrt(2 / W). The queue is a saw-tooth, from K + N packets down by
+A = N sqrt(2 W) / 2 and up again.
 
 The model lets the window grow while echoes come in; RFC 3168, 6.1.2, which RFC 8257 leaves as it is, does not. Claims
 are judged on the RFC's reading, which is the default. The other series has the model's: where only the first one is far
 from the model, this is why.
 """
 
+from math import inf, sqrt
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -58,6 +60,13 @@ def fluid_alpha(flows: int) -> float:
     return low
 
 
+def saw_tooth(flows: int) -> tuple[float, float]:
+    """The lowest and the highest queue of the paper's model, in packets: K + N - A and K + N."""
+    packets = RATE_BPS * round_trip_s() / (8 * FULL_PACKET) + THRESHOLD
+    highest = THRESHOLD + flows
+    return highest - sqrt(2 * flows * packets) / 2, highest
+
+
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     """A row a run, for the port to the receiver, beside the model; and the means."""
     del scale
@@ -87,12 +96,21 @@ def _near_threshold(tables: Tables) -> Judgement:
     rows = _means(tables, RFC)
     if rows is None:
         return not_reached("there are not all numbers of flows")
-    off = rows.select("senders", "drops", off=pl.col("queue_mean_packets") / THRESHOLD - 1)
-    wrong = off.filter((pl.col("off").abs() > 0.3) | (pl.col("drops") > 0))
-    worst = off.sort(pl.col("off").abs()).row(-1, named=True)
-    measured = f"{100 * worst['off']:+.1f} % of K at most, with {worst['senders']} flows; {rows['drops'].sum():g} drops"
-    said = ", ".join(f"{n} flows {100 * o:+.1f} %, {d:g} drops" for n, d, o in wrong.head(3).iter_rows())
-    return judged(wrong.is_empty(), measured, "within 30 % of K, no drop").because(said)
+    outside, nearest = [], (inf, 0)
+    for row in rows.iter_rows(named=True):
+        queue, (low, high) = row["queue_mean_packets"], saw_tooth(row["senders"])
+        nearest = min(nearest, (min(queue - low, high - queue), row["senders"]))
+        if not low <= queue <= high or row["drops"]:
+            outside.append(
+                f"{row['senders']} flows {queue:.1f} packets of {low:.1f} to {high:.1f}, {row['drops']:g} drops"
+            )
+    inside = f"{len(rows) - len(outside)} of {len(rows)} numbers of flows"
+    measured = (
+        f"{inside} between the ends, {nearest[0]:.1f} packets from one at least, with {nearest[1]} flows"
+    )
+    return judged(
+        not outside, f"{measured}; {rows['drops'].sum():g} drops", "all between the ends, no drop"
+    ).because("; ".join(outside[:3]))
 
 
 def _near_model(tables: Tables) -> Judgement:
@@ -128,8 +146,10 @@ def draw(tables: Tables) -> "Picture":
         label="fluid model",
     )
     left.axhline(THRESHOLD, color="#000000", linewidth=0.9, linestyle="--")
-    left.axhspan(0.7 * THRESHOLD, 1.3 * THRESHOLD, color="#eeeeee", zorder=0)
-    left.set(xlabel="senders", ylabel="mean queue (packets)", title="dashed: K; grey: 30 %")
+    numbers = sorted(set(points["senders"]))
+    low, high = zip(*map(saw_tooth, numbers), strict=True)
+    left.fill_between(numbers, low, high, color="#eeeeee", zorder=0)
+    left.set(xlabel="senders", ylabel="mean queue (packets)", title="dashed: K; grey: the model's saw-tooth")
     left.set_ylim(bottom=0)
     right.set(xlabel="senders", ylabel="marked share, alpha")
     right.legend(loc="upper left")
@@ -138,7 +158,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="LIT-DCTCP",
-    title="DCTCP: the queue stays near K, and alpha is that of the fluid model",
+    title="DCTCP: the queue and alpha against the fluid model",
     plans=plans,
     tables=tables,
     claims={"LIT-DCTCP.a": _near_threshold, "LIT-DCTCP.b": _near_model},

@@ -1,0 +1,113 @@
+"""TCP's outcast over a grid of cables and buffers: whether it is there, or an accident of the phase.
+
+Over drop-tail ports the delay of a cable decides which of several flows in step finds room, again and again (Floyd and
+Jacobson, "On Traffic Phase Effects in Packet-Switched Gateways", 1992). One set-up says nothing, therefore: claims are
+judged over 20. Hosts of a testbed are never quite in step; here that is 1 % of the receiver's link, packets of random
+lengths at random times from all senders. Without them it is the same a second time.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from flowyard.papers import judge
+from flowyard.papers.figure import Judgement, Scale
+from flowyard.sweeps import Axis, Plan, Sweep
+
+HOSTS = 16
+DELAYS = ("1us", "2us", "5us", "9.5us", "10us")
+BUFFERS = (30, 50, 64, 100)
+NOISE, SILENCE = "1 % of random packets", "nothing else sends"
+# Set-ups in which the near sender has to get less, and how many times less in the median one.
+LEAST, FACTOR = 18, (1.25, 10.0)
+TO_ONE = [[n, 0] for n in range(1, HOSTS)]
+# Sources in the receiver's rack, and in other pods.
+NEAR, FAR = 1, 4
+
+
+def plan(scale: Scale) -> Plan:
+    """15 senders to one under TCP in every set-up, with and without random packets."""
+    flows: dict[str, Any] = {
+        "name": "flows",
+        "arrivals": {"at-once": {"jitter": "1ms"}},
+        "matrix": {"pairs": TO_ONE},
+        "sizes": "endless",
+        "background": True,
+    }
+    lengths = {"uniform": {"min": "64B", "max": "1500B"}}
+    # 15 of them send 1 % of 1 Gbps.
+    random = {"datagram": {"lengths": lengths, "pace": {"poisson": "666667bps"}}}
+    noise = flows | {"name": "noise", "transport": random}
+    axes = [
+        Axis("also", {"traffic": [[flows, noise], [flows]]}, labels=(NOISE, SILENCE)),
+        Axis("delay", {"topology.fat-tree.delay": list(DELAYS)}),
+        Axis("buffer", {"queue.drop-tail.limit.packets": list(BUFFERS)}),
+    ]
+    scenario = {
+        "topology": {"fat-tree": {"k": 4, "rate": "1Gbps", "delay": DELAYS[0]}},
+        "transport": "tcp",
+        "queue": {"drop-tail": {"limit": {"packets": BUFFERS[0]}}},
+        "routing": {"balancer": "per-flow"},
+        "traffic": [flows],
+        "run": {"until": scale.pick("1s", "10s")},
+    }
+    return Plan(scenario, axes, scale.pick(1, 5), name="set-ups")
+
+
+def runs(sweep: Sweep) -> pl.DataFrame:
+    """A row a run: the goodput of the sender in the receiver's rack, and the mean of those in other pods."""
+    end_ps = {run: summary["end_ps"] for run, summary in sweep.summaries().items()}
+    seconds = pl.col("run").replace_strict(end_ps, return_dtype=pl.Int64) / 1e12
+    mbps = 8e-6 * pl.col("delivered_bytes") / seconds
+    keys = ["also", "delay", "buffer", "replica"]
+    return (
+        sweep.flows.filter(pl.col("tag") == "flows")
+        .group_by(keys)
+        .agg(
+            near_mbps=mbps.filter(pl.col("src") == NEAR).mean(),
+            far_mbps=mbps.filter(pl.col("src") >= FAR).mean(),
+        )
+        .sort(keys)
+        .collect()
+    )
+
+
+def means(runs: pl.DataFrame) -> pl.DataFrame:
+    """Means of each set-up over its replicas, and how many times as much the far senders get as the near one."""
+    keys = ["also", "delay", "buffer"]
+    found = runs.group_by(keys, maintain_order=True).agg(pl.col("near_mbps", "far_mbps").mean())
+    return found.with_columns(factor=pl.col("far_mbps") / pl.col("near_mbps"))
+
+
+def outcast(runs: pl.DataFrame) -> Judgement:
+    """The near sender gets less nearly everywhere, by a factor that is neither noise nor a lock-out."""
+    return judge.by_reading({also: _over_the_grid(runs.filter(also=also)) for also in (NOISE, SILENCE)})
+
+
+def _over_the_grid(runs: pl.DataFrame) -> Judgement:
+    found = means(runs)
+    there = set(found.select("delay", "buffer").iter_rows())
+    if there != {(delay, packets) for delay in DELAYS for packets in BUFFERS}:
+        return judge.not_reached("not every set-up was run")
+    if found.select(pl.any_horizontal(pl.all().is_null()).any()).item():
+        return judge.not_reached("some set-up has no goodput")
+    factors = sorted(found["factor"].to_list())
+    less = sum(factor > 1 for factor in factors)
+    middle = sum(factors[len(factors) // 2 - 1 : len(factors) // 2 + 1]) / 2
+    low, high = FACTOR
+    verdict = judge.judged(
+        less >= LEAST and low <= middle <= high,
+        f"less in {less} of {len(factors)} set-ups; factors {factors[0]:.3g} to {factors[-1]:.3g}, median {middle:.3g}",
+        f"less in at least {LEAST} of {len(factors)}; median {low:g} to {high:g}",
+    )
+    ahead = [
+        f"{delay} and {packets} packets {near:.3g} Mbps, from afar {far:.3g}"
+        for delay, packets, near, far, factor in found.drop("also").iter_rows()
+        if factor <= 1
+    ]
+    more = f", and {len(ahead) - judge.SHOWN} more" if len(ahead) > judge.SHOWN else ""
+    return verdict.because(
+        f"the near sender gets more with {'; '.join(ahead[: judge.SHOWN])}{more}"
+        if ahead
+        else "the sign is that of the source, the size is not"
+    )
