@@ -3,7 +3,9 @@
 Incast: N servers anywhere in an 8-ary fat-tree send 150 KB each to one at the same time. Outcast (Prakash et al., NSDI
 2012): of the long flows that meet at a receiver one comes from its own rack, by a port that no other uses, and twelve
 from other pods. NDP's receiver pulls from all in turn. Under TCP one side starves: here the far flows, since the near
-one, whose link is as fast as the receiver's, refills a full drop-tail queue as fast as that empties.
+one, whose link is as fast as the receiver's, refills a full drop-tail queue as fast as that empties. It is a matter of
+phase, and so of the cables: in figure LIT-OUTCAST, which has cables of 1 us, the near one starves. Nothing is judged by
+it here; that figure judges over a grid of cables and buffers.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -124,5 +126,7 @@ FIGURE = Figure(
         "150 KB from each of N servers, which are drawn at random, starting within a packet's time. The outcast is "
         "endless flows for 2 s from an empty network.",
         "TCP (New Reno) has the simulator's defaults: 100 packets of queue, ECMP by flow, timeouts of at least 200 ms.",
+        "Who starves under TCP in the right panel is a phase effect of drop-tail ports, and the other way round with "
+        "cables of 1 us: LIT-OUTCAST has that, over a grid of cables and buffers.",
     ),
 )
