@@ -6,7 +6,7 @@ import pytest
 from flowyard import slotted, sweeps
 from flowyard.papers.across import orders
 from flowyard.papers.figure import Scale
-from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.judge import FAIL, NOT_REACHED
 from flowyard.papers.peq import later
 from flowyard.sweeps.results import Sweep
 
@@ -21,8 +21,11 @@ def tables(tmp_path_factory):
     return orders.FIGURE.tables(Scale.QUICK, {"instances": Sweep(folder)})
 
 
-def test_the_claim_holds(tables):
-    assert ALIKE(tables).verdict == PASS
+def test_the_claim_waits_for_syn(tables):
+    """What is there agrees with SRPT; SYN is not there."""
+    found = ALIKE(tables)
+    assert found.verdict == NOT_REACHED
+    assert "SYN's SRJF is not simulated yet; of the others: 6 of 6" in found.reason
 
 
 @pytest.mark.parametrize("case", orders.CASES)
@@ -69,7 +72,6 @@ def test_other_deadlines_or_disciplines_would_show(name, monkeypatch):
 def test_orders_by_hand():
     flows = [{"size": 2, "deadline": 9}, {"size": 1, "deadline": 9}]
     assert orders.served(orders.run(flows, orders.SRPT)) == [1, 0, 0]
-    assert orders.served(orders.run(flows, orders.SRJF)) == [1, 0, 0]
     assert orders.done_in_order(orders.run(flows, "tie-break (PDQ)")) == [(1, 1), (3, 0)]
     # 1/2 to 1: a third and two thirds; then 5/3 to 1/3 packets left.
     shares = (
@@ -84,7 +86,7 @@ def test_tables_survive_csv(tables, tmp_path):
     again = {name: pl.read_csv(tmp_path / name) for name in tables}
     assert ALIKE(again) == ALIKE(tables)
     assert orders.FIGURE.draw
-    assert len(orders.FIGURE.draw(again).axes) == 5
+    assert len(orders.FIGURE.draw(again).axes) == 4
 
 
 class TestLater:

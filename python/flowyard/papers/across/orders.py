@@ -1,9 +1,11 @@
-"""SRPT in four schemes: what SYN's SRJF, PDQ's tie-break, PEQ's H and RACS do on one bottleneck with one due time.
+"""SRPT in several schemes: what PDQ's tie-break, PEQ's H and RACS do on one bottleneck with one due time.
 
-SYN (section II) matches first the head-of-line packet of the flow with the fewest bytes left; on one bottleneck the
-matching is a single pair. PDQ (PEQ's thesis, section 1.4) takes the shorter of two flows that are due together. PEQ
-takes flows by H = 0.6 tau + 0.4 tau/D. RACS divides the link by weights 1/tau: it has no choice to make, but gives the
-largest share to the flow that SRPT serves, so that flows released together end in the same order.
+PDQ (PEQ's thesis, section 1.4) takes the shorter of two flows that are due together. PEQ takes flows by
+H = 0.6 tau + 0.4 tau/D. RACS divides the link by weights 1/tau: it has no choice to make, but gives the largest share
+to the flow that SRPT serves, so that flows released together end in the same order.
+
+The claim names a fourth, SYN's SRJF: its matching takes first the head-of-line packet of the flow with the fewest bytes
+left. There is no SYN here yet, and shortest job first written out once more would be compared with itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,15 +16,15 @@ import polars as pl
 from flowyard import slotted
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
-from flowyard.papers.judge import Judgement, all_exactly, judged, not_reached, together
+from flowyard.papers.judge import PASS, Judgement, all_exactly, judged, not_reached, together
 from flowyard.slotted.gantt import draw as draw_schedule
 from flowyard.sweeps.plan import ModelPlan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-SRPT, SRJF, RACS = "SRPT", "SRJF (SYN)", "RACS"
-EXACT = {SRJF: None, "tie-break (PDQ)": "pdq", "H (PEQ)": "peq"}
+SRPT, RACS = "SRPT", "RACS"
+EXACT = {"tie-break (PDQ)": "pdq", "H (PEQ)": "peq"}
 FLOWS = 12
 # Released together with time for all of them, or for some; and one after the other.
 CASES = ("together, time for all", "together, time for half", "staggered, time for half")
@@ -42,25 +44,15 @@ def instance(case: str, replica: int) -> list[dict[str, int]]:
     ]
 
 
-def srjf(_slot: int, flows: Sequence[tuple[int, int, float, int | None]]) -> int:
-    """SYN's greedy matching: pairs in order of residual bytes, each taken if its source and its receiver are free."""
-    matched: list[int] = []
-    for _, source in sorted((left, number) for number, _, left, _ in flows):
-        receiver_is_free = not matched
-        if receiver_is_free:
-            matched.append(source)
-    return matched[0]
-
-
 def run(flows: Sequence[Mapping[str, int]], discipline: str) -> slotted.Result:
     """The instance under a discipline, with its schedule."""
     name = {SRPT: "sjf", RACS: "racs", **EXACT}[discipline]
     config: dict[str, Any] = {
         "generation": {"list": list(flows)},
-        "discipline": name or "sjf",
+        "discipline": name,
         "run": {"schedule": True},
     }
-    return slotted.run(config, discipline=None if name else srjf)
+    return slotted.run(config)
 
 
 def served(result: slotted.Result) -> list[int]:
@@ -156,7 +148,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
 
 
 def _alike(tables: Tables) -> Judgement:
-    sums = tables["sums"]
+    sums = tables["sums"].filter(pl.col("discipline").is_in([*EXACT, RACS]))
     there = set(sums.select("case", "discipline").iter_rows())
     if there != {(case, name) for case in CASES for name in (*EXACT, RACS)}:
         return not_reached("some case or discipline is missing")
@@ -185,9 +177,12 @@ def _alike(tables: Tables) -> Judgement:
         f"(in time {racs['done'].sum()}, SRPT {racs['done_srpt'].sum()})",
         "all instances",
     )
-    return together(
+    found = together(
         [all_exactly(slots, "sums of slots"), all_exactly(ends, "counts of instances"), ratio, order]
     )
+    if found.verdict == PASS:
+        return not_reached(f"SYN's SRJF is not simulated yet; of the others: {found.measured}")
+    return found
 
 
 def draw(tables: Tables) -> "Picture":
@@ -205,7 +200,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="ALL-5",
-    title="SRJF, PDQ's tie-break, PEQ's H and RACS on one bottleneck with one due time",
+    title="PDQ's tie-break, PEQ's H and RACS on one bottleneck with one due time",
     plans=plans,
     tables=tables,
     claims={"ALL-5": _alike},
@@ -215,7 +210,6 @@ FIGURE = Figure(
         "all due in the same slot; with time for all of them, or for half of the packets.",
         "Disciplines are compared slot by slot until SRPT has finished its last flow in time. After that nobody can be "
         "in time any more: PDQ and PEQ serve nobody, SRPT goes on.",
-        "SRJF is SYN's greedy matching by residual size, written out for one receiver; it is not yet run on packets.",
         "Of RACS, which shares, two things are asked: that the largest share is that of the flow with the fewest "
         "packets left in each slot, and that flows released together with time for all end in SRPT's order.",
     ),
