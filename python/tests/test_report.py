@@ -104,7 +104,15 @@ def write_run(
         "seed": 1,
         "replica": 0,
         "counters": counters | {"wall_s": 1.5, "cpu_s": 1.25, "peak_memory_bytes": 50_000_000},
-        "traffic": [{"name": "queries", "flows": flows, "mean_size_bytes": 1.7e6, "offered_load": 0.6}],
+        "traffic": [
+            {
+                "name": "queries",
+                "flows": flows,
+                "mean_size_bytes": 1.7e6,
+                "offered_load": 0.6,
+                "realised_load": 0.6,
+            }
+        ],
         "scenario": scenario,
         "definitions": {
             "flows": {"fct_ps": "Start to the last byte."},

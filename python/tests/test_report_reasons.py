@@ -90,7 +90,19 @@ def test_the_bound_is_one(tmp_path):
 WHY_NO_FCT = {
     "no flow": ({"flows": {"id": []}}, "no flow"),
     "background": (
-        {"summary": {"traffic": [{"name": "queries", "flows": 300, "background": True}]}},
+        {
+            "summary": {
+                "traffic": [
+                    {
+                        "name": "queries",
+                        "flows": 300,
+                        "background": True,
+                        "offered_load": None,
+                        "realised_load": None,
+                    }
+                ]
+            }
+        },
         "All 300 flows are background",
     ),
     "warm-up": ({"warm_up": "1s"}, "start in the warm-up"),
