@@ -107,9 +107,15 @@ def _stderr_dropped_on(unwanted: type[BaseException]) -> Iterator[None]:
 
     Before polars gives up on a file that was overwritten in the middle, its threads print where they stood.
     """
+    try:
+        held = tempfile.TemporaryFile()  # noqa: SIM115 (the next block closes it)
+    except OSError:
+        # Nothing can be written anywhere: then what is printed is printed.
+        yield
+        return
     sys.stderr.flush()
     stderr = os.dup(2)
-    with tempfile.TemporaryFile() as held:
+    with held:
         os.dup2(held.fileno(), 2)
         try:
             yield
