@@ -305,7 +305,7 @@ def wrong(command: list[str]) -> str | None:
             code = cli.main(command)
     except SystemExit as usage:
         # The parser of arguments knows no JSON.
-        code, as_json = usage.code, False
+        code, as_json = usage.code, False  # type: ignore[assignment]
     except BaseException:
         return traceback.format_exc()
     said = err.getvalue()
@@ -386,7 +386,8 @@ class Driver:
         with subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
         ) as child:
-            number, folder, name, lines = first - 1, "", "", []
+            number, folder, name = first - 1, "", ""
+            lines: list[str] = []
             for line in child.stdout or ():
                 if line.startswith("CASE "):
                     self._report(number, folder, name, lines)

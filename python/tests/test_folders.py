@@ -131,7 +131,7 @@ class TestMounts:
 
     def test_it_is_filled_from_inside_and_run_json_comes_last(self, volume, tmp_path, monkeypatch):
         moves, rename = [], Path.rename
-        monkeypatch.setattr(Path, "rename", lambda old, new: (moves.append(new.name), rename(old, new)))
+        monkeypatch.setattr(Path, "rename", lambda old, new: moves.append(new.name) or rename(old, new))  # type: ignore[func-returns-value]
         with Staging(volume) as staging:
             assert staging.path.parent == volume
             fill(staging)

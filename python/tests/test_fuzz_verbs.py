@@ -59,7 +59,7 @@ def test_every_verb_that_reads_is_tried(tmp_path):
 )
 def test_what_is_wrong_is_found(monkeypatch, tmp_path, does, found):
     """A case that could not fail would be none."""
-    scope: dict = {}
+    scope: dict[str, object] = {}
     exec(f"import sys\nfrom pathlib import Path\ndef main(words):\n    {does}\n", scope)
     monkeypatch.setattr("flowyard.cli.main", scope["main"])
     monkeypatch.chdir(tmp_path)

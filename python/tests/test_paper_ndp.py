@@ -10,6 +10,7 @@ import flowyard as fy
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.literature import fairness, ndp_incast, pias
 from flowyard.papers.ndp import (
+    _background,
     against_tcp,
     balance,
     experiment1,
@@ -148,7 +149,7 @@ WRONG = [
     ("NDP-F8c.b", change("rate", "offered_load", times(1.001))),
     ("NDP-F9.a", change("runs", "slowdown_p50", set_to(2.1))),
     ("NDP-F9.b", change("percentiles", "fct_ms", times(0.01), background=0.8, percentile=50)),
-    ("NDP-F9.c", change("runs", "fct_mean_ms", times(0.001), range=web_search.LARGE, background=0.8)),
+    ("NDP-F9.c", change("runs", "fct_mean_ms", times(0.001), range=_background.LARGE, background=0.8)),
     ("NDP-F4.a", change("gaps", "gap_ns", more, senders=1)),
     *(
         ("NDP-F4.b", change("counts", name, more, senders=8))
@@ -269,17 +270,17 @@ def readings(claim: str, tables: Tables) -> dict[str, str]:
 class TestBackgroundOfFigure9:
     """Each reading has its verdict, and it is the register's that counts."""
 
-    other = web_search.APART
+    other = _background.APART
 
     def test_one_does_not_decide_the_other(self, made):
         tables = made(web_search.FIGURE)
         fast = change("runs", "slowdown_p50", set_to(1.9), on=self.other)(tables)
-        assert readings("NDP-F9.a", fast) == {web_search.EVERYWHERE: FAIL, self.other: PASS}
+        assert readings("NDP-F9.a", fast) == {_background.EVERYWHERE: FAIL, self.other: PASS}
         slow = change("runs", "slowdown_p50", set_to(3.1), on=self.other, background=0.8)(fast)
         assert readings("NDP-F9.a", slow)[self.other] == FAIL
         for claim, wrong in (
             ("NDP-F9.b", change("percentiles", "fct_ms", times(0.01), on=self.other, background=0.8)),
-            ("NDP-F9.c", change("runs", "fct_mean_ms", times(0.001), on=self.other, range=web_search.LARGE)),
+            ("NDP-F9.c", change("runs", "fct_mean_ms", times(0.001), on=self.other, range=_background.LARGE)),
         ):
             found = JUDGES[claim](wrong(tables))
             assert (found.verdict, readings(claim, wrong(tables))[self.other]) == (PASS, FAIL)
@@ -290,15 +291,15 @@ class TestBackgroundOfFigure9:
         without = {name: table.filter(pl.col("on") != self.other) for name, table in tables.items()}
         assert readings(claim, without)[self.other] == NOT_REACHED
         assert JUDGES[claim](without).verdict == JUDGES[claim](tables).verdict
-        second = tables["runs"].filter(on=web_search.EVERYWHERE).with_columns(replica=pl.lit(1, pl.Int64))
+        second = tables["runs"].filter(on=_background.EVERYWHERE).with_columns(replica=pl.lit(1, pl.Int64))
         runs = tables["runs"].cast({"replica": pl.Int64})
         found = dict(JUDGES[claim](tables | {"runs": pl.concat([runs, second])}).readings)
         assert found[self.other].reason == "this reading has 1 of 2 seeds"
 
     def test_no_steady_state_is_said_where_there_is_none(self, made):
         found = dict(JUDGES["NDP-F9.a"](made(web_search.FIGURE)).readings)
-        assert "no steady state at background 0.8" in found[web_search.EVERYWHERE].note
-        assert "0.5" not in found[web_search.EVERYWHERE].note
+        assert "no steady state at background 0.8" in found[_background.EVERYWHERE].note
+        assert "0.5" not in found[_background.EVERYWHERE].note
         assert not found[self.other].note
 
 

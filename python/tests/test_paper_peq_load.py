@@ -100,7 +100,7 @@ def test_one_server_alone_has_all_feasible_flows_done(mode):
     )
     assert runs["scheme"].to_list() == [*load.SCHEMES, *load.QUENCHED]
     # Sizes spread by less than their range over the square root of 12.
-    spread = 3 * 197 / (12 * runs["flows"].min()) ** 0.5
+    spread = float(3 * 197 / (12 * runs["flows"].min()) ** 0.5)
     assert runs["size_mean_packets"][0] == pytest.approx(mean_size(mode, 100), abs=spread)
     assert runs["done"].to_list() == runs["feasible"].to_list()
     assert runs["flows"].min() > 1000

@@ -285,7 +285,7 @@ class TestHere:
 
     def test_only_a_later_ctrl_c_does_not_wait(self, monkeypatch):
         now = 0.0
-        monkeypatch.setattr(interrupt.time, "monotonic", lambda: now)
+        monkeypatch.setattr("flowyard.interrupt.time.monotonic", lambda: now)
         with interrupt.Deferred():
             os.kill(os.getpid(), signal.SIGTERM)
             os.kill(os.getpid(), signal.SIGINT)

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use arrow_array::types::UInt32Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float64Array, LargeStringArray, RecordBatch, UInt32Array, UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, LargeStringArray, RecordBatch, UInt32Array,
+    UInt64Array,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Schema};
@@ -93,7 +94,8 @@ mod tests {
         let column = Column { definition: &flows::tag, values, valid: None };
         let batch = batch(Table { name: "flows", columns: vec![column] }, HashMap::new());
         let array = batch.column(0).as_dictionary::<UInt32Type>();
-        let words: Vec<_> = array.downcast_dict::<LargeStringArray>().unwrap().into_iter().flatten().collect();
+        let words: Vec<_> =
+            array.downcast_dict::<LargeStringArray>().unwrap().into_iter().flatten().collect();
         assert_eq!(words, ["b", "a", "b"]);
     }
 
