@@ -28,7 +28,7 @@ MOVES = [
 CAPPED = [(deadlines, "PEQ-F3.5.c"), (sizes, "PEQ-F3.15.c")]
 
 
-def made(along, rising, change=lambda _: 0.0, study=deadlines):
+def made(along, rising, change=lambda _: 0.0, study=deadlines, modes=tuple(load.MODES)):
     """Tables of a study in which PEQ is a little above PDQ, and all move along a column; plus a change."""
     axes = study.axes(Scale.QUICK)
     usual = {
@@ -38,7 +38,7 @@ def made(along, rising, change=lambda _: 0.0, study=deadlines):
         "size_max_packets": [198],
     }
     frame = pl.DataFrame({"replica": [0, 1, 2]})
-    for name, values in {**usual, **axes, "mode": list(load.MODES), "scheme": list(load.SCHEMES)}.items():
+    for name, values in {**usual, **axes, "mode": list(modes), "scheme": list(load.SCHEMES)}.items():
         frame = frame.join(pl.DataFrame({name: list(values)}), how="cross")
     rows = []
     for row in frame.iter_rows(named=True):
@@ -246,11 +246,12 @@ def test_a_step_near_its_limit_is_judged_by_all_seeds():
 @pytest.mark.parametrize("scheme", load.SCHEMES)
 def test_every_scheme_must_move_the_right_way(study, claim, along, sign, scheme):
     judge = study.FIGURE.claims[claim]
-    assert judge(made(along, sign, study=study)).verdict == PASS
-    assert judge(made(along, 0, study=study)).verdict == FAIL
+    # Judged on mode A alone.
+    assert judge(made(along, sign, study=study, modes="A")).verdict == PASS
+    assert judge(made(along, 0, study=study, modes="A")).verdict == FAIL
     last = max(study.axes(Scale.QUICK)[along])
     against = made(
-        along, sign, lambda row: -2 * sign * (row["scheme"] == scheme and row[along] == last), study
+        along, sign, lambda row: -2 * sign * (row["scheme"] == scheme and row[along] == last), study, "A"
     )
     assert judge(against).verdict == FAIL
     cut = against["runs"].filter(pl.col(along) != last)
