@@ -91,9 +91,8 @@ bench: setup ## Measure speed and memory against the targets; writes docs/benchm
 bench-instructions: ## Count the engine's instructions a packet-hop; needs valgrind
 	$(PYTHON) tools/count_instructions.py
 
-bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu)
-	benches/peers/ns3/build.sh out/bench/ns3/tcp_permutation
-	$(BIN)/python benches/peers/ns3/compare.py out/bench/ns3/tcp_permutation out/bench/ns3.json
+bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu); PEERS="recovery" for some
+	$(BIN)/python benches/peers/ns3/main.py $(PEERS)
 
 results-check: setup ## Make the cheap published figures again, in ten minutes, and compare; RESULTS_CHECK="--figure NDP-F6"
 	$(BIN)/python tools/results_check.py $(RESULTS_CHECK)

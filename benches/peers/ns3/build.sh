@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds tcp_permutation.cc as the program $1. The ns-3 of Debian or Ubuntu is installed if it is missing;
-# another one is taken from NS3_PREFIX, where ns-3's own `./ns3 install` has put it.
+# Builds the ns-3 program $1, a NAME.cc of this folder, as $2. The ns-3 of Debian or Ubuntu is installed if it is
+# missing; another one is taken from NS3_PREFIX, where ns-3's own `./ns3 install` has put it.
 set -euo pipefail
-source=$(dirname "$0")/tcp_permutation.cc
-program=$1
+source=$1
+program=$2
 modules=(applications nix-vector-routing point-to-point internet traffic-control network core)
 
 flags=()

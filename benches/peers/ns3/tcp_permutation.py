@@ -1,27 +1,27 @@
-"""Compares Flowyard with ns-3: CPU time a packet-hop of the same flows, and whether the results agree.
+"""A TCP permutation without losses: CPU time a packet-hop of the same flows, and whether the results agree.
 
 The two programs take turns, and the best of the rounds counts, as in `flowyard bench`. README.md says what is
 equal on both sides and what is not.
 """
 
-import argparse
 import json
 import subprocess
-import sys
-import tempfile
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from row import DoesNotHoldError, Row, ns3
 
 from flowyard import results
 from flowyard.bench import machine, tell
 from flowyard.bench.cases import SCENARIOS
-from flowyard.console import TextTable, show
 
+# So many times less CPU than ns-3 Flowyard needs at least, and so many rounds are run, of which the best counts.
 LIMIT = 60.0
+ROUNDS = 3
+OUTPUT = Path("out/bench/ns3.json")
 SCENARIO = SCENARIOS / "bench" / "tcp-permutation-k8.toml"
 # ns-3 puts two bytes of PPP header before each packet, and without window scaling a window has 16 bits.
 COMMON: dict[str, object] = {"transport.tcp.link_bytes": "2B", "transport.tcp.receive_window": "65535B"}
@@ -35,7 +35,7 @@ class Case:
 
     name: str
     overrides: dict[str, object]
-    arguments: list[str]
+    arguments: dict[str, object]
     same_paths: bool
     # How far the median completion times may be apart, as a share.
     tolerance: float
@@ -49,7 +49,7 @@ CASES = [
     Case(
         "same paths",
         {"routing.balancer": "single", "queue.drop-tail.limit.packets": 2000},
-        [],
+        {},
         same_paths=True,
         tolerance=0.01,
     ),
@@ -57,46 +57,70 @@ CASES = [
     Case(
         "own paths",
         {"transport.tcp.receive_window": "32120B"},
-        ["--rotate=true"],
+        {"rotate": "true"},
         same_paths=False,
         tolerance=0.1,
     ),
 ]
 
 
-def main() -> int:
-    """Measures, prints, writes the figures; 1 if the limit was missed or the results differ."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("program", type=Path, help="tcp_permutation, as build.sh makes it")
-    parser.add_argument("output", type=Path, help="the JSON file to write")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds, of which the best counts")
-    arguments = parser.parse_args()
+def rows(program: Path, folder: Path) -> list[Row]:
+    """Measures, writes the figures to `OUTPUT`, and says how far the sides are apart.
 
-    lone = lone_flows(arguments.program)
-    for turn in range(arguments.rounds):
+    Raises:
+        DoesNotHoldError: something was lost, paths differ where they should not, or Flowyard was too slow.
+    """
+    lone = lone_flows(program, folder)
+    for turn in range(ROUNDS):
         for case in CASES:
-            tell(f"round {turn + 1} of {arguments.rounds}: {case.name}")
-            ours, theirs = both(arguments.program, scenario(), COMMON | case.overrides, case.arguments)
+            tell(f"tcp_permutation, round {turn + 1} of {ROUNDS}: {case.name}")
+            ours, theirs = both(program, folder, scenario(), COMMON | case.overrides, case.arguments)
             case.flowyard.append(ours)
             case.ns3.append(theirs)
-    tell("")
 
     figures: dict[str, Any] = {
         "limit": LIMIT,
         "lone_flows": lone,
         "cases": [summary(case) for case in CASES],
         "problems": [],
-        "ns3_libraries": libraries(arguments.program),
+        "ns3_libraries": libraries(program),
         "machine": {"processor": machine.processor()},
     }
     figures["problems"] = problems(figures)
-    arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    print_tables(figures)
-    for problem in figures["problems"]:
-        print(f"error: {problem}", file=sys.stderr)
-    print(f"figures in {arguments.output}")
-    return 1 if figures["problems"] else 0
+    OUTPUT.parent.mkdir(parents=True, exist_ok=True)
+    OUTPUT.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    if figures["problems"]:
+        raise DoesNotHoldError("; ".join(figures["problems"]))
+    return table(figures)
+
+
+def table(figures: dict[str, Any]) -> list[Row]:
+    """What was measured, as rows of the common table."""
+    found = [
+        Row(
+            case=f"TCP, a lone flow over {flow['links']} links",
+            measure="FCT",
+            unit="us",
+            ns3=flow["ns3_fct_ps"] / 1e6,
+            flowyard=flow["flowyard_fct_ps"] / 1e6,
+            # Nothing is left to chance: only the third packet of the handshake may show.
+            within=0.001,
+        )
+        for flow in figures["lone_flows"]
+    ]
+    for case in figures["cases"]:
+        name = f"TCP permutation, {case['name']}"
+        # Order in the queues may differ over the same paths; other paths need not even agree on the median.
+        medians = (case["ns3_median_fct_ps"] / 1e6, case["flowyard_median_fct_ps"] / 1e6)
+        apart = (
+            case["tolerance"],
+            "" if case["same_paths"] else "each side spreads the flows in its own way",
+        )
+        found.append(Row(name, "median FCT", "us", *medians, *apart))
+        costs = (case["ns3_ns_per_packet_hop"], case["flowyard_ns_per_packet_hop"])
+        why = f"speed: {case['ratio']:.0f} times less, {LIMIT:.0f} are wanted"
+        found.append(Row(name, "CPU a packet-hop", "ns", *costs, within=None, why=why))
+    return found
 
 
 def scenario() -> dict[str, Any]:
@@ -104,11 +128,11 @@ def scenario() -> dict[str, Any]:
     return tomllib.loads(SCENARIO.read_text(encoding="utf-8"))
 
 
-def lone_flows(program: Path) -> list[dict[str, Any]]:
+def lone_flows(program: Path, folder: Path) -> list[dict[str, Any]]:
     """The completion times of flows that have the network to themselves."""
     lone = scenario()
     lone["traffic"][0] |= LONE
-    ours, theirs = both(program, lone, COMMON, [])
+    ours, theirs = both(program, folder, lone, COMMON, {})
     return [
         {"links": links, "flowyard_fct_ps": own, "ns3_fct_ps": other}
         for links, own, other in zip((2, 4, 6), ours["fct_ps"], theirs["fct_ps"], strict=True)
@@ -116,7 +140,11 @@ def lone_flows(program: Path) -> list[dict[str, Any]]:
 
 
 def both(
-    program: Path, scenario: dict[str, Any], overrides: dict[str, object], arguments: list[str]
+    program: Path,
+    folder: Path,
+    scenario: dict[str, Any],
+    overrides: dict[str, object],
+    arguments: dict[str, object],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Runs Flowyard, then ns-3 with Flowyard's flows and parameters."""
     resolved = results.check(scenario, overrides)
@@ -131,25 +159,22 @@ def both(
         "link_packets": pl.DataFrame(result.links)["packets"].to_list(),
     }
 
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "flows.txt"
-        rows = flows.select("src", "dst", "size_bytes", "start_ps").iter_rows()
-        file.write_text("".join(f"{' '.join(map(str, row))}\n" for row in rows), encoding="utf-8")
-        command = [str(program), f"--flows={file}", *parameters(resolved), *arguments]
-        ended = subprocess.run(command, stdout=subprocess.PIPE)
-    if ended.returncode:
-        sys.exit(f"error: ns-3 ended with code {ended.returncode}: {' '.join(command)}")
-    theirs = json.loads(ended.stdout)
+    file = folder / "flows.txt"
+    lines = (
+        " ".join(map(str, row)) for row in flows.select("src", "dst", "size_bytes", "start_ps").iter_rows()
+    )
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    theirs = ns3(program, flows=file, **parameters(resolved), **arguments)
     unfinished = sum(fct is None for fct in theirs["fct_ps"])
     theirs["lost"] = theirs["drops"] + theirs["repeated_bytes"] + theirs["packets_left"] + unfinished
     return ours, theirs
 
 
-def parameters(resolved: dict[str, Any]) -> list[str]:
+def parameters(resolved: dict[str, Any]) -> dict[str, object]:
     """The scenario's parameters as options of the ns-3 program."""
     tree = resolved["topology"]["fat-tree"]
     tcp = resolved["transport"]["tcp"]
-    options = {
+    return {
         "k": tree["k"],
         "rate": tree["rate"],
         "delay": tree["delay"],
@@ -159,7 +184,6 @@ def parameters(resolved: dict[str, Any]) -> list[str]:
         "initialWindow": tcp["initial_window"],
         "mss": tcp["mss"].removesuffix("B"),
     }
-    return [f"--{name}={value}" for name, value in options.items()]
 
 
 def summary(case: Case) -> dict[str, Any]:
@@ -200,12 +224,8 @@ def median(times: list[int | None]) -> float:
 
 
 def problems(figures: dict[str, Any]) -> list[str]:
-    """What keeps the comparison from being good."""
+    """What keeps the comparison from being one, or Flowyard from being fast enough."""
     found = []
-    for flow in figures["lone_flows"]:
-        own, other = flow["flowyard_fct_ps"], flow["ns3_fct_ps"]
-        if own is None or other is None or abs(other / own - 1) > 0.001:
-            found.append(f"a lone flow over {flow['links']} links takes {own} ps here, {other} ps in ns-3")
     for case in figures["cases"]:
         if case["lost"]:
             found.append(f"{case['name']}: something was lost, repeated or left unfinished")
@@ -213,8 +233,6 @@ def problems(figures: dict[str, Any]) -> list[str]:
             found.append(
                 f"{case['name']}: {case['links_used_by_one_side_only']} links are used by one side only"
             )
-        if abs(case["median_difference"]) > case["tolerance"]:
-            found.append(f"{case['name']}: the medians differ by {case['median_difference']:.1%}")
         if case["ratio"] < LIMIT:
             found.append(f"{case['name']}: {case['ratio']:.0f} times less CPU, wanted {LIMIT:.0f}")
     return found
@@ -226,32 +244,3 @@ def libraries(program: Path) -> str:
         ["ldd", program], stdout=subprocess.PIPE, text=True, check=True
     ).stdout.splitlines()
     return next((line.split()[2] for line in lines if "ns3" in line and "-core" in line), "unknown")
-
-
-def print_tables(figures: dict[str, Any]) -> None:
-    """Prints the figures."""
-    title = f"{figures['machine']['processor']}; CPU ns a packet-hop; ns-3 from {figures['ns3_libraries']}"
-    header = ["case", "ns-3", "flowyard", "ratio", "hops ns-3", "hops flowyard"]
-    header += ["median FCT ns-3", "flowyard", "differ by", "flows by at most"]
-    rows = []
-    for case in figures["cases"]:
-        rows.append([case["name"], f"{case['ns3_ns_per_packet_hop']:,.0f}"])
-        rows[-1] += [f"{case['flowyard_ns_per_packet_hop']:.1f}", f"{case['ratio']:.0f}"]
-        rows[-1] += [f"{case['ns3_packet_hops']:,}", f"{case['flowyard_packet_hops']:,}"]
-        rows[-1] += [microseconds(case["ns3_median_fct_ps"]), microseconds(case["flowyard_median_fct_ps"])]
-        rows[-1] += [f"{case['median_difference']:.2%}", f"{case['largest_flow_difference']:.1%}"]
-    show(TextTable(title, header, rows))
-    rows = [
-        [str(flow["links"]), *(microseconds(flow[side], 5) for side in ("ns3_fct_ps", "flowyard_fct_ps"))]
-        for flow in figures["lone_flows"]
-    ]
-    show(TextTable("Lone flows", ["links", "FCT ns-3", "flowyard"], rows))
-
-
-def microseconds(time: float | None, digits: int = 1) -> str:
-    """A time in picoseconds, for people."""
-    return "none" if time is None else f"{time / 1e6:,.{digits}f} us"
-
-
-if __name__ == "__main__":
-    sys.exit(main())
