@@ -32,19 +32,19 @@ PIP = $(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c con
 NEEDS = $(BIN)/python tools/needs.py
 
 .venv/.maturin: pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Flowyard needs Python 3.11 or newer: make setup PYTHON=python3.11")'
-	$(PIP) maturin
+	@$(PIP) maturin
 	@touch $@
 
 # What running needs. Versions: constraints.txt.
 .venv/.runtime: .venv/.maturin
-	$(PIP) $$($(NEEDS) dependencies)
+	@$(PIP) $$($(NEEDS) dependencies)
 	@touch $@
 
 # What tests and linters need on top.
 .venv/.dev: .venv/.runtime
-	$(PIP) $$($(NEEDS) dev)
+	@$(PIP) $$($(NEEDS) dev)
 	@touch $@
 
 .venv/.compiled: .venv/.maturin $(RUST_SOURCES)
@@ -55,7 +55,7 @@ NEEDS = $(BIN)/python tools/needs.py
 .venv/.native: .venv/.maturin $(RUST_SOURCES)
 	@echo "building the engine; the first time takes a minute or two"
 	@$(MAKE) --no-print-directory --jobs=2 .venv/.runtime .venv/.compiled
-	PIP_CONSTRAINT=constraints.txt PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
+	@PIP_CONSTRAINT=constraints.txt PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet > /dev/null
 	@touch $@
 
 demo: ## Build, run the demo, write out/demo/report.html
@@ -121,7 +121,7 @@ generate: .venv/.dev setup ## Write what is made from the code: the schema, the 
 	$(BIN)/python tools/generate_reference.py
 
 .venv/.docs: .venv/.runtime
-	$(PIP) $$($(NEEDS) docs)
+	@$(PIP) $$($(NEEDS) docs)
 	@touch $@
 
 # Warnings are errors: a link to a page or a heading that is not there is one.
