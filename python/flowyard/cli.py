@@ -40,12 +40,11 @@ def main(argv: list[str] | None = None) -> int:
 
 def _command(argv: list[str]) -> int:
     """Runs a command; a mistake that the user can mend is said."""
-    if not_text := next((word for word in argv if not _is_text(word)), None):
-        why = "has a NUL, or bytes that are not UTF-8; rename the file, or write another value"
-        print(f"error: {not_text!r}: {why}", file=sys.stderr)
-        return BAD_INPUT
     arguments = None
     try:
+        if not_text := next((word for word in argv if not _is_text(word)), None):
+            why = "has a NUL, or bytes that are not UTF-8; rename the file, or write another value"
+            raise UserError(f"{not_text!r}: {why}")
         if argv[:1] == ["bench"]:
             # It has options of its own.
             from importlib import import_module

@@ -106,6 +106,13 @@ def test_arguments_are_text(capsys, monkeypatch, tmp_path, verb, word):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_with_json_what_is_no_text_is_told_as_json(capsys):
+    assert cli.main(["check", "a\0b", "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert "has a NUL" in json.loads(out)["error"]
+    assert err == ""
+
+
 def test_a_message_has_an_end_whatever_it_quotes():
     assert str(UserError("x" * 3000)) == "x" * 3000
     assert str(UserError("x" * 3001 + "\ny")) == "x" * 3000 + "...\ny"
