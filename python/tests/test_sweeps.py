@@ -411,6 +411,28 @@ def typed(small, tmp_path):
     return fy.sweep(Plan(small, axes, name="typed"), tmp_path / "typed")
 
 
+@pytest.mark.parametrize(
+    ("labels", "kind", "first"),
+    [
+        ([2**63, "x"], pl.String, "9223372036854775808"),
+        ([2**63, -1], pl.Float64, 2.0**63),
+        ([2**63, 0.5], pl.Float64, 2.0**63),
+        ([2**64 - 1, 0], pl.UInt64, 2**64 - 1),
+    ],
+)
+def test_labels_may_be_integers_that_no_column_of_integers_holds(small, tmp_path, labels, kind, first):
+    axis = Axis("large", {"run.seed": [1, 2]}, labels=labels)
+    runs = fy.sweep(Plan(small, [axis], name="large"), tmp_path / "large").runs
+    assert runs.schema["large"] == kind
+    assert runs["large"][0] == first
+
+
+def test_labels_have_64_bits():
+    for label in (2**64, -(2**63) - 1):
+        with pytest.raises(UserError, match="use numbers of 64 bits"):
+            Axis("large", {"run.seed": [1, 2]}, labels=[label, 1])
+
+
 def test_axes_are_columns_with_their_types(typed):
     expected = {
         "n": pl.Int64,

@@ -85,6 +85,8 @@ class Axis:
                 isinstance(label, float) and not math.isfinite(label)
             ):
                 raise UserError(f"axis {self.name}: labels: {label!r}; use texts and finite numbers")
+            if isinstance(label, int) and not -(2**63) <= label < 2**64:
+                raise UserError(f"axis {self.name}: labels: {label}: use numbers of 64 bits")
         called: set[Any] = set()
         for value in self.values:
             # Numbers that are equal, and texts that look like one, would share a row.

@@ -82,16 +82,16 @@ class Sweep:
                     self.statuses[key] = kept.whole(self.path(key))["status"]
                 except UserError as error:
                     self.damaged[key] = str(error)
+        types = {name: _type(values) for name, values in self.axes.items()}
         rows = [
             {
                 "run": run["key"],
-                **run["values"],
+                **{name: _as(types.get(name), value) for name, value in run["values"].items()},
                 "replica": run["replica"],
                 "done": run["key"] in self.statuses,
             }
             for run in plan["runs"]
         ]
-        types = {name: _type(values) for name, values in self.axes.items()}
         schema = {"run": pl.String, **types, "replica": pl.Int64, "done": pl.Boolean}
         self.runs = pl.DataFrame(rows, schema=schema)
 
@@ -203,12 +203,22 @@ def is_sweep(directory: str | PathLike[str]) -> bool:
     return (Path(directory) / "sweep.json").exists()
 
 
+def _as(kind: Any, value: Any) -> Any:
+    """An axis's value as its column holds it: integers among texts and floats as one of these."""
+    if type(value) is int and kind in (pl.String, pl.Float64):
+        return str(value) if kind == pl.String else float(value)
+    return value
+
+
 def _type(values: list[Any]) -> Any:
     if all(type(value) is bool for value in values):
         return pl.Boolean
     if all(type(value) is int for value in values):
         # Seeds may need all 64 bits.
-        return pl.UInt64 if max(values) >= 2**63 else pl.Int64
+        if max(values) < 2**63:
+            return pl.Int64
+        if min(values) >= 0:
+            return pl.UInt64
     if all(type(value) in (int, float) for value in values):
         return pl.Float64
     return pl.String
