@@ -1,6 +1,7 @@
 """How much buffer at the client's port saves TCP from Incast, under two minimum timeouts.
 
-The packaged scenario incast-blocks: a client on 1 Gbps reads blocks of 1 MiB that are striped over 16 servers.
+The packaged scenario incast-blocks on kept connections: a client on 1 Gbps reads blocks of 1 MiB that are striped over
+16 servers, each of which has one connection to it for all blocks.
 """
 
 from collections.abc import Mapping
@@ -25,7 +26,13 @@ def plans(scale: Scale) -> Mapping[str, Plan]:
     buffer = Axis("buffer_kb", {"queue.drop-tail.limit.bytes": [f"{kb}KB" for kb in sizes]}, labels=sizes)
     timeout = Axis("rto_min", {"transport.tcp.rto_min": ["200ms", "1ms"]})
     return {
-        "reads": Plan("incast-blocks", [buffer, timeout], replicas=scale.pick(2, 5), name="incast-buffers")
+        "reads": Plan(
+            "incast-blocks",
+            [buffer, timeout],
+            replicas=scale.pick(2, 5),
+            set={"traffic.reads.connection": "kept"},
+            name="incast-buffers",
+        )
     }
 
 

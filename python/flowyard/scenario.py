@@ -20,6 +20,7 @@ __all__ = [
     "AtOnce",
     "BCube",
     "Balancer",
+    "Barrier",
     "Bimodal",
     "Blocks",
     "ByTrigger",
@@ -28,6 +29,7 @@ __all__ = [
     "Capture",
     "Cdf",
     "Congestion",
+    "Connection",
     "Coupling",
     "Covers",
     "D2tcp",
@@ -75,6 +77,7 @@ __all__ = [
     "HomaW4",
     "HomaW5",
     "HostOrder",
+    "IdleRestart",
     "Incast",
     "Infinite",
     "Interpolation",
@@ -1084,8 +1087,10 @@ class Tcp(Model):
     host's wire or the receive window. By default each acknowledgement lets it grow (RFC 5681, htsim).
     """
 
-    idle_restart: bool = False
-    """After being idle for longer than the timeout, restart from the initial window (RFC 5681, 4.1)."""
+    idle_restart: IdleRestart | bool = "none"
+    """What becomes of the window after nothing has been sent for longer than the timeout: by default it is
+    kept. A truth value is read as well: true is "initial-window", false "none".
+    """
 
     ecn: bool = False
     """Ask ports for marks, and take one for a loss (RFC 3168). Under dctcp and d2tcp, which ask for marks
@@ -1766,6 +1771,11 @@ class Entry(Model):
     priority: int = 0
     """Which flows go first, where the transport knows priorities: those with the lowest number. At most 7."""
 
+    connection: Connection = "new"
+    """Whether each flow opens a connection of its own, or flows from one host to another share one that is
+    kept.
+    """
+
     deadline: str | None = None
     """When a flow is due, counted from its start; by default never. A time, such as "10us", at least 1ps."""
 
@@ -1863,10 +1873,11 @@ class After(Model):
 @dataclass(frozen=True, kw_only=True)
 class Blocks(Model):
     """Barrier-synchronised blocks, as a client reads that stripes its files over servers: each round of
-    the matrix starts when all flows of the round before have ended.
+    the matrix starts when all flows of the round before have ended, or a receiver's part of it when its
+    own have.
 
-    The barrier is at the host where the first drawn flow of a round ends: with `matrix.incast` and the
-    default event at the receiver, for which all ends are its own.
+    A barrier is at the host where the first drawn flow that it waits for ends: with `matrix.incast` and
+    the default event at the receiver, for which all ends are its own.
     """
 
     _tag = "blocks"
@@ -1894,6 +1905,9 @@ class Blocks(Model):
 
     event: Milestone = "received"
     """What counts as the end of a flow."""
+
+    barrier: Barrier = "common"
+    """Whose flows must have ended before the next block starts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2394,6 +2408,9 @@ Halves = Literal["flight", "window"]
 # them afterwards.
 Growth = Literal["acks", "bytes"]
 
+# What becomes of the window after nothing has been sent for longer than the retransmission timeout.
+IdleRestart = Literal["none", "initial-window", "halve"]
+
 # Which of a packet's bytes decides its class.
 TagBy = Literal["first", "last"]
 
@@ -2461,6 +2478,9 @@ Milestone = Literal["received", "acked"]
 # What waits for what.
 AfterEach = Literal["flow", "all"]
 
+# Whose flows must have ended before the next block starts.
+Barrier = Literal["common", "receiver"]
+
 # When a trigger starts its flows.
 TriggerKind = TriggerKindBarrier | Literal["once", "each"]
 
@@ -2480,6 +2500,9 @@ Matrix = (
 # `among_sources` is set.  For matrices in which every host sends; a load refers to the ports of those
 # that do.
 Sources = SourcesShare | SourcesHosts | SourcesNotIn
+
+# What carries the flows of an entry that go from one host to the same other.
+Connection = Literal["new", "kept"]
 
 # How deadlines are distributed.
 Deadlines = ExponentialDeadlines | UniformDeadlines

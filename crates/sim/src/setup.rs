@@ -9,7 +9,7 @@ use crate::queue::Queue;
 use crate::routing::{Disconnected, Routes, min_host_delay};
 use crate::scenario::{PortMode, Scenario};
 use crate::topology::Fabric;
-use crate::traffic::{FLOWS_MAX, Traffic};
+use crate::traffic::{Connection, FLOWS_MAX, Traffic};
 use crate::transport::Transport;
 use crate::units::Time;
 
@@ -48,6 +48,7 @@ impl Setup {
             name: entry.name.clone(),
             background: entry.background,
             priority: entry.priority as u8,
+            kept: entry.connection == Connection::Kept,
             transport: index_of(&mut transports, scenario.transport_of(entry).clone()),
             balancer: index_of(&mut balancers, scenario.balancer_of(entry)),
         });

@@ -141,6 +141,37 @@ fn blocks_wait_for_the_last_of_the_block_before() {
     assert_eq!(starts.len(), 16);
 }
 
+/// A packet takes 12 + 1 us over each of two links, two to one receiver 38 us; word takes 5 us. With a barrier for each,
+/// the receiver of one flow goes on after 31 us and that of two after 43 us; with a common one both after 43 us.
+#[test]
+fn receivers_may_have_barriers_of_their_own() {
+    let starts = |barrier: &str| {
+        let run = run(&format!(
+            r#"
+            transport = "datagram"
+            topology.single-switch = {{ hosts = 5, rate = "1Gbps", delay = "1us" }}
+            [[traffic]]
+            name = "blocks"
+            arrivals.blocks = {{ blocks = 3, jitter = "0s", notify = "5us", {barrier} }}
+            matrix.pairs = [[0, 1], [2, 1], [3, 4]]
+            sizes.fixed = "1472B"
+            "#
+        ));
+        let rows = run.flows("start_ps").into_iter().zip(run.flows("dst"));
+        let of = |receiver: u64| {
+            let mut starts: Vec<u64> =
+                rows.clone().filter(|(_, dst)| *dst == receiver).map(|(start, _)| start / US).collect();
+            starts.sort_unstable();
+            starts
+        };
+        (of(1), of(4))
+    };
+    let pairs = vec![0, 0, 43, 43, 86, 86];
+    assert_eq!(starts(""), (pairs.clone(), vec![0, 43, 86]));
+    assert_eq!(starts("barrier = \"common\""), (pairs.clone(), vec![0, 43, 86]));
+    assert_eq!(starts("barrier = \"receiver\""), (pairs, vec![0, 31, 62]));
+}
+
 /// A round whose flows end at different hosts, with jitter: word goes to where the first drawn flow ends, and back.
 #[test]
 fn blocks_of_a_stride_meet_at_a_host() {

@@ -143,6 +143,7 @@ fn entry(sizes: Sizes, flows: Option<u64>) -> Entry {
         among_sources: false,
         flows,
         background: false,
+        connection: Default::default(),
         priority: 0,
         deadline: None,
         deadlines: None,

@@ -39,6 +39,7 @@ fn entry(
         among_sources: false,
         flows: None,
         background: false,
+        connection: Default::default(),
         priority: 0,
         deadline: None,
         deadlines: None,

@@ -1,6 +1,6 @@
 //! TCP's window, call by call: how it grows, what a loss or a mark leaves of it, when it counts as used.
 
-use flowyard_sim::transport::source::PlainFlow;
+use flowyard_sim::transport::source::Messages;
 use flowyard_sim::transport::tcp::congestion::{Congestion, Control, Progress, Window};
 use flowyard_sim::transport::tcp::ecn::Heard;
 use flowyard_sim::transport::tcp::{Growth, Halves};
@@ -21,7 +21,7 @@ const WINDOW: Window = Window {
 
 /// The window after an acknowledgement of so many bytes.
 fn after(mut window: Window, acked: u64) -> u64 {
-    Congestion::NewReno(Default::default()).model().on_ack(&mut window, acked, &mut PlainFlow::new(0));
+    Congestion::NewReno(Default::default()).model().on_ack(&mut window, acked, &mut Messages::default());
     window.cwnd
 }
 
@@ -55,7 +55,7 @@ fn growth_by_bytes_after_a_timeout() {
     assert_eq!(after(window, 3 * MSS), 11 * MSS);
     let mut window = Window { ssthresh: 11 * MSS, ..window };
     let mut model = Congestion::NewReno(Default::default()).model();
-    let mut grow = |window: &mut Window| model.on_ack(window, 2 * MSS, &mut PlainFlow::new(0));
+    let mut grow = |window: &mut Window| model.on_ack(window, 2 * MSS, &mut Messages::default());
     grow(&mut window);
     assert!(window.after_timeout);
     grow(&mut window);

@@ -43,6 +43,8 @@ pub struct Conn {
     pub subflow: u8,
     /// Of a subflow, the connection that stands for its whole flow: see [`Cx::open_subflow`](super::cx::Cx::open_subflow).
     pub parent: ConnId,
+    /// The connection whose state at the hosts moves it: itself, or the one that is kept for it and other flows.
+    pub via: ConnId,
     /// The next one in that list.
     pub next_ready: ConnId,
     /// Packets of it that exist; if it has subflows, how many of these are not over.

@@ -5,7 +5,7 @@ use super::event::Phase;
 use super::network::Network;
 use super::packet::{Header, Packet, flag, reverse_label};
 use crate::balancer::{Choose, Trip};
-use crate::ids::{ConnId, LinkId, NodeId};
+use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::traffic::dependencies::Milestone;
 use crate::units::{Rate, Time};
@@ -122,11 +122,24 @@ impl Cx<'_, '_> {
     /// and finished; packets are counted by the subflows, and the flow's row has their sums.
     pub fn open_subflow(&mut self, parent: ConnId, number: u8, label: u32) -> ConnId {
         let whole = &mut self.net.conns[parent.index()];
-        whole.packets += 1;
+        // One that is kept counts no parts: they stay as long as it does.
+        whole.packets += u32::from(whole.flow != FlowId::NONE);
         let whole = *whole;
         let (src_port, dst_port) = self.net.ports_of(whole.src, whole.dst, label, whole.balancer);
+        let (packets, counts, via) = (0, Counts::UNFINISHED, ConnId::NONE);
+        let own = Conn { subflow: number, parent, via, src_port, dst_port, label, packets, counts, ..whole };
+        self.net.open(own)
+    }
+
+    /// The part of a message that one subflow of its kept connection carries: a slot of its own, to which the packets
+    /// belong, as [`Cx::open_subflow`] makes one for a flow that has the subflow for itself.
+    pub fn open_part(&mut self, message: ConnId, via: ConnId) -> ConnId {
+        let whole = &mut self.net.conns[message.index()];
+        whole.packets += 1;
+        let whole = *whole;
+        let Conn { subflow, src_port, dst_port, label, .. } = self.net.conns[via.index()];
         let (packets, counts) = (0, Counts::UNFINISHED);
-        let own = Conn { subflow: number, parent, src_port, dst_port, label, packets, counts, ..whole };
+        let own = Conn { subflow, parent: message, via, src_port, dst_port, label, packets, counts, ..whole };
         self.net.open(own)
     }
 
@@ -147,7 +160,7 @@ impl Cx<'_, '_> {
             Toward::Receiver => (conn.dst, conn.src_port, conn.label),
             Toward::Sender => (conn.src, conn.dst_port, reverse_label(conn.label)),
         };
-        let trip = Trip { conn: id, forward, port, to: dst, routes, ends };
+        let trip = Trip { conn: conn.via, forward, port, to: dst, routes, ends };
         let path = balancers[conn.balancer as usize].next_path(trip);
         let label = path.map_or(label, |path| path.label);
         Packet {
@@ -170,7 +183,7 @@ impl Cx<'_, '_> {
     /// none unless the balancer leaves the path to the source.
     pub fn path(&self, packet: &Packet) -> Option<u32> {
         let conn = &self.net.conns[packet.conn.index()];
-        self.net.balancers[conn.balancer as usize].path(packet.conn, packet.dst == conn.dst)
+        self.net.balancers[conn.balancer as usize].path(conn.via, packet.dst == conn.dst)
     }
 
     /// Puts a packet that has just been made on the path that is next, if the balancer leaves that to the source.
@@ -179,7 +192,7 @@ impl Cx<'_, '_> {
         let conn = &conns[packet.conn.index()];
         let forward = packet.dst == conn.dst;
         let port = if forward { conn.src_port } else { conn.dst_port };
-        let trip = Trip { conn: packet.conn, forward, port, to: packet.dst, routes, ends };
+        let trip = Trip { conn: conn.via, forward, port, to: packet.dst, routes, ends };
         if let Some(path) = balancers[conn.balancer as usize].next_path(trip) {
             packet.label = path.label;
         }
@@ -262,8 +275,13 @@ impl Cx<'_, '_> {
     pub fn delivered(&mut self, id: ConnId, bytes: u64) {
         let conn = &mut self.net.conns[id.index()];
         conn.counts.delivered_bytes += bytes;
+        let via = conn.via;
         if !conn.background {
             self.net.moved_at = self.net.now;
+        }
+        if via != id {
+            // What a kept connection has delivered in all is compared with what its receiver holds.
+            self.net.conns[via.index()].counts.delivered_bytes += bytes;
         }
     }
 

@@ -3,6 +3,8 @@
 //! Flows of background entries count for none of this; with them, the run goes on for one smallest host-to-host
 //! delay after the last other flow has ended, so that no host acts on what it cannot have heard of.
 
+use rustc_hash::FxHashMap;
+
 use super::conn::Conn;
 use super::cx::Owner;
 use super::event::Phase;
@@ -22,8 +24,12 @@ impl Engine<'_, '_> {
         let mut waits = vec![Waits::default(); carriers.len()];
         let entry = |flow: FlowId| self.starts.flow(flow).map(|flow| flow.entry as usize);
         let of = |conn: &Conn| entry(conn.flow).filter(|_| conn.open && !conn.counted);
-        for conn in self.net.conns.iter().filter(|conn| conn.parent == ConnId::NONE) {
-            of(conn).into_iter().for_each(|entry| waits[entry].open += 1);
+        // A kept connection has no flow, but timers, for those that share it.
+        let mut shared = FxHashMap::default();
+        for conn in &self.net.conns {
+            let Some(entry) = of(conn) else { continue };
+            waits[entry].open += u64::from(conn.parent == ConnId::NONE);
+            shared.insert(conn.via, entry);
         }
         let first = |known: &mut Option<u64>, time: Time| {
             *known = Some(known.map_or(time.0, |known| known.min(time.0)));
@@ -31,7 +37,7 @@ impl Engine<'_, '_> {
         for event in self.net.calendar.iter().filter(|event| event.phase() == Phase::Timer as u8) {
             if let Owner::Conn(id) = owner_of(event)
                 && event.b & 1 == 0
-                && let Some(entry) = of(&self.net.conns[id.index()])
+                && let Some(&entry) = shared.get(&id)
             {
                 first(&mut waits[entry].next_timer_ps, event.time);
             }

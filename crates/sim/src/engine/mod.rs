@@ -13,6 +13,7 @@ mod ending;
 pub mod event;
 pub mod fault;
 pub mod gate;
+mod kept;
 pub mod memory;
 pub mod network;
 pub mod observer;
@@ -28,6 +29,7 @@ use self::calendar::UNSEEN;
 use self::conn::{Conn, Counts, Subflow};
 use self::cx::{Cx, Owner};
 use self::event::{Event, Phase};
+use self::kept::Kept;
 use self::network::{Network, Parts, Tally};
 use self::observer::Observer;
 use self::starts::Starts;
@@ -96,6 +98,8 @@ pub struct Carrier {
     pub background: bool,
     /// Their priority; the lowest number goes first.
     pub priority: u8,
+    /// Whether those between the same two hosts share a connection.
+    pub kept: bool,
 }
 
 /// All that a run needs to know besides the network.
@@ -167,6 +171,7 @@ pub struct Engine<'a, 'o> {
     counts: Vec<Counts>,
     subflows: Vec<Subflow>,
     starts: Starts<'a>,
+    kept: Kept,
     /// Flows that are to end, started and ended; none of the three counts background.
     goal: u64,
     begun: u64,
@@ -223,6 +228,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             counts: vec![Counts::UNFINISHED; plan.traffic.flows.len()],
             subflows: Vec::new(),
             starts: Starts::new(plan.traffic),
+            kept: Kept::default(),
             goal: 0,
             begun: 0,
             flows_done: 0,
@@ -480,6 +486,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             ready: false,
             subflow: 0,
             parent: ConnId::NONE,
+            via: ConnId::NONE,
             next_ready: ConnId::NONE,
             packets: 0,
             timers: 0,
@@ -487,8 +494,11 @@ impl<'a, 'o> Engine<'a, 'o> {
             newest: Time::ZERO,
             counts: Counts::UNFINISHED,
         };
-        let id = self.net.open(conn);
         self.net.due = flow.deadline.map_or(Time::NEVER, |after| self.net.now.saturating_add(after));
+        if carrier.kept {
+            return self.start_message(flow.entry, flow.size, key, conn);
+        }
+        let id = self.net.open(conn);
         let mut cx = Cx { net: &mut self.net, transport };
         self.transports[usize::from(transport)].start(id, flow.size, key, &mut cx);
     }

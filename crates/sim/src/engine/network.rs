@@ -204,19 +204,17 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Puts a connection into a slot.
-    pub fn open(&mut self, conn: Conn) -> ConnId {
-        let id = match self.free_conns.pop() {
-            Some(id) => {
-                self.conns[id.index()] = conn;
-                id
-            }
-            None => {
-                self.conns.push(conn);
-                ConnId(self.conns.len() as u32 - 1)
-            }
-        };
-        self.balancers[conn.balancer as usize].open(id, conn.label);
+    /// Puts a connection into a slot, or a message that goes by another.
+    pub fn open(&mut self, mut conn: Conn) -> ConnId {
+        let id = self.free_conns.pop().unwrap_or(ConnId(self.conns.len() as u32));
+        if conn.via == ConnId::NONE {
+            conn.via = id;
+            self.balancers[conn.balancer as usize].open(id, conn.label);
+        }
+        match self.conns.get_mut(id.index()) {
+            Some(slot) => *slot = conn,
+            None => self.conns.push(conn),
+        }
         id
     }
 

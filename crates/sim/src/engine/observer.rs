@@ -52,6 +52,8 @@ pub struct Arrival<'e> {
     pub packet: &'e Packet,
     /// Its connection.
     pub conn: &'e Conn,
+    /// The flow that names the connection: the first one, if several share it.
+    pub flow: FlowId,
     /// Whether this is the host that the packet is for.
     pub is_last: bool,
 }
@@ -115,8 +117,8 @@ impl View<'_, '_> {
 
     /// Bytes that a connection may have under way, if its transport has such a window.
     pub fn window(&self, id: ConnId) -> Option<u64> {
-        let transport = self.net.conns[id.index()].transport;
-        self.transports[transport as usize].window(id)
+        let Conn { transport, via, .. } = self.net.conns[id.index()];
+        self.transports[transport as usize].window(via)
     }
 }
 
@@ -168,7 +170,8 @@ impl<'o> Engine<'_, 'o> {
         packet.hops = packet.hops.wrapping_add(1);
         let conn = &self.net.conns[packet.conn.index()];
         let is_last = packet.dst == self.net.ends[link.index()];
-        let arrival = Arrival { at: self.net.now, link, packet: &packet, conn, is_last };
+        let flow = self.first_flow(packet.conn);
+        let arrival = Arrival { at: self.net.now, link, packet: &packet, conn, flow, is_last };
         self.observers.iter_mut().for_each(|observer| observer.arrived(&arrival));
     }
 

@@ -71,7 +71,7 @@ pub struct Captured {
     pub src: NodeId,
     /// Receiving host.
     pub dst: NodeId,
-    /// Number of the flow: makes the sender's port.
+    /// Number of the flow, or of the first that used its connection: makes the sender's port.
     pub flow: FlowId,
     /// Number of the connection in its flow: goes into the receiver's port.
     pub subflow: u8,
@@ -147,18 +147,10 @@ impl Observer for Captor {
             self.cut_off.get_or_insert(arrival.at);
             return;
         }
-        let Arrival { at, link, packet, conn, .. } = *arrival;
+        let Arrival { at, link, packet, conn, flow, .. } = *arrival;
         let forward = packet.dst == conn.dst;
         let src = if forward { conn.src } else { conn.dst };
-        self.seen.push(Seen {
-            at,
-            link,
-            flow: conn.flow,
-            subflow: conn.subflow,
-            src,
-            forward,
-            packet: *packet,
-        });
+        self.seen.push(Seen { at, link, flow, subflow: conn.subflow, src, forward, packet: *packet });
     }
 
     fn memory(&self) -> u64 {

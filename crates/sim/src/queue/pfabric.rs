@@ -209,6 +209,7 @@ mod tests {
             class: 0,
             subflow: 0,
             parent: ConnId::NONE,
+            via: ConnId::NONE,
             open: true,
             done: false,
             counted: false,

@@ -15,7 +15,7 @@ use crate::observe::Observe;
 use crate::queue::{Feature, Queue};
 use crate::routing;
 use crate::topology::{Fabric, Topology};
-use crate::traffic::{self, Entry};
+use crate::traffic::{self, Connection, Entry};
 use crate::transport::Transport;
 
 /// Problems between the parts of a document in which the walk found the given ones.
@@ -40,6 +40,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     }
     problems.extend(agreement(&transports));
     problems.extend(draft.queue(&transports));
+    problems.extend(draft.connections());
     problems.extend(draft.paths());
     problems.extend(draft.names());
     if let Some(fabric) = &fabric {
@@ -189,6 +190,34 @@ impl<'a> Draft<'a> {
         problems
     }
 
+    /// What carries an entry's flows: where the scenario says so, and what.
+    fn transport_of(&self, path: &str, entry: &'a Value) -> Option<(String, Transport)> {
+        let given = |document: &'a Value| document.get("transport").filter(|value| !value.is_null());
+        let (at, value) = match given(entry) {
+            Some(own) => (join(path, "transport"), Some(own)),
+            None => ("transport".to_string(), given(self.document)),
+        };
+        let (_, transport) = self.part::<Transport>(&at, value)?;
+        Some((at, transport))
+    }
+
+    /// Connections are kept where the transport has any that outlive a flow.
+    fn connections(&self) -> Vec<Problem> {
+        let problem = |(path, entry): (String, &'a Value)| {
+            let at = join(&path, "connection");
+            let (value, connection) = self.part::<Connection>(&at, entry.get("connection"))?;
+            let (_, transport) = self.transport_of(&path, entry)?;
+            if connection == Connection::New || transport.keeps() {
+                return None;
+            }
+            let name = transport.name();
+            let message = format!("\"kept\" is not for {name}, which opens a connection for each flow");
+            let hint = format!("use {} or connection = \"new\"", list(transports_that_keep()));
+            Some(Problem::new(at, message).with_value(value).with_hint(Some(hint)))
+        };
+        self.entries().filter_map(problem).collect()
+    }
+
     /// A transport that is to choose paths itself needs a balancer that leaves them to it.
     fn paths(&self) -> Vec<Problem> {
         let given = |document: &'a Value, key: &str| document.get(key).filter(|value| !value.is_null());
@@ -197,11 +226,7 @@ impl<'a> Draft<'a> {
             routing.balancer
         };
         let problem = |(path, entry): (String, &'a Value)| {
-            let (at, value) = match given(entry, "transport") {
-                Some(own) => (join(&path, "transport"), Some(own)),
-                None => ("transport".to_string(), given(self.document, "transport")),
-            };
-            let (_, transport) = self.part::<Transport>(&at, value)?;
+            let (at, transport) = self.transport_of(&path, entry)?;
             let own = balancer(join(&path, "routing"), entry);
             let named = own.or_else(|| balancer("routing".to_string(), self.document));
             let balancer = named.unwrap_or_else(|| transport.recommended_balancer());
@@ -282,6 +307,13 @@ impl<'a> Draft<'a> {
         let message = format!("\"{}\" is not before run.until, which is \"{until}\"", run.warm_up);
         Some(Problem { value: value.get("warm_up").cloned(), ..Problem::new("run.warm_up", message) })
     }
+}
+
+/// The names of the transports whose connections can be kept.
+fn transports_that_keep() -> Vec<&'static str> {
+    let keeps =
+        |name: &str| serde_json::from_value::<Transport>(json!({ name: {} })).is_ok_and(|own| own.keeps());
+    Transport::NAMES.iter().copied().filter(|name| keeps(name)).collect()
 }
 
 /// The names of the queues that offer all these features with their default settings.

@@ -174,6 +174,11 @@ impl<'a> Writer<'a> {
         (index, self.entries[index].1)
     }
 
+    /// Where flow `number` of an entry goes.
+    pub fn receiver(&self, entry: usize, number: u64) -> NodeId {
+        self.flows[self.flow(entry, number) as usize].dst
+    }
+
     /// A trigger of that kind that nobody fires yet.
     pub fn trigger(&mut self, kind: TriggerKind, notify: Option<Time>) -> u32 {
         self.written.triggers.push(Trigger { kind, host: NodeId::NONE, notify });

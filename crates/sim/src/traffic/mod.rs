@@ -79,6 +79,9 @@ pub struct Entry {
     #[serde(default)]
     #[schemars(range(max = 7))]
     pub priority: u32,
+    /// Whether each flow opens a connection of its own, or flows from one host to another share one that is kept.
+    #[serde(default)]
+    pub connection: Connection,
     /// When a flow is due, counted from its start; by default never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps"))]
@@ -92,6 +95,18 @@ pub struct Entry {
     /// How packets of these flows find their way; by default as the scenario says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<Routing>,
+}
+
+/// What carries the flows of an entry that go from one host to the same other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connection {
+    /// A connection for each: handshake, slow start and round-trip estimate begin anew.
+    #[default]
+    New,
+    /// One connection, which opens with the first flow and keeps its window. Flows are messages that go over it one
+    /// behind the other: one that starts before another has been sent waits for it. Each has a row of its own.
+    Kept,
 }
 
 /// A flow: so many bytes from one host to another, handed to the transport at its start.

@@ -51,6 +51,14 @@ macro_rules! transports {
                 match self { $(Model::$config(model) => model.start(id, size, key, cx),)* }
             }
 
+            fn connect(&mut self, id: ConnId, key: u64, cx: &mut Cx) {
+                match self { $(Model::$config(model) => model.connect(id, key, cx),)* }
+            }
+
+            fn message(&mut self, id: ConnId, size: u64, cx: &mut Cx) {
+                match self { $(Model::$config(model) => model.message(id, size, cx),)* }
+            }
+
             #[inline]
             fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
                 match self { $(Model::$config(model) => model.at_receiver(packet, cx),)* }
@@ -109,6 +117,20 @@ pub trait HostSide {
     /// At the sender: a flow of `size` bytes starts. `key` is the flow's own key for chance.
     fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx);
 
+    /// At the sender: a connection begins that outlives its flows, which follow by [`HostSide::message`]. Only of
+    /// transports whose [`Settings::keeps`] says so. `key` is that of the first of them.
+    fn connect(&mut self, id: ConnId, key: u64, cx: &mut Cx) {
+        let _ = (id, key, cx);
+        unreachable!("the check refuses kept connections under this transport");
+    }
+
+    /// At the sender: a flow of `size` bytes starts on the connection that `cx.conn(id).via` names, behind those that it
+    /// still carries. Its packets belong to `id`; timers, turns at the port and whatever the ends know to the other.
+    fn message(&mut self, id: ConnId, size: u64, cx: &mut Cx) {
+        let _ = (id, size, cx);
+        unreachable!("the check refuses kept connections under this transport");
+    }
+
     /// At the receiver: a packet has arrived.
     fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx);
 
@@ -123,7 +145,7 @@ pub trait HostSide {
     /// odd ones its receiver's.
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx);
 
-    /// The congestion window of a connection in bytes, if it has one: for samples.
+    /// The congestion window of a connection in bytes, if it has one: for samples. Of a kept one, that of the connection.
     fn window(&self, id: ConnId) -> Option<u64> {
         let _ = id;
         None
@@ -188,6 +210,11 @@ pub trait Settings {
 
     /// The queue that ports get if the scenario names none.
     fn recommended_queue(&self) -> Queue;
+
+    /// Whether its connections can be kept: see [`HostSide::connect`].
+    fn keeps(&self) -> bool {
+        false
+    }
 
     /// The field by which it is to choose paths itself, if it is: only some balancers leave that to it.
     fn chooses_paths(&self) -> Option<&'static str> {

@@ -1,5 +1,10 @@
 //! Where a sender's bytes come from: it owns no flow size, it asks for the next range.
 
+use std::collections::VecDeque;
+
+use crate::ids::ConnId;
+use crate::units::Time;
+
 /// What a source answers when a sender may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
@@ -25,6 +30,33 @@ pub trait Source {
 
     /// Bytes that it has left to give, at this moment or later.
     fn left(&self) -> u64;
+
+    /// The flow to which the byte at that place of the connection's sequence space belongs. The slot of a connection that
+    /// carries one flow is the flow's, too.
+    #[inline]
+    fn flow_at(&self, place: u64, own: ConnId) -> Message {
+        let _ = place;
+        Message { flow: own, begin: 0, end: u64::MAX, due: Time::NEVER }
+    }
+
+    /// Takes off the first flow if everything before `una` is acknowledged, and so is all of it: to be asked until there
+    /// is none.
+    #[inline]
+    fn take_acknowledged(&mut self, una: u64) -> Option<ConnId> {
+        let _ = una;
+        None
+    }
+
+    /// Bytes of the first flow that are not acknowledged, if everything before `una` is and everything before `sent` has
+    /// been sent.
+    fn to_go(&self, una: u64, sent: u64) -> u64 {
+        sent - una + self.left()
+    }
+
+    /// When the first flow is due; [`Time::NEVER`] without a deadline.
+    fn due(&self) -> Time {
+        Time::NEVER
+    }
 
     /// How long the next range would be at this moment, if no more than `max` bytes were asked for.
     #[inline]
@@ -62,5 +94,118 @@ impl Source for PlainFlow {
     #[inline]
     fn left(&self) -> u64 {
         self.size - self.sent
+    }
+}
+
+/// A flow among those that one connection carries.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// The flow's slot.
+    pub flow: ConnId,
+    /// Its first byte in the sequence space of the connection, and the one behind its last.
+    pub begin: u64,
+    /// See `begin`.
+    pub end: u64,
+    /// When it is due; [`Time::NEVER`] without a deadline.
+    pub due: Time,
+}
+
+impl Message {
+    /// None: everything is acknowledged.
+    const NONE: Message = Message { flow: ConnId::NONE, begin: u64::MAX, end: u64::MAX, due: Time::NEVER };
+}
+
+/// Flows that go one behind the other over a connection: one, if it is that flow's own. No range has bytes of two.
+#[derive(Clone, Debug)]
+pub struct Messages {
+    /// The first that is not wholly acknowledged, and those behind it.
+    first: Message,
+    behind: VecDeque<Message>,
+    /// Bytes that have been given.
+    given: u64,
+    /// Where the flow ends of which they are given: all behind it wait.
+    stop: u64,
+    /// Where the last flow ends.
+    end: u64,
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Messages { first: Message::NONE, behind: VecDeque::new(), given: 0, stop: 0, end: 0 }
+    }
+}
+
+impl Messages {
+    /// Starts over without any, with the memory of before.
+    pub fn reset(&mut self) {
+        let mut behind = std::mem::take(&mut self.behind);
+        behind.clear();
+        *self = Messages { behind, ..Messages::default() };
+    }
+
+    /// Whether there has never been any.
+    pub fn is_fresh(&self) -> bool {
+        self.end == 0
+    }
+
+    /// A flow of `size` bytes, behind all others.
+    pub fn push(&mut self, flow: ConnId, size: u64, due: Time) {
+        let message = Message { flow, begin: self.end, end: self.end + size, due };
+        self.end = message.end;
+        if self.given == self.stop {
+            self.stop = message.end;
+        }
+        match self.first.flow {
+            ConnId::NONE => self.first = message,
+            _ => self.behind.push_back(message),
+        }
+    }
+}
+
+impl Source for Messages {
+    #[inline]
+    fn next(&mut self, max: u32) -> Next {
+        let len = self.left().min(u64::from(max)) as u32;
+        if len == 0 {
+            return Next::End;
+        }
+        let offset = self.given;
+        self.given += u64::from(len);
+        let last = self.given == self.stop;
+        if last && self.stop < self.end {
+            let next = self.behind.iter().find(|message| message.end > self.given);
+            self.stop = next.expect("the last one ends there").end;
+        }
+        Next::Range { offset, len, last }
+    }
+
+    #[inline]
+    fn left(&self) -> u64 {
+        self.stop - self.given
+    }
+
+    #[inline]
+    fn flow_at(&self, place: u64, _own: ConnId) -> Message {
+        if place < self.first.end {
+            return self.first;
+        }
+        *self.behind.iter().find(|message| place < message.end).expect("it has been given")
+    }
+
+    #[inline]
+    fn take_acknowledged(&mut self, una: u64) -> Option<ConnId> {
+        if una < self.first.end {
+            return None;
+        }
+        let next = self.behind.pop_front().unwrap_or(Message::NONE);
+        Some(std::mem::replace(&mut self.first, next).flow)
+    }
+
+    fn to_go(&self, una: u64, _sent: u64) -> u64 {
+        self.first.end - una
+    }
+
+    fn due(&self) -> Time {
+        self.first.due
     }
 }

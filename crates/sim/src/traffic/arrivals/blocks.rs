@@ -1,17 +1,21 @@
 //! Rounds of flows, each of which waits for the round before.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Jitter, Own, Process};
+use crate::ids::NodeId;
 use crate::random::Stream;
 use crate::traffic::dependencies::{Milestone, TriggerKind, Writer};
 use crate::units::Time;
 
 /// Barrier-synchronised blocks, as a client reads that stripes its files over servers: each round of the
-/// matrix starts when all flows of the round before have ended.
+/// matrix starts when all flows of the round before have ended, or a receiver's part of it when its own have.
 ///
-/// The barrier is at the host where the first drawn flow of a round ends: with `matrix.incast` and the default
+/// A barrier is at the host where the first drawn flow that it waits for ends: with `matrix.incast` and the default
 /// event at the receiver, for which all ends are its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +39,21 @@ pub struct Blocks {
     /// What counts as the end of a flow.
     #[serde(default)]
     pub event: Milestone,
+    /// Whose flows must have ended before the next block starts.
+    #[serde(default)]
+    pub barrier: Barrier,
+}
+
+/// Whose flows must have ended before the next block starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Barrier {
+    /// All of the round: receivers go from block to block together.
+    #[default]
+    Common,
+    /// Those to the same receiver: each goes from block to block by itself. One that the round before has no flow to
+    /// waits for all of that round.
+    Receiver,
 }
 
 impl Process for Blocks {
@@ -60,14 +79,39 @@ impl Process for Blocks {
     }
 
     fn write(&self, own: &Own, writer: &mut Writer) {
-        let mut jitters = own.jitters.iter();
+        let delay = |number: u64| self.gap.saturating_add(own.jitters[(number - own.round) as usize]);
         for start in (own.round..own.flows).step_by(own.round.max(1) as usize) {
-            let trigger = writer.trigger(TriggerKind::Barrier(own.round as u32), self.notify);
-            (start - own.round..start)
-                .for_each(|number| writer.fires(own.entry, number, self.event, trigger));
-            for (number, jitter) in (start..own.flows.min(start + own.round)).zip(&mut jitters) {
-                writer.starts(trigger, own.entry, number, self.gap.saturating_add(*jitter));
+            let (before, block) = (start - own.round..start, start..own.flows.min(start + own.round));
+            for (waited, started) in self.barriers(before, block, own.entry, writer) {
+                let trigger = writer.trigger(TriggerKind::Barrier(waited.len() as u32), self.notify);
+                waited.iter().for_each(|&number| writer.fires(own.entry, number, self.event, trigger));
+                let starts = started.into_iter();
+                starts.for_each(|number| writer.starts(trigger, own.entry, number, delay(number)));
             }
         }
+    }
+}
+
+impl Blocks {
+    /// For each barrier between two rounds, which flows it waits for and which it starts.
+    fn barriers(
+        &self,
+        before: Range<u64>,
+        block: Range<u64>,
+        entry: usize,
+        writer: &Writer,
+    ) -> Vec<(Vec<u64>, Vec<u64>)> {
+        let all = || before.clone().collect::<Vec<u64>>();
+        if self.barrier == Barrier::Common {
+            return vec![(all(), block.collect())];
+        }
+        let by_receiver = |numbers: Range<u64>| {
+            let mut lists: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
+            numbers.for_each(|number| lists.entry(writer.receiver(entry, number)).or_default().push(number));
+            lists
+        };
+        let waited = by_receiver(before.clone());
+        let waits_for = |receiver: &NodeId| waited.get(receiver).cloned().unwrap_or_else(all);
+        by_receiver(block).into_iter().map(|(receiver, flows)| (waits_for(&receiver), flows)).collect()
     }
 }

@@ -178,9 +178,14 @@ impl Model {
     /// The second subflow and all further ones start.
     #[cold]
     fn join(&mut self, flow: ConnId, cx: &mut Cx) {
-        for &id in &self.subflows[flow][1..] {
-            self.senders[id].open(id, &self.config.tcp, cx);
+        for own in 1..self.subflows[flow].len() {
+            self.open(self.subflows[flow][own], cx);
         }
+    }
+
+    fn open(&mut self, id: ConnId, cx: &mut Cx) {
+        let Conn { parent: flow, subflow: own, .. } = *cx.conn(id);
+        self.senders[id].open(id, &self.config.tcp, &self.outgoing[flow].share(own), cx);
     }
 
     /// All subflows that have something to send ask for their turn.
@@ -206,8 +211,9 @@ impl Model {
 
     fn on_retransmission_timer(&mut self, id: ConnId, cx: &mut Cx) {
         let Conn { parent: flow, subflow: own, .. } = *cx.conn(id);
-        let gave_up = self.senders[id].on_timer(id, &self.config.tcp, cx);
-        self.outgoing[flow].note(own, &self.senders[id]);
+        let (outgoing, sender) = (&mut self.outgoing[flow], &mut self.senders[id]);
+        let gave_up = sender.on_timer(id, &self.config.tcp, &outgoing.share(own), cx);
+        outgoing.note(own, sender);
         if gave_up && self.config.reinject && self.config.subflows > 1 && self.outgoing[flow].give_up(own) {
             self.wake(flow, cx);
         }
@@ -218,7 +224,8 @@ impl HostSide for Model {
     fn start(&mut self, flow: ConnId, size: u64, key: u64, cx: &mut Cx) {
         let Mptcp { subflows, coupling, join, receive_window, ref tcp, .. } = self.config;
         let window = if receive_window == Covers::Flow { tcp.receive_window.0 } else { u64::MAX };
-        self.outgoing.open(flow).reset(size, tcp.mss.0, window, subflows as usize, coupling);
+        let pace = (cx.due(), coupling);
+        self.outgoing.open(flow).reset(size, tcp.mss.0, window, subflows as usize, pace);
         self.incoming.open(flow).reset();
         self.subflows.open(flow).clear();
         // The first one has the flow's own 5-tuple, those of the others are drawn on from there.
@@ -226,11 +233,11 @@ impl HostSide for Model {
         for own in 0..subflows as u8 {
             let id = cx.open_subflow(flow, own, labels.bits() as u32);
             self.subflows[flow].push(id);
-            self.senders.open(id).reset(tcp, cx.due());
+            self.senders.open(id).reset(tcp);
             self.receivers.open(id).reset(tcp);
         }
         let first = self.subflows[flow][0];
-        self.senders[first].open(first, tcp, cx);
+        self.open(first, cx);
         if join == Join::AtOnce || self.senders[first].is_established() {
             self.join(flow, cx);
         }
@@ -238,7 +245,7 @@ impl HostSide for Model {
 
     fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
         let (id, flow) = (packet.conn, cx.conn(packet.conn).parent);
-        self.receivers[id].on_packet(packet, &self.config.tcp, cx);
+        self.receivers[id].on_packet(id, packet, &self.config.tcp, cx);
         let header = &packet.header;
         if header.len == 0 {
             return;
@@ -258,7 +265,7 @@ impl HostSide for Model {
                 // One that has closed may have left its slot to another flow's.
                 let conn = cx.conn(id);
                 if conn.parent == flow && conn.flow != FlowId::NONE {
-                    self.receivers[id].flush(id, &self.config.tcp, cx);
+                    self.receivers[id].flush(&self.config.tcp, cx);
                 }
             }
         }
@@ -273,7 +280,7 @@ impl HostSide for Model {
         let (outgoing, sender) = (&mut self.outgoing[flow], &mut self.senders[id]);
         let (was_blocked, was_established) = (outgoing.is_blocked(), sender.is_established());
         outgoing.acknowledged(own, packet.header.number);
-        sender.on_packet(packet, &self.config.tcp, &mut outgoing.share(own), cx);
+        sender.on_packet(id, packet, &self.config.tcp, &mut outgoing.share(own), cx);
         outgoing.note(own, sender);
         if outgoing.is_over() {
             return self.finish(flow, cx);

@@ -33,6 +33,8 @@ pub struct Outgoing {
     /// By subflow, side by side: an acknowledgement on any of them needs those of all.
     terms: Vec<Terms>,
     coupling: Coupling,
+    /// When the flow is due; [`Time::NEVER`] without a deadline.
+    due: Time,
 }
 
 /// What a subflow carries.
@@ -50,7 +52,8 @@ struct Mapping {
 
 impl Outgoing {
     /// Starts over for a flow of `size` bytes, with the memory of the one before.
-    pub fn reset(&mut self, size: u64, mss: u64, window: u64, subflows: usize, coupling: Coupling) {
+    pub fn reset(&mut self, size: u64, mss: u64, window: u64, subflows: usize, pace: (Time, Coupling)) {
+        let (due, coupling) = pace;
         let mut arrived = std::mem::take(&mut self.arrived);
         arrived.clear();
         let mut again = std::mem::take(&mut self.again);
@@ -76,6 +79,7 @@ impl Outgoing {
             mappings,
             terms,
             coupling,
+            due,
         };
     }
 
@@ -196,6 +200,10 @@ impl Source for Share<'_> {
 
     fn left(&self) -> u64 {
         self.flow.size - self.flow.next_offset
+    }
+
+    fn due(&self) -> Time {
+        self.flow.due
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::congestion::{self, Control, Echoed, Progress, RecoveryAck, Siblings, Step, Window};
 use super::ecn::{Heard, Marks};
-use super::{Tcp, kind};
+use super::{IdleRestart, Tcp, kind};
 use crate::engine::cx::{Cx, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
@@ -28,7 +28,6 @@ pub const DELAYED_ACK: u8 = 1;
 /// lets their windows grow.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    ended: bool,
     established: bool,
     /// Segments from `una` to `end`.
     segments: VecDeque<Segment>,
@@ -60,8 +59,6 @@ pub struct Sender {
     last_sent: Time,
     timer: Timer,
     heard: Heard,
-    /// When the flow is due; [`Time::NEVER`] without a deadline.
-    due: Time,
 }
 
 /// A range of the data on its way.
@@ -82,7 +79,6 @@ impl Sender {
     pub fn new(config: &Tcp) -> Sender {
         let mss = config.mss.0;
         Sender {
-            ended: false,
             established: false,
             segments: VecDeque::new(),
             una: 0,
@@ -116,7 +112,6 @@ impl Sender {
             last_sent: Time::ZERO,
             timer: Timer::default(),
             heard: Heard::new(config.echo().is_some()),
-            due: Time::NEVER,
         }
     }
 
@@ -150,32 +145,32 @@ impl Sender {
         self.timer.clear();
     }
 
-    /// Starts over for another flow, with the memory of the one before; `due` is when that one is to end.
-    pub fn reset(&mut self, config: &Tcp, due: Time) {
+    /// Starts over for another connection, with the memory of the one before.
+    pub fn reset(&mut self, config: &Tcp) {
         let mut segments = std::mem::take(&mut self.segments);
         segments.clear();
-        *self = Sender { segments, due, ..Sender::new(config) };
+        *self = Sender { segments, ..Sender::new(config) };
     }
 
-    /// The flow starts: a SYN, or data at once.
-    pub fn open(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+    /// The connection opens with its first flow: a SYN, or data at once.
+    pub fn open(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut Cx) {
         if config.handshake {
-            self.send_syn(id, config, cx);
+            self.send_syn(id, config, source, cx);
         } else {
             self.established = true;
             cx.ready(id);
         }
     }
 
-    fn send_syn(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+    fn send_syn(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut Cx) {
         let header = Header { kind: kind::SYN, seq: cx.now().0, ..Header::default() };
-        cx.send_control(id, Toward::Receiver, config.ack_bytes(), header);
+        cx.send_control(source.flow_at(0, id).flow, Toward::Receiver, config.ack_bytes(), header);
         self.last_sent = cx.now();
         self.start_timer(id, config, cx);
     }
 
     /// A SYN/ACK or an acknowledgement.
-    pub fn on_packet<S>(&mut self, packet: &Packet, config: &Tcp, source: &mut S, cx: &mut Cx)
+    pub fn on_packet<S>(&mut self, id: ConnId, packet: &Packet, config: &Tcp, source: &mut S, cx: &mut Cx)
     where
         S: Source + Siblings,
     {
@@ -189,19 +184,18 @@ impl Sender {
                 self.backoff = 0;
                 self.timer.clear();
             }
-            kind::ACK => self.on_ack(packet, config, source, cx),
+            kind::ACK => self.on_ack(id, packet, config, source, cx),
             _ => return,
         }
         if self.may_send(config, source) {
-            cx.ready(packet.conn);
+            cx.ready(id);
         }
     }
 
-    fn on_ack<S>(&mut self, packet: &Packet, config: &Tcp, source: &mut S, cx: &mut Cx)
+    fn on_ack<S>(&mut self, id: ConnId, packet: &Packet, config: &Tcp, source: &mut S, cx: &mut Cx)
     where
         S: Source + Siblings,
     {
-        let id = packet.conn;
         let ack = packet.header.ack;
         let marked = packet.header.kind & kind::ECE != 0;
         self.window.flight = self.next_seq - self.una_seq;
@@ -220,14 +214,14 @@ impl Sender {
                     self.control.on_ack(&mut self.window, acked, source);
                 }
             }
-            if self.una == self.end && self.ended {
-                self.timer.clear();
-                cx.acknowledged(id);
-                cx.finish(id);
-            } else if self.una == self.end {
+            if self.una == self.end {
                 self.timer.clear();
             } else if restart_timer {
                 self.start_timer(id, config, cx);
+            }
+            while let Some(flow) = source.take_acknowledged(self.una_seq) {
+                cx.acknowledged(flow);
+                cx.finish(flow);
             }
         } else if ack == self.una_seq && self.una < self.end {
             if self.heard.listens {
@@ -247,9 +241,11 @@ impl Sender {
         if answer.reduce && !self.recovering && self.heard.is_news(self.una_seq) {
             self.heard.reduced(self.next_seq);
             let progress = Progress {
-                left: self.end_seq - self.una_seq + source.left(),
+                left: source.to_go(self.una_seq, self.end_seq),
                 round_trip: self.rtt.smoothed(),
-                time_left: (self.due != Time::NEVER).then(|| self.due.saturating_sub(now)),
+                time_left: Some(source.due())
+                    .filter(|due| *due != Time::NEVER)
+                    .map(|due| due.saturating_sub(now)),
             };
             self.control.on_mark(&mut self.window, &progress);
         }
@@ -376,19 +372,19 @@ impl Sender {
             if self.next_seq + u64::from(len) > self.una_seq + self.window.cwnd {
                 self.limited += u64::from(len);
             }
-            self.ended = last;
             self.segments.push_back(segment);
             self.end += 1;
             self.end_seq += u64::from(len);
             (self.next, self.next_seq) = (self.end, self.end_seq);
         }
+        let message = source.flow_at(seq, id);
         if again {
             self.timed = None;
-            cx.counts(id).retransmissions += 1;
+            cx.counts(message.flow).retransmissions += 1;
         } else if self.timed.is_none() {
             self.timed = Some((number, cx.now()));
         }
-        cx.counts(id).packets_sent += 1;
+        cx.counts(message.flow).packets_sent += 1;
         self.last_sent = cx.now();
         if !self.timer.is_set() {
             self.start_timer(id, config, cx);
@@ -403,19 +399,23 @@ impl Sender {
                 kind |= kind::CWR;
             }
         }
-        let class = config
-            .tagging
-            .as_ref()
-            .map_or(0, |tagging| tagging.class(seq, segment.len, again.then_some(self.end_seq)));
+        let class = config.tagging.as_ref().map_or(0, |tagging| {
+            let sent = again.then_some(self.end_seq.min(message.end) - message.begin);
+            tagging.class(seq - message.begin, segment.len, sent)
+        });
         let header = Header { kind, class, len: segment.len as u16, number, seq, ack: 0 };
         let size = segment.len + config.ack_bytes();
-        (Some(cx.packet(id, Toward::Receiver, size, flags, header)), self.may_send(config, source))
+        (Some(cx.packet(message.flow, Toward::Receiver, size, flags, header)), self.may_send(config, source))
     }
 
     fn restart_after_idle(&mut self, config: &Tcp, now: Time) {
-        let idle = now.saturating_sub(self.last_sent);
-        if config.idle_restart && self.una == self.end && self.end > 0 && idle > self.timeout(config) {
-            self.window.cwnd = self.window.cwnd.min(u64::from(config.initial_window) * self.window.mss);
+        if config.idle_restart == IdleRestart::None || self.una < self.end || self.end == 0 {
+            return;
+        }
+        let (idle, timeout) = (now.saturating_sub(self.last_sent), self.timeout(config));
+        if idle > timeout {
+            let initial = u64::from(config.initial_window) * self.window.mss;
+            config.idle_restart.apply(&mut self.window, initial, idle.0 / timeout.0);
         }
     }
 
@@ -435,14 +435,14 @@ impl Sender {
 
     /// The retransmission timer: SYN again, or back to the first unacknowledged segment (go back N). Whether data has
     /// been given up.
-    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) -> bool {
+    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut Cx) -> bool {
         if !cx.timer_is_due(&mut self.timer, Owner::Conn(id), RETRANSMIT) {
             return false;
         }
-        cx.counts(id).timeouts += 1;
+        cx.counts(source.flow_at(self.una_seq, id).flow).timeouts += 1;
         self.backoff += 1;
         if !self.established {
-            self.send_syn(id, config, cx);
+            self.send_syn(id, config, source, cx);
             return false;
         }
         self.window.flight = self.next_seq - self.una_seq;
@@ -468,54 +468,75 @@ impl Sender {
 }
 
 /// The receiving end of a connection.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Receiver {
     reassembly: Reassembly,
-    /// Number of the last segment plus one, once it is known.
-    end: Option<u32>,
-    completed: bool,
+    /// The first flow whose last segment has arrived and which is not complete: that segment's number plus one, and the
+    /// flow. Then the others of which this is so, the last one first.
+    end: Option<(u32, ConnId)>,
+    later: Vec<(u32, ConnId)>,
     /// Segments that have arrived and not been acknowledged, and when the first of them was sent.
     unacknowledged: u32,
     echo: Time,
+    /// The flow of the last of them.
+    latest: ConnId,
     timer: Timer,
     marks: Marks,
 }
 
+impl Default for Receiver {
+    fn default() -> Self {
+        Receiver {
+            reassembly: Reassembly::default(),
+            end: None,
+            later: Vec::new(),
+            unacknowledged: 0,
+            echo: Time::ZERO,
+            latest: ConnId::NONE,
+            timer: Timer::default(),
+            marks: Marks::default(),
+        }
+    }
+}
+
 impl Receiver {
-    /// Starts over for another flow, with the memory of the one before.
+    /// Starts over for another connection, with the memory of the one before.
     pub fn reset(&mut self, config: &Tcp) {
         self.reassembly.clear();
         let reassembly = std::mem::take(&mut self.reassembly);
-        *self = Receiver { reassembly, marks: Marks::new(config.echo()), ..Receiver::default() };
+        let mut later = std::mem::take(&mut self.later);
+        later.clear();
+        *self = Receiver { reassembly, later, marks: Marks::new(config.echo()), ..Receiver::default() };
     }
 
     /// A SYN or a segment.
-    pub fn on_packet(&mut self, packet: &Packet, config: &Tcp, cx: &mut Cx) {
-        let id = packet.conn;
+    pub fn on_packet(&mut self, id: ConnId, packet: &Packet, config: &Tcp, cx: &mut Cx) {
+        let flow = packet.conn;
         let kind = kind::plain(packet.header.kind);
         if kind == kind::SYN {
             let header = Header { kind: kind::SYN_ACK, ..Header::default() };
-            return cx.send_control(id, Toward::Sender, config.ack_bytes(), header);
+            return cx.send_control(flow, Toward::Sender, config.ack_bytes(), header);
         }
         cx.note_arrival(packet);
         let heard = self.marks.hear(packet.has(flag::CE), packet.header.kind & kind::CWR != 0);
         if heard.changes && self.unacknowledged > 0 {
             // What came before the change is acknowledged by itself, so that the echo is exact (RFC 8257, 3.2).
-            self.acknowledge(id, config, cx);
+            self.acknowledge(flow, config, cx);
         }
         self.marks.echoes = heard.echoes;
         let first = self.reassembly.received() == 0;
         let arrival = self.reassembly.receive(packet.header.number, packet.header.len);
         if arrival != Arrival::Duplicate {
-            cx.delivered(id, u64::from(packet.header.len));
+            cx.delivered(flow, u64::from(packet.header.len));
+            if kind == kind::LAST {
+                self.note_end(packet.header.number + 1, flow);
+            }
         }
-        if kind == kind::LAST {
-            self.end = Some(packet.header.number + 1);
+        while let Some((_, flow)) = self.end.filter(|(end, _)| *end <= self.reassembly.next()) {
+            cx.completed(flow);
+            self.end = self.later.pop();
         }
-        if !self.completed && self.end == Some(self.reassembly.next()) {
-            self.completed = true;
-            cx.completed(id);
-        }
+        self.latest = flow;
         self.unacknowledged += 1;
         if self.unacknowledged == 1 {
             self.echo = packet.created_at;
@@ -526,14 +547,29 @@ impl Receiver {
             || (kind == kind::LAST && config.ack_last_segment)
             || heard.at_once;
         if at_once {
-            self.acknowledge(id, config, cx);
+            self.acknowledge(flow, config, cx);
         } else if !self.timer.is_set() {
             let due = cx.now() + config.delayed_ack_timeout;
             cx.set_timer(&mut self.timer, due, Owner::Conn(id), DELAYED_ACK);
         }
     }
 
-    fn acknowledge(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+    /// A flow's last segment has arrived, which the others before it may not have.
+    fn note_end(&mut self, end: u32, flow: ConnId) {
+        match self.end {
+            None => self.end = Some((end, flow)),
+            Some(first) if end < first.0 => {
+                self.later.push(first);
+                self.end = Some((end, flow));
+            }
+            Some(_) => {
+                let place = self.later.partition_point(|(later, _)| *later > end);
+                self.later.insert(place, (end, flow));
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, flow: ConnId, config: &Tcp, cx: &mut Cx) {
         self.unacknowledged = 0;
         self.timer.clear();
         let header = Header {
@@ -543,20 +579,20 @@ impl Receiver {
             ack: self.reassembly.in_order(),
             ..Header::default()
         };
-        cx.send_control(id, Toward::Sender, config.ack_bytes(), header);
+        cx.send_control(flow, Toward::Sender, config.ack_bytes(), header);
     }
 
     /// Acknowledges what waits for that.
-    pub fn flush(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+    pub fn flush(&mut self, config: &Tcp, cx: &mut Cx) {
         if self.unacknowledged > 0 {
-            self.acknowledge(id, config, cx);
+            self.acknowledge(self.latest, config, cx);
         }
     }
 
     /// The delayed-acknowledgement timer.
     pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
         if cx.timer_is_due(&mut self.timer, Owner::Conn(id), DELAYED_ACK) {
-            self.acknowledge(id, config, cx);
+            self.acknowledge(self.latest, config, cx);
         }
     }
 

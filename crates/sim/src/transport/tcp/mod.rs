@@ -9,14 +9,15 @@ pub mod congestion;
 pub mod connection;
 pub mod ecn;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::json;
 
-use self::congestion::Congestion;
+use self::congestion::{Congestion, Window};
 use self::connection::{DELAYED_ACK, RETRANSMIT, Receiver, Sender};
 use self::ecn::Echo;
 use super::frame::{Frame, TcpFrame};
-use super::source::PlainFlow;
+use super::source::Messages;
 use super::tagging::Tagging;
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
@@ -98,8 +99,11 @@ pub struct Tcp {
     /// Let the window grow only while it is what limits the flow (Linux, after RFC 7661), and not the host's wire or the
     /// receive window. By default each acknowledgement lets it grow (RFC 5681, htsim).
     pub window_validation: bool,
-    /// After being idle for longer than the timeout, restart from the initial window (RFC 5681, 4.1).
-    pub idle_restart: bool,
+    /// What becomes of the window after nothing has been sent for longer than the timeout: by default it is kept. A truth
+    /// value is read as well: true is "initial-window", false "none".
+    #[serde(deserialize_with = "word_or_truth_value")]
+    #[schemars(transform = or_truth_value)]
+    pub idle_restart: IdleRestart,
     /// Ask ports for marks, and take one for a loss (RFC 3168). Under dctcp and d2tcp, which ask for marks in any case,
     /// it says nothing more.
     pub ecn: bool,
@@ -119,6 +123,58 @@ pub enum Halves {
     Flight,
     /// The congestion window.
     Window,
+}
+
+/// What becomes of the window after nothing has been sent for longer than the retransmission timeout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum IdleRestart {
+    /// It is kept.
+    #[default]
+    None,
+    /// It is no larger than the initial window (RFC 5681 and RFC 9293 by reference to it, section 4.1).
+    InitialWindow,
+    /// It is halved for each timeout that has passed, down to a segment, and the slow-start threshold is at least three
+    /// quarters of what it was (RFC 2861, section 3.2).
+    Halve,
+}
+
+impl IdleRestart {
+    /// The window after so many timeouts of silence; `initial` is that of a new connection.
+    fn apply(self, window: &mut Window, initial: u64, timeouts: u64) {
+        match self {
+            IdleRestart::None => {}
+            IdleRestart::InitialWindow => window.cwnd = window.cwnd.min(initial),
+            IdleRestart::Halve => {
+                window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3 + window.cwnd % 4 * 3 / 4);
+                for _ in 0..timeouts.min(64) {
+                    window.cwnd = (window.usable() / 2).max(window.mss);
+                }
+            }
+        }
+    }
+}
+
+/// Reads what a field was before it had more than two values.
+fn word_or_truth_value<'de, D: Deserializer<'de>>(source: D) -> Result<IdleRestart, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Said {
+        Truth(bool),
+        Word(IdleRestart),
+    }
+    Ok(match Said::deserialize(source)? {
+        Said::Truth(true) => IdleRestart::InitialWindow,
+        Said::Truth(false) => IdleRestart::None,
+        Said::Word(word) => word,
+    })
+}
+
+/// The schema of such a field: what it is by itself, or a truth value.
+fn or_truth_value(schema: &mut Schema) {
+    if let Some(word) = schema.remove("$ref") {
+        schema.insert("anyOf".into(), json!([{ "$ref": word }, { "type": "boolean" }]));
+    }
 }
 
 /// What lets the window grow, by a segment for each in slow start and by a segment for a window of them afterwards.
@@ -157,7 +213,7 @@ impl Default for Tcp {
             min_ssthresh: 2,
             growth: Growth::Acks,
             window_validation: false,
-            idle_restart: false,
+            idle_restart: IdleRestart::None,
             ecn: false,
             ecn_retransmissions: false,
             tagging: None,
@@ -215,6 +271,10 @@ impl Settings for Tcp {
     fn framing(&self) -> Option<Framing> {
         let header = self.header_bytes.0 + self.link_bytes.0;
         Some(Framing { payload: self.mss.0, header, pad_last: false })
+    }
+
+    fn keeps(&self) -> bool {
+        true
     }
 
     fn longest_timeout(&self) -> Time {
@@ -294,7 +354,7 @@ mod kind {
 /// All TCP connections of a run.
 pub struct Model {
     config: Tcp,
-    senders: Ends<(Sender, PlainFlow)>,
+    senders: Ends<(Sender, Messages)>,
     receivers: Ends<Receiver>,
 }
 
@@ -305,23 +365,41 @@ impl Model {
 }
 
 impl HostSide for Model {
-    fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
+    fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx) {
+        self.connect(id, key, cx);
+        self.message(id, size, cx);
+    }
+
+    fn connect(&mut self, id: ConnId, _key: u64, _cx: &mut Cx) {
         self.receivers.open(id).reset(&self.config);
         let (sender, source) = self.senders.open(id);
-        *source = PlainFlow::new(size);
-        sender.reset(&self.config, cx.due());
-        sender.open(id, &self.config, cx);
+        source.reset();
+        sender.reset(&self.config);
+    }
+
+    fn message(&mut self, flow: ConnId, size: u64, cx: &mut Cx) {
+        let id = cx.conn(flow).via;
+        let (sender, source) = &mut self.senders[id];
+        let opens = source.is_fresh();
+        source.push(flow, size, cx.due());
+        if opens {
+            sender.open(id, &self.config, source, cx);
+        } else if sender.may_send(&self.config, source) {
+            cx.ready(id);
+        }
     }
 
     #[inline]
     fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
-        self.receivers[packet.conn].on_packet(packet, &self.config, cx);
+        let id = cx.conn(packet.conn).via;
+        self.receivers[id].on_packet(id, packet, &self.config, cx);
     }
 
     #[inline]
     fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
-        let (sender, source) = &mut self.senders[packet.conn];
-        sender.on_packet(packet, &self.config, source, cx);
+        let id = cx.conn(packet.conn).via;
+        let (sender, source) = &mut self.senders[id];
+        sender.on_packet(id, packet, &self.config, source, cx);
     }
 
     #[inline]
@@ -333,7 +411,8 @@ impl HostSide for Model {
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
         match (owner, kind) {
             (Owner::Conn(id), RETRANSMIT) => {
-                self.senders[id].0.on_timer(id, &self.config, cx);
+                let (sender, source) = &mut self.senders[id];
+                sender.on_timer(id, &self.config, source, cx);
             }
             (Owner::Conn(id), DELAYED_ACK) => self.receivers[id].on_timer(id, &self.config, cx),
             _ => unreachable!("TCP has no other timers"),
@@ -345,7 +424,7 @@ impl HostSide for Model {
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns {
+        for (id, conn) in conns.iter().filter(|(id, conn)| conn.via == *id) {
             audit_ranges(*id, conn, self.receivers[*id].received(), found);
         }
     }

@@ -4,7 +4,7 @@
 //! [`Control`] are RFC 5681; a member changes what it does differently.
 
 use crate::register::register;
-use crate::transport::source::PlainFlow;
+use crate::transport::source::Messages;
 use crate::transport::tcp::ecn::Echo;
 use crate::transport::tcp::{Growth, Halves};
 use crate::units::Time;
@@ -204,8 +204,8 @@ pub trait Siblings {
     }
 }
 
-/// A flow that one connection carries has no others.
-impl Siblings for PlainFlow {}
+/// Flows that one connection carries have no others.
+impl Siblings for Messages {}
 
 /// What a researcher writes to change how much may be under way.
 pub trait Control {
