@@ -292,6 +292,14 @@ def parser() -> argparse.ArgumentParser:
         "--packet-bytes", type=int, metavar="N", help="payload of a packet, in a CDF of packets"
     )
     added.add_argument("--interpolation", choices=("linear", "step"), help="between the points of a CDF")
+    for name, unit, default, what in (
+        ("mtu", "BYTES", 9000, "payload of a packet, -mtu"),
+        ("cwnd", "PACKETS", 15, "first window, -cwnd"),
+        ("queue", "PACKETS", 15, "room of a port, -q"),
+    ):
+        added.add_argument(
+            f"--{name}", type=_positive, metavar=unit, help=f"with htsim's files: {what}; default {default}"
+        )
 
     added = verb("export", _export, "write a scenario's network or flows for another simulator")
     scenario(added)

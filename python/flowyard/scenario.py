@@ -19,6 +19,7 @@ __all__ = [
     "Arrivals",
     "AtOnce",
     "BCube",
+    "BackstopRepeats",
     "Balancer",
     "Barrier",
     "Bimodal",
@@ -117,6 +118,7 @@ __all__ = [
     "Poisson",
     "PortMode",
     "PullOrder",
+    "PullTurns",
     "Queue",
     "RandomCables",
     "RandomNodes",
@@ -1232,6 +1234,9 @@ class Ndp(Model):
     pull_order: PullOrder = "fair"
     """Which connection's pull leaves next."""
 
+    pull_turns: PullTurns = "random"
+    """Who follows whom where connections take turns."""
+
     pull_rate: float = 1.0
     """Pulls leave at this share of the rate at which full packets fit the receiver's link. More than 0.0,
     at most 10.0.
@@ -1272,6 +1277,9 @@ class Ndp(Model):
     backstop: bool = True
     """Whether a timer repeats what neither ACK, NACK nor pull spoke of (paper: yes; htsim: compiled out)."""
 
+    backstop_repeats: BackstopRepeats = "pulled"
+    """How packets are repeated that have timed out."""
+
     rto_min: str = "1ms"
     """Shortest backstop timeout (paper: 1 ms is safe; htsim: 5 ms). A time, such as "10us", at least 1ns,
     at most 100s.
@@ -1280,6 +1288,17 @@ class Ndp(Model):
     rto_initial: str = "20ms"
     """Backstop timeout before the first round-trip sample, and the least one after which a pull is taken
     for lost. A time, such as "10us", at least 1ns, at most 100s.
+    """
+
+    rto_max: str = "100ms"
+    """A timeout after which nothing has been heard doubles the next one, up to this. One that is longer
+    without that is not shortened. A time, such as "10us", at least 1ns, at most 1000s.
+    """
+
+    rto_spread: float = 0.5
+    """Each timeout is longer by a random share of itself, up to this one, so that senders whose packets
+    were lost together do not repeat them together (htsim: 0.75 to 1.25 of it). 0: none is. At most
+    10.0.
     """
 
 
@@ -1562,7 +1581,7 @@ class NdpPort(Model):
     trimmed_bytes: str = "64B"
     """Bytes that stay of a trimmed packet. A size, such as "64KiB", at least 1B, at most 1500B."""
 
-    return_to_sender: bool = False
+    return_to_sender: bool = True
     """Whether a header that finds no room goes back to its sender, once (paper, section 3.2.4); else it is
     dropped.
     """
@@ -2420,8 +2439,14 @@ TagRepeats = Literal["as-before", "as-newest"]
 # Which connection's pull leaves next.
 PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 
+# Who follows whom where connections take turns to pull.
+PullTurns = Literal["random", "number", "arrival"]
+
 # Which of the packets that need repeating goes first.
 RepeatOrder = Literal["lowest", "fifo", "lifo"]
+
+# How packets are repeated that have timed out.
+BackstopRepeats = Literal["pulled", "at-once"]
 
 # What a packet says of its flow, as it is sent: its rank at ports.
 Remaining = Literal["unacknowledged", "unsent"]

@@ -1,10 +1,13 @@
 """Files of htsim: the published examples, the wiring, round trips."""
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interchange_examples import BUNDLED, CM, FOUR, TOPO, edges, entries, flows_of, k_ary, source, structure
 
+import flowyard as fy
+from flowyard import interchange
 from flowyard.errors import UserError
 from flowyard.interchange import htsim_cm, htsim_topo
 from flowyard.interchange.flows import Entry, Traffic, Triggers
@@ -186,3 +189,64 @@ def test_other_networks_are_refused_by_what_they_are():
     ]:
         with pytest.raises(UserError, match=f"htsim .topo cannot hold this network: .*{why}"):
             htsim_topo.write(network)
+
+
+# Of a packet of 9000 B and a header of 64 B, and of an answer, at 100 Gbps over six cables of 1 us, in picoseconds.
+PACKET, ANSWER, CABLE = 725_120, 5_120, 1_000_000
+ROUND_TRIP = 6 * (PACKET + CABLE) + 6 * (ANSWER + CABLE)
+
+
+def alone(packets, window=15):
+    """When a flow between two pods of an idle tree ends in htsim: by windows, whose pulls leave at 0.99 of the rate."""
+    rounds, rest = divmod(packets - 1, window)
+    pulls = round(PACKET / 0.99)
+    assert window * pulls < ROUND_TRIP, "the window is less than the pipe"
+    return 6 * (PACKET + CABLE) + rounds * ROUND_TRIP + rest * pulls
+
+
+def imported(tmp_path, pairs, size=2_000_000, **options):
+    lines = [f"Nodes 16\nConnections {len(pairs)}", *(f"{a}->{b} start 0 size {size}" for a, b in pairs)]
+    (tmp_path / "matrix.cm").write_text("\n".join(lines) + "\n")
+    return interchange.read(
+        [tmp_path / "matrix.cm"], topology="fat-tree", rate="100Gbps", delay="1us", **options
+    )
+
+
+def test_what_is_imported_is_as_fast_as_in_htsim(tmp_path):
+    # 2 MB are 223 packets, the last of them at full size.
+    assert results(imported(tmp_path, [(0, 15)])) == [alone(223)]
+    assert results(imported(tmp_path, [(0, 15)], cwnd=10)) == [alone(223, window=10)]
+    # A permutation that crosses the core everywhere: no flow is faster, and half of them are not much slower. With the
+    # simulator's own defaults, 30 packets of 1500 B on the way, a flow alone takes three times as long.
+    flows = sorted(results(imported(tmp_path, [(n, (n + 4) % 16) for n in range(16)])))
+    assert flows[0] >= alone(223)
+    assert flows[8] < 1.5 * alone(223)
+
+
+def results(found):
+    run = fy.run(found.scenario, {"run.audit": True})
+    assert (run.status, run.violations) == ("complete", [])
+    return pl.DataFrame(run.flows)["fct_ps"].to_list()
+
+
+def test_what_htsim_does_and_its_files_do_not_say_is_written_with_a_remark_each(tmp_path):
+    found = imported(tmp_path, [(0, 15)])
+    ndp, port = found.scenario["transport"]["ndp"], found.scenario["queue"]["ndp"]
+    assert (ndp["mtu"], ndp["initial_window"], ndp["pull_rate"]) == ("9000B", 15, 0.99)
+    # 15 x 9000 B, of which 14 packets of 9064 B fit; the scenario is checked with all of it.
+    assert (port["data_limit"], port["header_limit"]) == ({"bytes": "135000B"}, {"bytes": "270000B"})
+    assert fy.check(found.scenario)["routing"]["balancer"] == {"permuted": {}}
+    for flag in ("-mtu", "-cwnd", "-q", "-strat perm"):
+        assert sum(flag in note and "not in the file" in note for note in found.notes) == 1, flag
+    assert any("14 packets with headers fit" in note for note in found.notes)
+
+
+def test_htsims_command_line_can_be_given(tmp_path):
+    found = imported(tmp_path, [(0, 15)], mtu=4000, cwnd=50, queue=8)
+    ndp, port = found.scenario["transport"]["ndp"], found.scenario["queue"]["ndp"]
+    assert (ndp["mtu"], ndp["initial_window"], port["data_limit"]) == ("4000B", 50, {"bytes": "32000B"})
+    assert not any("-mtu is not" in note or "-cwnd is not" in note for note in found.notes)
+    with pytest.raises(UserError, match="--cwnd is of htsim's NDP"):
+        imported(tmp_path, [(0, 15)], cwnd=50, transport="tcp")
+    notes = imported(tmp_path, [(0, 15)], transport="tcp").notes
+    assert any("tcp and its ports have their defaults" in note for note in notes)

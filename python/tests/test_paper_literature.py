@@ -16,7 +16,8 @@ from flowyard.papers.literature import _compare, incast, lia, permutation, web_s
     ids=["permutation", "incast", "web search"],
 )
 def test_every_transport_finishes_the_same_flows(module, x, tmp_path):
-    runs = quick_tables(module.FIGURE, tmp_path)["runs"]
+    tables = quick_tables(module.FIGURE, tmp_path)
+    runs = tables["runs"]
     assert set(runs["by"]) == set(_compare.TRANSPORTS)
     assert runs["completed"].to_list() == runs["flows"].to_list()
     # Slowdown is against what no transport can beat.
@@ -24,7 +25,28 @@ def test_every_transport_finishes_the_same_flows(module, x, tmp_path):
     per_point = runs.group_by(*x, "replica", "group").agg(pl.col("flows").n_unique(), pl.len())
     assert per_point["flows"].unique().to_list() == [1]
     assert per_point["len"].unique().to_list() == [len(_compare.TRANSPORTS)]
-    assert module.draw({"runs": runs}).axes
+    assert module.draw(tables).axes
+
+
+def many(worst=1.1, at=4000, numbers=incast.MANY):
+    rows = [{"senders": n, "last_over_ideal": worst if n == at else 1.01} for n in numbers]
+    return {"many": pl.DataFrame(rows)}
+
+
+@pytest.mark.parametrize(
+    ("tables", "verdict"),
+    [
+        (many(), PASS),
+        (many(1.199), PASS),
+        (many(1.201), FAIL),
+        (many(1.201, at=8000), FAIL),
+        (many(None), FAIL),
+        (many(numbers=incast.MANY[:3]), NOT_REACHED),
+    ],
+)
+def test_the_last_of_many_is_judged_by_the_worst_run(tables, verdict):
+    (judge,) = incast.FIGURE.claims.values()
+    assert judge(tables).verdict == verdict
 
 
 def test_windows_grow_by_the_formula(tmp_path):

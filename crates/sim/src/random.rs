@@ -38,6 +38,10 @@ pub enum Purpose {
     Faults = 13,
     /// The order in which one end of a connection uses its paths (entity: 5-tuple of its packets).
     Paths = 14,
+    /// By how much a flow's timeouts are longer than computed (entity: flow).
+    Timeouts = 15,
+    /// A flow's place among those that take turns at its receiver (entity: flow).
+    PullTurns = 16,
     /// Which hosts send in a traffic entry (entity: hash of the entry's name).
     Sources = 20,
     /// A source that starts one flow after the other (entity: hash of the entry's name and the host).
@@ -115,7 +119,12 @@ impl Stream {
 
     /// Uniform in [0, 1), 53 bits.
     pub fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+        as_share(self.bits())
+    }
+
+    /// The same from the draw of that number, the next one being number 1; nothing is drawn.
+    pub fn unit_at(&self, number: u64) -> f64 {
+        as_share(self.bits_at(number))
     }
 
     /// Exponential with the given mean, by inversion; at least 0 and never infinite.
@@ -129,6 +138,10 @@ impl Stream {
             items.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
+}
+
+fn as_share(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1u64 << 53) as f64
 }
 
 #[cfg(test)]

@@ -451,7 +451,8 @@ fn arriving_packets_are_trimmed() {
 /// while the first packet is on the wire, and eight headers are lost. Each is repeated by the timer.
 #[test]
 fn a_full_header_queue_drops() {
-    let queue = "queue.ndp = { trim = \"arriving\", header_limit = { packets = 4 } }";
+    let queue =
+        "queue.ndp = { trim = \"arriving\", header_limit = { packets = 4 }, return_to_sender = false }";
     let text = one_by_one(20, &format!("transport.ndp = {{ rto_initial = \"1ms\" }}\n{queue}"), 1436);
     let run = run(&text);
     assert_eq!(run.link("switch", "host 20", "trims"), 12);

@@ -312,9 +312,11 @@ proptest! {
         seed in any::<u32>(),
         ratio in 1u32..12,
         both_ways in any::<bool>(),
-        flags in any::<[bool; 4]>(),
+        flags in any::<[bool; 6]>(),
     ) {
-        let [pull_ack, coin, fifo, wire] = flags;
+        let [pull_ack, coin, fifo, wire, at_once, random] = flags;
+        let repeats = if at_once { "at-once" } else { "pulled" };
+        let turns = if random { "random" } else { "arrival" };
         let trim = if coin { "coin" } else { "arriving" };
         let order = if fifo { "fifo" } else { "lowest" };
         let back: Vec<String> = (1..=senders).map(|host| format!("[0, {host}]")).collect();
@@ -325,8 +327,8 @@ proptest! {
         let also = if both_ways { also.as_str() } else { "" };
         let text = format!(
             r#"
-            transport.ndp = {{ initial_window = {window}, pull_ack = {pull_ack}, repeat_order = "{order}", rto_initial = "2ms" }}
-            queue.ndp = {{ data_limit = {{ full-packets = {data} }}, header_limit = {{ packets = {headers} }}, headers_per_data = {ratio}, trim = "{trim}", limit_counts_wire = {wire} }}
+            transport.ndp = {{ initial_window = {window}, pull_ack = {pull_ack}, pull_turns = "{turns}", repeat_order = "{order}", backstop_repeats = "{repeats}", rto_initial = "2ms" }}
+            queue.ndp = {{ data_limit = {{ full-packets = {data} }}, header_limit = {{ packets = {headers} }}, headers_per_data = {ratio}, trim = "{trim}", limit_counts_wire = {wire}, return_to_sender = false }}
             [topology.single-switch]
             hosts = {}
             rate = "1Gbps"
@@ -355,7 +357,7 @@ fn the_backstop_follows_the_estimate() {
     let run = run(&format!(
         r#"
         transport.ndp = {{ rto_initial = "1s" }}
-        queue.ndp = {{ header_limit = {{ packets = 1 }} }}
+        queue.ndp = {{ header_limit = {{ packets = 1 }}, return_to_sender = false }}
         [topology.line]
         switches = 1
         rates = ["10Gbps", "1Gbps"]

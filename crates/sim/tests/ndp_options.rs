@@ -480,3 +480,54 @@ fn penalties_need_a_balancer_that_leaves_paths_to_the_sender() {
     assert_eq!(message("routing.balancer = \"permuted\"", "routing = {}"), None);
     assert_eq!(message("", "routing.balancer = \"permuted\""), None);
 }
+
+/// htsim compares `-q N` times the payload with packets and their headers: of 8 x 4000 B of room seven packets of 4064 B
+/// take 28,448 B, and eight 32,512 B, which is 512 B too much. So of n packets of n hosts that reach an idle port at once
+/// it trims all but seven, where eight full packets of room trim all but eight, as many bytes as 8 x 4064.
+#[test]
+fn htsims_room_for_n_packets_is_for_one_less() {
+    let transport = r#"transport.ndp = { mtu = "4000B", mtu_includes_header = false, initial_window = 50, pad_last = true }"#;
+    let at_once = |packets: u64, limit: &str| {
+        let text = format!(
+            r#"
+            {transport}
+            queue.ndp = {{ data_limit.{limit}, header_limit.bytes = "64000B", trim = "arriving" }}
+            topology.single-switch = {{ hosts = {}, rate = "100Gbps" }}
+            [[traffic]]
+            name = "packets"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.incast = {{ senders = {packets}, receiver = 0 }}
+            sizes.fixed = "4000B"
+            "#,
+            packets + 1
+        );
+        let run = run(&text);
+        // None of those that are repeated finds the port full again.
+        run.counters().trims
+    };
+    for (limit, room) in [("bytes = \"32000B\"", 7), ("full-packets = 8", 8), ("bytes = \"32512B\"", 8)] {
+        for packets in 6..=10 {
+            assert_eq!(at_once(packets, limit), packets.saturating_sub(room), "{packets}, {limit}");
+        }
+    }
+    // What that packet is worth: a permutation of 128 hosts, 500 packets each.
+    let permutation = |limit: &str| {
+        let run = run(&format!(
+            r#"
+            {transport}
+            queue.ndp = {{ data_limit.{limit}, header_limit.bytes = "64000B", headers_per_data = 0 }}
+            routing.balancer = "permuted"
+            topology.fat-tree = {{ k = 8, rate = "100Gbps", delay = "1us" }}
+            [[traffic]]
+            name = "permutation"
+            arrivals = "at-once"
+            matrix = "permutation"
+            sizes.fixed = "2MB"
+            "#
+        ));
+        run.counters().trims
+    };
+    let (htsim, full) = (permutation("bytes = \"32000B\""), permutation("full-packets = 8"));
+    println!("{htsim} and {full} trims");
+    assert!(htsim > 3 * full, "{htsim} and {full} trims");
+}

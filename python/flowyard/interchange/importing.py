@@ -15,6 +15,7 @@ from flowyard.interchange import (
     hpcc_flow,
     hpcc_topology,
     htsim_cm,
+    htsim_habits,
     htsim_topo,
     netsys_trace,
 )
@@ -50,6 +51,9 @@ class Options:
         dialect: How to read a CDF that does not say it.
         packet_bytes: Payload of a packet, where a CDF counts packets.
         interpolation: Between the points of a CDF: "linear" or "step".
+        mtu: Bytes of payload of a packet, htsim's -mtu.
+        cwnd: Packets of the first window, htsim's -cwnd.
+        queue: Packets of a port, htsim's -q.
     """
 
     transport: str = "ndp"
@@ -63,6 +67,9 @@ class Options:
     dialect: str | None = None
     packet_bytes: int | None = None
     interpolation: str | None = None
+    mtu: int | None = None
+    cwnd: int | None = None
+    queue: int | None = None
 
 
 @dataclass
@@ -159,7 +166,7 @@ class _Import:
             }
         elif flows:
             scenario["topology"] = self.topology(flows, traffic[0].name)
-        scenario["transport"] = {self.options.transport: {}}
+        scenario |= self.stack()
         if flows:
             scenario["traffic"] = [entry.traffic() for entry in flows.entries]
             if all(entry.endless for entry in flows.entries):
@@ -173,6 +180,25 @@ class _Import:
             self.facts["faults"] = len(events)
         self.notes += [*(network.notes if network else []), *(flows.notes if flows else [])]
         return Imported(scenario, found, self.facts, self.notes)
+
+    def stack(self) -> dict[str, Any]:
+        """What hosts and ports do: for htsim's files what its NDP does, which they do not say."""
+        options, names = self.options, ("mtu", "cwnd", "queue")
+        given = {name: value for name in names if (value := getattr(options, name)) is not None}
+        htsim = any(name.startswith("htsim") for _, name in self.files)
+        if htsim and options.transport == "ndp":
+            line = htsim_habits.CommandLine(**given)
+            self.notes += htsim_habits.notes(line, set(given))
+            return htsim_habits.fields(line)
+        for name in given:
+            raise UserError(
+                f"--{name} is of htsim's NDP: it goes with a .cm or a .topo file and --transport ndp"
+            )
+        if htsim:
+            self.notes.append(
+                f"htsim's -mtu, -cwnd and -q are not in the file: {options.transport} and its ports have their defaults"
+            )
+        return {"transport": {options.transport: {}}}
 
     def only(self, kinds: tuple[str, ...]) -> Any:
         """The one file of these kinds, if there is one."""

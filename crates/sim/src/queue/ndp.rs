@@ -55,7 +55,7 @@ impl Default for NdpPort {
             headers_per_data: 10,
             trim: Trim::Coin,
             trimmed_bytes: Bytes(64),
-            return_to_sender: false,
+            return_to_sender: true,
             limit_counts_wire: true,
         }
     }

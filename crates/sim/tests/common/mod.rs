@@ -294,13 +294,16 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
-    let ndp = (1u32..40, flag(), 0usize..4, 0usize..3, flag(), flag()).prop_map(
-        |(window, pull_ack, pull, repeat, pad, includes)| {
+    let ndp = (1u32..40, flag(), 0usize..4, 0usize..3, flag(), flag(), 0usize..3, flag()).prop_map(
+        |(window, pull_ack, pull, repeat, pad, includes, turns, at_once)| {
+            let turns = ["random", "number", "arrival"][turns];
+            let repeats = if at_once { "at-once" } else { "pulled" };
             let pull = ["fair", "fifo", "strict", "weighted"][pull];
             let repeat = ["lowest", "fifo", "lifo"][repeat];
             format!(
                 "[transport.ndp]\ninitial_window = {window}\npull_ack = {pull_ack}\npull_order = \"{pull}\"\n\
-                 repeat_order = \"{repeat}\"\npad_last = {pad}\nmtu_includes_header = {includes}\nrto_initial = \"2ms\""
+                 pull_turns = \"{turns}\"\nbackstop_repeats = \"{repeats}\"\nrepeat_order = \"{repeat}\"\n\
+                 pad_last = {pad}\nmtu_includes_header = {includes}\nrto_initial = \"2ms\""
             )
         },
     );

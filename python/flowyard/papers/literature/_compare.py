@@ -13,6 +13,7 @@ import polars as pl
 from flowyard.analysis import completion, picoseconds
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
+from flowyard.papers.ndp import _backstop
 from flowyard.sweeps import Axis, Sweep
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ _MARKS = {"ecn": {"limit": {"packets": 250}, "threshold": {"packets": 65}}}
 _BY_FLOW, _BY_PACKET, _PERMUTED = ({"balancer": name} for name in ("per-flow", "per-packet", "permuted"))
 
 # What each needs of a scenario.
-TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
+TRANSPORTS: Mapping[str, dict[str, Any]] = {
     "NDP": {
-        "transport": {"ndp": {"mtu": "1500B"}},
+        "transport": {"ndp": {"mtu": "1500B", **_backstop.REPEATS}},
         "queue": {"ndp": {"return_to_sender": True}},
         "routing": _PERMUTED,
     },
@@ -88,12 +89,15 @@ def fat_tree(k: int) -> dict[str, Any]:
     return {"fat-tree": {"k": k, "rate": "10Gbps", "delay": "1us"}}
 
 
-def axis() -> Axis:
-    """One transport after the other."""
+def axis(**instead: dict[str, Any]) -> Axis:
+    """One transport after the other.
+
+    Args:
+        instead: What one of them has instead of its entry in `TRANSPORTS`.
+    """
     keys = ("transport", "queue", "routing")
-    return Axis(
-        "by", {key: [one[key] for one in TRANSPORTS.values()] for key in keys}, labels=list(TRANSPORTS)
-    )
+    each = {name: one | instead.get(name, {}) for name, one in TRANSPORTS.items()}
+    return Axis("by", {key: [one[key] for one in each.values()] for key in keys}, labels=list(each))
 
 
 def groups(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
@@ -126,11 +130,19 @@ def groups(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
     return pl.concat(made).select(*keys, "group", *counts, *shown, IN_TIME).sort(*keys, "group")
 
 
-def draw(runs: pl.DataFrame, x: str, shown: Sequence[str], label: str) -> "Picture":
-    """A row of panels for each group of sizes, a panel for each measure, a line for each transport."""
+def draw(runs: pl.DataFrame, x: str, shown: Sequence[str], label: str, rows_below: int = 0) -> "Picture":
+    """A row of panels for each group of sizes, a panel for each measure, a line for each transport.
+
+    Args:
+        runs: What `groups` gives.
+        x: The column of the horizontal axis.
+        shown: The groups.
+        label: Of the horizontal axis.
+        rows_below: Rows of as many panels that stay empty.
+    """
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    picture, panels = style.panels(len(shown), len(MEASURES), size=(3.2, 2.4))
+    picture, panels = style.panels(len(shown) + rows_below, len(MEASURES), size=(3.2, 2.4))
     means = replica_means(runs, ["by", x, "group"], list(MEASURES))
     for row, group in enumerate(shown):
         for column, (measure, unit) in enumerate(MEASURES.items()):

@@ -20,6 +20,7 @@ from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.literature import _outcast
 from flowyard.papers.literature._outcast import HOSTS
+from flowyard.papers.ndp import _backstop
 from flowyard.sweeps import Axis, Plan, Sweep
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 NDP, DCTCP, TCP = "NDP", "DCTCP", "TCP"
 TRANSPORTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
-    NDP: ({"ndp": {}}, {"ndp": {}}, "per-packet"),
+    NDP: ({"ndp": _backstop.REPEATS}, {"ndp": _backstop.DROPS}, "per-packet"),
     DCTCP: (
         {"tcp": {"congestion": "dctcp"}},
         {"ecn": {"limit": {"packets": 100}, "threshold": {"packets": 20}}},
@@ -211,7 +212,8 @@ FIGURE = Figure(
     assumed=(
         "A 4-ary fat-tree, links of 1 Gbps and 1 us, flows without an end that start within 1 ms.",
         "TCP (New Reno) and DCTCP over ECMP by flow, with ports of 100 packets, DCTCP's marking above 20; NDP by "
-        "packet. All have the simulator's defaults, TCP and DCTCP a timeout of at least 200 ms.",
+        "packet, and headers that find no room are lost. Else all have the simulator's defaults, TCP and DCTCP a "
+        "timeout of at least 200 ms.",
         "In the first three panels nothing disturbs the step in which packets come, as hosts do in a testbed: a sender "
         "that is shut out of a port stays shut out (phase effects: Floyd and Jacobson, 1992). Which one depends on the "
         "cables' delay: with 9.5 us, in NDP-P4, it is the far ones.",

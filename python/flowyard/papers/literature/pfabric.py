@@ -17,6 +17,7 @@ from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
+from flowyard.papers.ndp import _backstop
 from flowyard.sweeps import Axis, Plan
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _TCP = {
 _MARKING: dict[str, object] = {"ecn": {"limit": {"packets": 150}, "threshold": {"packets": 65}}}
 TRANSPORTS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     OURS: ({"pfabric": {}}, {"pfabric": {}}),
-    "NDP": ({"ndp": {}}, {"ndp": {}}),
+    "NDP": ({"ndp": dict(_backstop.REPEATS)}, {"ndp": dict(_backstop.DROPS)}),
     "DCTCP": ({"tcp": {"congestion": {"dctcp": {}}, **_TCP}}, _MARKING),
     "D2TCP": ({"tcp": {"congestion": {"d2tcp": {}}, **_TCP}}, _MARKING),
     "TCP": ({"tcp": {"congestion": {"newreno": {}}, **_TCP}}, {"drop-tail": {"limit": {"packets": 150}}}),
@@ -242,7 +243,8 @@ FIGURE = Figure(
         "32), cables of 1 us; each flow goes to another host at random.",
         "TCP, DCTCP and D2TCP start without a handshake, with pFabric's initial window, on one path a flow; their "
         "shortest timeout is 200 us, every segment is acknowledged; ports hold 150 packets and mark above 65.",
-        "Flows have deadlines for D2TCP alone: exponential with mean 20 ms, at least 1 ms. NDP has its defaults.",
+        "Flows have deadlines for D2TCP alone: exponential with mean 20 ms, at least 1 ms.",
+        "Under NDP headers that find no room are lost; a timeout of 1 ms or more repeats their packets.",
         "Nothing is judged by the runs on the link with a timeout of 10 ms and ports that hold 1.5 MB.",
         "On the link the oracle knows starts and bytes on the wire; what a flow takes alone beyond its time on the "
         "receiver's link is added to its time.",

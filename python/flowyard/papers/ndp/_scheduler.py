@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from flowyard.papers.ndp import _backstop
+
 RATE_BPS, PACKET_BYTES, CONTROL_BYTES = 1_000_000_000, 1500, 64
 # Of a packet, and of an answer: a bit takes a nanosecond.
 SLOT_NS, ANSWER_NS = 8 * PACKET_BYTES, 8 * CONTROL_BYTES
@@ -21,14 +23,21 @@ DELAY, WINDOW, QUEUE = "9.5us", 16, 8
 SHORT, BACKGROUND = "short", "background"
 
 # As the text draws it, an ACK or NACK and a PULL are two packets.
-NDP: Mapping[str, Any] = {"ndp": {"initial_window": WINDOW, "header_bytes": "0B", "pull_ack": False}}
+NDP: Mapping[str, Any] = {
+    "ndp": {"initial_window": WINDOW, "header_bytes": "0B", "pull_ack": False, **_backstop.REPEATS}
+}
+# Headers that find no room are counted, not sent back: the published model has nothing of that kind.
+PORTS: Mapping[str, Any] = {"ndp": _backstop.DROPS}
 # With 40 B of headers the same 1500 B on the wire.
 TCP: Mapping[str, Any] = {"tcp": {}}
+TCP_PORTS: Mapping[str, Any] = {"drop-tail": {}}
 
 ASSUMED = (
     "Links of 1 Gbps and 9.5 us; packets of 1500 B, all of which counts as goodput; headers and answers of 64 B; ACK "
     "and PULL apart; a window of 16 packets unless it varies; 8 packets of data queue, as many bytes of header queue, "
-    "10:1 between them; on overflow a coin decides between the arriving packet and the last in the queue.",
+    "10:1 between them; on overflow a coin decides between the arriving packet and the last in the queue. A "
+    "header that finds no room is lost, and its packet repeated after a timeout of 1 ms at least; connections take "
+    "their turns to pull in the order in which their packets came.",
 )
 
 
@@ -101,7 +110,7 @@ class Scheduler:
         return {
             "topology": fat_tree(self.k, self.delay),
             "transport": {"ndp": NDP["ndp"] | {"initial_window": self.window}},
-            "queue": {"ndp": {"data_limit": {"full-packets": self.queue}}},
+            "queue": {"ndp": {"data_limit": {"full-packets": self.queue}, **_backstop.DROPS}},
             "traffic": entries,
             **self.changes,
         }

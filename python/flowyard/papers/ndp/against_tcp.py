@@ -22,7 +22,7 @@ from flowyard.analysis.intervals import replica_means
 from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp import _incast
-from flowyard.papers.ndp._scheduler import ASSUMED, NDP, TCP, fat_tree
+from flowyard.papers.ndp._scheduler import ASSUMED, NDP, PORTS, TCP, TCP_PORTS, fat_tree
 from flowyard.sweeps import Axis, Plan, Sweep
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
         "by",
         {
             "transport": [transport for transport, _ in SERIES.values()],
+            "queue": [PORTS if "ndp" in transport else TCP_PORTS for transport, _ in SERIES.values()],
             "routing.balancer": [balancer for _, balancer in SERIES.values()],
         },
         labels=list(SERIES),

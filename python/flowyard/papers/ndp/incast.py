@@ -15,7 +15,7 @@ import polars as pl
 from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp import _incast
-from flowyard.papers.ndp._scheduler import ASSUMED, NDP, RATE_BPS, TCP, fat_tree
+from flowyard.papers.ndp._scheduler import ASSUMED, NDP, PORTS, RATE_BPS, TCP, TCP_PORTS, fat_tree
 from flowyard.sweeps import Axis, Plan
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ UNTIL_MS, NEAR, FAR = 2000, 1, range(4, 16)
 
 def plans(scale: Scale) -> dict[str, Plan]:
     """All numbers of senders, and the outcast, under both transports."""
-    transports = Axis("by", {"transport": list(TRANSPORTS.values())}, labels=list(TRANSPORTS))
+    by = {"transport": list(TRANSPORTS.values()), "queue": [PORTS, TCP_PORTS]}
+    transports = Axis("by", by, labels=list(TRANSPORTS))
     incast = {"topology": fat_tree(8), "transport": NDP, "traffic": [_incast.entry(150_000)]}
     outcast = {
         "topology": fat_tree(4),

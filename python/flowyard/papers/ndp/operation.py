@@ -19,7 +19,7 @@ import polars as pl
 from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
 from flowyard.papers.ndp import _packets as packets
-from flowyard.papers.ndp._scheduler import ANSWER_NS, ASSUMED, NDP, PACKET_BYTES, SLOT_NS, WINDOW
+from flowyard.papers.ndp._scheduler import ANSWER_NS, ASSUMED, NDP, PACKET_BYTES, PORTS, SLOT_NS, WINDOW
 from flowyard.sweeps import Axis, Plan
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     scenario = {
         "topology": {"single-switch": {"hosts": 2, "rate": "1Gbps", "delay": f"{DELAY_NS}ns"}},
         "transport": NDP,
-        "queue": "ndp",
+        "queue": PORTS,
         "traffic": [
             {
                 "name": "flows",

@@ -17,7 +17,7 @@ import polars as pl
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
-from flowyard.papers.ndp._scheduler import ASSUMED, BACKGROUND, NDP, QUEUE, SHORT, fat_tree
+from flowyard.papers.ndp._scheduler import ASSUMED, BACKGROUND, NDP, PORTS, QUEUE, SHORT, fat_tree
 from flowyard.sweeps import Axis, Plan
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     scenario = {
         "topology": fat_tree(k),
         "transport": dict(NDP),
-        "queue": {"ndp": {"data_limit": {"full-packets": QUEUE}}},
+        "queue": {"ndp": {"data_limit": {"full-packets": QUEUE}, **PORTS["ndp"]}},
         "traffic": traffic,
     }
     axes = [

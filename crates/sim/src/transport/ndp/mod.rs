@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use self::pacer::Pacer;
 use self::receiver::Receiver;
 use self::scores::PathPenalty;
-use self::sender::{BACKOFF_MOST, BACKSTOP, Sender};
+use self::sender::{BACKSTOP, Sender};
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
@@ -27,6 +27,7 @@ use crate::engine::packet::Packet;
 use crate::ids::{ConnId, LinkId};
 use crate::queue::ndp::NdpPort;
 use crate::queue::{Feature, Queue};
+use crate::random::Purpose;
 use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
@@ -53,6 +54,8 @@ pub struct Ndp {
     pub pull_ack: bool,
     /// Which connection's pull leaves next.
     pub pull_order: PullOrder,
+    /// Who follows whom where connections take turns.
+    pub pull_turns: PullTurns,
     /// Pulls leave at this share of the rate at which full packets fit the receiver's link.
     #[schemars(range(max = 10.0), extend("exclusiveMinimum" = 0.0))]
     pub pull_rate: f64,
@@ -77,12 +80,22 @@ pub struct Ndp {
     pub pad_last: bool,
     /// Whether a timer repeats what neither ACK, NACK nor pull spoke of (paper: yes; htsim: compiled out).
     pub backstop: bool,
+    /// How packets are repeated that have timed out.
+    pub backstop_repeats: BackstopRepeats,
     /// Shortest backstop timeout (paper: 1 ms is safe; htsim: 5 ms).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
     pub rto_min: Time,
     /// Backstop timeout before the first round-trip sample, and the least one after which a pull is taken for lost.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
     pub rto_initial: Time,
+    /// A timeout after which nothing has been heard doubles the next one, up to this. One that is longer without that
+    /// is not shortened.
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1000s"))]
+    pub rto_max: Time,
+    /// Each timeout is longer by a random share of itself, up to this one, so that senders whose packets were lost together
+    /// do not repeat them together (htsim: 0.75 to 1.25 of it). 0: none is.
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub rto_spread: f64,
 }
 
 /// Which connection's pull leaves next.
@@ -97,6 +110,29 @@ pub enum PullOrder {
     Strict,
     /// Round robin, in which each turn has as many pulls as `pull_weights` says.
     Weighted,
+}
+
+/// Who follows whom where connections take turns to pull.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PullTurns {
+    /// They go round in a random order, in which each connection has its place for good.
+    Random,
+    /// They go round by the numbers of flows (htsim): where these follow the network, neighbours have their turns
+    /// together.
+    Number,
+    /// Whose pull came first: connections whose packets came together have their turns together, round after round.
+    Arrival,
+}
+
+/// How packets are repeated that have timed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackstopRepeats {
+    /// One goes without a pull, and its header asks for as many pulls as there are others.
+    Pulled,
+    /// All go without a pull, at the rate of the host's link (paper; htsim where it is compiled in).
+    AtOnce,
 }
 
 /// Which of the packets that need repeating goes first.
@@ -121,6 +157,7 @@ impl Default for Ndp {
             control_bytes: Bytes(64),
             pull_ack: true,
             pull_order: PullOrder::Fair,
+            pull_turns: PullTurns::Random,
             pull_rate: 1.0,
             pull_weights: vec![8, 4, 2, 1],
             pull_spacing: None,
@@ -129,8 +166,11 @@ impl Default for Ndp {
             path_penalty: None,
             pad_last: false,
             backstop: true,
+            backstop_repeats: BackstopRepeats::Pulled,
             rto_min: Time(1_000_000_000),
             rto_initial: Time(20_000_000_000),
+            rto_max: Time(100_000_000_000),
+            rto_spread: 0.5,
         }
     }
 }
@@ -186,11 +226,16 @@ impl Settings for Ndp {
     }
 
     fn of_host(&self) -> Vec<(&'static str, Value)> {
-        vec![("pull_order", json!(self.pull_order)), ("pull_weights", json!(self.pull_weights))]
+        vec![
+            ("pull_order", json!(self.pull_order)),
+            ("pull_turns", json!(self.pull_turns)),
+            ("pull_weights", json!(self.pull_weights)),
+        ]
     }
 
     fn longest_timeout(&self) -> Time {
-        Time(self.rto_initial.max(self.rto_min).0.saturating_mul(1 << BACKOFF_MOST))
+        let longest = self.rto_max.max(self.rto_initial).max(self.rto_min);
+        Time((longest.0 as f64 * (1.0 + self.rto_spread)) as u64)
     }
 
     fn most_under_way(&self) -> Option<u64> {
@@ -203,8 +248,8 @@ impl Settings for Ndp {
 }
 
 /// What `Header::kind` says. Data: `number` is the packet's place in its connection; so it is when a header comes back
-/// to the sender. Answers: `number`
-/// is the packet that they answer, `seq` echoes when it was sent, `ack` holds two words, see [`pack`].
+/// to the sender; `ack` is the number of pulls that the sender has asked for because packets never came. Answers:
+/// `number` is the packet that they answer, `seq` echoes when it was sent, `ack` holds two words, see [`pack`].
 mod kind {
     pub const DATA: u8 = 0;
     pub const LAST: u8 = 1;
@@ -283,12 +328,18 @@ impl Model {
 }
 
 impl HostSide for Model {
-    fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
+    fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx) {
         let variant = cx.conn(id).variant;
-        self.receivers.open(id).reset(variant);
+        let config = &self.configs[usize::from(variant)];
+        let flow = u64::from(cx.conn(id).flow.0);
+        let place = match config.pull_turns {
+            PullTurns::Random => cx.flow_chance(Purpose::PullTurns, key).bits() << 32 | flow,
+            PullTurns::Number | PullTurns::Arrival => flow,
+        };
+        self.receivers.open(id).reset(variant, place);
         let sender = self.senders.open(id);
-        sender.reset(&self.configs[usize::from(variant)], variant, size);
-        sender.open(id, cx);
+        sender.reset(config, variant, size, key);
+        sender.open(id, config, cx);
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Ndp, PullOrder};
+use super::{Ndp, PullOrder, PullTurns};
 use crate::engine::cx::Timer;
 use crate::ids::ConnId;
 use crate::units::Time;
@@ -13,6 +13,8 @@ pub struct Pacer {
     /// Connections in the order in which they take turns; if turns are strict, those of one priority after those
     /// of the one before.
     waiting: VecDeque<Waiting>,
+    /// The place in the cycle of turns that had the last one, for each level.
+    served: [u64; LEVELS],
     /// Pulls that the first one has sent in its turn, if turns have weights.
     turn: u32,
     /// Earliest time of the next pull: one full packet's time after the last one.
@@ -27,10 +29,15 @@ pub struct Pacer {
     pub flushed: u64,
 }
 
+/// Priorities are below.
+const LEVELS: usize = 8;
+
 /// A connection whose pulls wait.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     id: ConnId,
+    /// Its place in the cycle of turns, if these go round.
+    place: u64,
     /// How many.
     pulls: u32,
     priority: u8,
@@ -49,32 +56,40 @@ impl Pacer {
         self.sent += 1;
     }
 
-    /// A pull of that connection joins the queue.
-    pub fn push(&mut self, id: ConnId, priority: u8, order: PullOrder) {
-        self.queued += 1;
-        let place = match order {
-            PullOrder::Fifo => self.waiting.len().checked_sub(1).filter(|&back| self.waiting[back].id == id),
-            _ => self.waiting.iter().position(|other| other.id == id),
-        };
-        match place {
-            Some(place) => self.waiting[place].pulls += 1,
-            None => self.queue_up(Waiting { id, pulls: 1, priority }, order),
+    /// So many pulls of a connection join the queue; `place` is its own in the cycle of turns.
+    pub fn push(&mut self, id: ConnId, place: u64, priority: u8, pulls: u32, config: &Ndp) {
+        self.queued += u64::from(pulls);
+        let joins = Waiting { id, place, pulls, priority };
+        match self.position(&joins, config) {
+            Ok(found) => self.waiting[found].pulls += pulls,
+            Err(next) => self.waiting.insert(next, joins),
         }
     }
 
-    /// Puts a connection at the end of those that it takes turns with.
-    fn queue_up(&mut self, last: Waiting, order: PullOrder) {
-        match order {
-            PullOrder::Strict => {
-                let place = self.waiting.partition_point(|other| other.priority <= last.priority);
-                self.waiting.insert(place, last);
-            }
-            _ => self.waiting.push_back(last),
+    /// Where a connection waits, or where it is to join.
+    fn position(&self, joins: &Waiting, config: &Ndp) -> Result<usize, usize> {
+        let order = config.pull_order;
+        if order == PullOrder::Fifo {
+            let len = self.waiting.len();
+            return len.checked_sub(1).filter(|&back| self.waiting[back].id == joins.id).ok_or(len);
         }
+        if config.pull_turns == PullTurns::Arrival {
+            let behind = |other: &Waiting| level(other, order) <= level(joins, order);
+            let found = self.waiting.iter().position(|other| other.id == joins.id);
+            return found.ok_or_else(|| self.waiting.partition_point(behind));
+        }
+        let key = self.cyclic(joins, order);
+        self.waiting.binary_search_by_key(&key, |other| self.cyclic(other, order))
     }
 
-    /// Takes the pull whose turn it is; a connection with more goes to the back when its turn is over. The caller says
-    /// when the next one may leave.
+    /// What turns that go round are sorted by: the level, then how far the place is behind that of the last turn.
+    fn cyclic(&self, one: &Waiting, order: PullOrder) -> (usize, u64) {
+        let level = level(one, order);
+        (level, one.place.wrapping_sub(self.served[level]).wrapping_sub(1))
+    }
+
+    /// Takes the pull whose turn it is; a connection with more waits for another one when its turn is over. The caller
+    /// says when the next pull may leave.
     pub fn pop(&mut self, config: &Ndp) -> Option<ConnId> {
         let mut first = self.waiting.pop_front()?;
         first.pulls -= 1;
@@ -87,10 +102,11 @@ impl Pacer {
                 self.turn > 0
             }
         };
-        match first.pulls {
-            0 => {}
-            _ if goes_on => self.waiting.push_front(first),
-            _ => self.queue_up(first, config.pull_order),
+        // Whose turn goes on stays the first of the cycle.
+        self.served[level(&first, config.pull_order)] = first.place.wrapping_sub(u64::from(goes_on));
+        if first.pulls > 0 {
+            let next = if goes_on { 0 } else { self.position(&first, config).expect_err("it has just left") };
+            self.waiting.insert(next, first);
         }
         self.sent += 1;
         Some(first.id)
@@ -98,12 +114,15 @@ impl Pacer {
 
     /// A connection has all its data: its pulls are void.
     pub fn flush(&mut self, id: ConnId) {
-        let before = self.len();
         if self.waiting.front().is_some_and(|first| first.id == id) {
             self.turn = 0;
         }
-        self.waiting.retain(|other| other.id != id);
-        self.flushed += before - self.len();
+        let flushed = &mut self.flushed;
+        self.waiting.retain(|other| {
+            let stays = other.id != id;
+            *flushed += if stays { 0 } else { u64::from(other.pulls) };
+            stays
+        });
     }
 
     /// Pulls that wait.
@@ -120,5 +139,54 @@ impl Pacer {
     #[cfg(test)]
     pub fn lose_one(&mut self) -> bool {
         self.waiting.pop_back().is_some()
+    }
+}
+
+/// Among whom a connection takes turns.
+fn level(one: &Waiting, order: PullOrder) -> usize {
+    if order == PullOrder::Strict { usize::from(one.priority) } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whose pulls leave, by their places: two pulls of each of `joined`, then those that join behind the third.
+    fn turns(joined: &[(u32, u8)], late: &[(u32, u8)], order: PullOrder, turns: PullTurns) -> Vec<u32> {
+        let config = Ndp { pull_order: order, pull_turns: turns, ..Ndp::default() };
+        let mut pacer = Pacer::default();
+        let push = |pacer: &mut Pacer, (place, priority): (u32, u8)| {
+            // Slots of connections have nothing to do with turns.
+            pacer.push(ConnId(1000 - place), u64::from(place), priority, 1, &config);
+            pacer.push(ConnId(1000 - place), u64::from(place), priority, 1, &config);
+        };
+        joined.iter().for_each(|&one| push(&mut pacer, one));
+        let mut left = Vec::new();
+        while let Some(id) = pacer.pop(&config) {
+            left.push(1000 - id.0);
+            if left.len() == 3 {
+                late.iter().for_each(|&one| push(&mut pacer, one));
+            }
+        }
+        assert_eq!((pacer.sent, pacer.len()), (pacer.queued, 0));
+        left
+    }
+
+    #[test]
+    fn turns_go_round_by_place() {
+        use PullOrder::{Fair, Fifo, Strict, Weighted};
+        use PullTurns::{Arrival, Number};
+        let joined = [(7, 0), (3, 0), (9, 0), (5, 0)];
+        // Behind 3, 5 and 7 the turn of 9 is next, and 8 is before it, 4 in the next round.
+        let late = [(4, 0), (8, 0)];
+        assert_eq!(turns(&joined, &late, Fair, Number), [3, 5, 7, 8, 9, 3, 4, 5, 7, 8, 9, 4]);
+        assert_eq!(turns(&joined, &late, Fair, Arrival), [7, 3, 9, 5, 7, 3, 9, 4, 8, 5, 4, 8]);
+        assert_eq!(turns(&joined, &late, Fifo, Number), [7, 7, 3, 3, 9, 9, 5, 5, 4, 4, 8, 8]);
+        // Each priority has a cycle of its own; 2 is more urgent than what waits.
+        let strict = [(7, 1), (3, 1), (9, 0), (5, 1)];
+        assert_eq!(turns(&strict, &[(2, 0), (4, 1)], Strict, Number), [9, 9, 3, 2, 2, 4, 5, 7, 3, 4, 5, 7]);
+        // Weights 8, 4, 2, 1: two pulls are one turn, or two of priority 3; who joins does not break into a turn.
+        let weighted = [(7, 0), (3, 3), (9, 0), (5, 3)];
+        assert_eq!(turns(&weighted, &[(6, 0)], Weighted, Number), [3, 5, 7, 7, 9, 9, 3, 5, 6, 6]);
     }
 }

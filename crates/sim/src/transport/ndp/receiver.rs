@@ -16,16 +16,20 @@ pub struct Receiver {
     completed: bool,
     /// Pulls sent: the number of the last one.
     pulls: u32,
+    /// Its place in the cycle of turns to pull.
+    place: u64,
+    /// Pulls for packets that never came, which the sender has asked for and has been given.
+    granted: u32,
     /// Which of the model's configurations it goes by.
     pub variant: u8,
 }
 
 impl Receiver {
     /// Starts over for another flow, with the memory of the one before.
-    pub fn reset(&mut self, variant: u8) {
+    pub fn reset(&mut self, variant: u8, place: u64) {
         self.reassembly.clear();
         let reassembly = std::mem::take(&mut self.reassembly);
-        *self = Receiver { reassembly, variant, ..Receiver::default() };
+        *self = Receiver { reassembly, variant, place, ..Receiver::default() };
     }
 
     /// A data packet or what is left of one. The pull goes with the answer if no other waits and the
@@ -54,12 +58,17 @@ impl Receiver {
         let mut answer = if trimmed { kind::NACK } else { kind::ACK };
         // Once everything is here there is nothing to pull.
         if !self.completed {
+            let asked = packet.header.ack as u32;
+            let mut pulls = 1 + asked.saturating_sub(self.granted);
+            self.granted = self.granted.max(asked);
             if config.pull_ack && pacer.may_pull_at_once(cx.now()) {
                 pacer.pull_at_once(cx.now() + config.spacing(packet.ingress, cx));
                 answer |= kind::PULLS;
                 self.pulls += 1;
-            } else {
-                pacer.push(id, cx.conn(id).priority, config.pull_order);
+                pulls -= 1;
+            }
+            if pulls > 0 {
+                pacer.push(id, self.place, cx.conn(id).priority, pulls, config);
             }
         }
         self.send(id, answer, packet.created_at.0, number, config, cx);

@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::scores::Scores;
-use super::{Ndp, RepeatOrder, kind};
+use super::{BackstopRepeats, Ndp, RepeatOrder, kind};
 use crate::engine::cx::{Cx, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
+use crate::random::Purpose;
 use crate::transport::rtt::Rtt;
 use crate::transport::source::{Next, PlainFlow, Source};
 use crate::units::Time;
@@ -14,8 +15,8 @@ use crate::units::Time;
 /// The sender's timer, by the convention of `HostSide::timer`.
 pub const BACKSTOP: u8 = 0;
 
-/// A timeout is doubled so often at the most.
-pub const BACKOFF_MOST: u32 = 16;
+/// A timeout is doubled so often at the most, even if that is below the longest one.
+const BACKOFF_MOST: u32 = 40;
 
 /// The sending end of a connection.
 #[derive(Clone, Debug, Default)]
@@ -32,10 +33,15 @@ pub struct Sender {
     answered: u32,
     /// Packets that the backstop timer lets go without a pull.
     forced: u32,
+    /// Pulls asked for, in all, because the packets that would have brought them never came.
+    asked: u32,
     repeats: Repeats,
     rtt: Rtt,
     /// Timeouts since the receiver was last heard of.
     backoff: u32,
+    /// By this factor the present timeout is longer than computed; and what the flow's chance is found by.
+    stretch: f64,
+    key: u64,
     /// When the receiver was last heard of.
     heard: Time,
     /// When a pull came that was not the repetition of another, the longest time between two, and how often silence
@@ -131,19 +137,20 @@ impl Repeats {
 
 impl Sender {
     /// Starts over for another flow, with the memory of the one before.
-    pub fn reset(&mut self, config: &Ndp, variant: u8, size: u64) {
+    pub fn reset(&mut self, config: &Ndp, variant: u8, size: u64, key: u64) {
         let mut sent = std::mem::take(&mut self.sent);
         sent.clear();
         let mut scores = std::mem::take(&mut self.scores);
         scores.clear();
         let source = PlainFlow::new(size);
         let first_window = config.initial_window;
-        *self = Sender { source, sent, scores, first_window, variant, ..Sender::default() };
+        *self = Sender { source, sent, scores, first_window, variant, key, ..Sender::default() };
     }
 
     /// The flow starts: the wire may ask for the whole first window.
-    pub fn open(&mut self, id: ConnId, cx: &mut Cx) {
+    pub fn open(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
         (self.heard, self.pulled_at) = (cx.now(), cx.now());
+        self.spread(id, config, cx);
         cx.ready(id);
     }
 
@@ -315,7 +322,7 @@ impl Sender {
         let kind = if sent.last { kind::LAST } else { kind::DATA };
         let payload = if config.pad_last { config.payload() as u32 } else { u32::from(sent.len) };
         let size = payload + config.header_bytes.0 as u32;
-        let header = Header { kind, len: sent.len, number, ..Header::default() };
+        let header = Header { kind, len: sent.len, number, ack: u64::from(self.asked), ..Header::default() };
         cx.counts(id).packets_sent += 1;
         if config.backstop && !self.timer.is_set() {
             let due = now + self.timeout(config);
@@ -338,7 +345,18 @@ impl Sender {
 
     fn timeout(&self, config: &Ndp) -> Time {
         let timeout = self.rtt.timeout(Time::ZERO).map_or(config.rto_initial, |rto| rto.max(config.rto_min));
-        Time(timeout.0.saturating_mul(1 << self.backoff.min(BACKOFF_MOST)))
+        self.stretched(doubled(timeout, self.backoff, config))
+    }
+
+    /// Draws by how much the next timeout is longer than computed.
+    fn spread(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
+        let past = u64::from(cx.conn(id).counts.timeouts);
+        let share = cx.flow_chance(Purpose::Timeouts, self.key).unit_at(past + 1);
+        self.stretch = 1.0 + config.rto_spread * share;
+    }
+
+    fn stretched(&self, timeout: Time) -> Time {
+        if self.stretch == 1.0 { timeout } else { Time((timeout.0 as f64 * self.stretch) as u64) }
     }
 
     /// For how long the receiver may be silent before a pull is taken for lost. That its pulls are far apart says only
@@ -346,47 +364,41 @@ impl Sender {
     /// twice the longest time between pulls so far, and never short: many may begin to wait at once.
     fn patience(&self, config: &Ndp) -> Time {
         let gap = Time(self.pull_gap.0.saturating_mul(2)).max(config.rto_initial);
-        Time(gap.0.saturating_mul(1 << self.silences.min(BACKOFF_MOST)))
+        self.stretched(doubled(gap, self.silences, config))
     }
 
-    /// Repeats without a pull each packet that neither ACK nor NACK has spoken of for a timeout. What waits for a pull
-    /// is not lost, however long the receiver's queue of pulls is; but if nothing comes for very long, the pull may be,
-    /// and one packet goes without, and makes the receiver pull again.
+    /// Packets that neither ACK nor NACK has spoken of for a timeout are to be repeated. No pull will come for them, so
+    /// one goes without and asks for pulls for the others: these come at the pace of the receiver's link, whatever else
+    /// has been lost on it. What waits for a pull is not lost, however long the receiver's queue of pulls is; but if
+    /// nothing comes for very long, the pull may be, and one packet goes without, and makes the receiver pull again.
     pub fn on_timer(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
         if !cx.timer_is_due(&mut self.timer, Owner::Conn(id), BACKSTOP) {
             return;
         }
         let now = cx.now();
         let timeout = self.timeout(config);
-        let mut due = Time::NEVER;
-        let mut expired = 0;
-        for (place, sent) in self.sent.iter_mut().enumerate() {
-            if sent.state != State::UnderWay {
-                continue;
-            }
-            if sent.at + timeout > now {
-                due = due.min(sent.at + timeout);
-                continue;
-            }
-            expired += 1;
-            sent.state = State::ToRepeat;
-            if let Some(rule) = &config.path_penalty {
-                self.scores.nack(sent.path, rule.loss, rule);
-            }
-            self.repeats.push(self.base + place as u32, config.repeat_order);
-        }
+        let oldest = self.sent.iter().filter(|sent| sent.state == State::UnderWay).map(|sent| sent.at).min();
+        let mut due = oldest.map_or(Time::NEVER, |at| at + timeout);
+        let expired = if due <= now { self.give_up(timeout, config, now) } else { 0 };
         let waits_for_pull = expired == 0 && (!self.repeats.is_empty() || self.source.left() > 0);
         if expired > 0 {
-            self.forced = self.forced.max(expired);
+            match config.backstop_repeats {
+                BackstopRepeats::AtOnce => self.forced = self.forced.max(expired),
+                BackstopRepeats::Pulled => {
+                    let unpulled = expired.saturating_sub(self.pulled - self.answered);
+                    self.forced = self.forced.max(unpulled.min(1));
+                    self.asked += unpulled.saturating_sub(1);
+                }
+            }
             self.backoff += 1;
-            cx.counts(id).timeouts += 1;
+            self.timed_out(id, config, cx);
             due = now + self.timeout(config);
         } else if waits_for_pull {
             let silent_since = match self.heard + self.patience(config) <= now {
                 true => {
                     self.forced = self.forced.max(1);
                     self.silences += 1;
-                    cx.counts(id).timeouts += 1;
+                    self.timed_out(id, config, cx);
                     now
                 }
                 false => self.heard,
@@ -398,6 +410,39 @@ impl Sender {
             cx.ready(id);
         }
     }
+
+    /// Packets that have waited for a timeout are to be repeated: how many. With them those that have waited for half of
+    /// it, if one packet speaks for all: they left with the same window, and would have to speak again for themselves.
+    fn give_up(&mut self, timeout: Time, config: &Ndp, now: Time) -> u32 {
+        let least = match config.backstop_repeats {
+            BackstopRepeats::Pulled => Time(timeout.0 / 2),
+            BackstopRepeats::AtOnce => timeout,
+        };
+        let mut expired = 0;
+        for (number, sent) in (self.base..).zip(&mut self.sent) {
+            if sent.state != State::UnderWay || sent.at + least > now {
+                continue;
+            }
+            expired += 1;
+            sent.state = State::ToRepeat;
+            if let Some(rule) = &config.path_penalty {
+                self.scores.nack(sent.path, rule.loss, rule);
+            }
+            self.repeats.push(number, config.repeat_order);
+        }
+        expired
+    }
+
+    fn timed_out(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
+        cx.counts(id).timeouts += 1;
+        self.spread(id, config, cx);
+    }
+}
+
+/// A timeout after so many that were in vain.
+fn doubled(timeout: Time, times: u32, config: &Ndp) -> Time {
+    let doubled = Time(timeout.0.saturating_mul(1 << times.min(BACKOFF_MOST)));
+    doubled.min(config.rto_max.max(timeout))
 }
 
 #[cfg(test)]
