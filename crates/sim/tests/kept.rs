@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{MS, PACKET, Run, US, run, run_with};
+use common::{MS, PACKET, Run, US, cells, run, run_with};
 use flowyard_sim::scenario::{self, Format};
 
 const T: u64 = PACKET;
@@ -119,6 +119,68 @@ fn counts_are_those_of_the_message() {
     }
 }
 
+/// One subflow is TCP: the second message skips handshake and slow start there, too. With two, each opens with the first
+/// message and has its share of the second at once: five segments of ten by either, over one cable in turns.
+#[test]
+fn mptcp_keeps_all_subflows() {
+    let run_of = |subflows: u32| {
+        run(&format!(
+            r#"
+            transport.mptcp = {{ subflows = {subflows}, tcp = {{ initial_window = 2, delayed_ack = 1 }} }}
+            [topology.line]
+            switches = 0
+            rate = "1Gbps"
+            delay = "1ms"
+            [[traffic]]
+            name = "messages"
+            connection = "kept"
+            arrivals.times = {{ at = ["0s", "50ms"], jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "{}B"
+            "#,
+            10 * MSS
+        ))
+    };
+    let one = run_of(1);
+    assert_eq!(one.flows("fct_ps"), [HANDSHAKE + 2 * ROUND + 4 * T + D, 10 * T + D]);
+    let two = run_of(2);
+    assert_eq!(two.flows("fct_ps")[1], 10 * T + D);
+    assert_eq!(two.flows("packets_sent"), [10, 10]);
+    // SYNs and answers of either subflow, and an acknowledgement for each segment.
+    assert_eq!(two.counters().packets, 44);
+    let by_subflow = cells(two.0.connections.as_ref().expect("subflows"), "packets_sent");
+    assert_eq!(by_subflow.len(), 4, "a row for each message and subflow");
+    assert_eq!(by_subflow.iter().flatten().sum::<u64>(), 20);
+    assert_eq!(by_subflow[2..], [Some(5), Some(5)]);
+}
+
+/// Messages over several paths that lose packets, with what a subflow gives up sent by the others as well.
+#[test]
+fn mptcp_loses_nothing_of_a_message() {
+    let run = run(r#"
+        topology.leaf-spine = { leaves = 2, spines = 2, hosts = 4, rate = "1Gbps" }
+        transport.mptcp = { subflows = 3, tcp = { rto_min = "2ms", initial_window = 4 } }
+        queue.drop-tail.limit.packets = 10
+        [[traffic]]
+        name = "reads"
+        connection = "kept"
+        arrivals.blocks = { blocks = 8, barrier = "receiver" }
+        matrix.pairs = [[0, 4], [1, 4], [2, 4], [3, 4], [5, 1], [6, 1], [0, 4]]
+        sizes.uniform = { min = "1B", max = "200KB" }
+        [[traffic]]
+        name = "others"
+        connection = "kept"
+        arrivals.poisson.load = 0.3
+        matrix = "uniform"
+        flows = 150
+        sizes.uniform = { min = "1B", max = "60KB" }
+        "#);
+    assert_eq!(run.counters().unfinished_flows, 0);
+    assert_eq!(run.flows("delivered_bytes"), run.flows("size_bytes"));
+    assert!(run.counters().timeouts > 0 && run.counters().drops > 0);
+    assert_eq!(run.flows("drops").iter().sum::<u64>(), run.counters().drops);
+}
+
 /// With connections of their own all five servers begin each block in slow start, which the buffer has no room for.
 #[test]
 fn kept_windows_overshoot_in_the_first_blocks_only() {
@@ -191,7 +253,9 @@ fn a_stalled_message_is_told_with_its_timer() {
 
 #[test]
 fn is_refused_where_no_connection_outlives_a_flow() {
-    for (transport, queue) in [("datagram", "drop-tail"), ("pfabric", "pfabric"), ("dcqcn", "lossless")] {
+    for (transport, queue) in
+        [("datagram", "drop-tail"), ("ndp", "ndp"), ("pfabric", "pfabric"), ("dcqcn", "lossless")]
+    {
         let text = incast("kept", &format!("{transport} = {{}}"), &format!("{queue} = {{}}"));
         let refused = scenario::read(&text, Format::Toml, &[], &scenario::no_files).unwrap_err().to_string();
         let said = format!(

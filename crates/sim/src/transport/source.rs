@@ -31,11 +31,11 @@ pub trait Source {
     /// Bytes that it has left to give, at this moment or later.
     fn left(&self) -> u64;
 
-    /// The flow to which the byte at that place of the connection's sequence space belongs. The slot of a connection that
-    /// carries one flow is the flow's, too.
+    /// The flow that a segment of the connection carries, by the segment's number and the place of its first byte in the
+    /// sequence space. The slot of a connection that carries one flow is the flow's, too.
     #[inline]
-    fn flow_at(&self, place: u64, own: ConnId) -> Message {
-        let _ = place;
+    fn flow_at(&self, number: u32, place: u64, own: ConnId) -> Message {
+        let _ = (number, place);
         Message { flow: own, begin: 0, end: u64::MAX, due: Time::NEVER }
     }
 
@@ -185,7 +185,7 @@ impl Source for Messages {
     }
 
     #[inline]
-    fn flow_at(&self, place: u64, _own: ConnId) -> Message {
+    fn flow_at(&self, _number: u32, place: u64, _own: ConnId) -> Message {
         if place < self.first.end {
             return self.first;
         }

@@ -4,7 +4,8 @@
 //! Robustness with Multipath TCP", SIGCOMM 2011 (how many subflows). A subflow is TCP's sender and receiver as they are,
 //! with its own sequence numbers, window and timers; `session` says which data it carries, `lia` how windows are coupled.
 //!
-//! A connection that carries nothing stands for the flow. New data goes to whichever subflow is asked by its host's wire
+//! A connection that carries nothing stands for the flow, or for the flows that share a kept one, each of which has then a
+//! part at every subflow: a slot to which its packets there belong. New data goes to whichever subflow is asked by its host's wire
 //! and has room in its window: acknowledgements, which make that room, come at the pace of each path. Data counts as
 //! acknowledged when a segment that carried it is: RFC 8684, 3.3.2, has data acknowledged apart, so that a receiver may
 //! drop what a subflow has acknowledged, which none does here.
@@ -121,6 +122,10 @@ impl Settings for Mptcp {
         self.tcp.framing()
     }
 
+    fn keeps(&self) -> bool {
+        true
+    }
+
     fn longest_timeout(&self) -> Time {
         self.tcp.longest_timeout()
     }
@@ -151,16 +156,18 @@ impl Settings for Mptcp {
 /// that is the last.
 const LAST_DATA: u64 = 1 << 32;
 
-/// All flows of a run, and their subflows.
+/// All connections of a run, and their subflows.
 pub struct Model {
     config: Mptcp,
-    /// Of flows, by the connection that stands for each.
+    /// Of whole connections: that of a flow by itself is the one that stands for it.
     outgoing: Ends<Outgoing>,
     incoming: Ends<Incoming>,
     subflows: Ends<Vec<ConnId>>,
     /// Of subflows.
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
+    /// Parts of which a segment has just been acknowledged.
+    left: Vec<ConnId>,
 }
 
 impl Model {
@@ -172,6 +179,41 @@ impl Model {
             subflows: Ends::default(),
             senders: Ends::default(),
             receivers: Ends::default(),
+            left: Vec::new(),
+        }
+    }
+
+    /// A flow goes behind those that its connection carries; `parts` are its slots at the subflows.
+    fn carry(&mut self, flow: ConnId, parts: &[ConnId], size: u64, cx: &mut Cx) {
+        let id = cx.conn(flow).via;
+        let outgoing = &mut self.outgoing[id];
+        let opens = outgoing.is_fresh();
+        outgoing.push(flow, parts.iter().copied(), size, cx.due());
+        if !opens {
+            return self.wake(id, cx);
+        }
+        let first = self.subflows[id][0];
+        self.open(first, cx);
+        if self.config.join == Join::AtOnce || self.senders[first].is_established() {
+            self.join(id, cx);
+        }
+    }
+
+    /// On a kept connection: flows may be over, and parts of them of which nothing is under way any more.
+    #[cold]
+    fn settle(&mut self, id: ConnId, own: u8, cx: &mut Cx) {
+        let outgoing = &mut self.outgoing[id];
+        while let Some(flow) = outgoing.first_over() {
+            outgoing.take_first(|part| cx.finish_subflow(part));
+            cx.acknowledged(flow);
+            cx.finish(flow);
+        }
+        for &part in &self.left {
+            // It is there as long as it is not done, and so is its flow.
+            let conn = cx.conn(part);
+            if !conn.done && cx.conn(conn.parent).done && !outgoing.carries(own, part) {
+                cx.finish_subflow(part);
+            }
         }
     }
 
@@ -222,49 +264,60 @@ impl Model {
 
 impl HostSide for Model {
     fn start(&mut self, flow: ConnId, size: u64, key: u64, cx: &mut Cx) {
-        let Mptcp { subflows, coupling, join, receive_window, ref tcp, .. } = self.config;
+        self.connect(flow, key, cx);
+        let parts = std::mem::take(&mut self.subflows[flow]);
+        self.subflows[flow].extend(&parts);
+        self.carry(flow, &parts, size, cx);
+    }
+
+    fn connect(&mut self, id: ConnId, key: u64, cx: &mut Cx) {
+        let Mptcp { subflows, coupling, receive_window, ref tcp, .. } = self.config;
         let window = if receive_window == Covers::Flow { tcp.receive_window.0 } else { u64::MAX };
-        let pace = (cx.due(), coupling);
-        self.outgoing.open(flow).reset(size, tcp.mss.0, window, subflows as usize, pace);
-        self.incoming.open(flow).reset();
-        self.subflows.open(flow).clear();
-        // The first one has the flow's own 5-tuple, those of the others are drawn on from there.
+        self.outgoing.open(id).reset(tcp.mss.0, window, subflows as usize, coupling);
+        self.incoming.open(id).reset();
+        self.subflows.open(id).clear();
+        // The first one has the connection's own 5-tuple, those of the others are drawn on from there.
         let mut labels = cx.flow_chance(Purpose::FiveTuple, key);
         for own in 0..subflows as u8 {
-            let id = cx.open_subflow(flow, own, labels.bits() as u32);
-            self.subflows[flow].push(id);
-            self.senders.open(id).reset(tcp);
-            self.receivers.open(id).reset(tcp);
-        }
-        let first = self.subflows[flow][0];
-        self.open(first, cx);
-        if join == Join::AtOnce || self.senders[first].is_established() {
-            self.join(flow, cx);
+            let subflow = cx.open_subflow(id, own, labels.bits() as u32);
+            self.subflows[id].push(subflow);
+            self.senders.open(subflow).reset(tcp);
+            self.receivers.open(subflow).reset(tcp);
         }
     }
 
+    fn message(&mut self, flow: ConnId, size: u64, cx: &mut Cx) {
+        let subflows = &self.subflows[cx.conn(flow).via];
+        let parts: Vec<ConnId> = subflows.iter().map(|&via| cx.open_part(flow, via)).collect();
+        self.carry(flow, &parts, size, cx);
+    }
+
     fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
-        let (id, flow) = (packet.conn, cx.conn(packet.conn).parent);
-        self.receivers[id].on_packet(id, packet, &self.config.tcp, cx);
+        let Conn { parent: flow, via: subflow, .. } = *cx.conn(packet.conn);
+        let whole = cx.conn(subflow).parent;
+        self.receivers[subflow].on_packet(subflow, packet, &self.config.tcp, cx);
         let header = &packet.header;
         if header.len == 0 {
             return;
         }
         cx.note_arrival_in(flow, packet);
-        let incoming = &mut self.incoming[flow];
-        let brought = incoming.receive(header.ack as u32, header.ack & LAST_DATA != 0, header.len);
-        if brought.new {
+        let incoming = &mut self.incoming[whole];
+        let last_of = (header.ack & LAST_DATA != 0).then_some(flow);
+        if incoming.receive(header.ack as u32, last_of, header.len) {
             cx.delivered(flow, u64::from(header.len));
         }
-        if brought.completes {
-            cx.completed(flow);
+        let mut completes = false;
+        while let Some(complete) = incoming.take_complete() {
+            completes = true;
+            cx.completed(complete);
         }
         // With the last byte all subflows acknowledge what they have, as TCP does, and what comes later at once.
-        if incoming.is_complete() && (self.config.tcp.ack_last_segment || !brought.completes) {
-            for &id in &self.subflows[flow] {
+        if incoming.is_complete() && (self.config.tcp.ack_last_segment || !completes) {
+            let kept = cx.conn(whole).flow == FlowId::NONE;
+            for &id in &self.subflows[whole] {
                 // One that has closed may have left its slot to another flow's.
                 let conn = cx.conn(id);
-                if conn.parent == flow && conn.flow != FlowId::NONE {
+                if kept || conn.parent == whole && conn.flow != FlowId::NONE {
                     self.receivers[id].flush(&self.config.tcp, cx);
                 }
             }
@@ -272,25 +325,33 @@ impl HostSide for Model {
     }
 
     fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
-        let id = packet.conn;
-        let Conn { parent: flow, subflow: own, done, .. } = *cx.conn(id);
+        let id = cx.conn(packet.conn).via;
+        let Conn { parent: whole, subflow: own, done, .. } = *cx.conn(id);
         if done {
             return;
         }
-        let (outgoing, sender) = (&mut self.outgoing[flow], &mut self.senders[id]);
+        let (outgoing, sender) = (&mut self.outgoing[whole], &mut self.senders[id]);
         let (was_blocked, was_established) = (outgoing.is_blocked(), sender.is_established());
-        outgoing.acknowledged(own, packet.header.number);
+        let kept = cx.conn(whole).flow == FlowId::NONE;
+        self.left.clear();
+        outgoing.acknowledged(own, packet.header.number, |part| {
+            if kept && self.left.last() != Some(&part) {
+                self.left.push(part);
+            }
+        });
         sender.on_packet(id, packet, &self.config.tcp, &mut outgoing.share(own), cx);
         outgoing.note(own, sender);
-        if outgoing.is_over() {
-            return self.finish(flow, cx);
+        if kept {
+            self.settle(whole, own, cx);
+        } else if outgoing.is_over() {
+            return self.finish(whole, cx);
         }
-        let joins = own == 0 && !was_established && sender.is_established();
+        let joins = own == 0 && !was_established && self.senders[id].is_established();
         if joins && self.config.join == Join::Established {
-            self.join(flow, cx);
+            self.join(whole, cx);
         }
-        if was_blocked && !self.outgoing[flow].is_blocked() {
-            self.wake(flow, cx);
+        if was_blocked && !self.outgoing[whole].is_blocked() {
+            self.wake(whole, cx);
         }
     }
 
@@ -312,7 +373,8 @@ impl HostSide for Model {
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
         let Owner::Conn(id) = owner else { unreachable!("no timer belongs to a host") };
-        if cx.conn(id).flow == FlowId::NONE {
+        let conn = cx.conn(id);
+        if conn.done && conn.flow == FlowId::NONE {
             // The subflow has closed, and its flow may have; only its slot has waited for this.
             return;
         }
@@ -330,7 +392,7 @@ impl HostSide for Model {
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns {
+        for (id, conn) in conns.iter().filter(|(id, conn)| conn.via == *id) {
             let received = match conn.parent {
                 ConnId::NONE => self.incoming[*id].received(),
                 _ => self.receivers[*id].received(),

@@ -1,22 +1,29 @@
-//! Both ends of a flow as a whole: which data goes by which subflow, and what has arrived by any of them.
+//! Both ends of a connection as a whole: which data goes by which subflow, and what has arrived by any of them.
 //!
-//! Data is cut into segments of a full payload, the last one shorter, numbered from the first byte of the flow on. A
-//! subflow's own segments are numbered apart, by TCP; its mapping says which data each of them carries (RFC 8684, 3.3.1).
+//! Data is cut into segments of a full payload, the last one of a flow shorter, numbered from the first byte of the
+//! connection on, which carries one flow or, if it is kept, any number one behind the other. A subflow's own segments are numbered apart, by TCP; its mapping says which data each of them carries (RFC 8684, 3.3.1).
 
 use std::collections::VecDeque;
 
 use super::Coupling;
 use super::lia::{self, Path, Terms};
-use crate::transport::reassembly::{Arrival, Reassembly};
-use crate::transport::source::{Next, Source};
+use crate::ids::ConnId;
+use crate::transport::reassembly::{Arrival, FlowEnds, Reassembly};
+use crate::transport::source::{Message, Next, Source};
 use crate::transport::tcp::congestion::{Siblings, Window};
 use crate::transport::tcp::connection::Sender;
 use crate::units::Time;
 
-/// The sending end of a flow.
+/// The sending end of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Outgoing {
+    /// Flows that are not known to have arrived, in order.
+    flows: VecDeque<Carried>,
+    /// Lists of parts for those to come.
+    spare: Vec<Vec<ConnId>>,
+    /// Bytes of all flows so far, and the number behind their last segment.
     size: u64,
+    end: u32,
     /// Payload of a full segment.
     mss: u64,
     /// How far beyond the first byte that is not known to have arrived may be sent.
@@ -33,8 +40,27 @@ pub struct Outgoing {
     /// By subflow, side by side: an acknowledgement on any of them needs those of all.
     terms: Vec<Terms>,
     coupling: Coupling,
-    /// When the flow is due; [`Time::NEVER`] without a deadline.
+}
+
+/// A flow that the connection carries.
+#[derive(Clone, Debug)]
+struct Carried {
+    flow: ConnId,
+    /// Its slot at each subflow.
+    parts: Vec<ConnId>,
+    size: u64,
+    /// Its segments of data.
+    first: u32,
+    end: u32,
+    /// When it is due; [`Time::NEVER`] without a deadline.
     due: Time,
+}
+
+impl Carried {
+    /// Bytes of that segment of the data, which is one of its own.
+    fn len(&self, number: u32, mss: u64) -> u64 {
+        mss.min(self.size - u64::from(number - self.first) * mss)
+    }
 }
 
 /// What a subflow carries.
@@ -42,8 +68,8 @@ pub struct Outgoing {
 struct Mapping {
     /// Number of the first segment of the subflow that is not acknowledged.
     una: u32,
-    /// The data in it and in those behind it.
-    data: VecDeque<u32>,
+    /// The data in it and in those behind it, and whose part of a flow it is.
+    data: VecDeque<(u32, ConnId)>,
     /// Segments of the subflow before this one have been given to the others.
     given: u32,
     /// What the window is to grow by beyond whole bytes.
@@ -51,9 +77,8 @@ struct Mapping {
 }
 
 impl Outgoing {
-    /// Starts over for a flow of `size` bytes, with the memory of the one before.
-    pub fn reset(&mut self, size: u64, mss: u64, window: u64, subflows: usize, pace: (Time, Coupling)) {
-        let (due, coupling) = pace;
+    /// Starts over without a flow, with the memory of before.
+    pub fn reset(&mut self, mss: u64, window: u64, subflows: usize, coupling: Coupling) {
         let mut arrived = std::mem::take(&mut self.arrived);
         arrived.clear();
         let mut again = std::mem::take(&mut self.again);
@@ -68,8 +93,13 @@ impl Outgoing {
         let mut terms = std::mem::take(&mut self.terms);
         terms.clear();
         terms.resize(subflows, Terms::default());
+        let (mut flows, mut spare) = (std::mem::take(&mut self.flows), std::mem::take(&mut self.spare));
+        spare.extend(flows.drain(..).map(|carried| carried.parts));
         *self = Outgoing {
-            size,
+            flows,
+            spare,
+            size: 0,
+            end: 0,
             mss,
             window,
             next: 0,
@@ -79,13 +109,56 @@ impl Outgoing {
             mappings,
             terms,
             coupling,
-            due,
         };
+    }
+
+    /// A flow of `size` bytes, behind all others; `parts` is its slot at each subflow.
+    pub fn push(&mut self, flow: ConnId, parts: impl Iterator<Item = ConnId>, size: u64, due: Time) {
+        let mut list = self.spare.pop().unwrap_or_default();
+        list.clear();
+        list.extend(parts);
+        let first = self.end;
+        self.end += u32::try_from(size.div_ceil(self.mss)).expect("a flow has fewer segments");
+        self.size += size;
+        self.flows.push_back(Carried { flow, parts: list, size, first, end: self.end, due });
+    }
+
+    /// Whether there has never been any.
+    pub fn is_fresh(&self) -> bool {
+        self.size == 0
     }
 
     /// Whether all is known to have arrived.
     pub fn is_over(&self) -> bool {
         self.arrived.received() == self.size
+    }
+
+    /// The first flow, if all of it and of those before is known to have arrived; to be asked until there is none.
+    pub fn first_over(&self) -> Option<ConnId> {
+        let first = self.flows.front()?;
+        (first.end <= self.arrived.next()).then_some(first.flow)
+    }
+
+    /// Takes off the first flow. The parts of it of which no segment is under way any more are told.
+    pub fn take_first(&mut self, mut over: impl FnMut(ConnId)) {
+        let Some(first) = self.flows.pop_front() else { return };
+        for (own, &part) in first.parts.iter().enumerate() {
+            if !self.carries(own as u8, part) {
+                over(part);
+            }
+        }
+        self.spare.push(first.parts);
+    }
+
+    /// Whether a subflow has segments of that part that are not acknowledged.
+    pub fn carries(&self, own: u8, part: ConnId) -> bool {
+        self.mappings[own as usize].data.iter().any(|(_, other)| *other == part)
+    }
+
+    /// The flow that has that segment of the data, unless all of it has arrived.
+    #[inline]
+    fn carried(&self, number: u32) -> Option<&Carried> {
+        self.flows.iter().find(|carried| number < carried.end).filter(|carried| carried.first <= number)
     }
 
     /// The flow as one of its subflows sees it.
@@ -104,22 +177,24 @@ impl Outgoing {
 
     /// Bytes of the next data that has not been sent.
     fn next_len(&self) -> u64 {
-        self.mss.min(self.size - self.next_offset)
+        self.len(self.next)
     }
 
-    /// Bytes of that segment of the data.
+    /// Bytes of that segment of the data; 0 if its flow is over or has not begun.
     fn len(&self, number: u32) -> u64 {
-        self.mss.min(self.size - u64::from(number) * self.mss)
+        self.carried(number).map_or(0, |carried| carried.len(number, self.mss))
     }
 
-    /// The segments of a subflow before `una` are acknowledged, and with them the data that they carried.
-    pub fn acknowledged(&mut self, own: u8, una: u32) {
+    /// The segments of a subflow before `una` are acknowledged, and with them the data that they carried. `left` is told
+    /// of each whose part it was.
+    pub fn acknowledged(&mut self, own: u8, una: u32, mut left: impl FnMut(ConnId)) {
         while self.mappings[own as usize].una < una {
             let mapping = &mut self.mappings[own as usize];
-            let number = mapping.data.pop_front().expect("what is acknowledged has been sent");
+            let (number, part) = mapping.data.pop_front().expect("what is acknowledged has been sent");
             mapping.una += 1;
             let len = self.len(number) as u16;
             self.arrived.receive(number, len);
+            left(part);
         }
         self.forget_arrived();
     }
@@ -139,7 +214,7 @@ impl Outgoing {
         let first = mapping.given.max(mapping.una);
         mapping.given = mapping.una + mapping.data.len() as u32;
         let before = self.again.len();
-        for &number in mapping.data.range((first - mapping.una) as usize..) {
+        for &(number, _) in mapping.data.range((first - mapping.una) as usize..) {
             if !self.arrived.has(number) {
                 self.again.push_back((number, own));
             }
@@ -156,8 +231,8 @@ impl Outgoing {
     /// Number of the data in a segment of a subflow, and whether it is the last.
     pub fn mapped(&self, own: u8, number: u32) -> (u32, bool) {
         let mapping = &self.mappings[own as usize];
-        let data = mapping.data[(number - mapping.una) as usize];
-        (data, (u64::from(data) + 1) * self.mss >= self.size)
+        let (data, _) = mapping.data[(number - mapping.una) as usize];
+        (data, self.carried(data).is_some_and(|carried| data + 1 == carried.end))
     }
 }
 
@@ -192,8 +267,10 @@ impl Source for Share<'_> {
                 flow.next - 1
             }
         };
-        flow.mappings[self.own as usize].data.push_back(number);
-        let (offset, len) = (u64::from(number) * flow.mss, flow.len(number) as u32);
+        let carried = flow.carried(number).expect("what has not arrived belongs to a flow");
+        let (len, part) = (carried.len(number, flow.mss) as u32, carried.parts[self.own as usize]);
+        let offset = u64::from(number) * flow.mss;
+        flow.mappings[self.own as usize].data.push_back((number, part));
         // A subflow never knows whether something will be given to it.
         Next::Range { offset, len, last: false }
     }
@@ -202,8 +279,17 @@ impl Source for Share<'_> {
         self.flow.size - self.flow.next_offset
     }
 
+    fn flow_at(&self, number: u32, _place: u64, own: ConnId) -> Message {
+        let Mapping { una, ref data, .. } = self.flow.mappings[self.own as usize];
+        let carries = number.checked_sub(una).and_then(|place| data.get(place as usize));
+        // Before the first segment, for a SYN: the first flow's, while there is one.
+        let first = || self.flow.flows.front().map(|first| first.parts[self.own as usize]);
+        let flow = carries.map(|(_, part)| *part).or_else(first).unwrap_or(own);
+        Message { flow, begin: 0, end: u64::MAX, due: Time::NEVER }
+    }
+
     fn due(&self) -> Time {
-        self.flow.due
+        self.flow.flows.front().map_or(Time::NEVER, |first| first.due)
     }
 
     #[inline]
@@ -230,45 +316,42 @@ impl Siblings for Share<'_> {
     }
 }
 
-/// The receiving end of a flow.
+/// The receiving end of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Incoming {
     data: Reassembly,
-    /// Number of the last data plus one, once it is known.
-    end: Option<u32>,
-    complete: bool,
-}
-
-/// What a segment brings to the flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Brought {
-    /// Whether its data has not come before.
-    pub new: bool,
-    /// Whether all is there with it, which was not before.
-    pub completes: bool,
+    ends: FlowEnds,
+    /// Number of the last data plus one of the last flow that is complete.
+    complete_to: u32,
 }
 
 impl Incoming {
-    /// Starts over for another flow, with the memory of the one before.
+    /// Starts over for another connection, with the memory of the one before.
     pub fn reset(&mut self) {
         self.data.clear();
-        *self = Incoming { data: std::mem::take(&mut self.data), ..Incoming::default() };
+        self.ends.clear();
+        self.complete_to = 0;
     }
 
-    /// Data has come by one of the subflows.
-    pub fn receive(&mut self, number: u32, last: bool, len: u16) -> Brought {
+    /// Data of that flow has come by one of the subflows. Whether it has not come before.
+    pub fn receive(&mut self, number: u32, last_of: Option<ConnId>, len: u16) -> bool {
         let new = self.data.receive(number, len) != Arrival::Duplicate;
-        if last {
-            self.end = Some(number + 1);
+        if let Some(flow) = last_of.filter(|_| new) {
+            self.ends.note(number + 1, flow);
         }
-        let completes = !self.complete && self.end == Some(self.data.next());
-        self.complete |= completes;
-        Brought { new, completes }
+        new
     }
 
-    /// Whether all is there.
+    /// The first flow that is complete now and was not before.
+    pub fn take_complete(&mut self) -> Option<ConnId> {
+        let flow = self.ends.take_complete(self.data.next())?;
+        self.complete_to = self.data.next();
+        Some(flow)
+    }
+
+    /// Whether all is there of the flows of which anything is.
     pub fn is_complete(&self) -> bool {
-        self.complete
+        self.complete_to > 0 && self.complete_to == self.data.next()
     }
 
     /// Bytes that have arrived, each counted once.

@@ -8,7 +8,7 @@ use super::{IdleRestart, Tcp, kind};
 use crate::engine::cx::{Cx, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
-use crate::transport::reassembly::{Arrival, Reassembly};
+use crate::transport::reassembly::{Arrival, FlowEnds, Reassembly};
 use crate::transport::rtt::Rtt;
 use crate::transport::source::{Next, Source};
 use crate::units::Time;
@@ -164,7 +164,7 @@ impl Sender {
 
     fn send_syn(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut Cx) {
         let header = Header { kind: kind::SYN, seq: cx.now().0, ..Header::default() };
-        cx.send_control(source.flow_at(0, id).flow, Toward::Receiver, config.ack_bytes(), header);
+        cx.send_control(source.flow_at(0, 0, id).flow, Toward::Receiver, config.ack_bytes(), header);
         self.last_sent = cx.now();
         self.start_timer(id, config, cx);
     }
@@ -377,7 +377,7 @@ impl Sender {
             self.end_seq += u64::from(len);
             (self.next, self.next_seq) = (self.end, self.end_seq);
         }
-        let message = source.flow_at(seq, id);
+        let message = source.flow_at(number, seq, id);
         if again {
             self.timed = None;
             cx.counts(message.flow).retransmissions += 1;
@@ -439,7 +439,7 @@ impl Sender {
         if !cx.timer_is_due(&mut self.timer, Owner::Conn(id), RETRANSMIT) {
             return false;
         }
-        cx.counts(source.flow_at(self.una_seq, id).flow).timeouts += 1;
+        cx.counts(source.flow_at(self.una, self.una_seq, id).flow).timeouts += 1;
         self.backoff += 1;
         if !self.established {
             self.send_syn(id, config, source, cx);
@@ -471,10 +471,7 @@ impl Sender {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     reassembly: Reassembly,
-    /// The first flow whose last segment has arrived and which is not complete: that segment's number plus one, and the
-    /// flow. Then the others of which this is so, the last one first.
-    end: Option<(u32, ConnId)>,
-    later: Vec<(u32, ConnId)>,
+    ends: FlowEnds,
     /// Segments that have arrived and not been acknowledged, and when the first of them was sent.
     unacknowledged: u32,
     echo: Time,
@@ -488,8 +485,7 @@ impl Default for Receiver {
     fn default() -> Self {
         Receiver {
             reassembly: Reassembly::default(),
-            end: None,
-            later: Vec::new(),
+            ends: FlowEnds::default(),
             unacknowledged: 0,
             echo: Time::ZERO,
             latest: ConnId::NONE,
@@ -504,9 +500,9 @@ impl Receiver {
     pub fn reset(&mut self, config: &Tcp) {
         self.reassembly.clear();
         let reassembly = std::mem::take(&mut self.reassembly);
-        let mut later = std::mem::take(&mut self.later);
-        later.clear();
-        *self = Receiver { reassembly, later, marks: Marks::new(config.echo()), ..Receiver::default() };
+        self.ends.clear();
+        let ends = std::mem::take(&mut self.ends);
+        *self = Receiver { reassembly, ends, marks: Marks::new(config.echo()), ..Receiver::default() };
     }
 
     /// A SYN or a segment.
@@ -529,12 +525,11 @@ impl Receiver {
         if arrival != Arrival::Duplicate {
             cx.delivered(flow, u64::from(packet.header.len));
             if kind == kind::LAST {
-                self.note_end(packet.header.number + 1, flow);
+                self.ends.note(packet.header.number + 1, flow);
             }
         }
-        while let Some((_, flow)) = self.end.filter(|(end, _)| *end <= self.reassembly.next()) {
+        while let Some(flow) = self.ends.take_complete(self.reassembly.next()) {
             cx.completed(flow);
-            self.end = self.later.pop();
         }
         self.latest = flow;
         self.unacknowledged += 1;
@@ -551,21 +546,6 @@ impl Receiver {
         } else if !self.timer.is_set() {
             let due = cx.now() + config.delayed_ack_timeout;
             cx.set_timer(&mut self.timer, due, Owner::Conn(id), DELAYED_ACK);
-        }
-    }
-
-    /// A flow's last segment has arrived, which the others before it may not have.
-    fn note_end(&mut self, end: u32, flow: ConnId) {
-        match self.end {
-            None => self.end = Some((end, flow)),
-            Some(first) if end < first.0 => {
-                self.later.push(first);
-                self.end = Some((end, flow));
-            }
-            Some(_) => {
-                let place = self.later.partition_point(|(later, _)| *later > end);
-                self.later.insert(place, (end, flow));
-            }
         }
     }
 
