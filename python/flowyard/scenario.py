@@ -1137,6 +1137,13 @@ class Dctcp(Model):
     reduce: Reduce = "marked"
     """Which windows of data end with a reduction."""
 
+    proportional_reduction: bool = True
+    """Whether a reduction takes a round trip, in which what is sent keeps the proportion of the smaller
+    window to the larger one, and the window does not grow (RFC 9937; Linux, since its version 3.7 for
+    marks, too; ns-3). false: the window shrinks at once and may grow with the next acknowledgement
+    without an echo (RFC 8257, step 9, by its letter; htsim).
+    """
+
     min_window: int = 2
     """Lower bound of the window after a reduction for marks, in segments (Linux: 2; RFC 3168: 1). At least
     1, at most 1000.
@@ -2425,7 +2432,7 @@ Halves = Literal["flight", "window"]
 
 # What lets the window grow, by a segment for each in slow start and by a segment for a window of
 # them afterwards.
-Growth = Literal["acks", "bytes"]
+Growth = Literal["acks", "bytes", "segments"]
 
 # What becomes of the window after nothing has been sent for longer than the retransmission timeout.
 IdleRestart = Literal["none", "initial-window", "halve"]

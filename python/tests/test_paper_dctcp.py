@@ -7,13 +7,13 @@ import pytest
 from conftest import quick_tables, through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.literature import _port
+from flowyard.papers.literature import _port, _shares
 from flowyard.papers.literature import dctcp as literature
 from flowyard.papers.peq import d2tcp, dctcp
 
 SHORTER = dctcp.FIGURE.claims["PEQ-P11"]
 LESS = d2tcp.FIGURE.claims["PEQ-P12"]
-NEAR_K, NEAR_MODEL = (literature.FIGURE.claims[f"LIT-DCTCP.{letter}"] for letter in "ab")
+NEAR_K, NEAR_MODEL, EVEN = (literature.FIGURE.claims[f"LIT-DCTCP.{letter}"] for letter in "abc")
 
 
 @pytest.mark.parametrize("module", [dctcp, d2tcp, literature])
@@ -122,6 +122,51 @@ def points(queue=1.0, alpha=1.0, drops=0, at=20, senders=literature.FLOWS):
         for n in senders
     ]
     return {"runs": pl.DataFrame(rows)}
+
+
+def shares(index=1.0, at=(2, 20, 25), variant=_shares.PROPORTION, flows=_shares.FLOWS):
+    """Two seeds a point, all shares equal but at one point of one variant: there the index is `index` in the mean."""
+    rows = [
+        {
+            "reduction": name,
+            "senders": senders,
+            "threshold": threshold,
+            "delay_us": delay,
+            "replica": replica,
+            "jain": index + (0.01 if replica else -0.01)
+            if (senders, threshold, delay) == at and name == variant
+            else 1.0,
+        }
+        for name in _shares.REDUCTIONS
+        for senders in flows
+        for threshold in (20, 65)
+        for delay in (10, 25)
+        for replica in (0, 1)
+    ]
+    return {"shares": pl.DataFrame(rows)}
+
+
+@pytest.mark.parametrize(
+    ("tables", "verdict"),
+    [
+        (shares(), PASS),
+        (shares(0.951), PASS),
+        (shares(0.949), FAIL),
+        (shares(0.949, at=(16, 65, 10)), FAIL),
+        # The variants are readings beside the claim's own.
+        (shares(0.949, variant=_shares.AT_ONCE), PASS),
+        (shares(flows=(2, 3, 8)), NOT_REACHED),
+    ],
+)
+def test_shares_that_are_not_even_fail(tables, verdict):
+    assert EVEN(tables).verdict == verdict
+
+
+def test_where_shares_are_least_even_is_told():
+    found = EVEN(shares(0.9, at=(3, 65, 10)))
+    assert found.measured == "15 of 16 points, 0.900 with 3 flows, K = 65, 10 us at least"
+    readings = dict(EVEN(shares(0.9, variant=_shares.DELAYED)).readings)
+    assert {name for name, one in readings.items() if one.verdict == FAIL} == {_shares.DELAYED}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ const WINDOW: Window = Window {
     min_ssthresh: 2,
     halves: Halves::Flight,
     growth: Growth::Acks,
+    counted: 0,
     after_timeout: false,
 };
 
@@ -115,10 +116,11 @@ fn first_cut(run: &Run) -> (f64, f64) {
 /// of alpha to the power of its exponent.
 #[test]
 fn near_deadlines_are_cut_less() {
-    let d2tcp = "{ d2tcp = { dctcp = { initial_alpha = 0.4 } } }";
-    let dctcp = first_cut(&alone("{ dctcp = { initial_alpha = 0.4 } }", ""));
+    let at_once = "{ dctcp = { initial_alpha = 0.4, proportional_reduction = false } }";
+    let d2tcp = format!("{{ d2tcp = {at_once} }}");
+    let dctcp = first_cut(&alone(at_once, ""));
     let [near, none, far] =
-        ["deadline = \"2ms\"", "", "deadline = \"1s\""].map(|deadline| first_cut(&alone(d2tcp, deadline)));
+        ["deadline = \"2ms\"", "", "deadline = \"1s\""].map(|deadline| first_cut(&alone(&d2tcp, deadline)));
     assert_eq!(none, dctcp);
     assert_eq!((near.0, far.0), (none.0, none.0));
     assert!(near.1 > none.1 && none.1 > far.1);

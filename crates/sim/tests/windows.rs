@@ -16,6 +16,7 @@ const WINDOW: Window = Window {
     min_ssthresh: 2,
     halves: Halves::Flight,
     growth: Growth::Acks,
+    counted: 0,
     after_timeout: false,
 };
 
@@ -44,6 +45,25 @@ fn growth_by_acknowledgements_or_by_bytes() {
             10 * MSS + avoidance,
             "{growth:?}, {acked} B"
         );
+    }
+}
+
+/// RFC 5681, 3.1: a segment at most for an acknowledgement in slow start; above the threshold a segment for as many as
+/// the window holds, and not a byte before. Half a segment more in the window changes nothing.
+#[test]
+fn growth_by_segments() {
+    let mut model = Congestion::NewReno(Default::default()).model();
+    let mut grow = |window: &mut Window, acked| {
+        model.on_ack(window, acked, &mut Messages::default());
+        window.cwnd
+    };
+    let mut window = Window { growth: Growth::Segments, ..WINDOW };
+    assert_eq!([MSS / 2, 2 * MSS].map(|acked| grow(&mut window, acked)), [10_500, 11_500]);
+    for cwnd in [10 * MSS, 10 * MSS + MSS / 2] {
+        let mut window = Window { growth: Growth::Segments, ssthresh: 5 * MSS, cwnd, ..WINDOW };
+        let grown: Vec<u64> = (0..11).map(|_| grow(&mut window, 2 * MSS) - cwnd).collect();
+        // After 10 segments, after 11 more, which are 12 by twos, and not yet after the next 10.
+        assert_eq!(grown, [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2].map(|segments| segments * MSS));
     }
 }
 

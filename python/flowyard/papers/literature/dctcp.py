@@ -1,4 +1,4 @@
-"""DCTCP with 2 to 20 long flows over one port: queue and alpha against section 3.3 of its paper.
+"""DCTCP with 2 to 20 long flows over one port: queue and alpha against section 3.3 of its paper, and who gets how much.
 
 Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010. In their model N windows move in step. Each is
 W = (C RTT + K) / N packets when the port reaches its threshold K, grows by one more in the round trip that it takes to
@@ -7,8 +7,8 @@ alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2, about sqrt(2 / W). The queue is
 A = N sqrt(2 W) / 2 and up again.
 
 The model lets the window grow while echoes come in; RFC 3168, 6.1.2, which RFC 8257 leaves as it is, does not. Claims
-are judged on the RFC's reading, which is the default. The other series has the model's: where only the first one is far
-from the model, this is why.
+are judged on the RFC's reading, which is the default. The other series has the model's, in which windows also shrink at
+once: where only the first one is far from the model, this is why. How evenly flows share a port: _shares.py.
 """
 
 from math import inf, sqrt
@@ -20,7 +20,7 @@ from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
-from flowyard.papers.literature import _port
+from flowyard.papers.literature import _port, _shares
 from flowyard.papers.literature._port import DELAY_S, FULL_PACKET, RATE_BPS, THRESHOLD
 from flowyard.sweeps import Axis, Plan
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 RFC, MODEL = "RFC 8257", "growth as in the model"
-SETTINGS = {RFC: {}, MODEL: {"echoes_grow_window": True}}
+SETTINGS = {RFC: {}, MODEL: {"echoes_grow_window": True, "proportional_reduction": False}}
 ACK = 40
 FLOWS = (2, 3, 5, 10, 15, 20)
 
@@ -41,7 +41,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
         Axis("reading", {"transport.tcp.congestion.dctcp": list(SETTINGS.values())}, labels=list(SETTINGS)),
         _port.senders(scale.pick(FLOWS, tuple(range(2, 21)))),
     ]
-    return {"port": Plan(base, axes, scale.pick(2, 5), name="port")}
+    return {"port": Plan(base, axes, scale.pick(2, 5), name="port"), "shares": _shares.plan(scale)}
 
 
 def round_trip_s() -> float:
@@ -68,7 +68,7 @@ def saw_tooth(flows: int) -> tuple[float, float]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run, for the port to the receiver, beside the model; and the means."""
+    """A row a run, for the port to the receiver, beside the model; the means; a row a run for shares of a port."""
     del scale
     runs = _port.runs(sweeps["port"], "reading")
     runs = runs.select(
@@ -77,7 +77,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     model = {n: fluid_alpha(n) for n in runs["senders"].unique()}
     runs = runs.with_columns(model=pl.col("senders").replace_strict(model, return_dtype=pl.Float64))
     means = replica_means(runs, ["reading", "senders"], ["queue_mean_packets", "alpha", "model"])
-    return {"runs": runs, "points": means}
+    return {"runs": runs, "points": means, "shares": _shares.runs(sweeps["shares"])}
 
 
 def _means(tables: Tables, reading: str) -> pl.DataFrame | None:
@@ -124,14 +124,19 @@ def _near_model(tables: Tables) -> Judgement:
     measured = f"{100 * worst['off']:+.1f} % of the model at most, with {worst['senders']} flows"
     return judged(wrong.is_empty(), measured, "within 15 % of the model").because(
         ", ".join(f"{n} flows {100 * o:+.1f} %" for n, o in wrong.head(3).iter_rows())
-        + ": echoes do not let the window grow (RFC 3168, 6.1.2), in the model they do; where they do here, "
+        + ": after an echo the window does not grow for a round trip, nor by echoes (RFC 3168, 6.1.2); in the model it "
+        + "shrinks at once, and both let it grow; where that is so here, "
         + f"{100 * least['off']:+.1f} % at most, with {least['senders']} flows"
     )
 
 
+def _even(tables: Tables) -> Judgement:
+    return _shares.even(tables["shares"])
+
+
 def draw(tables: Tables) -> "Picture":
-    """Mean queue and alpha by the number of flows."""
-    picture, (left, right) = style.panels(1, 2)
+    """Mean queue and alpha by the number of flows; the index of fairness at each point of the grid, sorted."""
+    picture, (left, right, fair) = style.panels(1, 3)
     points = tables["points"]
     for name, colour, marker in zip(SETTINGS, style.COLOURS, style.MARKERS, strict=False):
         rows = points.filter(reading=name).sort("senders")
@@ -153,6 +158,13 @@ def draw(tables: Tables) -> "Picture":
     left.set_ylim(bottom=0)
     right.set(xlabel="senders", ylabel="marked share, alpha")
     right.legend(loc="upper left")
+    for name, colour in zip(_shares.REDUCTIONS, style.COLOURS, strict=False):
+        indices = tables["shares"].filter(reduction=name).group_by(_shares.POINT).agg(pl.col("jain").mean())
+        found = indices["jain"].sort().to_numpy()
+        fair.plot([100 * (n + 1) / len(found) for n in range(len(found))], found, color=colour, label=name)
+    fair.axhline(_shares.LEAST, color="#000000", linewidth=0.9, linestyle="--")
+    fair.set(xlabel="points of the grid (%)", ylabel="Jain's index", title="shares of a port of 1 Gbps")
+    fair.legend(loc="lower right")
     return picture
 
 
@@ -161,9 +173,9 @@ FIGURE = Figure(
     title="DCTCP: the queue and alpha against the fluid model",
     plans=plans,
     tables=tables,
-    claims={"LIT-DCTCP.a": _near_threshold, "LIT-DCTCP.b": _near_model},
+    claims={"LIT-DCTCP.a": _near_threshold, "LIT-DCTCP.b": _near_model, "LIT-DCTCP.c": _even},
     draw=draw,
-    needs={"runs": Needs(5, by=("reading", "senders"))},
+    needs={"runs": Needs(5, by=("reading", "senders")), "shares": Needs(5, by=tuple(_shares.POINT))},
     assumed=(
         "Flows without an end from as many hosts to one, all links 10 Gbps, cables of 25 us; K = 65 packets as in the "
         "paper at 10 Gbps, room for 500 packets.",
@@ -171,5 +183,7 @@ FIGURE = Figure(
         "delayed acknowledgements by half of one.",
         "Alpha is the share of packets that the port marked in the whole run, which is what the senders' estimates "
         "average to; the model's RTT is that of the empty network.",
+        "Shares: 2, 3, 8 and 16 such flows at 1 Gbps with K of 10 to 65 packets and cables of 10 to 100 us, all of the "
+        "same length; what has been delivered after 500 ms, slow start with it.",
     ),
 )

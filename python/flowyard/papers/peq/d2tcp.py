@@ -40,7 +40,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     """Each deadline with each alpha to start from, over several round trips."""
     base = {
         "topology": {"line": {"rates": ["10Gbps", "1Gbps"], "delay": "25us"}},
-        "transport": {"tcp": {"congestion": {"d2tcp": {"dctcp": {}}}}},
+        # At once, as the window is to be seen before and after.
+        "transport": {"tcp": {"congestion": {"d2tcp": {"dctcp": {"proportional_reduction": False}}}}},
         "queue": {"ecn": {"limit": {"packets": 500}, "threshold": {"packets": 20}}},
         "traffic": [
             {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::congestion::{self, Control, Echoed, Progress, RecoveryAck, Siblings, Step, Window};
 use super::ecn::{Heard, Marks};
+use super::reduction::Reduction;
 use super::{IdleRestart, Tcp, kind};
 use crate::engine::cx::{Cx, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
@@ -40,6 +41,10 @@ pub struct Sender {
     end_seq: u64,
     window: Window,
     control: congestion::Model,
+    /// The reduction for marks that is under way, if they take a round trip.
+    reduction: Option<Reduction>,
+    /// Whether they do.
+    in_proportion: bool,
     dupacks: u32,
     recovering: bool,
     partial_seen: bool,
@@ -96,9 +101,12 @@ impl Sender {
                 min_ssthresh: config.min_ssthresh as u16,
                 halves: config.loss_halves,
                 growth: config.growth,
+                counted: 0,
                 after_timeout: false,
             },
             control: config.congestion.model(),
+            reduction: None,
+            in_proportion: config.congestion.reduces_in_proportion(),
             dupacks: 0,
             recovering: false,
             partial_seen: false,
@@ -210,7 +218,9 @@ impl Sender {
                 restart_timer = self.on_recovery_ack(ack, acked);
             } else {
                 self.dupacks = 0;
-                if grows && (!config.window_validation || self.window.limits()) {
+                if self.reduction.is_some() {
+                    self.go_on_reducing(acked);
+                } else if grows && (!config.window_validation || self.window.limits()) {
                     self.control.on_ack(&mut self.window, acked, source);
                 }
             }
@@ -239,7 +249,8 @@ impl Sender {
             self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
         }
         if answer.reduce && !self.recovering && self.heard.is_news(self.una_seq) {
-            self.heard.reduced(self.next_seq);
+            self.end_reduction();
+            self.reduced(self.next_seq);
             let progress = Progress {
                 left: source.to_go(self.una_seq, self.end_seq),
                 round_trip: self.rtt.smoothed(),
@@ -247,9 +258,38 @@ impl Sender {
                     .filter(|due| *due != Time::NEVER)
                     .map(|due| due.saturating_sub(now)),
             };
+            let before = self.window.cwnd;
             self.control.on_mark(&mut self.window, &progress);
+            if self.in_proportion {
+                let goal = std::mem::replace(&mut self.window.cwnd, before);
+                self.reduction = Some(Reduction::new(self.window.flight, goal, self.next_seq));
+            }
         }
         answer.grow
+    }
+
+    /// Bytes are acknowledged while the window is being reduced.
+    fn go_on_reducing(&mut self, acked: u64) {
+        let Some(reduction) = &mut self.reduction else { return };
+        if reduction.is_over(self.una_seq) {
+            self.end_reduction();
+        } else {
+            let flight = self.next_seq - self.una_seq;
+            self.window.cwnd = reduction.on_ack(acked, flight, self.window.mss);
+        }
+    }
+
+    /// The window is what it was to be reduced to.
+    fn end_reduction(&mut self) {
+        if let Some(reduction) = self.reduction.take() {
+            self.window.cwnd = reduction.goal();
+        }
+    }
+
+    /// The window is reduced, for whatever sign, when so much has been sent.
+    fn reduced(&mut self, sent: u64) {
+        self.heard.reduced(sent);
+        self.window.counted = 0;
     }
 
     /// Segments before number `una`, up to sequence number `ack`, have arrived.
@@ -305,12 +345,13 @@ impl Sender {
         {
             // RFC 5681, 3.2, step 2: what limited transmit has sent does not count.
             self.window.flight -= self.limited;
+            self.end_reduction();
             self.control.on_loss(&mut self.window, config.dupack_threshold);
             self.recovering = true;
             self.partial_seen = false;
             self.recover = self.end_seq;
             self.repair = true;
-            self.heard.reduced(self.end_seq);
+            self.reduced(self.end_seq);
         }
     }
 
@@ -384,6 +425,9 @@ impl Sender {
         } else if self.timed.is_none() {
             self.timed = Some((number, cx.now()));
         }
+        if let Some(reduction) = &mut self.reduction {
+            reduction.on_send(u64::from(segment.len));
+        }
         cx.counts(message.flow).packets_sent += 1;
         self.last_sent = cx.now();
         if !self.timer.is_set() {
@@ -452,11 +496,12 @@ impl Sender {
             // Without what stood for segments that have left the network; so does htsim.
             self.window.cwnd = self.window.ssthresh.min(self.window.flight + self.window.mss);
         }
+        self.end_reduction();
         self.control.on_timeout(&mut self.window, first);
         self.window.after_timeout = true;
         (self.next, self.next_seq) = (self.una, self.una_seq);
         self.recover = self.end_seq;
-        self.heard.reduced(self.end_seq);
+        self.reduced(self.end_seq);
         self.recovering = false;
         self.repair = false;
         self.dupacks = 0;

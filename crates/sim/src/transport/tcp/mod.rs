@@ -1,13 +1,14 @@
 //! TCP: Reno, NewReno, DCTCP and D2TCP, in parts that know little of each other.
 //!
 //! A source (`transport/source.rs`) says which bytes are next, `connection` moves them reliably
-//! (handshake, acknowledgements, retransmission, timers), `congestion` says how many may be under way, `ecn` how word
-//! of marks comes back. Sources: RFC 5681 (congestion control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042
-//! (limited transmit), RFC 3168 (ECN), RFC 8257 (DCTCP).
+//! (handshake, acknowledgements, retransmission, timers), `congestion` says how many may be under way, `reduction` how
+//! they become fewer, `ecn` how word of marks comes back. Sources: RFC 5681 (congestion control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042
+//! (limited transmit), RFC 3168 (ECN), RFC 8257 (DCTCP), RFC 9937 (proportional rate reduction).
 
 pub mod congestion;
 pub mod connection;
 pub mod ecn;
+pub mod reduction;
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -185,6 +186,10 @@ pub enum Growth {
     Acks,
     /// The bytes that it acknowledges, in slow start at most two segments of them (RFC 3465; htsim and Linux count, too).
     Bytes,
+    /// The bytes that it acknowledges, in slow start at most a segment of them; afterwards by a whole segment as soon as
+    /// the whole segments of a window are acknowledged since the last time or since a reduction (Linux, and ns-3's
+    /// TcpLinuxReno, of which its TcpDctcp is made; RFC 5681, 3.1, recommends to count so).
+    Segments,
 }
 
 impl Default for Tcp {

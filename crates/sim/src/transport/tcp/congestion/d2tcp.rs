@@ -51,6 +51,10 @@ impl Settings for D2tcp {
     fn echo(&self) -> Option<Echo> {
         self.dctcp.echo()
     }
+
+    fn reduces_in_proportion(&self) -> bool {
+        self.dctcp.reduces_in_proportion()
+    }
 }
 
 /// DCTCP's estimate, and the bounds of its exponent.

@@ -24,6 +24,11 @@ pub struct Dctcp {
     pub echo: Echo,
     /// Which windows of data end with a reduction.
     pub reduce: Reduce,
+    /// Whether a reduction takes a round trip, in which what is sent keeps the proportion of the smaller window to the
+    /// larger one, and the window does not grow (RFC 9937; Linux, since its version 3.7 for marks, too; ns-3). false: the
+    /// window shrinks at once and may grow with the next acknowledgement without an echo (RFC 8257, step 9, by its
+    /// letter; htsim).
+    pub proportional_reduction: bool,
     /// Lower bound of the window after a reduction for marks, in segments (Linux: 2; RFC 3168: 1).
     #[schemars(range(min = 1, max = 1000))]
     pub min_window: u32,
@@ -53,6 +58,7 @@ impl Default for Dctcp {
             initial_alpha: 1.0,
             echo: Echo::Exact,
             reduce: Reduce::Marked,
+            proportional_reduction: true,
             min_window: 2,
             marks_end_slow_start: true,
             echoes_grow_window: false,
@@ -64,6 +70,10 @@ impl Default for Dctcp {
 impl Settings for Dctcp {
     fn echo(&self) -> Option<Echo> {
         Some(self.echo)
+    }
+
+    fn reduces_in_proportion(&self) -> bool {
+        self.proportional_reduction
     }
 }
 

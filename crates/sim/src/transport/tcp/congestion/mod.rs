@@ -89,6 +89,11 @@ pub trait Settings {
     fn echo(&self) -> Option<Echo> {
         None
     }
+
+    /// Whether a reduction for marks takes a round trip: see `transport/tcp/reduction.rs`.
+    fn reduces_in_proportion(&self) -> bool {
+        false
+    }
 }
 
 /// A connection's window, in bytes.
@@ -110,6 +115,8 @@ pub struct Window {
     pub halves: Halves,
     /// What lets it grow.
     pub growth: Growth,
+    /// Bytes acknowledged that have not let it grow yet, under [`Growth::Segments`].
+    pub counted: u64,
     /// Whether a timeout was what began this slow start.
     pub after_timeout: bool,
 }
@@ -219,6 +226,13 @@ pub trait Control {
             acked.min(if growth == Growth::Bytes && !after_timeout { 2 * mss } else { mss })
         } else if let Some(coupled) = siblings.increase(window, acked) {
             coupled
+        } else if growth == Growth::Segments {
+            window.counted += acked;
+            if window.counted < window.cwnd / mss * mss {
+                return;
+            }
+            window.counted = 0;
+            mss
         } else {
             let counted = if growth == Growth::Bytes { acked } else { mss };
             (mss * counted / window.cwnd).max(1)

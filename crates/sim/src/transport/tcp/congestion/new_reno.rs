@@ -91,6 +91,7 @@ mod tests {
                 min_ssthresh: 2,
                 halves: Halves::Flight,
                 growth: Growth::Acks,
+                counted: 0,
                 after_timeout: false,
             };
             let ack = RecoveryAck { acked, full: false, first_partial: true };

@@ -1,0 +1,104 @@
+//! Proportional rate reduction: a window that has to shrink does so over a round trip (RFC 9937, before it RFC 6937).
+//!
+//! A window that shrinks at once is silent until enough is acknowledged, and then sends one segment for each
+//! acknowledgement again: behind the gap its segments stand side by side. Here each acknowledgement lets go the share of
+//! it that the smaller window has of the larger one, so that segments of several flows stay mixed. Linux reduces windows
+//! so for marks as for losses, and ns-3 after it.
+
+/// A reduction under way.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    /// The window at its end.
+    goal: u64,
+    /// Bytes in flight at its start (RFC 9937: `RecoverFS`).
+    flight: u64,
+    /// Bytes acknowledged since (`prr_delivered`).
+    delivered: u64,
+    /// Bytes sent since (`prr_out`).
+    sent: u64,
+    /// It is over when everything before this byte is acknowledged (`RecoveryPoint`).
+    until: u64,
+}
+
+impl Reduction {
+    /// From `flight` bytes, of which none is acknowledged yet, to a window of `goal` bytes, while what was sent before
+    /// byte `until` is acknowledged.
+    pub fn new(flight: u64, goal: u64, until: u64) -> Reduction {
+        Reduction { goal, flight, delivered: 0, sent: 0, until }
+    }
+
+    /// The window at its end.
+    pub fn goal(&self) -> u64 {
+        self.goal
+    }
+
+    /// Whether it is over when everything before byte `una` is acknowledged.
+    pub fn is_over(&self, una: u64) -> bool {
+        una >= self.until
+    }
+
+    /// The window after an acknowledgement of `acked` bytes that leaves `flight` in flight. Segments have `mss` bytes.
+    pub fn on_ack(&mut self, acked: u64, flight: u64, mss: u64) -> u64 {
+        self.delivered += acked;
+        let room = if flight > self.goal {
+            (self.delivered * self.goal).div_ceil(self.flight).saturating_sub(self.sent)
+        } else {
+            // More has left the network than was to: up to a segment beyond what is acknowledged makes up for it.
+            let behind = self.delivered.saturating_sub(self.sent).max(acked) + mss;
+            behind.min(self.goal - flight)
+        };
+        // The first acknowledgement lets a whole segment go, as in Linux and ns-3.
+        flight + if self.sent == 0 { room.max(mss) } else { room }
+    }
+
+    /// So many bytes are sent.
+    pub fn on_send(&mut self, len: u64) {
+        self.sent += len;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The window after each acknowledgement of a segment, and how many are sent by it, from so many in flight.
+    fn by_segments(flight: u64, goal: u64, acks: u64) -> Vec<u64> {
+        let mss = 1000;
+        let mut reduction = Reduction::new(flight * mss, goal, flight * mss);
+        let (mut una, mut next) = (0, flight * mss);
+        let mut sends = |_| {
+            una += mss;
+            let window = reduction.on_ack(mss, next - una, mss);
+            let mut sent = 0;
+            while next + mss <= una + window {
+                next += mss;
+                reduction.on_send(mss);
+                sent += 1;
+            }
+            sent
+        };
+        (1..=acks).map(&mut sends).collect()
+    }
+
+    /// RFC 9937 by hand. From ten segments to eight: after n acknowledgements 0.8 n may have gone, in whole segments,
+    /// but the first at once: 1, 1, 2, 3, 4, 4, 5, 6, 7, 8. From ten to five: each second one.
+    #[test]
+    fn the_share_of_each_acknowledgement() {
+        assert_eq!(by_segments(10, 8_000, 10), [1, 0, 1, 1, 1, 0, 1, 1, 1, 1]);
+        assert_eq!(by_segments(10, 5_000, 10), [1, 0, 0, 1, 0, 1, 0, 1, 0, 1]);
+        // 9.3 segments: 0.93, 1.86, 2.79, ...
+        assert_eq!(by_segments(10, 9_300, 10), [1, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
+    }
+
+    /// Below the goal a segment more than what is acknowledged makes up for what is missing, and no more than is missing.
+    #[test]
+    fn what_is_in_flight_comes_up_to_the_goal() {
+        let mut reduction = Reduction::new(10_000, 8_000, 10_000);
+        assert_eq!(reduction.on_ack(6_000, 4_000, 1_000), 8_000);
+        let mut reduction = Reduction::new(10_000, 8_000, 10_000);
+        assert_eq!(reduction.on_ack(1_000, 3_000, 1_000), 5_000);
+        reduction.on_send(2_000);
+        assert_eq!(reduction.on_ack(1_000, 4_000, 1_000), 6_000);
+        assert!(!reduction.is_over(9_999) && reduction.is_over(10_000));
+    }
+}
