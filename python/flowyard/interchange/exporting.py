@@ -180,7 +180,7 @@ def _traffic(resolved: Mapping[str, Any], columns: Mapping[str, list[Any]]) -> t
             raise UserError(f"traffic entry {entry.name}: {what}, which no peer's format can say")
     deadlines = sum(deadline is not None for deadline in columns["deadline_ps"])
     notes = [f"{deadlines} deadlines are not written: the format has none"] if deadlines else []
-    kept = [entry["name"] for entry in resolved["traffic"] if entry["connection"] == "kept"]
+    kept = [entry["name"] for entry in resolved["traffic"] if entry.get("connection") == "kept"]
     if kept:
         notes.append(f"kept connections ({', '.join(kept)}) are not written: flows open their own there")
     return Traffic([entry for entry in entries.values() if entry]), notes
