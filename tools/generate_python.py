@@ -270,7 +270,8 @@ def description_of(schema: Schema) -> str:
 
 
 def limits(schema: Schema) -> str:
-    """What values are allowed, in words."""
+    """What values are allowed, in words; beside a word, those of the value."""
+    schema = {**schema.get("anyOf", [{}])[0], **schema}
     parts = []
     quantity = schema.get("format")
     if quantity in QUANTITIES:

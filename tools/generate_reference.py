@@ -292,7 +292,8 @@ def fields_of(schema: Schema) -> list[tuple[str, str]]:
 
 
 def allowed(schema: Schema) -> str:
-    """The bounds of a value."""
+    """The bounds of a value; of one that may also be a word, those of the value."""
+    schema = {**schema.get("anyOf", [{}])[0], **schema}
     low, high = schema.get("x-minimum", schema.get("minimum")), schema.get("x-maximum", schema.get("maximum"))
     parts = []
     if "exclusiveMinimum" in schema:

@@ -72,11 +72,14 @@ def fabric(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
 def survey_topology(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
     """Paths between hosts by distance, oversubscription and bisection of a scenario's network, as JSON."""
 
-def estimate(text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]) -> str:
-    """What a run will need, as JSON: memory_bytes, packet_hops, end_ps, sample_rows, port_looks.
+def outlook(text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]) -> str:
+    """What there is to know of a run before it, as JSON: needs, derived, advice.
+
+    {needs: {memory_bytes, packet_hops, end_ps, sample_rows, port_looks}, derived: {path: value},
+    advice: [{path, message, write}]}.
 
     Raises:
-        ScenarioError: That is more than `run` allows.
+        ScenarioError: It needs more than `run` allows.
     """
 
 def run(

@@ -377,7 +377,7 @@ def _run(arguments: argparse.Namespace) -> int:
     path = scenarios.find(arguments.scenario)
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
     if results.check(path, overrides).get("observe"):
-        print(_to_observe(results.estimate(path, overrides)), file=sys.stderr)
+        print(_to_observe(results.outlook(path, overrides).needs), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.
     with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
         with Display() as display:
@@ -395,6 +395,7 @@ def _run(arguments: argparse.Namespace) -> int:
         lines = why_unfinished(result)
         if (reason := why_nothing(result)) and reason not in lines:
             print(f"no completion times: {reason}")
+        lines += [results.advised(advice) for advice in result.summary["advice"]]
         print(*lines, sep="\n", end="\n" if lines else "")
         print(f"results in {folder}")
     for violation in result.violations:
@@ -418,9 +419,9 @@ def _check(arguments: argparse.Namespace) -> int:
     path = scenarios.find(arguments.scenario)
     overrides = _overrides(arguments)
     resolved = results.check(path, overrides, whole=True)
-    needs = results.estimate(path, overrides)
+    needs, derived, advice = results.outlook(path, overrides)
     if arguments.json:
-        print(json.dumps(resolved, indent=2))
+        print(json.dumps({**resolved, "derived": derived, "advice": advice}, indent=2))
         return COMPLETE
     print(f"{path}: nothing wrong")
     for part in ("topology", "routing", "transport", "queue"):
@@ -430,11 +431,15 @@ def _check(arguments: argparse.Namespace) -> int:
     for entry in resolved["traffic"]:
         own = {key: value for key, value in entry.items() if shared.get(key) != value}
         print(f"  {'traffic':<10} {_inline(own)}")
+    for field, value in derived.items():
+        print(f"  {'derived':<10} {field} = {_inline(value)}")
     hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
     print(f"  {'needs':<10} about {_megabytes(needs)}; {hops:,} packet-hops for {ends:,.3g} ms simulated")
     if resolved.get("observe"):
         print(f"  {'observe':<10} {_inline(resolved['observe'])}")
         print(f"  {'':<10} {_to_observe(needs)}")
+    for piece in advice:
+        print(results.advised(piece))
     return COMPLETE
 
 

@@ -79,7 +79,8 @@ _TIME = _Kind(
 _STATUS = _Kind(f"one of {', '.join(OF_STATUS)}", lambda value: isinstance(value, str) and value in OF_STATUS)
 _TABLE = _Kind("a table", lambda value: isinstance(value, dict))
 _LIMIT = _Kind(
-    "a table of one key, such as packets", lambda value: isinstance(value, dict) and len(value) == 1
+    'a table of one key, such as packets, or "derived"',
+    lambda value: (isinstance(value, dict) and len(value) == 1) or value == "derived",
 )
 
 _PLACE = _Kind("a text, a number, true or false", lambda value: isinstance(value, str | int | float | None))
@@ -130,6 +131,8 @@ _RUN: Mapping[str, Any] = {
     "end_ps": _COUNT,
     "limit": _Maybe(_TEXT),
     "deadlock": _Added(_Every(_TEXT)),
+    "derived": _Added(_TABLE),
+    "advice": _Added(_Every(dict.fromkeys(("path", "message", "write"), _TEXT))),
     "observed": _Added({"samples": _OBSERVED, "histograms": _OBSERVED, "capture": _OBSERVED}),
     "scenario": _SCENARIO,
     "traffic": _Every(

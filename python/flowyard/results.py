@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from flowyard import _native, kept, reading
 from flowyard.errors import UserError
@@ -165,16 +165,35 @@ def check(
     return resolved
 
 
-def estimate(
+class Outlook(NamedTuple):
+    """What there is to know of a run before it.
+
+    Attributes:
+        needs: About what it will need: memory_bytes (of the simulation), packet_hops, end_ps, sample_rows, port_looks.
+        derived: The values of fields that the scenario leaves to the network ("bdp", "derived"), by their paths.
+        advice: What is allowed and probably not meant: dicts of path, message (with its numbers) and write (the line to
+            write instead).
+    """
+
+    needs: dict[str, int]
+    derived: dict[str, Any]
+    advice: list[dict[str, str]]
+
+
+def outlook(
     scenario: str | PathLike[str] | Model | Mapping[str, Any], overrides: Mapping[str, object] | None = None
-) -> dict[str, int]:
-    """About what a run will need: memory_bytes (of the simulation), packet_hops, end_ps, sample_rows, port_looks.
+) -> Outlook:
+    """What there is to know of a run before it.
 
     Raises:
         ScenarioError: The scenario cannot be run, or needs more than run.memory_limit or run.work_limit.
     """
-    needs: dict[str, int] = json.loads(_native.estimate(*source(scenario), texts(overrides)))
-    return needs
+    return Outlook(**json.loads(_native.outlook(*source(scenario), texts(overrides))))
+
+
+def advised(advice: Mapping[str, str]) -> str:
+    """A piece of advice in a line."""
+    return f"advice: {advice['path']}: {advice['message']}; write {advice['write']}"
 
 
 def open_run(directory: str | PathLike[str]) -> Result:

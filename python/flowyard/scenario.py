@@ -117,6 +117,7 @@ __all__ = [
     "PfabricPort",
     "Poisson",
     "PortMode",
+    "Preset",
     "PullOrder",
     "PullTurns",
     "Queue",
@@ -205,6 +206,11 @@ class Run(Model):
     work_limit: int = 1000000000000
     """A run that is estimated to take more packet-hops (links crossed by packets) is refused, and one that
     comes to take them ends, with status "limit". A processor does a few million a second. At least 1.
+    """
+
+    advice: bool = True
+    """Say what is allowed and probably not meant, such as a window that does not fill a path: in `check`,
+    `run`, run.json and reports.
     """
 
     audit: bool = False
@@ -994,11 +1000,14 @@ class NewReno(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Tcp(Model):
-    """TCP. Defaults are those of a data-centre host; every difference to RFCs and other simulators is a
-    field.
+    """TCP. Every difference to RFCs and other simulators is a field; which hosts the timers suit is the
+    preset.
     """
 
     _tag = "tcp"
+
+    preset: Preset = "internet"
+    """Which hosts the timers suit that are not given: `rto_min`, `rto_initial` and `delayed_ack_timeout`."""
 
     congestion: Congestion = NewReno()
     """How the window reacts to acknowledgements and losses."""
@@ -1019,8 +1028,10 @@ class Tcp(Model):
     handshake: bool = True
     """Whether a flow starts with SYN and SYN/ACK: one round trip before the first data."""
 
-    initial_window: int = 10
-    """Initial congestion window in segments (RFC 6928: 10; ns-3.14: 1). At least 1, at most 1000000."""
+    initial_window: int | Literal["bdp"] = 10
+    """Initial congestion window in segments (RFC 6928: 10; ns-3.14: 1). "bdp": what fills the longest path
+    between hosts, and at least 10: no slow start. At least 1, at most 1000000.
+    """
 
     initial_ssthresh: str | None = None
     """Slow-start threshold at the start. Absent: unlimited (RFC 5681's "arbitrarily high"). A size, such
@@ -1043,8 +1054,10 @@ class Tcp(Model):
     least 1, at most 1000.
     """
 
-    delayed_ack_timeout: str = "40ms"
-    """How long an acknowledgement is held back at most. A time, such as "10us", at least 1ns, at most 10s."""
+    delayed_ack_timeout: str | None = None
+    """How long an acknowledgement is held back at most. Absent: 40 ms (Linux) under the preset "internet",
+    500 us under "datacentre". A time, such as "10us", at least 1ns, at most 10s.
+    """
 
     ack_first_segment: bool = True
     """Acknowledge the first data segment of a connection at once."""
@@ -1052,14 +1065,14 @@ class Tcp(Model):
     ack_last_segment: bool = True
     """Acknowledge the last data segment of a flow at once, as a receiver does that finds FIN on it."""
 
-    rto_min: str = "200ms"
-    """Shortest retransmission timeout (RFC 6298: 1 s; Linux and ns-3: 200 ms). A time, such as "10us", at
-    least 1ns, at most 100s.
+    rto_min: str | None = None
+    """Shortest retransmission timeout (RFC 6298: 1 s). Absent: 200 ms (Linux and ns-3) under the preset
+    "internet", 5 ms under "datacentre". A time, such as "10us", at least 1ns, at most 100s.
     """
 
-    rto_initial: str = "1s"
-    """Retransmission timeout before the first round-trip sample (RFC 6298: 1 s). A time, such as "10us",
-    at least 1ns, at most 100s.
+    rto_initial: str | None = None
+    """Retransmission timeout before the first round-trip sample. Absent: 1 s (RFC 6298) under the preset
+    "internet", 5 ms under "datacentre". A time, such as "10us", at least 1ns, at most 100s.
     """
 
     rto_max: str = "60s"
@@ -1214,9 +1227,10 @@ class Ndp(Model):
 
     _tag = "ndp"
 
-    initial_window: int = 30
+    initial_window: int | Literal["bdp"] = "bdp"
     """Packets that a sender pushes at line rate before the first pull (paper: 30; htsim: 15; knee of the
-    OMNeT++ paper's figure 8a: 16). At least 1, at most 1000000.
+    OMNeT++ paper's figure 8a: 16). "bdp": what fills the longest path between hosts, and at least the
+    paper's 30. At least 1, at most 1000000.
     """
 
     mtu: str = "1500B"
@@ -1287,14 +1301,15 @@ class Ndp(Model):
     backstop_repeats: BackstopRepeats = "pulled"
     """How packets are repeated that have timed out."""
 
-    rto_min: str = "1ms"
-    """Shortest backstop timeout (paper: 1 ms is safe; htsim: 5 ms). A time, such as "10us", at least 1ns,
-    at most 100s.
+    rto_min: str | Literal["derived"] = "derived"
+    """Shortest backstop timeout (paper: 1 ms is safe; htsim: 5 ms). "derived": three of the longest round
+    trips, and at least 1 ms. A time, such as "10us", at least 1ns, at most 100s.
     """
 
-    rto_initial: str = "20ms"
+    rto_initial: str | Literal["derived"] = "derived"
     """Backstop timeout before the first round-trip sample, and the least one after which a pull is taken
-    for lost. A time, such as "10us", at least 1ns, at most 100s.
+    for lost. "derived": ten of the longest round trips, and at least 20 ms. A time, such as "10us", at
+    least 1ns, at most 100s.
     """
 
     rto_max: str = "100ms"
@@ -1346,9 +1361,7 @@ class PathPenalty(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Pfabric(Model):
-    """pFabric. The timeout has to fit the network: the paper has about three round trips, 45 us at 10
-    Gbps.
-    """
+    """pFabric. Windows and timeout have to fit the network, from which they follow unless they are given."""
 
     _tag = "pfabric"
 
@@ -1360,17 +1373,20 @@ class Pfabric(Model):
     least 1B, at most 1000B.
     """
 
-    initial_window: int = 12
-    """Packets under way at the start: the bandwidth-delay product (paper; NetSys/simulator: 12, PIAS-NS2:
-    70). At least 1, at most 1000000.
+    initial_window: int | Literal["bdp"] = "bdp"
+    """Packets under way at the start (NetSys/simulator: 12, PIAS-NS2: 70). "bdp": the bandwidth-delay
+    product (paper), of the longest path between hosts, and at least 12. At least 1, at most 1000000.
     """
 
-    max_window: int = 15
-    """Packets under way at most (NetSys/simulator: 15). At least 1, at most 1000000."""
+    max_window: int | Literal["bdp"] = "bdp"
+    """Packets under way at most (NetSys/simulator: 15). "bdp": a quarter more than the initial window, as
+    there. At least 1, at most 1000000.
+    """
 
-    rto: str = "45us"
-    """Retransmission timeout; it is fixed (NetSys/simulator: 45 us; PIAS-NS2: 250 us). A time, such as
-    "10us", at least 1ns, at most 100s.
+    rto: str | Literal["derived"] = "derived"
+    """Retransmission timeout; it is fixed (NetSys/simulator: 45 us; PIAS-NS2: 250 us). "derived": three
+    round trips (paper) of the longest path, and at least 45 us. A time, such as "10us", at least 1ns,
+    at most 100s.
     """
 
     probe_after: int = 5
@@ -1541,9 +1557,11 @@ class Ecn(Model):
     limit: Limit = LimitPackets(200)
     """How much the queue holds."""
 
-    threshold: Limit = LimitPackets(65)
-    """Mark above this much; on enqueue the arriving packet counts (as in HKUST's PIAS-NS2 scripts). The
-    DCTCP paper has 20 packets at 1 Gbps and 65 at 10 Gbps.
+    threshold: Limit | Literal["derived"] = "derived"
+    """Mark above this much, DCTCP's K; on enqueue the arriving packet counts (as in HKUST's PIAS-NS2
+    scripts). "derived": a seventh of the bandwidth-delay product of the longest path between hosts
+    (DCTCP paper, section 3.4), and at least what the paper has for bursts: 20 packets up to 1 Gbps, 65
+    from 10 Gbps on, in between in proportion.
     """
 
     mark: MarkOn = "enqueue"
@@ -1630,16 +1648,6 @@ class StrictPriority(Model):
     """Whether the packet on the wire counts towards the limit and the threshold (PIAS-NS2: no)."""
 
 
-@dataclass(frozen=True)
-class LimitBytes(Wrapped):
-    """So many bytes."""
-
-    _tag = "bytes"
-
-    value: str
-    """A size, such as "64KiB", at least 64B."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class PfabricPort(Model):
     """Smallest remaining flow first, and the largest dropped when it is full. Only short queues: each
@@ -1648,9 +1656,10 @@ class PfabricPort(Model):
 
     _tag = "pfabric"
 
-    limit: Limit = LimitBytes("36KiB")
-    """How much the queue holds, at most 1000 packets or 1.5 MB. The paper asks for twice the bandwidth-
-    delay product: NetSys/simulator has 36,864 B, PIAS-NS2 140 packets on its longer round trips.
+    limit: Limit | Literal["derived"] = "derived"
+    """How much the queue holds, at most 1000 packets or 1.5 MB (NetSys/simulator: 36,864 B; PIAS-NS2: 140
+    packets on its longer round trips). "derived": twice the bandwidth-delay product (paper) of the
+    longest path between hosts, and at least 36,864 B.
     """
 
     limit_counts_wire: bool = False
@@ -1665,11 +1674,11 @@ class Lossless(Model):
 
     _tag = "lossless"
 
-    xoff: str = "200KB"
+    xoff: str | Literal["derived"] = "derived"
     """XOFF: who sends on a link is told to stop a class when more of it than this came by the link and
     waits. DCQCN's paper (section 4) has a threshold that shrinks as the switch fills: in its switch of
-    12 MB and 32 ports about this is left for each of 31 that send. A size, such as "64KiB", at most
-    1GB.
+    12 MB and 32 ports about this is left for each of 31 that send. "derived": 200 KB up to 40 Gbps,
+    above in proportion to the rate of hosts. A size, such as "64KiB", at most 1GB.
     """
 
     xon: str | None = None
@@ -1683,13 +1692,16 @@ class Lossless(Model):
     such as "64KiB", at most 1GB.
     """
 
-    kmin: str = "5KB"
+    kmin: str | Literal["derived"] = "derived"
     """Up to this many bytes that wait in its class, a packet is not marked. DCQCN's paper: 5 KB at 40
-    Gbps. A size, such as "64KiB", at most 1GB.
+    Gbps. "derived": that, above 40 Gbps in proportion to the rate of hosts, as the HPCC simulator's
+    thresholds are. A size, such as "64KiB", at most 1GB.
     """
 
-    kmax: str = "200KB"
-    """Above this many, each is marked. DCQCN's paper: 200 KB. A size, such as "64KiB", at most 1GB."""
+    kmax: str | Literal["derived"] = "derived"
+    """Above this many, each is marked. DCQCN's paper: 200 KB. "derived": as kmin. A size, such as "64KiB",
+    at most 1GB.
+    """
 
     pmax: float = 0.01
     """Between them the probability of a mark grows from 0 to this. DCQCN's paper: 0.01; the HPCC
@@ -2216,6 +2228,16 @@ class PacePoisson(Wrapped):
 
 
 @dataclass(frozen=True)
+class LimitBytes(Wrapped):
+    """So many bytes."""
+
+    _tag = "bytes"
+
+    value: str
+    """A size, such as "64KiB", at least 64B."""
+
+
+@dataclass(frozen=True)
 class FaultTargetCable(Wrapped):
     """All cables between two nodes, both ways."""
 
@@ -2414,6 +2436,9 @@ Interpolation = Literal["linear", "step"]
 
 # When the packets of an open-loop flow leave.
 Pace = PaceRate | PacePoisson | Literal["line-rate"]
+
+# Which hosts the timers of a TCP suit that are not given.
+Preset = Literal["internet", "datacentre"]
 
 # How the congestion window reacts to acknowledgements and losses.
 Congestion = Reno | NewReno | Dctcp | D2tcp | Literal["reno", "newreno", "dctcp", "d2tcp"]

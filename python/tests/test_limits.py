@@ -96,7 +96,7 @@ def base() -> int:
 def test_memory_is_estimated_within_a_factor_of_two(case: str, base: int) -> None:
     scenario = CASES[case]
     took = run(scenario)["peak_memory_bytes"] - base
-    needs = results.estimate(scenario)["memory_bytes"]
+    needs = results.outlook(scenario).needs["memory_bytes"]
     assert took > 20e6, "too little to tell"
     assert 0.5 < needs / took < 2, f"{needs / 2**20:.0f} MiB estimated, {took / 2**20:.0f} taken"
 

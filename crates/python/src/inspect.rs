@@ -74,10 +74,10 @@ pub fn flows(
     Ok(Table::new(flowyard_tables::batch(planned_flows(&setup), HashMap::new())))
 }
 
-/// What a run of a scenario will need, as JSON: memory_bytes, packet_hops, end_ps, sample_rows, port_looks. Raises ScenarioError if
-/// that is more than `run` allows.
+/// What there is to know of a run before it, as JSON: {needs: {memory_bytes, packet_hops, end_ps, sample_rows, port_looks},
+/// derived: {path: value}, advice: [{path, message, write}]}. Raises ScenarioError if it needs more than `run` allows.
 #[pyfunction]
-pub fn estimate(
+pub fn outlook(
     py: Python<'_>,
     text: &str,
     format: &str,
@@ -85,9 +85,9 @@ pub fn estimate(
     overrides: Vec<(String, String)>,
 ) -> PyResult<String> {
     let scenario = crate::read(py, text, format, &folder, &overrides)?;
-    let estimate = py.detach(|| flowyard_sim::estimate(&scenario));
-    let estimate = estimate.map_err(|problems| scenario_error(py, &problems))?;
-    Ok(serde_json::to_string(&estimate).expect("numbers are plain JSON"))
+    let outlook = py.detach(|| flowyard_sim::outlook(&scenario));
+    let outlook = outlook.map_err(|problems| scenario_error(py, &problems))?;
+    Ok(serde_json::to_string(&outlook).expect("numbers and texts are plain JSON"))
 }
 
 fn read(py: Python<'_>, text: &str, format: &str, overrides: &[(String, String)]) -> PyResult<Topology> {

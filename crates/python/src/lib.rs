@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
-    use crate::inspect::{estimate, fabric, flows, survey_topology};
+    use crate::inspect::{fabric, flows, outlook, survey_topology};
     #[pymodule_export]
     use crate::run::{Outcome, run};
     #[pymodule_export]

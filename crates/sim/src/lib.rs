@@ -9,8 +9,10 @@
 //! Values in, values out: no file, clock, thread, environment or global state in here, so that a
 //! run is a pure function of its scenario, many runs fit into one process, and tests are small.
 
+pub mod advice;
 pub mod balancer;
 pub mod chase;
+pub mod derived;
 pub mod engine;
 pub mod estimate;
 pub mod faults;
@@ -34,6 +36,9 @@ pub mod traffic;
 pub mod transport;
 pub mod units;
 
+use std::collections::BTreeMap;
+
+use advice::{Advice, advice};
 use engine::calendar::Agenda;
 use engine::observer::Observer;
 use engine::{Engine, Progress};
@@ -41,6 +46,8 @@ use estimate::Estimate;
 use observe::Recorders;
 use results::{Outcome, collect};
 use scenario::{Problem, Problems, Scenario};
+use serde::Serialize;
+use serde_json::Value;
 use setup::Setup;
 
 /// Runs a scenario that has been checked. `watch` is shown the progress now and then and says whether
@@ -75,9 +82,22 @@ pub fn simulate_on(
     Ok(collect(scenario, &setup, estimate, &ended, recorders))
 }
 
-/// What a run will need; or why it is refused.
-pub fn estimate(scenario: &Scenario) -> Result<Estimate, Problems> {
-    prepare(scenario).map(|(_, estimate)| estimate)
+/// What there is to know of a run before it; or why it is refused.
+pub fn outlook(scenario: &Scenario) -> Result<Outlook, Problems> {
+    let (setup, needs) = prepare(scenario)?;
+    let advice = advice(scenario, &setup);
+    Ok(Outlook { needs, derived: setup.derived, advice })
+}
+
+/// What there is to know of a run before it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outlook {
+    /// What it will need.
+    pub needs: Estimate,
+    /// Fields that the scenario leaves to the network, by their paths, with the values that will be used.
+    pub derived: BTreeMap<String, Value>,
+    /// What is allowed and probably not meant.
+    pub advice: Vec<Advice>,
 }
 
 fn prepare(scenario: &Scenario) -> Result<(Setup, Estimate), Problems> {

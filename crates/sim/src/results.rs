@@ -1,8 +1,12 @@
 //! From what a run leaves in memory to the tables and the summary that users meet.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::advice::{Advice, advice};
 use crate::engine::audit::FINDINGS_MAX;
 use crate::engine::conn::{Counts, Subflow};
 use crate::engine::egress::Egress;
@@ -124,6 +128,10 @@ pub struct Summary {
     pub traffic: Vec<EntrySummary>,
     /// What went wrong in the network, in the order of the scenario's list.
     pub faults: Vec<FaultSummary>,
+    /// Fields that the scenario leaves to the network ("bdp", "derived"), by their paths, with the values that were used.
+    pub derived: BTreeMap<String, Value>,
+    /// What was allowed and probably not meant.
+    pub advice: Vec<Advice>,
     /// The scenario as it was run, all defaults filled in.
     pub scenario: Scenario,
 }
@@ -208,6 +216,8 @@ pub fn collect(
         observed: observed_summary,
         traffic: entries(setup, ended),
         faults: setup.faults.summary.clone(),
+        derived: setup.derived.clone(),
+        advice: advice(scenario, setup),
         scenario: scenario.resolved(),
     };
     let connections = connections_table(&ended.subflows);

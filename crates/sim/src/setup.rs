@@ -1,6 +1,11 @@
 //! From a scenario to what the engine runs: the network, the flows, and who carries them.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
 use crate::balancer::Balancer;
+use crate::derived::{Longest, Values, settle};
 use crate::engine::calendar::Agenda;
 use crate::engine::network::Parts;
 use crate::engine::{Carrier, Plan};
@@ -24,14 +29,20 @@ pub struct Setup {
     pub faults: Timeline,
     /// The flows.
     pub traffic: Traffic,
-    /// The transports that carry them; two entries with the same configuration share one.
+    /// The transports that carry them, settled; two entries with the same configuration share one.
     pub transports: Vec<Transport>,
+    /// For each transport, where the scenario says it.
+    pub paths: Vec<String>,
+    /// For each transport, the longest paths to its packets.
+    pub longest: Vec<Longest>,
     /// The balancers that spread them, likewise.
     pub balancers: Vec<Balancer>,
     /// What ports do with packets that wait.
     pub queue: Queue,
     /// For each traffic entry, who carries its flows.
     pub carriers: Vec<Carrier>,
+    /// Fields that the scenario leaves to the network, by their paths, with the values that are used.
+    pub derived: BTreeMap<String, Value>,
 }
 
 impl Setup {
@@ -42,19 +53,66 @@ impl Setup {
         let run = &scenario.run;
         let faults = Timeline::build(&scenario.faults, &fabric, run.seed, run.replica);
         let traffic = Traffic::build(&scenario.traffic, &fabric, run.seed, run.replica);
-        let mut transports = Vec::new();
+        let mut named: Vec<(&Transport, String)> = Vec::new();
         let mut balancers = Vec::new();
         let carriers = scenario.traffic.iter().map(|entry| Carrier {
             name: entry.name.clone(),
             background: entry.background,
             priority: entry.priority as u8,
             kept: entry.connection == Connection::Kept,
-            transport: index_of(&mut transports, scenario.transport_of(entry).clone()),
+            transport: {
+                let transport = scenario.transport_of(entry);
+                let known = named.iter().position(|(known, _)| *known == transport);
+                as_index(known.unwrap_or_else(|| {
+                    named.push((transport, scenario.transport_path(entry)));
+                    named.len() - 1
+                }))
+            },
             balancer: index_of(&mut balancers, scenario.balancer_of(entry)),
         });
-        let carriers = carriers.collect();
+        let carriers: Vec<Carrier> = carriers.collect();
+        let mut derived = BTreeMap::new();
+        let longest: Vec<Longest> = named
+            .iter()
+            .map(|(transport, _)| {
+                Longest::new(&fabric, &routes, transport.full_packet(), transport.answer_bytes())
+            })
+            .collect();
+        let mut note = |path: &str, values: Values| {
+            derived.extend(values.into_iter().map(|(field, value)| (format!("{path}.{field}"), value)));
+        };
+        let values: Vec<Values> =
+            named.iter().zip(&longest).map(|((transport, _), longest)| transport.derived(longest)).collect();
+        let transports: Vec<Transport> = named
+            .iter()
+            .zip(&values)
+            .map(|((transport, _), values)| settle(*transport, transport.name(), values))
+            .collect();
+        for (entry, carrier) in scenario.traffic.iter().zip(&carriers) {
+            let transport = usize::from(carrier.transport);
+            let path = format!("{}.{}", scenario.transport_path(entry), transports[transport].name());
+            note(&path, values[transport].clone());
+        }
         let queue = scenario.queue();
-        Ok(Setup { fabric, routes, faults, traffic, transports, balancers, queue, carriers })
+        let all = longest.iter().copied().fold(Longest::default(), Longest::or);
+        let values = queue.derived(&all, scenario.full_packet());
+        let queue_path = format!("queue.{}", queue.name());
+        let queue = settle(&queue, queue.name(), &values);
+        note(&queue_path, values);
+        let paths = named.into_iter().map(|(_, path)| path).collect();
+        Ok(Setup {
+            fabric,
+            routes,
+            faults,
+            traffic,
+            transports,
+            paths,
+            longest,
+            balancers,
+            queue,
+            carriers,
+            derived,
+        })
     }
 
     /// What the engine is told.
@@ -107,5 +165,9 @@ fn index_of<T: PartialEq>(list: &mut Vec<T>, item: T) -> u8 {
         list.push(item);
         list.len() - 1
     });
+    as_index(index)
+}
+
+fn as_index(index: usize) -> u8 {
     u8::try_from(index).expect("the check allows at most 255 transports and balancers")
 }

@@ -18,7 +18,7 @@ fn last_acknowledgement(run: &Run) -> u64 {
 fn repeats_under_way_keep_no_run_going() {
     let text = r#"
         topology.vl2 = { rate = "10Gbps", delay = "10us", hosts = 2 }
-        transport.pfabric.probe_after = 1
+        transport.pfabric = { probe_after = 1, initial_window = 12, max_window = 15, rto = "45us" }
         queue.pfabric.limit.packets = 3
         run.seed = 100691
         [[traffic]]

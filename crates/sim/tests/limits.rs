@@ -4,7 +4,7 @@ mod common;
 
 use common::{run_with, scenario};
 use flowyard_sim::engine::{Limit, Status};
-use flowyard_sim::estimate;
+use flowyard_sim::outlook;
 
 /// Twice as much as a wire takes, into a queue without an end.
 const OVERLOAD: &str = r#"
@@ -18,7 +18,7 @@ const OVERLOAD: &str = r#"
 "#;
 
 fn refused(text: &str, overrides: &[(&str, &str)]) -> String {
-    estimate(&scenario(text, overrides)).unwrap_err().to_string()
+    outlook(&scenario(text, overrides)).unwrap_err().to_string()
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_run_that_needs_too_much_is_refused_with_its_estimate() {
         "run.work_limit: the run needs about 2.7 million packet-hops (some 543 ms of computing, for 160 ms \
          simulated), and the limit is 2.7 million; use fewer or shorter flows, or an earlier run.until, or raise run.work_limit"
     );
-    assert!(estimate(&scenario(OVERLOAD, &[("run.work_limit", "2720000")])).is_ok());
+    assert!(outlook(&scenario(OVERLOAD, &[("run.work_limit", "2720000")])).is_ok());
     // Six links each nanosecond of 160 ms: both flows go to one host.
     assert_eq!(
         refused(OVERLOAD, &[("run.work_limit", "800000000"), ("observe.histograms.every", "1ns")]),
@@ -73,7 +73,7 @@ fn work_that_was_not_foreseen_ends_the_run() {
         sizes.fixed = "100B"
         flows = 20000
     "#;
-    let foreseen = estimate(&scenario(text, &[])).unwrap().packet_hops;
+    let foreseen = outlook(&scenario(text, &[])).unwrap().needs.packet_hops;
     let run = run_with(text, &[]);
     assert_eq!(run.status(), Status::Complete);
     assert!(run.counters().packet_hops > foreseen, "{} of {foreseen}", run.counters().packet_hops);

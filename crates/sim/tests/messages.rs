@@ -205,7 +205,7 @@ fn table_for_a_variant_without_settings() {
 fn number_out_of_range() {
     assert_snapshot!(edited(&[("k = 8", "k = 66"), ("initial_window = 16", "initial_window = 2000000")]), @r#"
     topology.fat-tree.k: 66 is too large (allowed: 2 to 64); use 64
-    transport.ndp.initial_window: 2000000 is too large (allowed: 1 to 1000000); use 1000000
+    transport.ndp.initial_window: 2000000 is too large (allowed: 1 to 1000000); use 1000000, or "bdp"
     "#);
 }
 
@@ -407,7 +407,7 @@ fn many_at_once() {
     topology.fat-tree.k: 7 is odd; use an even number such as 6 or 8
     topology.fat-tree.rate: 10 has no unit; write it with a unit, as in "10Gbps"
     routing.balancer: "spray" is not one of <all balancers>
-    transport.ndp.initial_window: -1 is too small (allowed: 1 to 1000000); use 1
+    transport.ndp.initial_window: -1 is too small (allowed: 1 to 1000000); use 1, or "bdp"
     transport.ndp.pull_order: "fare" is not one of "fair", "fifo", "strict", "weighted"
     traffic.updates.sizes.fixed: "2 MBit" has the unit "MBit"; use one of GiB, GB, MiB, MB, KiB, KB, B
     traffic.updates.transport.tcp.rto_max: 1s is below rto_min, which is 2s

@@ -246,7 +246,7 @@ fn mistakes() {
         assert!(said.contains("queue.pfabric.limit."), "{said}");
         assert!(said.contains(&format!("at most {most}")), "{said}");
     }
-    let said = problems("transport.pfabric.initial_window = 20");
+    let said = problems("transport.pfabric = { initial_window = 20, max_window = 15 }");
     assert!(said.contains("transport.pfabric.max_window: 15 is below initial_window, which is 20"), "{said}");
     scenario(
         &flows("transport = \"pfabric\"\nqueue.pfabric.limit.packets = 1000", &[("flow", 1, 0, 0, 3)]),

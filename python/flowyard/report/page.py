@@ -47,6 +47,7 @@ def render(runs: Sequence[Run]) -> str:
         facts=facts.facts(runs),
         costs=facts.costs(runs),
         settings=facts.settings(runs),
+        advice=[(i, piece) for i, run in enumerate(runs) for piece in run.summary.get("advice") or ()],
         summary=tables.summary(runs),
         statistics=tables.STATISTIC_NAMES.values(),
         losses=tables.losses(runs),

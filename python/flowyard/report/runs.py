@@ -1,8 +1,10 @@
 """Runs as a report needs them."""
 
+import copy
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,39 @@ LINK_COLUMNS = (
     "queue_mean_bytes queue_max_bytes queue_max_packets pauses paused_ps"
 )
 WORDS = ("tag", "from", "to", "tier", "metric", "class")
+
+
+def with_derived(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario of a run.json with the values that were used in place of "bdp" and "derived"."""
+    scenario, derived = dict(summary["scenario"]), summary.get("derived") or {}
+    shared = scenario["transport"]
+
+    def filled(part: Any, path: str) -> Any:
+        part = copy.deepcopy(part)
+        for at, value in derived.items():
+            if at.startswith(f"{path}."):
+                _put(part, at.removeprefix(f"{path}.").split("."), value)
+        return part
+
+    def entry(given: dict[str, Any]) -> dict[str, Any]:
+        own = given.get("transport")
+        path = "transport" if own == shared else f"traffic.{given['name']}.transport"
+        return given | {"transport": filled(own, path)} if own else given
+
+    return {
+        **scenario,
+        "transport": filled(shared, "transport"),
+        "queue": filled(scenario.get("queue"), "queue"),
+        "traffic": [entry(given) for given in scenario["traffic"]],
+    }
+
+
+def _put(within: Any, steps: Sequence[str], value: Any) -> None:
+    """Puts a value at a path, if all above it is there."""
+    for step in steps[:-1]:
+        within = within.get(step) if isinstance(within, dict) else None
+    if isinstance(within, dict) and steps[-1] in within:
+        within[steps[-1]] = value
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +81,10 @@ class Run:
     samples: pl.LazyFrame | None = None
     histograms: pl.DataFrame | None = None
 
-    @property
+    @cached_property
     def scenario(self) -> dict[str, Any]:
-        """The scenario as run."""
-        return dict(self.summary["scenario"])
+        """The scenario as run, with the values of what it left to the network."""
+        return with_derived(self.summary)
 
     @property
     def counters(self) -> dict[str, Any]:

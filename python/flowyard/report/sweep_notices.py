@@ -22,7 +22,7 @@ Summaries = Mapping[str, Mapping[str, Any]]
 def notices(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame, summaries: Summaries) -> list[Notice]:
     """All banners, the gravest first."""
     found = [*_violations(sweep, metrics, summaries), *_missing(sweep, metrics, means)]
-    found += [*_endings(sweep, metrics), *_numbers(metrics, means)]
+    found += [*_endings(sweep, metrics), *_numbers(metrics, means), *_advice(summaries)]
     return sorted(found, key=lambda notice: ("error", "warning", "note").index(notice.level))
 
 
@@ -35,6 +35,18 @@ def _violations(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> It
             f"The first: {summaries[keys[0]]['violations'][0]}. Please report this."
         )
         yield Notice("error", "A bug in the simulator", body)
+
+
+def _advice(summaries: Summaries) -> Iterator[Notice]:
+    """What is allowed and probably not meant, once for each field."""
+    pieces: dict[str, list[Mapping[str, str]]] = {}
+    for summary in summaries.values():
+        for piece in summary.get("advice") or ():
+            pieces.setdefault(piece["path"], []).append(piece)
+    for path, said in pieces.items():
+        first = said[0]
+        body = f"In {_runs(len(said))}, the first: {first['message']}. Write {first['write']}."
+        yield Notice("note", f"Advice: {path}", body)
 
 
 def _missing(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:

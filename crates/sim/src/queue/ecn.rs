@@ -2,9 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::fifo::{Fifo, Rules};
 use super::{Build, Feature, Limit, Settings};
+use crate::derived::{Derived, Longest, Values};
+use crate::units::Rate;
 
 /// Drop-tail with a marking threshold: ECN-capable packets get CE while the queue is above it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -12,9 +15,10 @@ use super::{Build, Feature, Limit, Settings};
 pub struct Ecn {
     /// How much the queue holds.
     pub limit: Limit,
-    /// Mark above this much; on enqueue the arriving packet counts (as in HKUST's PIAS-NS2 scripts).
-    /// The DCTCP paper has 20 packets at 1 Gbps and 65 at 10 Gbps.
-    pub threshold: Limit,
+    /// Mark above this much, DCTCP's K; on enqueue the arriving packet counts (as in HKUST's PIAS-NS2 scripts).
+    /// "derived": a seventh of the bandwidth-delay product of the longest path between hosts (DCTCP paper, section 3.4),
+    /// and at least what the paper has for bursts: 20 packets up to 1 Gbps, 65 from 10 Gbps on, in between in proportion.
+    pub threshold: Derived<Limit>,
     /// When the queue is looked at: DCTCP's paper marks on arrival, htsim on departure.
     pub mark: MarkOn,
     /// Whether the packet on the wire counts towards the limit and the threshold.
@@ -35,18 +39,34 @@ impl Default for Ecn {
     fn default() -> Self {
         Ecn {
             limit: Limit::Packets(200),
-            threshold: Limit::Packets(65),
+            threshold: Derived::FromNetwork,
             mark: MarkOn::Enqueue,
             limit_counts_wire: true,
         }
     }
 }
 
+/// Packets above which DCTCP's paper marks, against bursts, at rates in Gbps.
+const PAPER: [(f64, f64); 2] = [(1.0, 20.0), (10.0, 65.0)];
+
+/// What DCTCP's paper has against bursts, in packets, at that rate.
+pub fn threshold_least(rate: Rate) -> u32 {
+    let [(low, few), (high, many)] = PAPER;
+    let gbps = (rate.0 as f64 / 1e9).clamp(low, high);
+    (few + (many - few) * (gbps - low) / (high - low)).ceil() as u32
+}
+
+/// The least threshold at which a link stays busy, in packets: a seventh of the bandwidth-delay product (DCTCP paper,
+/// section 3.4, equation 13).
+pub fn threshold_busy(longest: &Longest, full_packet: u64) -> u32 {
+    u32::try_from(longest.bdp.div_ceil(7 * full_packet.max(1))).unwrap_or(u32::MAX)
+}
+
 impl Ecn {
     fn rules(&self, full_packet: u64) -> Rules {
         Rules {
             limit: self.limit.room(full_packet),
-            threshold: self.threshold.room(full_packet),
+            threshold: self.threshold.or(Limit::Packets(65)).room(full_packet),
             counts_wire: self.limit_counts_wire,
             mark_on_dequeue: self.mark == MarkOn::Dequeue,
         }
@@ -56,6 +76,15 @@ impl Ecn {
 impl Settings for Ecn {
     fn offers(&self) -> &'static [Feature] {
         &[Feature::Ecn]
+    }
+
+    fn derived(&self, longest: &Longest, full_packet: u64) -> Values {
+        let packets =
+            threshold_busy(longest, full_packet).max(threshold_least(longest.rate)).min(1_000_000_000);
+        match self.threshold {
+            Derived::FromNetwork => vec![("threshold".into(), json!(Limit::Packets(packets)))],
+            Derived::Given(_) => Vec::new(),
+        }
     }
 
     fn committed(&self, full_packet: u64) -> Option<Rules> {

@@ -6,14 +6,16 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::ecn::MarkOn;
 use super::waiting::{Queued, Waiting};
 use super::{Build, Discipline, Feature, QueueCx, Settings};
+use crate::derived::{Derived, Longest, Values};
 use crate::engine::gate::{CLASSES, FRAME_BYTES, Gate, Stops, Thresholds, class_of};
 use crate::ids::{LinkId, PacketId};
 use crate::topology::Link;
-use crate::units::{Bytes, SECOND};
+use crate::units::{Bytes, Rate, SECOND};
 
 /// Classes in strict priority, 0 first; who sends too much of one is stopped before anything has to be dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,9 +23,9 @@ use crate::units::{Bytes, SECOND};
 pub struct Lossless {
     /// XOFF: who sends on a link is told to stop a class when more of it than this came by the link and waits. DCQCN's
     /// paper (section 4) has a threshold that shrinks as the switch fills: in its switch of 12 MB and 32 ports about
-    /// this is left for each of 31 that send.
+    /// this is left for each of 31 that send. "derived": 200 KB up to 40 Gbps, above in proportion to the rate of hosts.
     #[schemars(extend("x-maximum" = "1GB"))]
-    pub xoff: Bytes,
+    pub xoff: Derived<Bytes>,
     /// XON: it is told to go on when no more than this is left. Absent: two full packets below XOFF.
     #[schemars(extend("x-maximum" = "1GB"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,11 +36,12 @@ pub struct Lossless {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Bytes>,
     /// Up to this many bytes that wait in its class, a packet is not marked. DCQCN's paper: 5 KB at 40 Gbps.
+    /// "derived": that, above 40 Gbps in proportion to the rate of hosts, as the HPCC simulator's thresholds are.
     #[schemars(extend("x-maximum" = "1GB"))]
-    pub kmin: Bytes,
-    /// Above this many, each is marked. DCQCN's paper: 200 KB.
+    pub kmin: Derived<Bytes>,
+    /// Above this many, each is marked. DCQCN's paper: 200 KB. "derived": as kmin.
     #[schemars(extend("x-maximum" = "1GB"))]
-    pub kmax: Bytes,
+    pub kmax: Derived<Bytes>,
     /// Between them the probability of a mark grows from 0 to this. DCQCN's paper: 0.01; the HPCC simulator: 0.2.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pmax: f64,
@@ -50,18 +53,49 @@ pub struct Lossless {
 impl Default for Lossless {
     fn default() -> Self {
         Lossless {
-            xoff: Bytes(200_000),
+            xoff: Derived::FromNetwork,
             xon: None,
             headroom: None,
-            kmin: Bytes(5_000),
-            kmax: Bytes(200_000),
+            kmin: Derived::FromNetwork,
+            kmax: Derived::FromNetwork,
             pmax: 0.01,
             mark: MarkOn::Enqueue,
         }
     }
 }
 
+/// What DCQCN's paper has, at this rate and below: XOFF, Kmin, Kmax.
+const PAPER: (Rate, [Bytes; 3]) = (Rate(40_000_000_000), [Bytes(200_000), Bytes(5_000), Bytes(200_000)]);
+/// The schema's bound.
+const BYTES_MAX: Bytes = Bytes(1_000_000_000);
+
+/// A value of DCQCN's paper in proportion to a rate, and not below it.
+fn scaled(value: Bytes, rate: Rate) -> Bytes {
+    let product = u128::from(value.0) * u128::from(rate.0.max(PAPER.0.0));
+    Bytes(product.div_ceil(u128::from(PAPER.0.0)) as u64).min(BYTES_MAX)
+}
+
 impl Lossless {
+    /// XOFF, Kmin and Kmax of DCQCN's paper in proportion to that rate.
+    pub fn fitting(rate: Rate) -> [Bytes; 3] {
+        PAPER.1.map(|value| scaled(value, rate))
+    }
+
+    /// Who sends is told to stop when more than this waits.
+    pub fn xoff(&self) -> u64 {
+        self.xoff.or(PAPER.1[0]).0
+    }
+
+    /// Up to this many bytes that wait, no packet is marked.
+    pub fn kmin(&self) -> u64 {
+        self.kmin.or(PAPER.1[1]).0
+    }
+
+    /// Above this many, each is marked.
+    pub fn kmax(&self) -> u64 {
+        self.kmax.or(PAPER.1[2]).0
+    }
+
     /// Bytes that may come by a link after XOFF has been passed.
     ///
     /// The packet that passes it may do so with all but its first byte. The frame waits for a packet that has just
@@ -84,15 +118,33 @@ impl Settings for Lossless {
 
     fn problems(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();
-        if self.kmax < self.kmin {
-            problems.push(("kmax".into(), format!("is below kmin, {}", self.kmin)));
-        }
-        if let Some(xon) = self.xon
-            && xon > self.xoff
+        if let (Some(kmin), Some(kmax)) = (self.kmin.given(), self.kmax.given())
+            && kmax < kmin
         {
-            problems.push(("xon".into(), format!("{xon} is above xoff, {}", self.xoff)));
+            problems.push(("kmax".into(), format!("is below kmin, {kmin}")));
+        }
+        if let (Some(xon), Some(xoff)) = (self.xon, self.xoff.given())
+            && xon > xoff
+        {
+            problems.push(("xon".into(), format!("{xon} is above xoff, {xoff}")));
         }
         problems
+    }
+
+    /// None is put on the wrong side of one that is given.
+    fn derived(&self, longest: &Longest, _full_packet: u64) -> Values {
+        let [xoff, kmin, kmax] = Lossless::fitting(longest.rate);
+        let mut values = Vec::new();
+        if self.xoff == Derived::FromNetwork {
+            values.push(("xoff".into(), json!(xoff.max(self.xon.unwrap_or_default()))));
+        }
+        if self.kmin == Derived::FromNetwork {
+            values.push(("kmin".into(), json!(kmin.min(self.kmax.given().unwrap_or(kmin)))));
+        }
+        if self.kmax == Derived::FromNetwork {
+            values.push(("kmax".into(), json!(kmax.max(self.kmin.given().unwrap_or(kmax)))));
+        }
+        values
     }
 
     fn pauses(&self) -> bool {
@@ -106,9 +158,9 @@ impl Settings for Lossless {
     fn thresholds(&self, link: &Link, back: &Link, full_packet: u64) -> Thresholds {
         let headroom =
             self.headroom.map_or_else(|| Lossless::headroom(link, back, full_packet), |given| given.0);
-        let xon = self.xon.map_or(self.xoff.0.saturating_sub(2 * full_packet), |given| given.0);
-        let limit = u32::try_from(self.xoff.0 + headroom).unwrap_or(u32::MAX);
-        Thresholds { xoff: self.xoff.0 as u32, xon: xon as u32, limit }
+        let xon = self.xon.map_or(self.xoff().saturating_sub(2 * full_packet), |given| given.0);
+        let limit = u32::try_from(self.xoff() + headroom).unwrap_or(u32::MAX);
+        Thresholds { xoff: self.xoff() as u32, xon: xon as u32, limit }
     }
 }
 
@@ -117,9 +169,10 @@ impl Build for Lossless {
 
     fn model(&self, _full_packet: u64) -> Model {
         // Steeper than any finite line where both are the same.
-        let slope = self.pmax / (self.kmax.0 - self.kmin.0) as f64;
+        let (kmin, kmax) = (self.kmin(), self.kmax());
+        let slope = self.pmax / (kmax - kmin) as f64;
         let on_dequeue = self.mark == MarkOn::Dequeue;
-        Model { queues: Box::default(), occupied: 0, kmin: self.kmin.0, kmax: self.kmax.0, slope, on_dequeue }
+        Model { queues: Box::default(), occupied: 0, kmin, kmax, slope, on_dequeue }
     }
 }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use self::fifo::Rules;
 use self::waiting::Queued;
+use crate::derived::{Derivable, Longest, Values};
 use crate::engine::after::Aftermath;
 use crate::engine::conn::Conn;
 use crate::engine::gate::{Pauses, Thresholds};
@@ -103,6 +104,12 @@ pub trait Settings {
 
     /// All that is wrong beyond what the schema says: (path below the queue, what is wrong).
     fn problems(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// Fields that the scenario leaves to the network, with what follows from it, given the size of a full packet.
+    fn derived(&self, longest: &Longest, full_packet: u64) -> Values {
+        let _ = (longest, full_packet);
         Vec::new()
     }
 
@@ -282,6 +289,10 @@ pub enum Limit {
     Bytes(#[schemars(extend("x-minimum" = "64B"))] Bytes),
     /// So many bytes as this number of full data packets have on the wire.
     FullPackets(#[schemars(range(min = 1, max = 1_000_000))] u32),
+}
+
+impl Derivable for Limit {
+    const WORD: &'static str = "derived";
 }
 
 /// A limit as the engine compares with it: at most so many packets and so many bytes.

@@ -8,10 +8,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::fifo::Rules;
 use super::waiting::{Queued, Waiting};
 use super::{Build, Discipline, Feature, Limit, QueueCx, Settings};
+use crate::derived::{Derived, Longest, Values};
 use crate::engine::packet::flag;
 use crate::ids::{ConnId, NodeId, PacketId};
 use crate::units::Bytes;
@@ -21,27 +23,34 @@ use crate::units::Bytes;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PfabricPort {
-    /// How much the queue holds, at most 1000 packets or 1.5 MB. The paper asks for twice the bandwidth-delay product:
-    /// NetSys/simulator has 36,864 B, PIAS-NS2 140 packets on its longer round trips.
-    pub limit: Limit,
+    /// How much the queue holds, at most 1000 packets or 1.5 MB (NetSys/simulator: 36,864 B; PIAS-NS2: 140 packets on its
+    /// longer round trips). "derived": twice the bandwidth-delay product (paper) of the longest path between hosts, and
+    /// at least 36,864 B.
+    pub limit: Derived<Limit>,
     /// Whether the packet on the wire counts towards the limit (ns-2 and NetSys/simulator: no).
     pub limit_counts_wire: bool,
 }
 
 impl Default for PfabricPort {
     fn default() -> Self {
-        PfabricPort { limit: Limit::Bytes(Bytes(36_864)), limit_counts_wire: false }
+        PfabricPort { limit: Derived::FromNetwork, limit_counts_wire: false }
     }
 }
 
+/// A limit that is derived is at least so large.
+const LIMIT_LEAST: Bytes = Bytes(36_864);
 /// Most packets and full packets of a limit: about what a scan for each packet can bear.
 const PACKETS_MAX: u32 = 1000;
 /// Most bytes of a limit: as many full packets of Ethernet.
 const BYTES_MAX: Bytes = Bytes(1_500_000);
 
 impl PfabricPort {
+    fn limit(&self) -> Limit {
+        self.limit.or(Limit::Bytes(LIMIT_LEAST))
+    }
+
     fn rules(&self, full_packet: u64) -> Rules {
-        let limit = self.limit.room(full_packet);
+        let limit = self.limit().room(full_packet);
         Rules { limit, counts_wire: self.limit_counts_wire, ..Rules::UNLIMITED }
     }
 }
@@ -52,11 +61,19 @@ impl Settings for PfabricPort {
     }
 
     fn most_packets(&self, full_packet: u64) -> Option<u64> {
-        self.limit.room(full_packet).most_packets(full_packet)
+        self.limit().room(full_packet).most_packets(full_packet)
+    }
+
+    fn derived(&self, longest: &Longest, _full_packet: u64) -> Values {
+        let limit = Bytes(longest.bdp.saturating_mul(2)).clamp(LIMIT_LEAST, BYTES_MAX);
+        match self.limit {
+            Derived::FromNetwork => vec![("limit".into(), json!(Limit::Bytes(limit)))],
+            Derived::Given(_) => Vec::new(),
+        }
     }
 
     fn problems(&self) -> Vec<(String, String)> {
-        let (key, asked, most) = match self.limit {
+        let (key, asked, most) = match self.limit() {
             Limit::Packets(packets) if packets > PACKETS_MAX => {
                 ("packets", packets.to_string(), PACKETS_MAX.to_string())
             }
@@ -221,7 +238,7 @@ mod tests {
             newest: Time::ZERO,
             counts: Counts::UNFINISHED,
         };
-        let config = PfabricPort { limit: Limit::Packets(limit), ..PfabricPort::default() };
+        let config = PfabricPort { limit: Derived::Given(Limit::Packets(limit)), ..PfabricPort::default() };
         let mut model = config.model(1500);
         let mut cx = QueueCx {
             now: Time::ZERO,

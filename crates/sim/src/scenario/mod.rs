@@ -24,6 +24,7 @@ pub use self::problem::{PROBLEMS_MAX, Problem, Problems};
 pub use self::schema::{of as schema_of, schema, text as schema_text};
 pub use self::text::Format;
 use crate::balancer::{Balancer, Routing};
+use crate::derived::settle;
 use crate::faults::Faults;
 use crate::observe::Observe;
 use crate::queue::Queue;
@@ -153,6 +154,9 @@ pub struct Run {
     /// take them ends, with status "limit". A processor does a few million a second.
     #[schemars(range(min = 1))]
     pub work_limit: u64,
+    /// Say what is allowed and probably not meant, such as a window that does not fill a path: in `check`, `run`, run.json
+    /// and reports.
+    pub advice: bool,
     /// Check conservation of packets, bytes and credits against the structures, again and again during the run.
     pub audit: bool,
     /// How ports work inside; results are the same.
@@ -173,6 +177,11 @@ impl Scenario {
     /// What hosts do for the flows of an entry.
     pub fn transport_of<'a>(&'a self, entry: &'a Entry) -> &'a Transport {
         entry.transport.as_ref().unwrap_or(&self.transport)
+    }
+
+    /// Where that is said.
+    pub fn transport_path(&self, entry: &Entry) -> String {
+        entry.transport.as_ref().map_or("transport".into(), |_| format!("traffic.{}.transport", entry.name))
     }
 
     /// How packets of the flows of an entry find their way.
@@ -204,18 +213,24 @@ impl Scenario {
     /// The same run with every default written out.
     pub fn resolved(&self) -> Scenario {
         let entry = |entry: &Entry| Entry {
-            transport: Some(self.transport_of(entry).clone()),
+            transport: Some(written_out(self.transport_of(entry))),
             routing: Some(Routing { balancer: Some(self.balancer_of(entry)) }),
             ..entry.clone()
         };
         let shared = self.routing.balancer.clone().unwrap_or_else(|| self.transport.recommended_balancer());
         Scenario {
+            transport: written_out(&self.transport),
             routing: Routing { balancer: Some(shared) },
             queue: Some(self.queue()),
             traffic: self.traffic.iter().map(entry).collect(),
             ..self.clone()
         }
     }
+}
+
+/// A transport with the defaults that come with its preset.
+fn written_out(transport: &Transport) -> Transport {
+    settle(transport, transport.name(), &transport.preset())
 }
 
 impl Default for Run {
@@ -228,6 +243,7 @@ impl Default for Run {
             stall: Time(10_000_000_000_000),
             memory_limit: Bytes(8 << 30),
             work_limit: 1_000_000_000_000,
+            advice: true,
             audit: false,
             port_mode: PortMode::Auto,
         }

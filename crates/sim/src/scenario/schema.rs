@@ -18,6 +18,7 @@ pub fn of<T: JsonSchema>() -> Value {
     let mut schema = schemars::schema_for!(T).to_value();
     let plain = schema.clone();
     allow_bare_names(&plain, &mut schema);
+    bounds_to_values(&mut schema);
     schema
 }
 
@@ -55,6 +56,25 @@ fn allow_bare_names(root: &Value, schema: &mut Value) {
     }
 }
 
+/// What bounds a field's value, if the field also takes a word, moves from beside the choice to the value.
+fn bounds_to_values(schema: &mut Value) {
+    const BOUNDS: [&str; 4] = ["minimum", "maximum", "x-minimum", "x-maximum"];
+    match schema {
+        Value::Object(map) => {
+            if map.contains_key("anyOf") {
+                let bounds: Vec<_> =
+                    BOUNDS.iter().filter_map(|key| Some((*key, map.remove(*key)?))).collect();
+                for (key, bound) in bounds {
+                    map["anyOf"][0][key] = bound;
+                }
+            }
+            map.values_mut().for_each(bounds_to_values);
+        }
+        Value::Array(items) => items.iter_mut().for_each(bounds_to_values),
+        _ => (),
+    }
+}
+
 /// Whether `{}` is all that a value needs to be.
 fn needs_nothing(root: &Value, schema: &Value) -> bool {
     let schema = resolve(root, schema);
@@ -70,10 +90,10 @@ pub(super) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> &'a Value {
     schema
 }
 
-/// What an optional value is if it is there: follows `$ref` and the `anyOf` that an `Option` becomes.
+/// What a value is that may be left out or left to the network: follows `$ref` and the `anyOf` that this becomes.
 pub(super) fn present<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let schema = resolve(root, schema);
-    let some = |member: &&Value| member.get("type") != Some(&json!("null"));
+    let some = |member: &&Value| member.get("type") != Some(&json!("null")) && member.get("const").is_none();
     match schema
         .get("anyOf")
         .and_then(Value::as_array)

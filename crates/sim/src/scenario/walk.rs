@@ -230,9 +230,27 @@ impl<'a> Walk<'a> {
         if value.is_null() && members.iter().any(|member| fits_null(&member)) {
             return;
         }
-        let attempts = members.iter().filter(|member| !fits_null(member)).map(attempt);
+        let word = members.iter().find_map(|member| member.get("const")).and_then(Value::as_str);
+        if word.is_some() && value.as_str() == word {
+            return;
+        }
+        let is_word = |member: &&Value| member.get("const").is_some();
+        let attempts = members.iter().filter(|member| !fits_null(member) && !is_word(member)).map(attempt);
         if let Some((problems, walked)) = attempts.min_by_key(|(problems, _)| problems.len()) {
-            self.problems.extend(problems);
+            let here = self.path.clone();
+            let with_word = |problem: Problem| match word {
+                Some(word) if problem.path == here => {
+                    let meant = value.as_str().is_some_and(|text| closest(text, [word]).is_some());
+                    let hint = match &problem.hint {
+                        Some(hint) if !meant => format!("{hint}, or \"{word}\""),
+                        _ if meant => did_you_mean(word),
+                        _ => format!("or write \"{word}\""),
+                    };
+                    problem.with_hint(Some(hint))
+                }
+                _ => problem,
+            };
+            self.problems.extend(problems.into_iter().map(with_word));
             *value = walked;
         }
     }

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use self::frame::{Frame, udp_frame};
 use crate::balancer::Balancer;
+use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
@@ -226,6 +227,22 @@ pub trait Settings {
 
     /// Bytes of a full data packet on the wire.
     fn full_packet(&self) -> u64;
+
+    /// Bytes of a packet on the wire that answers data; 0: nothing answers.
+    fn answer_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Fields that the scenario leaves to the network, with what follows from it.
+    fn derived(&self, longest: &Longest) -> Values {
+        let _ = longest;
+        Vec::new()
+    }
+
+    /// Fields whose defaults come with another field, a preset, with the values that are used.
+    fn preset(&self) -> Values {
+        Vec::new()
+    }
 
     /// How a flow is cut into packets, to compute its ideal completion time; `None` if that is random.
     fn framing(&self) -> Option<Framing>;

@@ -12,7 +12,7 @@ import polars as pl
 
 from flowyard.analysis import completion, picoseconds
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers import style
+from flowyard.papers import style, written_out
 from flowyard.papers.ndp import _backstop
 from flowyard.sweeps import Axis, Sweep
 
@@ -36,7 +36,7 @@ _BY_FLOW, _BY_PACKET, _PERMUTED = ({"balancer": name} for name in ("per-flow", "
 # What each needs of a scenario.
 TRANSPORTS: Mapping[str, dict[str, Any]] = {
     "NDP": {
-        "transport": {"ndp": {"mtu": "1500B", **_backstop.REPEATS}},
+        "transport": {"ndp": {"mtu": "1500B", **written_out.NDP, **_backstop.REPEATS}},
         "queue": {"ndp": {"return_to_sender": True}},
         "routing": _PERMUTED,
     },
@@ -61,8 +61,12 @@ TRANSPORTS: Mapping[str, dict[str, Any]] = {
         "queue": {"strict-priority": {}},
         "routing": _BY_FLOW,
     },
-    "pFabric": {"transport": {"pfabric": {}}, "queue": {"pfabric": {}}, "routing": _BY_PACKET},
-    "DCQCN": {"transport": {"dcqcn": {}}, "queue": {"lossless": {}}, "routing": _BY_FLOW},
+    "pFabric": {
+        "transport": {"pfabric": written_out.PFABRIC},
+        "queue": {"pfabric": written_out.PFABRIC_PORT},
+        "routing": _BY_PACKET,
+    },
+    "DCQCN": {"transport": {"dcqcn": {}}, "queue": {"lossless": written_out.LOSSLESS}, "routing": _BY_FLOW},
 }
 
 # The share of deadlines that are met, with those that end late or never.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from flowyard.papers import style
+from flowyard.papers import style, written_out
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
 from flowyard.papers.ndp import _incast
@@ -27,7 +27,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     scenario = {
         "topology": {"fat-tree": {"k": 8, "rate": "40Gbps", "delay": "1us"}},
         "transport": {"dcqcn": {}},
-        "queue": {"lossless": {}},
+        "queue": {"lossless": written_out.LOSSLESS},
         "traffic": [_incast.entry(500_000)],
     }
     return {"incast": Plan(scenario, [_incast.senders(SENDERS)], scale.pick(2, 10), name="incast")}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers import judge, style
+from flowyard.papers import judge, style, written_out
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.literature import _outcast
 from flowyard.papers.literature._outcast import HOSTS
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NDP, DCTCP, TCP = "NDP", "DCTCP", "TCP"
 TRANSPORTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
-    NDP: ({"ndp": _backstop.REPEATS}, {"ndp": _backstop.DROPS}, "per-packet"),
+    NDP: ({"ndp": {**written_out.NDP, **_backstop.REPEATS}}, {"ndp": _backstop.DROPS}, "per-packet"),
     DCTCP: (
         {"tcp": {"congestion": "dctcp"}},
         {"ecn": {"limit": {"packets": 100}, "threshold": {"packets": 20}}},

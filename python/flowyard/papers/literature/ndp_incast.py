@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard.papers import judge, style
+from flowyard.papers import judge, style, written_out
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.ndp import _incast
 from flowyard.sweeps import Plan
@@ -28,7 +28,14 @@ def plans(scale: Scale) -> dict[str, Plan]:
     scenario = {
         "topology": {"fat-tree": {"k": 32, "rate": "10Gbps", "delay": "1us"}},
         "routing": {"balancer": "permuted"},
-        "transport": {"ndp": {"mtu": f"{PAYLOAD}B", "mtu_includes_header": False, "initial_window": 23}},
+        "transport": {
+            "ndp": {
+                **written_out.NDP,
+                "mtu": f"{PAYLOAD}B",
+                "mtu_includes_header": False,
+                "initial_window": 23,
+            }
+        },
         "queue": {"ndp": {"return_to_sender": True}},
         "traffic": [_incast.entry(270_000) | {"arrivals": {"at-once": {"jitter": "0s"}}}],
     }

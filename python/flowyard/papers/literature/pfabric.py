@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers import style
+from flowyard.papers import style, written_out
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
 from flowyard.papers.ndp import _backstop
@@ -35,8 +35,8 @@ _TCP = {
 }
 _MARKING: dict[str, object] = {"ecn": {"limit": {"packets": 150}, "threshold": {"packets": 65}}}
 TRANSPORTS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
-    OURS: ({"pfabric": {}}, {"pfabric": {}}),
-    "NDP": ({"ndp": dict(_backstop.REPEATS)}, {"ndp": dict(_backstop.DROPS)}),
+    OURS: ({"pfabric": {**written_out.PFABRIC}}, {"pfabric": {**written_out.PFABRIC_PORT}}),
+    "NDP": ({"ndp": {**written_out.NDP, **_backstop.REPEATS}}, {"ndp": dict(_backstop.DROPS)}),
     "DCTCP": ({"tcp": {"congestion": {"dctcp": {}}, **_TCP}}, _MARKING),
     "D2TCP": ({"tcp": {"congestion": {"d2tcp": {}}, **_TCP}}, _MARKING),
     "TCP": ({"tcp": {"congestion": {"newreno": {}}, **_TCP}}, {"drop-tail": {"limit": {"packets": 150}}}),
@@ -45,7 +45,10 @@ TRANSPORTS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
 PUBLISHED, PATIENT = "as published", "long timeout, large buffer"
 LINKS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     PUBLISHED: TRANSPORTS[OURS],
-    PATIENT: ({"pfabric": {"rto": "10ms"}}, {"pfabric": {"limit": {"bytes": "1.5MB"}}}),
+    PATIENT: (
+        {"pfabric": {**written_out.PFABRIC, "rto": "10ms"}},
+        {"pfabric": {"limit": {"bytes": "1.5MB"}}},
+    ),
 }
 LOADS = (0.6, 0.8)
 SMALL_BYTES = 100_000

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from flowyard.papers import written_out
 from flowyard.papers.ndp import _backstop
 
 RATE_BPS, PACKET_BYTES, CONTROL_BYTES = 1_000_000_000, 1500, 64
@@ -24,7 +25,13 @@ SHORT, BACKGROUND = "short", "background"
 
 # As the text draws it, an ACK or NACK and a PULL are two packets.
 NDP: Mapping[str, Any] = {
-    "ndp": {"initial_window": WINDOW, "header_bytes": "0B", "pull_ack": False, **_backstop.REPEATS}
+    "ndp": {
+        **written_out.NDP,
+        "initial_window": WINDOW,
+        "header_bytes": "0B",
+        "pull_ack": False,
+        **_backstop.REPEATS,
+    }
 }
 # Headers that find no room are counted, not sent back: the published model has nothing of that kind.
 PORTS: Mapping[str, Any] = {"ndp": _backstop.DROPS}

@@ -136,6 +136,10 @@ impl Settings for Dcqcn {
         self.payload.0 + self.header_bytes.0
     }
 
+    fn answer_bytes(&self) -> u64 {
+        self.ack_bytes.0
+    }
+
     fn framing(&self) -> Option<Framing> {
         Some(Framing { payload: self.payload.0, header: self.header_bytes.0, pad_last: false })
     }

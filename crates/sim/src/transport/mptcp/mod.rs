@@ -22,6 +22,7 @@ use super::tcp::Tcp;
 use super::tcp::connection::{DELAYED_ACK, RETRANSMIT, Receiver, Sender};
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
+use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
@@ -96,6 +97,11 @@ impl Default for Mptcp {
     }
 }
 
+/// Values of TCP's fields, as those of the field `tcp`.
+fn below_tcp(values: Values) -> Values {
+    values.into_iter().map(|(field, value)| (format!("tcp.{field}"), value)).collect()
+}
+
 impl Settings for Mptcp {
     fn problems(&self) -> Vec<(String, String)> {
         let below = self.tcp.problems().into_iter();
@@ -116,6 +122,18 @@ impl Settings for Mptcp {
 
     fn full_packet(&self) -> u64 {
         self.tcp.full_packet()
+    }
+
+    fn answer_bytes(&self) -> u64 {
+        self.tcp.answer_bytes()
+    }
+
+    fn derived(&self, longest: &Longest) -> Values {
+        below_tcp(self.tcp.derived(longest))
+    }
+
+    fn preset(&self) -> Values {
+        below_tcp(self.tcp.preset())
     }
 
     fn framing(&self) -> Option<Framing> {

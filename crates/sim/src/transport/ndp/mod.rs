@@ -21,6 +21,7 @@ use self::sender::{BACKSTOP, Sender};
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
+use crate::derived::{Derived, Longest, Values};
 use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
@@ -36,9 +37,9 @@ use crate::units::{Bytes, Time};
 #[serde(default, deny_unknown_fields)]
 pub struct Ndp {
     /// Packets that a sender pushes at line rate before the first pull (paper: 30; htsim: 15; knee of
-    /// the OMNeT++ paper's figure 8a: 16).
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub initial_window: u32,
+    /// the OMNeT++ paper's figure 8a: 16). "bdp": what fills the longest path between hosts, and at least the paper's 30.
+    #[schemars(extend("minimum" = 1, "maximum" = 1_000_000))]
+    pub initial_window: Derived<u32>,
     /// Size of a full data packet, with or without its header as the next field but one says.
     #[schemars(extend("x-minimum" = "65B", "x-maximum" = "65535B"))]
     pub mtu: Bytes,
@@ -82,12 +83,14 @@ pub struct Ndp {
     pub backstop: bool,
     /// How packets are repeated that have timed out.
     pub backstop_repeats: BackstopRepeats,
-    /// Shortest backstop timeout (paper: 1 ms is safe; htsim: 5 ms).
+    /// Shortest backstop timeout (paper: 1 ms is safe; htsim: 5 ms). "derived": three of the longest round trips, and at
+    /// least 1 ms.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
-    pub rto_min: Time,
+    pub rto_min: Derived<Time>,
     /// Backstop timeout before the first round-trip sample, and the least one after which a pull is taken for lost.
+    /// "derived": ten of the longest round trips, and at least 20 ms.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
-    pub rto_initial: Time,
+    pub rto_initial: Derived<Time>,
     /// A timeout after which nothing has been heard doubles the next one, up to this. One that is longer without that
     /// is not shortened.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1000s"))]
@@ -150,7 +153,7 @@ pub enum RepeatOrder {
 impl Default for Ndp {
     fn default() -> Self {
         Ndp {
-            initial_window: 30,
+            initial_window: Derived::FromNetwork,
             mtu: Bytes(1500),
             header_bytes: Bytes(64),
             mtu_includes_header: true,
@@ -167,15 +170,35 @@ impl Default for Ndp {
             pad_last: false,
             backstop: true,
             backstop_repeats: BackstopRepeats::Pulled,
-            rto_min: Time(1_000_000_000),
-            rto_initial: Time(20_000_000_000),
+            rto_min: Derived::FromNetwork,
+            rto_initial: Derived::FromNetwork,
             rto_max: Time(100_000_000_000),
             rto_spread: 0.5,
         }
     }
 }
 
+/// What is derived is at least so much: what the paper has for 10 Gbps.
+const WINDOW_LEAST: u32 = 30;
+const RTO_MIN_LEAST: Time = Time(1_000_000_000);
+const RTO_INITIAL_LEAST: Time = Time(20_000_000_000);
+
 impl Ndp {
+    /// Packets of the first window.
+    pub fn initial_window(&self) -> u32 {
+        self.initial_window.or(WINDOW_LEAST)
+    }
+
+    /// Shortest backstop timeout.
+    pub fn rto_min(&self) -> Time {
+        self.rto_min.or(RTO_MIN_LEAST)
+    }
+
+    /// Backstop timeout before the first round-trip sample.
+    pub fn rto_initial(&self) -> Time {
+        self.rto_initial.or(RTO_INITIAL_LEAST)
+    }
+
     /// Payload of a full data packet.
     fn payload(&self) -> u64 {
         self.mtu.0 - if self.mtu_includes_header { self.header_bytes.0 } else { 0 }
@@ -221,6 +244,26 @@ impl Settings for Ndp {
         self.payload() + self.header_bytes.0
     }
 
+    fn answer_bytes(&self) -> u64 {
+        self.control_bytes.0
+    }
+
+    fn derived(&self, longest: &Longest) -> Values {
+        let mut values = Vec::new();
+        if self.initial_window == Derived::FromNetwork {
+            let window = longest.packets(self.full_packet()).clamp(WINDOW_LEAST, 1_000_000);
+            values.push(("initial_window".into(), json!(window)));
+        }
+        if self.rto_min == Derived::FromNetwork {
+            values.push(("rto_min".into(), json!(longest.round_trips(3).max(RTO_MIN_LEAST))));
+        }
+        if self.rto_initial == Derived::FromNetwork {
+            let least = RTO_INITIAL_LEAST.max(self.rto_min.given().unwrap_or_default());
+            values.push(("rto_initial".into(), json!(longest.round_trips(10).max(least))));
+        }
+        values
+    }
+
     fn framing(&self) -> Option<Framing> {
         Some(Framing { payload: self.payload(), header: self.header_bytes.0, pad_last: self.pad_last })
     }
@@ -234,12 +277,12 @@ impl Settings for Ndp {
     }
 
     fn longest_timeout(&self) -> Time {
-        let longest = self.rto_max.max(self.rto_initial).max(self.rto_min);
+        let longest = self.rto_max.max(self.rto_initial()).max(self.rto_min());
         Time((longest.0 as f64 * (1.0 + self.rto_spread)) as u64)
     }
 
     fn most_under_way(&self) -> Option<u64> {
-        Some(u64::from(self.initial_window))
+        Some(u64::from(self.initial_window()))
     }
 
     fn answers(&self) -> f64 {

@@ -143,7 +143,7 @@ impl Sender {
         let mut scores = std::mem::take(&mut self.scores);
         scores.clear();
         let source = PlainFlow::new(size);
-        let first_window = config.initial_window;
+        let first_window = config.initial_window();
         *self = Sender { source, sent, scores, first_window, variant, key, ..Sender::default() };
     }
 
@@ -344,7 +344,8 @@ impl Sender {
     }
 
     fn timeout(&self, config: &Ndp) -> Time {
-        let timeout = self.rtt.timeout(Time::ZERO).map_or(config.rto_initial, |rto| rto.max(config.rto_min));
+        let timeout =
+            self.rtt.timeout(Time::ZERO).map_or(config.rto_initial(), |rto| rto.max(config.rto_min()));
         self.stretched(doubled(timeout, self.backoff, config))
     }
 
@@ -363,7 +364,7 @@ impl Sender {
     /// that many connections wait for theirs: with 8000 senders of 9 KB at 10 Gbps (paper, section 6.2), 58 ms. So it is
     /// twice the longest time between pulls so far, and never short: many may begin to wait at once.
     fn patience(&self, config: &Ndp) -> Time {
-        let gap = Time(self.pull_gap.0.saturating_mul(2)).max(config.rto_initial);
+        let gap = Time(self.pull_gap.0.saturating_mul(2)).max(config.rto_initial());
         self.stretched(doubled(gap, self.silences, config))
     }
 

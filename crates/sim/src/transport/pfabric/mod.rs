@@ -9,12 +9,14 @@ pub mod sender;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use self::sender::{RETRANSMIT, Sender};
 use super::reassembly::{Arrival, Reassembly};
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
+use crate::derived::{Derived, Longest, Values};
 use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner, Toward};
 use crate::engine::packet::{Header, Packet};
@@ -24,7 +26,7 @@ use crate::queue::{Feature, Queue};
 use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
-/// pFabric. The timeout has to fit the network: the paper has about three round trips, 45 us at 10 Gbps.
+/// pFabric. Windows and timeout have to fit the network, from which they follow unless they are given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pfabric {
@@ -34,15 +36,17 @@ pub struct Pfabric {
     /// Header of every packet; an acknowledgement or a probe is nothing else.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
     pub header_bytes: Bytes,
-    /// Packets under way at the start: the bandwidth-delay product (paper; NetSys/simulator: 12, PIAS-NS2: 70).
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub initial_window: u32,
-    /// Packets under way at most (NetSys/simulator: 15).
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub max_window: u32,
-    /// Retransmission timeout; it is fixed (NetSys/simulator: 45 us; PIAS-NS2: 250 us).
+    /// Packets under way at the start (NetSys/simulator: 12, PIAS-NS2: 70). "bdp": the bandwidth-delay product (paper), of
+    /// the longest path between hosts, and at least 12.
+    #[schemars(extend("minimum" = 1, "maximum" = 1_000_000))]
+    pub initial_window: Derived<u32>,
+    /// Packets under way at most (NetSys/simulator: 15). "bdp": a quarter more than the initial window, as there.
+    #[schemars(extend("minimum" = 1, "maximum" = 1_000_000))]
+    pub max_window: Derived<u32>,
+    /// Retransmission timeout; it is fixed (NetSys/simulator: 45 us; PIAS-NS2: 250 us). "derived": three round trips
+    /// (paper) of the longest path, and at least 45 us.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
-    pub rto: Time,
+    pub rto: Derived<Time>,
     /// Timeouts in a row after which a sender only probes (paper: 5).
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub probe_after: u32,
@@ -77,9 +81,9 @@ impl Default for Pfabric {
         Pfabric {
             mss: Bytes(1460),
             header_bytes: Bytes(40),
-            initial_window: 12,
-            max_window: 15,
-            rto: Time::from_us(45),
+            initial_window: Derived::FromNetwork,
+            max_window: Derived::FromNetwork,
+            rto: Derived::FromNetwork,
             probe_after: 5,
             remaining: Remaining::Unacknowledged,
             host_order: HostOrder::Shortest,
@@ -87,11 +91,34 @@ impl Default for Pfabric {
     }
 }
 
+/// What is derived is at least so much: what NetSys/simulator has for 10 Gbps.
+const WINDOW_LEAST: u32 = 12;
+const WINDOW_MOST_LEAST: u32 = 15;
+const RTO_LEAST: Time = Time::from_us(45);
+
+impl Pfabric {
+    /// Packets under way at the start.
+    pub fn initial_window(&self) -> u32 {
+        self.initial_window.or(WINDOW_LEAST)
+    }
+
+    /// Packets under way at most.
+    pub fn max_window(&self) -> u32 {
+        self.max_window.or(WINDOW_MOST_LEAST)
+    }
+
+    /// The timeout.
+    pub fn rto(&self) -> Time {
+        self.rto.or(RTO_LEAST)
+    }
+}
+
 impl Settings for Pfabric {
     fn problems(&self) -> Vec<(String, String)> {
-        if self.max_window < self.initial_window {
-            let why =
-                format!("{} is below initial_window, which is {}", self.max_window, self.initial_window);
+        if let (Some(most), Some(initial)) = (self.max_window.given(), self.initial_window.given())
+            && most < initial
+        {
+            let why = format!("{most} is below initial_window, which is {initial}");
             return vec![("max_window".into(), why)];
         }
         Vec::new()
@@ -114,16 +141,38 @@ impl Settings for Pfabric {
         self.mss.0 + self.header_bytes.0
     }
 
+    fn answer_bytes(&self) -> u64 {
+        self.header_bytes.0
+    }
+
+    fn derived(&self, longest: &Longest) -> Values {
+        let mut values = Vec::new();
+        let most = self.max_window.given().unwrap_or(1_000_000);
+        let window = longest.packets(self.full_packet()).max(WINDOW_LEAST).min(most);
+        let initial = self.initial_window.or(window);
+        if self.initial_window == Derived::FromNetwork {
+            values.push(("initial_window".into(), json!(initial)));
+        }
+        if self.max_window == Derived::FromNetwork {
+            let most = (u64::from(initial) * 5).div_ceil(4).clamp(u64::from(WINDOW_MOST_LEAST), 1_000_000);
+            values.push(("max_window".into(), json!(most)));
+        }
+        if self.rto == Derived::FromNetwork {
+            values.push(("rto".into(), json!(longest.round_trips(3).max(RTO_LEAST))));
+        }
+        values
+    }
+
     fn framing(&self) -> Option<Framing> {
         Some(Framing { payload: self.mss.0, header: self.header_bytes.0, pad_last: false })
     }
 
     fn longest_timeout(&self) -> Time {
-        self.rto
+        self.rto()
     }
 
     fn most_under_way(&self) -> Option<u64> {
-        Some(u64::from(self.max_window))
+        Some(u64::from(self.max_window()))
     }
 }
 

@@ -63,7 +63,7 @@ impl Sender {
             source: PlainFlow::new(size),
             unacknowledged: size,
             sent,
-            cwnd: config.initial_window,
+            cwnd: config.initial_window(),
             ssthresh: u32::MAX,
             ..Sender::default()
         };
@@ -142,7 +142,7 @@ impl Sender {
     }
 
     fn start_timer(&mut self, id: ConnId, config: &Pfabric, cx: &mut Cx) {
-        cx.set_timer(&mut self.timer, cx.now() + config.rto, Owner::Conn(id), RETRANSMIT);
+        cx.set_timer(&mut self.timer, cx.now() + config.rto(), Owner::Conn(id), RETRANSMIT);
     }
 
     /// An acknowledgement, or the answer to a probe: either ends probing (PIAS-NS2: so does any packet that comes).
@@ -196,7 +196,7 @@ impl Sender {
         self.growth += 1;
         if self.cwnd < self.ssthresh || self.growth >= self.cwnd {
             self.growth = 0;
-            self.cwnd = (self.cwnd + 1).min(config.max_window);
+            self.cwnd = (self.cwnd + 1).min(config.max_window());
         }
     }
 
@@ -260,7 +260,7 @@ mod tests {
     /// By hand: slow start from 1 to 4, then a packet for each window, up to 6.
     #[test]
     fn the_window_grows() {
-        let config = Pfabric { max_window: 6, ..Pfabric::default() };
+        let config = Pfabric { max_window: crate::derived::Derived::Given(6), ..Pfabric::default() };
         let mut sender = Sender { cwnd: 1, ssthresh: 4, ..Sender::default() };
         let mut windows = Vec::new();
         for _ in 0..20 {

@@ -93,7 +93,7 @@ impl Sender {
             next_seq: 0,
             end_seq: 0,
             window: Window {
-                cwnd: u64::from(config.initial_window) * mss,
+                cwnd: u64::from(config.initial_window()) * mss,
                 ssthresh: config.initial_ssthresh.map_or(u64::MAX, |bytes| bytes.0),
                 mss,
                 flight: 0,
@@ -458,7 +458,7 @@ impl Sender {
         }
         let (idle, timeout) = (now.saturating_sub(self.last_sent), self.timeout(config));
         if idle > timeout {
-            let initial = u64::from(config.initial_window) * self.window.mss;
+            let initial = u64::from(config.initial_window()) * self.window.mss;
             config.idle_restart.apply(&mut self.window, initial, idle.0 / timeout.0);
         }
     }
@@ -466,8 +466,8 @@ impl Sender {
     /// The retransmission timeout as of now, backed off.
     fn timeout(&self, config: &Tcp) -> Time {
         let timeout = match self.rtt.timeout(config.rto_granularity) {
-            Some(timeout) => timeout.max(config.rto_min),
-            None => config.rto_initial,
+            Some(timeout) => timeout.max(config.rto_min()),
+            None => config.rto_initial(),
         };
         Time(timeout.0.saturating_mul(1 << self.backoff.min(30))).min(config.rto_max)
     }
@@ -589,7 +589,7 @@ impl Receiver {
         if at_once {
             self.acknowledge(flow, config, cx);
         } else if !self.timer.is_set() {
-            let due = cx.now() + config.delayed_ack_timeout;
+            let due = cx.now() + config.delayed_ack_timeout();
             cx.set_timer(&mut self.timer, due, Owner::Conn(id), DELAYED_ACK);
         }
     }

@@ -23,6 +23,7 @@ use super::tagging::Tagging;
 use super::{Ends, Framing, HostSide, Settings, audit_ranges};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
+use crate::derived::{Derived, Longest, Values};
 use crate::engine::conn::Conn;
 use crate::engine::cx::{Cx, Owner};
 use crate::engine::packet::Packet;
@@ -34,10 +35,12 @@ use crate::queue::{Feature, Queue};
 use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
-/// TCP. Defaults are those of a data-centre host; every difference to RFCs and other simulators is a field.
+/// TCP. Every difference to RFCs and other simulators is a field; which hosts the timers suit is the preset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tcp {
+    /// Which hosts the timers suit that are not given: `rto_min`, `rto_initial` and `delayed_ack_timeout`.
+    pub preset: Preset,
     /// How the window reacts to acknowledgements and losses.
     pub congestion: Congestion,
     /// Payload of a full segment.
@@ -51,9 +54,10 @@ pub struct Tcp {
     pub link_bytes: Bytes,
     /// Whether a flow starts with SYN and SYN/ACK: one round trip before the first data.
     pub handshake: bool,
-    /// Initial congestion window in segments (RFC 6928: 10; ns-3.14: 1).
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub initial_window: u32,
+    /// Initial congestion window in segments (RFC 6928: 10; ns-3.14: 1). "bdp": what fills the longest path between
+    /// hosts, and at least 10: no slow start.
+    #[schemars(extend("minimum" = 1, "maximum" = 1_000_000))]
+    pub initial_window: Derived<u32>,
     /// Slow-start threshold at the start. Absent: unlimited (RFC 5681's "arbitrarily high").
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1B"))]
@@ -69,19 +73,25 @@ pub struct Tcp {
     /// Full segments to an acknowledgement at most: 2 is RFC 5681's delayed ACK, 1 switches it off.
     #[schemars(range(min = 1, max = 1000))]
     pub delayed_ack: u32,
-    /// How long an acknowledgement is held back at most.
+    /// How long an acknowledgement is held back at most. Absent: 40 ms (Linux) under the preset "internet", 500 us under
+    /// "datacentre".
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "10s"))]
-    pub delayed_ack_timeout: Time,
+    pub delayed_ack_timeout: Option<Time>,
     /// Acknowledge the first data segment of a connection at once.
     pub ack_first_segment: bool,
     /// Acknowledge the last data segment of a flow at once, as a receiver does that finds FIN on it.
     pub ack_last_segment: bool,
-    /// Shortest retransmission timeout (RFC 6298: 1 s; Linux and ns-3: 200 ms).
+    /// Shortest retransmission timeout (RFC 6298: 1 s). Absent: 200 ms (Linux and ns-3) under the preset "internet", 5 ms
+    /// under "datacentre".
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
-    pub rto_min: Time,
-    /// Retransmission timeout before the first round-trip sample (RFC 6298: 1 s).
+    pub rto_min: Option<Time>,
+    /// Retransmission timeout before the first round-trip sample. Absent: 1 s (RFC 6298) under the preset "internet", 5 ms
+    /// under "datacentre".
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
-    pub rto_initial: Time,
+    pub rto_initial: Option<Time>,
     /// Longest retransmission timeout.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1000s"))]
     pub rto_max: Time,
@@ -114,6 +124,18 @@ pub struct Tcp {
     /// as acknowledgements and SYNs have in any case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tagging: Option<Tagging>,
+}
+
+/// Which hosts the timers of a TCP suit that are not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// Hosts of the Internet: 200 ms, 1 s before the first sample, acknowledgements held back for 40 ms (RFC 6298, Linux).
+    Internet,
+    /// Hosts of a data centre, with round trips far below a millisecond: 5 ms, before the first sample, too, and
+    /// acknowledgements held back for 500 us. Between the 10 ms of DCTCP's paper (section 4) and the 1 ms and less of
+    /// Vasudevan et al., SIGCOMM 2009, who also ask for a delayed ACK well below the timeout.
+    Datacentre,
 }
 
 /// What a loss halves.
@@ -195,22 +217,23 @@ pub enum Growth {
 impl Default for Tcp {
     fn default() -> Self {
         Tcp {
+            preset: Preset::Internet,
             congestion: Congestion::NewReno(Default::default()),
             mss: Bytes(1460),
             header_bytes: Bytes(40),
             link_bytes: Bytes(0),
             handshake: true,
-            initial_window: 10,
+            initial_window: Derived::Given(WINDOW_LEAST),
             initial_ssthresh: None,
             receive_window: Bytes(1_000_000),
             dupack_threshold: 3,
             limited_transmit: false,
             delayed_ack: 2,
-            delayed_ack_timeout: Time(40_000_000_000),
+            delayed_ack_timeout: None,
             ack_first_segment: true,
             ack_last_segment: true,
-            rto_min: Time(200_000_000_000),
-            rto_initial: Time(1_000_000_000_000),
+            rto_min: None,
+            rto_initial: None,
             rto_max: Time(60_000_000_000_000),
             rto_granularity: Time::ZERO,
             timestamps: false,
@@ -229,10 +252,10 @@ impl Default for Tcp {
 impl Settings for Tcp {
     fn problems(&self) -> Vec<(String, String)> {
         let mut problems = Vec::new();
-        if self.rto_max < self.rto_min {
+        if self.rto_max < self.rto_min() {
             problems.push((
                 "rto_max".into(),
-                format!("{} is below rto_min, which is {}", self.rto_max, self.rto_min),
+                format!("{} is below rto_min, which is {}", self.rto_max, self.rto_min()),
             ));
         }
         if self.receive_window < self.mss {
@@ -271,6 +294,28 @@ impl Settings for Tcp {
 
     fn full_packet(&self) -> u64 {
         self.mss.0 + self.header_bytes.0 + self.link_bytes.0
+    }
+
+    fn answer_bytes(&self) -> u64 {
+        u64::from(self.ack_bytes())
+    }
+
+    fn derived(&self, longest: &Longest) -> Values {
+        if self.initial_window != Derived::FromNetwork {
+            return Vec::new();
+        }
+        vec![(
+            "initial_window".into(),
+            json!(longest.packets(self.full_packet()).clamp(WINDOW_LEAST, 1_000_000)),
+        )]
+    }
+
+    fn preset(&self) -> Values {
+        vec![
+            ("delayed_ack_timeout".into(), json!(self.delayed_ack_timeout())),
+            ("rto_min".into(), json!(self.rto_min())),
+            ("rto_initial".into(), json!(self.rto_initial())),
+        ]
     }
 
     fn framing(&self) -> Option<Framing> {
@@ -322,10 +367,48 @@ impl Settings for Tcp {
     }
 }
 
+/// RFC 6928. An initial window that is derived is at least so large.
+const WINDOW_LEAST: u32 = 10;
+
 impl Tcp {
+    /// Initial congestion window in segments.
+    pub fn initial_window(&self) -> u32 {
+        self.initial_window.or(WINDOW_LEAST)
+    }
+
+    /// The value, or that of the preset in microseconds.
+    fn or_preset(&self, value: Option<Time>, internet: u64, datacentre: u64) -> Time {
+        value.unwrap_or_else(|| {
+            Time::from_us(match self.preset {
+                Preset::Internet => internet,
+                Preset::Datacentre => datacentre,
+            })
+        })
+    }
+
+    /// How long an acknowledgement is held back at most.
+    pub fn delayed_ack_timeout(&self) -> Time {
+        self.or_preset(self.delayed_ack_timeout, 40_000, 500)
+    }
+
+    /// Shortest retransmission timeout.
+    pub fn rto_min(&self) -> Time {
+        self.or_preset(self.rto_min, 200_000, 5_000)
+    }
+
+    /// Retransmission timeout before the first round-trip sample.
+    pub fn rto_initial(&self) -> Time {
+        self.or_preset(self.rto_initial, 1_000_000, 5_000)
+    }
+
     /// Bytes of a segment without payload on the wire.
     fn ack_bytes(&self) -> u32 {
         (self.header_bytes.0 + self.link_bytes.0) as u32
+    }
+
+    /// Whether it adapts to losses alone.
+    pub fn needs_no_marks(&self) -> bool {
+        self.echo().is_none()
     }
 
     /// How the receiver tells of marks, if data asks for them.
