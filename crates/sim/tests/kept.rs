@@ -5,8 +5,12 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::{MS, PACKET, Run, US, cells, run, run_with};
+use flowyard_sim::ids::FlowId;
 use flowyard_sim::scenario::{self, Format};
+use flowyard_sim::transport::frame::Frame;
 
 const T: u64 = PACKET;
 const MSS: u64 = 1460;
@@ -264,4 +268,43 @@ fn is_refused_where_no_connection_outlives_a_flow() {
         assert!(refused.contains(&said), "{refused}");
         assert_eq!(refused.matches("kept").count(), 1, "{refused}");
     }
+}
+
+/// On the wire there is one connection: a SYN, and sequence numbers that go on from message to message.
+#[test]
+fn captures_show_one_connection() {
+    let captured = |transport: &str| {
+        let run = run(&format!(
+            r#"
+            transport.{transport} = {{}}
+            topology.line = {{ switches = 0, rate = "1Gbps" }}
+            observe.capture.links = ["*"]
+            [[traffic]]
+            name = "messages"
+            connection = "kept"
+            arrivals.times = {{ at = ["0s", "50ms"], jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "3000B"
+            "#
+        ));
+        let [cable] = &run.0.observed.cables[..] else { panic!("one cable") };
+        cable.packets.clone()
+    };
+    let packets = captured("tcp");
+    assert!(packets.iter().all(|packet| packet.flow == FlowId(0)));
+    let seqs: Vec<_> = packets
+        .iter()
+        .filter(|packet| packet.forward)
+        .map(|packet| match packet.frame {
+            Frame::Tcp(tcp) => (tcp.syn, tcp.psh, tcp.seq),
+            _ => panic!("TCP"),
+        })
+        .collect();
+    let data = [(1, false), (1461, false), (2921, true), (3001, false), (4461, false), (5921, true)];
+    let expected: Vec<_> =
+        [(true, false, 0)].into_iter().chain(data.map(|(seq, last)| (false, last, seq))).collect();
+    assert_eq!(seqs, expected);
+    let subflows: BTreeSet<_> =
+        captured("mptcp").iter().map(|packet| (packet.flow, packet.subflow)).collect();
+    assert_eq!(subflows, (0..8).map(|subflow| (FlowId(0), subflow)).collect());
 }
