@@ -252,7 +252,11 @@ def _points(means: pl.DataFrame, axes: Mapping[str, Sequence[Any]]) -> Table:
 
 def _place(row: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[Cell]:
     """Where a point stands on the axes; a column of them is sorted in the axis' own order."""
-    return [Cell(lines.said(row[name]), value=list(values).index(row[name])) for name, values in axes.items()]
+    # By what is said, since a column with texts has numbers as texts, too.
+    order = {name: [lines.said(value) for value in values] for name, values in axes.items()}
+    return [
+        Cell(lines.said(row[name]), value=said.index(lines.said(row[name]))) for name, said in order.items()
+    ]
 
 
 def _overall(metrics: pl.DataFrame, means: pl.DataFrame) -> list[tuple[Metric, list[str]]]:

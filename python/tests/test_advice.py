@@ -1,0 +1,80 @@
+"""What follows from the network, and what is probably not meant: on the command line, in run.json and in reports."""
+
+import json
+
+import pytest
+
+import flowyard as fy
+from flowyard import report, results
+from flowyard.report import javascript, runs
+
+SCENARIO = {
+    "topology": {"fat-tree": {"k": 4, "rate": "100Gbps", "delay": "1us"}},
+    "transport": {"ndp": {"initial_window": 30}},
+    "traffic": [
+        {"name": "one", "arrivals": "at-once", "matrix": {"pairs": [[0, 15]]}, "sizes": {"fixed": "100KB"}}
+    ],
+}
+FIELD = "transport.ndp.initial_window"
+BDP = {FIELD: "bdp"}
+# As in the engine's own test: 6 x (120 ns + 1 us) + 6 x (5.12 ns + 1 us) at 100 Gbps.
+PACKETS = 107
+
+
+@pytest.fixture
+def throttled(tmp_path):
+    path = tmp_path / "throttled.json"
+    path.write_text(json.dumps(SCENARIO))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(javascript, "bundle", lambda: "/* bundle */")
+
+
+def test_check_and_run_advise(flowyard, throttled):
+    line = f"advice: {FIELD}: 30 x 1500 B = 45 KB is below the bandwidth-delay product of the longest path, 159 KB: "
+    end = f'one flow reaches at most 28 % of its link; write {FIELD} = "bdp"'
+    for words in (["check", throttled], ["run", throttled, "-o", throttled.parent / "out"]):
+        done = flowyard(*words)
+        assert done.returncode == 0
+        assert line + end in done.stdout.splitlines()
+        assert "advice" not in flowyard(*words[:2], "--set", f"{FIELD}=bdp").stdout
+        assert "advice" not in flowyard(*words[:2], "--set", "run.advice=false").stdout
+    said = json.loads(flowyard("check", throttled, "--json").stdout)
+    assert [advice["path"] for advice in said["advice"]] == [FIELD]
+    kept = json.loads((throttled.parent / "out" / "run.json").read_text())
+    assert kept["advice"] == said["advice"]
+
+
+def test_the_value_that_is_used_is_said(flowyard, throttled):
+    said = flowyard("check", throttled, "--set", f"{FIELD}=bdp").stdout
+    assert f"  derived    {FIELD} = {PACKETS}" in said.splitlines()
+    result = fy.run(SCENARIO, BDP)
+    assert result.summary["derived"][FIELD] == PACKETS == results.outlook(SCENARIO, BDP).derived[FIELD]
+    assert result.summary["scenario"]["transport"]["ndp"]["initial_window"] == "bdp"
+    # Written out, it gives the same.
+    assert fy.run(SCENARIO, {FIELD: PACKETS}).summary["digest"] == result.summary["digest"]
+
+
+def test_reports_show_both(tmp_path):
+    throttled = fy.run(SCENARIO).save(tmp_path / "throttled")
+    filled = fy.run(SCENARIO, BDP).save(tmp_path / "filled")
+    page = report.write([throttled, filled], tmp_path / "both.html").read_text()
+    assert page.count("one flow reaches at most 28 % of its link") == 1
+    assert '<section id="advice">' in page
+    assert '<section id="advice">' not in report.write([filled], tmp_path / "one.html").read_text()
+    (run,) = runs.read([filled])
+    assert run.scenario["transport"]["ndp"]["initial_window"] == PACKETS
+    assert run.scenario["traffic"][0]["transport"]["ndp"]["initial_window"] == PACKETS
+
+
+def test_a_sweep_says_it_once_for_each_field(tmp_path):
+    plan = fy.Plan(SCENARIO, [fy.Axis("window", {FIELD: [10, 20, "bdp"]})], replicas=2, name="swept")
+    fy.sweep(plan, tmp_path / "swept")
+    from flowyard.report import sweep
+
+    page = sweep.render(fy.open(tmp_path / "swept"))
+    assert page.count(f"Advice: {FIELD}") == 1
+    assert "In 4 runs, the first: 10 x 1500 B = 15 KB" in page
