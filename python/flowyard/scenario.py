@@ -92,6 +92,7 @@ __all__ = [
     "List",
     "Lognormal",
     "Lossless",
+    "LostPackets",
     "MarkBy",
     "MarkOn",
     "Matrix",
@@ -1087,7 +1088,7 @@ class Tcp(Model):
     """
 
     loss_halves: Halves = "flight"
-    """What a loss halves: the bytes in flight (RFC 5681) or the window (htsim, ns-2)."""
+    """What a loss halves."""
 
     min_ssthresh: int = 2
     """Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
@@ -1716,7 +1717,13 @@ class Lossless(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Faults(Model):
-    """What goes wrong during a run; by default nothing."""
+    """What goes wrong during a run; by default nothing.
+
+    Whether a packet is lost on a link is decided when its transmission begins, by how the link is then
+    and will be until the packet would arrive: one that is on the wire when a link goes down is lost,
+    one that begins after it came up is not. The port has sent a lost packet as any other; the packet is
+    gone when it would have arrived.
+    """
 
     detection_delay: str = "1ms"
     """Routes avoid a link so long after it went down, and use it so long after it came up. A time, such as
@@ -1725,6 +1732,9 @@ class Faults(Model):
 
     events: Sequence[Fault] = ()
     """What happens, in any order."""
+
+    packets: Sequence[LostPackets] | None = None
+    """Data packets that are lost on the link by which their host sends them, flow by flow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1770,6 +1780,22 @@ class RandomCables(Model):
 
     tier: str | None = None
     """Only cables between these tiers, such as "edge-aggregation". Absent: all cables."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LostPackets(Model):
+    """Data packets of one flow that are lost on its host's link."""
+
+    traffic: str
+    """The name of the flow's traffic entry."""
+
+    numbers: Sequence[int]
+    """Which of its data packets, counted from 1 as the host sends them; what is sent again counts, too.
+    Handshakes and acknowledgements do not.
+    """
+
+    flow: int = 0
+    """The flow's number in its entry, by start, from 0. At most 9999999."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2453,7 +2479,7 @@ Echo = Literal["until-reduced", "exact", "exact-at-once", "each-segment"]
 Reduce = Literal["marked", "all"]
 
 # What a loss halves.
-Halves = Literal["flight", "window"]
+Halves = Literal["flight", "queued", "pipe", "window"]
 
 # What lets the window grow, by a segment for each in slow start and by a segment for a window of
 # them afterwards.

@@ -110,7 +110,7 @@ def line(row: Row) -> tuple[str, ...]:
 
 def page(table: str) -> str:
     """results.md."""
-    head = "`make bench-peers` wrote this page. [What each case compares](README.md)."
+    head = "`make bench-peers` writes this page. [What each case compares](README.md)."
     return f"# Flowyard against ns-3 3.37\n\n{head}\n\n{table}\n"
 
 

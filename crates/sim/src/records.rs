@@ -184,7 +184,7 @@ define! {
         bytes "u64" "bytes" "Bytes of these packets, headers included."
         utilisation "f64" "" "Share of the run's time in which packets were being put on the wire. Of a packet that is being sent when the run ends, the part until then counts, in bytes the whole: never above 1."
         drops "u64" "packets" "Packets dropped at the port's queue."
-        lost "u64" "packets" "Packets lost on the link to faults: it was down, or lost them at random."
+        lost "u64" "packets" "Packets lost on the link to faults: it was down, or lost them at random or by number."
         trims "u64" "packets" "Packets whose payload the port trimmed off."
         marks "u64" "packets" "Packets that the port marked with congestion experienced (CE)."
         queue_mean_bytes "f64" "bytes" "Time average of the bytes in the port, the packet on the wire included; exact."

@@ -9,6 +9,7 @@ use crate::derived::{Longest, Values, settle};
 use crate::engine::calendar::Agenda;
 use crate::engine::network::Parts;
 use crate::engine::{Carrier, Plan};
+use crate::faults::packets;
 use crate::faults::timeline::Timeline;
 use crate::queue::Queue;
 use crate::routing::{Disconnected, Routes, min_host_delay};
@@ -51,8 +52,9 @@ impl Setup {
         let fabric = scenario.topology.build();
         let routes = Routes::build(&fabric)?;
         let run = &scenario.run;
-        let faults = Timeline::build(&scenario.faults, &fabric, run.seed, run.replica);
+        let mut faults = Timeline::build(&scenario.faults, &fabric, run.seed, run.replica);
         let traffic = Traffic::build(&scenario.traffic, &fabric, run.seed, run.replica);
+        faults.picked = packets::pick(&scenario.faults.packets, &scenario.traffic, &traffic);
         let mut named: Vec<(&Transport, String)> = Vec::new();
         let mut balancers = Vec::new();
         let carriers = scenario.traffic.iter().map(|entry| Carrier {

@@ -59,6 +59,68 @@ fn a_dead_link_loses_what_is_on_it() {
     }
 }
 
+/// Of two flows from one host, which take turns on its wire, the second loses its packets 2 and 4: on the first link, of
+/// that flow, and nothing of the other. All is as without faults but for these two, in both port modes.
+#[test]
+fn packets_are_lost_by_number() {
+    let text = |numbers: &str| {
+        format!(
+            r#"
+            transport = "datagram"
+            topology.line = {{ switches = 1, rate = "1Gbps", delay = "1us" }}
+            faults.packets = [{{ traffic = "flow", flow = 1, numbers = [{numbers}] }}]
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[0, 1], [0, 1]]
+            sizes.fixed = "{}B"
+            "#,
+            5 * PAYLOAD
+        )
+    };
+    let (lossy, whole) = (run(&text("4, 2")), run(&text("6")));
+    assert_eq!(lossy.flows("lost"), [0, 2]);
+    assert_eq!(whole.flows("lost"), [0, 0]);
+    assert_eq!(lossy.flows("delivered_bytes"), [5 * PAYLOAD, 3 * PAYLOAD]);
+    assert_eq!(lossy.link("host 0", "switch 0", "lost"), 2);
+    assert_eq!(lossy.link("host 0", "switch 0", "packets"), 10);
+    assert_eq!(lossy.link("switch 0", "host 1", "packets"), 8);
+    assert_eq!(lossy.flow_cells("fct_ps")[0], whole.flow_cells("fct_ps")[0]);
+    assert_eq!(run_with(&text("4, 2"), &[("run.port_mode", "serviced")]).digest(), lossy.digest());
+}
+
+/// What is sent again counts: of ten segments the first is lost, its repeat is the eleventh packet and is lost, too, and
+/// the timer, which runs from 0, repeats it once more. Handshakes and acknowledgements do not count: the other way a flow
+/// of the same numbers loses its own segments.
+#[test]
+fn repeats_count_and_acknowledgements_do_not() {
+    let text = |numbers: &str| {
+        format!(
+            r#"
+            transport.tcp = {{ mss = "1460B", initial_window = 10, rto_initial = "100ms" }}
+            topology.line = {{ switches = 0, rate = "1Gbps", delay = "1ms" }}
+            faults.packets = [{{ traffic = "there", numbers = [{numbers}] }}]
+            [[traffic]]
+            name = "there"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "14600B"
+            [[traffic]]
+            name = "back"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[1, 0]]
+            sizes.fixed = "14600B"
+            "#
+        )
+    };
+    for (numbers, lost, sent, timeouts) in [("1", 1, 11, 0), ("1, 11", 2, 12, 1), ("11", 0, 10, 0)] {
+        let run = run(&text(numbers));
+        assert_eq!(run.flows("lost"), [lost, 0], "{numbers}");
+        assert_eq!(run.flows("packets_sent"), [sent, 10], "{numbers}");
+        assert_eq!(run.flows("timeouts"), [timeouts, 0], "{numbers}");
+    }
+}
+
 /// What has begun keeps its rate; what begins at the instant of the change has the new one.
 #[test]
 fn a_rate_changes_between_packets() {
@@ -296,6 +358,26 @@ fn mistakes_are_named() {
     assert_eq!(
         message("{ at = \"0s\", target.node = \"switch 0\", change = \"up\", lasts = \"1ms\" }"),
         "faults.events.0.lasts: goes with a change that can be undone, and \"up\" undoes one"
+    );
+}
+
+#[test]
+fn mistakes_about_packets_are_named() {
+    let message = |packets: &str| {
+        let text = over_a_switch(1, &format!("packets = [{packets}]"));
+        scenario::read(&text, Format::Toml, &[], &scenario::no_files).expect_err("a mistake").to_string()
+    };
+    assert_eq!(
+        message("{ traffic = \"flou\", numbers = [1] }"),
+        "faults.packets.0.traffic: \"flou\" is the name of no traffic entry; did you mean \"flow\"?"
+    );
+    assert_eq!(
+        message("{ traffic = \"flow\", flow = 1, numbers = [1] }"),
+        "faults.packets.0.flow: 1 is too large: \"flow\" has 1 flow, numbered from 0"
+    );
+    assert_eq!(
+        message("{ traffic = \"flow\", numbers = [3, 0] }"),
+        "faults.packets.0.numbers: has a 0; packets are numbered from 1"
     );
 }
 

@@ -15,8 +15,16 @@ const A: u64 = 320_000;
 
 /// `segments` segments over one cable of 1 Gbps with a delay of 1 ms, under TCP with these settings.
 fn cable(segments: u64, settings: &str) -> Run {
+    cable_losing(segments, settings, "")
+}
+
+/// The same, and of the segments as they are sent those of these numbers are lost.
+fn cable_losing(segments: u64, settings: &str, lost: &str) -> Run {
+    let faults =
+        if lost.is_empty() { "[]".into() } else { format!("[{{ traffic = \"flow\", numbers = [{lost}] }}]") };
     run(&format!(
         r#"
+        faults.packets = {faults}
         transport.tcp = {{ {settings} }}
         [topology.line]
         switches = 0
@@ -401,6 +409,32 @@ fn what_a_loss_halves() {
         let settings = format!("{base}, congestion = \"reno\", loss_halves = \"{halves}\"");
         let run = losing(8 + 5, &settings, &[against_segment(1)]);
         assert_eq!(fate(&run), (start + WAY, 1, 0), "half the {halves}");
+    }
+}
+
+/// The window lets 200 segments go, of which the wire has taken 171 when the third duplicate comes, at 3 T + ROUND: it
+/// takes one every 12 us, and ROUND is 2012.32 us. Half of the flight are 85.5 segments, half of what the window has let
+/// go 100, half of that less a segment 99.5. The k-th duplicate comes at k T + ROUND and makes the window half + k:
+/// segment 230 goes with the first k for which that is 230. If there are only 175 segments, no more has been let go,
+/// though the window, and its half, stay as they are.
+#[test]
+fn what_the_wire_has_not_taken() {
+    let base = "handshake = false, initial_window = 200, congestion = \"reno\"";
+    for (segments, halves, duplicates) in [
+        (230, "flight", 145),
+        (230, "queued", 130),
+        (230, "pipe", 131),
+        (230, "window", 130),
+        (175, "flight", 90),
+        (175, "queued", 88),
+        (175, "pipe", 88),
+        (175, "window", 75),
+    ] {
+        let settings = format!("{base}, receive_window = \"1MB\", loss_halves = \"{halves}\"");
+        let run = cable_losing(segments, &settings, "1");
+        let arrival = duplicates * T + ROUND + T + D;
+        assert_eq!(run.flow("fct_ps"), arrival, "half the {halves} of {segments} segments");
+        assert_eq!((run.flow("retransmissions"), run.flow("timeouts")), (1, 0), "{halves}");
     }
 }
 

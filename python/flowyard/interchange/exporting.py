@@ -6,7 +6,7 @@ The engine builds the network and draws the flows: what is written is what `flow
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -79,7 +79,7 @@ def export(
     if to.startswith("cdf-"):
         return _sizes(scenario, overrides, resolved, entry, percent=to == "cdf-percent")
     traffic, notes = _traffic(resolved, drawn(scenario, overrides))
-    notes += _without_faults(len((resolved.get("faults") or {}).get("events") or []))
+    notes += _without_faults(resolved, _events(resolved))
     if to == "htsim-cm":
         hosts = len(fabric(scenario, overrides).hosts)
         text, more = htsim_cm.write(traffic, hosts, progress=progress)
@@ -118,13 +118,20 @@ def drawn(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> 
     )
 
 
-def _without_faults(count: int) -> list[str]:
-    """What is to be known if faults are left out."""
+def _events(resolved: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The faults that a scenario has at given times."""
+    events: list[dict[str, Any]] = (resolved.get("faults") or {}).get("events") or []
+    return events
+
+
+def _without_faults(resolved: Mapping[str, Any], events: Sequence[dict[str, Any]]) -> list[str]:
+    """What is to be known if these events are left out, and packets that are lost by number."""
+    count = len(events) + len((resolved.get("faults") or {}).get("packets") or [])
     return [f"faults not written: {count}"] if count else []
 
 
 def _topology(network: Network, resolved: Mapping[str, Any], to: str) -> Exported:
-    events = (resolved.get("faults") or {}).get("events") or []
+    events = _events(resolved)
     notes = []
     if to == "hpcc-topology":
         number = {name: i for i, name in enumerate(network.names)}
@@ -134,7 +141,7 @@ def _topology(network: Network, resolved: Mapping[str, Any], to: str) -> Exporte
             network.loss[min(a, b), max(a, b)] = event["change"]["loss"]
         events = [event for event in events if event not in kept]
         notes.append(f"hosts are the nodes 0 to {len(network.hosts) - 1}, switches those behind them")
-    notes += _without_faults(len(events))
+    notes += _without_faults(resolved, events)
     facts: dict[str, int | str] = {
         "nodes": len(network.names),
         "hosts": len(network.hosts),

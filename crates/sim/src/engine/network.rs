@@ -8,11 +8,12 @@ use super::conn::{Conn, ReadyList};
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
 use super::event::{Event, Phase, order};
 use super::gate::{Gate, Pauses, Stops, Thresholds};
-use super::packet::{Arena, Packet, reverse_label};
+use super::packet::{Arena, Packet, flag, reverse_label};
 use super::port::{Amount, Departures, Losses, Port};
 use crate::balancer::{self, Choose, Hop};
 use crate::faults::link::LinkFault;
-use crate::faults::timeline::{LinkState, Timeline};
+use crate::faults::packets::Picked;
+use crate::faults::timeline::{LinkState, Timeline, nominal};
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
 use crate::queue::waiting::Queued;
 use crate::queue::{self, Discipline, QueueCx};
@@ -61,6 +62,8 @@ pub struct Network<'a> {
     pub packets_made: u64,
     /// Packets lost at a node from which no way was left.
     pub unroutable: u64,
+    /// Flows whose packets are lost by number.
+    pub picked: Vec<Picked>,
     /// By link, time in which packets were on its wire; known when the run has ended.
     pub busy: Vec<Time>,
     /// When the flow is due that is starting.
@@ -146,7 +149,12 @@ impl<'a> Network<'a> {
             pauses.stops = vec![Stops::default(); links];
         }
         let committed = if parts.serviced_only { None } else { parts.queue.committed(parts.full_packet) };
-        let fault_of: FxHashMap<LinkId, LinkState> = parts.faults.links.iter().copied().collect();
+        let mut fault_of: FxHashMap<LinkId, LinkState> = parts.faults.links.iter().copied().collect();
+        for (at, link) in fabric.links.iter().enumerate() {
+            if parts.faults.picked.iter().any(|picked| picked.host == link.from) {
+                fault_of.entry(LinkId(at as u32)).or_insert_with(|| nominal(link, Time::NEVER));
+            }
+        }
         let queue_of = |id: LinkId, link: &Link| match committed {
             // A host's port is asked packet by packet: it must be serviced.
             _ if fabric.is_host(link.from) => PortQueue::Serviced(parts.queue.at_host()),
@@ -162,7 +170,14 @@ impl<'a> Network<'a> {
             }
             let chance = || stream(Purpose::Loss, id.index());
             let fault = |&state: &LinkState| {
-                Box::new(LinkFault { state, chance: chance(), lost: 0, bytes: 0, busy: Time::ZERO })
+                Box::new(LinkFault {
+                    state,
+                    chance: chance(),
+                    named: false,
+                    lost: 0,
+                    bytes: 0,
+                    busy: Time::ZERO,
+                })
             };
             port.fault = fault_of.get(&id).map(fault);
             port
@@ -193,6 +208,7 @@ impl<'a> Network<'a> {
             packet_hops: 0,
             packets_made: 0,
             unroutable: 0,
+            picked: parts.faults.picked.clone(),
             busy: Vec::new(),
             due: Time::NEVER,
             moved_at: Time::ZERO,
@@ -319,6 +335,9 @@ impl<'a> Network<'a> {
     pub fn put_on_wire(&mut self, link: LinkId, packet: Packet) {
         let now = self.now;
         let more = !self.ready[link.index()].is_empty();
+        if !self.picked.is_empty() {
+            self.count_picked(link, &packet);
+        }
         self.conns[packet.conn.index()].packets += 1;
         self.packets_made += 1;
         let id = self.arena.insert(packet);
@@ -329,6 +348,17 @@ impl<'a> Network<'a> {
         start(&mut cx, calendar, link, Queued { id, size: packet.size }, now);
         if more {
             schedule_departure(cx.port, calendar, link);
+        }
+    }
+
+    /// Counts a packet that a host puts on its wire; its port is told if the scenario wants it lost.
+    #[cold]
+    fn count_picked(&mut self, link: LinkId, packet: &Packet) {
+        let flow = self.conns[packet.conn.index()].flow;
+        let picked = self.picked.iter_mut().find(|picked| picked.flow == flow && !packet.has(flag::CONTROL));
+        if picked.is_some_and(Picked::loses_next) {
+            let fault = self.egress[link.index()].port.fault.as_mut();
+            fault.expect("ports of hosts with such flows are faulty").named = true;
         }
     }
 

@@ -11,6 +11,8 @@ pub struct LinkFault {
     pub state: LinkState,
     /// What random losses come from.
     pub chance: Stream,
+    /// Whether the packet whose transmission is about to begin is lost because the scenario names it.
+    pub named: bool,
     /// Packets lost on the link so far.
     pub lost: u64,
     /// When the link changed last: what its port had put on the wire until then, and the time that this takes.
@@ -26,6 +28,7 @@ impl LinkFault {
     pub fn loses(&mut self, arrival: Time) -> bool {
         // The coin is tossed for every packet, so that one link's state moves no later draw.
         let unlucky = self.chance.unit() < self.state.loss;
-        self.state.down || arrival >= self.state.next_down || unlucky
+        let named = std::mem::take(&mut self.named);
+        self.state.down || arrival >= self.state.next_down || unlucky || named
     }
 }

@@ -8,6 +8,7 @@
 //! know of it from the start.
 
 pub mod link;
+pub mod packets;
 pub mod timeline;
 
 use std::collections::BTreeSet;
@@ -15,12 +16,17 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::packets::LostPackets;
 use crate::ids::{LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::topology::Fabric;
 use crate::units::{Rate, Time};
 
 /// What goes wrong during a run; by default nothing.
+///
+/// Whether a packet is lost on a link is decided when its transmission begins, by how the link is then and will be until
+/// the packet would arrive: one that is on the wire when a link goes down is lost, one that begins after it came up is
+/// not. The port has sent a lost packet as any other; the packet is gone when it would have arrived.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Faults {
@@ -30,6 +36,10 @@ pub struct Faults {
     /// What happens, in any order.
     #[schemars(length(max = 10_000))]
     pub events: Vec<Fault>,
+    /// Data packets that are lost on the link by which their host sends them, flow by flow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000))]
+    pub packets: Vec<LostPackets>,
 }
 
 /// One thing that happens to a part of the network.
@@ -105,7 +115,7 @@ pub enum FaultChange {
 
 impl Default for Faults {
     fn default() -> Self {
-        Faults { detection_delay: Time::from_us(1000), events: Vec::new() }
+        Faults { detection_delay: Time::from_us(1000), events: Vec::new(), packets: Vec::new() }
     }
 }
 
@@ -129,7 +139,7 @@ impl Faults {
         *self == Faults::default()
     }
 
-    /// All that is wrong in that network: (path below the faults, what is wrong).
+    /// All that is wrong with the events in that network: (path below the faults, what is wrong).
     pub fn problems(&self, fabric: &Fabric) -> Vec<(String, String)> {
         let mut problems = Vec::new();
         for (index, fault) in self.events.iter().enumerate() {

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use serde::Serialize;
 
+use super::packets::Picked;
 use super::{FaultChange, Faults, Parts};
 use crate::ids::LinkId;
 use crate::random::{Purpose, Stream};
@@ -47,6 +48,8 @@ pub struct Timeline {
     epochs: Vec<(Time, usize)>,
     /// The distinct sets of links that routes avoid, each with the routes once they have been needed.
     tables: Vec<(Vec<LinkId>, OnceLock<Routes>)>,
+    /// The flows whose packets are lost by number.
+    pub picked: Vec<Picked>,
     /// What happens, for people.
     pub summary: Vec<FaultSummary>,
 }
@@ -264,6 +267,6 @@ impl States {
 }
 
 /// A link without faults.
-fn nominal(link: &Link, next_down: Time) -> LinkState {
+pub fn nominal(link: &Link, next_down: Time) -> LinkState {
     LinkState { down: false, rate: link.rate, loss: 0.0, next_down }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Run;
 use super::problem::{Problem, join, list, steps};
 use crate::balancer::Routing;
-use crate::faults::Faults;
+use crate::faults::{Faults, packets};
 use crate::observe::Observe;
 use crate::queue::{Feature, Queue};
 use crate::routing;
@@ -288,7 +288,14 @@ impl<'a> Draft<'a> {
         let Some((value, faults)) = self.part::<Faults>("faults", self.document.get("faults")) else {
             return Vec::new();
         };
-        own("faults", "", value, faults.problems(fabric))
+        let mut problems = faults.problems(fabric);
+        // Only of entries that are in order it is known how many flows they have.
+        let entries: Option<Vec<Entry>> =
+            self.entries().map(|(path, entry)| Some(self.part(&path, Some(entry))?.1)).collect();
+        if let Some(entries) = entries.filter(|entries| traffic::problems(entries, fabric).is_empty()) {
+            problems.extend(packets::problems(&faults.packets, &entries, fabric));
+        }
+        own("faults", "", value, problems)
     }
 
     /// What is observed must be there.

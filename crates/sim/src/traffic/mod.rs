@@ -304,6 +304,20 @@ pub fn problems(entries: &[Entry], fabric: &Fabric) -> Vec<(usize, String, Strin
     problems
 }
 
+/// How many flows each entry has at most. Called only if there are no [`problems`].
+pub fn flows_at_most(entries: &[Entry], fabric: &Fabric) -> Vec<u64> {
+    let ports = HostPorts::of(fabric);
+    let (sources, _) = sources::resolve(entries, fabric.hosts, 0, 0);
+    let mut extents = vec![Extent::default(); entries.len()];
+    for index in references::order(entries).0 {
+        let (entry, sources) = (&entries[index], &sources[index]);
+        let expected = entry.arrivals.expected(entry.full(ports.sum(entry.matrix.loaded(sources))));
+        let of = size(entry, sources, fabric.hosts);
+        (extents[index], _) = extent(entry, entries, &extents, of, expected);
+    }
+    extents.iter().map(|extent| extent.most).collect()
+}
+
 /// What is wrong with an entry whose matrix is drawn among so many sources: (path below the entry, what is wrong).
 fn too_few(entry: &Entry, sources: u32) -> Vec<(String, String)> {
     if sources < 2 {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::congestion::{self, Control, Echoed, Progress, RecoveryAck, Siblings, Step, Window};
 use super::ecn::{Heard, Marks};
 use super::reduction::Reduction;
-use super::{IdleRestart, Tcp, kind};
+use super::{Halves, IdleRestart, Tcp, kind};
 use crate::engine::cx::{Cx, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
@@ -237,7 +237,7 @@ impl Sender {
             if self.heard.listens {
                 self.on_echo(marked, 0, source, cx.now());
             }
-            self.on_duplicate_ack(config);
+            self.on_duplicate_ack(config, source);
         }
     }
 
@@ -259,10 +259,13 @@ impl Sender {
                     .map(|due| due.saturating_sub(now)),
             };
             let before = self.window.cwnd;
+            let let_go = self.let_go(source);
+            let flight = std::mem::replace(&mut self.window.flight, let_go);
             self.control.on_mark(&mut self.window, &progress);
+            self.window.flight = flight;
             if self.in_proportion {
                 let goal = std::mem::replace(&mut self.window.cwnd, before);
-                self.reduction = Some(Reduction::new(self.window.flight, goal, self.next_seq));
+                self.reduction = Some(Reduction::new(flight, goal, self.next_seq));
             }
         }
         answer.grow
@@ -336,7 +339,20 @@ impl Sender {
         }
     }
 
-    fn on_duplicate_ack(&mut self, config: &Tcp) {
+    /// What a loss or a mark halves, if it is not the window: the bytes in flight, or those that the window has let go by
+    /// whole segments (`Halves`).
+    fn let_go(&self, source: &impl Source) -> u64 {
+        let Window { flight, mss, halves, .. } = self.window;
+        match halves {
+            Halves::Flight | Halves::Window => flight,
+            Halves::Queued | Halves::Pipe => {
+                let (all, room) = (self.end_seq - self.una_seq + source.left(), self.window.usable());
+                flight.max(if room >= all { all } else { room / mss * mss })
+            }
+        }
+    }
+
+    fn on_duplicate_ack(&mut self, config: &Tcp, source: &impl Source) {
         self.dupacks += 1;
         if self.recovering {
             self.control.on_duplicate(&mut self.window);
@@ -345,6 +361,10 @@ impl Sender {
         {
             // RFC 5681, 3.2, step 2: what limited transmit has sent does not count.
             self.window.flight -= self.limited;
+            self.window.flight = self.let_go(source);
+            if self.window.halves == Halves::Pipe {
+                self.window.flight = self.window.flight.saturating_sub(self.window.mss);
+            }
             self.end_reduction();
             self.control.on_loss(&mut self.window, config.dupack_threshold);
             self.recovering = true;
@@ -495,6 +515,8 @@ impl Sender {
         if self.recovering {
             // Without what stood for segments that have left the network; so does htsim.
             self.window.cwnd = self.window.ssthresh.min(self.window.flight + self.window.mss);
+        } else {
+            self.window.flight = self.let_go(source);
         }
         self.end_reduction();
         self.control.on_timeout(&mut self.window, first);

@@ -100,7 +100,7 @@ pub struct Tcp {
     pub rto_granularity: Time,
     /// Take a round-trip sample from every acknowledgement (RFC 7323) rather than from one segment a round trip.
     pub timestamps: bool,
-    /// What a loss halves: the bytes in flight (RFC 5681) or the window (htsim, ns-2).
+    /// What a loss halves.
     pub loss_halves: Halves,
     /// Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
     #[schemars(range(min = 1, max = 1000))]
@@ -142,9 +142,14 @@ pub enum Preset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Halves {
-    /// The bytes sent and not yet acknowledged.
+    /// The bytes sent and not yet acknowledged (RFC 5681's FlightSize). What waits for the host's wire has not been sent.
     Flight,
-    /// The congestion window.
+    /// The bytes that the window has let go, sent or not: FlightSize of a host whose TCP hands them to a queue below it
+    /// (Linux).
+    Queued,
+    /// The same less a segment, the one whose arrival the last duplicate has told of (ns-3).
+    Pipe,
+    /// The congestion window (htsim, ns-2).
     Window,
 }
 

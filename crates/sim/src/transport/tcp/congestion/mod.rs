@@ -125,7 +125,8 @@ impl Window {
     /// Half of what is under way, at least two segments unless configured otherwise (RFC 5681, equation 4).
     pub fn half(&self) -> u64 {
         let whole = match self.halves {
-            Halves::Flight => self.flight,
+            // The connection has put into `flight` what is to be halved.
+            Halves::Flight | Halves::Queued | Halves::Pipe => self.flight,
             Halves::Window => self.cwnd,
         };
         (whole / 2).max(u64::from(self.min_ssthresh) * self.mss)

@@ -22,7 +22,7 @@ pub struct NewReno {
 pub enum FullAck {
     /// What is under way and a segment, at least two segments, at most the threshold: no burst (option 1).
     Flight,
-    /// The threshold (option 2).
+    /// The threshold (option 2; ns-3).
     Ssthresh,
 }
 
