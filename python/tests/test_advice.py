@@ -72,9 +72,8 @@ def test_reports_show_both(tmp_path):
 
 def test_a_sweep_says_it_once_for_each_field(tmp_path):
     plan = fy.Plan(SCENARIO, [fy.Axis("window", {FIELD: [10, 20, "bdp"]})], replicas=2, name="swept")
-    fy.sweep(plan, tmp_path / "swept")
     from flowyard.report import sweep
 
-    page = sweep.render(fy.open(tmp_path / "swept"))
+    page = sweep.render(fy.sweep(plan, tmp_path / "swept"))
     assert page.count(f"Advice: {FIELD}") == 1
     assert "In 4 runs, the first: 10 x 1500 B = 15 KB" in page
