@@ -80,13 +80,14 @@ mod tests {
         (1..=acks).map(&mut sends).collect()
     }
 
-    /// RFC 9937 by hand. From ten segments to eight: after n acknowledgements 0.8 n may have gone, in whole segments,
-    /// but the first at once: 1, 1, 2, 3, 4, 4, 5, 6, 7, 8. From ten to five: each second one.
+    /// RFC 9937 by hand. From ten segments to eight: after n acknowledgements 0.8 n may have gone, in whole segments, but
+    /// the first at once. The third leaves eight in flight, which is the goal and no longer above it: nothing goes, and
+    /// from then on one goes for each. From ten to five the eighth leaves five in flight.
     #[test]
     fn the_share_of_each_acknowledgement() {
-        assert_eq!(by_segments(10, 8_000, 10), [1, 0, 1, 1, 1, 0, 1, 1, 1, 1]);
-        assert_eq!(by_segments(10, 5_000, 10), [1, 0, 0, 1, 0, 1, 0, 1, 0, 1]);
-        // 9.3 segments: 0.93, 1.86, 2.79, ...
+        assert_eq!(by_segments(10, 8_000, 10), [1, 0, 0, 1, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(by_segments(10, 5_000, 10), [1, 0, 0, 1, 0, 1, 0, 0, 1, 1]);
+        // The second leaves nine, below 9.3, and less than a segment is missing.
         assert_eq!(by_segments(10, 9_300, 10), [1, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
     }
 
