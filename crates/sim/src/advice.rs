@@ -51,7 +51,7 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
             Transport::Mptcp(mptcp) => {
                 found.extend(tcp_advice(&format!("{path}.tcp"), &mptcp.tcp, longest));
             }
-            Transport::Datagram(_) | Transport::Dcqcn(_) => (),
+            _ => (),
         }
         found.extend(buffer(&setup.queue, transport, longest));
         found.extend(marking(&setup.queue, transport, longest, scenario.full_packet()));
