@@ -22,9 +22,14 @@ const ROUND: u64 = T + D + A + D;
 
 /// Messages of ten segments over one cable, with starts and settings of TCP such as these.
 fn cable(starts: &str, settings: &str) -> Run {
+    cable_under(&format!("tcp = {{ {settings} }}"), starts)
+}
+
+/// The same under any transport.
+fn cable_under(transport: &str, starts: &str) -> Run {
     run(&format!(
         r#"
-        transport.tcp = {{ {settings} }}
+        transport.{transport}
         [topology.line]
         switches = 0
         rate = "1Gbps"
@@ -128,22 +133,8 @@ fn counts_are_those_of_the_message() {
 #[test]
 fn mptcp_keeps_all_subflows() {
     let run_of = |subflows: u32| {
-        run(&format!(
-            r#"
-            transport.mptcp = {{ subflows = {subflows}, tcp = {{ initial_window = 2, delayed_ack = 1 }} }}
-            [topology.line]
-            switches = 0
-            rate = "1Gbps"
-            delay = "1ms"
-            [[traffic]]
-            name = "messages"
-            connection = "kept"
-            arrivals.times = {{ at = ["0s", "50ms"], jitter = "0s" }}
-            matrix.pairs = [[0, 1]]
-            sizes.fixed = "{}B"
-            "#,
-            10 * MSS
-        ))
+        let tcp = "{ initial_window = 2, delayed_ack = 1 }";
+        cable_under(&format!("mptcp = {{ subflows = {subflows}, tcp = {tcp} }}"), r#""0s", "50ms""#)
     };
     let one = run_of(1);
     assert_eq!(one.flows("fct_ps"), [HANDSHAKE + 2 * ROUND + 4 * T + D, 10 * T + D]);
