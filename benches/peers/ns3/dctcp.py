@@ -13,6 +13,7 @@ import polars as pl
 from row import Row, ns3
 
 from flowyard import results
+from flowyard.analysis import jain
 
 # Seconds between which goodput and queue count, and microseconds between starts.
 FROM, UNTIL, APART = 0.2, 0.5, 37
@@ -44,7 +45,7 @@ def rows(program: Path, folder: Path) -> list[Row]:
         ours = flowyard_run(flows, threshold, delay)
         case = f"DCTCP, {flows} flows, K = {threshold}, {delay} us"
         found += [
-            Row(case, "Jain's index", "", jain(theirs[0]), jain(ours[0]), INDEX),
+            Row(case, "Jain's index", "", index(theirs[0]), index(ours[0]), INDEX),
             Row(case, "goodput", "Mbps", sum(theirs[0]), sum(ours[0]), GOODPUT),
             Row(case, "mean queue", "packets", theirs[1], ours[1], QUEUE),
         ]
@@ -53,17 +54,17 @@ def rows(program: Path, folder: Path) -> list[Row]:
         ours = flowyard_run(2, 20, 25, at_once=True, skew_ns=skew)
         case = f"DCTCP, windows shrink at once{name}"
         why = FROZEN if skew else TIES
-        found.append(Row(case, "Jain's index", "", jain(theirs[0]), jain(ours[0]), None, why))
+        found.append(Row(case, "Jain's index", "", index(theirs[0]), index(ours[0]), None, why))
     theirs = ns3_run(program, 2, 20, 25, skew="1ns")
     ours = flowyard_run(2, 20, 25, skew_ns=1)
     case = "DCTCP, in proportion, one cable 1 ns longer"
-    found.append(Row(case, "Jain's index", "", jain(theirs[0]), jain(ours[0]), INDEX))
+    found.append(Row(case, "Jain's index", "", index(theirs[0]), index(ours[0]), INDEX))
     return found
 
 
-def jain(values: list[float]) -> float:
-    """Jain's index of fairness."""
-    return sum(values) ** 2 / (len(values) * sum(value**2 for value in values))
+def index(goodputs: list[float]) -> float:
+    """Jain's index of fairness; 0 if nothing came."""
+    return jain(pl.Series(goodputs)) or 0.0
 
 
 def ns3_run(
