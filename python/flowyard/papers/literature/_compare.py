@@ -13,7 +13,6 @@ import polars as pl
 from flowyard.analysis import completion, picoseconds
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style, written_out
-from flowyard.papers.ndp import _backstop
 from flowyard.sweeps import Axis, Sweep
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ _BY_FLOW, _BY_PACKET, _PERMUTED = ({"balancer": name} for name in ("per-flow", "
 # What each needs of a scenario.
 TRANSPORTS: Mapping[str, dict[str, Any]] = {
     "NDP": {
-        "transport": {"ndp": {"mtu": "1500B", **written_out.NDP, **_backstop.REPEATS}},
+        "transport": {"ndp": {"mtu": "1500B", **written_out.NDP, **written_out.NDP_REPEATS}},
         "queue": {"ndp": {"return_to_sender": True}},
         "routing": _PERMUTED,
     },

@@ -20,7 +20,6 @@ from flowyard.papers import judge, style, written_out
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.papers.literature import _outcast
 from flowyard.papers.literature._outcast import HOSTS
-from flowyard.papers.ndp import _backstop
 from flowyard.sweeps import Axis, Plan, Sweep
 
 if TYPE_CHECKING:
@@ -29,7 +28,11 @@ if TYPE_CHECKING:
 
 NDP, DCTCP, TCP = "NDP", "DCTCP", "TCP"
 TRANSPORTS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
-    NDP: ({"ndp": {**written_out.NDP, **_backstop.REPEATS}}, {"ndp": _backstop.DROPS}, "per-packet"),
+    NDP: (
+        {"ndp": {**written_out.NDP, **written_out.NDP_REPEATS}},
+        {"ndp": written_out.NDP_PORT},
+        "per-packet",
+    ),
     DCTCP: (
         {"tcp": {"congestion": "dctcp"}},
         {"ecn": {"limit": {"packets": 100}, "threshold": {"packets": 20}}},

@@ -17,7 +17,6 @@ from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style, written_out
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
-from flowyard.papers.ndp import _backstop
 from flowyard.sweeps import Axis, Plan
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ _TCP = {
 _MARKING: dict[str, object] = {"ecn": {"limit": {"packets": 150}, "threshold": {"packets": 65}}}
 TRANSPORTS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     OURS: ({"pfabric": {**written_out.PFABRIC}}, {"pfabric": {**written_out.PFABRIC_PORT}}),
-    "NDP": ({"ndp": {**written_out.NDP, **_backstop.REPEATS}}, {"ndp": dict(_backstop.DROPS)}),
+    "NDP": ({"ndp": {**written_out.NDP, **written_out.NDP_REPEATS}}, {"ndp": dict(written_out.NDP_PORT)}),
     "DCTCP": ({"tcp": {"congestion": {"dctcp": {}}, **_TCP}}, _MARKING),
     "D2TCP": ({"tcp": {"congestion": {"d2tcp": {}}, **_TCP}}, _MARKING),
     "TCP": ({"tcp": {"congestion": {"newreno": {}}, **_TCP}}, {"drop-tail": {"limit": {"packets": 150}}}),

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flowyard.papers import written_out
-from flowyard.papers.ndp import _backstop
 
 RATE_BPS, PACKET_BYTES, CONTROL_BYTES = 1_000_000_000, 1500, 64
 # Of a packet, and of an answer: a bit takes a nanosecond.
@@ -30,11 +29,11 @@ NDP: Mapping[str, Any] = {
         "initial_window": WINDOW,
         "header_bytes": "0B",
         "pull_ack": False,
-        **_backstop.REPEATS,
+        **written_out.NDP_REPEATS,
     }
 }
 # Headers that find no room are counted, not sent back: the published model has nothing of that kind.
-PORTS: Mapping[str, Any] = {"ndp": _backstop.DROPS}
+PORTS: Mapping[str, Any] = {"ndp": written_out.NDP_PORT}
 # With 40 B of headers the same 1500 B on the wire.
 TCP: Mapping[str, Any] = {"tcp": {}}
 TCP_PORTS: Mapping[str, Any] = {"drop-tail": {}}
@@ -117,7 +116,7 @@ class Scheduler:
         return {
             "topology": fat_tree(self.k, self.delay),
             "transport": {"ndp": NDP["ndp"] | {"initial_window": self.window}},
-            "queue": {"ndp": {"data_limit": {"full-packets": self.queue}, **_backstop.DROPS}},
+            "queue": {"ndp": {"data_limit": {"full-packets": self.queue}, **written_out.NDP_PORT}},
             "traffic": entries,
             **self.changes,
         }
