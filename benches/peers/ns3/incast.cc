@@ -29,6 +29,8 @@ struct Parameters
     uint32_t bytes = 65536;
     std::string rate = "1Gbps";
     std::string delay = "25us";
+    // Keeps packets of two servers from reaching the switch at the same instant.
+    std::string longer = "90ns";
     uint32_t queue = 64;
     std::string rtoMin = "200ms";
     std::string rtoInitial = "200ms";
@@ -78,12 +80,13 @@ class Reads
 
         PointToPointHelper link;
         link.SetDeviceAttribute("DataRate", StringValue(parameters.rate));
-        link.SetChannelAttribute("Delay", StringValue(parameters.delay));
         link.DisableFlowControl();
         Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
         for (uint32_t host = 1; host < nodes.GetN(); ++host)
         {
             link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue("100000p"));
+            const Time delay = Time(parameters.delay) + (host - 1) * Time(parameters.longer);
+            link.SetChannelAttribute("Delay", TimeValue(delay));
             NetDeviceContainer ends = link.Install(nodes.Get(0), nodes.Get(host));
             if (host == 1)
             {
@@ -211,6 +214,8 @@ main(int argc, char* argv[])
     command.AddValue("bytes", "bytes of each server in a block", parameters.bytes);
     command.AddValue("rate", "rate of each link", parameters.rate);
     command.AddValue("delay", "delay of each link", parameters.delay);
+    command.AddValue("longer", "by how much the cable of each server is longer than that of the one before",
+                     parameters.longer);
     command.AddValue("queue", "packets that the client's port holds behind the one on the wire", parameters.queue);
     command.AddValue("rtoMin", "shortest retransmission timeout", parameters.rtoMin);
     command.AddValue("rtoInitial", "timeout before the first sample", parameters.rtoInitial);
