@@ -77,10 +77,10 @@ test-programs: ## Install the programs of others that tests open our files with 
 test-rust:
 	cargo test --locked --quiet -p flowyard-sim
 	cargo test --locked --quiet --release -p flowyard-sim -p flowyard-python --test golden
-	cargo test --locked --quiet --release -p flowyard-tables -p flowyard-python
+	cargo test --locked --quiet --release -p flowyard-tables -p flowyard-yardstick -p flowyard-python
 
 test-python: .venv/.dev setup
-	$(BIN)/python -m pytest --quiet -r s --numprocesses=auto --dist=loadfile
+	$(BIN)/python -m pytest --quiet -r s --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 fuzz: .venv/.dev setup ## Fuzz the parsers and random runs for FUZZ_MINUTES (10), with random seeds
 	tools/fuzz.sh $(FUZZ_MINUTES)

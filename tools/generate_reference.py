@@ -41,27 +41,6 @@ QUANTITIES = {
 }
 WORDS = {"string": "text", "boolean": "`true` or `false`", "integer": "whole number", "number": "number"}
 SAMPLES = {"time": '"1ms"', "bytes": '"10KB"', "rate": '"10Gbps"', "string": '"queries"', "boolean": "true"}
-# Members whose smallest example needs more than what the schema says must be there.
-EXAMPLES = {
-    "Explicit": '{ hosts = ["a", "b"], cables = [{ ends = ["a", "b"] }] }',
-    "Cdf": "{ points = [[1000, 0], [10000, 80], [1000000, 100]] }",
-    "List": "[1000, 20000]",
-    "Endless": "{}",
-    "Lognormal": '{ median = "10KB", sigma = 1.5 }',
-    "Normal": '{ mean = "30KB", deviation = "10KB" }',
-    "Pareto": '{ shape = 1.2, min = "1KB", max = "10MB" }',
-    "UniformSizes": '{ min = "2KB", max = "58KB" }',
-    "Poisson": '{ load = 0.5, until = "1ms" }',
-    "Times": '{ at = ["0s", "30us"] }',
-    "Triggers": '{ starts = ["0s", { trigger = 1 }], fires = [{ flow = 0, trigger = 1 }],'
-    ' list = [{ id = 1, kind = "once" }] }',
-    "Pairs": "[[0, 5], [1, 5]]",
-    "Stride": "{ by = [1] }",
-    "UniformDeadlines": '{ min = "10ms", max = "30ms" }',
-    "OnOff": "{ probability = 1, flows_each = 2 }",
-    "Incast": "{ senders = 3 }",
-    "Exponential": '{ mean = "46KB" }',
-}
 
 
 def main() -> int:
@@ -240,7 +219,8 @@ class Scenario:
 
     def example(self, union: str, tag: str, member: str) -> str:
         """The smallest part of a scenario that has this member."""
-        value = EXAMPLES.get(member) or self.sample(self.definitions[member])
+        definition = self.definitions[member]
+        value = inline(definition["examples"][0]) if "examples" in definition else self.sample(definition)
         field = self.field_of[union]
         written = f"{field}.{tag} = {value}"
         if field in self.parts or union in targets(self.definitions["Entry"]):
@@ -351,6 +331,16 @@ def after(lead: str, text: str) -> str:
     return lead + text if text else ""
 
 
+def inline(value: Any) -> str:
+    """A value as TOML has it, in one line."""
+    if isinstance(value, dict):
+        inside = ", ".join(f"{key} = {inline(item)}" for key, item in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(inline, value))}]"
+    return json.dumps(value)
+
+
 def command_line() -> str:
     """Every verb with its options."""
     lines = [
@@ -387,7 +377,8 @@ def option(action: argparse.Action) -> tuple[str, str, str]:
     repeated = {"+": " ...", "*": " ..."}.get(str(action.nargs), "")
     name = ", ".join(f"`{name}`" for name in action.option_strings)
     value = f"`{value}{repeated}`" if value and action.nargs != 0 else ""
-    return (name, value, action.help or "") if name else (value, "", action.help or "")
+    about = argparse.HelpFormatter("")._expand_help(action) if action.help else ""
+    return (name, value, about) if name else (value, "", about)
 
 
 def columns() -> str:

@@ -53,14 +53,37 @@ class Outcome:
 def schema() -> str:
     """The JSON Schema of scenarios, as text."""
 
-def check(
-    text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]], whole: bool
-) -> str:
-    """The scenario as JSON with every default filled in; raises ScenarioError with all problems.
+@final
+class Checked:
+    """A scenario in which nothing is wrong; its flows are drawn when something first needs them, and once.
 
-    Defaults that depend on other parts are only filled in if `whole`. Files that the scenario names are looked for in
-    the folder.
+    Files that the scenario names are looked for in the folder.
+
+    Raises:
+        ScenarioError: It cannot be run; with all problems.
     """
+
+    def __init__(
+        self, text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]
+    ) -> None: ...
+    def resolved(self, whole: bool) -> str:
+        """The scenario as JSON with every default filled in; those that depend on other parts only if `whole`."""
+    def outlook(self) -> str:
+        """What there is to know of a run before it, as JSON: needs, derived, advice.
+
+        {needs: {memory_bytes, packet_hops, end_ps, sample_rows, port_looks}, derived: {path: value},
+        advice: [{path, message, write}]}.
+
+        Raises:
+            ScenarioError: It needs more than `run` allows.
+        """
+    def flows(self) -> Table:
+        """The flows that are drawn before a run: id, tag, src, dst, size_bytes, start_ps, deadline_ps.
+
+        start_ps is null for flows that wait for others.
+        """
+    def run(self, progress: Callable[[Any], object] | None = None) -> Outcome:
+        """Runs it to its end; KeyboardInterrupt ends it early with valid tables."""
 
 def fabric(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
     """The network of a scenario as JSON.
@@ -71,25 +94,6 @@ def fabric(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
 
 def survey_topology(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
     """Paths between hosts by distance, oversubscription and bisection of a scenario's network, as JSON."""
-
-def outlook(text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]) -> str:
-    """What there is to know of a run before it, as JSON: needs, derived, advice.
-
-    {needs: {memory_bytes, packet_hops, end_ps, sample_rows, port_looks}, derived: {path: value},
-    advice: [{path, message, write}]}.
-
-    Raises:
-        ScenarioError: It needs more than `run` allows.
-    """
-
-def run(
-    text: str,
-    format: str,
-    folder: str | PathLike[str],
-    overrides: list[tuple[str, str]],
-    progress: Callable[[Any], object] | None = None,
-) -> Outcome:
-    """Reads a scenario and runs it to its end; KeyboardInterrupt ends it early with valid tables."""
 
 def run_slotted(
     text: str,
@@ -108,12 +112,6 @@ def slotted_schema() -> str:
 
 def explain_slotted() -> dict[str, list[dict[str, str]]]:
     """The columns of both tables: {table: [{name, unit, kind, meaning}]}."""
-
-def flows(text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]) -> Table:
-    """The flows that are drawn before a run, with the columns id, tag, src, dst, size_bytes, start_ps, deadline_ps.
-
-    start_ps is null for flows that wait for others.
-    """
 
 def read_cdf(
     text: str,

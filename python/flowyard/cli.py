@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import textwrap
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,7 @@ def parser() -> argparse.ArgumentParser:
     def scenario(added: argparse.ArgumentParser, *, slotted: bool = False, audit: bool = True) -> None:
         packaged = "" if slotted else f", or the name of a packaged scenario: {', '.join(scenarios.names())}"
         added.add_argument("scenario", metavar="SCENARIO", help=f"a TOML or JSON file{packaged}")
-        example = "link.bandwidth=100" if slotted else "transport.ndp.initial_window=8"
+        example = "link.bandwidth=100" if slotted else "run.until=10ms"
         added.add_argument(
             "--set",
             action="append",
@@ -146,7 +147,7 @@ def parser() -> argparse.ArgumentParser:
             type=_override,
             metavar="KEY=VALUE",
             help=f"change a field, such as --set {example}; may be repeated. VALUE is JSON, or else a text: "
-            '--set \'traffic.0.sizes={"fixed": "1MB"}\'',
+            "--set 'run={\"seed\": 2}'",
         )
         if audit:
             added.add_argument("--seed", type=int, metavar="N", help="short for --set run.seed=N")
@@ -233,13 +234,13 @@ def parser() -> argparse.ArgumentParser:
         "slotted", _slotted, "schedule flows with deadlines on one slotted link, and show who is served when"
     )
     scenario(added, slotted=True, audit=False)
-    added.add_argument(
+    option = added.add_argument(
         "--discipline",
         action="append",
         metavar="NAME",
-        help="in place of the file's; may be repeated, to compare: fcfs, edf, sjf, pdq, peq, d3, stateful-d3, racs, "
-        "processor-sharing, optimal",
+        help="in place of the file's; may be repeated, to compare: %(names)s",
     )
+    _naming(option, _disciplines)
     added.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="a new folder; default out/<file>-<n>"
     )
@@ -260,20 +261,24 @@ def parser() -> argparse.ArgumentParser:
     added.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="a new TOML or JSON file; default FIRST-FILE.toml"
     )
-    added.add_argument(
+    option = added.add_argument(
         "--format",
         action="append",
         default=[],
         metavar="FORMAT",
-        help="instead of recognising it: htsim-cm, htsim-topo, hpcc-flow, hpcc-topology, netsys-trace, graphml, "
-        "cdf; one for each file, in their order",
+        help="instead of recognising it: %(names)s; one for each file, in their order",
     )
-    added.add_argument(
+    _naming(option, _formats_read)
+    option = added.add_argument(
         "--topology",
         metavar="SCENARIO",
-        help="the network of flows without one: that of a scenario, or single-switch, or fat-tree",
+        help="the network of flows without one: that of a scenario, or one made for their number of hosts: "
+        "%(names)s",
     )
-    added.add_argument("--transport", default="ndp", metavar="NAME", help="what hosts do; default ndp")
+    _naming(option, _networks_by_hosts)
+    added.add_argument(
+        "--transport", default="ndp", metavar="NAME", help="what hosts do; default %(default)s"
+    )
     added.add_argument("--start-unit", choices=("ps", "us"), help="unit of starts in a .cm file")
     for name, example in (("rate", "10Gbps"), ("delay", "1us")):
         added.add_argument(f"--{name}", metavar=example, help=f"{name} of cables that have none")
@@ -287,7 +292,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="NODE",
         help="a graph's node that is a host; or leaves, all with one cable",
     )
-    added.add_argument("--dialect", metavar="NAME", help="a CDF's dialect: percent, fraction, ns2 or homa")
+    option = added.add_argument("--dialect", metavar="NAME", help="a CDF's dialect: %(names)s")
+    _naming(option, _dialects)
     added.add_argument(
         "--packet-bytes", type=int, metavar="N", help="payload of a packet, in a CDF of packets"
     )
@@ -303,12 +309,13 @@ def parser() -> argparse.ArgumentParser:
 
     added = verb("export", _export, "write a scenario's network or flows for another simulator")
     scenario(added)
-    added.add_argument(
+    option = added.add_argument(
         "--to",
         required=True,
         metavar="FORMAT",
-        help="htsim-cm, htsim-topo, hpcc-flow, hpcc-topology, netsys-trace, cdf-percent, cdf-fraction, graphml",
+        help="%(names)s",
     )
+    _naming(option, _formats_written)
     added.add_argument("-o", "--output", required=True, type=Path, metavar="FILE", help="a new file")
     added.add_argument("--entry", metavar="NAME", help="the traffic entry whose sizes a CDF has")
 
@@ -319,6 +326,59 @@ def parser() -> argparse.ArgumentParser:
 
     verb("bench", None, "measure the engine's speed on this machine")
     return parser
+
+
+class _Names:
+    """Names in a help text, which are looked up if the text is shown: most commands need none of them."""
+
+    def __init__(self, find: Callable[[], Iterable[str]]) -> None:
+        self.find = find
+
+    def __str__(self) -> str:
+        return ", ".join(self.find())
+
+
+def _naming(option: Any, find: Callable[[], Iterable[str]]) -> None:
+    """Lets the help of an option have names, as %(names)s."""
+    option.names = _Names(find)
+
+
+def _disciplines() -> Iterable[str]:
+    from flowyard import slotted
+
+    return _members(slotted.schema()["$defs"]["DisciplineConfig"])
+
+
+def _dialects() -> Iterable[str]:
+    from flowyard import results
+
+    return _members(results.schema()["$defs"]["Dialect"])
+
+
+def _members(choice: dict[str, Any]) -> Iterable[str]:
+    """The names that a choice in a schema has."""
+    words = [word for member in choice["oneOf"] for word in member.get("enum", [])]
+    consts = [member["const"] for member in choice["oneOf"] if "const" in member]
+    tables = [tag for member in choice["oneOf"] for tag in member.get("properties", ())]
+    return dict.fromkeys(consts + tables + words)
+
+
+def _formats_read() -> Iterable[str]:
+    from flowyard.interchange import formats
+
+    return formats.READ
+
+
+def _formats_written() -> Iterable[str]:
+    from flowyard.interchange import exporting
+
+    return exporting.FORMATS
+
+
+def _networks_by_hosts() -> Iterable[str]:
+    from flowyard.interchange import importing
+
+    return importing.BY_HOSTS
 
 
 def _positive(text: str) -> int:
@@ -354,7 +414,7 @@ def _override(text: str) -> tuple[str, str]:
         except UserError as error:
             raise argparse.ArgumentTypeError(
                 f"{error}; tables and lists are written in JSON here, as in "
-                """--set 'transport={"tcp": {"rto_min": "1ms"}}'"""
+                """--set 'run={"seed": 2}'"""
             ) from None
     return key.strip(), value.strip()
 
@@ -376,12 +436,13 @@ def _run(arguments: argparse.Namespace) -> int:
     overrides = _overrides(arguments)
     path = scenarios.find(arguments.scenario)
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
-    if results.check(path, overrides).get("observe"):
-        print(_to_observe(results.outlook(path, overrides).needs), file=sys.stderr)
+    checked = results.Checked(path, overrides)
+    if checked.resolved().get("observe"):
+        print(_to_observe(checked.outlook().needs), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.
     with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
         with Display() as display:
-            result = results.run(path, overrides, progress=deferred.watch(display.row(path.stem)))
+            result = checked.run(progress=deferred.watch(display.row(path.stem)))
         result.write(staging.path)
         folder = staging.publish()
 
@@ -418,8 +479,9 @@ def _check(arguments: argparse.Namespace) -> int:
 
     path = scenarios.find(arguments.scenario)
     overrides = _overrides(arguments)
-    resolved = results.check(path, overrides, whole=True)
-    needs, derived, advice = results.outlook(path, overrides)
+    checked = results.Checked(path, overrides)
+    resolved = checked.resolved(whole=True)
+    needs, derived, advice = checked.outlook()
     if arguments.json:
         print(json.dumps({**resolved, "derived": derived, "advice": advice}, indent=2))
         return COMPLETE

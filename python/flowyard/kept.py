@@ -133,6 +133,14 @@ _RUN: Mapping[str, Any] = {
     "deadlock": _Added(_Every(_TEXT)),
     "derived": _Added(_TABLE),
     "advice": _Added(_Every(dict.fromkeys(("path", "message", "write"), _TEXT))),
+    "features": _Added(
+        {
+            "queue": {"name": _TEXT, "offers": _Each(_OrNull(_TEXT))},
+            "traffic": _Each(
+                {"transport": _TEXT, **dict.fromkeys(("ecn_capable", "retransmits", "one_path"), _TRUTH)}
+            ),
+        }
+    ),
     "observed": _Added({"samples": _OBSERVED, "histograms": _OBSERVED, "capture": _OBSERVED}),
     "scenario": _SCENARIO,
     "traffic": _Every(

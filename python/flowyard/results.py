@@ -99,6 +99,62 @@ class Result:
         return f"<flowyard.Result: {self.status}, {len(self.flows)} flows, {len(self.links)} links>"
 
 
+class Checked:
+    """A scenario that has been read and checked, once for all that is asked of it; its flows are drawn once, too.
+
+    Args:
+        scenario: A TOML or JSON file, the name of a packaged scenario, a Scenario, or plain data.
+        overrides: Fields to change, by their path: {"run.seed": 2, "transport.ndp.initial_window": 8}.
+
+    Raises:
+        ScenarioError: The scenario cannot be run; the text names every problem.
+    """
+
+    def __init__(
+        self,
+        scenario: str | PathLike[str] | Model | Mapping[str, Any],
+        overrides: Mapping[str, object] | None = None,
+    ) -> None:
+        self._native = _native.Checked(*source(scenario), texts(overrides))
+        # A scenario without a name goes by that of its file.
+        self._name = reading.as_text(Path(scenario).stem) if isinstance(scenario, str | PathLike) else None
+
+    def resolved(self, *, whole: bool = False) -> dict[str, Any]:
+        """The scenario with every default filled in: see `check`."""
+        resolved: dict[str, Any] = json.loads(self._native.resolved(whole))
+        return resolved
+
+    def outlook(self) -> Outlook:
+        """What there is to know of a run before it: see `outlook`."""
+        return Outlook(**json.loads(self._native.outlook()))
+
+    def flows(self) -> _native.Table:
+        """The flows that are drawn before the run: id, tag, src, dst, size_bytes, start_ps, deadline_ps."""
+        return self._native.flows()
+
+    def run(self, *, progress: Callable[[Progress], object] | None = None) -> Result:
+        """Runs it to its end: see `run`."""
+        outcome = self._native.run(progress)
+        summary = json.loads(outcome.summary)
+        if self._name is not None:
+            summary["scenario"] = {"name": self._name} | summary["scenario"]
+        # So that a folder explains itself, whatever version reads it.
+        summary["definitions"] = {
+            table: {column["name"]: column["meaning"] for column in columns}
+            for table, columns in explain().items()
+            if getattr(outcome, table) is not None
+        }
+        return Result(
+            Table(outcome.flows),
+            Table(outcome.links),
+            summary,
+            samples=_wrapped(outcome.samples),
+            histograms=_wrapped(outcome.histograms),
+            connections=_wrapped(outcome.connections),
+            captures=outcome.captures(),
+        )
+
+
 def run(
     scenario: str | PathLike[str] | Model | Mapping[str, Any],
     overrides: Mapping[str, object] | None = None,
@@ -118,26 +174,7 @@ def run(
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
-    outcome = _native.run(*source(scenario), texts(overrides), progress)
-    summary = json.loads(outcome.summary)
-    if isinstance(scenario, str | PathLike):
-        # A scenario without a name goes by that of its file.
-        summary["scenario"] = {"name": reading.as_text(Path(scenario).stem)} | summary["scenario"]
-    # So that a folder explains itself, whatever version reads it.
-    summary["definitions"] = {
-        table: {column["name"]: column["meaning"] for column in columns}
-        for table, columns in explain().items()
-        if getattr(outcome, table) is not None
-    }
-    return Result(
-        Table(outcome.flows),
-        Table(outcome.links),
-        summary,
-        samples=_wrapped(outcome.samples),
-        histograms=_wrapped(outcome.histograms),
-        connections=_wrapped(outcome.connections),
-        captures=outcome.captures(),
-    )
+    return Checked(scenario, overrides).run(progress=progress)
 
 
 def _wrapped(columns: _native.Table | None) -> Table | None:
@@ -161,8 +198,7 @@ def check(
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
-    resolved: dict[str, Any] = json.loads(_native.check(*source(scenario), texts(overrides), whole))
-    return resolved
+    return Checked(scenario, overrides).resolved(whole=whole)
 
 
 class Outlook(NamedTuple):
@@ -188,7 +224,7 @@ def outlook(
     Raises:
         ScenarioError: The scenario cannot be run, or needs more than run.memory_limit or run.work_limit.
     """
-    return Outlook(**json.loads(_native.outlook(*source(scenario), texts(overrides))))
+    return Checked(scenario, overrides).outlook()
 
 
 def advised(advice: Mapping[str, str]) -> str:

@@ -29,10 +29,12 @@ __all__ = [
     "CamCube",
     "Capture",
     "Cdf",
+    "Codel",
     "Congestion",
     "Connection",
     "Coupling",
     "Covers",
+    "Cubic",
     "D2tcp",
     "DCell",
     "DataMining",
@@ -116,6 +118,7 @@ __all__ = [
     "Permuted",
     "Pfabric",
     "PfabricPort",
+    "Pie",
     "Poisson",
     "PortMode",
     "Preset",
@@ -124,6 +127,7 @@ __all__ = [
     "Queue",
     "RandomCables",
     "RandomNodes",
+    "Red",
     "Reduce",
     "Relay",
     "Remaining",
@@ -143,6 +147,7 @@ __all__ = [
     "SourcesShare",
     "StrictPriority",
     "Stride",
+    "Swift",
     "TagBy",
     "TagRepeats",
     "Tagging",
@@ -1051,8 +1056,8 @@ class Tcp(Model):
     """Send a new segment on each of the first two duplicate acknowledgements (RFC 3042)."""
 
     delayed_ack: int = 2
-    """Full segments to an acknowledgement at most: 2 is RFC 5681's delayed ACK, 1 switches it off. At
-    least 1, at most 1000.
+    """Full segments to an acknowledgement at most: 2 is RFC 5681's delayed ACK, 1 switches it off. Under
+    swift it is 1 in any case. At least 1, at most 1000.
     """
 
     delayed_ack_timeout: str | None = None
@@ -1195,6 +1200,94 @@ class D2tcp(Model):
     late_exponent: float = 1.0
     """Exponent after the deadline: 1 goes on as a flow without one, 2 as one whose deadline is near. At
     most 100.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cubic(Model):
+    """CUBIC: a window that grows by the time since the last reduction, and not by round trips (RFC 9438)."""
+
+    _tag = "cubic"
+
+    c: float = 0.4
+    """C, by which the cubic function is scaled, in segments per cubic second (RFC 9438, 5: 0.4). At least
+    1e-06, at most 1000000000.0.
+    """
+
+    beta: float = 0.7
+    """Share of the window that a loss or a mark leaves (RFC 9438, 4.6, and Linux: 0.7; RFC 5681 would be
+    0.5). At least 0.01, at most 0.99.
+    """
+
+    fast_convergence: bool = True
+    """Whether a flow that is reduced before it has reached its last maximum takes (1 + beta) / 2 of its
+    window for the new maximum, to leave room to flows that have come since (RFC 9438, 4.7).
+    """
+
+    reno_friendly: bool = True
+    """Whether the window is at least that of Reno with the same beta (RFC 9438, 4.3). In a data centre,
+    where a round trip takes microseconds, this decides alone.
+    """
+
+    max_target: float = 1.5
+    """Upper bound of the target as a multiple of the window (RFC 9438, 4.2: 1.5). At least 1, at most 100."""
+
+    losses: NewReno = NewReno()
+    """How losses are recovered from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swift(Model):
+    """Swift: windows by delay, measured on each segment against a target (Kumar et al., SIGCOMM 2020). The
+    paper leaves most constants to measurement; where it is not named, the default is that of htsim,
+    which calls its values guesses. Every segment is acknowledged at once, and marks (ECN) are ignored.
+    """
+
+    _tag = "swift"
+
+    base_target: str = "20us"
+    """Target of the delay without hops and flow scaling: at least the round trip within a rack (htsim: 20
+    us). A time, such as "10us", at least 1ns, at most 1s.
+    """
+
+    hop_target: str = "3053ns"
+    """What each hop of the path adds to the target: topology scaling (htsim: 20 us / 6.55). A hop is a
+    link that the acknowledgement has taken. A time, such as "10us", at most 1s.
+    """
+
+    fs_range: str = "100us"
+    """What flow scaling adds to the target at most, so that many flows with small windows find a longer
+    queue (htsim: five times base_target). 0: none. A time, such as "10us", at most 1s.
+    """
+
+    fs_min_cwnd: float = 0.1
+    """Window in segments at which flow scaling adds all of fs_range (htsim: 0.1). At least 1e-06, at most
+    1000000.
+    """
+
+    fs_max_cwnd: float = 100.0
+    """Window in segments at which flow scaling adds nothing (htsim: 100). At least 1e-06, at most 1000000."""
+
+    ai: float = 1.0
+    """Additive increase in segments a round trip (htsim: 1). At least 1e-06, at most 1000."""
+
+    beta: float = 0.8
+    """Share of the excess delay by which the window is lowered (htsim: 0.8). At least 1e-06, at most 1."""
+
+    max_mdf: float = 0.5
+    """Largest share of the window that one decrease takes (htsim: 0.5). At least 1e-06, at most 0.999."""
+
+    min_cwnd: float = 0.001
+    """Least window in segments (a choice made here; htsim: 10 bytes, 0.007 of its segments). At least
+    1e-06, at most 1.
+    """
+
+    max_cwnd: float = 1000.0
+    """Largest window in segments (htsim: 1000). At least 1, at most 1000000."""
+
+    retransmit_reset_threshold: int = 5
+    """So many timeouts without an acknowledgement between them lower the window to the least (htsim: 5).
+    At least 1, at most 1000000.
     """
 
 
@@ -1713,6 +1806,149 @@ class Lossless(Model):
     """When the queue is looked at: DCQCN's paper marks on arrival, the packet itself included; the HPCC
     simulator on departure, without the packet.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codel(Model):
+    """First-in first-out; once packets have waited for too long throughout an interval, departing ones are
+    dropped, more and more often (CoDel, RFC 8289).
+    """
+
+    _tag = "codel"
+
+    target: str = "5ms"
+    """TARGET, the wait that is acceptable throughout: 5 to 10 % of `interval` (RFC 8289, section 4.3; 5 ms
+    there). A time, such as "10us", at least 1ns, at most 100s.
+    """
+
+    interval: str = "100ms"
+    """INTERVAL, the time in which a good queue drains at least once: the longest round trip of most flows
+    (RFC 8289, section 4.3; 100 ms for the Internet). A time, such as "10us", at least 1ns, at most
+    100s.
+    """
+
+    max_packet: str | Literal["derived"] = "derived"
+    """MAXPACKET: nothing is dropped while no more than this is left waiting (RFC 8289, section 5.4: the
+    MTU). "derived": a full packet. A size, such as "64KiB", at most 1GB.
+    """
+
+    memory: int = 16
+    """Dropping that begins again within so many intervals of its last drop goes on from the rate that it
+    had reached (RFC 8289, section 5.5: 16). At most 1000000.
+    """
+
+    ecn: bool = False
+    """Whether ECN-capable packets are marked in place of dropped (Linux: `ecn`)."""
+
+    limit: Limit = LimitPackets(1000)
+    """How much may wait, the packet on the wire not counted; more is dropped on arrival (Linux: 1000
+    packets).
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Red(Model):
+    """First-in first-out; arriving packets are dropped, or marked, with a probability that grows with the
+    average queue (RED).
+    """
+
+    _tag = "red"
+
+    min_threshold: Limit = LimitPackets(5)
+    """min_th: below this average no packet is dropped (paper: 5 packets). In packets, the average is one
+    of packets; in bytes or full packets, one of bytes.
+    """
+
+    max_threshold: Limit = LimitPackets(15)
+    """max_th: from this average on, each packet is dropped, unless `gentle`. In the unit of
+    `min_threshold`; the paper has at least twice that (section 6), Floyd's later advice three times.
+    """
+
+    weight: float = 0.002
+    """w_q, the weight of the present queue in the average (paper: 0.002); 1 takes the queue itself. At
+    least 1e-06, at most 1.0.
+    """
+
+    max_probability: float = 0.02
+    """max_p, the probability up to which it grows between the thresholds, before drops are spaced (paper:
+    0.02; Floyd in 1997: 0.1). At most 1.0.
+    """
+
+    gentle: bool = True
+    """Whether the probability grows from max_p at max_th to 1 at twice max_th (Floyd, "Recommendation on
+    using the 'gentle_' variant of RED", 2000), in place of a step at max_th (paper).
+    """
+
+    ecn: bool = False
+    """Whether ECN-capable packets are marked in place of dropped."""
+
+    hard_drop: bool = True
+    """With `ecn`, whether ECN-capable packets too are dropped where all are (RFC 3168, section 7; ns-3:
+    UseHardDrop).
+    """
+
+    idle_packet: str | Literal["derived"] = "derived"
+    """The packet that could have been sent while the port was idle, by whose time the average shrinks
+    (paper, section 4: s). "derived": a full packet. A size, such as "64KiB", at least 1B, at most 1GB.
+    """
+
+    limit: Limit = LimitPackets(100)
+    """How much the queue holds."""
+
+    limit_counts_wire: bool = True
+    """Whether the packet on the wire counts towards the average and the limit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pie(Model):
+    """First-in first-out; arriving packets are dropped, or marked, with a probability that follows the
+    queueing delay (PIE, RFC 8033).
+    """
+
+    _tag = "pie"
+
+    target: str = "15ms"
+    """QDELAY_REF, the queueing delay that is aimed at (RFC 8033, section 4.2: 15 ms). A time, such as
+    "10us", at least 1ns, at most 100s.
+    """
+
+    update: str = "15ms"
+    """T_UPDATE, the time between two adjustments of the probability (RFC 8033, section 4.2: 15 ms). A
+    time, such as "10us", at least 100ns, at most 100s.
+    """
+
+    max_burst: str = "150ms"
+    """MAX_BURST, for which a port that was not congested drops nothing (RFC 8033, section 4.4: 150 ms). A
+    time, such as "10us", at most 100s.
+    """
+
+    alpha: float = 0.125
+    """alpha, by how much the probability grows for each second above the target (RFC 8033, section 4.2:
+    0.125). At least 0.001, at most 1000000.0.
+    """
+
+    beta: float = 1.25
+    """beta, by how much it grows for each second by which the delay has grown (RFC 8033, section 4.2:
+    1.25). At most 1000000.0.
+    """
+
+    mean_packet: str = "1KiB"
+    """MEAN_PKTSIZE: nothing is dropped while no more than two of these wait (RFC 8033, section 4.1). A
+    size, such as "64KiB", at least 1B, at most 1GB.
+    """
+
+    ecn: bool = False
+    """Whether ECN-capable packets are marked in place of dropped, up to `mark_most` (RFC 8033, section
+    5.1).
+    """
+
+    mark_most: float = 0.1
+    """Mark_ecnth, the probability above which ECN-capable packets, too, are dropped (RFC 8033, section
+    5.1: 0.1). At most 1.0.
+    """
+
+    limit: Limit = LimitPackets(1000)
+    """How much may wait, the packet on the wire not counted; more is dropped (Linux: 1000 packets)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2467,7 +2703,15 @@ Pace = PaceRate | PacePoisson | Literal["line-rate"]
 Preset = Literal["internet", "datacentre"]
 
 # How the congestion window reacts to acknowledgements and losses.
-Congestion = Reno | NewReno | Dctcp | D2tcp | Literal["reno", "newreno", "dctcp", "d2tcp"]
+Congestion = (
+    Reno
+    | NewReno
+    | Dctcp
+    | D2tcp
+    | Cubic
+    | Swift
+    | Literal["reno", "newreno", "dctcp", "d2tcp", "cubic", "swift"]
+)
 
 # The window after recovery (RFC 6582, 3.2, step 3).
 FullAck = Literal["flight", "ssthresh"]
@@ -2530,7 +2774,12 @@ Queue = (
     | StrictPriority
     | PfabricPort
     | Lossless
-    | Literal["infinite", "drop-tail", "ecn", "ndp", "strict-priority", "pfabric", "lossless"]
+    | Codel
+    | Red
+    | Pie
+    | Literal[
+        "infinite", "drop-tail", "ecn", "ndp", "strict-priority", "pfabric", "lossless", "codel", "red", "pie"
+    ]
 )
 
 # How much a queue holds.

@@ -20,6 +20,18 @@ ROOT = Path(__file__).parents[2]
 # How long a process may take that is waited for: no matter how busy the machine is, unless it hangs.
 PATIENCE_S = 600.0
 
+# The files that take longest. They begin first, so that none is left for one process at the end:
+# `make test` hands whole files out in the order of the collection.
+LONGEST = (
+    "test_howto.py",
+    "test_sweeps_dask.py",
+    "test_disk.py",
+    "test_paper_mptcp.py",
+    "test_paper_literature.py",
+    "test_limits.py",
+    "test_sweeps_kill.py",
+)
+
 SMALL = """\
 [topology.single-switch]
 hosts = 4
@@ -33,6 +45,12 @@ matrix = "permutation"
 sizes.fixed = "10KB"
 flows = 4
 """
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the longest files first."""
+    place = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
 
 
 @pytest.fixture

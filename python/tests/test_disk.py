@@ -106,8 +106,10 @@ def flowyard(folder, words, file_size=None):
         if file_size is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
 
-    # Neither Python nor matplotlib is to write files of its own into the limit.
-    quiet = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "ignore:flowyard is a debug build"}
+    quiet = {"PYTHONWARNINGS": "ignore:flowyard is a debug build"}
+    if file_size is not None:
+        # Neither Python nor matplotlib is to write files of its own into the limit.
+        quiet["PYTHONDONTWRITEBYTECODE"] = "1"
     return subprocess.run(
         [sys.executable, "-m", "flowyard", *words.split()],
         cwd=folder,
@@ -176,10 +178,10 @@ def test_a_dangling_link_is_left_alone(verb, sound, tmp_path):
     assert link.is_symlink()
 
 
-@pytest.fixture
-def locked(sound, tmp_path):
+@pytest.fixture(scope="module")
+def locked(sound, tmp_path_factory):
     """Folders that may be read and not written."""
-    folder = shutil.copytree(sound, tmp_path / "here")
+    folder = shutil.copytree(sound, tmp_path_factory.mktemp("locked") / "here")
     (folder / "locked").mkdir()
     places = [folder / name for name in ("locked", "done", "swept", "swept/runs")]
     for place in places:

@@ -1,7 +1,7 @@
 """The how-tos that add code to the engine work: each is followed to the letter.
 
-They share one copy of the checkout: the files of all of them are written, then the
-commands of each are run, so that the engine is built once. What is built already (the packages that it needs) is
+They share one copy of the checkout: the files of all of them are written, then the commands of each are run, so that
+the engine is built once, for their tests and for Python. What is built already (the packages that it needs) is
 linked into a target folder of the copy's own; the checkout's is not touched.
 """
 
@@ -17,23 +17,17 @@ import pages
 import pytest
 
 HOW_TOS = sorted((pages.ROOT / "docs" / "how-to").glob("own-*.md"))
-# Our own crates are built anew, quickly rather than well.
+# The engine is built quickly rather than well, and with the assertions of tests.
 QUICK = """\
-[profile.dev]
-incremental = false
-[profile.dev.package.flowyard-sim]
-opt-level = 0
-debug = false
 [profile.release.package.flowyard-sim]
 codegen-units = 16
-opt-level = 1
-debug = false
+debug-assertions = true
+opt-level = 0
+overflow-checks = true
 [profile.release.package.flowyard-tables]
 opt-level = 0
-debug = false
 [profile.release.package.flowyard-python]
 opt-level = 0
-debug = false
 """
 
 
@@ -76,10 +70,9 @@ def target(checkout: Path) -> Iterator[Path]:
     built.mkdir(exist_ok=True)
     # Beside the other, because hard links do not cross file systems.
     own = Path(tempfile.mkdtemp(prefix="how-to-", dir=built))
-    for source in [built / "debug", built / "release"]:
-        for part in ("deps", "build", ".fingerprint"):
-            if (source / part).is_dir():
-                shutil.copytree(source / part, own / source.name / part, copy_function=link, ignore=ours)
+    for part in ("deps", "build", ".fingerprint"):
+        if (built / "release" / part).is_dir():
+            shutil.copytree(built / "release" / part, own / "release" / part, copy_function=link, ignore=ours)
     yield own
     shutil.rmtree(own)
 
@@ -110,6 +103,11 @@ def test_how_tos_are_found() -> None:
 
 def test_how_tos(checkout: Path, target: Path, tmp_path: Path) -> None:
     environment = {**pages.environment(tmp_path / "bin"), "CARGO_TARGET_DIR": str(target)}
+    # In the profile and with the features of `make setup`: the tests link the engine that Python gets.
+    pages.script(
+        tmp_path / "bin" / "cargo",
+        f'[ "$1" != test ] || set -- test --release -p flowyard-python "${{@:2}}"\nexec "{shutil.which("cargo")}" "$@"',
+    )
     for page in HOW_TOS:
         for block in pages.blocks(page):
             pages.write(block, checkout)

@@ -32,7 +32,7 @@ status = lambda: dict(line.split(":", 1) for line in Path("/proc/self/status").r
 peak = lambda: int(status()["VmHWM"].split()[0]) >> 10
 text = sys.stdin.read()
 try:
-    _native.check(text, "json", Path(), [], False)
+    _native.Checked(text, "json", Path(), [])
 except _native.ScenarioError as error:
     print(json.dumps([len(error.problems), str(error).splitlines()[-1], len(str(error)), peak()]))
 """

@@ -16,4 +16,4 @@ def test_the_stubs_name_what_is_there():
 
 def test_an_unknown_format_is_refused():
     with pytest.raises(ValueError, match='format is "yaml"; use "toml" or "json"'):
-        _native.check("", "yaml", ".", [], False)
+        _native.Checked("", "yaml", ".", [])

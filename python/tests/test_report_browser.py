@@ -218,7 +218,8 @@ def test_on_paper_everything_is_open_and_nothing_is_to_be_pressed(report, tmp_pa
         insides = (
             "[...document.querySelectorAll('details:not(#flow-table)')].map(each => each.lastElementChild)"
         )
-        assert browser.ask(f"{insides}.every(each => each.checkVisibility({{contentVisibilityAuto: true}}))")
+        # The browser lays the page out anew for paper in its own time.
+        browser.wait(f"{insides}.every(each => each.checkVisibility({{contentVisibilityAuto: true}}))")
         assert not browser.ask("document.querySelector('nav').checkVisibility()")
         assert not browser.ask("[...document.querySelectorAll('.sort')].some(each => each.checkVisibility())")
         assert browser.ask("document.querySelector('.notice.warning').checkVisibility()")

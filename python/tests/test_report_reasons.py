@@ -1,12 +1,16 @@
 """Why something is empty: each reason on a run that has it by construction, and none where the thing is there."""
 
+import ast
+import re
 import tomllib
+from pathlib import Path
 
 import polars as pl
 import pytest
 from test_report import page, visible, write_run
 
 import flowyard as fy
+from flowyard import cli
 from flowyard.report import absent, reasons, runs, tables
 
 
@@ -23,7 +27,9 @@ def made(tmp_path):
             transport = summary["scenario"]["transport"]
             for entry in summary["scenario"]["traffic"]:
                 entry["transport"] = transport
-            summary |= options.pop("summary", {})
+                entry["routing"] = summary["scenario"]["routing"]
+            given = options.pop("summary", {})
+            summary |= {"features": given.get("features") or features(summary["scenario"])} | given
 
         known = {"flows", "finished", "status", "until", "end_ps", "warm_up", "ideal", "busy"}
         plain = {name: value for name, value in options.items() if name in known}
@@ -38,6 +44,15 @@ def made(tmp_path):
         return runs.read([folder])[0]
 
     return make
+
+
+def features(scenario):
+    """As a run with that queue, transport and balancer writes them."""
+    short = {"arrivals": "at-once", "sizes": {"fixed": "1KB"}, "matrix": {"pairs": [[0, 1]]}}
+    parts = {part: scenario[part] for part in ("topology", "routing", "transport", "queue")}
+    written = fy.run(parts | {"traffic": [short | {"name": "queries"}]}).summary["features"]
+    assert set(written["traffic"]) == {"queries"}
+    return written
 
 
 OPEN = {"completed": [False], "fct_ps": [None], "slowdown": [None]}
@@ -163,7 +178,8 @@ def test_datagrams_that_were_lost_are_told(tmp_path):
     assert (result.status, result.summary["counters"]["unfinished_flows"]) == ("complete", 3)
     run = runs.read([result.save(tmp_path / "run")])[0]
     drops = result.summary["counters"]["drops"]
-    said = f"3 of 3 flows were not completed: {drops} of their packets were lost, and datagrams are not repeated."
+    count = f"3 of 3 flows were not completed: {drops} of their packets were lost"
+    said = f"{count}, and transport.datagram retransmits none."
     assert reasons.no_fct(run) == reasons.not_completed(run) == said
     assert said in visible(page([tmp_path / "run"]))
     # With room for all of them nothing is to be told.
@@ -217,8 +233,12 @@ WHY = {
         "the largest queue was 8 B, the limit is 150KB",
     ),
     "drop: there is one": (reasons.no_drop, {"counters": {"drops": 1}}, None),
-    "drop: lossless": (reasons.no_drop, queue("lossless"), "stops those who send"),
-    "trim: not that queue": (reasons.no_trim, queue("drop-tail"), "Only queue.ndp trims"),
+    "drop: lossless": (reasons.no_drop, queue("lossless"), "pauses the ports that send to it"),
+    "trim: not that queue": (
+        reasons.no_trim,
+        queue("drop-tail"),
+        "queue.drop-tail of this run does not offer it",
+    ),
     "trim: room": (
         reasons.no_trim,
         queue("ndp", data_limit={"full-packets": 9}),
@@ -228,7 +248,7 @@ WHY = {
     "mark: not that queue": (
         reasons.no_mark,
         queue("drop-tail"),
-        "Only queue.ecn, queue.strict-priority and queue.lossless mark",
+        "Only queues that offer ECN marking mark; queue.drop-tail of this run does not",
     ),
     "mark: switched off at the port": (
         reasons.no_mark,
@@ -243,20 +263,28 @@ WHY = {
     "mark: lossless": (
         reasons.no_mark,
         {"scenario": {"queue": {"lossless": {"kmin": "5KB"}}, "transport": {"dcqcn": {}}}},
-        "the largest queue was 8 B, and marks begin above kmin, 5KB",
+        "held more than its kmin: the largest queue was 8 B, the kmin is 5KB",
     ),
-    "mark: tcp": (reasons.no_mark, queue("ecn", **MARKING), "No transport of the run is ECN-capable (tcp)"),
+    "mark: tcp": (
+        reasons.no_mark,
+        queue("ecn", **MARKING),
+        "No transport of the run is ECN-capable as it is set (tcp)",
+    ),
     "mark: tcp, asked": (reasons.no_mark, tcp_that_asks({"ecn": True}), "No switch port held more than"),
     "mark: dctcp": (
         reasons.no_mark,
         tcp_that_asks({"congestion": {"dctcp": {}}}),
         "No switch port held more than",
     ),
-    "mark: newreno": (reasons.no_mark, tcp_that_asks({"congestion": "newreno"}), "is ECN-capable (tcp)"),
+    "mark: newreno": (
+        reasons.no_mark,
+        tcp_that_asks({"congestion": "newreno"}),
+        "is ECN-capable as it is set (tcp)",
+    ),
     "mark: switched off": (
         reasons.no_mark,
         {"scenario": {"queue": {"ecn": MARKING}, "transport": {"datagram": {"ecn_capable": False}}}},
-        "ECN-capable (datagram)",
+        "ECN-capable as it is set (datagram)",
     ),
     "mark: above the limit": (
         reasons.no_mark,
@@ -282,7 +310,7 @@ WHY = {
     "timeout: no timer": (reasons.no_timeout, transport("datagram"), "no retransmission timer"),
     "timeout: there is one": (reasons.no_timeout, {"counters": {"timeouts": 1}}, None),
     "order: there is one": (reasons.no_reordering, {}, None),
-    "order: one path": (reasons.no_reordering, {"flows": {"reordered": [0, 0]}}, "take the same path"),
+    "order: one path": (reasons.no_reordering, {"flows": {"reordered": [0, 0]}}, "took the same path"),
     "order: equal queues": (
         reasons.no_reordering,
         {"flows": {"reordered": [0]}, "scenario": {"routing": {"balancer": {"per-packet": {}}}}},
@@ -303,6 +331,110 @@ def test_why_it_is_zero(made, why, options, reason):
         assert said is None
     else:
         assert reason in said.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def of_ones_own(offers, able):
+    """A run with a queue, a transport and a balancer that are in no list, and the features that they declare."""
+    parts = {
+        "queue": {"red": {"min": {"packets": 10}, "max": {"packets": 15}}},
+        "transport": {"quick": {}},
+        "routing": {"balancer": {"wise": {}}},
+    }
+    traffic = dict.fromkeys(("ecn_capable", "retransmits", "one_path"), able)
+    features = {
+        "queue": {"name": "red", "offers": offers},
+        "traffic": {"queries": {"transport": "quick", "needs": [], **traffic}},
+    }
+    return {"flows": {"reordered": [0]}, "scenario": parts, "summary": {"features": features}}
+
+
+HELD = "the largest queue was 8 packets"
+# What queue.red offers, whether transport.quick is capable of all, the counter that is zero, and the sentence.
+OF_ONES_OWN = [
+    ({}, True, "drops", f"queue.red dropped none: {HELD}."),
+    ({"unlimited": None}, True, "drops", "queue.red holds everything: it never drops."),
+    ({"trimming": None}, True, "drops", "queue.red trims data packets that do not fit."),
+    ({"lossless": None}, True, "drops", "queue.red pauses the ports that send to it before it has to drop."),
+    ({}, True, "trims", "Only queues that offer trimming trim; queue.red of this run does not offer it."),
+    ({"trimming": None}, True, "trims", f"queue.red trimmed none: {HELD}."),
+    (
+        {"trimming": "max"},
+        True,
+        "trims",
+        f"No switch port's data queue was full: {HELD}, the max is 15 packets.",
+    ),
+    ({}, True, "marks", "Only queues that offer ECN marking mark; queue.red of this run does not offer it."),
+    ({"ecn": None}, True, "marks", f"queue.red marked none: {HELD}."),
+    ({"ecn": "min"}, True, "marks", f"No switch port held more than its min: {HELD}, the min is 10 packets."),
+    (
+        {"ecn": "min"},
+        False,
+        "marks",
+        "No transport of the run is ECN-capable as it is set (quick), and queue.red marks only packets that are. The "
+        "reference of transports has the settings that make them so.",
+    ),
+    ({}, False, "retransmissions", "transport.quick sends each packet once, whatever becomes of it."),
+    (
+        {},
+        True,
+        "retransmissions",
+        "No packet was dropped, trimmed or lost, so that there was nothing to repair.",
+    ),
+    ({}, False, "timeouts", "transport.quick has no retransmission timer."),
+    (
+        {},
+        True,
+        "reordered",
+        "All packets of a flow took the same path, and no queue let one overtake another.",
+    ),
+    ({}, False, "reordered", "Packets of a flow never met queues so different that one overtook another."),
+]
+
+
+@pytest.mark.parametrize(("offers", "able", "term", "sentence"), OF_ONES_OWN)
+def test_members_of_ones_own_are_explained_by_their_features(made, offers, able, term, sentence):
+    run = made(**of_ones_own(offers, able))
+    assert str(reasons.ZERO[term](run)).replace("\N{NO-BREAK SPACE}", " ") == sentence
+
+
+def test_runs_without_features_are_explained_by_no_guess(made):
+    """Versions before this key did not write it."""
+    run = made()
+    del run.summary["features"]
+    for why in (reasons.no_drop, reasons.no_trim, reasons.no_mark):
+        assert why(run) == reasons.UNKNOWN
+
+
+def members(*lists):
+    """The names of the lists' members."""
+    choices = [choice for name in lists for choice in fy.schema()["$defs"][name]["oneOf"]]
+    return {tag for choice in choices for tag in choice.get("properties", {})}
+
+
+@pytest.mark.parametrize(
+    "file",
+    [*sorted(Path(reasons.__file__).parent.glob("*.py")), Path(cli.__file__)],
+    ids=lambda file: file.name,
+)
+def test_reports_and_helps_name_no_member_of_a_list(file):
+    """The one that a user adds would be missing."""
+    names = members("Topology", "Transport", "Queue", "Balancer", "Congestion", "Sizes", "Arrivals", "Matrix")
+    # Some are words of English or names of features, too.
+    names = {name for name in names if "-" in name} | members("Transport", "Congestion")
+    assert {"ndp", "drop-tail", "per-flow", "dctcp", "fat-tree", "web-search"} <= names
+    nodes = list(ast.walk(ast.parse(file.read_text("utf-8"))))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    # What is taken if nothing else is named is no list.
+    defaults = {id(node.value) for node in nodes if isinstance(node, ast.keyword) and node.arg == "default"}
+    # tcp:// is how addresses begin.
+    words = {
+        (node.lineno, word)
+        for node in nodes
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if id(node) not in docstrings | defaults
+        for word in re.findall(r"[a-z0-9-]+(?!://)\b", node.value)
+    }
+    assert not {(line, word) for line, word in words if word in names}
 
 
 def test_the_lines_that_ask_for_samples_are_toml_of_this_run(made):

@@ -1,4 +1,4 @@
-"""The slotted link in Python and on the command line; the model itself is tested in crates/sim/tests/slotted.rs."""
+"""The slotted link in Python and on the command line; the model itself is tested in crates/sim/tests/slotted."""
 
 import json
 import re

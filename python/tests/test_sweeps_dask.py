@@ -13,7 +13,7 @@ from pathlib import Path
 
 import distributed
 import pytest
-from conftest import open_sweep
+from conftest import SMALL, open_sweep
 
 PLAN = """\
 scenario = "small.toml"
@@ -23,7 +23,7 @@ replicas = 4
 name = "size"
 set.traffic.few.sizes.fixed = ["10KB", "20KB"]
 """
-# Runs of about half a second.
+# Runs of about two tenths of a second.
 LONGER = """\
 scenario = "small.toml"
 replicas = 8
@@ -69,6 +69,7 @@ class Cluster:
         self._folder = folder
         self._file = folder / "scheduler.json"
         self.processes = []
+        self.address = ""
 
     def start(self, *words):
         number = len(self.processes)
@@ -84,7 +85,8 @@ class Cluster:
         self.start(*(words or (sys.executable, "-m", "distributed.cli.dask_scheduler")), "--port", "0")
         until(self._file.exists)
         until(lambda: self._file.read_text().endswith("}"))
-        return json.loads(self._file.read_text())["address"]
+        self.address = json.loads(self._file.read_text())["address"]
+        return self.address
 
     def worker(self, *words):
         command = words or (sys.executable, "-m", "distributed.cli.dask_worker")
@@ -117,8 +119,29 @@ def until(condition):
 
 @pytest.fixture
 def cluster(tmp_path):
+    """An empty cluster, for a scheduler that the test ends or that is special."""
     with a_cluster(tmp_path / "cluster") as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory):
+    """A cluster of a scheduler alone."""
+    with a_cluster(tmp_path_factory.mktemp("dask") / "cluster") as cluster:
+        cluster.scheduler()
+        yield cluster
+
+
+@pytest.fixture
+def workers(scheduler):
+    """A cluster to which a test adds workers; they end with the test."""
+    yield scheduler
+    for process in scheduler.processes[1:]:
+        process.kill()
+        process.wait()
+    del scheduler.processes[1:]
+    with distributed.Client(scheduler.address, set_as_default=False) as client:
+        until(lambda: not client.nthreads())
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +186,18 @@ def digests(folder):
     return {key: summary["digest"] for key, summary in sweep.summaries().items()}
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The digests of the longer sweep without a cluster."""
+    folder = tmp_path_factory.mktemp("alone")
+    (folder / "small.toml").write_text(SMALL)
+    (folder / "plan.toml").write_text(LONGER)
+    sweep = begin(folder, "plan.toml", "-o", "here")
+    sweep.communicate(timeout=PATIENCE)
+    assert sweep.returncode == 0
+    return digests(folder / "here")
+
+
 def test_results_are_those_of_this_machine(flowyard, plan, tmp_path, address):
     done = flowyard("sweep", plan, "-o", "there", "--dask", address)
     assert (done.returncode, done.stdout) == (0, "8 of 8 runs are in there\n")
@@ -201,10 +236,10 @@ def test_the_rest_of_a_local_sweep_can_go_to_a_cluster(flowyard, plan, tmp_path,
     assert open_sweep(tmp_path / "both").complete
 
 
-def test_nothing_is_lost_with_a_worker(longer, tmp_path, flowyard, cluster):
-    address = cluster.scheduler()
-    victim = cluster.worker()
-    cluster.worker()
+def test_nothing_is_lost_with_a_worker(longer, tmp_path, alone, workers):
+    address = workers.address
+    victim = workers.worker()
+    workers.worker()
     sweep = begin(tmp_path, longer, "-o", "there", "--dask", address)
     until(lambda: runs(tmp_path / "there"))
     assert len(runs(tmp_path / "there")) < 6
@@ -213,8 +248,7 @@ def test_nothing_is_lost_with_a_worker(longer, tmp_path, flowyard, cluster):
     assert (sweep.returncode, stdout) == (0, "8 of 8 runs are in there\n")
     assert "Traceback" not in stderr
     assert "distributed" not in stderr
-    assert flowyard("sweep", longer, "-o", "here").returncode == 0
-    assert digests(tmp_path / "there") == digests(tmp_path / "here")
+    assert digests(tmp_path / "there") == alone
 
 
 def in_a_run(address):
@@ -225,10 +259,10 @@ def in_a_run(address):
 
 
 def test_a_worker_that_is_killed_in_the_middle_of_a_run_loses_nothing_but_time(
-    longer, tmp_path, flowyard, cluster
+    longer, tmp_path, alone, workers
 ):
-    address = cluster.scheduler()
-    victim = cluster.worker()
+    address = workers.address
+    victim = workers.worker()
     sweep = begin(tmp_path, longer, "-o", "there", "--dask", address)
     # There is no other worker: all that is not done yet is its.
     until(lambda: runs(tmp_path / "there") and in_a_run(address))
@@ -236,13 +270,12 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_run_loses_nothing_but_time(
     victim.kill()
     victim.wait()
     assert sweep.poll() is None
-    cluster.worker()
+    workers.worker()
     stdout, stderr = sweep.communicate(timeout=PATIENCE)
     assert (sweep.returncode, stdout) == (0, "8 of 8 runs are in there\n")
     assert "Traceback" not in stderr
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    assert flowyard("sweep", longer, "-o", "here").returncode == 0
-    assert digests(tmp_path / "there") == digests(tmp_path / "here")
+    assert digests(tmp_path / "there") == alone
 
 
 def test_a_run_that_ends_its_workers_is_named(long, tmp_path, cluster):
@@ -260,9 +293,9 @@ def test_a_run_that_ends_its_workers_is_named(long, tmp_path, cluster):
     assert "Traceback" not in stderr
 
 
-def test_a_run_that_fails_on_a_worker_is_named(flowyard, plan, tmp_path, cluster):
-    address = cluster.scheduler()
-    cluster.worker(sys.executable, "-c", FAILING)
+def test_a_run_that_fails_on_a_worker_is_named(flowyard, plan, tmp_path, workers):
+    address = workers.address
+    workers.worker(sys.executable, "-c", FAILING)
     done = flowyard("sweep", plan, "-o", "there", "--dask", address)
     assert (done.returncode, done.stdout) == (1, "7 of 8 runs are in there\n")
     assert "failed: size = 20KB, replica 1: it is full here\n" in done.stderr
@@ -320,12 +353,12 @@ def test_ctrl_c_keeps_what_is_done_and_frees_the_workers(longer, long, tmp_path,
     assert flowyard("sweep", plan, "-o", "next", "--dask", address).returncode == 0
 
 
-def test_a_cluster_that_cannot_be_used_is_named(plan, tmp_path, cluster):
+def test_a_cluster_that_cannot_be_used_is_named(plan, tmp_path, workers):
     with socket.socket() as bound:
         # Bound, but nobody listens.
         bound.bind(("127.0.0.1", 0))
         nobody = f"tcp://127.0.0.1:{bound.getsockname()[1]}"
-        idle = cluster.scheduler()
+        idle = workers.address
         cases = {
             nobody: "no scheduler answers (",
             idle: "the scheduler has no worker\n",
@@ -340,9 +373,9 @@ def test_a_cluster_that_cannot_be_used_is_named(plan, tmp_path, cluster):
             assert second.startswith(f"error: --dask {to}: {why}")
 
 
-def test_a_worker_with_another_engine_is_refused(flowyard, plan, tmp_path, cluster):
-    address = cluster.scheduler()
-    cluster.worker(sys.executable, "-c", OTHER)
+def test_a_worker_with_another_engine_is_refused(flowyard, plan, tmp_path, workers):
+    address = workers.address
+    workers.worker(sys.executable, "-c", OTHER)
     done = flowyard("sweep", plan, "-o", "there", "--dask", address)
     assert (done.returncode, done.stdout) == (2, "")
     (worker,) = re.findall(
@@ -354,12 +387,12 @@ def test_a_worker_with_another_engine_is_refused(flowyard, plan, tmp_path, clust
     assert runs(tmp_path / "there") == []
 
 
-def test_a_worker_with_another_engine_that_comes_later_computes_nothing(flowyard, longer, tmp_path, cluster):
-    address = cluster.scheduler()
-    cluster.worker()
+def test_a_worker_with_another_engine_that_comes_later_computes_nothing(flowyard, longer, tmp_path, workers):
+    address = workers.address
+    workers.worker()
     sweep = begin(tmp_path, longer, "-o", "there", "--dask", address)
     until(lambda: runs(tmp_path / "there"))
-    cluster.worker(sys.executable, "-c", OTHER)
+    workers.worker(sys.executable, "-c", OTHER)
     _, stderr = sweep.communicate(timeout=PATIENCE)
     engines = {summary["engine"] for summary in open_sweep(tmp_path / "there").summaries().values()}
     assert engines == {open_sweep(tmp_path / "there").engine}
@@ -369,6 +402,6 @@ def test_a_worker_with_another_engine_that_comes_later_computes_nothing(flowyard
     )
     assert sweep.returncode == bool(refused)
     # The same command goes on with what failed.
-    cluster.processes[-1].kill()
+    workers.processes[-1].kill()
     assert flowyard("sweep", longer, "-o", "there", "--dask", address).returncode == 0
     assert open_sweep(tmp_path / "there").complete

@@ -1,9 +1,9 @@
 """A sweep that is killed at any moment goes on where it was: nothing half, nothing lost, nothing twice."""
 
 import json
+import math
 import os
 import random
-import shutil
 import subprocess
 import sys
 import time
@@ -15,7 +15,9 @@ from conftest import PATIENCE_S, open_sweep
 import flowyard as fy
 from flowyard.sweeps.store import Store
 
-KILLS = 50
+# When a kill comes, as a share of the runs that are missing: as the folder appears, on the way, with the last run.
+MOMENTS = (0.0, 0.1, 0.3, 0.6, 1.0)
+ROUNDS = 4
 REPLICAS = 40
 PLAN = f"""\
 scenario = "small.toml"
@@ -49,7 +51,7 @@ def check_whole(folder, keys, checked):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGKILL")
-def test_killed_fifty_times_it_ends_as_if_undisturbed(small, tmp_path):
+def test_killed_at_each_moment_it_ends_as_if_undisturbed(small, tmp_path):
     plan = tmp_path / "killed.toml"
     plan.write_text(PLAN)
     reference = tmp_path / "reference"
@@ -59,37 +61,32 @@ def test_killed_fifty_times_it_ends_as_if_undisturbed(small, tmp_path):
     keys = set(open_sweep(reference).runs["run"])
     assert len(keys) == len(expected) == RUNS
 
-    def finished():
+    chance = random.Random(5)
+    between = 0
+    for which in range(ROUNDS):
+        folder = tmp_path / f"killed-{which}"
+        there: set[str] = set()
+        for moment in MOMENTS:
+            wanted = len(there) + math.ceil(moment * (RUNS - len(there)))
+            process = subprocess.Popen(
+                [*command, str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            while process.poll() is None and not (
+                folder.exists() and len(list(folder.glob("runs/*"))) >= wanted
+            ):
+                time.sleep(0.002)
+            # A moment later; some are over before.
+            time.sleep(chance.uniform(0, 0.02))
+            process.kill()
+            process.wait()
+            there = check_whole(folder, keys, there)
+            between += 0 < len(there) < RUNS
+        subprocess.run([*command, str(folder)], check=True, capture_output=True, timeout=PATIENCE_S)
+        assert check_whole(folder, keys, there) == keys
         assert digests(folder) == expected
         assert {path.name for path in folder.iterdir()} == {"sweep.json", "runs"}
-
-    chance = random.Random(5)
-    there: set[str] = set()
-    folder, between = tmp_path / "killed-0", 0
-    for kill in range(1, KILLS + 1):
-        process = subprocess.Popen(
-            [*command, str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        # From the first folder on, and a moment later; some are over before.
-        wanted = chance.randint(len(there), RUNS - 1)
-        while process.poll() is None and len(list(folder.glob("runs/*"))) < wanted:
-            time.sleep(0.002)
-        time.sleep(chance.uniform(0, 0.02))
-        process.kill()
-        process.wait()
-        there = check_whole(folder, keys, there)
-        between += 0 < len(there) < RUNS
-        if len(there) == RUNS:
-            subprocess.run([*command, str(folder)], check=True, capture_output=True, timeout=PATIENCE_S)
-            finished()
-            shutil.rmtree(folder)
-            folder, there = tmp_path / f"killed-{kill}", set()
     # It would show nothing if all were killed before the first run or after the last.
-    assert between >= KILLS / 4
-
-    subprocess.run([*command, str(folder)], check=True, capture_output=True, timeout=PATIENCE_S)
-    assert check_whole(folder, keys, there) == keys
-    finished()
+    assert between >= ROUNDS * len(MOMENTS) / 4
 
 
 # Opens and leaves a store again and again, and publishes a run now and then.

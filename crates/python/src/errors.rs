@@ -1,6 +1,6 @@
 //! Rust problems as Python exceptions with the same text.
 
-use flowyard_sim::scenario::Problems;
+use flowyard_sim::problem::Problems;
 use pyo3::prelude::*;
 
 pyo3::create_exception!(

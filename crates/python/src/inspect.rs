@@ -1,12 +1,7 @@
 //! A scenario's network without a run: for pictures, for counts, and for other simulators.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
-
-use flowyard_sim::results::planned_flows;
 use flowyard_sim::routing::survey::survey;
-use flowyard_sim::scenario::{self, Problem, Problems};
-use flowyard_sim::setup::Setup;
+use flowyard_sim::scenario;
 use flowyard_sim::topology::Topology;
 use flowyard_sim::topology::cut::best_cut;
 use pyo3::prelude::*;
@@ -14,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::errors::scenario_error;
 use crate::parse_format;
-use crate::table::Table;
 
 /// The nodes and directed links of a scenario's network, as JSON; the rest of the scenario may be missing.
 #[pyfunction]
@@ -56,38 +50,6 @@ pub fn survey_topology(
     });
     let oversubscription = topology.oversubscription();
     Ok(json!({"paths": paths, "oversubscription": oversubscription, "bisection": bisection}).to_string())
-}
-
-/// The flows of a scenario that are drawn before its run: the columns of flows.parquet that say what was asked for.
-#[pyfunction]
-pub fn flows(
-    py: Python<'_>,
-    text: &str,
-    format: &str,
-    folder: PathBuf,
-    overrides: Vec<(String, String)>,
-) -> PyResult<Table> {
-    let scenario = crate::read(py, text, format, &folder, &overrides)?;
-    let setup = py
-        .detach(|| Setup::new(&scenario))
-        .map_err(|error| scenario_error(py, &Problems(vec![Problem::new("topology", error.to_string())])))?;
-    Ok(Table::new(flowyard_tables::batch(planned_flows(&setup), HashMap::new())))
-}
-
-/// What there is to know of a run before it, as JSON: {needs: {memory_bytes, packet_hops, end_ps, sample_rows, port_looks},
-/// derived: {path: value}, advice: [{path, message, write}]}. Raises ScenarioError if it needs more than `run` allows.
-#[pyfunction]
-pub fn outlook(
-    py: Python<'_>,
-    text: &str,
-    format: &str,
-    folder: PathBuf,
-    overrides: Vec<(String, String)>,
-) -> PyResult<String> {
-    let scenario = crate::read(py, text, format, &folder, &overrides)?;
-    let outlook = py.detach(|| flowyard_sim::outlook(&scenario));
-    let outlook = outlook.map_err(|problems| scenario_error(py, &problems))?;
-    Ok(serde_json::to_string(&outlook).expect("numbers and texts are plain JSON"))
 }
 
 fn read(py: Python<'_>, text: &str, format: &str, overrides: &[(String, String)]) -> PyResult<Topology> {

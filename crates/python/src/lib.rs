@@ -1,6 +1,7 @@
 //! The Python binding: module `flowyard._native`. Thin: it moves values across the border and has no
 //! opinion about what they mean.
 
+mod checked;
 mod errors;
 mod files;
 mod inspect;
@@ -9,17 +10,14 @@ mod run;
 mod slotted;
 mod table;
 
-use std::path::{Path, PathBuf};
-
-use flowyard_sim::chase::{self, Chase};
-use flowyard_sim::floor::Floor;
 use flowyard_sim::records;
-use flowyard_sim::scenario::{self, Format, Scenario};
+use flowyard_sim::scenario::{self, Format};
 use flowyard_sim::traffic::sizes::cdf_file::{self, Options};
+use flowyard_yardstick::chase::{self, Chase};
+use flowyard_yardstick::floor::Floor;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::scenario_error;
 use crate::measure::Cost;
 use crate::table::columns;
 
@@ -27,13 +25,15 @@ use crate::table::columns;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{chase_seconds, check, explain, floor_seconds, read_cdf, schema};
+    use super::{chase_seconds, explain, floor_seconds, read_cdf, schema};
+    #[pymodule_export]
+    use crate::checked::Checked;
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
-    use crate::inspect::{fabric, flows, outlook, survey_topology};
+    use crate::inspect::{fabric, survey_topology};
     #[pymodule_export]
-    use crate::run::{Outcome, run};
+    use crate::run::Outcome;
     #[pymodule_export]
     use crate::slotted::{check_slotted, explain_slotted, run_slotted, slotted_schema};
     #[pymodule_export]
@@ -60,7 +60,7 @@ fn schema() -> String {
     scenario::schema()
 }
 
-/// CPU seconds in which bare packets cross so many links of a k-ary fat-tree: see `flowyard_sim::floor`.
+/// CPU seconds in which bare packets cross so many links of a k-ary fat-tree: see `flowyard_yardstick::floor`.
 #[pyfunction]
 fn floor_seconds(py: Python<'_>, k: u32, hops: u64) -> PyResult<f64> {
     let mut floor = Floor::new(k);
@@ -71,7 +71,7 @@ fn floor_seconds(py: Python<'_>, k: u32, hops: u64) -> PyResult<f64> {
     Ok(cost.so_far(py)?.1)
 }
 
-/// CPU seconds of so many dependent reads of memory: see `flowyard_sim::chase`.
+/// CPU seconds of so many dependent reads of memory: see `flowyard_yardstick::chase`.
 #[pyfunction]
 fn chase_seconds(py: Python<'_>, steps: u64) -> PyResult<f64> {
     let mut chase = Chase::new(chase::BYTES);
@@ -79,37 +79,6 @@ fn chase_seconds(py: Python<'_>, steps: u64) -> PyResult<f64> {
     // What a walk leads to must be wanted, or there would be no walk.
     std::hint::black_box(py.detach(|| chase.run(steps)));
     Ok(cost.so_far(py)?.1)
-}
-
-/// Reads a scenario and returns it as JSON with every default filled in; raises ScenarioError with all problems.
-///
-/// Files that the scenario names are looked for in the folder.
-#[pyfunction]
-#[pyo3(signature = (text, format, folder, overrides, whole))]
-fn check(
-    py: Python<'_>,
-    text: &str,
-    format: &str,
-    folder: PathBuf,
-    overrides: Vec<(String, String)>,
-    whole: bool,
-) -> PyResult<String> {
-    let scenario = read(py, text, format, &folder, &overrides)?;
-    let scenario = if whole { scenario.resolved() } else { scenario };
-    // By way of a value, as for run.json: each configuration's writer is compiled once.
-    Ok(serde_json::to_value(&scenario).expect("a scenario is plain JSON").to_string())
-}
-
-fn read(
-    py: Python<'_>,
-    text: &str,
-    format: &str,
-    folder: &Path,
-    overrides: &[(String, String)],
-) -> PyResult<Scenario> {
-    let files = |name: &str| files::read(&folder.join(name));
-    scenario::read(text, parse_format(format)?, overrides, &files)
-        .map_err(|problems| scenario_error(py, &problems))
 }
 
 fn parse_format(format: &str) -> PyResult<Format> {

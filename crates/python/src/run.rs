@@ -2,13 +2,12 @@
 //! Python handle its signals and show progress.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use flowyard_sim::engine::Progress;
+use flowyard_sim::engine::progress::Progress;
 use flowyard_sim::observe::capture::Cable;
 use flowyard_sim::results::Observed;
-use flowyard_sim::{records, simulate};
+use flowyard_sim::{Checked, records};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -49,29 +48,19 @@ impl Outcome {
     }
 }
 
-/// Reads a scenario and runs it to its end. `progress` is called with a dict about five times a second.
-///
-/// Files that the scenario names are looked for in the folder.
-///
-/// A KeyboardInterrupt, from Ctrl-C or raised by `progress`, ends the run early with status "interrupted" and
-/// the tables as they stand. Any other exception of `progress` ends it and is passed on.
-#[pyfunction]
-#[pyo3(signature = (text, format, folder, overrides, progress=None))]
+/// Runs a checked scenario to its end: see `Checked.run`. `spent` is what reading it took, in wall and CPU seconds.
 pub fn run(
     py: Python<'_>,
-    text: &str,
-    format: &str,
-    folder: PathBuf,
-    overrides: Vec<(String, String)>,
+    checked: &Checked,
+    spent: (f64, f64),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let cost = Cost::start(py)?;
-    let scenario = crate::read(py, text, format, &folder, &overrides)?;
 
     let (outcome, failure) = py.detach(|| {
         let mut failure = None;
         let mut last_breath = Instant::now();
-        let outcome = simulate(&scenario, &mut |now| {
+        let watch = &mut |now: &Progress| {
             if last_breath.elapsed() < BREATH {
                 return true;
             }
@@ -84,7 +73,8 @@ pub fn run(
                     false
                 }
             }
-        });
+        };
+        let outcome = checked.simulate(watch, &mut []);
         (outcome, failure)
     });
     if let Some(error) = failure.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py)) {
@@ -94,9 +84,9 @@ pub fn run(
     let outcome = outcome.map_err(|problems| scenario_error(py, &problems))?;
 
     let mut summary = serde_json::to_value(&outcome.summary).expect("a summary is plain JSON");
-    add_cost(py, &mut summary, &cost)?;
+    add_cost(py, &mut summary, spent, &cost)?;
     summary["engine"] = json!(env!("FLOWYARD_ENGINE"));
-    if scenario.run.audit {
+    if checked.scenario().run.audit {
         summary["violations"] = json!(outcome.violations);
     }
     let metadata = metadata(&summary);
@@ -131,8 +121,9 @@ fn breathe(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyRe
 }
 
 /// What the simulator cannot know: what the run cost.
-fn add_cost(py: Python<'_>, summary: &mut Value, cost: &Cost) -> PyResult<()> {
+fn add_cost(py: Python<'_>, summary: &mut Value, spent: (f64, f64), cost: &Cost) -> PyResult<()> {
     let (wall_s, cpu_s) = cost.so_far(py)?;
+    let (wall_s, cpu_s) = (spent.0 + wall_s, spent.1 + cpu_s);
     let counters = summary["counters"].as_object_mut().expect("a summary has counters");
     counters.insert("wall_s".into(), json!(wall_s));
     counters.insert("cpu_s".into(), json!(cpu_s));

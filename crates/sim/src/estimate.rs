@@ -9,7 +9,8 @@ use crate::engine::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, network_bytes}
 use crate::ids::NodeId;
 use crate::observe::samples::{ROW_BYTES, SERIES_OF_FLOW, SERIES_OF_LINK};
 use crate::observe::{Recorders, capture};
-use crate::scenario::{Problem, Scenario};
+use crate::problem::Problem;
+use crate::scenario::Scenario;
 use crate::setup::Setup;
 use crate::topology::Fabric;
 use crate::traffic::{FLOWS_MAX, Flow};
@@ -64,7 +65,7 @@ impl Estimate {
         let captured = observe.capture.as_ref().map_or(0, |capture| {
             u64::from(capture.packet_limit).min(asked.packet_hops as u64) * capture::PACKET_BYTES
         });
-        let memory = network_bytes(&setup.fabric, &setup.routes, &setup.queue)
+        let memory = network_bytes(&setup.fabric, &setup.routes, setup.queue.port_bytes())
             + asked.flows * FLOW_BYTES
             + asked.connections * CONN_BYTES
             + (asked.packets_under_way * PACKET_BYTES as f64 + asked.windows * SENT_BYTES) as u64

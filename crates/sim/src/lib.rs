@@ -1,27 +1,42 @@
 //! Flowyard's simulator: a scenario goes in, columns come out.
 //!
-//! The stages stand in this order, and each uses only those to its left:
+//! The modules stand in layers, from the bottom up, and each uses only those of layers before its own
+//! (`tests/layers.rs` holds them to it):
 //!
 //! ```text
-//! scenario -> topology, routing, faults -> traffic -> engine (queue, balancer, transport) -> records
+//! units | ids | random | nearest | normal | register | problem | records
+//! topology
+//! routing | traffic
+//! faults | derived
+//! engine | advice
+//! queue | balancer
+//! transport
+//! observe
+//! scenario
+//! setup | slotted
+//! estimate | ideal | advisor | features
+//! results
+//! checked
 //! ```
 //!
 //! Values in, values out: no file, clock, thread, environment or global state in here, so that a
 //! run is a pure function of its scenario, many runs fit into one process, and tests are small.
 
 pub mod advice;
+pub mod advisor;
 pub mod balancer;
-pub mod chase;
+pub mod checked;
 pub mod derived;
 pub mod engine;
 pub mod estimate;
 pub mod faults;
-pub mod floor;
+pub mod features;
 pub mod ideal;
 pub mod ids;
 pub mod nearest;
 pub mod normal;
 pub mod observe;
+pub mod problem;
 pub mod queue;
 pub mod random;
 pub mod records;
@@ -36,22 +51,16 @@ pub mod traffic;
 pub mod transport;
 pub mod units;
 
-use std::collections::BTreeMap;
-
-use advice::{Advice, advice};
 use engine::calendar::Agenda;
 use engine::observer::Observer;
-use engine::{Engine, Progress};
-use estimate::Estimate;
-use observe::Recorders;
-use results::{Outcome, collect};
-use scenario::{Problem, Problems, Scenario};
-use serde::Serialize;
-use serde_json::Value;
-use setup::Setup;
+use engine::progress::Progress;
+use problem::Problems;
+use results::Outcome;
+use scenario::Scenario;
 
-/// Runs a scenario that has been checked. `watch` is shown the progress now and then and says whether
-/// to go on; what was done until then is in the tables. Refuses a run that is out of reach: see `estimate`.
+pub use self::checked::{Checked, Outlook};
+
+/// Runs a scenario that has been checked: see [`Checked::simulate`].
 pub fn simulate(scenario: &Scenario, watch: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, Problems> {
     simulate_observed(scenario, watch, &mut [])
 }
@@ -72,39 +81,10 @@ pub fn simulate_on(
     watch: &mut dyn FnMut(&Progress) -> bool,
     observers: &mut [&mut dyn Observer],
 ) -> Result<Outcome, Problems> {
-    let (setup, estimate) = prepare(scenario)?;
-    let mut recorders = Recorders::new(&scenario.observe, &setup.fabric, &setup.carriers);
-    let plan = setup.plan(scenario, agenda);
-    let mut engine = Engine::new(&plan);
-    recorders.all().for_each(|recorder| engine.observe(recorder));
-    observers.iter_mut().for_each(|observer| engine.observe(*observer));
-    let ended = engine.run(watch);
-    Ok(collect(scenario, &setup, estimate, &ended, recorders))
+    Checked::new(scenario.clone()).simulate_on(agenda, watch, observers)
 }
 
 /// What there is to know of a run before it; or why it is refused.
 pub fn outlook(scenario: &Scenario) -> Result<Outlook, Problems> {
-    let (setup, needs) = prepare(scenario)?;
-    let advice = advice(scenario, &setup);
-    Ok(Outlook { needs, derived: setup.derived, advice })
-}
-
-/// What there is to know of a run before it.
-#[derive(Clone, Debug, Serialize)]
-pub struct Outlook {
-    /// What it will need.
-    pub needs: Estimate,
-    /// Fields that the scenario leaves to the network, by their paths, with the values that will be used.
-    pub derived: BTreeMap<String, Value>,
-    /// What is allowed and probably not meant.
-    pub advice: Vec<Advice>,
-}
-
-fn prepare(scenario: &Scenario) -> Result<(Setup, Estimate), Problems> {
-    let setup = Setup::new(scenario).map_err(|apart| Problem::new("topology", apart.to_string()))?;
-    let estimate = Estimate::new(scenario, &setup);
-    match estimate.refusal(scenario) {
-        Some(problem) => Err(problem.into()),
-        None => Ok((setup, estimate)),
-    }
+    Checked::new(scenario.clone()).outlook()
 }

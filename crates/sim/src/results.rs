@@ -6,14 +6,14 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::advice::{Advice, advice};
+use crate::advice::Advice;
+use crate::advisor::advice;
 use crate::engine::audit::FINDINGS_MAX;
 use crate::engine::conn::{Counts, Subflow};
-use crate::engine::egress::Egress;
-use crate::engine::gate::Stops;
-use crate::engine::{Ended, Limit, Status};
+use crate::engine::finished::{Finished, Limit, LinkCounts, Status};
 use crate::estimate::Estimate;
 use crate::faults::timeline::FaultSummary;
+use crate::features::Features;
 use crate::ideal::Ideals;
 use crate::ids::{LinkId, NodeId};
 use crate::observe::Recorders;
@@ -101,7 +101,7 @@ pub struct CaptureSummary {
 pub struct Summary {
     /// Version of Flowyard.
     pub flowyard: &'static str,
-    /// How the run ended.
+    /// How the run finished.
     pub status: Status,
     /// Which limit ended it, if the status says so.
     pub limit: Option<Limit>,
@@ -132,6 +132,8 @@ pub struct Summary {
     pub derived: BTreeMap<String, Value>,
     /// What was allowed and probably not meant.
     pub advice: Vec<Advice>,
+    /// The features of the run's queue, transports and balancers.
+    pub features: Features,
     /// The scenario as it was run, all defaults filled in.
     pub scenario: Scenario,
 }
@@ -174,39 +176,39 @@ pub fn collect(
     scenario: &Scenario,
     setup: &Setup,
     estimate: Estimate,
-    ended: &Ended,
+    finished: &Finished,
     recorders: Recorders,
 ) -> Outcome {
     let (observed, observed_summary) = observed(recorders, setup);
-    let flows = flows_table(setup, ended);
-    let links = links_table(&setup.fabric, ended);
-    let sum = |count: fn(&Counts) -> u64| ended.counts.iter().map(count).sum::<u64>();
-    let losses = || ended.net.egress.iter().map(|egress| &egress.losses);
+    let flows = flows_table(setup, finished);
+    let links = links_table(&setup.fabric, finished);
+    let sum = |count: fn(&Counts) -> u64| finished.flows.iter().map(count).sum::<u64>();
+    let at_links = |count: fn(&LinkCounts) -> u64| finished.links.iter().map(count).sum::<u64>();
     let unfinished = |(flow, counts): &(&Flow, &Counts)| {
         !setup.carriers[flow.entry as usize].background && counts.completed_at == Time::NEVER
     };
     let counters = Counters {
-        events: ended.events,
-        packet_hops: ended.net.packet_hops,
-        packets: ended.net.packets_made,
-        drops: losses().map(|losses| losses.dropped.packets).sum(),
-        lost: ended.net.egress.iter().map(lost_on_link).sum(),
-        unroutable: ended.net.unroutable,
-        trims: losses().map(|losses| losses.trims).sum(),
-        bounces: losses().map(|losses| losses.bounced.packets).sum(),
-        marks: losses().map(|losses| losses.marks).sum(),
-        pauses: ended.net.pauses.stops.iter().map(|stops| stops.pauses).sum(),
+        events: finished.totals.events,
+        packet_hops: finished.totals.packet_hops,
+        packets: finished.totals.packets,
+        drops: at_links(|link| link.losses.dropped.packets),
+        lost: at_links(|link| link.lost),
+        unroutable: finished.totals.unroutable,
+        trims: at_links(|link| link.losses.trims),
+        bounces: at_links(|link| link.losses.bounced.packets),
+        marks: at_links(|link| link.losses.marks),
+        pauses: at_links(|link| link.pauses),
         retransmissions: sum(|counts| u64::from(counts.retransmissions)),
         timeouts: sum(|counts| u64::from(counts.timeouts)),
-        flows: ended.counts.len() as u64,
-        unfinished_flows: all_flows(setup, ended).zip(&ended.counts).filter(unfinished).count() as u64,
+        flows: finished.flows.len() as u64,
+        unfinished_flows: all_flows(setup, finished).zip(&finished.flows).filter(unfinished).count() as u64,
     };
     let summary = Summary {
         flowyard: env!("CARGO_PKG_VERSION"),
-        status: ended.status,
-        limit: ended.limit,
-        deadlock: ended.deadlock.iter().map(|link| link_name(&setup.fabric, *link)).collect(),
-        end_ps: ended.end.0,
+        status: finished.status,
+        limit: finished.limit,
+        deadlock: finished.deadlock.iter().map(|link| link_name(&setup.fabric, *link)).collect(),
+        end_ps: finished.end.0,
         digest: digest(&[&flows, &links]),
         traffic_digest: setup.traffic.digest.clone(),
         seed: scenario.run.seed,
@@ -214,14 +216,15 @@ pub fn collect(
         counters,
         estimate,
         observed: observed_summary,
-        traffic: entries(setup, ended),
+        traffic: entries(setup, finished),
         faults: setup.faults.summary.clone(),
         derived: setup.derived.clone(),
         advice: advice(scenario, setup),
+        features: Features::new(scenario, setup),
         scenario: scenario.resolved(),
     };
-    let connections = connections_table(&ended.subflows);
-    let mut violations = ended.violations.clone();
+    let connections = connections_table(&finished.subflows);
+    let mut violations = finished.violations.clone();
     if scenario.run.audit && !setup.faults.moves_paths(&setup.fabric) {
         violations.extend(faster_than_ideal(&flows));
     }
@@ -245,8 +248,12 @@ fn observed(recorders: Recorders, setup: &Setup) -> (Observed, ObservedSummary) 
     let cut_off = |at: Option<Time>| at.map(|at| at.0);
     let samples = sampler.map(|sampler| (cut_off(sampler.cut_off()), sampler.into_table()));
     let histograms = distributions.map(|distributions| distributions.into_table());
-    let captured = captor
-        .map(|captor| (cut_off(captor.cut_off()), captor.into_cables(&setup.fabric, &setup.transports)));
+    let captured = captor.map(|captor| {
+        (
+            cut_off(captor.cut_off()),
+            captor.into_cables(&setup.fabric, |model, config| setup.transport_at(model, config)),
+        )
+    });
     let summary = ObservedSummary {
         samples: samples.as_ref().map(|(cut_off_ps, table)| SamplesSummary {
             rows: table.rows() as u64,
@@ -266,11 +273,11 @@ fn observed(recorders: Recorders, setup: &Setup) -> (Observed, ObservedSummary) 
 }
 
 /// What became of each entry, with the flows drawn during the run.
-fn entries(setup: &Setup, ended: &Ended) -> Vec<EntrySummary> {
+fn entries(setup: &Setup, finished: &Finished) -> Vec<EntrySummary> {
     let mut entries = setup.traffic.entries.clone();
     let drawn_before = setup.traffic.flows.len() - setup.traffic.timed;
-    ended.late[drawn_before..].iter().for_each(|flow| entries[flow.entry as usize].flows += 1);
-    entries.iter_mut().zip(&ended.waits).for_each(|(entry, waits)| entry.waits = *waits);
+    finished.late[drawn_before..].iter().for_each(|flow| entries[flow.entry as usize].flows += 1);
+    entries.iter_mut().zip(&finished.waits).for_each(|(entry, waits)| entry.waits = *waits);
     entries
 }
 
@@ -290,9 +297,9 @@ fn optional<T: Copy + Default>(
 }
 
 /// All flows: those whose start was known, those that waited for others, those drawn during the run.
-fn all_flows<'a>(setup: &'a Setup, ended: &'a Ended) -> impl Iterator<Item = &'a Flow> + Clone {
+fn all_flows<'a>(setup: &'a Setup, finished: &'a Finished) -> impl Iterator<Item = &'a Flow> + Clone {
     let traffic = &setup.traffic;
-    traffic.flows[..traffic.timed].iter().chain(&ended.late)
+    traffic.flows[..traffic.timed].iter().chain(&finished.late)
 }
 
 /// The columns that say what was asked for.
@@ -347,11 +354,11 @@ pub fn planned_flows(setup: &Setup) -> Table {
     Table { name: "flows", columns: vec![id, tag, src, dst, size, start, deadline] }
 }
 
-fn flows_table(setup: &Setup, ended: &Ended) -> Table {
-    let all = || all_flows(setup, ended);
+fn flows_table(setup: &Setup, finished: &Finished) -> Table {
+    let all = || all_flows(setup, finished);
     let mut ideals = Ideals::new(setup);
     let since = |at: Time, flow: &Flow| (at != Time::NEVER).then(|| (at - flow.start).0);
-    let pairs = || all().zip(&ended.counts);
+    let pairs = || all().zip(&finished.flows);
     let fct: Vec<Option<u64>> = pairs().map(|(flow, counts)| since(counts.completed_at, flow)).collect();
     let ideal: Vec<Option<u64>> =
         all().zip(&fct).map(|(flow, fct)| fct.and_then(|_| ideals.ideal_fct(flow))).collect();
@@ -361,7 +368,7 @@ fn flows_table(setup: &Setup, ended: &Ended) -> Table {
         .map(|(flow, fct)| flow.deadline.map(|deadline| fct.is_some_and(|fct| fct <= deadline.0)))
         .collect();
     let counted = |definition, value: fn(&Counts) -> u64| {
-        column(definition, Values::U64(ended.counts.iter().map(value).collect()))
+        column(definition, Values::U64(finished.flows.iter().map(value).collect()))
     };
     let Asked { id, tag, src, dst, size, start, deadline } = Asked::of(all, setup);
     let transports = setup.carriers.iter().map(|c| setup.transports[c.transport as usize].name().to_string());
@@ -419,8 +426,8 @@ fn connections_table(subflows: &[Subflow]) -> Option<Table> {
     (!subflows.is_empty()).then_some(Table { name: "connections", columns })
 }
 
-fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
-    let (end, egress) = (ended.end, &ended.net.egress);
+fn links_table(fabric: &Fabric, finished: &Finished) -> Table {
+    let (end, counts) = (finished.end, &finished.links);
     let node_names: Vec<String> = fabric.nodes.iter().map(|node| node.name.clone()).collect();
     let named = |definition, node: fn(&Link) -> NodeId| {
         let codes = fabric.links.iter().map(|link| node(link).0).collect();
@@ -434,41 +441,30 @@ fn links_table(fabric: &Fabric, ended: &Ended) -> Table {
         })
     });
     let tier_codes = tier_codes.collect();
-    let counted = |definition, value: fn(&Egress) -> u64| {
-        column(definition, Values::U64(egress.iter().map(value).collect()))
+    let counted = |definition, value: fn(&LinkCounts) -> u64| {
+        column(definition, Values::U64(counts.iter().map(value).collect()))
     };
-    // Of a run without flow control there is no record.
-    let stops = |value: fn(&Stops) -> u64| {
-        let known = &ended.net.pauses.stops;
-        (0..egress.len()).map(|link| known.get(link).map_or(0, value)).collect()
-    };
-    let share = |busy: &Time| if end == Time::ZERO { 0.0 } else { busy.0 as f64 / end.0 as f64 };
-    let utilisation = ended.net.busy.iter().map(share);
+    let share = |link: &LinkCounts| if end == Time::ZERO { 0.0 } else { link.busy.0 as f64 / end.0 as f64 };
+    let utilisation = counts.iter().map(share);
     let columns = vec![
-        column(&links::id, Values::U32((0..egress.len() as u32).collect())),
+        column(&links::id, Values::U32((0..counts.len() as u32).collect())),
         named(&links::from, |link| link.from),
         named(&links::to, |link| link.to),
         column(&links::tier, Values::Text { codes: tier_codes, words: tiers }),
         column(&links::rate_bps, Values::U64(fabric.links.iter().map(|link| link.rate.0).collect())),
         column(&links::delay_ps, Values::U64(fabric.links.iter().map(|link| link.delay.0).collect())),
-        counted(&links::packets, |egress| egress.port.sent.packets),
-        counted(&links::bytes, |egress| egress.port.sent.bytes),
+        counted(&links::packets, |link| link.sent.packets),
+        counted(&links::bytes, |link| link.sent.bytes),
         column(&links::utilisation, Values::F64(utilisation.collect())),
-        counted(&links::drops, |egress| egress.losses.dropped.packets),
-        counted(&links::lost, lost_on_link),
-        counted(&links::trims, |egress| egress.losses.trims),
-        counted(&links::marks, |egress| egress.losses.marks),
-        column(
-            &links::queue_mean_bytes,
-            Values::F64(egress.iter().map(|egress| egress.port.mean_bytes(end)).collect()),
-        ),
-        counted(&links::queue_max_bytes, |egress| egress.port.bytes_max),
-        column(
-            &links::queue_max_packets,
-            Values::U32(egress.iter().map(|egress| egress.port.packets_max).collect()),
-        ),
-        column(&links::pauses, Values::U64(stops(|stops| stops.pauses))),
-        column(&links::paused_ps, Values::U64(stops(|stops| stops.paused.0))),
+        counted(&links::drops, |link| link.losses.dropped.packets),
+        counted(&links::lost, |link| link.lost),
+        counted(&links::trims, |link| link.losses.trims),
+        counted(&links::marks, |link| link.losses.marks),
+        column(&links::queue_mean_bytes, Values::F64(counts.iter().map(|link| link.mean_bytes).collect())),
+        counted(&links::queue_max_bytes, |link| link.bytes_max),
+        column(&links::queue_max_packets, Values::U32(counts.iter().map(|link| link.packets_max).collect())),
+        counted(&links::pauses, |link| link.pauses),
+        counted(&links::paused_ps, |link| link.paused.0),
     ];
     Table { name: "links", columns }
 }
@@ -478,9 +474,4 @@ fn link_name(fabric: &Fabric, link: LinkId) -> String {
     let name = |node: NodeId| &fabric.nodes[node.index()].name;
     let Link { from, to, .. } = fabric.links[link.index()];
     format!("{} -> {}", name(from), name(to))
-}
-
-/// Packets lost on the link of a port.
-fn lost_on_link(egress: &Egress) -> u64 {
-    egress.port.fault.as_ref().map_or(0, |fault| fault.lost)
 }

@@ -1,29 +1,33 @@
 //! From a scenario to what the engine runs: the network, the flows, and who carries them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::balancer::Balancer;
+use crate::balancer::{self, Balancer};
 use crate::derived::{Longest, Values, settle};
 use crate::engine::calendar::Agenda;
+use crate::engine::gate::Thresholds;
+use crate::engine::members::Members;
 use crate::engine::network::Parts;
-use crate::engine::{Carrier, Plan};
+use crate::engine::plan::{Carrier, Plan};
+use crate::engine::rules::Rules;
 use crate::faults::packets;
 use crate::faults::timeline::Timeline;
-use crate::queue::Queue;
+use crate::queue::{self, Queue};
 use crate::routing::{Disconnected, Routes, min_host_delay};
-use crate::scenario::{PortMode, Scenario};
-use crate::topology::Fabric;
-use crate::traffic::{Connection, FLOWS_MAX, Traffic};
-use crate::transport::Transport;
+use crate::scenario::{Connection, PortMode, Scenario};
+use crate::topology::{Fabric, Link};
+use crate::traffic::{FLOWS_MAX, Traffic};
+use crate::transport::{self, Transport};
 use crate::units::Time;
 
 /// A run ready to start.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The network.
-    pub fabric: Fabric,
+    pub fabric: Arc<Fabric>,
     /// The ways through it.
     pub routes: Routes,
     /// What goes wrong in it.
@@ -32,6 +36,8 @@ pub struct Setup {
     pub traffic: Traffic,
     /// The transports that carry them, settled; two entries with the same configuration share one.
     pub transports: Vec<Transport>,
+    /// For each transport, its model and its place among the configurations of that model.
+    pub places: Vec<(u8, u8)>,
     /// For each transport, where the scenario says it.
     pub paths: Vec<String>,
     /// For each transport, the longest paths to its packets.
@@ -40,21 +46,23 @@ pub struct Setup {
     pub balancers: Vec<Balancer>,
     /// What ports do with packets that wait.
     pub queue: Queue,
-    /// For each traffic entry, who carries its flows.
+    /// Bytes of the largest full data packet on the wire, for limits that count in it.
+    pub full_packet: u64,
+    /// For each traffic entry, its transport and balancer.
     pub carriers: Vec<Carrier>,
     /// Fields that the scenario leaves to the network, by their paths, with the values that are used.
     pub derived: BTreeMap<String, Value>,
 }
 
 impl Setup {
-    /// Builds everything that does not change during the run.
-    pub fn new(scenario: &Scenario) -> Result<Setup, Disconnected> {
-        let fabric = scenario.topology.build();
+    /// Builds everything that does not change during the run, on the network that the scenario's topology builds.
+    pub fn new(scenario: &Scenario, fabric: Arc<Fabric>) -> Result<Setup, Disconnected> {
         let routes = Routes::build(&fabric)?;
         let run = &scenario.run;
         let mut faults = Timeline::build(&scenario.faults, &fabric, run.seed, run.replica);
-        let traffic = Traffic::build(&scenario.traffic, &fabric, run.seed, run.replica);
-        faults.picked = packets::pick(&scenario.faults.packets, &scenario.traffic, &traffic);
+        let demands = scenario.demands();
+        let traffic = Traffic::build(&demands, &fabric, run.seed, run.replica);
+        faults.picked = packets::pick(&scenario.faults.packets, &demands, &traffic);
         let mut named: Vec<(&Transport, String)> = Vec::new();
         let mut balancers = Vec::new();
         let carriers = scenario.traffic.iter().map(|entry| Carrier {
@@ -71,8 +79,10 @@ impl Setup {
                 }))
             },
             balancer: index_of(&mut balancers, scenario.balancer_of(entry)),
+            model: 0,
+            config: 0,
         });
-        let carriers: Vec<Carrier> = carriers.collect();
+        let mut carriers: Vec<Carrier> = carriers.collect();
         let mut derived = BTreeMap::new();
         let longest: Vec<Longest> = named
             .iter()
@@ -90,6 +100,10 @@ impl Setup {
             .zip(&values)
             .map(|((transport, _), values)| settle(*transport, transport.name(), values))
             .collect();
+        let places = Transport::places(&transports);
+        for carrier in &mut carriers {
+            (carrier.model, carrier.config) = places[usize::from(carrier.transport)];
+        }
         for (entry, carrier) in scenario.traffic.iter().zip(&carriers) {
             let transport = usize::from(carrier.transport);
             let path = format!("{}.{}", scenario.transport_path(entry), transports[transport].name());
@@ -108,17 +122,19 @@ impl Setup {
             faults,
             traffic,
             transports,
+            places,
             paths,
             longest,
             balancers,
             queue,
+            full_packet: scenario.full_packet(),
             carriers,
             derived,
         })
     }
 
-    /// What the engine is told.
-    pub fn plan(&self, scenario: &Scenario, agenda: Agenda) -> Plan<'_> {
+    /// The run as the engine takes it.
+    pub fn plan(&self, scenario: &Scenario, agenda: Agenda) -> Plan<'_, Setup> {
         let run = &scenario.run;
         let background = self.carriers.iter().any(|carrier| carrier.background);
         let stop_delay = if background { min_host_delay(&self.fabric).max(Time(1)) } else { Time::ZERO };
@@ -127,15 +143,12 @@ impl Setup {
                 fabric: &self.fabric,
                 routes: &self.routes,
                 faults: &self.faults,
-                queue: &self.queue,
-                full_packet: scenario.full_packet(),
-                balancers: &self.balancers,
+                members: self,
                 seed: run.seed,
                 replica: run.replica,
                 serviced_only: run.port_mode == PortMode::Serviced,
                 agenda,
             },
-            transports: &self.transports,
             carriers: &self.carriers,
             traffic: &self.traffic,
             flows_max: FLOWS_MAX,
@@ -148,15 +161,62 @@ impl Setup {
             audit: run.audit,
         }
     }
-}
 
-impl Setup {
+    /// The transport of a model's configuration.
+    pub fn transport_at(&self, model: u8, config: u8) -> &Transport {
+        let at = self.places.iter().position(|&place| place == (model, config));
+        &self.transports[at.expect("each configuration has its place")]
+    }
+
     /// Of all senders that somebody waits for.
     fn longest_timeout(&self) -> Time {
         let awaited = self.carriers.iter().filter(|carrier| !carrier.background);
         let timeouts =
             awaited.map(|carrier| self.transports[usize::from(carrier.transport)].longest_timeout());
         timeouts.max().unwrap_or(Time::ZERO)
+    }
+}
+
+/// The one instantiation of the engine: by the lists of transports, queues and balancers.
+impl Members for Setup {
+    type Endpoint = transport::Model;
+    type Queue = queue::Model;
+    type Balancer = balancer::Model;
+
+    fn endpoints(&self, fabric: &Fabric) -> Vec<transport::Model> {
+        Transport::models(&self.transports, fabric)
+    }
+
+    fn balancers(&self, nodes: usize, seed: u64, replica: u64) -> Vec<balancer::Model> {
+        self.balancers.iter().map(|balancer| balancer.model(nodes, seed, replica)).collect()
+    }
+
+    fn queue(&self) -> queue::Model {
+        self.queue.model(self.full_packet)
+    }
+
+    fn host_queue(&self) -> queue::Model {
+        self.queue.at_host()
+    }
+
+    fn committed(&self) -> Option<Rules> {
+        self.queue.committed(self.full_packet)
+    }
+
+    fn acts_on_departure(&self) -> bool {
+        self.queue.acts_on_departure()
+    }
+
+    fn pauses(&self) -> bool {
+        self.queue.pauses()
+    }
+
+    fn thresholds(&self, link: &Link, back: &Link) -> Thresholds {
+        self.queue.thresholds(link, back, self.full_packet)
+    }
+
+    fn port_bytes(&self) -> usize {
+        self.queue.port_bytes()
     }
 }
 

@@ -10,8 +10,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use flowyard_sim::engine::Engine;
 use flowyard_sim::engine::calendar::Agenda;
-use flowyard_sim::engine::{Engine, Progress, Status};
+use flowyard_sim::engine::finished::Status;
+use flowyard_sim::engine::progress::Progress;
 use flowyard_sim::scenario::{self, Format};
 use flowyard_sim::setup::Setup;
 
@@ -72,7 +74,7 @@ fn count(name: &str, overrides: &[(&str, &str)]) -> Counts {
         overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let scenario = scenario::read(&text, Format::Toml, &overrides, &scenario::no_files)
         .unwrap_or_else(|wrong| panic!("{wrong}"));
-    let setup = Setup::new(&scenario).expect("a connected network");
+    let setup = Setup::new(&scenario, scenario.topology.build().into()).expect("a connected network");
     let plan = setup.plan(&scenario, Agenda::Calendar);
     let mut history = Vec::with_capacity(100_000);
     let mut note = |now: &Progress| {
@@ -83,10 +85,10 @@ fn count(name: &str, overrides: &[(&str, &str)]) -> Counts {
     let ended = Engine::new(&plan).run(&mut note);
     assert_eq!(ended.status, Status::Complete);
     Counts {
-        packet_hops: ended.net.packet_hops,
-        events: ended.events,
-        buckets_opened: ended.net.calendar.opened,
-        words_scanned: ended.net.calendar.scanned,
+        packet_hops: ended.totals.packet_hops,
+        events: ended.totals.events,
+        buckets_opened: ended.totals.buckets_opened,
+        words_scanned: ended.totals.words_scanned,
         history,
     }
 }

@@ -13,7 +13,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use flowyard_sim::scenario::{self, Format, Problems, Scenario, no_files};
+use flowyard_sim::problem::Problems;
+use flowyard_sim::scenario::{self, Format, Scenario, no_files};
 use flowyard_sim::slotted;
 use flowyard_sim::traffic::sizes::cdf_file::{self, Options};
 use flowyard_sim::units::{Bytes, Rate, Time, parse, print};

@@ -10,7 +10,8 @@ mod fuzz;
 use std::sync::LazyLock;
 
 use flowyard_sim::engine::calendar::Agenda;
-use flowyard_sim::engine::{Limit, Progress, Status};
+use flowyard_sim::engine::finished::{Limit, Status};
+use flowyard_sim::engine::progress::Progress;
 use flowyard_sim::results::Outcome;
 use flowyard_sim::scenario::{self, Format, Scenario, no_files};
 use flowyard_sim::{simulate_on, slotted};

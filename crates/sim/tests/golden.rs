@@ -1,55 +1,137 @@
-//! Small runs, one a file in golden/, with their digests: any change of any result of any of them shows here.
+//! Small runs, one a file in golden/: any change of any result of any of them shows in its digest, and mostly in its figures.
 //!
-//! The same file holds in debug and in release builds, on the main thread and on another one. If a
-//! digest changes, the commit that changes it says why; `FLOWYARD_GOLDEN=write` writes them anew.
+//! digests.txt has the digests, figures.txt a few figures of each run to read. Both hold in debug and in
+//! release builds, on the main thread and on another one. If they change, the commit that changes them
+//! says why; `FLOWYARD_GOLDEN=write` writes them anew.
 
 #![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads files")]
 
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::path::PathBuf;
 
-use common::run;
+use common::{Run, run};
 
-fn folder() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests", "golden"].iter().collect()
+const REFRESH: &str = "If that is meant, refresh the files by\n\
+    \n    FLOWYARD_GOLDEN=write cargo test -p flowyard-sim --test golden\n\n\
+    and say in the commit, and in the changelog if users will notice, why results moved.";
+
+/// Columns of figures.txt. All but `events` follow from the tables whose digest is kept.
+const FIGURES: [&str; 10] = [
+    "flows",
+    "completed",
+    "p50_fct_us",
+    "p99_fct_us",
+    "drops",
+    "trims",
+    "marks",
+    "retransmissions",
+    "timeouts",
+    "events",
+];
+
+fn figures(run: &Run) -> [String; FIGURES.len()] {
+    let mut times: Vec<u64> = run.flow_cells("fct_ps").into_iter().flatten().collect();
+    times.sort_unstable();
+    let fct = |percent: usize| match times.len() {
+        0 => "-".into(),
+        // The nearest rank.
+        completed => format!("{:.3}", times[(completed * percent).div_ceil(100) - 1] as f64 / 1e6),
+    };
+    let count = run.counters();
+    let of_all = |number: u64| number.to_string();
+    [
+        of_all(count.flows),
+        of_all(times.len() as u64),
+        fct(50),
+        fct(99),
+        of_all(count.drops),
+        of_all(count.trims),
+        of_all(count.marks),
+        of_all(count.retransmissions),
+        of_all(count.timeouts),
+        of_all(count.events),
+    ]
 }
 
-/// The digest of each golden scenario, by name.
-fn digests() -> BTreeMap<String, String> {
-    common::goldens().into_iter().map(|(name, text)| (name, run(&text).digest().to_string())).collect()
+fn file(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", "golden", name].iter().collect()
 }
 
-fn printed(digests: &BTreeMap<String, String>) -> String {
-    digests.iter().fold(String::new(), |mut text, (name, digest)| {
-        writeln!(text, "{name} {digest}").expect("a string takes all");
-        text
-    })
+/// The texts of digests.txt and of figures.txt.
+fn texts() -> [String; 2] {
+    let mut digests = String::new();
+    let mut table = row("scenario", FIGURES);
+    for (name, text) in common::goldens() {
+        let run = run(&text);
+        digests += &format!("{name} {}\n", run.digest());
+        table += &row(&name, figures(&run));
+    }
+    [digests, table]
+}
+
+/// A row of figures.txt: columns are of fixed width, so that a new scenario leaves other rows as they are.
+fn row<T: std::fmt::Display>(name: &str, figures: [T; FIGURES.len()]) -> String {
+    let width = |index: usize| FIGURES[index].len().max(8);
+    let cells = figures.iter().enumerate().map(|(index, cell)| format!("  {cell:>0$}", width(index)));
+    format!("{name:34}{}\n", cells.collect::<String>())
+}
+
+/// The figures that differ between two texts of figures.txt: a line each, with both values.
+fn moved(committed: &str, ours: &str) -> Vec<String> {
+    fn rows(text: &str) -> BTreeMap<&str, Vec<&str>> {
+        let cells = text.lines().map(|line| line.split_whitespace());
+        cells.filter_map(|mut cells| Some((cells.next()?, cells.collect()))).collect()
+    }
+    let (before, after) = (rows(committed), rows(ours));
+    let names: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let mut lines = Vec::new();
+    for name in names {
+        match (before.get(name), after.get(name)) {
+            (Some(before), Some(after)) => {
+                let cells = FIGURES.iter().zip(before.iter().zip(after)).filter(|(_, (was, is))| was != is);
+                lines.extend(cells.map(|(figure, (was, is))| format!("{name}: {figure} was {was}, is {is}")));
+            }
+            (None, _) => lines.push(format!("{name}: not in the committed file")),
+            (_, None) => lines.push(format!("{name}: no such scenario")),
+        }
+    }
+    lines
 }
 
 #[test]
 fn results_are_as_committed() {
-    let other = std::thread::spawn(digests);
-    let ours = digests();
+    let other = std::thread::spawn(texts);
+    let ours = texts();
     assert_eq!(ours, other.join().expect("the other thread"), "two threads at the same time differ");
 
-    let file = folder().join("digests.txt");
+    let files = ["digests.txt", "figures.txt"].map(file);
     if std::env::var("FLOWYARD_GOLDEN").as_deref() == Ok("write") {
-        std::fs::write(&file, printed(&ours)).expect("the folder can be written");
+        for (file, text) in files.iter().zip(&ours) {
+            std::fs::write(file, text).expect("the folder can be written");
+        }
     }
-    let committed = std::fs::read_to_string(&file).unwrap_or_default();
-    let printed = printed(&ours);
+    let committed = files.map(|file| std::fs::read_to_string(file).unwrap_or_default());
     let lines = |text: &str| text.lines().map(String::from).collect::<BTreeSet<_>>();
-    let differ: BTreeSet<_> = lines(&committed).symmetric_difference(&lines(&printed)).cloned().collect();
+    let digests: BTreeSet<_> = lines(&committed[0]).symmetric_difference(&lines(&ours[0])).cloned().collect();
+    let figures = moved(&committed[1], &ours[1]);
     assert!(
-        committed == printed,
-        "results differ from tests/golden/digests.txt: {differ:#?}\n\
-         If that is meant, refresh the file by\n\
-         \n    FLOWYARD_GOLDEN=write cargo test -p flowyard-sim --test golden\n\n\
-         and say in the commit, and in the changelog if users will notice, why results moved."
+        committed == ours,
+        "results differ from tests/golden/digests.txt or figures.txt.\n\
+         Figures that moved: {figures:#?}\nDigests: {digests:#?}\n{REFRESH}"
     );
+}
+
+/// A figure that moves is named with both values; so is a scenario that only one of the texts has.
+#[test]
+fn a_moved_figure_is_named() {
+    let figures = |drops: &'static str| ["3", "3", "12.000", "24.000", drops, "0", "0", "0", "0", "99"];
+    let before = row("line", figures("5")) + &row("relay", figures("0"));
+    let after = row("line", figures("7")) + &row("ring", figures("0"));
+    let expected = ["line: drops was 5, is 7", "relay: no such scenario", "ring: not in the committed file"];
+    assert_eq!(moved(&before, &after), expected);
+    assert_eq!(moved(&before, &before), Vec::<String>::new());
 }
 
 /// Together the scenarios use every member of every list, so that a new member needs one.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{random_scenario, run, words};
-use flowyard_sim::engine::Status;
+use flowyard_sim::engine::finished::Status;
 use flowyard_sim::records::Values;
 use proptest::prelude::*;
 

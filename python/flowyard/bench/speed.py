@@ -2,9 +2,9 @@
 
 A packet-hop is one packet, data or control, over one link. A case's cost is the CPU time of its whole run,
 from reading the scenario to the finished tables, over its packet-hops. It is compared with the floor of the
-same fat-tree size: bare packets without protocol, queue limits or statistics (crates/sim/src/floor.rs).
+same fat-tree size: bare packets without protocol, queue limits or statistics (crates/yardstick).
 Floors and cases take turns, and the best round counts, so that the ratio survives a noisy machine better
-than either figure. The latency of memory (crates/sim/src/chase.rs) is there to compare machines by.
+than either figure. The latency of memory (there too) is there to compare machines by.
 """
 
 from collections.abc import Callable, Sequence

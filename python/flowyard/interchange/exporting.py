@@ -75,10 +75,11 @@ def export(
     if to in ("htsim-topo", "hpcc-topology", "graphml"):
         network = fabric(scenario, overrides)
         return _topology(network, results.check(with_traffic(scenario), overrides), to)
-    resolved = results.check(scenario, overrides)
+    checked = results.Checked(scenario, overrides)
+    resolved = checked.resolved()
     if to.startswith("cdf-"):
         return _sizes(scenario, overrides, resolved, entry, percent=to == "cdf-percent")
-    traffic, notes = _traffic(resolved, drawn(scenario, overrides))
+    traffic, notes = _traffic(resolved, drawn(checked))
     notes += _without_faults(resolved, _events(resolved))
     if to == "htsim-cm":
         hosts = len(fabric(scenario, overrides).hosts)
@@ -104,14 +105,13 @@ def with_traffic(scenario: Scenario) -> Scenario:
     return {"traffic": [STAND_IN]} | data if isinstance(data, dict) and "traffic" not in data else scenario
 
 
-def drawn(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> dict[str, list[Any]]:
+def drawn(checked: results.Checked) -> dict[str, list[Any]]:
     """The columns of the flows that the engine draws, in the order of their ids."""
     import polars as pl
 
-    table = _native.flows(*results.source(scenario), results.texts(overrides))
     columns = ("tag", "src", "dst", "size_bytes", "start_ps", "deadline_ps")
     return (
-        pl.DataFrame(table)
+        pl.DataFrame(checked.flows())
         .select(columns)
         .with_columns(pl.col("tag").cast(pl.String))
         .to_dict(as_series=False)
@@ -245,7 +245,7 @@ def _sizes(
     elif _kind(sizes) == "endless":
         raise UserError(f"traffic entry {name} has flows without end; they have no sizes")
     else:
-        columns = drawn(scenario, overrides)
+        columns = drawn(results.Checked(scenario, overrides))
         own = [size for tag, size in zip(columns["tag"], columns["size_bytes"], strict=True) if tag == name]
         if not own:
             raise UserError(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from flowyard.interchange.network import Network
 
 # Networks that need no file, only the number of hosts.
-SINGLE_SWITCH, FAT_TREE = "single-switch", "fat-tree"
+BY_HOSTS = SINGLE_SWITCH, FAT_TREE = "single-switch", "fat-tree"
 # When htsim ends.
 UNTIL = "1ms"
 
@@ -247,7 +247,7 @@ class _Import:
             )
         highest = max(max(*entry.src, *entry.dst) for entry in flows.entries)
         hosts = flows.hosts or highest + 1
-        if asked not in (SINGLE_SWITCH, FAT_TREE):
+        if asked not in BY_HOSTS:
             return self.taken(asked)
         if not flows.hosts:
             self.notes.append(f"{hosts} hosts, because the highest number of a node is {highest}")

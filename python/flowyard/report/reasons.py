@@ -5,6 +5,7 @@ says of a run in which no flow is complete.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -13,11 +14,8 @@ from flowyard.analysis import background
 from flowyard.report import text
 from flowyard.report.runs import Run
 
-# Transports that never ask to be marked; TCP does if told to or if its congestion control lives by marks, and another
-# one unless its settings say ecn_capable = false.
-NEVER_MARKED = ("ndp", "pfabric")
-MARKED_CONGESTION = ("dctcp", "d2tcp")
-MARKING_QUEUES = ("ecn", "strict-priority", "lossless")
+# For runs of versions that left no `features` in run.json.
+UNKNOWN = "Its run.json does not have the features of the queue and the transports, which would say why."
 
 
 def no_fct(run: Run) -> str | None:
@@ -47,17 +45,15 @@ def not_completed(run: Run) -> str | None:
     if run.status != "complete" or missing.is_empty():
         return None
     own = run.counters["flows"] - run.flows["tag"].is_in(background(run.summary)).sum()
-    shared = run.scenario["transport"]
-    transport = {
-        entry["name"]: _variant(entry.get("transport") or shared)[0] for entry in run.scenario["traffic"]
-    }
-    names = sorted({transport[tag] for tag in missing["tag"].unique()})
-    repeats = (
-        "datagrams are not repeated" if names == ["datagram"] else f"{', '.join(names)} did not repeat them"
-    )
+    features = run.summary.get("features", {}).get("traffic", {})
+    entries = [features[tag] for tag in missing["tag"].unique() if tag in features]
+    names = ", ".join(sorted({f"transport.{entry['transport']}" for entry in entries}))
     lost = int(missing["drops"].sum()) + int(missing["lost"].sum())
-    count = f"{missing.height:,} of {own:,} flows were not completed"
-    return f"{count}: {lost:,} of their packets were lost, and {repeats}."
+    said = f"{missing.height:,} of {own:,} flows were not completed: {lost:,} of their packets were lost"
+    if not entries:
+        return f"{said}."
+    never = not any(entry["retransmits"] for entry in entries)
+    return f"{said}, and {names} {'retransmits none' if never else 'did not retransmit them'}."
 
 
 def waits(run: Run) -> list[str]:
@@ -102,14 +98,17 @@ def no_drop(run: Run) -> str | None:
     """Why no queue dropped a packet."""
     if run.counters["drops"]:
         return None
-    queue, settings = _queue(run)
-    if queue == "infinite":
-        return "queue.infinite holds everything: it never drops."
-    if queue == "ndp":
-        return "queue.ndp trims data that does not fit; it drops only headers that do not fit either."
-    if queue == "lossless":
-        return "queue.lossless stops those who send before it has to drop."
-    limit = settings.get("limit")
+    if not (queue := _queue(run)):
+        return UNKNOWN
+    if "unlimited" in queue.offers:
+        return f"{queue} holds everything: it never drops."
+    if "trimming" in queue.offers:
+        return f"{queue} trims data packets that do not fit."
+    if "lossless" in queue.offers:
+        return f"{queue} pauses the ports that send to it before it has to drop."
+    limit = queue.settings.get("limit")
+    if not limit:
+        return f"{queue} dropped none: {_fullest(run, limit)}."
     return f"No switch port was full: {_fullest(run, limit)}{_against('limit', limit)}."
 
 
@@ -117,47 +116,53 @@ def no_trim(run: Run) -> str | None:
     """Why no packet was trimmed."""
     if run.counters["trims"]:
         return None
-    queue, settings = _queue(run)
-    if queue != "ndp":
-        return f"Only queue.ndp trims; this run has queue.{queue}."
-    limit = settings.get("data_limit")
-    return f"No switch port's data queue was full: {_fullest(run, limit)}{_against('data_limit', limit)}."
+    if not (queue := _queue(run)):
+        return UNKNOWN
+    if "trimming" not in queue.offers:
+        return f"Only queues that offer trimming trim; {queue} of this run does not offer it."
+    field, limit = queue.beginning("trimming")
+    if not limit:
+        return f"{queue} trimmed none: {_fullest(run, limit)}."
+    return f"No switch port's data queue was full: {_fullest(run, limit)}{_against(field, limit)}."
 
 
 def no_mark(run: Run) -> str | None:
     """Why no packet was marked with congestion experienced."""
     if run.counters["marks"]:
         return None
-    queue, settings = _queue(run)
-    if queue not in MARKING_QUEUES:
-        return f"Only queue.ecn, queue.strict-priority and queue.lossless mark; this run has queue.{queue}."
-    if settings.get("mark") == "none":
-        return f'queue.{queue}.mark = "none": no packet is marked.'
-    transports = _transports(run)
-    if transports and not any(_ecn_capable(name, given) for name, given in transports):
-        names = ", ".join(sorted({name for name, _ in transports}))
+    if not (queue := _queue(run)):
+        return UNKNOWN
+    if "ecn" not in queue.offers:
+        if queue.settings.get("mark") == "none":
+            return f'{queue}.mark = "none": no packet is marked.'
+        return f"Only queues that offer ECN marking mark; {queue} of this run does not offer it."
+    entries = _entries(run)
+    if entries and not any(entry["ecn_capable"] for entry in entries):
+        names = ", ".join(sorted({entry["transport"] for entry in entries}))
         return (
-            f"No transport of the run is ECN-capable ({names}), and queue.{queue} marks only packets that are. "
-            "transport.datagram has ecn_capable = true, transport.tcp has ecn = true, congestion = dctcp and d2tcp."
+            f"No transport of the run is ECN-capable as it is set ({names}), and {queue} marks only packets that are. "
+            "The reference of transports has the settings that make them so."
         )
-    if queue == "lossless":
-        kmin = settings.get("kmin")
-        return f"Too little waited for a mark: {_fullest(run, {'bytes': kmin})}, and marks begin above kmin, {kmin}."
-    limit, threshold = settings.get("limit"), settings.get("threshold")
+    field, threshold = queue.beginning("ecn")
+    limit = queue.settings.get("limit")
     if (most := _same_unit(threshold, limit)) and most[0] >= most[1]:
         return (
-            f"queue.{queue}.threshold = {_amount(threshold)} is not below queue.{queue}.limit = {_amount(limit)}: the "
-            "queue drops before it would mark."
+            f"{queue}.{field} = {_amount(threshold)} is not below {queue}.limit = {_amount(limit)}: the queue drops "
+            "before it would mark."
         )
-    return f"No switch port held more than its threshold: {_fullest(run, threshold)}{_against('threshold', threshold)}."
+    if not threshold:
+        return f"{queue} marked none: {_fullest(run, threshold)}."
+    return (
+        f"No switch port held more than its {field}: {_fullest(run, threshold)}{_against(field, threshold)}."
+    )
 
 
 def no_retransmission(run: Run) -> str | None:
     """Why nothing was sent again."""
     if run.counters["retransmissions"]:
         return None
-    if _only_datagrams(run):
-        return "transport.datagram sends each packet once, whatever becomes of it."
+    if once := _sent_once(run):
+        return f"{once} sends each packet once, whatever becomes of it."
     return (
         _nothing_lost(run)
         or "What was lost were no data packets, or the run ended before they were sent again."
@@ -168,8 +173,8 @@ def no_timeout(run: Run) -> str | None:
     """Why no retransmission timer expired."""
     if run.counters["timeouts"]:
         return None
-    if _only_datagrams(run):
-        return "transport.datagram has no retransmission timer."
+    if once := _sent_once(run):
+        return f"{once} has no retransmission timer."
     if reason := _nothing_lost(run):
         return reason
     if run.counters["unfinished_flows"]:
@@ -181,10 +186,9 @@ def no_reordering(run: Run) -> str | None:
     """Why no packet overtook another."""
     if int(run.flows["reordered"].sum()):
         return None
-    routings = [run.scenario["routing"], *(entry.get("routing") or {} for entry in run.scenario["traffic"])]
-    balancers = {_variant(routing.get("balancer"))[0] for routing in routings} - {""}
-    if balancers == {"per-flow"}:
-        return "All packets of a flow take the same path (routing.balancer = per-flow), on which none can overtake."
+    entries = _entries(run)
+    if entries and all(entry["one_path"] for entry in entries):
+        return "All packets of a flow took the same path, and no queue let one overtake another."
     return "Packets of a flow never met queues so different that one overtook another."
 
 
@@ -346,7 +350,7 @@ def _fullest(run: Run, limit: Any) -> str:
     ports = run.links.filter(~pl.col("tier").str.starts_with("host-"))
     if ports.is_empty():
         return "there is none"
-    if isinstance(limit, Mapping) and "bytes" in limit:
+    if isinstance(limit, str) or (isinstance(limit, Mapping) and "bytes" in limit):
         return f"the largest queue was {text.size(_most(ports['queue_max_bytes']))}"
     packets = _most(ports["queue_max_packets"])
     return f"the largest queue was {packets:,} packet{'' if packets == 1 else 's'}"
@@ -363,7 +367,9 @@ def _against(name: str, limit: Any) -> str:
 
 
 def _amount(limit: Any) -> str:
-    """A limit as in words: {"packets": 100} is 100 packets."""
+    """A limit as in words: {"packets": 100} is 100 packets; a text is a size."""
+    if not isinstance(limit, Mapping):
+        return str(limit)
     ((unit, number),) = limit.items()
     return str(number) if unit == "bytes" else f"{number} {unit.replace('-', ' ')}"
 
@@ -376,26 +382,40 @@ def _same_unit(a: Any, b: Any) -> tuple[int, int] | None:
     return (one, other) if isinstance(one, int) and isinstance(other, int) else None
 
 
-def _queue(run: Run) -> tuple[str, Mapping[str, Any]]:
-    return _variant(run.scenario.get("queue"))
+@dataclass(frozen=True)
+class _Queue:
+    """The run's queue: its name, what it offers (with the field that says from when on), and its settings."""
+
+    name: str
+    offers: Mapping[str, str | None]
+    settings: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return f"queue.{self.name}"
+
+    def beginning(self, feature: str) -> tuple[str, Any]:
+        """The field that says from which queue length on it does so, and its value; empty if none does."""
+        field = self.offers[feature] or ""
+        return field, self.settings.get(field)
 
 
-def _transports(run: Run) -> Sequence[tuple[str, Mapping[str, Any]]]:
-    entries = [entry.get("transport") or run.scenario["transport"] for entry in run.scenario["traffic"]]
-    return [_variant(entry) for entry in entries]
+def _queue(run: Run) -> _Queue | None:
+    """None for runs of versions that did not write features."""
+    if "features" not in run.summary:
+        return None
+    return _Queue(**run.summary["features"]["queue"], settings=_variant(run.scenario.get("queue"))[1])
 
 
-def _ecn_capable(name: str, settings: Mapping[str, Any]) -> bool:
-    if name in ("tcp", "mptcp"):
-        # MPTCP has TCP's fields in a table of their own.
-        settings = settings.get("tcp", settings)
-        return bool(settings.get("ecn")) or _variant(settings.get("congestion"))[0] in MARKED_CONGESTION
-    return name not in NEVER_MARKED and settings.get("ecn_capable", True) is not False
+def _entries(run: Run) -> Sequence[Mapping[str, Any]]:
+    """The features of each traffic entry; none for runs of versions that did not write them."""
+    return list(run.summary.get("features", {}).get("traffic", {}).values())
 
 
-def _only_datagrams(run: Run) -> bool:
-    transports = _transports(run)
-    return bool(transports) and all(name == "datagram" for name, _ in transports)
+def _sent_once(run: Run) -> str:
+    """The transports, if none of them retransmits."""
+    entries = _entries(run)
+    once = not any(entry["retransmits"] for entry in entries)
+    return ", ".join(sorted({f"transport.{entry['transport']}" for entry in entries})) if once else ""
 
 
 def _variant(value: Any) -> tuple[str, Mapping[str, Any]]:

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Hop, Settings, Stateless};
+use super::Settings;
+use crate::engine::path::{Hop, Stateless};
 use crate::random::{Purpose, Stream, mix, share};
 
 /// Per-flow ECMP: all packets of a flow take one path.
@@ -11,7 +12,11 @@ use crate::random::{Purpose, Stream, mix, share};
 #[serde(default, deny_unknown_fields)]
 pub struct PerFlow {}
 
-impl Settings for PerFlow {}
+impl Settings for PerFlow {
+    fn one_path(&self) -> bool {
+        true
+    }
+}
 
 /// The salt of each node's hash: without it, all tiers would make the same choice, and only a few of
 /// the paths would ever be used.

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Hop, Settings, Stateless};
+use super::Settings;
+use crate::engine::path::{Hop, Stateless};
 use crate::random::{Purpose, Stream, share};
 
 /// Per-packet ECMP, also called packet spraying.

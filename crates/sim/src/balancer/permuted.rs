@@ -9,8 +9,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Choose, Hop, Path, Settings, Trip};
+use super::Settings;
 use crate::engine::packet::reverse_label;
+use crate::engine::path::{Choose, Hop, Path, Trip};
 use crate::ids::{ConnId, NodeId};
 use crate::random::{Purpose, Stream, share};
 use crate::units::Time;

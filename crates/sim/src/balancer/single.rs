@@ -3,14 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Hop, Settings, Stateless};
+use super::Settings;
+use crate::engine::path::{Hop, Stateless};
 
 /// One shortest path: always the next hop with the lowest link number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Single {}
 
-impl Settings for Single {}
+impl Settings for Single {
+    fn one_path(&self) -> bool {
+        true
+    }
+}
 
 /// Nothing to remember.
 #[derive(Clone, Debug)]

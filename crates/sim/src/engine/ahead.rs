@@ -9,9 +9,10 @@ use super::calendar::UNSEEN;
 use super::conn::Conn;
 use super::egress::Egress;
 use super::event::{Event, Phase};
+use super::members::Members;
 use super::packet::Arena;
+use super::path::{Choose, Hop};
 use super::prefetch::prefetch;
-use crate::balancer::{self, Choose, Hop};
 use crate::ids::{LinkId, NodeId, PacketId};
 use crate::routing::Routes;
 
@@ -20,16 +21,16 @@ pub const HERE: u32 = UNSEEN - 1;
 
 /// What it takes to know what an event will touch: parts of the [`super::network::Network`].
 #[allow(missing_docs, reason = "the network's fields have the documentation")]
-pub struct Ahead<'a> {
+pub struct Ahead<'a, M: Members> {
     pub arena: &'a Arena,
-    pub egress: &'a [Egress],
+    pub egress: &'a [Egress<M::Queue>],
     pub ends: &'a [NodeId],
     pub conns: &'a [Conn],
-    pub balancers: &'a [balancer::Model],
+    pub balancers: &'a [M::Balancer],
     pub routes: &'a Routes,
 }
 
-impl Ahead<'_> {
+impl<M: Members> Ahead<'_, M> {
     /// Asks for the packet of an event that is due a little later.
     #[inline(always)]
     pub fn fetch_packet(&self, event: &Event) {

@@ -5,12 +5,15 @@
 
 use super::Engine;
 use super::conn::Conn;
+use super::discipline::Discipline;
 use super::egress::{Egress, PortQueue};
+use super::endpoint::Endpoint;
 use super::event::Phase;
+use super::host::Owner;
+use super::members::Members;
 use super::network::Tally;
 use super::port::Amount;
 use crate::ids::{ConnId, FlowId, PacketId};
-use crate::queue::Discipline;
 use crate::units::Time;
 
 /// More than this many findings say nothing new.
@@ -26,12 +29,14 @@ struct Found {
     on_wire: Vec<u64>,
     /// By port: end-of-transmission events.
     departures: Vec<u32>,
+    /// By port: timers of its queue.
+    port_timers: Vec<u32>,
     /// By connection: packets and timer events.
     conn_packets: Vec<u32>,
     conn_timers: Vec<u32>,
 }
 
-impl Engine<'_, '_> {
+impl<M: Members> Engine<'_, '_, M> {
     /// Compares what was counted with what is there; what differs joins the violations.
     pub(super) fn audit(&mut self) {
         let mut wrong = Vec::new();
@@ -53,6 +58,7 @@ impl Engine<'_, '_> {
             resident: vec![Amount::default(); links],
             on_wire: vec![0; links],
             departures: vec![0; links],
+            port_timers: vec![0; links],
             conn_packets: vec![0; self.net.conns.len()],
             conn_timers: vec![0; self.net.conns.len()],
         };
@@ -71,8 +77,12 @@ impl Engine<'_, '_> {
                 found.on_wire[event.b as usize] += 1;
             } else if phase == Phase::Departure as u8 {
                 found.departures[event.b as usize] += 1;
-            } else if phase == Phase::Timer as u8 && event.b & 1 << 8 == 0 {
-                found.conn_timers[event.a as usize] += 1;
+            } else if phase == Phase::Port as u8 {
+                found.port_timers[event.b as usize] += 1;
+            } else if phase == Phase::Timer as u8
+                && let Owner::Sender(id) | Owner::Receiver(id) = event.owner()
+            {
+                found.conn_timers[id.index()] += 1;
             }
         }
         // A connection that stands for others counts those.
@@ -149,6 +159,10 @@ impl Engine<'_, '_> {
                     port.serving
                 ));
             }
+            if u32::from(port.timer_set) != found.port_timers[link] {
+                let (set, events) = (port.timer_set, found.port_timers[link]);
+                wrong.push(format!("port {link}: its timer is set is {set}, with {events} of them pending"));
+            }
             // What is paused waits for word of the other end.
             if !port.serving && port.paused == 0 && (resident.packets > 0 || !self.net.ready[link].is_empty())
             {
@@ -183,28 +197,32 @@ impl Engine<'_, '_> {
         self.net.conns.iter().any(|other| {
             let before = other.via == message.via && other.start <= message.start;
             let size = self.starts.flow(other.flow).map_or(0, |flow| flow.size);
-            other.open && before && other.counts.delivered_bytes < size
+            other.open && before && other.receiver.delivered_bytes < size
         })
     }
 
     fn audit_conns(&self, found: &Found, wrong: &mut Vec<String>) {
         for (slot, conn) in self.net.conns.iter().enumerate().filter(|(_, conn)| conn.open) {
-            if conn.packets != found.conn_packets[slot] {
+            if conn.network.packets != found.conn_packets[slot] {
                 let there = found.conn_packets[slot];
-                wrong.push(format!("connection {slot}: counts {} packets, {there} found", conn.packets));
+                wrong.push(format!(
+                    "connection {slot}: counts {} packets, {there} found",
+                    conn.network.packets
+                ));
             }
-            if conn.timers != found.conn_timers[slot] {
+            let timers = conn.sender.timers + conn.receiver.timers;
+            if timers != found.conn_timers[slot] {
                 let there = found.conn_timers[slot];
-                wrong.push(format!("connection {slot}: counts {} timers, {there} found", conn.timers));
+                wrong.push(format!("connection {slot}: counts {timers} timers, {there} found"));
             }
             if conn.parent != ConnId::NONE {
                 continue;
             }
             if let Some(flow) = self.starts.flow(conn.flow) {
-                let complete = conn.counts.completed_at != Time::NEVER;
-                let arrived = conn.counts.delivered_bytes == flow.size;
+                let complete = conn.receiver.completed_at != Time::NEVER;
+                let arrived = conn.receiver.delivered_bytes == flow.size;
                 if complete != arrived && !(arrived && self.waits_for_another(conn)) {
-                    let (delivered, size) = (conn.counts.delivered_bytes, flow.size);
+                    let (delivered, size) = (conn.receiver.delivered_bytes, flow.size);
                     wrong.push(format!(
                         "flow {}: completed is {complete} with {delivered} of {size} bytes",
                         conn.flow
@@ -216,7 +234,7 @@ impl Engine<'_, '_> {
             let conns = self.net.conns.iter().enumerate();
             let own = conns.filter(|(_, conn)| conn.open && conn.transport as usize == index);
             let own: Vec<_> = own.map(|(slot, conn)| (ConnId(slot as u32), *conn)).collect();
-            crate::transport::HostSide::audit(transport, &own, &mut |what| wrong.push(what));
+            transport.audit(&own, &mut |what| wrong.push(what));
         }
     }
 }
@@ -231,7 +249,7 @@ mod tests {
     use crate::transport;
 
     /// A run of an incast under that transport, stopped while queues are full, with that defect injected.
-    fn findings(transport: &str, inject: impl FnOnce(&mut Engine)) -> Vec<String> {
+    fn findings(transport: &str, inject: impl FnOnce(&mut Engine<Setup>)) -> Vec<String> {
         let text = format!(
             r#"
             [topology.single-switch]
@@ -247,7 +265,7 @@ mod tests {
             "#
         );
         let scenario: Scenario = toml::from_str(&text).unwrap();
-        let setup = Setup::new(&scenario).unwrap();
+        let setup = Setup::new(&scenario, scenario.topology.build().into()).unwrap();
         let plan = setup.plan(&scenario, Agenda::Calendar);
         let mut engine = Engine::new(&plan);
         for _ in 0..1200 {
@@ -268,7 +286,10 @@ mod tests {
     }
 
     /// A packet that waits somewhere, and its port.
-    fn waiting(engine: &Engine, test: impl Fn(&crate::engine::packet::Packet) -> bool) -> (usize, PacketId) {
+    fn waiting(
+        engine: &Engine<Setup>,
+        test: impl Fn(&crate::engine::packet::Packet) -> bool,
+    ) -> (usize, PacketId) {
         for (link, egress) in engine.net.egress.iter().enumerate() {
             if let PortQueue::Serviced(model) = &egress.queue {
                 let mut last = None;
@@ -377,8 +398,16 @@ mod tests {
     }
 
     #[test]
+    fn catches_a_skipped_port_timer() {
+        let found = findings("tcp]\n[queue.pie", |engine| {
+            engine.net.calendar.lose(|event| event.phase() == Phase::Port as u8).unwrap();
+        });
+        assert_found(&found, "its timer is set");
+    }
+
+    #[test]
     fn catches_a_delivery_that_was_not_received() {
-        let found = findings("tcp", |engine| engine.net.conns[0].counts.delivered_bytes += 1);
+        let found = findings("tcp", |engine| engine.net.conns[0].receiver.delivered_bytes += 1);
         assert_found(&found, "in received ranges");
     }
 }

@@ -1,10 +1,11 @@
-//! Connections: what the engine keeps for each flow that is under way.
+//! Connections: the place of each flow in flight, and the state of its two ends.
 
 use super::gate::class_of;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
-/// A connection's place in the network and what is counted for its flow's record.
+/// A connection: its place in the network, which both hosts know, and the state of its two ends, each of which belongs
+/// to the events of one host.
 #[derive(Clone, Copy, Debug)]
 pub struct Conn {
     /// The flow that it carries.
@@ -13,50 +14,216 @@ pub struct Conn {
     pub src: NodeId,
     /// The host that receives.
     pub dst: NodeId,
-    /// The sender's port for this connection.
-    pub src_port: LinkId,
-    /// The receiver's port for this connection.
-    pub dst_port: LinkId,
     /// Stands for the 5-tuple of packets to the receiver; those to the sender have another.
     pub label: u32,
-    /// Which of the run's transports moves it.
+    /// The run's transport that moves it.
     pub transport: u8,
-    /// Which of the configurations that its transport carries it goes by.
-    pub variant: u8,
-    /// Which of the run's balancers spreads its packets.
+    /// The configuration of that transport that it goes by.
+    pub config: u8,
+    /// The run's balancer that spreads its packets.
     pub balancer: u8,
-    /// Whether nobody waits for its flow.
+    /// Whether its flow need not end before the run does.
     pub background: bool,
-    /// What transports that know priorities go by; the lowest number goes first.
+    /// Priority, for transports that know priorities; the lowest number goes first.
     pub priority: u8,
-    /// The class of its data, by which its host's port may be told to stop.
-    pub class: u8,
-    /// Whether the slot is in use.
-    pub open: bool,
-    /// Whether the sender has nothing left to do.
-    pub done: bool,
-    /// Whether its flow counts as ended.
-    pub counted: bool,
-    /// Whether it stands in its port's list of those that have something to send.
-    pub ready: bool,
     /// Its number among the subflows of its flow.
     pub subflow: u8,
-    /// Of a subflow, the connection that stands for its whole flow: see [`Cx::open_subflow`](super::cx::Cx::open_subflow).
+    /// Whether it is over: its sender is done, its packets are gone. Only timers and turns keep the slot.
+    pub closed: bool,
+    /// Whether the slot is in use.
+    pub open: bool,
+    /// Of a subflow, the connection that stands for its whole flow: see [`Host::open_subflow`](super::host::Host::open_subflow).
     pub parent: ConnId,
     /// The connection whose state at the hosts moves it: itself, or the one that is kept for it and other flows.
     pub via: ConnId,
-    /// The next one in that list.
-    pub next_ready: ConnId,
-    /// Packets of it that exist; if it has subflows, how many of these are not over.
-    pub packets: u32,
-    /// Timer events of it that are pending.
-    pub timers: u32,
+    /// Bytes of the flow; of a connection that is kept, those of its first flow.
+    pub size: u64,
+    /// Key of the flow's own random streams.
+    pub key: u64,
     /// When the flow started.
     pub start: Time,
+    pub(super) sender: SenderEnd,
+    pub(super) receiver: ReceiverEnd,
+    pub(super) network: InNetwork,
+    /// Whether its flow counts as ended.
+    pub(super) counted: bool,
+}
+
+/// The end of a connection at the host that sends.
+#[derive(Clone, Copy, Debug)]
+pub struct SenderEnd {
+    /// Data packets put on the wire.
+    pub packets_sent: u64,
+    /// Data packets sent again.
+    pub retransmissions: u32,
+    /// Timeouts that made the sender act.
+    pub timeouts: u32,
+    /// Time at which the sender knew that the receiver has every byte; [`Time::NEVER`] before.
+    pub acked_at: Time,
+    /// Whether the sender has nothing left to do.
+    pub done: bool,
+    /// The class of its data, by which its host's port may be paused.
+    pub(super) class: u8,
+    /// Whether it is in its port's list of connections that have something to send.
+    pub(super) ready: bool,
+    /// The next one in that list.
+    pub(super) next_ready: ConnId,
+    pub(super) port: LinkId,
+    /// Timer events that are pending.
+    pub(super) timers: u32,
+}
+
+/// The end of a connection at the host that receives.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiverEnd {
+    /// Payload bytes that have arrived, each counted once.
+    pub delivered_bytes: u64,
+    /// Data packets that arrived after one that was sent later.
+    pub reordered: u32,
+    /// Headers of trimmed packets that arrived.
+    pub trims: u32,
+    /// Time at which the last byte arrived; [`Time::NEVER`] before.
+    pub completed_at: Time,
+    /// Whether a packet has arrived.
+    pub(super) accepted: bool,
     /// Latest creation time among the data packets that arrived.
-    pub newest: Time,
-    /// What its row of the flows table will say.
-    pub counts: Counts,
+    pub(super) newest: Time,
+    pub(super) port: LinkId,
+    /// Timer events that are pending.
+    pub(super) timers: u32,
+}
+
+/// The packets of a connection, wherever they are.
+#[derive(Clone, Copy, Debug)]
+pub struct InNetwork {
+    /// Packets of it that exist; if it has subflows, the number of these that are not over.
+    pub packets: u32,
+    /// Packets that queues dropped.
+    pub drops: u32,
+    /// Packets lost to faults.
+    pub lost: u32,
+}
+
+impl Conn {
+    /// A connection from one host to another of which nothing is known yet.
+    pub fn between(src: NodeId, dst: NodeId) -> Conn {
+        Conn {
+            flow: FlowId::NONE,
+            src,
+            dst,
+            label: 0,
+            transport: 0,
+            config: 0,
+            balancer: 0,
+            background: false,
+            priority: 0,
+            subflow: 0,
+            closed: false,
+            open: true,
+            parent: ConnId::NONE,
+            via: ConnId::NONE,
+            size: 0,
+            key: 0,
+            start: Time::ZERO,
+            sender: SenderEnd::new(LinkId::NONE),
+            receiver: ReceiverEnd::new(LinkId::NONE),
+            network: InNetwork { packets: 0, drops: 0, lost: 0 },
+            counted: false,
+        }
+    }
+
+    /// With so many packets that exist, for tests that make and drop them.
+    #[cfg(test)]
+    pub fn with_packets(mut self, packets: u32) -> Conn {
+        self.network.packets = packets;
+        self
+    }
+
+    /// The same connection from its beginning, with these ports at its ends.
+    pub(super) fn fresh(self, (src_port, dst_port): (LinkId, LinkId)) -> Conn {
+        Conn {
+            sender: SenderEnd { class: self.sender.class, ..SenderEnd::new(src_port) },
+            receiver: ReceiverEnd::new(dst_port),
+            network: InNetwork { packets: 0, drops: 0, lost: 0 },
+            ..self
+        }
+    }
+
+    /// The ports by which its sender and its receiver send.
+    pub(super) fn ports(&self) -> (LinkId, LinkId) {
+        (self.sender.port, self.receiver.port)
+    }
+
+    /// The port by which that host of the two sends.
+    #[inline]
+    pub(super) fn port_at(&self, host: NodeId) -> LinkId {
+        if host == self.src { self.sender.port } else { self.receiver.port }
+    }
+
+    /// Whether a packet of it has arrived at its receiver.
+    pub fn accepted(&self) -> bool {
+        self.receiver.accepted
+    }
+
+    /// The counters of its ends and of the network, added up: its row of the flows table.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            delivered_bytes: self.receiver.delivered_bytes,
+            packets_sent: self.sender.packets_sent,
+            retransmissions: self.sender.retransmissions,
+            timeouts: self.sender.timeouts,
+            trims: self.receiver.trims,
+            drops: self.network.drops,
+            lost: self.network.lost,
+            reordered: self.receiver.reordered,
+            completed_at: self.receiver.completed_at,
+            acked_at: self.sender.acked_at,
+        }
+    }
+
+    /// The counters of a flow's packets whose subflows have counted them.
+    pub(super) fn add_packets(&mut self, subflow: &Counts) {
+        self.sender.packets_sent += subflow.packets_sent;
+        self.sender.retransmissions += subflow.retransmissions;
+        self.sender.timeouts += subflow.timeouts;
+        self.receiver.trims += subflow.trims;
+        self.network.drops += subflow.drops;
+        self.network.lost += subflow.lost;
+    }
+}
+
+impl SenderEnd {
+    /// One that has sent nothing.
+    pub fn new(port: LinkId) -> SenderEnd {
+        SenderEnd {
+            packets_sent: 0,
+            retransmissions: 0,
+            timeouts: 0,
+            acked_at: Time::NEVER,
+            done: false,
+            class: 0,
+            ready: false,
+            next_ready: ConnId::NONE,
+            port,
+            timers: 0,
+        }
+    }
+}
+
+impl ReceiverEnd {
+    /// One at which nothing has arrived.
+    pub fn new(port: LinkId) -> ReceiverEnd {
+        ReceiverEnd {
+            delivered_bytes: 0,
+            reordered: 0,
+            trims: 0,
+            completed_at: Time::NEVER,
+            accepted: false,
+            newest: Time::ZERO,
+            port,
+            timers: 0,
+        }
+    }
 }
 
 /// What is counted for a flow.
@@ -121,7 +288,7 @@ pub struct Subflow {
 
 impl From<&Conn> for Subflow {
     fn from(conn: &Conn) -> Subflow {
-        Subflow { flow: conn.flow, number: conn.subflow, src_port: conn.src_port, counts: conn.counts }
+        Subflow { flow: conn.flow, number: conn.subflow, src_port: conn.sender.port, counts: conn.counts() }
     }
 }
 
@@ -149,14 +316,14 @@ impl ReadyList {
     #[inline]
     pub fn push(&mut self, conns: &mut [Conn], id: ConnId) {
         let conn = &mut conns[id.index()];
-        if conn.ready {
+        if conn.sender.ready {
             return;
         }
-        conn.ready = true;
-        conn.next_ready = ConnId::NONE;
+        conn.sender.ready = true;
+        conn.sender.next_ready = ConnId::NONE;
         match self.tail {
             ConnId::NONE => self.head = id,
-            tail => conns[tail.index()].next_ready = id,
+            tail => conns[tail.index()].sender.next_ready = id,
         }
         self.tail = id;
     }
@@ -171,7 +338,7 @@ impl ReadyList {
     fn pop_past(&mut self, conns: &mut [Conn], stopped: u8) -> Option<ConnId> {
         let first = self.head;
         while let Some(id) = self.pop(conns) {
-            if stopped & 1 << class_of(conns[id.index()].class) == 0 {
+            if stopped & 1 << class_of(conns[id.index()].sender.class) == 0 {
                 return Some(id);
             }
             self.push(conns, id);
@@ -190,8 +357,8 @@ impl ReadyList {
             return None;
         }
         let conn = &mut conns[id.index()];
-        conn.ready = false;
-        self.head = conn.next_ready;
+        conn.sender.ready = false;
+        self.head = conn.sender.next_ready;
         if self.head == ConnId::NONE {
             self.tail = ConnId::NONE;
         }

@@ -5,22 +5,18 @@
 //! only wait for each other. If there is one, it has a cycle, and nothing in it has moved or ever will.
 
 use super::Engine;
+use super::discipline::Discipline;
 use super::egress::PortQueue;
 use super::gate::{CLASSES, class_of};
+use super::members::Members;
 use super::network::Network;
 use crate::ids::LinkId;
-use crate::queue::Discipline;
 use crate::units::Time;
 
 /// Ports that have been stopped for so long are looked at, so often.
 const LOOK_EVERY: Time = Time(1_000_000_000);
 
-impl Engine<'_, '_> {
-    /// When to look for a deadlock first.
-    pub(super) fn first_deadlock_look(network: &Network) -> Time {
-        if network.pauses.gates.is_empty() { Time::NEVER } else { LOOK_EVERY }
-    }
-
+impl<M: Members> Engine<'_, '_, M> {
     /// The next event is at `time`, after the time of a look: whether there is a deadlock, for which the run ends.
     #[cold]
     pub(super) fn is_deadlocked(&mut self, time: Time) -> bool {
@@ -35,7 +31,12 @@ impl Engine<'_, '_> {
     }
 }
 
-impl Network<'_> {
+impl<M: Members> Network<'_, M> {
+    /// When to look for a deadlock first.
+    pub(super) fn first_deadlock_look(&self) -> Time {
+        if self.pauses.gates.is_empty() { Time::NEVER } else { LOOK_EVERY }
+    }
+
     /// The links of a cycle of ports, paused since that time or before, that wait for each other; each one's packets
     /// are behind those of the next. None if there is none.
     pub fn deadlock(&self, since: Time) -> Vec<LinkId> {

@@ -1,23 +1,22 @@
 //! The head of a link: a port, what waits at it, and how a waiting packet comes to its turn.
 
 use super::calendar::Calendar;
+use super::discipline::{Discipline, PortContext, Queued};
 use super::event::{Event, Phase, order};
 use super::port::{Departures, Losses, Port};
+use super::rules::Rules;
 use crate::ids::{LinkId, PacketId};
-use crate::queue::fifo::Rules;
-use crate::queue::waiting::Queued;
-use crate::queue::{self, Discipline, QueueCx};
 use crate::random::Stream;
 use crate::units::Time;
 
 /// The head of a directed link: a port, what waits at it, and its own chance.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
-pub struct Egress {
+pub struct Egress<Q> {
     /// The transmitter.
     pub port: Port,
     /// What waits.
-    pub queue: PortQueue,
+    pub queue: PortQueue<Q>,
     /// What the queue's chance comes from.
     pub chance: Stream,
     /// What the queue has taken away.
@@ -27,14 +26,14 @@ pub struct Egress {
 /// What waits at a port: computed departures, or packets.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one a port, indexed in the hot loop: no indirection")]
-pub enum PortQueue {
+pub enum PortQueue<Q> {
     /// Nothing waits: each packet's departure was computed when it came.
     Committed(Departures, Rules),
     /// Packets wait until the wire is free.
-    Serviced(queue::Model),
+    Serviced(Q),
 }
 
-impl Egress {
+impl<Q> Egress<Q> {
     /// Time until now in which packets were on the wire; the port must be up to date.
     pub fn busy(&self, now: Time) -> Time {
         let port = &self.port;
@@ -53,13 +52,7 @@ impl Egress {
 
 /// Starts every transmission that was due by now, and brings the port's occupancy up to date.
 #[inline(always)]
-pub fn catch_up(
-    queue: &mut queue::Model,
-    cx: &mut QueueCx,
-    calendar: &mut Calendar,
-    link: LinkId,
-    now: Time,
-) {
+pub fn catch_up(queue: &mut impl Discipline, cx: &mut PortContext, now: Time) {
     while cx.port.free_at <= now && cx.port.lookahead > Time::ZERO && !queue.is_empty() {
         let at = cx.port.free_at;
         // A queue decides as it would have at that time.
@@ -69,7 +62,7 @@ pub fn catch_up(
             debug_assert!(queue.is_empty(), "a queue that holds packets gives one");
             break;
         };
-        start(cx, calendar, link, packet, at);
+        start(cx, packet, at);
     }
     cx.now = now;
     cx.port.settle(now);
@@ -77,20 +70,20 @@ pub fn catch_up(
 
 /// Puts a packet that is counted in the port on its wire, which is free at that time.
 #[inline(always)]
-pub fn start(cx: &mut QueueCx, calendar: &mut Calendar, link: LinkId, packet: Queued, at: Time) {
+pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
     // A packet's first port is its host's, which is never served in retrospect.
     if cx.port.lookahead == Time::ZERO && cx.arena[packet.id].ingress == LinkId::NONE {
         cx.arena[packet.id].wire_at = at;
     }
     cx.port.wire_bytes = packet.size;
     let (_, arrival) = cx.port.transmit(at, packet.size);
-    let mut event = arrival_event(cx.port, arrival, link, packet.id);
+    let mut event = arrival_event(cx.port, arrival, cx.link, packet.id);
     if let Some(fault) = &mut cx.port.fault
         && fault.loses(arrival)
     {
         event.order = order(Phase::Lost, cx.port.rank, cx.port.sent.packets as u32);
     }
-    calendar.push(event);
+    cx.calendar.push(event);
 }
 
 /// Asks for an event when what waits must be served at the latest.

@@ -5,11 +5,14 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Engine;
 use super::conn::Conn;
-use super::cx::Owner;
 use super::event::Phase;
+use super::finished::{Limit, Status};
+use super::host::Owner;
+use super::members::Members;
 use super::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, network_bytes};
-use super::{Carrier, Engine, Limit, Plan, Status, owner_of};
+use super::plan::{Carrier, Plan};
 use crate::ids::{ConnId, FlowId};
 use crate::traffic::Waits;
 use crate::units::{SECOND, Time};
@@ -17,7 +20,7 @@ use crate::units::{SECOND, Time};
 /// No run lasts longer: 1,000,000 s. From here to the end of the range of times is room for what events schedule.
 const LAST: Time = Time(1_000_000 * SECOND);
 
-impl Engine<'_, '_> {
+impl<M: Members> Engine<'_, '_, M> {
     /// By traffic entry, what its flows wait for; nothing of those that have all ended and of background.
     pub(super) fn waits(&self) -> Vec<Option<Waits>> {
         let carriers = self.plan.carriers;
@@ -35,8 +38,7 @@ impl Engine<'_, '_> {
             *known = Some(known.map_or(time.0, |known| known.min(time.0)));
         };
         for event in self.net.calendar.iter().filter(|event| event.phase() == Phase::Timer as u8) {
-            if let Owner::Conn(id) = owner_of(event)
-                && event.b & 1 == 0
+            if let Owner::Sender(id) = event.owner()
                 && let Some(&entry) = shared.get(&id)
             {
                 first(&mut waits[entry].next_timer_ps, event.time);
@@ -91,7 +93,7 @@ impl Engine<'_, '_> {
         let conns = self.net.conns.len() as u64 * CONN_BYTES;
         let packets = self.net.arena.slots() as u64 * PACKET_BYTES;
         let parts = &self.plan.parts;
-        let network = network_bytes(parts.fabric, parts.routes, parts.queue);
+        let network = network_bytes(parts.fabric, parts.routes, parts.members.port_bytes());
         match () {
             () if network + flows + conns + packets + self.observed() > self.plan.memory_limit => {
                 Some(Limit::Memory)

@@ -2,6 +2,8 @@
 //!
 //! An event's key is (time, phase, rank, counter): nothing depends on insertion order, addresses or hashes.
 
+use super::host::Owner;
+use crate::ids::{ConnId, LinkId};
 use crate::units::Time;
 
 /// What happens first at one instant: an event's phase is the top of its order.
@@ -22,18 +24,30 @@ pub enum Phase {
     Lost = 5,
     /// A pause frame arrives: what a port starts at the same instant has gone.
     Pause = 6,
+    /// The timer of a port's queue fires: all else of the instant has happened.
+    Port = 7,
 }
 
-/// Something that will happen.
+/// Something that will happen. What `a` and `b` mean depends on the phase:
+///
+/// | phase | `a` | `b` |
+/// |---|---|---|
+/// | `Fault` | 0 | links or routes: see `engine/fault.rs` |
+/// | `Departure` | 0 | the link |
+/// | `Arrival`, `Lost` | the packet | the link |
+/// | `Start` | flow, trigger or source | which of them: see `engine/starts.rs` |
+/// | `Timer` | connection or link | see [`timer`] |
+/// | `Pause` | the classes that are paused | the link that the frame crosses |
+/// | `Port` | 0 | the link |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When.
     pub time: Time,
     /// Phase (4 bits), rank of the source (28), the source's own counter (32): see [`order`].
     pub order: u64,
-    /// The packet, connection or host that it is about.
+    /// See above.
     pub a: u32,
-    /// The link or timer that it is about.
+    /// See above.
     pub b: u32,
 }
 
@@ -43,7 +57,40 @@ pub fn order(phase: Phase, rank: u32, counter: u32) -> u64 {
     (phase as u64) << 60 | u64::from(rank) << 32 | u64::from(counter)
 }
 
+/// The words `a` and `b` of a timer: its owner's number; its kind (8 bits), the kind of owner (2), the transport (8).
+#[inline]
+pub fn timer(transport: u8, owner: Owner, kind: u8) -> (u32, u32) {
+    let (a, whose) = match owner {
+        Owner::Sender(id) => (id.0, 0),
+        Owner::Receiver(id) => (id.0, 1),
+        Owner::Interface(link) => (link.0, 2),
+    };
+    (a, u32::from(transport) << 10 | whose << 8 | u32::from(kind))
+}
+
 impl Event {
+    /// Of a timer: the end that it belongs to.
+    #[inline]
+    pub fn owner(&self) -> Owner {
+        match self.b >> 8 & 3 {
+            0 => Owner::Sender(ConnId(self.a)),
+            1 => Owner::Receiver(ConnId(self.a)),
+            _ => Owner::Interface(LinkId(self.a)),
+        }
+    }
+
+    /// Of a timer: its kind, by which its transport tells its timers apart.
+    #[inline]
+    pub fn timer_kind(&self) -> u8 {
+        self.b as u8
+    }
+
+    /// Of a timer: its transport.
+    #[inline]
+    pub fn transport(&self) -> u8 {
+        (self.b >> 10) as u8
+    }
+
     /// What events are ordered by.
     #[inline]
     pub fn key(&self) -> u128 {

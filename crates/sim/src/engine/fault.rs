@@ -5,6 +5,7 @@
 
 use super::Engine;
 use super::event::{Event, Phase, order};
+use super::members::Members;
 use super::network::Parts;
 use crate::ids::{ConnId, LinkId, PacketId};
 
@@ -12,7 +13,7 @@ use crate::ids::{ConnId, LinkId, PacketId};
 const LINKS: u32 = 0;
 const ROUTES: u32 = 1;
 
-impl Engine<'_, '_> {
+impl<M: Members> Engine<'_, '_, M> {
     /// Asks for the event of the next change of links, and of routes.
     pub(super) fn schedule_fault(&mut self, what: u32) {
         let timeline = self.plan.parts.faults;
@@ -58,7 +59,7 @@ impl Engine<'_, '_> {
             let conn = self.net.conns[slot];
             if conn.open {
                 let ports = self.net.ports_of(conn.src, conn.dst, conn.label, conn.balancer);
-                (self.net.conns[slot].src_port, self.net.conns[slot].dst_port) = ports;
+                (self.net.conns[slot].sender.port, self.net.conns[slot].receiver.port) = ports;
             }
         }
         // Those that wait for their turn at a port go on waiting at their new one.
@@ -66,7 +67,7 @@ impl Engine<'_, '_> {
             .map(|link| std::iter::from_fn(|| self.net.ready[link].pop(&mut self.net.conns)).collect())
             .collect();
         for id in waiting.into_iter().flatten() {
-            let port = self.net.conns[id.index()].src_port;
+            let port = self.net.conns[id.index()].sender.port;
             self.net.ready[port.index()].push(&mut self.net.conns, id);
             self.net.wake(port);
         }

@@ -10,8 +10,10 @@ use rustc_hash::FxHashMap;
 use super::Engine;
 use super::conn::Conn;
 use super::cx::Cx;
+use super::endpoint::Endpoint;
+use super::host::Start;
+use super::members::Members;
 use crate::ids::{ConnId, FlowId, NodeId};
-use crate::transport::HostSide;
 
 /// The kept connections of a run. Each is known to the host that sends.
 #[derive(Debug, Default)]
@@ -22,11 +24,11 @@ pub struct Kept {
     first: FxHashMap<ConnId, FlowId>,
 }
 
-impl Engine<'_, '_> {
+impl<M: Members> Engine<'_, '_, M> {
     /// A message starts on the connection of its pair, which opens with the first one. `conn` is what it would start on
     /// if it had one for itself.
     #[cold]
-    pub(super) fn start_message(&mut self, entry: u32, size: u64, key: u64, conn: Conn) {
+    pub(super) fn start_message(&mut self, entry: u32, start: Start, conn: Conn) {
         let pair = (entry, conn.src, conn.dst);
         let transport = &mut self.transports[usize::from(conn.transport)];
         let via = match self.kept.open.get(&pair) {
@@ -35,13 +37,23 @@ impl Engine<'_, '_> {
                 let via = self.net.open(Conn { flow: FlowId::NONE, ..conn });
                 self.kept.open.insert(pair, via);
                 self.kept.first.insert(via, conn.flow);
-                transport.connect(via, key, &mut Cx { net: &mut self.net, transport: conn.transport });
+                transport.connect(
+                    via,
+                    start.key,
+                    &mut Cx { net: &mut self.net, transport: conn.transport, host: conn.src },
+                );
                 via
             }
         };
-        let Conn { src_port, dst_port, label, class, .. } = self.net.conns[via.index()];
-        let id = self.net.open(Conn { via, src_port, dst_port, label, class, ..conn });
-        transport.message(id, size, &mut Cx { net: &mut self.net, transport: conn.transport });
+        let kept = self.net.conns[via.index()];
+        let mut message = Conn { via, label: kept.label, ..conn }.fresh(kept.ports());
+        message.sender.class = kept.sender.class;
+        let id = self.net.open(message);
+        transport.message(
+            id,
+            start,
+            &mut Cx { net: &mut self.net, transport: conn.transport, host: conn.src },
+        );
     }
 
     /// The flow that names a connection in captures: its own, or the first of those that share it.

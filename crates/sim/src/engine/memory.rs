@@ -1,6 +1,5 @@
 //! What things take in memory, as the benchmarks measure it (docs/benchmarks.md, "Memory"): for limits and estimates.
 
-use crate::queue::Queue;
 use crate::routing::Routes;
 use crate::topology::Fabric;
 
@@ -15,9 +14,9 @@ pub const CONN_BYTES: u64 = 403;
 /// A packet with its events and its places in queues.
 pub const PACKET_BYTES: u64 = 168;
 
-/// What stands still: links with their queues, hosts, routes.
-pub fn network_bytes(fabric: &Fabric, routes: &Routes, queue: &Queue) -> u64 {
-    fabric.links.len() as u64 * (LINK_BYTES + queue.port_bytes() as u64)
+/// What stands still: links with their queues, each of which takes `port_bytes` beyond a single queue; hosts; routes.
+pub fn network_bytes(fabric: &Fabric, routes: &Routes, port_bytes: usize) -> u64 {
+    fabric.links.len() as u64 * (LINK_BYTES + port_bytes as u64)
         + u64::from(fabric.hosts) * HOST_BYTES
         + routes.bytes()
 }

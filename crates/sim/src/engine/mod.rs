@@ -6,155 +6,53 @@ pub mod audit;
 mod buckets;
 pub mod calendar;
 pub mod conn;
-pub mod cx;
+mod cx;
 mod deadlock;
+pub mod discipline;
 pub mod egress;
 mod ending;
+pub mod endpoint;
 pub mod event;
+#[cfg(test)]
+pub mod fake;
 pub mod fault;
+pub mod finished;
 pub mod gate;
+pub mod host;
 mod kept;
+pub mod members;
 pub mod memory;
 pub mod network;
 pub mod observer;
 pub mod packet;
+pub mod path;
 pub mod pause;
+pub mod plan;
 pub mod port;
 mod prefetch;
+pub mod progress;
 pub mod ring;
+pub mod rules;
 mod starts;
 
 use self::ahead::{Ahead, HERE};
 use self::calendar::UNSEEN;
 use self::conn::{Conn, Counts, Subflow};
-use self::cx::{Cx, Owner};
+use self::cx::Cx;
+use self::endpoint::Endpoint;
 use self::event::{Event, Phase};
+use self::finished::{Finished, Limit, Status};
+use self::host::{Owner, Start};
 use self::kept::Kept;
+use self::members::Members;
 use self::network::{Network, Parts, Tally};
 use self::observer::Observer;
+use self::plan::Plan;
+use self::progress::Progress;
 use self::starts::Starts;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::random::{Purpose, Stream, name_key};
-use crate::topology::Fabric;
-use crate::traffic::{Flow, Traffic, Waits};
-use crate::transport::{self, HostSide};
 use crate::units::Time;
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    /// Every flow has ended that is not background.
-    Complete,
-    /// Somebody stopped it.
-    Interrupted,
-    /// Flows are open, but no event is left, or no payload has arrived for `run.stall` and twice the longest timeout.
-    Stalled,
-    /// `run.until` came before the last flow ended, or sources drew more flows than a run may have.
-    Limit,
-}
-
-/// Which limit ended a run with status "limit".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Limit {
-    /// `run.until`, or the longest time that there is.
-    Until,
-    /// The number of flows that a run may have.
-    Flows,
-    /// `run.memory_limit`.
-    Memory,
-    /// `run.work_limit`.
-    Work,
-}
-
-/// How far a run has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Simulated time.
-    pub now: Time,
-    /// Where it will stop at the latest.
-    pub until: Option<Time>,
-    /// Flows that have ended, without background.
-    pub flows_done: u64,
-    /// Flows that are to end before the run does, as far as they are known; without background.
-    pub flows: u64,
-    /// Links crossed by packets.
-    pub packet_hops: u64,
-    /// Events handled.
-    pub events: u64,
-}
-
-/// Which transport and balancer each traffic entry's flows use, the entry's name, and whether anybody waits for them.
-#[derive(Clone, Debug)]
-pub struct Carrier {
-    /// Name of the traffic entry.
-    pub name: String,
-    /// Index among the run's transports.
-    pub transport: u8,
-    /// Index among the run's balancers.
-    pub balancer: u8,
-    /// Whether nobody waits for them.
-    pub background: bool,
-    /// Their priority; the lowest number goes first.
-    pub priority: u8,
-    /// Whether those between the same two hosts share a connection.
-    pub kept: bool,
-}
-
-/// All that a run needs to know besides the network.
-pub struct Plan<'a> {
-    /// What the network is made of.
-    pub parts: Parts<'a>,
-    /// The transports of the run.
-    pub transports: &'a [transport::Transport],
-    /// For each traffic entry, who carries its flows.
-    pub carriers: &'a [Carrier],
-    /// The flows, and what starts them.
-    pub traffic: &'a Traffic,
-    /// More flows than this end the run.
-    pub flows_max: u64,
-    /// With background traffic: from the end of the last other flow to that of the run.
-    pub stop_delay: Time,
-    /// Stop at this time at the latest.
-    pub until: Option<Time>,
-    /// Give up when nothing has moved for so long.
-    pub stall: Time,
-    /// The longest time for which a sender that somebody waits for may be silent before it tries again.
-    pub longest_timeout: Time,
-    /// Stop when about so many bytes of memory are in use.
-    pub memory_limit: u64,
-    /// Stop when packets have crossed so many links.
-    pub work_limit: u64,
-    /// Whether to audit.
-    pub audit: bool,
-}
-
-/// What a run leaves in memory.
-pub struct Ended<'a> {
-    /// How it ended.
-    pub status: Status,
-    /// Which limit ended it.
-    pub limit: Option<Limit>,
-    /// When it ended.
-    pub end: Time,
-    /// Ports and links with what they have counted.
-    pub net: Network<'a>,
-    /// Flows that waited for others, with their start if they have started; then those drawn during the run, by start.
-    pub late: Vec<Flow>,
-    /// By flow: first those whose start was known, then `late`.
-    pub counts: Vec<Counts>,
-    /// Subflows that have started, by flow and number.
-    pub subflows: Vec<Subflow>,
-    /// Events handled.
-    pub events: u64,
-    /// The links of a cycle of paused ports, if the run ended for that.
-    pub deadlock: Vec<LinkId>,
-    /// What the audit found wrong; empty without an audit.
-    pub violations: Vec<String>,
-    /// If it has stalled, by traffic entry what flows wait for that somebody waits for.
-    pub waits: Vec<Option<Waits>>,
-}
 
 /// Events between two looks at the world outside.
 const WATCH_EVERY: u64 = 1 << 14;
@@ -162,12 +60,10 @@ const WATCH_EVERY: u64 = 1 << 14;
 const AUDIT_EVERY: u64 = 1 << 12;
 
 /// A run under way.
-pub struct Engine<'a, 'o> {
-    net: Network<'a>,
-    transports: Vec<transport::Model>,
-    /// For each transport of the plan, whose model carries it, and under which number.
-    carried: Vec<(u8, u8)>,
-    plan: &'a Plan<'a>,
+pub struct Engine<'a, 'o, M: Members> {
+    net: Network<'a, M>,
+    transports: Vec<M::Endpoint>,
+    plan: &'a Plan<'a, M>,
     counts: Vec<Counts>,
     subflows: Vec<Subflow>,
     starts: Starts<'a>,
@@ -197,33 +93,12 @@ pub struct Engine<'a, 'o> {
     horizon: Time,
 }
 
-/// A model for each transport, and for each whose model carries it: an earlier one's, if that can, under a number.
-fn models(transports: &[transport::Transport], fabric: &Fabric) -> (Vec<transport::Model>, Vec<(u8, u8)>) {
-    let mut models: Vec<transport::Model> = Vec::new();
-    let mut carried = Vec::new();
-    for (own, transport) in transports.iter().enumerate() {
-        let joined =
-            models.iter_mut().zip(0..).find_map(|(model, index)| Some((index, model.join(transport)?)));
-        carried.push(joined.unwrap_or((own as u8, 0)));
-        models.push(transport.model(fabric));
-    }
-    (models, carried)
-}
-
-/// Who a timer's event belongs to.
-#[inline(always)]
-fn owner_of(event: &Event) -> Owner {
-    if event.b & 1 << 8 != 0 { Owner::Link(LinkId(event.a)) } else { Owner::Conn(ConnId(event.a)) }
-}
-
-impl<'a, 'o> Engine<'a, 'o> {
+impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// The run at time zero.
-    pub fn new(plan: &'a Plan<'a>) -> Engine<'a, 'o> {
-        let (transports, carried) = models(plan.transports, plan.parts.fabric);
+    pub fn new(plan: &'a Plan<'a, M>) -> Engine<'a, 'o, M> {
         let mut engine = Engine {
             net: Network::new(&plan.parts),
-            transports,
-            carried,
+            transports: plan.parts.members.endpoints(plan.parts.fabric),
             plan,
             counts: vec![Counts::UNFINISHED; plan.traffic.flows.len()],
             subflows: Vec::new(),
@@ -249,7 +124,7 @@ impl<'a, 'o> Engine<'a, 'o> {
         if plan.audit {
             engine.net.tallies = vec![Tally::default(); plan.parts.fabric.links.len()];
         }
-        engine.deadlock_look = Engine::first_deadlock_look(&engine.net);
+        engine.deadlock_look = engine.net.first_deadlock_look();
         engine.schedule_faults();
         engine.net.reacts = engine.starts.react();
         engine.starts.begin(&mut engine.net);
@@ -257,7 +132,7 @@ impl<'a, 'o> Engine<'a, 'o> {
     }
 
     /// Runs to the end; `watch` is shown the progress now and then, and says whether to go on.
-    pub fn run(mut self, watch: &mut dyn FnMut(&Progress) -> bool) -> Ended<'a> {
+    pub fn run(mut self, watch: &mut dyn FnMut(&Progress) -> bool) -> Finished {
         let status = loop {
             if let Some(status) = self.step() {
                 break status;
@@ -277,7 +152,7 @@ impl<'a, 'o> Engine<'a, 'o> {
                 }
             }
         };
-        self.end(status)
+        self.finish(status)
     }
 
     /// Handles the next event, or says how the run has ended.
@@ -287,7 +162,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             return self.status;
         }
         let Network { calendar, arena, egress, ends, conns, balancers, routes, .. } = &mut self.net;
-        let ahead = Ahead { arena, egress, ends, conns, balancers, routes };
+        let ahead: Ahead<'_, M> = Ahead { arena, egress, ends, conns, balancers, routes };
         let next = calendar.pop(|event| ahead.fetch_packet(event), |event| ahead.fetch_rest(event));
         let Some((event, hint)) = next else {
             return Some(self.out_of_events());
@@ -343,6 +218,7 @@ impl<'a, 'o> Engine<'a, 'o> {
             phase if phase == Phase::Start as u8 => self.start(event),
             phase if phase == Phase::Lost as u8 => self.lose_on_link(LinkId(event.b), PacketId(event.a)),
             phase if phase == Phase::Pause as u8 => self.obey(event),
+            phase if phase == Phase::Port as u8 => self.net.port_timer(LinkId(event.b)),
             _ => self.fault(event.b),
         }
     }
@@ -382,16 +258,36 @@ impl<'a, 'o> Engine<'a, 'o> {
         let packet = self.net.arena.remove(id);
         let conn = &mut self.net.conns[packet.conn.index()];
         let at_receiver = conn.dst == packet.dst;
-        conn.packets -= 1;
-        let mut cx = Cx { net: &mut self.net, transport: packet.transport };
+        conn.network.packets -= 1;
+        let via = conn.via;
+        if at_receiver && !self.net.conns[via.index()].receiver.accepted {
+            self.accept(via);
+        }
+        let mut cx = Cx { net: &mut self.net, transport: packet.transport, host: packet.dst };
         let transport = &mut self.transports[packet.transport as usize];
         if at_receiver {
             transport.at_receiver(&packet, &mut cx);
         } else {
             transport.at_sender(&packet, &mut cx);
         }
-        if self.net.conns[packet.conn.index()].packets == 0 {
+        if self.net.conns[packet.conn.index()].network.packets == 0 {
             self.net.after.gone(packet.conn);
+        }
+    }
+
+    /// At the receiver of a packet: its end of the connection opens with the first one that arrives, that of the whole
+    /// flow before that of a subflow.
+    #[cold]
+    #[inline(never)]
+    fn accept(&mut self, via: ConnId) {
+        for id in [self.net.conns[via.index()].parent, via] {
+            if id != ConnId::NONE && !self.net.conns[id.index()].receiver.accepted {
+                let conn = &mut self.net.conns[id.index()];
+                conn.receiver.accepted = true;
+                let Conn { transport, dst, .. } = *conn;
+                let mut cx = Cx { net: &mut self.net, transport, host: dst };
+                self.transports[usize::from(transport)].accept(id, &mut cx);
+            }
         }
     }
 
@@ -411,8 +307,8 @@ impl<'a, 'o> Engine<'a, 'o> {
         }
         let paused = port.paused;
         while let Some(id) = self.net.ready[link.index()].pop_unless(&mut self.net.conns, paused) {
-            let index = self.net.conns[id.index()].transport;
-            let mut cx = Cx { net: &mut self.net, transport: index };
+            let Conn { transport: index, src, .. } = self.net.conns[id.index()];
+            let mut cx = Cx { net: &mut self.net, transport: index, host: src };
             let (packet, more) = self.transports[index as usize].next_packet(id, &mut cx);
             if more {
                 self.net.ready[link.index()].push(&mut self.net.conns, id);
@@ -427,15 +323,24 @@ impl<'a, 'o> Engine<'a, 'o> {
     }
 
     fn timer(&mut self, event: Event) {
-        let transport = (event.b >> 9) as u8;
-        let kind = event.b as u8;
-        let owner = owner_of(&event);
-        if let Owner::Conn(id) = owner {
-            self.net.conns[id.index()].timers -= 1;
-            self.net.after.gone(id);
-        }
-        let mut cx = Cx { net: &mut self.net, transport };
-        self.transports[transport as usize].timer(owner, kind, &mut cx);
+        let (transport, owner) = (event.transport(), event.owner());
+        let host = match owner {
+            Owner::Sender(id) => {
+                let conn = &mut self.net.conns[id.index()];
+                conn.sender.timers -= 1;
+                self.net.after.gone(id);
+                conn.src
+            }
+            Owner::Receiver(id) => {
+                let conn = &mut self.net.conns[id.index()];
+                conn.receiver.timers -= 1;
+                self.net.after.gone(id);
+                conn.dst
+            }
+            Owner::Interface(link) => self.net.ends[link.index()],
+        };
+        let mut cx = Cx { net: &mut self.net, transport, host };
+        self.transports[transport as usize].timer(owner, event.timer_kind(), &mut cx);
     }
 
     /// A flow starts, or a trigger is fired that may start some.
@@ -465,54 +370,41 @@ impl<'a, 'o> Engine<'a, 'o> {
         let key = own_key.unwrap_or_else(|| name_key(&carrier.name).wrapping_add(u64::from(flow.number)));
         let Parts { seed, replica, .. } = *parts;
         let label = Stream::new(seed, replica, Purpose::FiveTuple, key).bits() as u32;
-        let (src_port, dst_port) = self.net.ports_of(flow.src, flow.dst, label, carrier.balancer);
-        let (transport, variant) = self.carried[usize::from(carrier.transport)];
+        let ports = self.net.ports_of(flow.src, flow.dst, label, carrier.balancer);
         let conn = Conn {
             flow: id,
-            src: flow.src,
-            dst: flow.dst,
-            src_port,
-            dst_port,
             label,
-            transport,
-            variant,
+            transport: carrier.model,
+            config: carrier.config,
             balancer: carrier.balancer,
             background: carrier.background,
             priority: carrier.priority,
-            class: 0,
-            open: true,
-            done: false,
-            counted: false,
-            ready: false,
-            subflow: 0,
-            parent: ConnId::NONE,
-            via: ConnId::NONE,
-            next_ready: ConnId::NONE,
-            packets: 0,
-            timers: 0,
+            size: flow.size,
+            key,
             start: flow.start,
-            newest: Time::ZERO,
-            counts: Counts::UNFINISHED,
+            ..Conn::between(flow.src, flow.dst)
         };
-        self.net.due = flow.deadline.map_or(Time::NEVER, |after| self.net.now.saturating_add(after));
+        let conn = conn.fresh(ports);
+        let due = flow.deadline.map_or(Time::NEVER, |after| self.net.now.saturating_add(after));
+        let start = Start { size: flow.size, key, due };
         if carrier.kept {
-            return self.start_message(flow.entry, flow.size, key, conn);
+            return self.start_message(flow.entry, start, conn);
         }
         let id = self.net.open(conn);
-        let mut cx = Cx { net: &mut self.net, transport };
-        self.transports[usize::from(transport)].start(id, flow.size, key, &mut cx);
+        let mut cx = Cx { net: &mut self.net, transport: carrier.model, host: flow.src };
+        self.transports[usize::from(carrier.model)].start(id, start, &mut cx);
     }
 
     /// Counts a flow as ended whose sender is done, once its packets are gone or all that it sent is acknowledged; with
     /// its last packet and timer the connection's slot is free.
     fn close_if_over(&mut self, id: ConnId) {
         let conn = &mut self.net.conns[id.index()];
-        if !conn.open || !conn.done {
+        if !conn.open || !conn.sender.done {
             return;
         }
-        let gone = conn.packets == 0;
+        let gone = conn.network.packets == 0;
         // Once all is acknowledged nobody waits for what is still on its way.
-        if (gone || conn.counts.acked_at != Time::NEVER) && conn.parent == ConnId::NONE && !conn.counted {
+        if (gone || conn.sender.acked_at != Time::NEVER) && conn.parent == ConnId::NONE && !conn.counted {
             conn.counted = true;
             self.flows_done += u64::from(!conn.background);
             if self.flows_done == self.goal && self.status.is_none() {
@@ -530,14 +422,14 @@ impl<'a, 'o> Engine<'a, 'o> {
         if conn.flow != FlowId::NONE {
             let (flow, parent) = (conn.flow, conn.parent);
             if parent == ConnId::NONE {
-                self.counts[flow.index()] = conn.counts;
-                conn.flow = FlowId::NONE;
+                self.counts[flow.index()] = conn.counts();
+                (conn.flow, conn.closed) = (FlowId::NONE, true);
             } else {
                 self.close_subflow(id, parent);
             }
         }
         let conn = &mut self.net.conns[id.index()];
-        if conn.timers == 0 && !conn.ready {
+        if conn.sender.timers + conn.receiver.timers == 0 && !conn.sender.ready {
             conn.open = false;
             self.net.free_conns.push(id);
         }
@@ -549,56 +441,11 @@ impl<'a, 'o> Engine<'a, 'o> {
     fn close_subflow(&mut self, id: ConnId, parent: ConnId) {
         let conn = &mut self.net.conns[id.index()];
         let subflow = Subflow::from(&*conn);
-        conn.flow = FlowId::NONE;
+        (conn.flow, conn.closed) = (FlowId::NONE, true);
         self.subflows.push(subflow);
         let whole = &mut self.net.conns[parent.index()];
-        whole.counts.add_packets(&subflow.counts);
-        whole.packets -= 1;
+        whole.add_packets(&subflow.counts);
+        whole.network.packets -= 1;
         self.net.after.gone(parent);
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
-            now: self.net.now,
-            until: self.plan.until,
-            flows_done: self.flows_done,
-            flows: self.goal,
-            packet_hops: self.net.packet_hops,
-            events: self.events,
-        }
-    }
-
-    fn end(mut self, status: Status) -> Ended<'a> {
-        let waits = if status == Status::Stalled { self.waits() } else { Vec::new() };
-        if self.plan.audit {
-            self.audit();
-        }
-        let end = self.net.now;
-        self.look_until(end);
-        self.net.stop(end);
-        let open = |conn: &&Conn| conn.open && conn.flow != FlowId::NONE;
-        let (whole, parts): (Vec<&Conn>, Vec<&Conn>) =
-            self.net.conns.iter().filter(open).partition(|conn| conn.parent == ConnId::NONE);
-        for conn in whole {
-            self.counts[conn.flow.index()] = conn.counts;
-        }
-        for conn in parts {
-            self.counts[conn.flow.index()].add_packets(&conn.counts);
-            self.subflows.push(Subflow::from(conn));
-        }
-        self.subflows.sort_unstable_by_key(|subflow| (subflow.flow, subflow.number));
-        Ended {
-            status,
-            limit: self.limit,
-            end,
-            net: self.net,
-            late: self.starts.into_late(),
-            counts: self.counts,
-            subflows: self.subflows,
-            events: self.events,
-            deadlock: self.deadlock,
-            violations: self.violations,
-            waits,
-        }
     }
 }

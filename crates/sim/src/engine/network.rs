@@ -5,25 +5,25 @@ use rustc_hash::FxHashMap;
 use super::after::Aftermath;
 use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
+use super::discipline::{Discipline, PortContext, Queued};
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
 use super::event::{Event, Phase, order};
 use super::gate::{Gate, Pauses, Stops, Thresholds};
+use super::members::Members;
 use super::packet::{Arena, Packet, flag, reverse_label};
+use super::path::{Choose, Hop};
 use super::port::{Amount, Departures, Losses, Port};
-use crate::balancer::{self, Choose, Hop};
 use crate::faults::link::LinkFault;
 use crate::faults::packets::Picked;
 use crate::faults::timeline::{LinkState, Timeline, nominal};
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
-use crate::queue::waiting::Queued;
-use crate::queue::{self, Discipline, QueueCx};
 use crate::random::{Purpose, Stream};
 use crate::routing::Routes;
 use crate::topology::{Fabric, Link};
 use crate::units::Time;
 
 /// Everything between the hosts, and what the hosts' transports reach it by.
-pub struct Network<'a> {
+pub struct Network<'a, M: Members> {
     /// The present.
     pub now: Time,
     /// The future.
@@ -31,7 +31,7 @@ pub struct Network<'a> {
     /// The packets.
     pub arena: Arena,
     /// The head of each directed link.
-    pub egress: Vec<Egress>,
+    pub egress: Vec<Egress<M::Queue>>,
     /// Where each directed link ends: apart from the ports, because every hop reads it.
     pub ends: Vec<NodeId>,
     /// What each link has been given, for an audit to compare with; empty without one.
@@ -54,8 +54,6 @@ pub struct Network<'a> {
     pub host_ranks: Vec<u32>,
     /// See `host_ranks`.
     pub host_events: Vec<u32>,
-    /// The host's own chance, for transports.
-    pub host_chance: Vec<Stream>,
     /// Links crossed by packets.
     pub packet_hops: u64,
     /// Packets put on a wire by the host that made them.
@@ -66,15 +64,13 @@ pub struct Network<'a> {
     pub picked: Vec<Picked>,
     /// By link, time in which packets were on its wire; known when the run has ended.
     pub busy: Vec<Time>,
-    /// When the flow is due that is starting.
-    pub due: Time,
     /// When payload last arrived anywhere that is not background.
     pub moved_at: Time,
     /// What all chance of the run comes from.
     pub seed: u64,
     /// Number of the repetition.
     pub replica: u64,
-    pub(super) balancers: Vec<balancer::Model>,
+    pub(super) balancers: Vec<M::Balancer>,
     pub(super) routes: &'a Routes,
     /// The routes without faults.
     whole: &'a Routes,
@@ -90,19 +86,15 @@ pub struct Tally {
 }
 
 /// What a network is made of.
-pub struct Parts<'a> {
+pub struct Parts<'a, M> {
     /// Nodes and links.
     pub fabric: &'a Fabric,
     /// The ways through it while nothing is down.
     pub routes: &'a Routes,
     /// What goes wrong in it.
     pub faults: &'a Timeline,
-    /// What ports do with packets that wait; hosts' own ports never drop.
-    pub queue: &'a queue::Queue,
-    /// Bytes of the largest full data packet on the wire, for limits that count in it.
-    pub full_packet: u64,
-    /// The balancers of the run.
-    pub balancers: &'a [balancer::Balancer],
+    /// The run's transports, queue and load balancers.
+    pub members: &'a M,
     /// What all chance comes from.
     pub seed: u64,
     /// Number of the repetition.
@@ -113,9 +105,9 @@ pub struct Parts<'a> {
     pub agenda: Agenda,
 }
 
-impl<'a> Network<'a> {
+impl<'a, M: Members> Network<'a, M> {
     /// The empty network at time zero.
-    pub fn new(parts: &Parts<'a>) -> Network<'a> {
+    pub fn new(parts: &Parts<'a, M>) -> Network<'a, M> {
         let Parts { fabric, seed, replica, .. } = *parts;
         let stream = |purpose, entity: usize| Stream::new(seed, replica, purpose, entity as u64);
         let links = fabric.links.len();
@@ -126,7 +118,8 @@ impl<'a> Network<'a> {
             ranks
         };
         let link_ranks = ranks(links, 0);
-        let lossless = parts.queue.pauses();
+        let lossless = parts.members.pauses();
+        let in_retrospect = !parts.serviced_only && !lossless && !parts.members.acts_on_departure();
         let mut pauses = Pauses::default();
         if lossless {
             // While it is fastest most comes by a link before its head stops, and most again while the way back is
@@ -142,13 +135,13 @@ impl<'a> Network<'a> {
                 // Hosts hold whatever comes.
                 Gate::new(match fabric.is_host(link.to) {
                     true => Thresholds::NONE,
-                    false => parts.queue.thresholds(link, back, parts.full_packet),
+                    false => parts.members.thresholds(link, back),
                 })
             };
             pauses.gates = fastest.iter().enumerate().map(gate).collect();
             pauses.stops = vec![Stops::default(); links];
         }
-        let committed = if parts.serviced_only { None } else { parts.queue.committed(parts.full_packet) };
+        let committed = if parts.serviced_only { None } else { parts.members.committed() };
         let mut fault_of: FxHashMap<LinkId, LinkState> = parts.faults.links.iter().copied().collect();
         for (at, link) in fabric.links.iter().enumerate() {
             if parts.faults.picked.iter().any(|picked| picked.host == link.from) {
@@ -157,15 +150,15 @@ impl<'a> Network<'a> {
         }
         let queue_of = |id: LinkId, link: &Link| match committed {
             // A host's port is asked packet by packet: it must be serviced.
-            _ if fabric.is_host(link.from) => PortQueue::Serviced(parts.queue.at_host()),
+            _ if fabric.is_host(link.from) => PortQueue::Serviced(parts.members.host_queue()),
             // A packet's fate on a faulty link is decided when it is sent.
             Some(rules) if !fault_of.contains_key(&id) => PortQueue::Committed(Departures::default(), rules),
-            _ => PortQueue::Serviced(parts.queue.model(parts.full_packet)),
+            _ => PortQueue::Serviced(parts.members.queue()),
         };
         let port_of = |id: LinkId, link: &Link, rank| {
             let mut port = Port::new(link, rank);
-            // What is lossless acts on each departure as it happens.
-            if !parts.serviced_only && !lossless && !fabric.is_host(link.from) {
+            // A packet that is dropped, or a port that is told to go on, is an act of its instant.
+            if in_retrospect && !fabric.is_host(link.from) {
                 port.lookahead = link.delay;
             }
             let chance = || stream(Purpose::Loss, id.index());
@@ -204,17 +197,15 @@ impl<'a> Network<'a> {
             reacts: false,
             host_ranks: ranks(hosts, 1),
             host_events: vec![0; hosts],
-            host_chance: (0..hosts).map(|host| stream(Purpose::Host, host)).collect(),
             packet_hops: 0,
             packets_made: 0,
             unroutable: 0,
             picked: parts.faults.picked.clone(),
             busy: Vec::new(),
-            due: Time::NEVER,
             moved_at: Time::ZERO,
             seed,
             replica,
-            balancers: parts.balancers.iter().map(|b| b.model(fabric.nodes.len(), seed, replica)).collect(),
+            balancers: parts.members.balancers(fabric.nodes.len(), seed, replica),
             routes: parts.routes,
             whole: parts.routes,
         }
@@ -279,7 +270,7 @@ impl<'a> Network<'a> {
     pub fn offer(&mut self, link: LinkId, id: PacketId) {
         let (now, at) = (self.now, link.index());
         self.note_offer(link, id);
-        let (queue, mut cx, calendar) = self.at_port(link);
+        let (queue, mut cx) = self.at_port(link);
         let size = cx.arena[id].size;
         match queue {
             PortQueue::Committed(departures, rules) => {
@@ -294,21 +285,21 @@ impl<'a> Network<'a> {
                 }
                 let (departure, arrival) = cx.port.transmit(now, size);
                 departures.push(departure, size);
-                calendar.push(arrival_event(cx.port, arrival, link, id));
+                cx.calendar.push(arrival_event(cx.port, arrival, link, id));
             }
             PortQueue::Serviced(queue) => {
-                catch_up(queue, &mut cx, calendar, link, now);
+                catch_up(queue, &mut cx, now);
                 if cx.port.free_at > now {
                     queue.enqueue(id, &mut cx);
                     if !cx.port.serving && !queue.is_empty() {
-                        schedule_departure(cx.port, calendar, link);
+                        schedule_departure(cx.port, cx.calendar, link);
                     }
                     return;
                 }
                 let Some(packet) = queue.pass(id, &mut cx) else {
                     return;
                 };
-                start(&mut cx, calendar, link, packet, now);
+                start(&mut cx, packet, now);
                 if !self.ready[at].is_empty() && !self.egress[at].port.serving {
                     schedule_departure(&mut self.egress[at].port, &mut self.calendar, link);
                 }
@@ -338,16 +329,16 @@ impl<'a> Network<'a> {
         if !self.picked.is_empty() {
             self.count_picked(link, &packet);
         }
-        self.conns[packet.conn.index()].packets += 1;
+        self.conns[packet.conn.index()].network.packets += 1;
         self.packets_made += 1;
         let id = self.arena.insert(packet);
         self.note_offer(link, id);
-        let (_, mut cx, calendar) = self.at_port(link);
+        let (_, mut cx) = self.at_port(link);
         cx.port.settle(now);
         cx.keep(packet.size);
-        start(&mut cx, calendar, link, Queued { id, size: packet.size }, now);
+        start(&mut cx, Queued { id, size: packet.size }, now);
         if more {
-            schedule_departure(cx.port, calendar, link);
+            schedule_departure(cx.port, cx.calendar, link);
         }
     }
 
@@ -389,22 +380,35 @@ impl<'a> Network<'a> {
         }
         let now = self.now;
         let more = !self.ready[link.index()].is_empty();
-        let (queue, mut cx, calendar) = self.at_port(link);
+        let (queue, mut cx) = self.at_port(link);
         let PortQueue::Serviced(queue) = queue else {
             unreachable!("a committed port has no packets waiting");
         };
         cx.port.serving = false;
-        catch_up(queue, &mut cx, calendar, link, now);
+        catch_up(queue, &mut cx, now);
         if cx.port.lookahead == Time::ZERO {
             let Some(packet) = queue.dequeue(&mut cx) else {
                 return false;
             };
-            start(&mut cx, calendar, link, packet, now);
+            start(&mut cx, packet, now);
         }
         if more || !queue.is_empty() {
-            schedule_departure(cx.port, calendar, link);
+            schedule_departure(cx.port, cx.calendar, link);
         }
         true
+    }
+
+    /// The timer of a port's queue fires.
+    #[cold]
+    pub fn port_timer(&mut self, link: LinkId) {
+        let now = self.now;
+        let (queue, mut cx) = self.at_port(link);
+        let PortQueue::Serviced(queue) = queue else {
+            unreachable!("a committed port has no queue");
+        };
+        cx.port.timer_set = false;
+        catch_up(queue, &mut cx, now);
+        queue.timer(&mut cx);
     }
 
     /// Sends the pause frame that waits, if there still is something to tell. Only switches send frames: nobody but the
@@ -418,37 +422,39 @@ impl<'a> Network<'a> {
         if !self.send_frame(link) {
             return false;
         }
-        if let (PortQueue::Serviced(queue), cx, calendar) = self.at_port(link)
+        if let (PortQueue::Serviced(queue), cx) = self.at_port(link)
             && !queue.is_empty()
         {
-            schedule_departure(cx.port, calendar, link);
+            schedule_departure(cx.port, cx.calendar, link);
         }
         true
     }
 
-    /// What waits at a port, what its queue sees, and the future.
+    /// What waits at a port, and what its queue sees.
     #[inline(always)]
-    pub(super) fn at_port(&mut self, link: LinkId) -> (&mut PortQueue, QueueCx<'_>, &mut Calendar) {
+    pub(super) fn at_port(&mut self, link: LinkId) -> (&mut PortQueue<M::Queue>, PortContext<'_>) {
         let Egress { port, queue, chance, losses } = &mut self.egress[link.index()];
-        let cx = QueueCx {
+        let cx = PortContext {
             now: self.now,
             arena: &mut self.arena,
             port,
             chance,
+            link,
+            calendar: &mut self.calendar,
             losses,
             conns: &mut self.conns,
             after: &mut self.after,
             pauses: &mut self.pauses,
         };
-        (queue, cx, &mut self.calendar)
+        (queue, cx)
     }
 
     /// A link becomes so. What was to be sent before this instant is sent as the link was.
     pub fn change_link(&mut self, link: LinkId, state: LinkState) {
         let before = Time(self.now.0.saturating_sub(1));
-        let (queue, mut cx, calendar) = self.at_port(link);
+        let (queue, mut cx) = self.at_port(link);
         if let PortQueue::Serviced(queue) = queue {
-            catch_up(queue, &mut cx, calendar, link, before);
+            catch_up(queue, &mut cx, before);
         }
         cx.port.set_rate(state.rate);
         let fault = cx.port.fault.as_mut().expect("a link that changes is known to");
@@ -459,9 +465,9 @@ impl<'a> Network<'a> {
     pub fn lose(&mut self, id: PacketId) {
         let packet = self.arena.remove(id);
         let conn = &mut self.conns[packet.conn.index()];
-        conn.counts.lost += 1;
-        conn.packets -= 1;
-        if conn.packets == 0 {
+        conn.network.lost += 1;
+        conn.network.packets -= 1;
+        if conn.network.packets == 0 {
             self.after.gone(packet.conn);
         }
     }
@@ -491,11 +497,11 @@ impl<'a> Network<'a> {
     /// Takes the next packet out of a port's queue without counting it: how a test of the audit loses one.
     #[cfg(test)]
     pub fn steal(&mut self, link: LinkId) {
-        let (PortQueue::Serviced(queue), mut cx, _) = self.at_port(link) else {
+        let (PortQueue::Serviced(queue), mut cx) = self.at_port(link) else {
             panic!("a committed port has no packets waiting");
         };
         let id = queue.dequeue(&mut cx).expect("something waits").id;
         let packet = cx.arena.remove(id);
-        cx.conns[packet.conn.index()].packets -= 1;
+        cx.conns[packet.conn.index()].network.packets -= 1;
     }
 }

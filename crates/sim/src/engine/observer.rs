@@ -7,11 +7,11 @@
 use super::Engine;
 use super::conn::{Conn, Counts};
 use super::egress::{PortQueue, catch_up};
+use super::endpoint::Endpoint;
+use super::members::Members;
 use super::network::{Network, Tally};
 use super::packet::Packet;
-use super::starts::Starts;
 use crate::ids::{ConnId, FlowId, LinkId};
-use crate::transport::{self, HostSide};
 use crate::units::Time;
 
 /// What watches: what a researcher writes for a measurement of their own.
@@ -59,13 +59,49 @@ pub struct Arrival<'e> {
 }
 
 /// The network at one instant.
-pub struct View<'v, 'a> {
-    net: &'v mut Network<'a>,
-    transports: &'v [transport::Model],
-    counts: &'v [Counts],
-    starts: &'v Starts<'a>,
+pub struct View<'v> {
+    inside: &'v mut dyn Inside,
     at: Time,
     quiet_until: Time,
+}
+
+/// The parts of an engine that a view looks up, whatever its members.
+trait Inside {
+    fn port(&mut self, link: LinkId, at: Time) -> PortState;
+    fn packets(&self) -> usize;
+    fn conns(&self) -> &[Conn];
+    fn entry(&self, flow: FlowId) -> u32;
+    fn ended(&self, flow: FlowId) -> Counts;
+    fn window(&self, id: ConnId) -> Option<u64>;
+}
+
+impl<M: Members> Inside for Engine<'_, '_, M> {
+    fn port(&mut self, link: LinkId, at: Time) -> PortState {
+        self.net.settle(link, at);
+        let egress = &self.net.egress[link.index()];
+        PortState { bytes: egress.port.bytes, packets: egress.port.packets, busy: egress.busy(at) }
+    }
+
+    fn packets(&self) -> usize {
+        self.net.arena.live()
+    }
+
+    fn conns(&self) -> &[Conn] {
+        &self.net.conns
+    }
+
+    fn entry(&self, flow: FlowId) -> u32 {
+        self.starts.flow(flow).expect("it has started").entry
+    }
+
+    fn ended(&self, flow: FlowId) -> Counts {
+        self.counts[flow.index()]
+    }
+
+    fn window(&self, id: ConnId) -> Option<u64> {
+        let Conn { transport, via, .. } = self.net.conns[id.index()];
+        self.transports[transport as usize].window(via, &self.net.conns[via.index()])
+    }
 }
 
 /// A port at one instant.
@@ -79,12 +115,10 @@ pub struct PortState {
     pub busy: Time,
 }
 
-impl View<'_, '_> {
+impl View<'_> {
     /// The port that feeds a link.
     pub fn port(&mut self, link: LinkId) -> PortState {
-        self.net.settle(link, self.at);
-        let egress = &self.net.egress[link.index()];
-        PortState { bytes: egress.port.bytes, packets: egress.port.packets, busy: egress.busy(self.at) }
+        self.inside.port(link, self.at)
     }
 
     /// Nothing happens until then, that instant included, but that ports send what they have.
@@ -94,46 +128,45 @@ impl View<'_, '_> {
 
     /// Whether no packet is anywhere.
     pub fn is_empty(&self) -> bool {
-        self.net.arena.live() == 0
+        self.inside.packets() == 0
     }
 
     /// The flows that are under way: of each, the connection that carries it or stands for its subflows.
     pub fn connections(&self) -> impl Iterator<Item = (ConnId, &Conn)> {
         let open = |(index, conn): (usize, _)| (ConnId(index as u32), conn);
-        let conns = self.net.conns.iter().enumerate().map(open);
+        let conns = self.inside.conns().iter().enumerate().map(open);
         let carries = |conn: &Conn| conn.open && conn.flow != FlowId::NONE && conn.parent == ConnId::NONE;
         conns.filter(move |(_, conn): &(_, &Conn)| carries(conn))
     }
 
     /// The traffic entry of a flow that has started.
     pub fn entry(&self, flow: FlowId) -> u32 {
-        self.starts.flow(flow).expect("it has started").entry
+        self.inside.entry(flow)
     }
 
     /// What a flow has counted that is no longer open.
     pub fn ended(&self, flow: FlowId) -> Counts {
-        self.counts[flow.index()]
+        self.inside.ended(flow)
     }
 
     /// Bytes that a connection may have under way, if its transport has such a window.
     pub fn window(&self, id: ConnId) -> Option<u64> {
-        let Conn { transport, via, .. } = self.net.conns[id.index()];
-        self.transports[transport as usize].window(via)
+        self.inside.window(id)
     }
 }
 
-impl Network<'_> {
+impl<M: Members> Network<'_, M> {
     /// Brings a port up to date. It would have come to the same at its next event.
     pub(super) fn settle(&mut self, link: LinkId, at: Time) {
-        let (queue, mut cx, calendar) = self.at_port(link);
+        let (queue, mut cx) = self.at_port(link);
         match queue {
             PortQueue::Committed(departures, _) => departures.settle(cx.port, at),
-            PortQueue::Serviced(queue) => catch_up(queue, &mut cx, calendar, link, at),
+            PortQueue::Serviced(queue) => catch_up(queue, &mut cx, at),
         }
     }
 }
 
-impl<'o> Engine<'_, 'o> {
+impl<'o, M: Members> Engine<'_, 'o, M> {
     /// Lets somebody watch; to be called before the run.
     pub fn observe(&mut self, observer: &'o mut dyn Observer) {
         if observer.watches_packets() && self.net.tallies.is_empty() {
@@ -150,11 +183,12 @@ impl<'o> Engine<'_, 'o> {
             if at > end || at == Time::NEVER {
                 return;
             }
-            let Engine { net, transports, counts, starts, observers, .. } = self;
+            let mut observers = std::mem::take(&mut self.observers);
             for observer in observers.iter_mut().filter(|observer| observer.next_look() == at) {
-                observer.look(at, &mut View { net, transports, counts, starts, at, quiet_until: end });
+                observer.look(at, &mut View { inside: self, at, quiet_until: end });
                 assert!(observer.next_look() > at, "an observer looks once at an instant");
             }
+            self.observers = observers;
         }
     }
 

@@ -11,15 +11,16 @@
 //! A run without the lossless queue has none of this: its gates are an empty list and no port is ever told anything.
 
 use super::Engine;
+use super::discipline::Discipline;
 use super::egress::{PortQueue, schedule_departure};
 use super::event::{Event, Phase, order};
 use super::gate::{CLASSES, FRAME_BYTES, class_of};
+use super::members::Members;
 use super::network::Network;
 use crate::ids::LinkId;
-use crate::queue::Discipline;
 use crate::units::Time;
 
-impl Network<'_> {
+impl<M: Members> Network<'_, M> {
     /// Sends the frames that are due, or has them wait for the packet on their wire.
     #[cold]
     pub fn send_pauses(&mut self) {
@@ -81,7 +82,7 @@ impl Network<'_> {
     }
 }
 
-impl Engine<'_, '_> {
+impl<M: Members> Engine<'_, '_, M> {
     /// A pause frame has come by that link: the port that feeds the other direction obeys from now on. What is on its
     /// wire goes on.
     #[cold]

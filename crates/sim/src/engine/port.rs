@@ -49,6 +49,8 @@ pub struct Port {
     pub paused: u8,
     /// Whether a pause frame goes before all that waits.
     pub frame_waits: bool,
+    /// Serviced: whether the queue's timer is pending.
+    pub timer_set: bool,
 
     /// What it can do at present.
     pub rate: Rate,
@@ -104,6 +106,7 @@ impl Port {
             serving: false,
             paused: 0,
             frame_waits: false,
+            timer_set: false,
             lookahead: Time::ZERO,
             area: 0,
             bytes_max: 0,
@@ -256,5 +259,25 @@ impl Departures {
     /// Bytes of the departures ahead: what the audit compares the port's occupancy with.
     pub fn bytes(&self) -> u64 {
         self.0.iter().map(|(_, bytes)| u64::from(bytes)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+
+    /// By hand: 1250 B are on a wire of 10 Gbps for 1 us, and 1000 B that leave before their turn have waited for 3 us.
+    /// Over 10 us the mean is (1250 * 1 + 1000 * 3) / 10 = 425 B.
+    #[test]
+    fn a_packet_that_leaves_before_its_turn_counts_while_it_waited() {
+        let link = Link { from: NodeId(0), to: NodeId(1), rate: Rate(10_000_000_000), delay: Time::ZERO };
+        let mut port = Port::new(&link, 0);
+        port.join(Time::ZERO, 1250);
+        assert_eq!(port.transmit(Time::ZERO, 1250).0, Time::from_us(1));
+        port.join(Time::from_us(2), 1000);
+        port.quit(Time::from_us(5), 1000);
+        assert_eq!(port.mean_bytes(Time::from_us(10)), 425.0);
+        assert_eq!((port.bytes, port.packets, port.bytes_max, port.packets_max), (1250, 1, 2250, 2));
     }
 }

@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use super::event::Phase;
+use super::members::Members;
 use super::network::{Network, Parts};
 use crate::ids::{FlowId, NodeId};
 use crate::traffic::chains::Chains;
@@ -95,7 +96,7 @@ impl<'a> Starts<'a> {
     }
 
     /// At time zero: the first start that is known, and each source's first.
-    pub fn begin(&mut self, net: &mut Network) {
+    pub fn begin<M: Members>(&mut self, net: &mut Network<'_, M>) {
         self.schedule_next(net);
         for chain in 0..self.chains.len() as u32 {
             self.schedule_drawn(chain, net);
@@ -103,11 +104,11 @@ impl<'a> Starts<'a> {
     }
 
     /// The flow that an event of phase `Start` starts, if it does; and its key for chance if it has one of its own.
-    pub fn take(
+    pub fn take<M: Members>(
         &mut self,
         (a, b): (u32, u32),
-        parts: &Parts,
-        net: &mut Network,
+        parts: &Parts<M>,
+        net: &mut Network<'_, M>,
     ) -> Option<(FlowId, Option<u64>)> {
         match b {
             kind::TIMED => {
@@ -139,7 +140,13 @@ impl<'a> Starts<'a> {
     }
 
     /// A flow has ended, at its receiver or at its sender.
-    pub fn note(&mut self, id: FlowId, at: Milestone, parts: &Parts, net: &mut Network) {
+    pub fn note<M: Members>(
+        &mut self,
+        id: FlowId,
+        at: Milestone,
+        parts: &Parts<M>,
+        net: &mut Network<'_, M>,
+    ) {
         let flow = *self.flow(id).expect("a flow that has ended");
         if id.index() >= self.traffic.flows.len() {
             if at == Milestone::Acked {
@@ -161,7 +168,7 @@ impl<'a> Starts<'a> {
     }
 
     /// A trigger hears that it is fired.
-    fn fire(&mut self, trigger: u32, parts: &Parts, net: &mut Network) {
+    fn fire<M: Members>(&mut self, trigger: u32, parts: &Parts<M>, net: &mut Network<'_, M>) {
         let count = &mut self.fired[trigger as usize];
         *count += 1;
         let traffic = self.traffic;
@@ -175,14 +182,14 @@ impl<'a> Starts<'a> {
         }
     }
 
-    fn schedule_next(&mut self, net: &mut Network) {
+    fn schedule_next<M: Members>(&mut self, net: &mut Network<'_, M>) {
         if self.next < self.traffic.timed {
             let flow = &self.traffic.flows[self.next];
             net.push_host_event(flow.start, Phase::Start, flow.src, 0, kind::TIMED);
         }
     }
 
-    fn schedule_drawn(&mut self, chain: u32, net: &mut Network) {
+    fn schedule_drawn<M: Members>(&mut self, chain: u32, net: &mut Network<'_, M>) {
         if let Some(time) = self.chains.next_start(chain, net.now) {
             self.pending += u64::from(!self.is_background(self.chains.entry(chain)));
             net.push_host_event(time, Phase::Start, self.chains.host(chain), chain, kind::DRAWN);
@@ -194,7 +201,7 @@ impl<'a> Starts<'a> {
     }
 
     /// Time that word of a trigger takes from one host to another.
-    fn word(&mut self, trigger: u32, from: NodeId, to: NodeId, parts: &Parts) -> Time {
+    fn word<M>(&mut self, trigger: u32, from: NodeId, to: NodeId, parts: &Parts<M>) -> Time {
         self.traffic.dependencies.trigger(trigger).notify.unwrap_or_else(|| {
             *self.notify.entry((from, to)).or_insert_with(|| {
                 let path = parts.routes.best_path(parts.fabric, from, to, NOTIFY_PACKET);

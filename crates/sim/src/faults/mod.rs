@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use self::packets::LostPackets;
 use crate::ids::{LinkId, NodeId};
+use crate::problem::Problem;
 use crate::random::{Purpose, Stream};
 use crate::topology::Fabric;
 use crate::units::{Rate, Time};
@@ -139,20 +140,20 @@ impl Faults {
         *self == Faults::default()
     }
 
-    /// All that is wrong with the events in that network: (path below the faults, what is wrong).
-    pub fn problems(&self, fabric: &Fabric) -> Vec<(String, String)> {
+    /// All that is wrong with the events in that network; paths are below the faults.
+    pub fn problems(&self, fabric: &Fabric) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (index, fault) in self.events.iter().enumerate() {
-            let path = |below: &str| format!("events[{index}].{below}");
+            let event = format!("events.{index}");
             // A guess looks at every name: a long list of mistakes has none behind the first ones.
             let guess = problems.len() < GUESSES;
             let mut chance = Stream::new(0, 0, Purpose::Faults, 0);
-            if let Err((below, what)) = fault.target.find(fabric, &mut chance, guess) {
-                problems.push((path(&format!("target.{below}")), what));
+            if let Err(problem) = fault.target.find(fabric, &mut chance, guess) {
+                problems.push(problem.within("target").within(&event));
             }
             if let (FaultChange::Up, Some(_)) = (&fault.change, fault.lasts) {
-                let what = "goes with a change that can be undone, and \"up\" undoes one".into();
-                problems.push((path("lasts"), what));
+                let what = "goes with a change that can be undone, and \"up\" undoes one";
+                problems.push(Problem::new("lasts", what).within(&event));
             }
         }
         problems
@@ -160,22 +161,23 @@ impl Faults {
 }
 
 impl FaultTarget {
-    /// The parts of the network that it means; or (path below the target, what is wrong).
+    /// The parts of the network that it means; or what is wrong, with the path below the target.
     ///
     /// A name that no node has is told with the one that was probably meant, if `guess` says so.
-    pub fn find(&self, fabric: &Fabric, chance: &mut Stream, guess: bool) -> Result<Parts, (String, String)> {
+    pub fn find(&self, fabric: &Fabric, chance: &mut Stream, guess: bool) -> Result<Parts, Box<Problem>> {
         let node = |name: &str, path: String| {
             let place = fabric.nodes.iter().position(|node| node.name == name);
-            place.map(|place| NodeId(place as u32)).ok_or_else(|| (path, unknown(fabric, name, guess)))
+            let none = || Box::new(Problem::new(path, unknown(fabric, name, guess)));
+            place.map(|place| NodeId(place as u32)).ok_or_else(none)
         };
         let between = |path: &str, [from, to]: &[String; 2], both: bool| {
-            let (a, b) = (node(from, format!("{path}[0]"))?, node(to, format!("{path}[1]"))?);
+            let (a, b) = (node(from, format!("{path}.0"))?, node(to, format!("{path}.1"))?);
             let joins = |id: &LinkId| {
                 let link = &fabric.links[id.index()];
                 (link.from, link.to) == (a, b) || both && (link.from, link.to) == (b, a)
             };
             let links: Vec<LinkId> = all_links(fabric).filter(joins).collect();
-            let none = || (path.to_string(), no_cable(fabric, a, to));
+            let none = || Box::new(Problem::new(path, no_cable(fabric, a, to)));
             if links.is_empty() { Err(none()) } else { Ok(Parts { links, ..Parts::default() }) }
         };
         match self {
@@ -192,7 +194,7 @@ impl FaultTarget {
                 let nodes: Vec<_> = (0..fabric.nodes.len() as u32).map(NodeId).filter(chosen).collect();
                 if nodes.is_empty() {
                     let tiers = fabric.nodes.iter().map(|node| node.tier.to_string());
-                    return Err(nothing("random-nodes", tier, tiers));
+                    return Err(nothing("random-nodes", tier, tiers).into());
                 }
                 Ok(Parts { nodes: draw(nodes, *share, chance), ..Parts::default() })
             }
@@ -204,7 +206,7 @@ impl FaultTarget {
                 };
                 let cables: Vec<_> = all_links(fabric).step_by(2).filter(chosen).collect();
                 if cables.is_empty() {
-                    return Err(nothing("random-cables", tier, all_links(fabric).map(tier_of)));
+                    return Err(nothing("random-cables", tier, all_links(fabric).map(tier_of)).into());
                 }
                 let drawn = draw(cables, *share, chance).into_iter();
                 Ok(Parts { links: drawn.flat_map(|id| [id, id.reverse()]).collect(), ..Parts::default() })
@@ -221,12 +223,15 @@ fn draw<T>(mut candidates: Vec<T>, share: f64, chance: &mut Stream) -> Vec<T> {
 }
 
 /// What to say if there is nothing to draw from.
-fn nothing(path: &str, tier: &Option<String>, tiers: impl Iterator<Item = String>) -> (String, String) {
+fn nothing(path: &str, tier: &Option<String>, tiers: impl Iterator<Item = String>) -> Problem {
     let tiers: BTreeSet<String> = tiers.map(|tier| format!("\"{tier}\"")).collect();
     let tiers = tiers.into_iter().collect::<Vec<_>>().join(", ");
     match tier {
-        Some(tier) => (format!("{path}.tier"), format!("\"{tier}\" is no tier of this network; use {tiers}")),
-        None => (path.into(), format!("this network has no switch; name a tier: {tiers}")),
+        Some(tier) => Problem::new(
+            format!("{path}.tier"),
+            format!("\"{tier}\" is no tier of this network; use {tiers}"),
+        ),
+        None => Problem::new(path, format!("this network has no switch; name a tier: {tiers}")),
     }
 }
 

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{FlowId, NodeId};
 use crate::nearest::{closest, did_you_mean};
+use crate::problem::Problem;
 use crate::topology::Fabric;
 use crate::traffic::references::position;
-use crate::traffic::{self, Connection, Entry, Traffic};
+use crate::traffic::{self, Demand, Traffic};
 
 /// Data packets of one flow that are lost on its host's link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,7 +49,7 @@ impl Picked {
 }
 
 /// The flows of the list. Called only if there are no [`problems`]; a flow that chance has not made loses nothing.
-pub fn pick(list: &[LostPackets], entries: &[Entry], traffic: &Traffic) -> Vec<Picked> {
+pub fn pick(list: &[LostPackets], entries: &[Demand], traffic: &Traffic) -> Vec<Picked> {
     let mut picked: Vec<Picked> = Vec::new();
     for lost in list {
         let entry = position(entries, &lost.traffic).expect("checked: the entry exists") as u32;
@@ -64,8 +65,8 @@ pub fn pick(list: &[LostPackets], entries: &[Entry], traffic: &Traffic) -> Vec<P
     picked
 }
 
-/// All that is wrong with the list, given entries that are in order: (path below the faults, what is wrong).
-pub fn problems(list: &[LostPackets], entries: &[Entry], fabric: &Fabric) -> Vec<(String, String)> {
+/// All that is wrong with the list, given entries that are in order; paths are below the faults.
+pub fn problems(list: &[LostPackets], entries: &[Demand], fabric: &Fabric) -> Vec<Problem> {
     let mut problems = Vec::new();
     if list.is_empty() {
         return problems;
@@ -73,7 +74,7 @@ pub fn problems(list: &[LostPackets], entries: &[Entry], fabric: &Fabric) -> Vec
     let most = traffic::flows_at_most(entries, fabric);
     for (index, lost) in list.iter().enumerate() {
         let mut wrong =
-            |below: &str, what: String| problems.push((format!("packets[{index}].{below}"), what));
+            |below: &str, what: String| problems.push(Problem::new(format!("packets.{index}.{below}"), what));
         let name = &lost.traffic;
         match position(entries, name) {
             None => {
@@ -85,7 +86,7 @@ pub fn problems(list: &[LostPackets], entries: &[Entry], fabric: &Fabric) -> Vec
                 let what = "are drawn during the run; name an entry whose flows are known before";
                 wrong("traffic", format!("the flows of \"{name}\" {what}"));
             }
-            Some(entry) if entries[entry].connection == Connection::Kept => {
+            Some(entry) if entries[entry].kept => {
                 let what = "share connections, which are not one flow's; name an entry with new ones";
                 wrong("traffic", format!("the flows of \"{name}\" {what}"));
             }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::chosen_links;
+use crate::engine::conn::Conn;
 use crate::engine::observer::{Arrival, Observer};
 use crate::engine::packet::{Packet, flag};
 use crate::ids::{FlowId, LinkId, NodeId};
@@ -48,6 +49,7 @@ struct Seen {
     subflow: u8,
     src: NodeId,
     forward: bool,
+    config: u8,
     packet: Packet,
 }
 
@@ -100,8 +102,13 @@ impl Captor {
         self.cut_off
     }
 
-    /// What was kept, by cable; also of chosen cables that no packet crossed.
-    pub fn into_cables(self, fabric: &Fabric, transports: &[Transport]) -> Vec<Cable> {
+    /// What was kept, by cable; also of chosen cables that no packet crossed. `transport_of` gives the transport of a
+    /// model's configuration.
+    pub fn into_cables<'t>(
+        self,
+        fabric: &Fabric,
+        transport_of: impl Fn(u8, u8) -> &'t Transport,
+    ) -> Vec<Cable> {
         let is_chosen = |cable: &usize| self.chosen[2 * cable] || self.chosen[2 * cable + 1];
         let mut place = vec![usize::MAX; fabric.links.len() / 2];
         let mut cables = Vec::new();
@@ -111,8 +118,8 @@ impl Captor {
             let ends = [link.from, link.to].map(|node| fabric.nodes[node.index()].name.clone());
             cables.push(Cable { ends, link: LinkId(2 * cable as u32), packets: Vec::new() });
         }
-        for Seen { at, link, flow, subflow, src, forward, packet } in self.seen {
-            let transport = &transports[packet.transport as usize];
+        for Seen { at, link, flow, subflow, src, forward, config, packet } in self.seen {
+            let transport = transport_of(packet.transport, config);
             cables[place[link.index() / 2]].packets.push(Captured {
                 at,
                 src,
@@ -150,7 +157,8 @@ impl Observer for Captor {
         let Arrival { at, link, packet, conn, flow, .. } = *arrival;
         let forward = packet.dst == conn.dst;
         let src = if forward { conn.src } else { conn.dst };
-        self.seen.push(Seen { at, link, flow, subflow: conn.subflow, src, forward, packet: *packet });
+        let Conn { subflow, config, .. } = *conn;
+        self.seen.push(Seen { at, link, flow, subflow, src, forward, config, packet: *packet });
     }
 
     fn memory(&self) -> u64 {

@@ -13,10 +13,11 @@ use wildmatch::WildMatch;
 use self::capture::{Captor, Capture};
 use self::histograms::{Distributions, Histograms};
 use self::samples::{Sampler, Samples};
-use crate::engine::Carrier;
 use crate::engine::observer::Observer;
+use crate::engine::plan::Carrier;
 use crate::ids::LinkId;
 use crate::nearest::{closest, did_you_mean};
+use crate::problem::Problem;
 use crate::topology::{Fabric, Link};
 
 /// What a run records besides flows and links; by default nothing.
@@ -40,8 +41,8 @@ impl Observe {
         *self == Observe::default()
     }
 
-    /// All that is wrong on that network with entries of these names: (path below, what is wrong).
-    pub fn problems(&self, fabric: &Fabric, entries: &[&str]) -> Vec<(String, String)> {
+    /// All that is wrong on that network with entries of these names; paths are below `observe`.
+    pub fn problems(&self, fabric: &Fabric, entries: &[&str]) -> Vec<Problem> {
         let mut problems = Vec::new();
         if let Some(samples) = &self.samples {
             problems.extend(unmatched_links("samples.links", &samples.links, fabric));
@@ -49,8 +50,8 @@ impl Observe {
                 let matcher = WildMatch::new(pattern);
                 if !entries.iter().any(|name| matcher.matches(name)) {
                     let what = format!("\"{pattern}\" is the name of no traffic entry");
-                    problems.push((
-                        format!("samples.flows[{index}]"),
+                    problems.push(Problem::new(
+                        format!("samples.flows.{index}"),
                         hinted(what, pattern, entries.iter().copied()),
                     ));
                 }
@@ -86,7 +87,7 @@ fn chosen_links(patterns: &[String], fabric: &Fabric) -> Vec<LinkId> {
     all.filter(|(_, link)| is_chosen(link)).map(|(index, _)| LinkId(index as u32)).collect()
 }
 
-fn unmatched_links(path: &str, patterns: &[String], fabric: &Fabric) -> Vec<(String, String)> {
+fn unmatched_links(path: &str, patterns: &[String], fabric: &Fabric) -> Vec<Problem> {
     let nothing = |(index, pattern): (usize, &String)| {
         if !chosen_links(std::slice::from_ref(pattern), fabric).is_empty() {
             return None;
@@ -99,7 +100,7 @@ fn unmatched_links(path: &str, patterns: &[String], fabric: &Fabric) -> Vec<(Str
             "\"{pattern}\" matches no link; use a tier ({}) or two nodes, as in \"{example}\", with * for any text",
             tiers.join(", ")
         );
-        Some((format!("{path}[{index}]"), hinted(what, pattern, tiers.iter().map(String::as_str))))
+        Some(Problem::new(format!("{path}.{index}"), hinted(what, pattern, tiers.iter().map(String::as_str))))
     };
     patterns.iter().enumerate().filter_map(nothing).collect()
 }

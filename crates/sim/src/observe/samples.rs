@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use wildmatch::WildMatch;
 
 use super::chosen_links;
-use crate::engine::Carrier;
 use crate::engine::observer::{Observer, View};
+use crate::engine::plan::Carrier;
 use crate::ids::{FlowId, LinkId};
 use crate::records::{Column, Table, Values, samples};
 use crate::topology::Fabric;
@@ -191,7 +191,7 @@ impl Sampler {
                 self.followed += 1;
                 self.flows.insert(flow, 0);
             }
-            found.push((flow, view.window(id), conn.counts.delivered_bytes));
+            found.push((flow, view.window(id), conn.counts().delivered_bytes));
         }
         found.sort_unstable_by_key(|(flow, ..)| *flow);
         let is_open = |flow: &FlowId| found.binary_search_by_key(flow, |(open, ..)| *open).is_ok();

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::fifo::{Fifo, Rules};
+use super::fifo::Fifo;
 use super::{Build, Limit, Settings};
+use crate::engine::rules::Rules;
 
 /// First-in first-out; an arriving packet that does not fit is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::fifo::{Fifo, Rules};
+use super::fifo::Fifo;
 use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Longest, Values};
+use crate::engine::rules::Rules;
 use crate::units::Rate;
 
 /// Drop-tail with a marking threshold: ECN-capable packets get CE while the queue is above it.
@@ -78,6 +79,10 @@ impl Settings for Ecn {
         &[Feature::Ecn]
     }
 
+    fn begins_at(&self, feature: Feature) -> Option<&'static str> {
+        (feature == Feature::Ecn).then_some("threshold")
+    }
+
     fn derived(&self, longest: &Longest, full_packet: u64) -> Values {
         let packets =
             threshold_busy(longest, full_packet).max(threshold_least(longest.rate)).min(1_000_000_000);
@@ -85,6 +90,10 @@ impl Settings for Ecn {
             Derived::FromNetwork => vec![("threshold".into(), json!(Limit::Packets(packets)))],
             Derived::Given(_) => Vec::new(),
         }
+    }
+
+    fn marks_above(&self) -> Option<(Limit, bool)> {
+        Some((self.threshold.given()?, true))
     }
 
     fn committed(&self, full_packet: u64) -> Option<Rules> {

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::fifo::{Fifo, Rules};
-use super::{Build, Settings};
+use super::fifo::Fifo;
+use super::{Build, Feature, Settings};
+use crate::engine::rules::Rules;
 
 /// First-in first-out without a limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -12,6 +13,10 @@ use super::{Build, Settings};
 pub struct Infinite {}
 
 impl Settings for Infinite {
+    fn offers(&self) -> &'static [Feature] {
+        &[Feature::Unlimited]
+    }
+
     fn committed(&self, _full_packet: u64) -> Option<Rules> {
         Some(Rules::UNLIMITED)
     }

@@ -9,11 +9,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::ecn::MarkOn;
-use super::waiting::{Queued, Waiting};
-use super::{Build, Discipline, Feature, QueueCx, Settings};
+use super::waiting::Waiting;
+use super::{Build, Feature, Settings};
+use crate::advice::{Advice, size};
 use crate::derived::{Derived, Longest, Values};
+use crate::engine::discipline::{Discipline, PortContext, Queued};
 use crate::engine::gate::{CLASSES, FRAME_BYTES, Gate, Stops, Thresholds, class_of};
 use crate::ids::{LinkId, PacketId};
+use crate::problem::Problem;
 use crate::topology::Link;
 use crate::units::{Bytes, Rate, SECOND};
 
@@ -116,17 +119,25 @@ impl Settings for Lossless {
         &[Feature::Ecn, Feature::Lossless]
     }
 
-    fn problems(&self) -> Vec<(String, String)> {
+    fn begins_at(&self, feature: Feature) -> Option<&'static str> {
+        match feature {
+            Feature::Ecn => Some("kmin"),
+            Feature::Lossless => Some("xoff"),
+            _ => None,
+        }
+    }
+
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if let (Some(kmin), Some(kmax)) = (self.kmin.given(), self.kmax.given())
             && kmax < kmin
         {
-            problems.push(("kmax".into(), format!("is below kmin, {kmin}")));
+            problems.push(Problem::new("kmax", format!("is below kmin, {kmin}")));
         }
         if let (Some(xon), Some(xoff)) = (self.xon, self.xoff.given())
             && xon > xoff
         {
-            problems.push(("xon".into(), format!("{xon} is above xoff, {xoff}")));
+            problems.push(Problem::new("xon", format!("{xon} is above xoff, {xoff}")));
         }
         problems
     }
@@ -147,6 +158,10 @@ impl Settings for Lossless {
         values
     }
 
+    fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
+        marking(path, self, longest).into_iter().collect()
+    }
+
     fn pauses(&self) -> bool {
         true
     }
@@ -162,6 +177,35 @@ impl Settings for Lossless {
         let limit = u32::try_from(self.xoff() + headroom).unwrap_or(u32::MAX);
         Thresholds { xoff: self.xoff() as u32, xon: xon as u32, limit }
     }
+}
+
+/// Thresholds of marks for DCQCN that were made for slower links, or that pauses forestall.
+fn marking(path: &str, queue: &Lossless, longest: &Longest) -> Option<Advice> {
+    let (kmin, kmax, xoff) = (queue.kmin(), queue.kmax(), queue.xoff());
+    let [_, fitting_kmin, fitting_kmax] = Lossless::fitting(longest.rate).map(|bytes| bytes.0);
+    if kmin >= xoff {
+        return Some(Advice {
+            path: format!("{path}.kmin"),
+            message: format!(
+                "a sender is stopped when {} wait, before any packet is marked at {}: DCQCN never acts",
+                size(xoff),
+                size(kmin)
+            ),
+            write: format!("{path}.kmin = \"derived\""),
+        });
+    }
+    (kmax * 2 <= fitting_kmax).then(|| Advice {
+        path: format!("{path}.kmax"),
+        message: format!(
+            "kmin {} and kmax {} are those of slower links; in proportion to {} they are {} and {}",
+            size(kmin),
+            size(kmax),
+            longest.rate,
+            size(fitting_kmin),
+            size(fitting_kmax)
+        ),
+        write: format!("{path}.kmax = \"derived\""),
+    })
 }
 
 impl Build for Lossless {
@@ -204,7 +248,7 @@ impl Model {
 
     /// Marks a packet of a class in which so many bytes wait.
     #[inline]
-    fn mark(&self, id: PacketId, waiting: u64, cx: &mut QueueCx) {
+    fn mark(&self, id: PacketId, waiting: u64, cx: &mut PortContext) {
         if waiting > self.kmin
             && (waiting > self.kmax || cx.chance.unit() < (waiting - self.kmin) as f64 * self.slope)
         {
@@ -213,7 +257,7 @@ impl Model {
     }
 }
 
-impl QueueCx<'_> {
+impl PortContext<'_> {
     /// A packet is to wait that came in by that link. False if not even the headroom has room for it.
     #[inline]
     pub fn take_in(&mut self, ingress: LinkId, class: usize, size: u32) -> bool {
@@ -250,7 +294,7 @@ impl QueueCx<'_> {
 
 impl Discipline for Model {
     #[inline]
-    fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
+    fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
         let packet = &cx.arena[id];
         let (ingress, size, class) = (packet.ingress, packet.size, class_of(packet.header.class));
         if !cx.take_in(ingress, class, size) {
@@ -265,7 +309,7 @@ impl Discipline for Model {
     }
 
     #[inline]
-    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Queued> {
+    fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued> {
         let free = self.occupied & !cx.port.paused;
         if free == 0 {
             return None;
@@ -284,7 +328,7 @@ impl Discipline for Model {
 
     /// What need not wait is not counted and not marked.
     #[inline]
-    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
+    fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         let packet = &cx.arena[id];
         let (size, class) = (packet.size, class_of(packet.header.class));
         if cx.port.paused & 1 << class != 0 {
@@ -302,5 +346,27 @@ impl Discipline for Model {
 
     fn resident(&self, found: &mut dyn FnMut(PacketId)) {
         self.queues.iter().flat_map(Waiting::iter).for_each(found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advice::tests::FABRIC;
+
+    #[test]
+    fn thresholds_of_dcqcn_fit_the_rate() {
+        let queue = |fields| serde_json::from_value::<Lossless>(fields).expect("a queue");
+        let paper = queue(json!({"xoff": "200KB", "kmin": "5KB", "kmax": "200KB"}));
+        let advice = marking("queue.lossless", &paper, &FABRIC).expect("those of 40 Gbps");
+        assert!(
+            advice.message.contains("in proportion to 100Gbps they are 12.5 KB and 500 KB"),
+            "{}",
+            advice.message
+        );
+        let slower = Longest { rate: Rate(40_000_000_000), ..FABRIC };
+        assert_eq!(marking("queue.lossless", &paper, &slower), None);
+        let late = queue(json!({"xoff": "200KB", "kmin": "400KB", "kmax": "1600KB"}));
+        assert_eq!(marking("queue.lossless", &late, &FABRIC).expect("no marks").path, "queue.lossless.kmin");
     }
 }

@@ -9,19 +9,16 @@ pub mod waiting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::fifo::Rules;
-use self::waiting::Queued;
+use crate::advice::Advice;
 use crate::derived::{Derivable, Longest, Values};
-use crate::engine::after::Aftermath;
-use crate::engine::conn::Conn;
-use crate::engine::gate::{Pauses, Thresholds};
-use crate::engine::packet::{Arena, flag};
-use crate::engine::port::{Losses, Port};
+use crate::engine::discipline::{Discipline, PortContext, Queued};
+use crate::engine::gate::Thresholds;
+use crate::engine::rules::{Room, Rules};
 use crate::ids::PacketId;
-use crate::random::Stream;
+use crate::problem::Problem;
 use crate::register::register;
 use crate::topology::Link;
-use crate::units::{Bytes, Time};
+use crate::units::Bytes;
 
 /// One list: configuration and model of each queue, and the way from one to the other.
 macro_rules! queues {
@@ -49,23 +46,29 @@ macro_rules! queues {
 
         impl Discipline for Model {
             #[inline(always)]
-            fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
+            fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
                 match self {
                     $(Model::$config(model) => model.enqueue(id, cx),)*
                 }
             }
 
             #[inline(always)]
-            fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
+            fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
                 match self {
                     $(Model::$config(model) => model.pass(id, cx),)*
                 }
             }
 
             #[inline(always)]
-            fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Queued> {
+            fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued> {
                 match self {
                     $(Model::$config(model) => model.dequeue(cx),)*
+                }
+            }
+
+            fn timer(&mut self, cx: &mut PortContext) {
+                match self {
+                    $(Model::$config(model) => model.timer(cx),)*
                 }
             }
 
@@ -93,6 +96,9 @@ queues! {
     strict_priority::StrictPriority = "strict-priority",
     pfabric::PfabricPort = "pfabric",
     lossless::Lossless = "lossless",
+    codel::Codel = "codel",
+    red::Red = "red",
+    pie::Pie = "pie",
 }
 
 /// What a queue's configuration tells the check and the engine.
@@ -102,8 +108,14 @@ pub trait Settings {
         &[]
     }
 
-    /// All that is wrong beyond what the schema says: (path below the queue, what is wrong).
-    fn problems(&self) -> Vec<(String, String)> {
+    /// The field that says from which queue length on it does so, for a feature that it offers.
+    fn begins_at(&self, feature: Feature) -> Option<&'static str> {
+        let _ = feature;
+        None
+    }
+
+    /// All that is wrong beyond what the schema says; paths are below the queue.
+    fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 
@@ -111,6 +123,24 @@ pub trait Settings {
     fn derived(&self, longest: &Longest, full_packet: u64) -> Values {
         let _ = (longest, full_packet);
         Vec::new()
+    }
+
+    /// What is allowed and probably not meant in its fields, which stand at that path.
+    fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
+        let _ = (path, longest);
+        Vec::new()
+    }
+
+    /// The threshold above which it marks, if the scenario gives one, and whether it may leave it to the network. For
+    /// advice.
+    fn marks_above(&self) -> Option<(Limit, bool)> {
+        None
+    }
+
+    /// Whether it drops packets or sets its timer in `dequeue`, of which hosts and other ports must learn at once: no
+    /// departure is then decided in retrospect.
+    fn acts_on_departure(&self) -> bool {
+        false
     }
 
     /// Whether it stops those who send to it before it has to drop: see `engine/pause.rs`.
@@ -161,98 +191,9 @@ pub trait Build {
     fn model(&self, full_packet: u64) -> Self::Model;
 }
 
-/// The state of a queue at one port: what a researcher writes.
-pub trait Discipline {
-    /// A packet arrives. It must be kept, dropped or trimmed, each through `cx`.
-    fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx);
-
-    /// The wire is free: the packet to send next, none only if nothing waits any more or all that does is paused. It
-    /// is still counted in the port, as the one on the wire.
-    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Queued>;
-
-    /// A packet arrives while the wire is free and nothing waits: the packet to send at once, if it may pass.
-    #[inline]
-    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
-        self.enqueue(id, cx);
-        self.dequeue(cx)
-    }
-
-    /// Whether nothing waits.
-    fn is_empty(&self) -> bool;
-
-    /// Reports every waiting packet: for the audit.
-    fn resident(&self, found: &mut dyn FnMut(PacketId));
-}
-
-/// What a queue sees of its port and its packets.
-pub struct QueueCx<'a> {
-    /// The present; for a packet served in retrospect, the time at which its turn came.
-    pub now: Time,
-    /// The packets. Only the common part is a queue's business.
-    pub arena: &'a mut Arena,
-    /// The port, with its occupancy up to date.
-    pub port: &'a mut Port,
-    /// The port's own chance.
-    pub chance: &'a mut Stream,
-    pub(crate) losses: &'a mut Losses,
-    pub(crate) conns: &'a mut [Conn],
-    pub(crate) after: &'a mut Aftermath,
-    pub(crate) pauses: &'a mut Pauses,
-}
-
-impl QueueCx<'_> {
-    /// A packet of that size joins the port.
-    #[inline]
-    pub fn keep(&mut self, size: u32) {
-        self.port.join(self.now, size);
-    }
-
-    /// The packet, which has not joined or has left again, is lost here.
-    pub fn drop(&mut self, id: PacketId) {
-        let packet = self.arena.remove(id);
-        self.losses.dropped.add(packet.size);
-        let conn = &mut self.conns[packet.conn.index()];
-        conn.counts.drops += 1;
-        conn.packets -= 1;
-        if conn.packets == 0 {
-            self.after.gone(packet.conn);
-        }
-    }
-
-    /// Cuts the payload off a packet that is not counted in the port at this moment; its size from now on.
-    pub fn trim(&mut self, id: PacketId, to: u32) -> u32 {
-        let packet = &mut self.arena[id];
-        let size = packet.size.min(to);
-        self.losses.trims += 1;
-        self.losses.trimmed_bytes += u64::from(packet.size - size);
-        packet.size = size;
-        packet.flags |= flag::TRIMMED;
-        size
-    }
-
-    /// Sends what is left of a data packet, which has not joined, back to its sender.
-    #[cold]
-    pub fn bounce(&mut self, id: PacketId) {
-        let packet = &mut self.arena[id];
-        packet.dst = self.conns[packet.conn.index()].src;
-        packet.flags |= flag::BOUNCED;
-        self.losses.bounced.add(packet.size);
-        self.after.bounced(id);
-    }
-
-    /// Marks the packet if it is ECN-capable.
-    #[inline]
-    pub fn mark(&mut self, id: PacketId) {
-        let packet = &mut self.arena[id];
-        if packet.has(flag::ECN_CAPABLE) {
-            packet.flags |= flag::CE;
-            self.losses.marks += 1;
-        }
-    }
-}
-
 /// What a transport may need from the ports on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Feature {
     /// A full port cuts the payload off and forwards the header.
     Trimming,
@@ -264,6 +205,8 @@ pub enum Feature {
     Scheduling,
     /// No port drops: it stops those who send to it in time.
     Lossless,
+    /// No port drops: it holds all that arrives.
+    Unlimited,
 }
 
 impl Feature {
@@ -275,6 +218,7 @@ impl Feature {
             Feature::Classes => "classes",
             Feature::Scheduling => "scheduling by remaining size",
             Feature::Lossless => "flow control",
+            Feature::Unlimited => "unlimited room",
         }
     }
 }
@@ -293,31 +237,6 @@ pub enum Limit {
 
 impl Derivable for Limit {
     const WORD: &'static str = "derived";
-}
-
-/// A limit as the engine compares with it: at most so many packets and so many bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
-    /// Most packets.
-    pub packets: u32,
-    /// Most bytes.
-    pub bytes: u64,
-}
-
-impl Room {
-    /// Room without end.
-    pub const UNLIMITED: Room = Room { packets: u32::MAX, bytes: u64::MAX };
-
-    /// Most packets of that size within the limit; `None` without one.
-    pub fn most_packets(&self, size: u64) -> Option<u64> {
-        (*self != Room::UNLIMITED).then(|| u64::from(self.packets).min(self.bytes / size.max(1)))
-    }
-
-    /// Whether so much is within the limit.
-    #[inline]
-    pub fn holds(&self, packets: u32, bytes: u64) -> bool {
-        packets <= self.packets && bytes <= self.bytes
-    }
 }
 
 impl Limit {

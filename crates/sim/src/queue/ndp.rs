@@ -6,9 +6,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::waiting::{Queued, Waiting};
-use super::{Build, Discipline, Feature, Limit, QueueCx, Room, Settings};
+use super::waiting::Waiting;
+use super::{Build, Feature, Limit, Settings};
+use crate::engine::discipline::{Discipline, PortContext, Queued};
 use crate::engine::packet::flag;
+use crate::engine::rules::Room;
 use crate::ids::PacketId;
 use crate::units::Bytes;
 
@@ -68,6 +70,10 @@ impl Settings for NdpPort {
 
     fn offers(&self) -> &'static [Feature] {
         &[Feature::Trimming]
+    }
+
+    fn begins_at(&self, feature: Feature) -> Option<&'static str> {
+        (feature == Feature::Trimming).then_some("data_limit")
     }
 }
 
@@ -129,7 +135,7 @@ impl Half {
     }
 
     #[inline(always)]
-    fn push(&mut self, packet: Queued, cx: &mut QueueCx) {
+    fn push(&mut self, packet: Queued, cx: &mut PortContext) {
         cx.keep(packet.size);
         self.waiting.push(packet);
     }
@@ -138,13 +144,13 @@ impl Half {
 impl Model {
     /// Bytes of the packet on the wire, if it counts and came from that half.
     #[inline]
-    fn wire(&self, data: bool, cx: &QueueCx) -> u32 {
+    fn wire(&self, data: bool, cx: &PortContext) -> u32 {
         if self.counts_wire && self.wire_is_data == data { cx.port.wire_bytes } else { 0 }
     }
 
     /// There is no room: what is left of a data packet may go back to its sender.
     #[cold]
-    fn refuse(&self, id: PacketId, cx: &mut QueueCx) {
+    fn refuse(&self, id: PacketId, cx: &mut PortContext) {
         let packet = &cx.arena[id];
         if self.returns && packet.has(flag::TRIMMED) && !packet.has(flag::BOUNCED) {
             cx.bounce(id);
@@ -155,7 +161,7 @@ impl Model {
 
     /// A header, a control packet or what a trim has left: kept while there is room.
     #[inline(always)]
-    fn enqueue_header(&mut self, packet: Queued, cx: &mut QueueCx) {
+    fn enqueue_header(&mut self, packet: Queued, cx: &mut PortContext) {
         if self.headers.admits(packet.size, self.wire(false, cx)) {
             self.headers.push(packet, cx);
         } else {
@@ -166,7 +172,7 @@ impl Model {
     /// The data queue is full: the arriving packet or the one at the tail loses its payload. Who may
     /// not be trimmed is spared by the coin, and dropped if it is the one that arrives.
     #[cold]
-    fn overflow(&mut self, arriving: Queued, cx: &mut QueueCx) {
+    fn overflow(&mut self, arriving: Queued, cx: &mut PortContext) {
         let tail_loses = self.coin && cx.chance.coin();
         let tail =
             self.data.waiting.last().filter(|tail| tail_loses && cx.arena[tail.id].has(flag::TRIMMABLE));
@@ -190,7 +196,7 @@ impl Model {
 
 impl Discipline for Model {
     #[inline(always)]
-    fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
+    fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
         let packet = Queued { id, size: cx.arena[id].size };
         if cx.arena[id].has(flag::CONTROL | flag::TRIMMED) {
             self.enqueue_header(packet, cx);
@@ -203,7 +209,7 @@ impl Discipline for Model {
 
     /// Without its turn in the weighted round robin, which counts only decisions between two.
     #[inline(always)]
-    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
+    fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         self.wire_is_data = !cx.arena[id].has(flag::CONTROL | flag::TRIMMED);
         let half = if self.wire_is_data { &self.data } else { &self.headers };
         let size = cx.arena[id].size;
@@ -218,7 +224,7 @@ impl Discipline for Model {
 
     /// Weighted round robin: of `headers_per_data + 1` decisions taken while both wait, one is for data.
     #[inline(always)]
-    fn dequeue(&mut self, _cx: &mut QueueCx) -> Option<Queued> {
+    fn dequeue(&mut self, _cx: &mut PortContext) -> Option<Queued> {
         let mut data_turn = self.headers.waiting.is_empty();
         if !data_turn && !self.data.waiting.is_empty() && self.headers_per_data > 0 {
             self.turn = if self.turn >= self.headers_per_data { 0 } else { self.turn + 1 };
@@ -235,5 +241,86 @@ impl Discipline for Model {
 
     fn resident(&self, found: &mut dyn FnMut(PacketId)) {
         self.data.waiting.iter().chain(self.headers.waiting.iter()).for_each(found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::after::Aftermath;
+    use crate::engine::calendar::{Agenda, Calendar};
+    use crate::engine::conn::Conn;
+    use crate::engine::gate::Pauses;
+    use crate::engine::packet::{Arena, Header, Packet};
+    use crate::engine::port::{Losses, Port};
+    use crate::ids::{ConnId, LinkId, NodeId};
+    use crate::random::{Purpose, Stream};
+    use crate::topology::Link;
+    use crate::units::{Rate, Time};
+
+    /// The numbers of the packets, in the order in which they leave a port with room for two full packets, if all come
+    /// before the first leaves; and how many it trims and drops. Each that comes is given by size and flags.
+    fn outcome(coming: &[(u32, u8)]) -> (Vec<u32>, u64, u64) {
+        let link = Link { from: NodeId(8), to: NodeId(9), rate: Rate(1_000_000_000), delay: Time::ZERO };
+        let conn = Conn::between(NodeId(0), NodeId(1)).with_packets(coming.len() as u32);
+        let config =
+            NdpPort { data_limit: Limit::FullPackets(2), trim: Trim::Arriving, ..NdpPort::default() };
+        let mut model = config.model(1500);
+        let mut cx = PortContext {
+            now: Time::ZERO,
+            arena: &mut Arena::default(),
+            port: &mut Port::new(&link, 0),
+            chance: &mut Stream::new(0, 0, Purpose::Queue, 0),
+            link: LinkId(0),
+            calendar: &mut Calendar::new(Agenda::Heap),
+            losses: &mut Losses::default(),
+            conns: &mut [conn],
+            after: &mut Aftermath::default(),
+            pauses: &mut Pauses::default(),
+        };
+        for (number, &(size, flags)) in (0..).zip(coming) {
+            let id = cx.arena.insert(Packet {
+                created_at: Time::ZERO,
+                wire_at: Time::ZERO,
+                size,
+                conn: ConnId(0),
+                dst: NodeId(1),
+                ingress: LinkId::NONE,
+                label: 0,
+                transport: 0,
+                balancer: 0,
+                flags,
+                hops: 0,
+                header: Header { number, ..Header::default() },
+            });
+            model.enqueue(id, &mut cx);
+        }
+        let mut sent = Vec::new();
+        while let Some(packet) = model.dequeue(&mut cx) {
+            sent.push(cx.arena[packet.id].header.number);
+        }
+        (sent, cx.losses.trims, cx.losses.dropped.packets)
+    }
+
+    const FULL: (u32, u8) = (1500, flag::TRIMMABLE);
+    const TRIMMED: (u32, u8) = (64, flag::TRIMMABLE | flag::TRIMMED);
+    const ACK: (u32, u8) = (64, flag::CONTROL);
+
+    /// A header that another switch has trimmed goes ahead of data that came before it, behind the headers and control
+    /// packets that did.
+    #[test]
+    fn what_was_trimmed_before_goes_with_the_headers() {
+        assert_eq!(outcome(&[FULL, TRIMMED]), (vec![1, 0], 0, 0));
+        assert_eq!(outcome(&[FULL, ACK, TRIMMED, ACK]), (vec![1, 2, 3, 0], 0, 0));
+        // A full data queue is nothing to it: the third full packet is the only one that is trimmed.
+        assert_eq!(outcome(&[FULL, FULL, TRIMMED, FULL]), (vec![2, 3, 0, 1], 1, 0));
+    }
+
+    /// Paper, section 3.1: of eleven decisions while both queues wait, one is for data.
+    #[test]
+    fn ten_headers_go_between_two_data_packets() {
+        let (sent, ..) = outcome(&[&[FULL, FULL][..], &[TRIMMED; 24]].concat());
+        let place = |number| sent.iter().position(|&other| other == number).expect("it is sent");
+        assert_eq!(place(1) - place(0), 11);
     }
 }

@@ -10,12 +10,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::fifo::Rules;
-use super::waiting::{Queued, Waiting};
-use super::{Build, Discipline, Feature, Limit, QueueCx, Settings};
+use super::waiting::Waiting;
+use super::{Build, Feature, Limit, Settings};
 use crate::derived::{Derived, Longest, Values};
+use crate::engine::discipline::{Discipline, PortContext, Queued};
 use crate::engine::packet::flag;
+use crate::engine::rules::Rules;
 use crate::ids::{ConnId, NodeId, PacketId};
+use crate::problem::Problem;
 use crate::units::Bytes;
 
 /// Smallest remaining flow first, and the largest dropped when it is full. Only short queues: each decision looks at all
@@ -72,7 +74,7 @@ impl Settings for PfabricPort {
         }
     }
 
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let (key, asked, most) = match self.limit() {
             Limit::Packets(packets) if packets > PACKETS_MAX => {
                 ("packets", packets.to_string(), PACKETS_MAX.to_string())
@@ -85,7 +87,7 @@ impl Settings for PfabricPort {
         };
         let why =
             format!("{asked} is too large; at most {most}: for each packet a port looks at all that waits");
-        vec![(format!("limit.{key}"), why)]
+        vec![Problem::new(format!("limit.{key}"), why)]
     }
 }
 
@@ -119,14 +121,14 @@ struct Data {
 }
 
 impl Model {
-    fn admits(&self, size: u32, cx: &QueueCx) -> bool {
+    fn admits(&self, size: u32, cx: &PortContext) -> bool {
         self.rules.admits(cx.port, cx.port.wire_bytes, size)
     }
 
     /// Drops data of a higher rank until the arriving packet fits, the highest first and the latest among equals, to
     /// which the arriving one belongs. Whether it fits at last; a control packet has no rank, and goes before all data.
     #[cold]
-    fn make_room(&mut self, rank: Option<u64>, size: u32, cx: &mut QueueCx) -> bool {
+    fn make_room(&mut self, rank: Option<u64>, size: u32, cx: &mut PortContext) -> bool {
         while !self.admits(size, cx) {
             // The last one among equals.
             let worst = (0..self.data.len()).max_by_key(|&at| self.data[at].rank);
@@ -141,7 +143,7 @@ impl Model {
 
 impl Discipline for Model {
     #[inline]
-    fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
+    fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
         let packet = &cx.arena[id];
         let (size, conn, dst) = (packet.size, packet.conn, packet.dst);
         let rank = (!packet.has(flag::CONTROL)).then_some(packet.header.ack);
@@ -157,7 +159,7 @@ impl Discipline for Model {
 
     /// Nothing to compare with.
     #[inline]
-    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
+    fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         let size = cx.arena[id].size;
         if !self.admits(size, cx) {
             cx.drop(id);
@@ -170,7 +172,7 @@ impl Discipline for Model {
     /// The flow that has the packet of the lowest rank sends its earliest one: what a flow sent first ranks behind what
     /// it sent last, and would starve and arrive out of order (section 4.1).
     #[inline]
-    fn dequeue(&mut self, _cx: &mut QueueCx) -> Option<Queued> {
+    fn dequeue(&mut self, _cx: &mut PortContext) -> Option<Queued> {
         if let Some(control) = self.control.pop() {
             return Some(control);
         }
@@ -195,11 +197,12 @@ impl Discipline for Model {
 mod tests {
     use super::*;
     use crate::engine::after::Aftermath;
-    use crate::engine::conn::{Conn, Counts};
+    use crate::engine::calendar::{Agenda, Calendar};
+    use crate::engine::conn::Conn;
     use crate::engine::gate::Pauses;
     use crate::engine::packet::{Arena, Header, Packet};
     use crate::engine::port::{Losses, Port};
-    use crate::ids::{FlowId, LinkId};
+    use crate::ids::LinkId;
     use crate::random::{Purpose, Stream};
     use crate::topology::Link;
     use crate::units::{Rate, Time};
@@ -211,40 +214,16 @@ mod tests {
     /// first is sent; and of those which are dropped.
     fn outcome(limit: u32, coming: &[Coming]) -> (Vec<u32>, Vec<u32>) {
         let link = Link { from: NodeId(8), to: NodeId(9), rate: Rate(1_000_000_000), delay: Time::ZERO };
-        let conn = Conn {
-            flow: FlowId(0),
-            src: NodeId(0),
-            dst: NodeId(1),
-            src_port: LinkId(0),
-            dst_port: LinkId(1),
-            label: 0,
-            transport: 0,
-            variant: 0,
-            balancer: 0,
-            background: false,
-            priority: 0,
-            class: 0,
-            subflow: 0,
-            parent: ConnId::NONE,
-            via: ConnId::NONE,
-            open: true,
-            done: false,
-            counted: false,
-            ready: false,
-            next_ready: ConnId::NONE,
-            packets: coming.len() as u32,
-            timers: 0,
-            start: Time::ZERO,
-            newest: Time::ZERO,
-            counts: Counts::UNFINISHED,
-        };
+        let conn = Conn::between(NodeId(0), NodeId(1)).with_packets(coming.len() as u32);
         let config = PfabricPort { limit: Derived::Given(Limit::Packets(limit)), ..PfabricPort::default() };
         let mut model = config.model(1500);
-        let mut cx = QueueCx {
+        let mut cx = PortContext {
             now: Time::ZERO,
             arena: &mut Arena::default(),
             port: &mut Port::new(&link, 0),
             chance: &mut Stream::new(0, 0, Purpose::Queue, 0),
+            link: LinkId(0),
+            calendar: &mut Calendar::new(Agenda::Heap),
             losses: &mut Losses::default(),
             conns: &mut [conn; 4],
             after: &mut Aftermath::default(),

@@ -7,8 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ecn::MarkOn;
-use super::waiting::{Queued, Waiting};
-use super::{Build, Discipline, Feature, Limit, QueueCx, Room, Settings};
+use super::waiting::Waiting;
+use super::{Build, Feature, Limit, Settings};
+use crate::engine::discipline::{Discipline, PortContext, Queued};
+use crate::engine::rules::Room;
 use crate::ids::PacketId;
 
 /// A queue for each class, served in the order of their numbers; packets that find the shared buffer full are dropped.
@@ -64,6 +66,14 @@ impl Settings for StrictPriority {
         }
     }
 
+    fn begins_at(&self, feature: Feature) -> Option<&'static str> {
+        (feature == Feature::Ecn).then_some("threshold")
+    }
+
+    fn marks_above(&self) -> Option<(Limit, bool)> {
+        Some((self.threshold, false))
+    }
+
     fn port_bytes(&self) -> usize {
         self.classes as usize * size_of::<Waiting>()
     }
@@ -111,14 +121,14 @@ pub struct Model {
 impl Model {
     /// Size and class of a packet; those of too low a class belong to the last.
     #[inline]
-    fn sorted(&self, id: PacketId, cx: &QueueCx) -> (u32, u8) {
+    fn sorted(&self, id: PacketId, cx: &PortContext) -> (u32, u8) {
         let (packet, last) = (&cx.arena[id], self.classes.len() as u8 - 1);
         (packet.size, packet.header.class.min(last))
     }
 
     /// What of the port counts towards limit and threshold, given the packet on the wire.
     #[inline]
-    fn in_port(&self, wire: u32, cx: &QueueCx) -> (u32, u64) {
+    fn in_port(&self, wire: u32, cx: &PortContext) -> (u32, u64) {
         let port = &cx.port;
         if self.counts_wire || wire == 0 {
             return (port.packets, port.bytes);
@@ -136,7 +146,7 @@ impl Model {
 
     /// Whether a packet of that class is to be marked, given the packet on the wire.
     #[inline]
-    fn marks(&self, class: u8, wire: u32, cx: &QueueCx) -> bool {
+    fn marks(&self, class: u8, wire: u32, cx: &PortContext) -> bool {
         let (packets, bytes) =
             if self.by_class { self.in_class(class, wire) } else { self.in_port(wire, cx) };
         !self.threshold.holds(packets, bytes)
@@ -145,7 +155,7 @@ impl Model {
 
 impl Discipline for Model {
     #[inline]
-    fn enqueue(&mut self, id: PacketId, cx: &mut QueueCx) {
+    fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
         let (size, class) = self.sorted(id, cx);
         let wire = cx.port.wire_bytes;
         let (packets, bytes) = self.in_port(wire, cx);
@@ -162,7 +172,7 @@ impl Discipline for Model {
 
     /// What need not wait is all that is in the port, and leaves the classes alone.
     #[inline]
-    fn pass(&mut self, id: PacketId, cx: &mut QueueCx) -> Option<Queued> {
+    fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         let (size, class) = self.sorted(id, cx);
         if !self.limit.holds(1, u64::from(size)) {
             cx.drop(id);
@@ -178,7 +188,7 @@ impl Discipline for Model {
     }
 
     #[inline]
-    fn dequeue(&mut self, cx: &mut QueueCx) -> Option<Queued> {
+    fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued> {
         if self.waiting == 0 {
             return None;
         }

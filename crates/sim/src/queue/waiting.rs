@@ -1,17 +1,8 @@
 //! Packets that wait in order: the common ground of all queues.
 
+use crate::engine::discipline::Queued;
 use crate::engine::ring::Ring;
 use crate::ids::PacketId;
-
-/// A packet in a queue. Its size is kept beside its number: whoever serves it need not fetch the packet,
-/// which has long left the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queued {
-    /// The packet.
-    pub id: PacketId,
-    /// Its bytes on the wire.
-    pub size: u32,
-}
 
 /// Packets that wait, first to last.
 #[derive(Clone, Debug, Default)]

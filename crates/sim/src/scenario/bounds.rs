@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-use super::problem::show;
 use crate::nearest::{closest, did_you_mean};
+use crate::problem::show;
 use crate::units::{self, Bytes, Quantity, Rate, Time};
 
 /// Either fine, or what is wrong and the nearest fix.

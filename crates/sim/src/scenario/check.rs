@@ -7,19 +7,20 @@ use std::collections::BTreeSet;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::Run;
-use super::problem::{Problem, join, list, steps};
+use super::{Connection, Entry, Run};
 use crate::balancer::Routing;
 use crate::faults::{Faults, packets};
 use crate::observe::Observe;
+use crate::problem::{Problem, join, list, steps};
 use crate::queue::{Feature, Queue};
 use crate::routing;
 use crate::topology::{Fabric, Topology};
-use crate::traffic::{self, Connection, Entry};
+use crate::traffic::{self, Demand};
 use crate::transport::Transport;
 
-/// Problems between the parts of a document in which the walk found the given ones.
-pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
+/// Problems between the parts of a document in which the walk found the given ones; and the network, if its topology
+/// can be built.
+pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Option<Fabric>) {
     let draft = Draft { document, found };
     let mut problems = Vec::new();
     let mut fabric = None;
@@ -53,7 +54,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> Vec<Problem> {
     // Of two problems at one place the first says enough.
     let mut seen = BTreeSet::new();
     problems.retain(|problem| seen.insert(problem.path.clone()));
-    problems
+    (problems, fabric)
 }
 
 /// Why there are no routes through a network, or too many.
@@ -71,17 +72,17 @@ fn routes(fabric: &Fabric) -> Option<String> {
 }
 
 /// What a configuration says about itself, with its full path.
-fn own(path: &str, name: &str, value: &Value, problems: Vec<(String, String)>) -> Vec<Problem> {
+fn own(path: &str, name: &str, value: &Value, problems: Vec<Problem>) -> Vec<Problem> {
     fn below<'a>(value: &'a Value, step: &str) -> Option<&'a Value> {
         match step.parse::<usize>() {
             Ok(index) if value.is_array() => value.get(index),
             _ => value.get(step),
         }
     }
-    let problem = |(step, message): (String, String)| {
-        let place = join(name, &step.replace('[', ".").replace(']', ""));
-        let value = place.split('.').try_fold(value, below).cloned();
-        Problem { value, ..Problem::new(join(path, &place), message) }
+    let problem = |problem: Problem| {
+        let problem = problem.within(name);
+        let value = problem.path.split('.').try_fold(value, below).cloned();
+        Problem { value, ..problem }.within(path)
     };
     problems.into_iter().map(problem).collect()
 }
@@ -257,29 +258,32 @@ impl<'a> Draft<'a> {
     fn traffic(&self, fabric: &Fabric) -> Vec<Problem> {
         let good = |(path, entry): (String, &'a Value)| {
             let (value, entry) = self.part::<Entry>(&path, Some(entry))?;
-            Some(((path, value), entry))
+            Some(((path, value), Demand::from(entry)))
         };
         let (places, entries): (Vec<_>, Vec<_>) = self.entries().filter_map(good).unzip();
-        let problem = |(index, below, message): (usize, String, String)| {
+        let problem = |(index, problem): (usize, Problem)| {
             let (path, value): &(String, &Value) = &places[index];
-            own(path, "", value, vec![(below, message)])
+            own(path, "", value, vec![problem])
         };
         let mut problems = traffic::problems(&entries, fabric);
         if entries.len() < self.entries().count() {
             // An entry that others refer to may be among those that cannot be read.
-            problems.retain(|(_, path, _)| !traffic::references::is_reference(path));
+            problems.retain(|(_, problem)| !traffic::references::is_reference(&problem.path));
         }
         problems.into_iter().flat_map(problem).collect()
+    }
+
+    /// The flows asked for, if nothing in the entries is wrong.
+    fn demands(&self) -> Option<Vec<Demand>> {
+        let demand =
+            |(path, entry): (String, &'a Value)| Some(self.part::<Entry>(&path, Some(entry))?.1.into());
+        self.entries().map(demand).collect()
     }
 
     /// A run whose traffic has no end needs one of its own.
     fn until(&self) -> Option<Problem> {
         let given = self.document.get("run").and_then(|run| run.get("until"));
-        let entries: Vec<Entry> = self
-            .entries()
-            .map(|(path, entry)| Some(self.part::<Entry>(&path, Some(entry))?.1))
-            .collect::<Option<_>>()?;
-        let why = traffic::endless(&entries).filter(|_| given.is_none_or(Value::is_null))?;
+        let why = traffic::endless(&self.demands()?).filter(|_| given.is_none_or(Value::is_null))?;
         Some(Problem::new("run.until", format!("is missing; {why}")))
     }
 
@@ -290,9 +294,8 @@ impl<'a> Draft<'a> {
         };
         let mut problems = faults.problems(fabric);
         // Only of entries that are in order it is known how many flows they have.
-        let entries: Option<Vec<Entry>> =
-            self.entries().map(|(path, entry)| Some(self.part(&path, Some(entry))?.1)).collect();
-        if let Some(entries) = entries.filter(|entries| traffic::problems(entries, fabric).is_empty()) {
+        if let Some(entries) = self.demands().filter(|entries| traffic::problems(entries, fabric).is_empty())
+        {
             problems.extend(packets::problems(&faults.packets, &entries, fabric));
         }
         own("faults", "", value, problems)

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::problem::{Problem, join, steps};
+use crate::problem::{Problem, join, steps};
 use crate::traffic::sizes::cdf::Cdf;
 use crate::traffic::sizes::cdf_file::{self, Options};
 

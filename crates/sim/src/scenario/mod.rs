@@ -7,8 +7,8 @@
 
 mod bounds;
 mod check;
+mod entry;
 mod files;
-mod problem;
 mod schema;
 mod set;
 mod text;
@@ -19,17 +19,18 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::entry::{Connection, Entry};
 pub use self::files::{Files, no_files};
-pub use self::problem::{PROBLEMS_MAX, Problem, Problems};
 pub use self::schema::{of as schema_of, schema, text as schema_text};
 pub use self::text::Format;
 use crate::balancer::{Balancer, Routing};
 use crate::derived::settle;
 use crate::faults::Faults;
 use crate::observe::Observe;
+use crate::problem::{PROBLEMS_MAX, Problem, Problems};
 use crate::queue::Queue;
-use crate::topology::Topology;
-use crate::traffic::Entry;
+use crate::topology::{Fabric, Topology};
+use crate::traffic::Demand;
 use crate::transport::Transport;
 use crate::units::{Bytes, Time};
 
@@ -40,19 +41,33 @@ pub fn read(
     overrides: &[(String, String)],
     files: &Files,
 ) -> Result<Scenario, Problems> {
+    read_with_fabric(text, format, overrides, files).map(|(scenario, _)| scenario)
+}
+
+/// The same, with the network that the check has built.
+pub fn read_with_fabric(
+    text: &str,
+    format: Format,
+    overrides: &[(String, String)],
+    files: &Files,
+) -> Result<(Scenario, Fabric), Problems> {
     let mut document = text::parse(text, format)?;
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
+    let mut fabric = None;
     // Where the walk gave up, what is behind may be anything.
     if problems.len() < PROBLEMS_MAX {
         problems.extend(files::put_in(&mut document, &problems, files));
-        problems.extend(check::check(&document, &problems));
+        let (found, built) = check::check(&document, &problems);
+        problems.extend(found);
+        fabric = built;
     }
     problems.truncate(PROBLEMS_MAX);
     if !problems.is_empty() {
         return Err(Problems(problems));
     }
-    typed("", &document)
+    let fabric = fabric.expect("a topology without problems is built");
+    Ok((typed("", &document)?, fabric))
 }
 
 /// Reads the topology of a scenario, which may lack the rest or have mistakes there.
@@ -69,7 +84,7 @@ pub fn read_topology(
     }
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
     if problems.len() < PROBLEMS_MAX {
-        problems.extend(check::check(&document, &problems));
+        problems.extend(check::check(&document, &problems).0);
     }
     problems.retain(|problem| problem.path == "topology" || problem.path.starts_with("topology."));
     if !problems.is_empty() {
@@ -174,6 +189,11 @@ pub enum PortMode {
 }
 
 impl Scenario {
+    /// The flows asked for, entry by entry.
+    pub fn demands(&self) -> Vec<Demand> {
+        self.traffic.iter().cloned().map(Demand::from).collect()
+    }
+
     /// What hosts do for the flows of an entry.
     pub fn transport_of<'a>(&'a self, entry: &'a Entry) -> &'a Transport {
         entry.transport.as_ref().unwrap_or(&self.transport)

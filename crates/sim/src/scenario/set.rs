@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value};
 
-use super::problem::{Problem, Problems, join, list, steps};
 use super::schema::{choice, present};
 use super::text::Strict;
 use crate::nearest::{closest, did_you_mean};
+use crate::problem::{Problem, Problems, join, list, steps};
 
 /// So many items of a list are named.
 const SHOWN: usize = 50;
@@ -60,7 +60,7 @@ fn set(root: &Value, document: &mut Value, key: &str, value: &str) -> Result<(),
             }
             other => {
                 let message =
-                    format!("{above} is {}, which has nothing below it", super::problem::show(other));
+                    format!("{above} is {}, which has nothing below it", crate::problem::show(other));
                 return Err(Problem::new(key, message).with_value(other).into());
             }
         };

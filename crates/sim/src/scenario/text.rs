@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::problem::{Problem, Problems};
+use crate::problem::{Problem, Problems};
 
 /// How a scenario is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

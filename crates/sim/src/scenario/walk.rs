@@ -6,9 +6,9 @@
 use serde_json::{Map, Value, json};
 
 use super::bounds::{bounds, plain, quantity};
-use super::problem::{PROBLEMS_MAX, Problem, join, list, show, steps};
 use super::schema::{Choice, choice, present, resolve};
 use crate::nearest::{closest, did_you_mean};
+use crate::problem::{PROBLEMS_MAX, Problem, join, list, show, steps};
 
 /// All problems of the document, up to [`PROBLEMS_MAX`]; a bare name of a variant with settings becomes that variant
 /// with none given.
@@ -442,7 +442,7 @@ mod tests {
             "x-maximum",
             "x-minimum",
         ];
-        const WORDS_ONLY: &[&str] = &["$defs", "$schema", "default", "description", "title"];
+        const WORDS_ONLY: &[&str] = &["$defs", "$schema", "default", "description", "examples", "title"];
         const FORMATS: &[&str] = &["double", "uint32", "uint64", "time", "bytes", "rate"];
         fn visit(schema: &Value) {
             for (keyword, value) in schema.as_object().into_iter().flatten() {
@@ -465,6 +465,28 @@ mod tests {
             }
         }
         visit(&SCHEMA);
+    }
+
+    /// They are what reference pages show.
+    #[test]
+    fn examples_are_right() {
+        let definitions = SCHEMA["$defs"].as_object().expect("definitions");
+        let examples = definitions.values().flat_map(|definition| {
+            definition["examples"].as_array().into_iter().flatten().map(move |e| (definition, e))
+        });
+        let mut seen = 0;
+        for (definition, example) in examples {
+            let problems = walk_at(definition, &mut example.clone());
+            assert!(problems.is_empty(), "{example}: {problems:?}");
+            seen += 1;
+        }
+        assert!(seen > 10);
+    }
+
+    fn walk_at(schema: &'static Value, value: &mut Value) -> Vec<Problem> {
+        let mut walk = Walk { root: &SCHEMA, path: String::new(), problems: Vec::new() };
+        walk.value(schema, value);
+        walk.problems
     }
 
     fn messages(schema: Value, mut value: Value) -> Vec<String> {

@@ -9,8 +9,9 @@ use serde_json::Value;
 use super::discipline::DisciplineConfig;
 use super::draws::{self, Deadlines, Infeasible, LEAST_FEASIBLE, Sizes};
 use super::generation::Generation;
+use crate::problem::{Problem, Problems, within};
 use crate::random::Stream;
-use crate::scenario::{self, Format, Problem, Problems};
+use crate::scenario::{self, Format};
 
 /// A run on the slotted link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,18 +58,19 @@ impl Class {
         draws::draw(&self.sizes, &self.deadlines, stream)
     }
 
-    /// What is wrong with it, each with its place in the class.
-    fn problems(&self) -> Vec<(&'static str, String)> {
+    /// All that is wrong with it; paths are below the class.
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if let Deadlines::Uniform { min, max, .. } = self.deadlines
             && min > max
         {
-            problems.push(("deadlines.uniform.min", format!("{min} is above max, which is {max}")));
+            problems
+                .push(Problem::new("deadlines.uniform.min", format!("{min} is above max, which is {max}")));
         }
         if let Sizes::Uniform { min, max } = self.sizes
             && min > max
         {
-            problems.push(("sizes.uniform.min", format!("{min} is above max, which is {max}")));
+            problems.push(Problem::new("sizes.uniform.min", format!("{min} is above max, which is {max}")));
         } else if let Deadlines::Exponential { mean, infeasible: Infeasible::Redraw } = self.deadlines
             && draws::feasible_share(&self.sizes, mean) < LEAST_FEASIBLE
         {
@@ -77,7 +79,7 @@ impl Class {
                 "{mean} leaves fewer than one flow in 1000 feasible, too few to draw the others again \
                  (infeasible = \"redraw\"); with these sizes at least {least} is allowed"
             );
-            problems.push(("deadlines.exponential.mean", message));
+            problems.push(Problem::new("deadlines.exponential.mean", message));
         }
         problems
     }
@@ -139,7 +141,6 @@ impl Slotted {
     /// What no single field shows.
     fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
-        let mut wrong = |path: String, message: String| problems.push(Problem::new(path, message));
         let listed = matches!(self.generation, Generation::List(_));
         if listed != self.classes.is_empty() {
             let message = if listed {
@@ -147,18 +148,14 @@ impl Slotted {
             } else {
                 "is missing; begin each class with [[classes]], and give sizes and deadlines"
             };
-            wrong("classes".into(), message.into());
+            problems.push(Problem::new("classes", message));
         }
         for (i, class) in self.classes.iter().enumerate() {
-            for (place, message) in class.problems() {
-                wrong(format!("classes.{i}.{place}"), message);
-            }
+            problems.extend(within(format!("classes.{i}"), class.problems()));
         }
         if matches!(self.generation, Generation::Random { .. }) && self.run.slots.is_none() {
-            wrong(
-                "run.slots".into(),
-                "is missing; servers never stop starting flows: say slots = 100000".into(),
-            );
+            let message = "is missing; servers never stop starting flows: say slots = 100000";
+            problems.push(Problem::new("run.slots", message));
         }
         let endless = self.classes.iter().any(|class| class.deadlines == Deadlines::None {});
         if self.discipline.needs_one_release() {
@@ -169,13 +166,11 @@ impl Slotted {
                 Generation::Random { .. } | Generation::Interval { .. } => false,
             };
             if !together {
-                wrong(
-                    "discipline".into(),
-                    format!("{name} needs all flows to arrive together; use generation.sets"),
-                );
+                let message = format!("{name} needs all flows to arrive together; use generation.sets");
+                problems.push(Problem::new("discipline", message));
             }
             if endless {
-                wrong("discipline".into(), format!("{name} needs deadlines"));
+                problems.push(Problem::new("discipline", format!("{name} needs deadlines")));
             }
         }
         problems

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bisection, Fabric, Generator, capacity, oversized};
 use crate::ids::NodeId;
+use crate::problem::Problem;
 use crate::units::{Rate, Time};
 
 /// BCube_k of `n`-port switches: `n^(k+1)` hosts with `k + 1` ports, `n^k` switches on each of `k + 1` levels. Hosts relay.
@@ -38,7 +39,7 @@ impl Default for BCube {
 }
 
 impl Generator for BCube {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let (n, levels) = (u128::from(self.n), u128::from(self.k) + 1);
         let hosts = n.saturating_pow(self.k + 1);
         oversized(hosts, n.saturating_pow(self.k).saturating_mul(levels), hosts.saturating_mul(levels))

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Bisection, Fabric, Generator, capacity, oversized};
 use crate::ids::NodeId;
+use crate::problem::Problem;
 use crate::units::{Rate, Time};
 
 /// A torus of `x` by `y` by `z` hosts, each with a cable to both neighbours in each dimension. Hosts relay.
@@ -39,7 +40,7 @@ impl Default for CamCube {
 }
 
 impl Generator for CamCube {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let hosts = [self.x, self.y, self.z].map(u128::from).iter().product();
         oversized(hosts, 0, 3 * hosts)
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Fabric, Generator, oversized};
 use crate::ids::NodeId;
+use crate::problem::Problem;
 use crate::units::{Rate, Time};
 
 /// DCell_k of cells of `n` hosts on a switch. Hosts have `k + 1` ports and relay.
@@ -46,7 +47,7 @@ impl DCell {
 }
 
 impl Generator for DCell {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let hosts = self.sizes()[self.k as usize];
         // A cable to the switch, and half of one on each level above.
         oversized(

@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::{Fabric, Generator, oversized};
 use crate::ids::NodeId;
 use crate::nearest::{closest, did_you_mean};
-use crate::scenario::PROBLEMS_MAX;
+use crate::problem::{PROBLEMS_MAX, Problem};
 use crate::units::{Rate, Time};
 
 /// Hosts, switches and cables by name. A host may have several cables, and relays then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "hosts": ["a", "b"], "cables": [{ "ends": ["a", "b"] }] }]))]
 pub struct Explicit {
     /// Names of the hosts; host 0 of the traffic is the first.
     #[schemars(length(min = 2, max = 200_000))]
@@ -103,7 +104,7 @@ impl Explicit {
 }
 
 impl Generator for Explicit {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut places = BTreeMap::new();
         for (name, place) in self.names() {
@@ -111,9 +112,9 @@ impl Generator for Explicit {
                 break;
             }
             if name.is_empty() {
-                problems.push((place, "is empty; each node has a name".to_string()));
+                problems.push(Problem::new(place, "is empty; each node has a name"));
             } else if let Some(other) = places.get(name) {
-                problems.push((
+                problems.push(Problem::new(
                     place,
                     format!("\"{name}\" is the name of {other} already; each node needs its own"),
                 ));
@@ -124,7 +125,7 @@ impl Generator for Explicit {
         let called_host = self.switches.iter().enumerate().filter(|(_, switch)| switch.tier == "host");
         for (index, _) in called_host.take(PROBLEMS_MAX) {
             let message = "\"host\" is the tier of hosts; list a host under hosts, or name another tier";
-            problems.push((format!("switches.{index}.tier"), message.into()));
+            problems.push(Problem::new(format!("switches.{index}.tier"), message));
         }
         let mut guesses = COMPARISONS / places.len().max(1);
         let mut unused = places.clone();
@@ -141,17 +142,20 @@ impl Generator for Explicit {
                 let near = (guesses > 0).then(|| closest(name, places.keys().copied())).flatten();
                 guesses = guesses.saturating_sub(1);
                 let hint = near.map_or("list it under hosts or switches".to_string(), did_you_mean);
-                problems
-                    .push((format!("cables.{index}.ends.{end}"), format!("\"{name}\" is no node; {hint}")));
+                problems.push(Problem::new(
+                    format!("cables.{index}.ends.{end}"),
+                    format!("\"{name}\" is no node; {hint}"),
+                ));
             }
             if a == b {
                 let message = format!("both are \"{a}\"; a cable joins two nodes");
-                problems.push((format!("cables.{index}.ends"), message));
+                problems.push(Problem::new(format!("cables.{index}.ends"), message));
             }
         }
         // A cable to a misspelt name is one mistake, not two.
         if problems.is_empty() {
-            let alone = |(name, place): (&str, String)| (place, format!("no cable ends at \"{name}\""));
+            let alone =
+                |(name, place): (&str, String)| Problem::new(place, format!("no cable ends at \"{name}\""));
             problems.extend(unused.into_iter().take(PROBLEMS_MAX).map(alone));
         }
         if problems.is_empty() {

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::capacity::Tier;
 use super::{Bisection, Cable, Fabric, Generator, capacity, oversized};
 use crate::ids::NodeId;
+use crate::problem::Problem;
 use crate::units::{Rate, Time};
 
 /// A fat-tree of switches with `k` ports. With three levels: `k` pods of `k/2` edge and `k/2` aggregation
@@ -120,17 +121,20 @@ impl FatTree {
 }
 
 impl Generator for FatTree {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         if !self.k.is_multiple_of(2) {
             let nearest = match self.k {
                 1 => "2".to_string(),
                 k => format!("{} or {}", k - 1, k.saturating_add(1)),
             };
-            return vec![("k".into(), format!("{} is odd; use an even number such as {nearest}", self.k))];
+            return vec![Problem::new(
+                "k",
+                format!("{} is odd; use an even number such as {nearest}", self.k),
+            )];
         }
         if self.levels == 1 && self.oversubscription != 1 {
             let message = format!("{} needs uplinks; a single level has none", self.oversubscription);
-            return vec![("oversubscription".into(), message)];
+            return vec![Problem::new("oversubscription", message)];
         }
         let (half, levels) = (u128::from(self.k / 2), self.levels);
         let hosts = half.saturating_pow(levels).saturating_mul(2 * u128::from(self.oversubscription));
@@ -190,7 +194,7 @@ mod tests {
 
     #[test]
     fn odd_k_is_refused_with_its_neighbours() {
-        let message = |k| FatTree { k, ..FatTree::default() }.problems().pop().map(|(_, message)| message);
+        let message = |k| FatTree { k, ..FatTree::default() }.problems().pop().map(|problem| problem.message);
         assert_eq!(message(8), None);
         assert_eq!(message(7).as_deref(), Some("7 is odd; use an even number such as 6 or 8"));
         assert_eq!(message(1).as_deref(), Some("1 is odd; use an even number such as 2"));

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::capacity::{self, Tier};
 use super::{Bisection, Cable, Fabric, Generator, oversized};
 use crate::ids::NodeId;
+use crate::problem::Problem;
 use crate::units::{Rate, Time};
 
 /// `leaves` leaf switches with `hosts` hosts each, and `spines` spine switches, to each of which every leaf has a cable.
@@ -83,17 +84,17 @@ impl LeafSpine {
 }
 
 impl Generator for LeafSpine {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let (host, (spine, _)) = (self.host_rate(), self.spine.or(self.rate, self.delay));
         if self.equal_rate && (spine < host || !spine.0.is_multiple_of(host.0)) {
             let message = format!(
                 "needs cables to the spines that are a whole number of times as fast as those of the hosts; \
                  {spine} is not a multiple of {host}"
             );
-            return vec![("equal_rate".into(), message)];
+            return vec![Problem::new("equal_rate", message)];
         }
         if (self.leaves, self.hosts) == (1, 1) {
-            return vec![("hosts".into(), "1 host on 1 leaf has nobody to talk to; use 2".into())];
+            return vec![Problem::new("hosts", "1 host on 1 leaf has nobody to talk to; use 2")];
         }
         let [leaves, hosts] = [self.leaves, self.hosts].map(u128::from);
         let spines = u128::from(self.spines) * u128::from(self.copies());

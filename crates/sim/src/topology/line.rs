@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Bisection, Fabric, Generator, capacity};
+use crate::problem::Problem;
 use crate::units::{Rate, Time};
 
 /// Host 0, `switches` switches in a row, host 1: a path of `switches + 1` hops.
@@ -30,17 +31,17 @@ impl Default for Line {
 }
 
 impl Generator for Line {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let (given, cables) = (self.rates.len(), self.switches as usize + 1);
         if given != 0 && given != cables {
             let switches = self.switches;
             let what = format!("has {given} rates; {switches} switches in a row have {cables} cables");
-            problems.push(("rates".into(), what));
+            problems.push(Problem::new("rates", what));
         }
         for (index, rate) in self.rates.iter().enumerate() {
             if *rate < Rate(1_000) {
-                problems.push((format!("rates[{index}]"), format!("{rate} is below 1Kbps")));
+                problems.push(Problem::new(format!("rates.{index}"), format!("{rate} is below 1Kbps")));
             }
         }
         problems
@@ -79,10 +80,9 @@ mod tests {
         assert_eq!(fabric.links.iter().step_by(2).map(|link| link.rate).collect::<Vec<_>>(), rates);
 
         let wrong = Line { switches: 2, rates: vec![Rate(0)], ..Line::default() };
-        let problems: Vec<_> =
-            wrong.problems().into_iter().map(|(path, why)| format!("{path} {why}")).collect();
+        let problems: Vec<_> = wrong.problems().iter().map(ToString::to_string).collect();
         let expected =
-            ["rates has 1 rates; 2 switches in a row have 3 cables", "rates[0] 0bps is below 1Kbps"];
+            ["rates: has 1 rates; 2 switches in a row have 3 cables", "rates.0: 0bps is below 1Kbps"];
         assert_eq!(problems, expected);
     }
 }

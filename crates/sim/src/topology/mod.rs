@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::capacity::Bisection;
 use crate::ids::{LinkId, NodeId};
+use crate::problem::Problem;
 use crate::register::register;
 use crate::units::{Rate, Time};
 
@@ -33,8 +34,8 @@ register! {
 
 /// What a topology does: parameters in, graph out.
 pub trait Generator {
-    /// All that is wrong with the parameters beyond what the schema says: (path below the topology, what is wrong).
-    fn problems(&self) -> Vec<(String, String)> {
+    /// All that is wrong with the parameters beyond what the schema says; paths are below the topology.
+    fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 
@@ -63,7 +64,7 @@ const MOST_CABLES: u128 = 2_000_000;
 /// Refuses a network that a slip has made too large, before any of it is built.
 ///
 /// Counts saturate: what is too large for them is too large.
-fn oversized(hosts: u128, switches: u128, cables: u128) -> Vec<(String, String)> {
+fn oversized(hosts: u128, switches: u128, cables: u128) -> Vec<Problem> {
     let counts = [
         (hosts, MOST_HOSTS, "hosts"),
         (switches, MOST_SWITCHES, "switches"),
@@ -72,7 +73,7 @@ fn oversized(hosts: u128, switches: u128, cables: u128) -> Vec<(String, String)>
     let too_many = counts.into_iter().find(|(count, most, _)| count > most);
     let message = |(count, most, what): (u128, u128, &str)| {
         let shown = if count < 1 << 60 { count.to_string() } else { "over 10^18".into() };
-        (String::new(), format!("has {shown} {what}; at most {most} are allowed"))
+        Problem::new("", format!("has {shown} {what}; at most {most} are allowed"))
     };
     too_many.map(message).into_iter().collect()
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::capacity::{self, Tier};
 use super::{Cable, Fabric, Generator, oversized};
 use crate::ids::NodeId;
+use crate::problem::Problem;
 use crate::units::{Rate, Time};
 
 /// `hosts` hosts on each of `accesses` access switches, which have `uplinks` cables to aggregation switches, which have as many to core switches.
@@ -66,21 +67,21 @@ impl Default for ThreeTier {
 }
 
 impl Generator for ThreeTier {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.cores < self.uplinks {
             let message = format!("{} is fewer than uplinks, which is {}", self.cores, self.uplinks);
-            problems.push(("cores".into(), message));
+            problems.push(Problem::new("cores", message));
         }
         if !self.aggregations.is_multiple_of(self.uplinks) {
             let message =
                 format!("{} is not a multiple of uplinks, which is {}", self.aggregations, self.uplinks);
-            problems.push(("aggregations".into(), message));
+            problems.push(Problem::new("aggregations", message));
         }
         let [cores, aggregations, accesses, hosts, uplinks] =
             [self.cores, self.aggregations, self.accesses, self.hosts, self.uplinks].map(u128::from);
         if accesses * hosts < 2 {
-            problems.push(("hosts".into(), "1 host on 1 access switch has nobody to talk to; use 2".into()));
+            problems.push(Problem::new("hosts", "1 host on 1 access switch has nobody to talk to; use 2"));
         }
         if problems.is_empty() {
             let cables = accesses * (hosts + uplinks) + aggregations * uplinks;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::capacity::{self, Tier};
 use super::{Bisection, Cable, Fabric, Generator, oversized};
 use crate::ids::NodeId;
+use crate::problem::Problem;
 use crate::units::{Rate, Time};
 
 /// With aggregation switches of D_A ports and intermediate switches of D_I ports: D_A/2 intermediate, D_I aggregation, D_A D_I / 4 top-of-rack switches.
@@ -75,16 +76,16 @@ impl Vl2 {
 }
 
 impl Generator for Vl2 {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let ports =
             [("aggregation_ports", self.aggregation_ports), ("intermediate_ports", self.intermediate_ports)];
         let odd = ports.into_iter().filter(|(_, ports)| !ports.is_multiple_of(2));
-        let odd = odd.map(|(name, ports)| (name.to_string(), format!("{ports} is odd; use an even number")));
+        let odd = odd.map(|(name, ports)| Problem::new(name, format!("{ports} is odd; use an even number")));
         let mut problems: Vec<_> = odd.collect();
         let racks = u128::from(self.racks());
         let hosts = racks * u128::from(self.hosts);
         if problems.is_empty() && hosts < 2 {
-            problems.push(("hosts".into(), "1 host in 1 rack has nobody to talk to; use 2".into()));
+            problems.push(Problem::new("hosts", "1 host in 1 rack has nobody to talk to; use 2"));
         }
         if problems.is_empty() {
             let switches = u128::from(self.aggregation_ports / 2 + self.intermediate_ports) + racks;

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::arrivals::on_off::OnOff;
-use super::{Entry, Flow};
+use super::{Demand, Flow};
 use crate::ids::NodeId;
 use crate::random::{Purpose, Stream, mix, name_key};
 use crate::units::Time;
@@ -16,7 +16,7 @@ use crate::units::Time;
 struct Rules {
     /// Index of the entry.
     index: u32,
-    entry: Entry,
+    entry: Demand,
     arrivals: OnOff,
 }
 
@@ -52,7 +52,7 @@ impl Chains {
     pub(super) fn add(
         &mut self,
         index: usize,
-        (entry, arrivals): (&Entry, &OnOff),
+        (entry, arrivals): (&Demand, &OnOff),
         round: impl Iterator<Item = (NodeId, NodeId)>,
         (seed, replica): (u64, u64),
     ) {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::Time;
 
@@ -32,6 +33,7 @@ pub struct ExponentialDeadlines {
 /// Uniform from `min` to `max`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "min": "10ms", "max": "30ms" }]))]
 pub struct UniformDeadlines {
     /// Shortest.
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1000s"))]
@@ -42,11 +44,11 @@ pub struct UniformDeadlines {
 }
 
 impl Deadlines {
-    /// All that is wrong: (path below the deadlines, what is wrong).
-    pub fn problems(&self) -> Vec<(String, String)> {
+    /// All that is wrong; paths are below the deadlines.
+    pub fn problems(&self) -> Vec<Problem> {
         match self {
             Deadlines::Uniform(UniformDeadlines { min, max }) if max < min => {
-                vec![("uniform.max".into(), format!("{max} is below min, which is {min}"))]
+                vec![Problem::new("uniform.max", format!("{max} is below min, which is {min}"))]
             }
             _ => Vec::new(),
         }

@@ -1,6 +1,6 @@
 //! Which flows start when, between whom, of what size.
 //!
-//! A scenario has entries; each joins arrivals (when), a matrix (who to whom) and sizes (how much),
+//! A scenario has entries; each is a [`Demand`] of arrivals (when), a matrix (who to whom) and sizes (how much),
 //! drawn from three streams of its own, keyed by its name: an entry that comes or goes moves no
 //! flow of another. All flows are drawn here, before the run and without knowing the transport,
 //! so that the same traffic under two transports is the same flows, as its digest shows. When a flow
@@ -18,8 +18,7 @@ pub mod sources;
 
 use std::iter::zip;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use self::arrivals::{Arrivals, Jitter, Own};
@@ -30,11 +29,10 @@ use self::matrix::{Matrix, Order, PairIterator};
 use self::references::{Extent, extent, position};
 use self::sizes::Sizes;
 use self::sources::Sources;
-use crate::balancer::Routing;
 use crate::ids::NodeId;
+use crate::problem::{Problem, within};
 use crate::random::{Purpose, Stream, name_key};
 use crate::topology::Fabric;
-use crate::transport::Transport;
 use crate::units::{Rate, Time};
 
 /// Most flows of a scenario: what keeps a slip of the pen from eating the memory.
@@ -46,12 +44,10 @@ const JITTER_PACKET: u64 = 1500;
 /// The last start that can be given; [`Time::NEVER`] means that a flow waits for others.
 const LAST: Time = Time(Time::NEVER.0 - 1);
 
-/// A set of flows that belong together: one entry of a scenario's traffic.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// Names the entry in results (column `tag`) and keys its random draws; letters, digits, "-" and "_".
-    #[schemars(length(min = 1, max = 64))]
+/// A set of flows that belong together: what an entry of a scenario's traffic asks for, whoever carries it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// Name of the entry, which keys its random draws.
     pub name: String,
     /// When flows start.
     pub arrivals: Arrivals,
@@ -59,54 +55,20 @@ pub struct Entry {
     pub matrix: Matrix,
     /// How many bytes of payload a flow carries.
     pub sizes: Sizes,
-    /// Which hosts send, for a matrix in which every host does; by default all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Which hosts send, for a matrix in which every host does; `None` for all.
     pub sources: Option<Sources>,
-    /// Whether only the sources receive too: the matrix is drawn as if there were no other hosts. By default any host
-    /// may receive.
-    #[serde(default)]
+    /// Whether only the sources receive too.
     pub among_sources: bool,
-    /// Number of flows; by default one round of the matrix, one for each given time, or one for each that is waited
-    /// for. Poisson arrivals need it unless they have an end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 10_000_000))]
+    /// Number of flows; `None` if it follows from arrivals, matrix and sizes.
     pub flows: Option<u64>,
-    /// Whether nobody waits for these flows: they never count as unfinished, and the run ends without them, one
-    /// smallest delay between two hosts after the last other flow.
-    #[serde(default)]
+    /// Whether the run ends without them.
     pub background: bool,
-    /// Which flows go first, where the transport knows priorities: those with the lowest number.
-    #[serde(default)]
-    #[schemars(range(max = 7))]
-    pub priority: u32,
-    /// Whether each flow opens a connection of its own, or flows from one host to another share one that is kept.
-    #[serde(default)]
-    pub connection: Connection,
-    /// When a flow is due, counted from its start; by default never.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-minimum" = "1ps"))]
+    /// Whether flows between the same hosts share a connection, so that no packet belongs to one flow alone.
+    pub kept: bool,
+    /// When a flow is due, counted from its start; `None` for never.
     pub deadline: Option<Time>,
     /// In place of `deadline`: when flows are due, each drawn by itself.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlines: Option<Deadlines>,
-    /// What hosts do for these flows; by default what the scenario says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transport: Option<Transport>,
-    /// How packets of these flows find their way; by default as the scenario says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub routing: Option<Routing>,
-}
-
-/// What carries the flows of an entry that go from one host to the same other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Connection {
-    /// A connection for each: handshake, slow start and round-trip estimate begin anew.
-    #[default]
-    New,
-    /// One connection, which opens with the first flow and keeps its window. Flows are messages that go over it one
-    /// behind the other: one that starts before another has been sent waits for it. Each has a row of its own.
-    Kept,
 }
 
 /// A flow: so many bytes from one host to another, handed to the transport at its start.
@@ -178,49 +140,45 @@ pub struct Waits {
     pub next_start_ps: Option<u64>,
 }
 
-impl Entry {
+impl Demand {
     /// When a flow of the entry is due, counted from its start.
     fn due(&self, stream: &mut Stream) -> Option<Time> {
         self.deadline.or_else(|| self.deadlines.as_ref().map(|deadlines| deadlines.sample(stream)))
     }
 
-    /// All that is wrong with the entry by itself on so many hosts: (path below the entry, what is wrong).
-    pub fn problems(&self, hosts: u32) -> Vec<(String, String)> {
+    /// All that is wrong with the entry by itself on so many hosts.
+    pub fn problems(&self, hosts: u32) -> Vec<Problem> {
         let mut problems = Vec::new();
         let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if self.name.is_empty() || !self.name.chars().all(allowed) {
             let what = format!("\"{}\" is not a name; use letters, digits, \"-\" and \"_\"", self.name);
-            problems.push(("name".into(), what));
+            problems.push(Problem::new("name", what));
         }
-        problems.extend(below("arrivals", self.arrivals.name(), self.arrivals.problems()));
-        problems.extend(below("matrix", self.matrix.name(), self.matrix.problems(hosts)));
-        problems.extend(below("sizes", self.sizes.name(), self.sizes.problems()));
+        problems.extend(within(format!("arrivals.{}", self.arrivals.name()), self.arrivals.problems()));
+        problems.extend(within(format!("matrix.{}", self.matrix.name()), self.matrix.problems(hosts)));
+        problems.extend(within(format!("sizes.{}", self.sizes.name()), self.sizes.problems()));
         let own = self.matrix.senders(hosts, &mut Stream::new(0, 0, Purpose::Matrix, 0));
-        for (path, what) in self.sources.iter().flat_map(|sources| sources.problems(hosts)) {
-            problems.push((format!("sources.{path}"), what));
-        }
+        problems.extend(within("sources", self.sources.iter().flat_map(|sources| sources.problems(hosts))));
         if own.is_some() {
             let given = [("sources", self.sources.is_some()), ("among_sources", self.among_sources)];
             for (field, _) in given.into_iter().filter(|(_, given)| *given) {
                 let what = format!("matrix.{} has its own; leave them out", self.matrix.name());
-                problems.push((field.into(), what));
+                problems.push(Problem::new(field, what));
             }
         }
         if self.among_sources && self.arrivals.on_off().is_some() {
             let what =
                 format!("arrivals.{} has receivers among all hosts; leave it out", self.arrivals.name());
-            problems.push(("among_sources".into(), what));
+            problems.push(Problem::new("among_sources", what));
         }
-        for (path, what) in self.deadlines.iter().flat_map(Deadlines::problems) {
-            problems.push((format!("deadlines.{path}"), what));
-        }
+        problems.extend(within("deadlines", self.deadlines.iter().flat_map(Deadlines::problems)));
         if self.deadline.is_some() && self.deadlines.is_some() {
-            problems.push(("deadlines".into(), "goes with no deadline; give one of the two".into()));
+            problems.push(Problem::new("deadlines", "goes with no deadline; give one of the two"));
         }
         if self.sizes.endless() && !self.background {
             let what =
                 "has no end, and the run would have none; only an entry with background = true may do that";
-            problems.push((format!("sizes.{}", self.sizes.name()), what.into()));
+            problems.push(Problem::new(format!("sizes.{}", self.sizes.name()), what));
         }
         let unknown = [
             (self.sizes.endless(), "flows without an end have no mean size"),
@@ -228,14 +186,14 @@ impl Entry {
         ];
         for (_, why) in unknown.into_iter().filter(|(unknown, _)| *unknown && self.arrivals.by_load()) {
             let path = format!("arrivals.{}.load", self.arrivals.name());
-            problems.push((path, format!("cannot be met: {why}; give rate")));
+            problems.push(Problem::new(path, format!("cannot be met: {why}; give rate")));
         }
         if self.arrivals.on_off().is_some() && self.sizes.most().is_some() {
             let what = format!(
                 "has a size for each flow drawn in advance; arrivals.{} has none",
                 self.arrivals.name()
             );
-            problems.push((format!("sizes.{}", self.sizes.name()), what));
+            problems.push(Problem::new(format!("sizes.{}", self.sizes.name()), what));
         }
         problems
     }
@@ -246,28 +204,15 @@ impl Entry {
     }
 }
 
-/// What a member of a list says of itself, as seen from where the list is chosen from: (path, what is wrong).
-pub fn below(
-    list: &str,
-    member: &str,
-    problems: Vec<(String, String)>,
-) -> impl Iterator<Item = (String, String)> {
-    let place = format!("{list}.{member}");
-    problems.into_iter().map(move |(path, what)| {
-        let dot = if path.is_empty() || path.starts_with('[') { "" } else { "." };
-        (format!("{place}{dot}{path}"), what)
-    })
-}
-
-/// All that is wrong with the entries: (index of the entry, path below it, what is wrong).
-pub fn problems(entries: &[Entry], fabric: &Fabric) -> Vec<(usize, String, String)> {
+/// All that is wrong with the entries: (index of the entry, problem with its path below the entry).
+pub fn problems(entries: &[Demand], fabric: &Fabric) -> Vec<(usize, Problem)> {
     let hosts = fabric.hosts;
     let ports = HostPorts::of(fabric);
     let (sources, wrong) = sources::resolve(entries, hosts, 0, 0);
     let (order, mut between) = references::order(entries);
-    let mut own: Vec<Vec<(String, String)>> = entries.iter().map(|entry| entry.problems(hosts)).collect();
+    let mut own: Vec<Vec<Problem>> = entries.iter().map(|entry| entry.problems(hosts)).collect();
     for (index, what) in wrong {
-        own[index].push(("sources.not-in".into(), what));
+        own[index].push(Problem::new("sources.not-in", what));
     }
     for ((entry, sources), own) in zip(entries, &sources).zip(&mut own) {
         if entry.among_sources && own.is_empty() {
@@ -282,30 +227,30 @@ pub fn problems(entries: &[Entry], fabric: &Fabric) -> Vec<(usize, String, Strin
         let expected = entry.arrivals.expected(if own[index].is_empty() { full() } else { 0.0 });
         let (extent, wrong) = extent(entry, entries, &extents, size(entry, sources, hosts), expected);
         extents[index] = extent;
-        between.extend(wrong.map(|(path, what)| (index, path, what)));
+        between.extend(wrong.map(|wrong| (index, wrong)));
     }
     let mut problems = Vec::new();
     let mut total = 0u64;
     for (index, (entry, own)) in zip(entries, own).enumerate() {
-        problems.extend(own.into_iter().map(|(path, what)| (index, path, what)));
+        problems.extend(own.into_iter().map(|own| (index, own)));
         problems.extend(between.extract_if(.., |(of, ..)| *of == index));
         if let Some(first) = entries[..index].iter().position(|other| other.name == entry.name) {
             let what = format!("\"{}\" is already the name of entry {first}; names are unique", entry.name);
-            problems.push((index, "name".into(), what));
+            problems.push((index, Problem::new("name", what)));
         }
         let before = total;
         total = total.saturating_add(extents[index].flows);
         if before <= FLOWS_MAX && total > FLOWS_MAX {
             let what =
                 format!("makes {total} flows with the entries before; a scenario has at most {FLOWS_MAX}");
-            problems.push((index, "flows".into(), what));
+            problems.push((index, Problem::new("flows", what)));
         }
     }
     problems
 }
 
 /// How many flows each entry has at most. Called only if there are no [`problems`].
-pub fn flows_at_most(entries: &[Entry], fabric: &Fabric) -> Vec<u64> {
+pub fn flows_at_most(entries: &[Demand], fabric: &Fabric) -> Vec<u64> {
     let ports = HostPorts::of(fabric);
     let (sources, _) = sources::resolve(entries, fabric.hosts, 0, 0);
     let mut extents = vec![Extent::default(); entries.len()];
@@ -318,23 +263,23 @@ pub fn flows_at_most(entries: &[Entry], fabric: &Fabric) -> Vec<u64> {
     extents.iter().map(|extent| extent.most).collect()
 }
 
-/// What is wrong with an entry whose matrix is drawn among so many sources: (path below the entry, what is wrong).
-fn too_few(entry: &Entry, sources: u32) -> Vec<(String, String)> {
+/// What is wrong with an entry whose matrix is drawn among so many sources.
+fn too_few(entry: &Demand, sources: u32) -> Vec<Problem> {
     if sources < 2 {
         let what = format!("with {sources} source there is nobody to send to; have at least 2");
-        return vec![("among_sources".into(), what)];
+        return vec![Problem::new("among_sources", what)];
     }
-    below("matrix", entry.matrix.name(), entry.matrix.problems(sources)).collect()
+    within(format!("matrix.{}", entry.matrix.name()), entry.matrix.problems(sources)).collect()
 }
 
 /// How many hosts send, and among how many the matrix is drawn.
-fn size(entry: &Entry, sources: &[u32], hosts: u32) -> (u64, u32) {
+fn size(entry: &Demand, sources: &[u32], hosts: u32) -> (u64, u32) {
     (sources.len() as u64, if entry.among_sources { sources.len() as u32 } else { hosts })
 }
 
 /// Why a run of these entries needs a time at which to stop, if it does.
-pub fn endless(entries: &[Entry]) -> Option<String> {
-    let unbounded = |entry: &&Entry| {
+pub fn endless(entries: &[Demand]) -> Option<String> {
+    let unbounded = |entry: &&Demand| {
         !entry.background && entry.arrivals.on_off().is_some_and(|on_off| on_off.flows_each.is_none())
     };
     if let Some(entry) = entries.iter().find(unbounded) {
@@ -349,7 +294,7 @@ pub fn endless(entries: &[Entry]) -> Option<String> {
 
 impl Traffic {
     /// Draws all flows. Called only if there are no [`problems`].
-    pub fn build(entries: &[Entry], fabric: &Fabric, seed: u64, replica: u64) -> Traffic {
+    pub fn build(entries: &[Demand], fabric: &Fabric, seed: u64, replica: u64) -> Traffic {
         let ports = HostPorts::of(fabric);
         let (sources, _) = sources::resolve(entries, fabric.hosts, seed, replica);
         let (order, _) = references::order(entries);
@@ -443,7 +388,7 @@ impl Traffic {
     }
 }
 
-fn summary(entry: &Entry, drawn: &[Flow]) -> EntrySummary {
+fn summary(entry: &Demand, drawn: &[Flow]) -> EntrySummary {
     EntrySummary {
         name: entry.name.clone(),
         flows: drawn.len() as u64,
@@ -457,7 +402,7 @@ fn summary(entry: &Entry, drawn: &[Flow]) -> EntrySummary {
 
 /// What the flows that wait, wait for.
 fn dependencies(
-    entries: &[Entry],
+    entries: &[Demand],
     flows: &[Flow],
     owns: &[Own],
     (places, names): (&[(usize, u64)], Vec<&str>),
@@ -472,7 +417,7 @@ fn dependencies(
 }
 
 /// Counts the flows of an entry by their start where that is known for all of them.
-fn number_by_start(entries: &[Entry], flows: &mut [Flow]) {
+fn number_by_start(entries: &[Demand], flows: &mut [Flow]) {
     let mut counts = vec![0; entries.len()];
     for flow in flows.iter_mut().filter(|flow| !entries[flow.entry as usize].arrivals.waits()) {
         let count = &mut counts[flow.entry as usize];
@@ -495,7 +440,7 @@ fn realised_load(flows: &[Flow], capacity: f64) -> Option<f64> {
 }
 
 fn digest(
-    entries: &[Entry],
+    entries: &[Demand],
     flows: &[Flow],
     dependencies: &Dependencies,
     (seed, replica): (u64, u64),

@@ -1,6 +1,7 @@
 //! Entries that refer to others: in which order they are drawn, and how many flows each has.
 
-use super::{Entry, FLOWS_MAX};
+use super::{Demand, FLOWS_MAX};
+use crate::problem::Problem;
 
 /// More names than this are not listed.
 const NAMED: usize = 12;
@@ -18,11 +19,11 @@ pub struct Extent {
     pub exact: bool,
 }
 
-/// A problem: (index of the entry, path below it, what is wrong).
-pub type Wrong = (usize, String, String);
+/// What is wrong with an entry: (its index, problem with its path below the entry).
+pub type Wrong = (usize, Problem);
 
 /// The entries that an entry refers to: (path of the reference, name).
-fn references(entry: &Entry) -> impl Iterator<Item = (String, &str)> {
+fn references(entry: &Demand) -> impl Iterator<Item = (String, &str)> {
     let path = |group: &str, member: &str, field: &str| format!("{group}.{member}.{field}");
     let behind = entry.arrivals.behind();
     let behind = behind.map(|behind| (path("arrivals", entry.arrivals.name(), "entry"), behind.entry));
@@ -38,13 +39,13 @@ pub fn is_reference(path: &str) -> bool {
 }
 
 /// The index of the entry of that name.
-pub fn position(entries: &[Entry], name: &str) -> Option<usize> {
+pub fn position(entries: &[Demand], name: &str) -> Option<usize> {
     entries.iter().position(|entry| entry.name == name)
 }
 
 /// The entries, each behind those that it refers to, and what is wrong with the references. Entries whose own
 /// lead nowhere are left out.
-pub fn order(entries: &[Entry]) -> (Vec<usize>, Vec<Wrong>) {
+pub fn order(entries: &[Demand]) -> (Vec<usize>, Vec<Wrong>) {
     let mut problems = unusable(entries);
     let mut order = behind_each_other(entries, &mut problems);
     order.retain(|&index| !problems.iter().any(|(wrong, ..)| *wrong == index));
@@ -52,7 +53,7 @@ pub fn order(entries: &[Entry]) -> (Vec<usize>, Vec<Wrong>) {
 }
 
 /// References to entries that do not exist, or whose flows cannot be referred to.
-fn unusable(entries: &[Entry]) -> Vec<Wrong> {
+fn unusable(entries: &[Demand]) -> Vec<Wrong> {
     let mut problems = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         let waits_for = entry.arrivals.behind().map(|behind| behind.entry);
@@ -74,14 +75,14 @@ fn unusable(entries: &[Entry]) -> Vec<Wrong> {
                 }
                 Some(_) => continue,
             };
-            problems.push((index, path, what));
+            problems.push((index, Problem::new(path, what)));
         }
     }
     problems
 }
 
 /// The entries, each behind those that it refers to; circles are problems.
-fn behind_each_other(entries: &[Entry], problems: &mut Vec<Wrong>) -> Vec<usize> {
+fn behind_each_other(entries: &[Demand], problems: &mut Vec<Wrong>) -> Vec<usize> {
     let bases: Vec<Vec<usize>> = entries
         .iter()
         .map(|entry| references(entry).filter_map(|(_, name)| position(entries, name)).collect())
@@ -118,21 +119,22 @@ fn behind_each_other(entries: &[Entry], problems: &mut Vec<Wrong>) -> Vec<usize>
             let (path, _) = references(&entries[at])
                 .find(|(_, name)| position(entries, name) == next(at))
                 .expect("the reference that leads on");
-            problems.push((at, path, format!("leads back to itself: \"{}\"", names.join("\", \""))));
+            let what = format!("leads back to itself: \"{}\"", names.join("\", \""));
+            problems.push((at, Problem::new(path, what)));
         }
     }
     order
 }
 
 /// How many flows an entry with so many sources on so many hosts has, given those that it refers to, where so
-/// many are `expected` before an end, if there is one; and what is wrong with it: (path below the entry, what).
+/// many are `expected` before an end, if there is one; and what is wrong with it.
 pub fn extent(
-    entry: &Entry,
-    entries: &[Entry],
+    entry: &Demand,
+    entries: &[Demand],
     known: &[Extent],
     (sources, hosts): (u64, u32),
     expected: Option<f64>,
-) -> (Extent, Option<(String, String)>) {
+) -> (Extent, Option<Problem>) {
     let base = |name: &str| position(entries, name).map(|base| known[base]);
     let replies = entry.matrix.reply_to().and_then(base);
     let behind = entry.arrivals.behind().filter(|behind| behind.flow_by_flow);
@@ -148,7 +150,7 @@ pub fn extent(
     let least = bases.iter().filter(|base| base.exact).map(|base| base.flows).min();
     let short = least.zip(number).filter(|(least, number)| least < number).map(|(least, number)| {
         let what = format!("{number} is more than the {least} flows that these refer to one by one");
-        ("flows".to_string(), what)
+        Problem::new("flows", what)
     });
     let most = least.into_iter().chain(number).min().unwrap_or(u64::MAX);
     let flows = number.unwrap_or_else(|| expected.map_or(0, |flows| flows.ceil() as u64));
@@ -157,11 +159,11 @@ pub fn extent(
 }
 
 fn number_problem(
-    entry: &Entry,
+    entry: &Demand,
     round: u64,
     natural: Option<u64>,
     expected: Option<f64>,
-) -> Option<(String, String)> {
+) -> Option<Problem> {
     let (arrivals, sizes) = (entry.arrivals.name(), entry.sizes.name());
     let what = match (entry.flows.or(natural), entry.arrivals.flows_max(round), entry.sizes.most()) {
         _ if entry.arrivals.on_off().is_some() => {
@@ -177,7 +179,7 @@ fn number_problem(
                 let what = format!(
                     "lets {flows:.0} flows start, on average; a scenario has at most {FLOWS_MAX} flows"
                 );
-                return Some((format!("arrivals.{arrivals}.until"), what));
+                return Some(Problem::new(format!("arrivals.{arrivals}.until"), what));
             }
             Some(_) => return None,
         },
@@ -193,5 +195,5 @@ fn number_problem(
         }
         _ => return None,
     };
-    Some(("flows".into(), what))
+    Some(Problem::new("flows", what))
 }

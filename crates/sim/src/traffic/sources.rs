@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Entry;
+use super::Demand;
+use crate::problem::{PROBLEMS_MAX, Problem};
 use crate::random::{Purpose, Stream, name_key};
-use crate::scenario::PROBLEMS_MAX;
 
 /// Which hosts send: some of those that would by the matrix. Any host may receive, unless `among_sources` is set.
 ///
@@ -22,27 +22,31 @@ pub enum Sources {
 }
 
 impl Sources {
-    /// All that is wrong on so many hosts: (path below the sources, what is wrong).
-    pub fn problems(&self, hosts: u32) -> Vec<(String, String)> {
+    /// All that is wrong on so many hosts; paths are below the sources.
+    pub fn problems(&self, hosts: u32) -> Vec<Problem> {
         let mut problems = Vec::new();
         match self {
             Sources::Share(share) if !(*share > 0.0 && *share <= 1.0) => {
-                problems.push(("share".into(), format!("{share} is not a share above 0 and at most 1")));
+                problems.push(Problem::new("share", format!("{share} is not a share above 0 and at most 1")));
             }
             Sources::Hosts(list) => {
                 if list.is_empty() {
-                    problems.push(("hosts".into(), "is empty; list hosts, such as [0, 1]".into()));
+                    problems.push(Problem::new("hosts", "is empty; list hosts, such as [0, 1]"));
                 }
                 let mut sends = vec![false; hosts as usize];
                 for (index, &host) in list.iter().enumerate() {
                     if problems.len() >= PROBLEMS_MAX {
                         break;
                     }
-                    let path = format!("hosts[{index}]");
+                    let path = format!("hosts.{index}");
                     match sends.get_mut(host as usize) {
-                        None => problems
-                            .push((path, format!("{host} is not a host; hosts are 0 to {}", hosts - 1))),
-                        Some(true) => problems.push((path, format!("{host} is in the list already"))),
+                        None => problems.push(Problem::new(
+                            path,
+                            format!("{host} is not a host; hosts are 0 to {}", hosts - 1),
+                        )),
+                        Some(true) => {
+                            problems.push(Problem::new(path, format!("{host} is in the list already")))
+                        }
                         Some(sends) => *sends = true,
                     }
                 }
@@ -57,7 +61,7 @@ impl Sources {
 ///
 /// How many they are does not depend on seed and replica.
 pub fn resolve(
-    entries: &[Entry],
+    entries: &[Demand],
     hosts: u32,
     seed: u64,
     replica: u64,
@@ -65,7 +69,7 @@ pub fn resolve(
     let mut wrong = Vec::new();
     let mut sources: Vec<Option<Vec<u32>>> =
         entries.iter().map(|entry| drawn(entry, hosts, seed, replica)).collect();
-    let other = |entry: &Entry| match &entry.sources {
+    let other = |entry: &Demand| match &entry.sources {
         Some(Sources::NotIn(name)) => entries.iter().position(|other| other.name == *name),
         _ => None,
     };
@@ -100,7 +104,7 @@ pub fn resolve(
 }
 
 /// The hosts that send in an entry, ascending; none if that depends on another entry.
-fn drawn(entry: &Entry, hosts: u32, seed: u64, replica: u64) -> Option<Vec<u32>> {
+fn drawn(entry: &Demand, hosts: u32, seed: u64, replica: u64) -> Option<Vec<u32>> {
     let stream = |purpose| Stream::new(seed, replica, purpose, name_key(&entry.name));
     let own = entry.matrix.senders(hosts, &mut stream(Purpose::Matrix));
     let mut senders = match (own, &entry.sources) {

@@ -3,17 +3,18 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ends, Framing, HostSide, Settings};
+use super::{Framing, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
-use crate::engine::cx::{Cx, Owner, Timer, Toward};
+use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::host::{Host, Owner, Start, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
+use crate::problem::{Problem, within};
 use crate::queue::Queue;
 use crate::queue::infinite::Infinite;
 use crate::random::{Purpose, Stream};
 use crate::topology::Fabric;
-use crate::traffic::below;
 use crate::traffic::sizes::Sizes;
 use crate::traffic::sizes::fixed::Fixed;
 use crate::units::{Bytes, Rate, SECOND, Time};
@@ -57,6 +58,14 @@ impl Default for Datagram {
 }
 
 impl Settings for Datagram {
+    fn ecn_capable(&self) -> bool {
+        self.ecn_capable
+    }
+
+    fn retransmits(&self) -> bool {
+        false
+    }
+
     fn recommended_queue(&self) -> Queue {
         Infinite {}.into()
     }
@@ -87,23 +96,23 @@ impl Settings for Datagram {
         0.0
     }
 
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let header = self.header_bytes;
         match &self.lengths {
             Sizes::Fixed(fixed) if fixed.0 <= header => {
-                vec![(
-                    "lengths.fixed".into(),
+                vec![Problem::new(
+                    "lengths.fixed",
                     format!("{} leaves no payload after a header of {header}", fixed.0),
                 )]
             }
             Sizes::Fixed(fixed) if fixed.0.0 > LENGTH_MAX => {
-                vec![(
-                    "lengths.fixed".into(),
+                vec![Problem::new(
+                    "lengths.fixed",
                     format!("{} is above {LENGTH_MAX}B, the longest packet of IP", fixed.0),
                 )]
             }
-            Sizes::Endless(_) => vec![("lengths.endless".into(), "a packet has an end".into())],
-            lengths => below("lengths", lengths.name(), lengths.problems()).collect(),
+            Sizes::Endless(_) => vec![Problem::new("lengths.endless", "a packet has an end")],
+            lengths => within(format!("lengths.{}", lengths.name()), lengths.problems()).collect(),
         }
     }
 }
@@ -113,9 +122,8 @@ const LENGTH_MAX: u64 = 65_535;
 
 /// All datagram flows of a run.
 pub struct Model {
-    config: Datagram,
-    /// Mean length of a packet: of a long table it takes time to work out.
-    mean_length: f64,
+    /// With the mean length of a packet, which takes time to work out of a long table.
+    configs: Vec<(Datagram, f64)>,
     senders: Ends<Sender>,
     /// Bytes of the flow that the receiver still lacks.
     missing: Ends<u64>,
@@ -141,10 +149,13 @@ impl Default for Sender {
 const PACE: u8 = 0;
 
 impl Model {
-    pub(super) fn new(config: &Datagram, _fabric: &Fabric) -> Model {
+    pub(super) fn new(configs: Vec<Datagram>, _fabric: &Fabric) -> Model {
+        let with_mean = |config: Datagram| {
+            let mean = config.lengths.mean();
+            (config, mean)
+        };
         Model {
-            config: config.clone(),
-            mean_length: config.lengths.mean(),
+            configs: configs.into_iter().map(with_mean).collect(),
             senders: Ends::default(),
             missing: Ends::default(),
         }
@@ -163,78 +174,132 @@ impl Model {
     }
 
     /// Takes the sender's turn now if its next packet is due, else when it is.
-    fn wait_for_turn(&mut self, id: ConnId, cx: &mut Cx) {
-        let sender = &mut self.senders[id];
+    fn wait_for_turn(&mut self, id: ConnId, cx: &mut impl Host) {
+        let sender = self.senders.at(id, cx);
         if sender.due <= cx.now() {
             cx.ready(id);
         } else {
-            cx.set_timer(&mut sender.timer, sender.due, Owner::Conn(id), PACE);
+            cx.set_timer(&mut sender.timer, sender.due, Owner::Sender(id), PACE);
         }
     }
 }
 
-impl HostSide for Model {
-    fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx) {
-        let mut chance = cx.flow_chance(Purpose::Packets, key);
-        let first = match self.config.pace {
-            Pace::Poisson(_) => Model::gap(&self.config.pace, self.mean_length, 0, &mut chance),
+impl Endpoint for Model {
+    fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
+        let (config, mean_length) = &self.configs[usize::from(cx.conn(id).config)];
+        let mut chance = cx.flow_stream(Purpose::Packets, start.key);
+        let first = match config.pace {
+            Pace::Poisson(_) => Model::gap(&config.pace, *mean_length, 0, &mut chance),
             _ => Time::ZERO,
         };
-        *self.senders.open(id) =
-            Sender { left: size, due: cx.now() + first, timer: Timer::default(), chance, number: 0 };
-        *self.missing.open(id) = size;
+        *self.senders.open(id, cx) =
+            Sender { left: start.size, due: cx.now() + first, timer: Timer::default(), chance, number: 0 };
         self.wait_for_turn(id, cx);
     }
 
-    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
-        let header_bytes = self.config.header_bytes.0;
-        let sender = &mut self.senders[id];
-        let length = self.config.lengths.sample(&mut sender.chance).clamp(header_bytes + 1, LENGTH_MAX);
+    fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        let (config, mean_length) = &self.configs[usize::from(cx.conn(id).config)];
+        let header_bytes = config.header_bytes.0;
+        let sender = self.senders.at(id, cx);
+        let length = config.lengths.sample(&mut sender.chance).clamp(header_bytes + 1, LENGTH_MAX);
         let payload = sender.left.min(length - header_bytes);
         let size = (payload + header_bytes) as u32;
-        let ecn = if self.config.ecn_capable { flag::ECN_CAPABLE } else { 0 };
+        let ecn = if config.ecn_capable { flag::ECN_CAPABLE } else { 0 };
         let header = Header { len: payload as u16, number: sender.number, ..Header::default() };
         let mut packet = cx.packet(id, Toward::Receiver, size, ecn, header);
         // The packet exists since it was due, even if the wire was busy then.
-        if self.config.pace != Pace::LineRate {
+        if config.pace != Pace::LineRate {
             packet.created_at = sender.due;
         }
         sender.left -= payload;
         sender.number += 1;
-        cx.counts(id).packets_sent += 1;
+        cx.sender(id).packets_sent += 1;
         if sender.left == 0 {
             cx.finish(id);
             return (Some(packet), false);
         }
-        let gap = Model::gap(&self.config.pace, self.mean_length, size, &mut sender.chance);
-        sender.due = if self.config.pace == Pace::LineRate { cx.now() } else { sender.due + gap };
+        let gap = Model::gap(&config.pace, *mean_length, size, &mut sender.chance);
+        sender.due = if config.pace == Pace::LineRate { cx.now() } else { sender.due + gap };
         let more = sender.due <= cx.now();
         if !more {
-            cx.set_timer(&mut sender.timer, sender.due, Owner::Conn(id), PACE);
+            cx.set_timer(&mut sender.timer, sender.due, Owner::Sender(id), PACE);
         }
         (Some(packet), more)
     }
 
-    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
+    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
+        *self.missing.open(id, cx) = cx.conn(id).size;
+    }
+
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
         let payload = u64::from(packet.header.len);
         cx.note_arrival(packet);
         cx.delivered(packet.conn, payload);
-        let missing = &mut self.missing[packet.conn];
+        let missing = self.missing.at(packet.conn, cx);
         *missing -= payload;
         if *missing == 0 {
             cx.completed(packet.conn);
         }
     }
 
-    fn at_sender(&mut self, _packet: &Packet, _cx: &mut Cx) {
+    fn at_sender(&mut self, _packet: &Packet, _cx: &mut impl Host) {
         unreachable!("nobody answers a datagram");
     }
 
-    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
-        if let Owner::Conn(id) = owner
-            && cx.timer_is_due(&mut self.senders[id].timer, owner, kind)
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
+        if let Owner::Sender(id) = owner
+            && cx.timer_is_due(&mut self.senders.at(id, cx).timer, owner, kind)
         {
             cx.ready(id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::fake::FakeHost;
+
+    const FLOW: ConnId = ConnId(0);
+
+    /// 4000 B of payload at 1472 B to a packet: two full packets, and 1056 B with their header of 28 B.
+    #[test]
+    fn the_last_packet_is_cut_to_the_rest() {
+        let mut host = FakeHost::pair(4000);
+        let mut model = Model::new(vec![Datagram::default()], &host.fabric());
+        host.start(&mut model, FLOW);
+        let packets = host.sends(&mut model, FLOW, 9);
+        let sizes = |packet: &Packet| (packet.size, packet.header.len);
+        assert_eq!(packets.iter().map(sizes).collect::<Vec<_>>(), [(1500, 1472), (1500, 1472), (1084, 1056)]);
+        assert_eq!(host.finished, [FLOW]);
+        for packet in &packets {
+            assert!(host.completed.is_empty());
+            assert!(host.receives(&mut model, packet).is_empty(), "a datagram has no answer");
+        }
+        assert_eq!(host.completed, [FLOW]);
+        assert_eq!(host.receiver(FLOW).delivered_bytes, 4000);
+    }
+
+    /// At 1 Gbps 1500 B take 12 us. A wire that asks late delays its packet and not those behind it.
+    #[test]
+    fn packets_are_due_at_the_rate() {
+        let mut host = FakeHost::pair(4000);
+        let config = Datagram { pace: Pace::Rate(Rate(1_000_000_000)), ..Datagram::default() };
+        let mut model = Model::new(vec![config], &host.fabric());
+        host.start(&mut model, FLOW);
+        let mut due = Vec::new();
+        for asked_after in [Time::ZERO, Time::from_us(3), Time::ZERO] {
+            if !due.is_empty() {
+                assert!(host.sends(&mut model, FLOW, 9).is_empty(), "nothing is due yet");
+                host.expires(&mut model);
+            }
+            host.now = host.now + asked_after;
+            let packets = host.sends(&mut model, FLOW, 9);
+            assert_eq!(packets.len(), 1);
+            due.push((packets[0].created_at, host.now));
+        }
+        let us = Time::from_us;
+        assert_eq!(due, [(us(0), us(0)), (us(12), us(15)), (us(24), us(24))]);
+        assert_eq!(host.finished, [FLOW]);
     }
 }

@@ -13,12 +13,15 @@ pub mod tagging;
 use serde_json::Value;
 
 use self::frame::{Frame, udp_frame};
+use crate::advice::Advice;
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::cx::{Cx, Owner};
+use crate::engine::endpoint::Endpoint;
+use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::ConnId;
+use crate::problem::Problem;
 use crate::queue::{Feature, Queue};
 use crate::register::register;
 use crate::topology::Fabric;
@@ -39,48 +42,62 @@ macro_rules! transports {
         }
 
         impl Transport {
-            /// The transport at the hosts of a network, without a connection.
-            pub fn model(&self, fabric: &Fabric) -> Model {
-                match self {
-                    $(Transport::$config(config) => Model::$config($module::Model::new(config, fabric)),)*
-                }
+            /// The models of a run, none of which has a connection yet: one for each kind of transport, in the order of
+            /// the list, made of all configurations of that kind.
+            pub fn models(all: &[Transport], fabric: &Fabric) -> Vec<Model> {
+                let mut models = Vec::new();
+                $(
+                    let configs = all.iter().filter_map(|transport| match transport {
+                        Transport::$config(config) => Some(config.clone()),
+                        _ => None,
+                    });
+                    let configs: Vec<_> = configs.collect();
+                    if !configs.is_empty() {
+                        models.push(Model::$config($module::Model::new(configs, fabric)));
+                    }
+                )*
+                models
             }
         }
 
-        impl HostSide for Model {
-            fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx) {
-                match self { $(Model::$config(model) => model.start(id, size, key, cx),)* }
+        impl Endpoint for Model {
+            fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
+                match self { $(Model::$config(model) => model.start(id, start, cx),)* }
             }
 
-            fn connect(&mut self, id: ConnId, key: u64, cx: &mut Cx) {
+            fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host) {
                 match self { $(Model::$config(model) => model.connect(id, key, cx),)* }
             }
 
-            fn message(&mut self, id: ConnId, size: u64, cx: &mut Cx) {
-                match self { $(Model::$config(model) => model.message(id, size, cx),)* }
+            fn message(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
+                match self { $(Model::$config(model) => model.message(id, start, cx),)* }
+            }
+
+            fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
+                match self { $(Model::$config(model) => model.accept(id, cx),)* }
             }
 
             #[inline]
-            fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
+            fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
                 match self { $(Model::$config(model) => model.at_receiver(packet, cx),)* }
             }
 
             #[inline]
-            fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
+            fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
                 match self { $(Model::$config(model) => model.at_sender(packet, cx),)* }
             }
 
             #[inline]
-            fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
+            fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
                 match self { $(Model::$config(model) => model.next_packet(id, cx),)* }
             }
 
-            fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
+            fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
                 match self { $(Model::$config(model) => model.timer(owner, kind, cx),)* }
             }
 
-            fn window(&self, id: ConnId) -> Option<u64> {
-                match self { $(Model::$config(model) => model.window(id),)* }
+            fn window(&self, id: ConnId, conn: &Conn) -> Option<u64> {
+                match self { $(Model::$config(model) => model.window(id, conn),)* }
             }
 
             fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
@@ -99,68 +116,23 @@ transports! {
     dcqcn::Dcqcn = "dcqcn",
 }
 
-impl Model {
-    /// The number of another configuration that this model carries beside its own, if what belongs to a host, such as a
-    /// receiver's pull queue, is one thing for both.
-    pub fn join(&mut self, other: &Transport) -> Option<u8> {
-        match (self, other) {
-            (Model::Ndp(model), Transport::Ndp(config)) => Some(model.join(config)),
-            _ => None,
-        }
-    }
-}
-
-/// What the hosts of a run do: what a researcher writes.
-///
-/// Each call is an event at one host, and must touch only what that host knows: what the other end is
-/// to learn has to cross in packets.
-pub trait HostSide {
-    /// At the sender: a flow of `size` bytes starts. `key` is the flow's own key for chance.
-    fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx);
-
-    /// At the sender: a connection begins that outlives its flows, which follow by [`HostSide::message`]. Only of
-    /// transports whose [`Settings::keeps`] says so. `key` is that of the first of them.
-    fn connect(&mut self, id: ConnId, key: u64, cx: &mut Cx) {
-        let _ = (id, key, cx);
-        unreachable!("the check refuses kept connections under this transport");
-    }
-
-    /// At the sender: a flow of `size` bytes starts on the connection that `cx.conn(id).via` names, behind those that it
-    /// still carries. Its packets belong to `id`; timers, turns at the port and whatever the ends know to the other.
-    fn message(&mut self, id: ConnId, size: u64, cx: &mut Cx) {
-        let _ = (id, size, cx);
-        unreachable!("the check refuses kept connections under this transport");
-    }
-
-    /// At the receiver: a packet has arrived.
-    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx);
-
-    /// At the sender: an acknowledgement or the like has arrived.
-    fn at_sender(&mut self, packet: &Packet, cx: &mut Cx);
-
-    /// At the sender: the wire is free and it is this connection's turn, which it had asked for by
-    /// [`Cx::ready`]. The packet to send now, if there is one, and whether it wants another turn.
-    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool);
-
-    /// A timer event has come; ask [`Cx::timer_is_due`]. A connection's even kinds are its sender's, its
-    /// odd ones its receiver's.
-    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx);
-
-    /// The congestion window of a connection in bytes, if it has one: for samples. Of a kept one, that of the connection.
-    fn window(&self, id: ConnId) -> Option<u64> {
-        let _ = id;
-        None
-    }
-
-    /// Reports what is wrong in the transport's own books, given its open connections: see the audit.
-    fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        let _ = (conns, found);
+impl Transport {
+    /// For each transport of a run, the place of its model among [`Transport::models`], and its place among the
+    /// configurations of that model.
+    pub fn places(all: &[Transport]) -> Vec<(u8, u8)> {
+        let names: Vec<&str> = all.iter().map(Transport::name).collect();
+        let kinds: Vec<&str> = Transport::NAMES.iter().copied().filter(|name| names.contains(name)).collect();
+        let place = |(at, name): (usize, &&str)| {
+            let model = kinds.iter().position(|kind| kind == name).expect("its kind is among them");
+            (model as u8, names[..at].iter().filter(|other| *other == name).count() as u8)
+        };
+        names.iter().enumerate().map(place).collect()
     }
 }
 
 /// Reports a connection whose counted deliveries are not the bytes of the ranges that its receiver holds.
 fn audit_ranges(id: ConnId, conn: &Conn, received: u64, found: &mut dyn FnMut(String)) {
-    let counted = conn.counts.delivered_bytes;
+    let counted = conn.counts().delivered_bytes;
     if counted != received {
         found(format!(
             "connection {id}: {counted} bytes counted as delivered, {received} in received ranges"
@@ -168,39 +140,10 @@ fn audit_ranges(id: ConnId, conn: &Conn, received: u64, found: &mut dyn FnMut(St
     }
 }
 
-/// One end of each connection, by the connection's slot.
-#[derive(Clone, Debug, Default)]
-pub struct Ends<T>(Vec<T>);
-
-impl<T: Default> Ends<T> {
-    /// The end for a connection that starts: a fresh slot or one that another connection has left.
-    pub fn open(&mut self, id: ConnId) -> &mut T {
-        if id.index() >= self.0.len() {
-            self.0.resize_with(id.index() + 1, T::default);
-        }
-        &mut self.0[id.index()]
-    }
-}
-
-impl<T> std::ops::Index<ConnId> for Ends<T> {
-    type Output = T;
-    #[inline]
-    fn index(&self, id: ConnId) -> &T {
-        &self.0[id.index()]
-    }
-}
-
-impl<T> std::ops::IndexMut<ConnId> for Ends<T> {
-    #[inline]
-    fn index_mut(&mut self, id: ConnId) -> &mut T {
-        &mut self.0[id.index()]
-    }
-}
-
 /// What a transport's configuration tells the check and the records.
 pub trait Settings {
-    /// All that is wrong beyond what the schema says: (path below the transport, what is wrong).
-    fn problems(&self) -> Vec<(String, String)> {
+    /// All that is wrong beyond what the schema says; paths are below the transport.
+    fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 
@@ -209,10 +152,20 @@ pub trait Settings {
         &[]
     }
 
+    /// Whether its data packets are ECN-capable, so that queues may mark them.
+    fn ecn_capable(&self) -> bool {
+        self.needs().contains(&Feature::Ecn)
+    }
+
+    /// Whether it retransmits lost packets.
+    fn retransmits(&self) -> bool {
+        true
+    }
+
     /// The queue that ports get if the scenario names none.
     fn recommended_queue(&self) -> Queue;
 
-    /// Whether its connections can be kept: see [`HostSide::connect`].
+    /// Whether its connections can be kept: see [`Endpoint::connect`].
     fn keeps(&self) -> bool {
         false
     }
@@ -242,6 +195,22 @@ pub trait Settings {
     /// Fields whose defaults come with another field, a preset, with the values that are used.
     fn preset(&self) -> Values {
         Vec::new()
+    }
+
+    /// What is allowed and probably not meant in its fields, which stand at that path.
+    fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
+        let _ = (path, longest);
+        Vec::new()
+    }
+
+    /// Full packets that a flow sends before anything answers, if ports are to hold them. For advice.
+    fn initial_burst(&self) -> Option<u64> {
+        None
+    }
+
+    /// The signal by which a window of its own adapts to the path, if it has one. For advice.
+    fn window_adapts_to(&self) -> Option<Signal> {
+        None
     }
 
     /// How a flow is cut into packets, to compute its ideal completion time; `None` if that is random.
@@ -281,6 +250,15 @@ pub trait Settings {
     fn frame(&self, packet: &Packet) -> Frame {
         udp_frame(packet)
     }
+}
+
+/// A signal of congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Lost packets.
+    Losses,
+    /// Marked packets.
+    Marks,
 }
 
 /// How a flow is cut into packets.

@@ -7,6 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::problem::Problem;
 use crate::units::Bytes;
 
 /// PIAS: packets sink from class to class with the bytes that their flow has sent.
@@ -71,12 +72,13 @@ impl Tagging {
     }
 
     /// What is wrong beyond the schema, below the field that has it.
-    pub fn problems(&self) -> Vec<(String, String)> {
+    pub fn problems(&self) -> Vec<Problem> {
         let before = std::iter::once(&Bytes(0)).chain(&self.thresholds);
         let pairs =
             before.zip(&self.thresholds).enumerate().filter(|(_, (before, threshold))| threshold <= before);
         let problem = |(index, (before, threshold)): (usize, (&Bytes, &Bytes))| {
-            (format!("thresholds[{index}]"), format!("{threshold} must be above {before}: thresholds rise"))
+            let why = format!("{threshold} must be above {before}: thresholds rise");
+            Problem::new(format!("thresholds.{index}"), why)
         };
         pairs.map(problem).collect()
     }

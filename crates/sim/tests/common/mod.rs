@@ -7,8 +7,8 @@
 
 pub mod statistics;
 
-use flowyard_sim::engine::Status;
 use flowyard_sim::engine::calendar::Agenda;
+use flowyard_sim::engine::finished::Status;
 use flowyard_sim::engine::observer::Observer;
 use flowyard_sim::records::{Table, Values};
 use flowyard_sim::results::{Counters, Outcome};
@@ -122,6 +122,17 @@ impl Run {
         self.links(column)[self.row(from, to)]
     }
 
+    /// The samples of one series, of all links or flows that it has: when, and the value.
+    pub fn samples(&self, series: &str) -> Vec<(u64, f64)> {
+        let table = self.0.observed.samples.as_ref().expect("samples");
+        let Values::F64(values) = &table.column("value").expect("a column").values else {
+            panic!("values are floats");
+        };
+        let (all, times) = (words(table, "series"), cells(table, "time_ps"));
+        let rows = (0..values.len()).filter(|&row| all[row] == series);
+        rows.map(|row| (times[row].expect("a sample has a time"), values[row])).collect()
+    }
+
     /// The mean number of bytes in the port of the link between two nodes.
     pub fn queue_mean(&self, from: &str, to: &str) -> f64 {
         let Values::F64(means) = &self.0.links.column("queue_mean_bytes").expect("a column").values else {
@@ -225,6 +236,33 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             "[queue.ecn]\nlimit = {{ packets = {limit} }}\nthreshold = {{ packets = {threshold} }}\nmark = \"{mark}\""
         )
     });
+    let codel = (1u32..500, 1u32..9, 0u32..3000, any::<bool>(), 1u32..60).prop_map(
+        |(target, share, alone, ecn, limit)| {
+            format!(
+                "[queue.codel]\ntarget = \"{target}us\"\ninterval = \"{}us\"\nmax_packet = \"{alone}B\"\n\
+                 ecn = {ecn}\nlimit = {{ packets = {limit} }}",
+                target * share
+            )
+        },
+    );
+    let red = (1u32..20, 0u32..20, 1u32..101, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(min, more, weight, gentle, ecn, wire)| {
+            format!(
+                "[queue.red]\nmin_threshold = {{ packets = {min} }}\nmax_threshold = {{ packets = {} }}\n\
+                 weight = {}\nmax_probability = 0.1\ngentle = {gentle}\necn = {ecn}\nlimit_counts_wire = {wire}",
+                min + more,
+                f64::from(weight) / 100.0
+            )
+        },
+    );
+    let pie = (1u32..500, 1u32..500, 0u32..1000, any::<bool>(), 1u32..60).prop_map(
+        |(target, update, burst, ecn, limit)| {
+            format!(
+                "[queue.pie]\ntarget = \"{target}us\"\nupdate = \"{update}us\"\nmax_burst = \"{burst}us\"\n\
+                 alpha = 20\nbeta = 200\necn = {ecn}\nlimit = {{ packets = {limit} }}"
+            )
+        },
+    );
     // Never headers first: with headers enough, that rightly starves all data.
     let ndp_port = (1u32..10, 1u32..40, any::<bool>(), any::<bool>(), 1u32..12, any::<bool>()).prop_map(
         |(data, headers, coin, wire, ratio, returns)| {
@@ -340,7 +378,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
              control_class = {control}\nbyte_counter = \"30KB\"\ncnp_interval = \"7us\"\ntimeout = \"2ms\""
         )
     });
-    let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn.clone()];
+    let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn.clone(), codel, red, pie];
     let hosts = prop_oneof![
         pias,
         (marked, ecn).prop_map(|(transport, queue)| transport + "\n" + &queue),

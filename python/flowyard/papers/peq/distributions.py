@@ -6,14 +6,13 @@ draw: sizes of the slotted link in both ways in which it starts flows, normal si
 traffic.
 """
 
-import json
 import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard import _native, slotted
+from flowyard import results, slotted
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, all_exactly, at_least, together, within
@@ -62,7 +61,7 @@ def _flows(count: int, sizes: dict[str, Any]) -> pl.DataFrame:
         "flows": count,
     }
     scenario = {"topology": {"single-switch": {"hosts": 8}}, "transport": "tcp", "traffic": [entry]}
-    return pl.DataFrame(_native.flows(json.dumps(scenario), "json", ".", []))
+    return pl.DataFrame(results.Checked(scenario).flows())
 
 
 def _sizes(sets: int) -> pl.DataFrame:

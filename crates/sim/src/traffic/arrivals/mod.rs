@@ -2,6 +2,7 @@
 
 use self::on_off::OnOff;
 use super::dependencies::Writer;
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::register::register;
 use crate::units::Time;
@@ -21,8 +22,8 @@ register! {
 
 /// What a process of arrivals does: one start after the other.
 pub trait Process {
-    /// All that is wrong with the parameters beyond what the schema says: (path below the arrivals, what is wrong).
-    fn problems(&self) -> Vec<(String, String)> {
+    /// All that is wrong with the parameters beyond what the schema says; paths are below the arrivals.
+    fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 

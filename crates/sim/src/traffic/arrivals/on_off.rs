@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Process;
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::Time;
 
@@ -15,6 +16,7 @@ use crate::units::Time;
 /// its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "probability": 1, "flows_each": 2 }]))]
 pub struct OnOff {
     /// With which an idle source starts a flow in a slot.
     #[schemars(range(min = 1e-6, max = 1.0))]
@@ -53,10 +55,10 @@ impl OnOff {
 }
 
 impl Process for OnOff {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let idles = self.slot.is_none() && self.probability < 1.0;
         let what = "is missing; a source that starts with a probability below 1 does so slot by slot: say slot = \"1.2us\"";
-        idles.then(|| ("slot".into(), what.into())).into_iter().collect()
+        idles.then(|| Problem::new("slot", what)).into_iter().collect()
     }
 
     fn flows(&self, _round: u64) -> Option<u64> {

@@ -4,12 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Process;
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::{SECOND, Time};
 
 /// A Poisson process over all sources, given by exactly one of `load` and `rate`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "load": 0.5, "until": "1ms" }]))]
 pub struct Poisson {
     /// Payload offered a second over the summed host-port rate of the sources (incast: of the receiver).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,23 +30,25 @@ pub struct Poisson {
 }
 
 impl Process for Poisson {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         match (self.load, self.rate) {
             (None, None) => {
-                problems.push(("".into(), "has neither load nor rate; give one, such as load = 0.6".into()))
+                problems.push(Problem::new("", "has neither load nor rate; give one, such as load = 0.6"))
             }
-            (Some(_), Some(_)) => problems.push(("".into(), "has both load and rate; give one".into())),
+            (Some(_), Some(_)) => problems.push(Problem::new("", "has both load and rate; give one")),
             _ => {}
         }
         for (name, value) in [("load", self.load), ("rate", self.rate)] {
             if let Some(value) = value.filter(|value| !value.is_finite() || *value <= 0.0) {
-                problems.push((name.into(), format!("{value} is not a number above 0")));
+                problems.push(Problem::new(name, format!("{value} is not a number above 0")));
             }
         }
         if let Some(until) = self.until.filter(|until| *until <= self.start) {
-            problems
-                .push(("until".into(), format!("{until} is not after the start, which is {}", self.start)));
+            problems.push(Problem::new(
+                "until",
+                format!("{until} is not after the start, which is {}", self.start),
+            ));
         }
         problems
     }

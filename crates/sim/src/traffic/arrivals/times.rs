@@ -4,12 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Jitter, Process};
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::Time;
 
 /// A flow for each given time, in the order of the matrix's pairs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "at": ["0s", "30us"] }]))]
 pub struct Times {
     /// The starts, one for each flow.
     #[schemars(length(min = 1))]
@@ -20,8 +22,8 @@ pub struct Times {
 }
 
 impl Process for Times {
-    fn problems(&self) -> Vec<(String, String)> {
-        let none = self.at.is_empty().then(|| ("at".into(), "is empty; give a start for each flow".into()));
+    fn problems(&self) -> Vec<Problem> {
+        let none = self.at.is_empty().then(|| Problem::new("at", "is empty; give a start for each flow"));
         none.into_iter().collect()
     }
 

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Own, Process};
+use crate::problem::{PROBLEMS_MAX, Problem};
 use crate::random::Stream;
-use crate::scenario::PROBLEMS_MAX;
 use crate::traffic::dependencies::{Milestone, TriggerKind, Writer};
 use crate::units::Time;
 
@@ -16,6 +16,7 @@ use crate::units::Time;
 /// What the connection matrices of htsim (csg-htsim) say: flows fire triggers when they end, and triggers start flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "starts": ["0s", { "trigger": 1 }], "fires": [{ "flow": 0, "trigger": 1 }], "list": [{ "id": 1, "kind": "once" }] }]))]
 pub struct Triggers {
     /// For each flow its start.
     #[schemars(length(min = 1))]
@@ -85,10 +86,10 @@ impl Triggers {
 }
 
 impl Process for Triggers {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.starts.is_empty() {
-            problems.push(("starts".into(), "is empty; give a start for each flow".into()));
+            problems.push(Problem::new("starts", "is empty; give a start for each flow"));
         }
         let mut fires: BTreeMap<u32, u64> = BTreeMap::new();
         self.fires.iter().for_each(|fire| *fires.entry(fire.trigger).or_default() += 1);
@@ -99,7 +100,7 @@ impl Process for Triggers {
             }
             if !known.insert(item.id) {
                 let what = format!("{} is the id of another trigger already; each needs its own", item.id);
-                problems.push((format!("list[{index}].id"), what));
+                problems.push(Problem::new(format!("list.{index}.id"), what));
             }
             let fired = fires.get(&item.id).copied().unwrap_or(0);
             if let TriggerKind::Barrier(count) = item.kind
@@ -107,7 +108,7 @@ impl Process for Triggers {
             {
                 let what =
                     format!("{count} is more than the {fired} times that trigger {} is fired", item.id);
-                problems.push((format!("list[{index}].kind.barrier"), what));
+                problems.push(Problem::new(format!("list.{index}.kind.barrier"), what));
             }
         }
         for (index, fire) in self.fires.iter().enumerate() {
@@ -117,11 +118,11 @@ impl Process for Triggers {
             if fire.flow as usize >= self.starts.len() {
                 let last = self.starts.len().saturating_sub(1);
                 let what = format!("{} is not a flow; starts has flows 0 to {last}", fire.flow);
-                problems.push((format!("fires[{index}].flow"), what));
+                problems.push(Problem::new(format!("fires.{index}.flow"), what));
             }
             if !known.contains(&fire.trigger) {
                 let what = no_trigger(fire.trigger, &known);
-                problems.push((format!("fires[{index}].trigger"), what));
+                problems.push(Problem::new(format!("fires.{index}.trigger"), what));
             }
         }
         for (flow, trigger) in self.waiting() {
@@ -130,10 +131,10 @@ impl Process for Triggers {
             }
             if !known.contains(&trigger) {
                 let what = no_trigger(trigger, &known);
-                problems.push((format!("starts[{flow}].trigger"), what));
+                problems.push(Problem::new(format!("starts.{flow}.trigger"), what));
             } else if !fires.contains_key(&trigger) {
                 let what = format!("no flow fires trigger {trigger}; name one in fires");
-                problems.push((format!("starts[{flow}].trigger"), what));
+                problems.push(Problem::new(format!("starts.{flow}.trigger"), what));
             }
         }
         problems

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Order, PairIterator, Pattern};
 use crate::ids::NodeId;
+use crate::problem::Problem;
 use crate::random::Stream;
 
 /// `senders` distinct hosts, drawn once for the run, all send to `receiver`.
@@ -12,6 +13,7 @@ use crate::random::Stream;
 /// Poisson arrivals draw the sender uniformly among them. A load refers to the receiver's port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "senders": 3 }]))]
 pub struct Incast {
     /// Number of senders; fewer than hosts.
     #[schemars(range(min = 1))]
@@ -22,16 +24,16 @@ pub struct Incast {
 }
 
 impl Pattern for Incast {
-    fn problems(&self, hosts: u32) -> Vec<(String, String)> {
+    fn problems(&self, hosts: u32) -> Vec<Problem> {
         let mut problems = Vec::new();
         let most = hosts - 1;
         if self.senders == 0 || self.senders > most {
             let what = format!("{} senders on {hosts} hosts; use 1 to {most}", self.senders);
-            problems.push(("senders".into(), what));
+            problems.push(Problem::new("senders", what));
         }
         if self.receiver >= hosts {
             let what = format!("{} is not a host; hosts are 0 to {most}", self.receiver);
-            problems.push(("receiver".into(), what));
+            problems.push(Problem::new("receiver", what));
         }
         problems
     }

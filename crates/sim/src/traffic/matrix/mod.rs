@@ -1,6 +1,7 @@
 //! Who sends to whom in a traffic entry.
 
 use crate::ids::NodeId;
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::register::register;
 
@@ -19,8 +20,8 @@ register! {
 
 /// What a traffic matrix does: pairs of source and destination, without end.
 pub trait Pattern {
-    /// All that is wrong with the parameters on so many hosts: (path below the matrix, what is wrong).
-    fn problems(&self, hosts: u32) -> Vec<(String, String)> {
+    /// All that is wrong with the parameters on so many hosts; paths are below the matrix.
+    fn problems(&self, hosts: u32) -> Vec<Problem> {
         let _ = hosts;
         Vec::new()
     }

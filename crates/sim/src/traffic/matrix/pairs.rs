@@ -5,20 +5,21 @@ use serde::{Deserialize, Serialize};
 
 use super::{Order, PairIterator, Pattern};
 use crate::ids::NodeId;
+use crate::problem::{PROBLEMS_MAX, Problem};
 use crate::random::Stream;
-use crate::scenario::PROBLEMS_MAX;
 
 /// A list of [source, destination], each a host; one that is listed twice has two flows in a round.
 ///
 /// A round goes through the list in its order; Poisson arrivals draw from it uniformly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("examples" = [[[0, 5], [1, 5]]]))]
 pub struct Pairs(#[schemars(length(min = 1))] pub Vec<(u32, u32)>);
 
 impl Pattern for Pairs {
-    fn problems(&self, hosts: u32) -> Vec<(String, String)> {
+    fn problems(&self, hosts: u32) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.0.is_empty() {
-            problems.push(("".into(), "is empty; list pairs of hosts, such as [[0, 1]]".into()));
+            problems.push(Problem::new("", "is empty; list pairs of hosts, such as [[0, 1]]"));
         }
         for (index, &(src, dst)) in self.0.iter().enumerate() {
             if problems.len() >= PROBLEMS_MAX {
@@ -27,12 +28,12 @@ impl Pattern for Pairs {
             for (end, host) in [src, dst].into_iter().enumerate() {
                 if host >= hosts {
                     let what = format!("{host} is not a host; hosts are 0 to {}", hosts - 1);
-                    problems.push((format!("[{index}][{end}]"), what));
+                    problems.push(Problem::new(format!("{index}.{end}"), what));
                 }
             }
             if src == dst {
                 let what = format!("[{src}, {dst}] has the same host at both ends; a flow joins two hosts");
-                problems.push((format!("[{index}]"), what));
+                problems.push(Problem::new(format!("{index}"), what));
             }
         }
         problems

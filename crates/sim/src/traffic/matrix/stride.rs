@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Order, PairIterator, Pattern};
 use crate::ids::NodeId;
+use crate::problem::Problem;
 use crate::random::Stream;
 
 /// Host i sends to host (i + stride) mod hosts, for each stride in `by`.
@@ -12,6 +13,7 @@ use crate::random::Stream;
 /// A round goes through the strides, and for each through the hosts; Poisson arrivals draw both uniformly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "by": [1] }]))]
 pub struct Stride {
     /// The strides, each from 1 to the number of hosts less 1.
     #[schemars(length(min = 1))]
@@ -19,15 +21,15 @@ pub struct Stride {
 }
 
 impl Pattern for Stride {
-    fn problems(&self, hosts: u32) -> Vec<(String, String)> {
+    fn problems(&self, hosts: u32) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.by.is_empty() {
-            problems.push(("by".into(), "is empty; give a stride, such as by = [1]".into()));
+            problems.push(Problem::new("by", "is empty; give a stride, such as by = [1]"));
         }
         for (index, &by) in self.by.iter().enumerate() {
             if by == 0 || by >= hosts {
                 let what = format!("{by} is not a stride on {hosts} hosts; use 1 to {}", hosts - 1);
-                problems.push((format!("by[{index}]"), what));
+                problems.push(Problem::new(format!("by.{index}"), what));
             }
         }
         problems

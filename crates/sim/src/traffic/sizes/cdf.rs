@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Distribution, SIZE_MAX, whole};
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::Bytes;
 
@@ -16,6 +17,7 @@ use crate::units::Bytes;
 /// run records of the scenario has its points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "points": [[1000, 0], [10000, 80], [1000000, 100]] }]))]
 pub struct Cdf {
     /// Points [size in bytes, percent of flows that are no larger], both ascending, the last percent 100.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -68,7 +70,7 @@ impl Cdf {
 }
 
 impl Distribution for Cdf {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let only_files = [
             ("dialect", self.dialect.is_some()),
@@ -76,21 +78,22 @@ impl Distribution for Cdf {
             ("interpolation", self.interpolation.is_some()),
         ];
         for (name, _) in only_files.into_iter().filter(|(_, given)| *given && self.file.is_none()) {
-            problems.push((name.into(), "says how a file is read, and there is none; leave it out".into()));
+            problems.push(Problem::new(name, "says how a file is read, and there is none; leave it out"));
         }
         match (&self.file, &self.points[..]) {
             (Some(_), []) => {
-                problems.push(("file".into(), "has not been read; give its points".into()));
+                problems.push(Problem::new("file", "has not been read; give its points"));
                 return problems;
             }
-            (Some(_), _) => problems.push(("".into(), "has both points and file; give one".into())),
+            (Some(_), _) => problems.push(Problem::new("", "has both points and file; give one")),
             (None, []) => {
                 let what = "has neither points nor file; give points such as [[1000, 0], [2000, 100]]";
-                problems.push(("".into(), what.into()));
+                problems.push(Problem::new("", what));
             }
             _ => {}
         }
-        let mut wrong = |index: usize, what: String| problems.push((format!("points[{index}]"), what));
+        let mut wrong =
+            |index: usize, what: String| problems.push(Problem::new(format!("points.{index}"), what));
         for (index, &(size, percent)) in self.points.iter().enumerate() {
             if !(0.0..=100.0).contains(&percent) {
                 wrong(index, format!("{percent} is not a percentage from 0 to 100"));

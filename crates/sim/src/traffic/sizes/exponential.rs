@@ -10,6 +10,7 @@ use crate::units::Bytes;
 /// Exponential with mean `mean`; what falls below `min` is raised to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "mean": "46KB" }]))]
 pub struct Exponential {
     /// Mean before the floor; with a floor, the mean is min + mean * exp(-min / mean).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "10GB"))]

@@ -4,26 +4,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Distribution, SIZE_MAX};
+use crate::problem::Problem;
 use crate::random::Stream;
 
 /// Sizes in bytes, as whole numbers: the first flow takes the first, and so on.
 ///
 /// There must be one for each flow; where nothing is counted, as for packet lengths, each is equally likely.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("examples" = [[1000, 20000]]))]
 pub struct List(
     #[schemars(length(min = 1, max = 10_000_000), inner(range(min = 1, max = 1_000_000_000_000_u64)))]
     pub  Vec<u64>,
 );
 
 impl Distribution for List {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.0.is_empty() {
-            problems.push(("".into(), "is empty; give a size in bytes for each flow".into()));
+            problems.push(Problem::new("", "is empty; give a size in bytes for each flow"));
         }
         if let Some(index) = self.0.iter().position(|size| !(1..=SIZE_MAX).contains(size)) {
             let what = format!("{} is not a size from 1 to {SIZE_MAX} bytes", self.0[index]);
-            problems.push((format!("[{index}]"), what));
+            problems.push(Problem::new(format!("{index}"), what));
         }
         problems
     }

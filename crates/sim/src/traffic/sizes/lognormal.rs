@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Distribution, SIZE_MAX, whole};
 use crate::normal;
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::Bytes;
 
@@ -14,6 +15,7 @@ use crate::units::Bytes;
 /// mean * exp(-sigma^2 / 2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "median": "10KB", "sigma": 1.5 }]))]
 pub struct Lognormal {
     /// Half of the sizes are below it: the exponential of the logarithm's mean.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "10GB"))]
@@ -34,13 +36,14 @@ impl Lognormal {
 }
 
 impl Distribution for Lognormal {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.sigma.is_nan() || self.sigma <= 0.0 {
-            problems.push(("sigma".into(), format!("{} is not a number above 0", self.sigma)));
+            problems.push(Problem::new("sigma", format!("{} is not a number above 0", self.sigma)));
         }
         if let Some(max) = self.max.filter(|max| *max < self.median) {
-            problems.push(("max".into(), format!("{max} is below the median, which is {}", self.median)));
+            problems
+                .push(Problem::new("max", format!("{max} is below the median, which is {}", self.median)));
         }
         problems
     }

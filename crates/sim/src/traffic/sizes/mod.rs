@@ -2,6 +2,7 @@
 
 pub mod cdf_file;
 
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::register::register;
 
@@ -38,8 +39,8 @@ register! {
 
 /// What a distribution of sizes does.
 pub trait Distribution {
-    /// All that is wrong with the parameters beyond what the schema says: (path below the sizes, what is wrong).
-    fn problems(&self) -> Vec<(String, String)> {
+    /// All that is wrong with the parameters beyond what the schema says; paths are below the sizes.
+    fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 

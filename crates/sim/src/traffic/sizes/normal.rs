@@ -14,6 +14,7 @@ use crate::units::Bytes;
 /// that a load is computed with takes that into account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "mean": "30KB", "deviation": "10KB" }]))]
 pub struct Normal {
     /// Mean before the floor.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "10GB"))]

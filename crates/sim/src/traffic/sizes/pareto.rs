@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Distribution, SIZE_MAX, whole};
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::Bytes;
 
@@ -13,6 +14,7 @@ use crate::units::Bytes;
 /// no flow is larger than that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "shape": 1.2, "min": "1KB", "max": "10MB" }]))]
 pub struct Pareto {
     /// Exponent of the tail. At 1 or less the mean is infinite unless there is a `max`.
     #[schemars(range(min = 0.001, max = 100.0))]
@@ -34,16 +36,16 @@ impl Pareto {
 }
 
 impl Distribution for Pareto {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.shape.is_nan() || self.shape <= 0.0 {
-            problems.push(("shape".into(), format!("{} is not a number above 0", self.shape)));
+            problems.push(Problem::new("shape", format!("{} is not a number above 0", self.shape)));
         } else if self.max.is_none() && self.shape <= 1.0 {
             let what = format!("{} makes the mean infinite; use more than 1, or give max", self.shape);
-            problems.push(("shape".into(), what));
+            problems.push(Problem::new("shape", what));
         }
         if let Some(max) = self.max.filter(|max| *max <= self.min) {
-            problems.push(("min".into(), format!("{} is not below max, which is {max}", self.min)));
+            problems.push(Problem::new("min", format!("{} is not below max, which is {max}", self.min)));
         }
         problems
     }

@@ -4,12 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Distribution;
+use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::Bytes;
 
 /// Every whole number of bytes from `min` to `max`, both included, is equally likely.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("examples" = [{ "min": "2KB", "max": "58KB" }]))]
 pub struct UniformSizes {
     /// Smallest size.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000GB"))]
@@ -20,9 +22,9 @@ pub struct UniformSizes {
 }
 
 impl Distribution for UniformSizes {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let crossed = self.min > self.max;
-        let what = || ("min".into(), format!("{} is above max, which is {}", self.min, self.max));
+        let what = || Problem::new("min", format!("{} is above max, which is {}", self.min, self.max));
         crossed.then(what).into_iter().collect()
     }
 

@@ -15,11 +15,12 @@ use serde::{Deserialize, Serialize};
 
 use self::receiver::Receiver;
 use self::sender::{PACE, RETRANSMIT, Sender};
-use super::{Ends, Framing, HostSide, Settings, audit_ranges};
+use super::{Framing, Settings, audit_ranges};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
 use crate::engine::conn::Conn;
-use crate::engine::cx::{Cx, Owner};
+use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::ConnId;
 use crate::queue::lossless::Lossless;
@@ -168,51 +169,139 @@ mod kind {
 
 /// All DCQCN connections of a run.
 pub struct Model {
-    config: Dcqcn,
+    configs: Vec<Dcqcn>,
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
 }
 
 impl Model {
-    pub(super) fn new(config: &Dcqcn, _fabric: &Fabric) -> Model {
-        Model { config: config.clone(), senders: Ends::default(), receivers: Ends::default() }
+    pub(super) fn new(configs: Vec<Dcqcn>, _fabric: &Fabric) -> Model {
+        Model { configs, senders: Ends::default(), receivers: Ends::default() }
     }
 }
 
-impl HostSide for Model {
-    fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
-        *self.receivers.open(id) = Receiver::default();
-        cx.set_class(id, self.config.data_class as u8);
-        *self.senders.open(id) = Sender::new(id, size, &self.config, cx);
+impl Endpoint for Model {
+    fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(id).config)];
+        cx.set_class(id, config.data_class as u8);
+        *self.senders.open(id, cx) = Sender::new(id, start.size, config, cx);
         cx.ready(id);
     }
 
-    #[inline]
-    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
-        self.receivers[packet.conn].on_packet(packet, &self.config, cx);
+    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
+        *self.receivers.open(id, cx) = Receiver::default();
     }
 
     #[inline]
-    fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
-        self.senders[packet.conn].on_packet(packet, &self.config, cx);
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        self.receivers.at(packet.conn, cx).on_packet(packet, config, cx);
     }
 
     #[inline]
-    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
-        self.senders[id].next_packet(id, &self.config, cx)
+    fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        self.senders.at(packet.conn, cx).on_packet(packet, config, cx);
     }
 
-    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
+    #[inline]
+    fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        let config = &self.configs[usize::from(cx.conn(id).config)];
+        self.senders.at(id, cx).next_packet(id, config, cx)
+    }
+
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
         match (owner, kind) {
-            (Owner::Conn(id), PACE) => self.senders[id].on_pace(id, cx),
-            (Owner::Conn(id), RETRANSMIT) => self.senders[id].on_timeout(id, &self.config, cx),
+            (Owner::Sender(id), PACE) => self.senders.at(id, cx).on_pace(id, cx),
+            (Owner::Sender(id), RETRANSMIT) => {
+                let config = &self.configs[usize::from(cx.conn(id).config)];
+                self.senders.at(id, cx).on_timeout(id, config, cx);
+            }
             _ => unreachable!("DCQCN has no other timers"),
         }
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns {
-            audit_ranges(*id, conn, self.receivers[*id].received, found);
+        for (id, conn) in conns.iter().filter(|(_, conn)| conn.accepted()) {
+            audit_ranges(*id, conn, self.receivers.get(*id).received, found);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::fake::FakeHost;
+    use crate::engine::packet::flag;
+
+    const FLOW: ConnId = ConnId(0);
+
+    fn started(packets: u64) -> (FakeHost, Model) {
+        let mut host = FakeHost::pair(packets * 1000);
+        let mut model = Model::new(vec![Dcqcn::default()], &host.fabric());
+        host.start(&mut model, FLOW);
+        (host, model)
+    }
+
+    /// Kind of each answer, and the packet that the receiver expects next.
+    fn says(answers: &[Packet]) -> Vec<(u8, u32)> {
+        answers.iter().map(|answer| (answer.header.kind, answer.header.number)).collect()
+    }
+
+    /// Packet 1 of five is lost. The receiver says so once; the sender goes back to it once, and from there all goes again.
+    #[test]
+    fn a_missing_packet_makes_the_sender_go_back_to_it_once() {
+        let (mut host, mut model) = started(5);
+        let packets = host.sends(&mut model, FLOW, 9);
+        assert_eq!(packets.len(), 5);
+        let mut answers = Vec::new();
+        for number in [0, 2, 3, 4] {
+            answers.extend(host.receives(&mut model, &packets[number]));
+        }
+        assert_eq!(says(&answers), [(kind::ACK, 1), (kind::NAK, 1)]);
+        answers.iter().for_each(|answer| host.answers(&mut model, answer));
+        let again = host.sends(&mut model, FLOW, 9);
+        assert_eq!(again.iter().map(|packet| packet.header.number).collect::<Vec<_>>(), [1, 2, 3, 4]);
+        assert_eq!(host.sender(FLOW).retransmissions, 4);
+        for (packet, next) in again.iter().zip(2..) {
+            let answers = host.receives(&mut model, packet);
+            assert_eq!(says(&answers), [(kind::ACK, next)]);
+            host.answers(&mut model, &answers[0]);
+            assert!(host.sends(&mut model, FLOW, 9).is_empty());
+        }
+        assert_eq!((&host.completed[..], &host.finished[..]), (&[FLOW][..], &[FLOW][..]));
+    }
+
+    /// Marks at 0, 10, 49.999 and 50 us and an interval of 50 us: the first and the last make a notification.
+    #[test]
+    fn there_is_one_notification_in_an_interval() {
+        let (mut host, mut model) = started(6);
+        let packets = host.sends(&mut model, FLOW, 9);
+        let mut notified = Vec::new();
+        let marked = [(0, true), (10_000, true), (49_999, true), (50_000, true), (200_000, false)];
+        for (packet, (ns, marked)) in packets.iter().zip(marked) {
+            host.now = Time::from_ns(ns);
+            let flags = if marked { packet.flags | flag::CE } else { packet.flags };
+            let answers = host.receives(&mut model, &Packet { flags, ..*packet });
+            let is_notification = |answer: &&Packet| answer.header.kind == kind::CNP;
+            notified.push(answers.iter().filter(is_notification).count());
+        }
+        assert_eq!(notified, [1, 0, 0, 1, 0]);
+    }
+
+    /// The first notification finds alpha at 1 and halves 10 Gbps: a packet of 1062 B is followed by the next one after
+    /// 1062 * 8 / 5 Gbps = 1699.2 ns.
+    #[test]
+    fn the_first_notification_halves_the_rate() {
+        let (mut host, mut model) = started(6);
+        let packet = host.sends(&mut model, FLOW, 1)[0];
+        let answers = host.receives(&mut model, &Packet { flags: packet.flags | flag::CE, ..packet });
+        assert_eq!(says(&answers), [(kind::CNP, 0), (kind::ACK, 1)]);
+        answers.iter().for_each(|answer| host.answers(&mut model, answer));
+        assert_eq!(host.sends(&mut model, FLOW, 9).len(), 1);
+        assert!(host.sends(&mut model, FLOW, 9).is_empty());
+        host.expires(&mut model);
+        assert_eq!(host.now, Time(1_699_200));
+        assert_eq!(host.sends(&mut model, FLOW, 9).len(), 1);
     }
 }

@@ -2,7 +2,7 @@
 //! point).
 
 use super::{Dcqcn, kind};
-use crate::engine::cx::{Cx, Toward};
+use crate::engine::host::{Host, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::units::Time;
 
@@ -21,7 +21,7 @@ pub struct Receiver {
 
 impl Receiver {
     /// A packet of data.
-    pub fn on_packet(&mut self, packet: &Packet, config: &Dcqcn, cx: &mut Cx) {
+    pub fn on_packet(&mut self, packet: &Packet, config: &Dcqcn, cx: &mut impl Host) {
         let Header { kind, number, len, .. } = packet.header;
         let now = cx.now();
         cx.note_arrival(packet);
@@ -54,7 +54,7 @@ impl Receiver {
         }
     }
 
-    fn answer(&self, packet: &Packet, kind: u8, size: u64, config: &Dcqcn, cx: &mut Cx) {
+    fn answer(&self, packet: &Packet, kind: u8, size: u64, config: &Dcqcn, cx: &mut impl Host) {
         let header =
             Header { kind, class: config.control_class as u8, number: self.expected, ..Header::default() };
         cx.send_control(packet.conn, Toward::Sender, size as u32, header);

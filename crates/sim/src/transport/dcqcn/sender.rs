@@ -2,7 +2,7 @@
 
 use super::rate::Reaction;
 use super::{Dcqcn, kind};
-use crate::engine::cx::{Cx, Owner, Timer, Toward};
+use crate::engine::host::{Host, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::units::Time;
@@ -33,31 +33,31 @@ pub struct Sender {
 
 impl Sender {
     /// The sender of a flow of so many bytes.
-    pub fn new(id: ConnId, size: u64, config: &Dcqcn, cx: &mut Cx) -> Sender {
-        let line = cx.rate(cx.conn(id).src_port);
+    pub fn new(id: ConnId, size: u64, config: &Dcqcn, cx: &mut impl Host) -> Sender {
+        let line = cx.rate(cx.port(id));
         // Only an endless flow has more packets than numbers, and no run comes to their end.
         let end = u32::try_from(size.div_ceil(config.payload.0)).unwrap_or(u32::MAX);
         Sender { size, end, rate: Reaction::new(line, config), ..Sender::default() }
     }
 
     /// Takes the flow's turn if its next packet may go, else when it may.
-    fn wait_for_turn(&mut self, id: ConnId, cx: &mut Cx) {
+    fn wait_for_turn(&mut self, id: ConnId, cx: &mut impl Host) {
         if self.next_at <= cx.now() {
             cx.ready(id);
         } else {
-            cx.set_timer(&mut self.pace, self.next_at, Owner::Conn(id), PACE);
+            cx.set_timer(&mut self.pace, self.next_at, Owner::Sender(id), PACE);
         }
     }
 
     /// The wire is free.
-    pub fn next_packet(&mut self, id: ConnId, config: &Dcqcn, cx: &mut Cx) -> (Option<Packet>, bool) {
+    pub fn next_packet(&mut self, id: ConnId, config: &Dcqcn, cx: &mut impl Host) -> (Option<Packet>, bool) {
         // What was acknowledged meanwhile need not be sent again.
         self.next = self.next.max(self.una);
         if self.next == self.end {
             return (None, false);
         }
         let now = cx.now();
-        self.rate.set_line(cx.rate(cx.conn(id).src_port));
+        self.rate.set_line(cx.rate(cx.port(id)));
         self.rate.catch_up(now, config);
         let seq = u64::from(self.next) * config.payload.0;
         let len = (self.size - seq).min(config.payload.0);
@@ -72,7 +72,7 @@ impl Sender {
         };
         let size = (len + config.header_bytes.0) as u32;
         let packet = cx.packet(id, Toward::Receiver, size, flag::ECN_CAPABLE, header);
-        let counts = cx.counts(id);
+        let counts = cx.sender(id);
         counts.packets_sent += 1;
         counts.retransmissions += u32::from(self.next < self.sent);
         self.next += 1;
@@ -84,7 +84,7 @@ impl Sender {
             cx.set_timer(
                 &mut self.retransmit,
                 now.saturating_add(config.timeout),
-                Owner::Conn(id),
+                Owner::Sender(id),
                 RETRANSMIT,
             );
         }
@@ -92,7 +92,7 @@ impl Sender {
             return (Some(packet), false);
         }
         // The port asks again when the packet is on its way.
-        let more = gap <= cx.transmission(cx.conn(id).src_port, size);
+        let more = gap <= cx.transmission(cx.port(id), size);
         if !more {
             self.wait_for_turn(id, cx);
         }
@@ -100,13 +100,13 @@ impl Sender {
     }
 
     /// An acknowledgement, a request to go back, or a notification.
-    pub fn on_packet(&mut self, packet: &Packet, config: &Dcqcn, cx: &mut Cx) {
+    pub fn on_packet(&mut self, packet: &Packet, config: &Dcqcn, cx: &mut impl Host) {
         let (id, number) = (packet.conn, packet.header.number);
         if self.una == self.end {
             return;
         }
         if packet.header.kind == kind::CNP {
-            self.rate.set_line(cx.rate(cx.conn(id).src_port));
+            self.rate.set_line(cx.rate(cx.port(id)));
             self.rate.on_notification(cx.now(), config);
             return;
         }
@@ -116,7 +116,7 @@ impl Sender {
                 cx.set_timer(
                     &mut self.retransmit,
                     cx.now().saturating_add(config.timeout),
-                    Owner::Conn(id),
+                    Owner::Sender(id),
                     RETRANSMIT,
                 );
             } else {
@@ -143,26 +143,26 @@ impl Sender {
         self.sent == self.end || last > self.una
     }
 
-    fn go_back(&mut self, id: ConnId, cx: &mut Cx) {
+    fn go_back(&mut self, id: ConnId, cx: &mut impl Host) {
         self.next = self.una;
         self.wait_for_turn(id, cx);
     }
 
     /// The next packet may go.
-    pub fn on_pace(&mut self, id: ConnId, cx: &mut Cx) {
-        if cx.timer_is_due(&mut self.pace, Owner::Conn(id), PACE) {
+    pub fn on_pace(&mut self, id: ConnId, cx: &mut impl Host) {
+        if cx.timer_is_due(&mut self.pace, Owner::Sender(id), PACE) {
             cx.ready(id);
         }
     }
 
     /// Nothing has been acknowledged for too long.
-    pub fn on_timeout(&mut self, id: ConnId, config: &Dcqcn, cx: &mut Cx) {
-        if cx.timer_is_due(&mut self.retransmit, Owner::Conn(id), RETRANSMIT) {
-            cx.counts(id).timeouts += 1;
+    pub fn on_timeout(&mut self, id: ConnId, config: &Dcqcn, cx: &mut impl Host) {
+        if cx.timer_is_due(&mut self.retransmit, Owner::Sender(id), RETRANSMIT) {
+            cx.sender(id).timeouts += 1;
             cx.set_timer(
                 &mut self.retransmit,
                 cx.now().saturating_add(config.timeout),
-                Owner::Conn(id),
+                Owner::Sender(id),
                 RETRANSMIT,
             );
             self.go_back(id, cx);

@@ -19,14 +19,17 @@ use serde::{Deserialize, Serialize};
 use self::session::{Incoming, Outgoing};
 use super::frame::Frame;
 use super::tcp::Tcp;
-use super::tcp::connection::{DELAYED_ACK, RETRANSMIT, Receiver, Sender};
-use super::{Ends, Framing, HostSide, Settings, audit_ranges};
+use super::tcp::connection::{DELAYED_ACK, PACE, RETRANSMIT, Receiver, Sender};
+use super::{Framing, Settings, Signal, audit_ranges};
+use crate::advice::Advice;
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::cx::{Cx, Owner};
+use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::{ConnId, FlowId};
+use crate::problem::{Problem, within};
 use crate::queue::{Feature, Queue};
 use crate::random::Purpose;
 use crate::topology::Fabric;
@@ -103,9 +106,8 @@ fn below_tcp(values: Values) -> Values {
 }
 
 impl Settings for Mptcp {
-    fn problems(&self) -> Vec<(String, String)> {
-        let below = self.tcp.problems().into_iter();
-        below.map(|(path, why)| (format!("tcp.{path}"), why)).collect()
+    fn problems(&self) -> Vec<Problem> {
+        within("tcp", self.tcp.problems()).collect()
     }
 
     fn needs(&self) -> &'static [Feature] {
@@ -130,6 +132,18 @@ impl Settings for Mptcp {
 
     fn derived(&self, longest: &Longest) -> Values {
         below_tcp(self.tcp.derived(longest))
+    }
+
+    fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
+        self.tcp.advice(&format!("{path}.tcp"), longest)
+    }
+
+    fn initial_burst(&self) -> Option<u64> {
+        self.tcp.initial_burst()
+    }
+
+    fn window_adapts_to(&self) -> Option<Signal> {
+        self.tcp.window_adapts_to()
     }
 
     fn preset(&self) -> Values {
@@ -176,11 +190,13 @@ const LAST_DATA: u64 = 1 << 32;
 
 /// All connections of a run, and their subflows.
 pub struct Model {
-    config: Mptcp,
+    configs: Vec<Mptcp>,
     /// Of whole connections: that of a flow by itself is the one that stands for it.
     outgoing: Ends<Outgoing>,
     incoming: Ends<Incoming>,
+    /// The subflows that the sender has opened, and those that the receiver has accepted, by number.
     subflows: Ends<Vec<ConnId>>,
+    accepted: Ends<Vec<(u8, ConnId)>>,
     /// Of subflows.
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
@@ -189,12 +205,13 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(config: &Mptcp, _fabric: &Fabric) -> Model {
+    pub(super) fn new(configs: Vec<Mptcp>, _fabric: &Fabric) -> Model {
         Model {
-            config: config.clone(),
+            configs,
             outgoing: Ends::default(),
             incoming: Ends::default(),
             subflows: Ends::default(),
+            accepted: Ends::default(),
             senders: Ends::default(),
             receivers: Ends::default(),
             left: Vec::new(),
@@ -202,25 +219,26 @@ impl Model {
     }
 
     /// A flow goes behind those that its connection carries; `parts` are its slots at the subflows.
-    fn carry(&mut self, flow: ConnId, parts: &[ConnId], size: u64, cx: &mut Cx) {
-        let id = cx.conn(flow).via;
-        let outgoing = &mut self.outgoing[id];
+    fn carry(&mut self, flow: ConnId, parts: &[ConnId], start: Start, cx: &mut impl Host) {
+        let Conn { via: id, config, .. } = *cx.conn(flow);
+        let outgoing = self.outgoing.at(id, cx);
         let opens = outgoing.is_fresh();
-        outgoing.push(flow, parts.iter().copied(), size, cx.due());
+        outgoing.push(flow, parts.iter().copied(), start.size, start.due);
         if !opens {
             return self.wake(id, cx);
         }
-        let first = self.subflows[id][0];
+        let first = self.subflows.at(id, cx)[0];
         self.open(first, cx);
-        if self.config.join == Join::AtOnce || self.senders[first].is_established() {
+        let config = &self.configs[usize::from(config)];
+        if config.join == Join::AtOnce || self.senders.at(first, cx).is_established() {
             self.join(id, cx);
         }
     }
 
     /// On a kept connection: flows may be over, and parts of them of which nothing is under way any more.
     #[cold]
-    fn settle(&mut self, id: ConnId, own: u8, cx: &mut Cx) {
-        let outgoing = &mut self.outgoing[id];
+    fn settle(&mut self, id: ConnId, own: u8, cx: &mut impl Host) {
+        let outgoing = self.outgoing.at(id, cx);
         while let Some(flow) = outgoing.first_over() {
             outgoing.take_first(|part| cx.finish_subflow(part));
             cx.acknowledged(flow);
@@ -228,8 +246,8 @@ impl Model {
         }
         for &part in &self.left {
             // It is there as long as it is not done, and so is its flow.
-            let conn = cx.conn(part);
-            if !conn.done && cx.conn(conn.parent).done && !outgoing.carries(own, part) {
+            let flow = cx.conn(part).parent;
+            if !cx.sender(part).done && cx.sender(flow).done && !outgoing.carries(own, part) {
                 cx.finish_subflow(part);
             }
         }
@@ -237,22 +255,25 @@ impl Model {
 
     /// The second subflow and all further ones start.
     #[cold]
-    fn join(&mut self, flow: ConnId, cx: &mut Cx) {
-        for own in 1..self.subflows[flow].len() {
-            self.open(self.subflows[flow][own], cx);
+    fn join(&mut self, flow: ConnId, cx: &mut impl Host) {
+        for own in 1..self.subflows.at(flow, cx).len() {
+            let subflow = self.subflows.at(flow, cx)[own];
+            self.open(subflow, cx);
         }
     }
 
-    fn open(&mut self, id: ConnId, cx: &mut Cx) {
-        let Conn { parent: flow, subflow: own, .. } = *cx.conn(id);
-        self.senders[id].open(id, &self.config.tcp, &self.outgoing[flow].share(own), cx);
+    fn open(&mut self, id: ConnId, cx: &mut impl Host) {
+        let Conn { parent: flow, subflow: own, config, .. } = *cx.conn(id);
+        let config = &self.configs[usize::from(config)].tcp;
+        self.senders.at(id, cx).open(id, config, &self.outgoing.at(flow, cx).share(own), cx);
     }
 
     /// All subflows that have something to send ask for their turn.
-    fn wake(&mut self, flow: ConnId, cx: &mut Cx) {
-        let outgoing = &mut self.outgoing[flow];
-        for (own, &id) in self.subflows[flow].iter().enumerate() {
-            if self.senders[id].may_send(&self.config.tcp, &outgoing.share(own as u8)) {
+    fn wake(&mut self, flow: ConnId, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(flow).config)].tcp;
+        let outgoing = self.outgoing.at(flow, cx);
+        for (own, &id) in self.subflows.at(flow, cx).iter().enumerate() {
+            if self.senders.at(id, cx).may_send(config, &outgoing.share(own as u8)) {
                 cx.ready(id);
             }
         }
@@ -260,66 +281,80 @@ impl Model {
 
     /// The sender knows that all has arrived.
     #[cold]
-    fn finish(&mut self, flow: ConnId, cx: &mut Cx) {
-        for &id in &self.subflows[flow] {
-            self.senders[id].stop();
+    fn finish(&mut self, flow: ConnId, cx: &mut impl Host) {
+        for &id in &*self.subflows.at(flow, cx) {
+            self.senders.at(id, cx).stop();
             cx.finish_subflow(id);
         }
         cx.acknowledged(flow);
         cx.finish(flow);
     }
 
-    fn on_retransmission_timer(&mut self, id: ConnId, cx: &mut Cx) {
-        let Conn { parent: flow, subflow: own, .. } = *cx.conn(id);
-        let (outgoing, sender) = (&mut self.outgoing[flow], &mut self.senders[id]);
-        let gave_up = sender.on_timer(id, &self.config.tcp, &outgoing.share(own), cx);
+    fn on_retransmission_timer(&mut self, id: ConnId, cx: &mut impl Host) {
+        let Conn { parent: flow, subflow: own, config, .. } = *cx.conn(id);
+        let config = &self.configs[usize::from(config)];
+        let (outgoing, sender) = (self.outgoing.at(flow, cx), self.senders.at(id, cx));
+        let gave_up = sender.on_timer(id, &config.tcp, &outgoing.share(own), cx);
         outgoing.note(own, sender);
-        if gave_up && self.config.reinject && self.config.subflows > 1 && self.outgoing[flow].give_up(own) {
+        if gave_up && config.reinject && config.subflows > 1 && self.outgoing.at(flow, cx).give_up(own) {
             self.wake(flow, cx);
         }
     }
 }
 
-impl HostSide for Model {
-    fn start(&mut self, flow: ConnId, size: u64, key: u64, cx: &mut Cx) {
-        self.connect(flow, key, cx);
-        let parts = std::mem::take(&mut self.subflows[flow]);
-        self.subflows[flow].extend(&parts);
-        self.carry(flow, &parts, size, cx);
+impl Endpoint for Model {
+    fn start(&mut self, flow: ConnId, start: Start, cx: &mut impl Host) {
+        self.connect(flow, start.key, cx);
+        let parts = std::mem::take(self.subflows.at(flow, cx));
+        self.subflows.at(flow, cx).extend(&parts);
+        self.carry(flow, &parts, start, cx);
     }
 
-    fn connect(&mut self, id: ConnId, key: u64, cx: &mut Cx) {
-        let Mptcp { subflows, coupling, receive_window, ref tcp, .. } = self.config;
+    fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let Mptcp { subflows, coupling, receive_window, ref tcp, .. } = *config;
         let window = if receive_window == Covers::Flow { tcp.receive_window.0 } else { u64::MAX };
-        self.outgoing.open(id).reset(tcp.mss.0, window, subflows as usize, coupling);
-        self.incoming.open(id).reset();
-        self.subflows.open(id).clear();
+        self.outgoing.open(id, cx).reset(tcp.mss.0, window, subflows as usize, coupling);
+        self.subflows.open(id, cx).clear();
         // The first one has the connection's own 5-tuple, those of the others are drawn on from there.
-        let mut labels = cx.flow_chance(Purpose::FiveTuple, key);
+        let mut labels = cx.flow_stream(Purpose::FiveTuple, key);
         for own in 0..subflows as u8 {
             let subflow = cx.open_subflow(id, own, labels.bits() as u32);
-            self.subflows[id].push(subflow);
-            self.senders.open(subflow).reset(tcp);
-            self.receivers.open(subflow).reset(tcp);
+            self.subflows.at(id, cx).push(subflow);
+            self.senders.open(subflow, cx).reset(tcp);
         }
     }
 
-    fn message(&mut self, flow: ConnId, size: u64, cx: &mut Cx) {
-        let subflows = &self.subflows[cx.conn(flow).via];
+    fn message(&mut self, flow: ConnId, start: Start, cx: &mut impl Host) {
+        let subflows = self.subflows.at(cx.conn(flow).via, cx);
         let parts: Vec<ConnId> = subflows.iter().map(|&via| cx.open_part(flow, via)).collect();
-        self.carry(flow, &parts, size, cx);
+        self.carry(flow, &parts, start, cx);
     }
 
-    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
-        let Conn { parent: flow, via: subflow, .. } = *cx.conn(packet.conn);
+    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
+        let Conn { parent: whole, subflow: own, config, .. } = *cx.conn(id);
+        if whole == ConnId::NONE {
+            self.incoming.open(id, cx).reset();
+            self.accepted.open(id, cx).clear();
+            return;
+        }
+        self.receivers.open(id, cx).reset(&self.configs[usize::from(config)].tcp);
+        let accepted = self.accepted.at(whole, cx);
+        let place = accepted.partition_point(|&(other, _)| other < own);
+        accepted.insert(place, (own, id));
+    }
+
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let Conn { parent: flow, via: subflow, config, .. } = *cx.conn(packet.conn);
+        let config = &self.configs[usize::from(config)].tcp;
         let whole = cx.conn(subflow).parent;
-        self.receivers[subflow].on_packet(subflow, packet, &self.config.tcp, cx);
+        self.receivers.at(subflow, cx).on_packet(subflow, packet, config, cx);
         let header = &packet.header;
         if header.len == 0 {
             return;
         }
         cx.note_arrival_in(flow, packet);
-        let incoming = &mut self.incoming[whole];
+        let incoming = self.incoming.at(whole, cx);
         let last_of = (header.ack & LAST_DATA != 0).then_some(flow);
         if incoming.receive(header.ack as u32, last_of, header.len) {
             cx.delivered(flow, u64::from(header.len));
@@ -330,25 +365,26 @@ impl HostSide for Model {
             cx.completed(complete);
         }
         // With the last byte all subflows acknowledge what they have, as TCP does, and what comes later at once.
-        if incoming.is_complete() && (self.config.tcp.ack_last_segment || !completes) {
+        if incoming.is_complete() && (config.ack_last_segment || !completes) {
             let kept = cx.conn(whole).flow == FlowId::NONE;
-            for &id in &self.subflows[whole] {
+            for &(_, id) in &*self.accepted.at(whole, cx) {
                 // One that has closed may have left its slot to another flow's.
                 let conn = cx.conn(id);
-                if kept || conn.parent == whole && conn.flow != FlowId::NONE {
-                    self.receivers[id].flush(&self.config.tcp, cx);
+                if kept || conn.parent == whole && !conn.closed {
+                    self.receivers.at(id, cx).flush(config, cx);
                 }
             }
         }
     }
 
-    fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
+    fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
         let id = cx.conn(packet.conn).via;
-        let Conn { parent: whole, subflow: own, done, .. } = *cx.conn(id);
-        if done {
+        let Conn { parent: whole, subflow: own, config, .. } = *cx.conn(id);
+        if cx.sender(id).done {
             return;
         }
-        let (outgoing, sender) = (&mut self.outgoing[whole], &mut self.senders[id]);
+        let config = &self.configs[usize::from(config)];
+        let (outgoing, sender) = (self.outgoing.at(whole, cx), self.senders.at(id, cx));
         let (was_blocked, was_established) = (outgoing.is_blocked(), sender.is_established());
         let kept = cx.conn(whole).flow == FlowId::NONE;
         self.left.clear();
@@ -357,31 +393,33 @@ impl HostSide for Model {
                 self.left.push(part);
             }
         });
-        sender.on_packet(id, packet, &self.config.tcp, &mut outgoing.share(own), cx);
+        sender.on_packet(id, packet, &config.tcp, &mut outgoing.share(own), cx);
+        let joins =
+            own == 0 && !was_established && sender.is_established() && config.join == Join::Established;
         outgoing.note(own, sender);
         if kept {
             self.settle(whole, own, cx);
         } else if outgoing.is_over() {
             return self.finish(whole, cx);
         }
-        let joins = own == 0 && !was_established && self.senders[id].is_established();
-        if joins && self.config.join == Join::Established {
+        if joins {
             self.join(whole, cx);
         }
-        if was_blocked && !self.outgoing[whole].is_blocked() {
+        if was_blocked && !self.outgoing.at(whole, cx).is_blocked() {
             self.wake(whole, cx);
         }
     }
 
-    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
-        let Conn { parent: flow, subflow: own, done, .. } = *cx.conn(id);
-        if done {
+    fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        let Conn { parent: flow, subflow: own, config, .. } = *cx.conn(id);
+        if cx.sender(id).done {
             // It had asked for its turn before the flow was over, and another flow may stand in that one's slot.
             return (None, false);
         }
-        let outgoing = &mut self.outgoing[flow];
+        let config = &self.configs[usize::from(config)].tcp;
+        let outgoing = self.outgoing.at(flow, cx);
         let share = &mut outgoing.share(own);
-        let (mut packet, more) = self.senders[id].next_packet(id, &self.config.tcp, share, cx);
+        let (mut packet, more) = self.senders.at(id, cx).next_packet(id, config, share, cx);
         if let Some(packet) = &mut packet {
             let (data, last) = outgoing.mapped(own, packet.header.number);
             packet.header.ack = u64::from(data) | if last { LAST_DATA } else { 0 };
@@ -389,33 +427,130 @@ impl HostSide for Model {
         (packet, more)
     }
 
-    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
-        let Owner::Conn(id) = owner else { unreachable!("no timer belongs to a host") };
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
+        let (Owner::Sender(id) | Owner::Receiver(id)) = owner else {
+            unreachable!("no timer belongs to a host")
+        };
         let conn = cx.conn(id);
-        if conn.done && conn.flow == FlowId::NONE {
+        if conn.closed {
             // The subflow has closed, and its flow may have; only its slot has waited for this.
             return;
         }
-        match kind {
-            RETRANSMIT => self.on_retransmission_timer(id, cx),
-            DELAYED_ACK => self.receivers[id].on_timer(id, &self.config.tcp, cx),
+        match (owner, kind) {
+            (Owner::Sender(_), RETRANSMIT) => self.on_retransmission_timer(id, cx),
+            (Owner::Sender(_), PACE) => {
+                let config = &self.configs[usize::from(conn.config)].tcp;
+                let share = self.outgoing.at(conn.parent, cx).share(conn.subflow);
+                self.senders.at(id, cx).on_pace(id, config, &share, cx);
+            }
+            (Owner::Receiver(_), DELAYED_ACK) => {
+                let config = &self.configs[usize::from(conn.config)].tcp;
+                self.receivers.at(id, cx).on_timer(id, config, cx);
+            }
             _ => unreachable!("TCP has no other timers"),
         }
     }
 
     /// Of a flow, what its subflows have together; none any more once these may have closed.
-    fn window(&self, id: ConnId) -> Option<u64> {
-        (!self.outgoing[id].is_over())
-            .then(|| self.subflows[id].iter().map(|&id| self.senders[id].cwnd()).sum())
+    fn window(&self, id: ConnId, _conn: &Conn) -> Option<u64> {
+        (!self.outgoing.get(id).is_over())
+            .then(|| self.subflows.get(id).iter().map(|&id| self.senders.get(id).cwnd()).sum())
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns.iter().filter(|(id, conn)| conn.via == *id) {
+        for (id, conn) in conns.iter().filter(|(id, conn)| conn.via == *id && conn.accepted()) {
             let received = match conn.parent {
-                ConnId::NONE => self.incoming[*id].received(),
-                _ => self.receivers[*id].received(),
+                ConnId::NONE => self.incoming.get(*id).received(),
+                _ => self.receivers.get(*id).received(),
             };
             audit_ranges(*id, conn, received, found);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derived::Derived;
+    use crate::engine::fake::FakeHost;
+    use crate::units::Bytes;
+
+    const FLOW: ConnId = ConnId(0);
+    const SUBFLOWS: [ConnId; 2] = [ConnId(1), ConnId(2)];
+
+    /// A flow of four segments over two subflows with windows of two, and what each of them sends. A timeout takes 1 s at
+    /// first, and 10 s once there is a sample.
+    fn started() -> (FakeHost, Model, [Vec<Packet>; 2]) {
+        let tcp = Tcp {
+            mss: Bytes(1000),
+            handshake: false,
+            initial_window: Derived::Given(2),
+            delayed_ack: 1,
+            rto_initial: Some(Time::from_us(1_000_000)),
+            rto_min: Some(Time::from_us(10_000_000)),
+            ..Tcp::default()
+        };
+        let mut host = FakeHost::pair(4000);
+        let config = Mptcp { subflows: 2, join: Join::AtOnce, tcp, ..Mptcp::default() };
+        let mut model = Model::new(vec![config], &host.fabric());
+        host.start(&mut model, FLOW);
+        let packets = SUBFLOWS.map(|id| host.sends(&mut model, id, 9));
+        assert_eq!((data(&packets[0]), data(&packets[1])), (vec![0, 1], vec![2, 3]));
+        (host, model, packets)
+    }
+
+    /// The numbers of the data in the packets.
+    fn data(packets: &[Packet]) -> Vec<u32> {
+        packets.iter().map(|packet| packet.header.ack as u32).collect()
+    }
+
+    /// The second half of the data comes first, by the second subflow, which acknowledges it by numbers of its own. The
+    /// flow is complete when the first half is there, too.
+    #[test]
+    fn data_of_two_subflows_makes_one_flow() {
+        let (mut host, mut model, packets) = started();
+        let mut acks = Vec::new();
+        for (packet, bytes) in packets[1].iter().chain(&packets[0]).zip([1000, 2000, 3000, 4000]) {
+            assert!(host.completed.is_empty());
+            acks.extend(host.receives(&mut model, packet));
+            assert_eq!(host.receiver(FLOW).delivered_bytes, bytes);
+        }
+        assert_eq!(host.completed, [FLOW]);
+        let place = |ack: &Packet| (ack.conn, ack.header.ack);
+        let [first, second] = SUBFLOWS;
+        let places = [(second, 1000), (second, 2000), (first, 1000), (first, 2000)];
+        assert_eq!(acks.iter().map(place).collect::<Vec<_>>(), places);
+        for ack in &acks {
+            assert!(host.finished.is_empty());
+            host.answers(&mut model, ack);
+        }
+        assert_eq!(host.finished, [FLOW]);
+    }
+
+    /// All that the first subflow has sent is lost. Its timeout after 1 s gives it to the second one; the next timeout, 2 s
+    /// later, gives it nothing more.
+    #[test]
+    fn what_a_subflow_gives_up_goes_to_the_other_once() {
+        let (mut host, mut model, packets) = started();
+        let [first, second] = SUBFLOWS;
+        host.now = Time::from_us(100);
+        for packet in &packets[1] {
+            let ack = host.receives(&mut model, packet);
+            host.answers(&mut model, &ack[0]);
+        }
+        assert!(host.sends(&mut model, second, 9).is_empty(), "all data has been sent");
+        host.times_out(&mut model, first);
+        assert_eq!(host.now, Time::from_us(1_000_000));
+        let again = host.sends(&mut model, second, 9);
+        assert_eq!(data(&again), [0, 1]);
+        assert_eq!(data(&host.sends(&mut model, first, 9)), [0]);
+        host.times_out(&mut model, first);
+        assert_eq!(host.now, Time::from_us(3_000_000));
+        assert!(host.sends(&mut model, second, 9).is_empty());
+        for packet in &again {
+            let ack = host.receives(&mut model, packet);
+            host.answers(&mut model, &ack[0]);
+        }
+        assert_eq!((&host.completed[..], &host.finished[..]), (&[FLOW][..], &[FLOW][..]));
     }
 }

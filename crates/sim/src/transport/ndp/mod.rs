@@ -18,14 +18,17 @@ use self::pacer::Pacer;
 use self::receiver::Receiver;
 use self::scores::PathPenalty;
 use self::sender::{BACKSTOP, Sender};
-use super::{Ends, Framing, HostSide, Settings, audit_ranges};
+use super::{Framing, Settings, audit_ranges};
+use crate::advice::{self, Advice};
 use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::cx::{Cx, Owner};
+use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::{ConnId, LinkId};
+use crate::problem::Problem;
 use crate::queue::ndp::NdpPort;
 use crate::queue::{Feature, Queue};
 use crate::random::Purpose;
@@ -206,7 +209,7 @@ impl Ndp {
 
     /// Time from a pull to the next: what the packet that is pulled takes on the link by which it will come, as the
     /// one before did. Asked each time, because faults change rates.
-    fn spacing(&self, link: LinkId, cx: &Cx) -> Time {
+    fn spacing(&self, link: LinkId, cx: &impl Host) -> Time {
         if let Some(fixed) = self.pull_spacing {
             return fixed;
         }
@@ -216,10 +219,10 @@ impl Ndp {
 }
 
 impl Settings for Ndp {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         if self.mtu_includes_header && self.header_bytes >= self.mtu {
             let why = format!("{} leaves no payload in an mtu of {}", self.header_bytes, self.mtu);
-            return vec![("header_bytes".into(), why)];
+            return vec![Problem::new("header_bytes", why)];
         }
         Vec::new()
     }
@@ -262,6 +265,11 @@ impl Settings for Ndp {
             values.push(("rto_initial".into(), json!(longest.round_trips(10).max(least))));
         }
         values
+    }
+
+    fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
+        let packets = (u64::from(self.initial_window()), self.full_packet());
+        advice::window(path, "initial_window", packets, longest, "\"bdp\"".into()).into_iter().collect()
     }
 
     fn framing(&self) -> Option<Framing> {
@@ -331,7 +339,7 @@ pub struct Model {
 const PULL_TURN: u8 = 0;
 
 impl Model {
-    pub(super) fn new(config: &Ndp, fabric: &Fabric) -> Model {
+    pub(super) fn new(configs: Vec<Ndp>, fabric: &Fabric) -> Model {
         let mut incoming = vec![Vec::new(); fabric.hosts as usize];
         for (link, ends) in (0..).zip(&fabric.links) {
             if fabric.is_host(ends.to) {
@@ -339,7 +347,7 @@ impl Model {
             }
         }
         Model {
-            configs: vec![config.clone()],
+            configs,
             senders: Ends::default(),
             receivers: Ends::default(),
             pacers: vec![Pacer::default(); fabric.links.len()],
@@ -347,17 +355,11 @@ impl Model {
         }
     }
 
-    /// Another configuration: the number by which connections name it.
-    pub(super) fn join(&mut self, config: &Ndp) -> u8 {
-        self.configs.push(config.clone());
-        (self.configs.len() - 1) as u8
-    }
-
     /// Sets the timer for the next pull if one waits and none is set.
-    fn arm(pacer: &mut Pacer, link: LinkId, cx: &mut Cx) {
+    fn arm(pacer: &mut Pacer, link: LinkId, cx: &mut impl Host) {
         if !pacer.is_empty() && !pacer.timer.is_set() {
             let due = pacer.next_at.max(cx.now());
-            cx.set_timer(&mut pacer.timer, due, Owner::Link(link), PULL_TURN);
+            cx.set_timer(&mut pacer.timer, due, Owner::Interface(link), PULL_TURN);
         }
     }
 }
@@ -370,26 +372,31 @@ impl Model {
     }
 }
 
-impl HostSide for Model {
-    fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx) {
-        let variant = cx.conn(id).variant;
-        let config = &self.configs[usize::from(variant)];
-        let flow = u64::from(cx.conn(id).flow.0);
-        let place = match config.pull_turns {
-            PullTurns::Random => cx.flow_chance(Purpose::PullTurns, key).bits() << 32 | flow,
-            PullTurns::Number | PullTurns::Arrival => flow,
-        };
-        self.receivers.open(id).reset(variant, place);
-        let sender = self.senders.open(id);
-        sender.reset(config, variant, size, key);
+impl Endpoint for Model {
+    fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let sender = self.senders.open(id, cx);
+        sender.reset(config, start.size, start.key);
         sender.open(id, config, cx);
     }
 
+    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let Conn { flow, key, .. } = *cx.conn(id);
+        let flow = u64::from(flow.0);
+        let place = match config.pull_turns {
+            PullTurns::Random => cx.flow_stream(Purpose::PullTurns, key).bits() << 32 | flow,
+            PullTurns::Number | PullTurns::Arrival => flow,
+        };
+        self.receivers.open(id, cx).reset(place);
+    }
+
     #[inline]
-    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
         let pacer = &mut self.pacers[packet.ingress.index()];
-        let receiver = &mut self.receivers[packet.conn];
-        let completed = receiver.on_packet(packet, &self.configs[usize::from(receiver.variant)], pacer, cx);
+        let receiver = self.receivers.at(packet.conn, cx);
+        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        let completed = receiver.on_packet(packet, config, pacer, cx);
         Model::arm(pacer, packet.ingress, cx);
         if completed {
             for link in &self.incoming[packet.dst.index()] {
@@ -399,30 +406,30 @@ impl HostSide for Model {
     }
 
     #[inline]
-    fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
-        let sender = &mut self.senders[packet.conn];
-        sender.on_packet(packet, &self.configs[usize::from(sender.variant)], cx);
+    fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        self.senders.at(packet.conn, cx).on_packet(packet, config, cx);
     }
 
     #[inline]
-    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
-        let sender = &mut self.senders[id];
-        sender.next_packet(id, &self.configs[usize::from(sender.variant)], cx)
+    fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        let config = &self.configs[usize::from(cx.conn(id).config)];
+        self.senders.at(id, cx).next_packet(id, config, cx)
     }
 
-    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
         match (owner, kind) {
-            (Owner::Conn(id), BACKSTOP) => {
-                let sender = &mut self.senders[id];
-                sender.on_timer(id, &self.configs[usize::from(sender.variant)], cx);
+            (Owner::Sender(id), BACKSTOP) => {
+                let config = &self.configs[usize::from(cx.conn(id).config)];
+                self.senders.at(id, cx).on_timer(id, config, cx);
             }
-            (Owner::Link(link), PULL_TURN) => {
+            (Owner::Interface(link), PULL_TURN) => {
                 let pacer = &mut self.pacers[link.index()];
                 if cx.timer_is_due(&mut pacer.timer, owner, kind)
                     && let Some(id) = pacer.pop(&self.configs[0])
                 {
-                    let receiver = &mut self.receivers[id];
-                    let config = &self.configs[usize::from(receiver.variant)];
+                    let receiver = self.receivers.at(id, cx);
+                    let config = &self.configs[usize::from(cx.conn(id).config)];
                     pacer.next_at = cx.now() + config.spacing(link, cx);
                     receiver.send_pull(id, config, cx);
                     Model::arm(pacer, link, cx);
@@ -446,8 +453,77 @@ impl HostSide for Model {
                 found(format!("link {link}: pulls wait and no timer is set"));
             }
         }
-        for (id, conn) in conns {
-            audit_ranges(*id, conn, self.receivers[*id].received(), found);
+        for (id, conn) in conns.iter().filter(|(_, conn)| conn.accepted()) {
+            audit_ranges(*id, conn, self.receivers.get(*id).received(), found);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::fake::FakeHost;
+    use crate::engine::packet::flag;
+
+    const FLOW: ConnId = ConnId(0);
+
+    /// A flow of ten full packets, and the first window of four.
+    fn started() -> (FakeHost, Model, Vec<Packet>) {
+        let config = Ndp { initial_window: Derived::Given(4), ..Ndp::default() };
+        let mut host = FakeHost::pair(10 * config.payload());
+        let mut model = Model::new(vec![config], &host.fabric());
+        host.start(&mut model, FLOW);
+        let packets = host.sends(&mut model, FLOW, 9);
+        assert_eq!(numbers(&packets), [0, 1, 2, 3]);
+        (host, model, packets)
+    }
+
+    fn numbers(packets: &[Packet]) -> Vec<u32> {
+        packets.iter().map(|packet| packet.header.number).collect()
+    }
+
+    fn trimmed(packet: &Packet) -> Packet {
+        Packet { size: 64, flags: packet.flags | flag::TRIMMED, ..*packet }
+    }
+
+    /// The headers of 2 and 1 arrive, in this order, and the NACKs of both before a pull. Each pull lets one go, the lowest
+    /// number first; the third pull is for new data. Pulls are as far apart as 1500 B at 10 Gbps: 1.2 us.
+    #[test]
+    fn a_nack_makes_one_repetition_in_the_order_of_numbers() {
+        let (mut host, mut model, packets) = started();
+        let pulls = host.receives(&mut model, &trimmed(&packets[2]));
+        let waits = host.receives(&mut model, &trimmed(&packets[1]));
+        assert_eq!((pulls[0].header.kind, waits[0].header.kind), (kind::NACK | kind::PULLS, kind::NACK));
+        let ack = host.receives(&mut model, &packets[0]);
+        assert_eq!(ack[0].header.kind, kind::ACK);
+        host.answers(&mut model, &waits[0]);
+        host.answers(&mut model, &ack[0]);
+        assert!(host.sends(&mut model, FLOW, 9).is_empty(), "no pull has come");
+        host.answers(&mut model, &pulls[0]);
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 9)), [1]);
+        for (next, ns) in [(2, 1_200), (4, 2_400)] {
+            let pull = host.expires(&mut model);
+            assert_eq!((pull.len(), host.now), (1, Time::from_ns(ns)));
+            host.answers(&mut model, &pull[0]);
+            assert_eq!(numbers(&host.sends(&mut model, FLOW, 9)), [next]);
+        }
+        assert_eq!((host.sender(FLOW).retransmissions, host.sender(FLOW).packets_sent), (2, 7));
+    }
+
+    /// Four packets bring four pulls. The second and the third are lost: the fourth lets three packets go; what comes late
+    /// lets none.
+    #[test]
+    fn a_lost_pull_is_covered_by_the_next() {
+        let (mut host, mut model, packets) = started();
+        host.now = Time::from_us(10);
+        let answers: Vec<_> = packets.iter().flat_map(|packet| host.receives(&mut model, packet)).collect();
+        let pulls: Vec<_> = (0..3).flat_map(|_| host.expires(&mut model)).collect();
+        assert_eq!((answers.len(), pulls.len()), (4, 3));
+        answers.iter().for_each(|answer| host.answers(&mut model, answer));
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 9)), [4]);
+        host.answers(&mut model, &pulls[2]);
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 9)), [5, 6, 7]);
+        host.answers(&mut model, &pulls[1]);
+        assert!(host.sends(&mut model, FLOW, 9).is_empty());
     }
 }

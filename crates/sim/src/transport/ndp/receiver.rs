@@ -2,7 +2,7 @@
 
 use super::pacer::Pacer;
 use super::{Ndp, kind, pack};
-use crate::engine::cx::{Cx, Toward};
+use crate::engine::host::{Host, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::reassembly::{Arrival, Reassembly};
@@ -20,27 +20,32 @@ pub struct Receiver {
     place: u64,
     /// Pulls for packets that never came, which the sender has asked for and has been given.
     granted: u32,
-    /// Which of the model's configurations it goes by.
-    pub variant: u8,
 }
 
 impl Receiver {
     /// Starts over for another flow, with the memory of the one before.
-    pub fn reset(&mut self, variant: u8, place: u64) {
+    pub fn reset(&mut self, place: u64) {
         self.reassembly.clear();
         let reassembly = std::mem::take(&mut self.reassembly);
-        *self = Receiver { reassembly, variant, place, ..Receiver::default() };
+        *self = Receiver { reassembly, place, ..Receiver::default() };
     }
 
     /// A data packet or what is left of one. The pull goes with the answer if no other waits and the
     /// wire's turn has come (htsim), else into the queue that all connections of the interface share. Whether everything
     /// is here now, so that pulls that wait are void.
-    pub fn on_packet(&mut self, packet: &Packet, config: &Ndp, pacer: &mut Pacer, cx: &mut Cx) -> bool {
+    #[inline]
+    pub fn on_packet(
+        &mut self,
+        packet: &Packet,
+        config: &Ndp,
+        pacer: &mut Pacer,
+        cx: &mut impl Host,
+    ) -> bool {
         let id = packet.conn;
         let number = packet.header.number;
         let trimmed = packet.has(flag::TRIMMED);
         if trimmed {
-            cx.counts(id).trims += 1;
+            cx.receiver(id).trims += 1;
         } else {
             cx.note_arrival(packet);
             if self.reassembly.receive(number, packet.header.len) != Arrival::Duplicate {
@@ -76,12 +81,12 @@ impl Receiver {
     }
 
     /// The pacer lets a pull of this connection go.
-    pub fn send_pull(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
+    pub fn send_pull(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) {
         self.pulls += 1;
         self.send(id, kind::PULL | kind::PULLS, 0, 0, config, cx);
     }
 
-    fn send(&self, id: ConnId, kind: u8, echo: u64, number: u32, config: &Ndp, cx: &mut Cx) {
+    fn send(&self, id: ConnId, kind: u8, echo: u64, number: u32, config: &Ndp, cx: &mut impl Host) {
         let ack = pack(self.reassembly.next(), self.pulls);
         let header = Header { kind, number, seq: echo, ack, ..Header::default() };
         cx.send_control(id, Toward::Sender, config.control_bytes.0 as u32, header);

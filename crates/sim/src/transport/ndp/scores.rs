@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::cx::Cx;
+use crate::engine::host::Host;
 use crate::engine::packet::Packet;
 
 /// When a path is left out for a while. Whoever judges paths must choose them: this needs the balancer "permuted".
@@ -75,7 +75,7 @@ impl Scores {
     }
 
     /// Moves a packet that has just been made on to the next path that is not to be passed over: its number.
-    pub fn settle(&mut self, packet: &mut Packet, cx: &mut Cx) -> u32 {
+    pub fn settle(&mut self, packet: &mut Packet, cx: &mut impl Host) -> u32 {
         loop {
             let Some(path) = cx.path(packet) else { return 0 };
             let score = self.of(path);

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::scores::Scores;
 use super::{BackstopRepeats, Ndp, RepeatOrder, kind};
-use crate::engine::cx::{Cx, Owner, Timer, Toward};
+use crate::engine::host::{Host, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::random::Purpose;
@@ -12,7 +12,7 @@ use crate::transport::rtt::Rtt;
 use crate::transport::source::{Next, PlainFlow, Source};
 use crate::units::Time;
 
-/// The sender's timer, by the convention of `HostSide::timer`.
+/// The sender's timer, by the convention of `Endpoint::timer`.
 pub const BACKSTOP: u8 = 0;
 
 /// A timeout is doubled so often at the most, even if that is below the longest one.
@@ -56,8 +56,6 @@ pub struct Sender {
     answers: u32,
     lately: Lately,
     scores: Scores,
-    /// Which of the model's configurations it goes by.
-    pub variant: u8,
 }
 
 /// The last answers, headers that came back included: a bit each, set for ACKs.
@@ -137,25 +135,26 @@ impl Repeats {
 
 impl Sender {
     /// Starts over for another flow, with the memory of the one before.
-    pub fn reset(&mut self, config: &Ndp, variant: u8, size: u64, key: u64) {
+    pub fn reset(&mut self, config: &Ndp, size: u64, key: u64) {
         let mut sent = std::mem::take(&mut self.sent);
         sent.clear();
         let mut scores = std::mem::take(&mut self.scores);
         scores.clear();
         let source = PlainFlow::new(size);
         let first_window = config.initial_window();
-        *self = Sender { source, sent, scores, first_window, variant, key, ..Sender::default() };
+        *self = Sender { source, sent, scores, first_window, key, ..Sender::default() };
     }
 
     /// The flow starts: the wire may ask for the whole first window.
-    pub fn open(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
+    pub fn open(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) {
         (self.heard, self.pulled_at) = (cx.now(), cx.now());
         self.spread(id, config, cx);
         cx.ready(id);
     }
 
     /// An ACK, a NACK or a pull; or a header that comes back.
-    pub fn on_packet(&mut self, packet: &Packet, config: &Ndp, cx: &mut Cx) {
+    #[inline]
+    pub fn on_packet(&mut self, packet: &Packet, config: &Ndp, cx: &mut impl Host) {
         if packet.has(flag::BOUNCED) {
             return self.on_bounce(packet, config, cx);
         }
@@ -197,7 +196,7 @@ impl Sender {
         self.forget_before(in_order);
         if self.ended && self.sent.is_empty() {
             self.timer.clear();
-            if cx.conn(id).counts.acked_at == Time::NEVER {
+            if cx.sender(id).acked_at == Time::NEVER {
                 cx.acknowledged(id);
                 cx.finish(id);
             }
@@ -226,7 +225,7 @@ impl Sender {
     /// no longer one of the first window of which nothing has been heard, and one of these may be missing: if all come
     /// back, the last two go again.
     #[cold]
-    fn on_bounce(&mut self, packet: &Packet, config: &Ndp, cx: &mut Cx) {
+    fn on_bounce(&mut self, packet: &Packet, config: &Ndp, cx: &mut impl Host) {
         let number = packet.header.number;
         self.unheard = self.unheard.saturating_sub(1);
         self.lately.note(false);
@@ -250,10 +249,10 @@ impl Sender {
     }
 
     /// A sample may shorten the timeout, at first by far: what was sent before is not to wait for the long one.
-    fn hurry(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
+    fn hurry(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) {
         let due = cx.now() + self.timeout(config);
         if self.timer.is_set() && due < self.timer.due() {
-            cx.set_timer(&mut self.timer, due, Owner::Conn(id), BACKSTOP);
+            cx.set_timer(&mut self.timer, due, Owner::Sender(id), BACKSTOP);
         }
     }
 
@@ -291,12 +290,13 @@ impl Sender {
     }
 
     /// Repeats before new data, each for one pull; new data of the first window needs none.
-    pub fn next_packet(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) -> (Option<Packet>, bool) {
+    #[inline]
+    pub fn next_packet(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) -> (Option<Packet>, bool) {
         let now = cx.now();
         let mut flags = flag::TRIMMABLE;
         let number = if self.has_credit() && !self.repeats.is_empty() {
             self.use_credit();
-            cx.counts(id).retransmissions += 1;
+            cx.sender(id).retransmissions += 1;
             self.repeats.pop().expect("there is one")
         } else if self.source.left() > 0 && (self.first_window > 0 || self.has_credit()) {
             if self.first_window > 0 {
@@ -323,10 +323,10 @@ impl Sender {
         let payload = if config.pad_last { config.payload() as u32 } else { u32::from(sent.len) };
         let size = payload + config.header_bytes.0 as u32;
         let header = Header { kind, len: sent.len, number, ack: u64::from(self.asked), ..Header::default() };
-        cx.counts(id).packets_sent += 1;
+        cx.sender(id).packets_sent += 1;
         if config.backstop && !self.timer.is_set() {
             let due = now + self.timeout(config);
-            cx.set_timer(&mut self.timer, due, Owner::Conn(id), BACKSTOP);
+            cx.set_timer(&mut self.timer, due, Owner::Sender(id), BACKSTOP);
         }
         let mut packet = cx.packet(id, Toward::Receiver, size, flags, header);
         if config.path_penalty.is_some() {
@@ -350,9 +350,9 @@ impl Sender {
     }
 
     /// Draws by how much the next timeout is longer than computed.
-    fn spread(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
-        let past = u64::from(cx.conn(id).counts.timeouts);
-        let share = cx.flow_chance(Purpose::Timeouts, self.key).unit_at(past + 1);
+    fn spread(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) {
+        let past = u64::from(cx.sender(id).timeouts);
+        let share = cx.flow_stream(Purpose::Timeouts, self.key).unit_at(past + 1);
         self.stretch = 1.0 + config.rto_spread * share;
     }
 
@@ -372,8 +372,8 @@ impl Sender {
     /// one goes without and asks for pulls for the others: these come at the pace of the receiver's link, whatever else
     /// has been lost on it. What waits for a pull is not lost, however long the receiver's queue of pulls is; but if
     /// nothing comes for very long, the pull may be, and one packet goes without, and makes the receiver pull again.
-    pub fn on_timer(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
-        if !cx.timer_is_due(&mut self.timer, Owner::Conn(id), BACKSTOP) {
+    pub fn on_timer(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) {
+        if !cx.timer_is_due(&mut self.timer, Owner::Sender(id), BACKSTOP) {
             return;
         }
         let now = cx.now();
@@ -406,7 +406,7 @@ impl Sender {
             };
             due = due.min(silent_since + self.patience(config));
         }
-        cx.set_timer(&mut self.timer, due, Owner::Conn(id), BACKSTOP);
+        cx.set_timer(&mut self.timer, due, Owner::Sender(id), BACKSTOP);
         if self.may_send() {
             cx.ready(id);
         }
@@ -434,8 +434,8 @@ impl Sender {
         expired
     }
 
-    fn timed_out(&mut self, id: ConnId, config: &Ndp, cx: &mut Cx) {
-        cx.counts(id).timeouts += 1;
+    fn timed_out(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) {
+        cx.sender(id).timeouts += 1;
         self.spread(id, config, cx);
     }
 }

@@ -13,14 +13,17 @@ use serde_json::json;
 
 use self::sender::{RETRANSMIT, Sender};
 use super::reassembly::{Arrival, Reassembly};
-use super::{Ends, Framing, HostSide, Settings, audit_ranges};
+use super::{Framing, Settings, audit_ranges};
+use crate::advice::{self, Advice};
 use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::cx::{Cx, Owner, Toward};
+use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::host::{Host, Owner, Start, Toward};
 use crate::engine::packet::{Header, Packet};
 use crate::ids::ConnId;
+use crate::problem::Problem;
 use crate::queue::pfabric::PfabricPort;
 use crate::queue::{Feature, Queue};
 use crate::topology::Fabric;
@@ -114,12 +117,12 @@ impl Pfabric {
 }
 
 impl Settings for Pfabric {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         if let (Some(most), Some(initial)) = (self.max_window.given(), self.initial_window.given())
             && most < initial
         {
             let why = format!("{most} is below initial_window, which is {initial}");
-            return vec![("max_window".into(), why)];
+            return vec![Problem::new("max_window", why)];
         }
         Vec::new()
     }
@@ -163,6 +166,16 @@ impl Settings for Pfabric {
         values
     }
 
+    fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
+        let packets = (u64::from(self.max_window()), self.full_packet());
+        let window = advice::window(path, "max_window", packets, longest, "\"bdp\"".into());
+        window.into_iter().chain(timeout(path, self, longest)).collect()
+    }
+
+    fn initial_burst(&self) -> Option<u64> {
+        Some(u64::from(self.initial_window()))
+    }
+
     fn framing(&self) -> Option<Framing> {
         Some(Framing { payload: self.mss.0, header: self.header_bytes.0, pad_last: false })
     }
@@ -174,6 +187,20 @@ impl Settings for Pfabric {
     fn most_under_way(&self) -> Option<u64> {
         Some(u64::from(self.max_window()))
     }
+}
+
+/// A timeout that a packet which only waits outlasts (paper, section 5: about three round trips).
+fn timeout(path: &str, pfabric: &Pfabric, longest: &Longest) -> Option<Advice> {
+    let rto = pfabric.rto();
+    (rto.0 < 3 * longest.round_trip.0).then(|| Advice {
+        path: format!("{path}.rto"),
+        message: format!(
+            "{} is below three round trips of the longest path, {}: packets that only wait are sent again",
+            advice::span(rto),
+            advice::span(Time(3 * longest.round_trip.0))
+        ),
+        write: format!("{path}.rto = \"derived\""),
+    })
 }
 
 /// What `Header::kind` says. Data: `number` is the packet's place in its connection, `ack` what ports sort it by, as in a
@@ -202,7 +229,7 @@ impl Receiver {
         *self = Receiver { reassembly: std::mem::take(&mut self.reassembly), ..Receiver::default() };
     }
 
-    fn on_packet(&mut self, packet: &Packet, config: &Pfabric, cx: &mut Cx) {
+    fn on_packet(&mut self, packet: &Packet, config: &Pfabric, cx: &mut impl Host) {
         let id = packet.conn;
         let Header { kind, number, len, .. } = packet.header;
         let mut answer = kind::PROBE_ACK;
@@ -228,7 +255,7 @@ impl Receiver {
 
 /// All pFabric connections of a run.
 pub struct Model {
-    config: Pfabric,
+    configs: Vec<Pfabric>,
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
     /// By host, the connections that may send, among others that could until lately; each of the first also waits for
@@ -237,9 +264,9 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(config: &Pfabric, fabric: &Fabric) -> Model {
+    pub(super) fn new(configs: Vec<Pfabric>, fabric: &Fabric) -> Model {
         Model {
-            config: config.clone(),
+            configs,
             senders: Ends::default(),
             receivers: Ends::default(),
             eager: vec![Vec::new(); fabric.hosts as usize],
@@ -247,33 +274,33 @@ impl Model {
     }
 
     /// Something has happened to a sender: if it may send, it waits for the wire; if it is done, it is forgotten.
-    fn settle(&mut self, id: ConnId, cx: &mut Cx) {
-        let sender = &mut self.senders[id];
+    fn settle(&mut self, id: ConnId, cx: &mut impl Host) {
+        let sender = self.senders.at(id, cx);
         if sender.may_send() {
             if !std::mem::replace(&mut sender.eager, true) {
-                self.eager[cx.conn(id).src.index()].push(id);
+                self.eager[cx.host().index()].push(id);
             }
             cx.ready(id);
         } else if sender.eager && sender.is_done() {
             sender.eager = false;
-            self.eager[cx.conn(id).src.index()].retain(|&other| other != id);
+            self.eager[cx.host().index()].retain(|&other| other != id);
         }
     }
 
     /// The connection that lacks least among those that may send by the port at which it is this one's turn.
-    fn most_urgent(&mut self, id: ConnId, cx: &Cx) -> ConnId {
-        let Conn { src, src_port, .. } = *cx.conn(id);
-        let eager = &mut self.eager[src.index()];
-        let (mut best, mut least, mut at) = (id, self.senders[id].left(), 0);
+    fn most_urgent(&mut self, id: ConnId, cx: &impl Host) -> ConnId {
+        let src_port = cx.port(id);
+        let eager = &mut self.eager[cx.host().index()];
+        let (mut best, mut least, mut at) = (id, self.senders.at(id, cx).left(), 0);
         while at < eager.len() {
             let other = eager[at];
-            let sender = &mut self.senders[other];
+            let sender = self.senders.at(other, cx);
             if !sender.may_send() {
                 sender.eager = false;
                 eager.swap_remove(at);
                 continue;
             }
-            if sender.left() < least && cx.conn(other).src_port == src_port {
+            if sender.left() < least && cx.port(other) == src_port {
                 (best, least) = (other, sender.left());
             }
             at += 1;
@@ -282,57 +309,146 @@ impl Model {
     }
 }
 
-impl HostSide for Model {
-    fn start(&mut self, id: ConnId, size: u64, _key: u64, cx: &mut Cx) {
-        self.receivers.open(id).reset();
-        self.senders.open(id).reset(&self.config, size);
+impl Endpoint for Model {
+    fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(id).config)];
+        self.senders.open(id, cx).reset(config, start.size);
         self.settle(id, cx);
     }
 
-    #[inline]
-    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
-        self.receivers[packet.conn].on_packet(packet, &self.config, cx);
+    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
+        self.receivers.open(id, cx).reset();
     }
 
     #[inline]
-    fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
-        self.senders[packet.conn].on_answer(packet, &self.config, cx);
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        self.receivers.at(packet.conn, cx).on_packet(packet, config, cx);
+    }
+
+    #[inline]
+    fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        self.senders.at(packet.conn, cx).on_answer(packet, config, cx);
         self.settle(packet.conn, cx);
     }
 
     /// A connection that has its turn leaves it to the most urgent one of its port, and goes on waiting.
     #[inline]
-    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
-        if !self.senders[id].may_send() {
+    fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        if !self.senders.at(id, cx).may_send() {
             return (None, false);
         }
-        let chosen = match self.config.host_order {
+        let order = self.configs[usize::from(cx.conn(id).config)].host_order;
+        let chosen = match order {
             HostOrder::Shortest => self.most_urgent(id, cx),
             HostOrder::Turns => id,
         };
-        let packet = self.senders[chosen].next_packet(chosen, &self.config, cx);
-        (Some(packet), self.senders[id].may_send())
+        let config = &self.configs[usize::from(cx.conn(chosen).config)];
+        let packet = self.senders.at(chosen, cx).next_packet(chosen, config, cx);
+        (Some(packet), self.senders.at(id, cx).may_send())
     }
 
-    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
-        let (Owner::Conn(id), RETRANSMIT) = (owner, kind) else {
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
+        let (Owner::Sender(id), RETRANSMIT) = (owner, kind) else {
             unreachable!("pFabric has no other timers")
         };
-        self.senders[id].on_timer(id, &self.config, cx);
+        self.senders.at(id, cx).on_timer(id, &self.configs[usize::from(cx.conn(id).config)], cx);
         self.settle(id, cx);
     }
 
-    fn window(&self, id: ConnId) -> Option<u64> {
-        Some(u64::from(self.senders[id].cwnd()) * self.config.mss.0)
+    fn window(&self, id: ConnId, conn: &Conn) -> Option<u64> {
+        let config = &self.configs[usize::from(conn.config)];
+        Some(u64::from(self.senders.get(id).cwnd()) * config.mss.0)
     }
 
     /// What counts as delivered is what was received; senders' books agree with their packets.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
         for (id, conn) in conns {
-            audit_ranges(*id, conn, self.receivers[*id].reassembly.received(), found);
-            if let Some(wrong) = self.senders[*id].audit() {
+            if conn.accepted() {
+                audit_ranges(*id, conn, self.receivers.get(*id).reassembly.received(), found);
+            }
+            if let Some(wrong) = self.senders.get(*id).audit() {
                 found(format!("connection {id}: {wrong}"));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::advice::tests::FABRIC;
+    use crate::engine::fake::FakeHost;
+
+    #[test]
+    fn a_timeout_waits_for_three_round_trips() {
+        let pfabric = |rto: &str| serde_json::from_value::<Pfabric>(json!({ "rto": rto })).expect("a time");
+        // 3 x 12.32 us = 36.96 us.
+        assert!(timeout("t", &pfabric("36us"), &FABRIC).is_some());
+        assert_eq!(timeout("t", &pfabric("37us"), &FABRIC), None);
+    }
+
+    const FLOW: ConnId = ConnId(0);
+
+    fn model(host: &FakeHost, host_order: HostOrder) -> Model {
+        let config = Pfabric {
+            mss: Bytes(1000),
+            initial_window: Derived::Given(3),
+            rto: Derived::Given(Time::from_us(45)),
+            host_order,
+            ..Pfabric::default()
+        };
+        Model::new(vec![config], &host.fabric())
+    }
+
+    /// Number of each packet, and the bytes that its flow lacks.
+    fn ranks(packets: &[Packet]) -> Vec<(u32, u64)> {
+        packets.iter().map(|packet| (packet.header.number, packet.header.ack)).collect()
+    }
+
+    /// Of 5000 B in packets of 1000 B three go at once and lack all. Acknowledgements of 1, then of 0 leave 4000 and
+    /// 3000 B; the first opens the window to four packets, of which two are on their way.
+    #[test]
+    fn packets_say_how_much_is_not_acknowledged() {
+        let mut host = FakeHost::pair(5000);
+        let mut model = model(&host, HostOrder::Shortest);
+        host.start(&mut model, FLOW);
+        let packets = host.sends(&mut model, FLOW, 9);
+        assert_eq!(ranks(&packets), [(0, 5000), (1, 5000), (2, 5000)]);
+        let mut acks = Vec::new();
+        for number in [1, 0] {
+            let answers = host.receives(&mut model, &packets[number]);
+            assert_eq!(answers.len(), 1, "each packet is acknowledged by itself");
+            assert_eq!(answers[0].header.number as usize, number);
+            acks.push(answers[0]);
+        }
+        // The first packet that is missing: 0, then 2.
+        assert_eq!([acks[0].header.seq, acks[1].header.seq], [0, 2]);
+        host.answers(&mut model, &acks[0]);
+        assert_eq!(ranks(&host.sends(&mut model, FLOW, 9)), [(3, 4000), (4, 4000)]);
+        host.answers(&mut model, &acks[1]);
+        // All three under way are lost: the timeout leaves a window of one.
+        host.times_out(&mut model, FLOW);
+        assert_eq!(host.now, Time::from_us(45));
+        assert_eq!(ranks(&host.sends(&mut model, FLOW, 9)), [(2, 3000)]);
+    }
+
+    /// 2000 B are more urgent than 5000 B, whosever turn it is, as long as they may be sent.
+    #[test]
+    fn the_most_urgent_flow_of_a_host_goes_first() {
+        let order_of = |host_order| {
+            let mut host = FakeHost::pair(5000);
+            let short = host.connection(2000);
+            let mut model = model(&host, host_order);
+            host.start(&mut model, FLOW);
+            host.start(&mut model, short);
+            let packets = host.sends(&mut model, FLOW, 3);
+            packets.iter().map(|packet| packet.conn.0).collect::<Vec<_>>()
+        };
+        assert_eq!(order_of(HostOrder::Shortest), [1, 1, 0]);
+        assert_eq!(order_of(HostOrder::Turns), [0, 0, 0]);
     }
 }

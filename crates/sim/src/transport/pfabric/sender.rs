@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 
 use super::{Pfabric, Remaining, kind};
-use crate::engine::cx::{Cx, Owner, Timer, Toward};
+use crate::engine::host::{Host, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::transport::source::{Next, PlainFlow, Source};
 
-/// The sender's timer; even, by the convention of `HostSide::timer`.
+/// The sender's timer; even, by the convention of `Endpoint::timer`.
 pub const RETRANSMIT: u8 = 0;
 
 /// The sending end of a connection.
@@ -90,10 +90,10 @@ impl Sender {
     }
 
     /// The next packet, which may be sent: what was lost goes first.
-    pub fn next_packet(&mut self, id: ConnId, config: &Pfabric, cx: &mut Cx) -> Packet {
+    pub fn next_packet(&mut self, id: ConnId, config: &Pfabric, cx: &mut impl Host) -> Packet {
         let number = if self.lost > 0 { self.first_lost() } else { self.cut(config) };
         let sent = &mut self.sent[(number - self.base) as usize];
-        let counts = cx.counts(id);
+        let counts = cx.sender(id);
         counts.packets_sent += 1;
         if sent.state == State::Lost {
             counts.retransmissions += 1;
@@ -141,12 +141,12 @@ impl Sender {
         }
     }
 
-    fn start_timer(&mut self, id: ConnId, config: &Pfabric, cx: &mut Cx) {
-        cx.set_timer(&mut self.timer, cx.now() + config.rto(), Owner::Conn(id), RETRANSMIT);
+    fn start_timer(&mut self, id: ConnId, config: &Pfabric, cx: &mut impl Host) {
+        cx.set_timer(&mut self.timer, cx.now() + config.rto(), Owner::Sender(id), RETRANSMIT);
     }
 
     /// An acknowledgement, or the answer to a probe: either ends probing (PIAS-NS2: so does any packet that comes).
-    pub fn on_answer(&mut self, packet: &Packet, config: &Pfabric, cx: &mut Cx) {
+    pub fn on_answer(&mut self, packet: &Packet, config: &Pfabric, cx: &mut impl Host) {
         if self.is_done() {
             return;
         }
@@ -202,11 +202,11 @@ impl Sender {
 
     /// Nothing new was acknowledged in order for a timeout: slow start from one packet, or, if it has been so for long,
     /// a probe.
-    pub fn on_timer(&mut self, id: ConnId, config: &Pfabric, cx: &mut Cx) {
-        if !cx.timer_is_due(&mut self.timer, Owner::Conn(id), RETRANSMIT) {
+    pub fn on_timer(&mut self, id: ConnId, config: &Pfabric, cx: &mut impl Host) {
+        if !cx.timer_is_due(&mut self.timer, Owner::Sender(id), RETRANSMIT) {
             return;
         }
-        cx.counts(id).timeouts += 1;
+        cx.sender(id).timeouts += 1;
         self.silent += 1;
         self.ssthresh = (self.cwnd / 2).max(2);
         self.cwnd = 1;
@@ -224,7 +224,7 @@ impl Sender {
 
     /// A packet without payload, at the flow's own rank: if it gets through, so may data. The paper has a byte of
     /// payload in it (section 4.2).
-    fn send_probe(&mut self, id: ConnId, config: &Pfabric, cx: &mut Cx) {
+    fn send_probe(&mut self, id: ConnId, config: &Pfabric, cx: &mut impl Host) {
         let header = Header {
             kind: kind::PROBE,
             number: self.base,

@@ -2,11 +2,13 @@
 
 use std::collections::VecDeque;
 
-use super::congestion::{self, Control, Echoed, Progress, RecoveryAck, Siblings, Step, Window};
+use super::congestion::{
+    self, Ack, Cause, CongestionEvent, Control, Progress, Recovery, Siblings, Step, Window,
+};
 use super::ecn::{Heard, Marks};
 use super::reduction::Reduction;
 use super::{Halves, IdleRestart, Tcp, kind};
-use crate::engine::cx::{Cx, Owner, Timer, Toward};
+use crate::engine::host::{Host, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
 use crate::transport::reassembly::{Arrival, FlowEnds, Reassembly};
@@ -14,10 +16,12 @@ use crate::transport::rtt::Rtt;
 use crate::transport::source::{Next, Source};
 use crate::units::Time;
 
-/// The sender's timer; even, by the convention of `HostSide::timer`.
+/// The sender's timer; even, by the convention of `Endpoint::timer`.
 pub const RETRANSMIT: u8 = 0;
 /// The receiver's timer; odd, likewise.
 pub const DELAYED_ACK: u8 = 1;
+/// The sender's timer for its next segment, if its congestion control paces.
+pub const PACE: u8 = 2;
 
 /// The sending end of a connection.
 ///
@@ -62,7 +66,10 @@ pub struct Sender {
     /// The segment whose round trip is being timed, and when it was sent.
     timed: Option<(u32, Time)>,
     last_sent: Time,
+    /// Payload of the segment sent last.
+    last_len: u32,
     timer: Timer,
+    pace: Timer,
     heard: Heard,
 }
 
@@ -118,14 +125,16 @@ impl Sender {
             expired: None,
             timed: None,
             last_sent: Time::ZERO,
+            last_len: 0,
             timer: Timer::default(),
+            pace: Timer::default(),
             heard: Heard::new(config.echo().is_some()),
         }
     }
 
     /// The congestion window in bytes.
     pub fn cwnd(&self) -> u64 {
-        self.window.cwnd
+        self.control.cwnd(&self.window)
     }
 
     /// Whether the handshake is over.
@@ -151,6 +160,7 @@ impl Sender {
     /// Nothing of what it has sent matters any more.
     pub fn stop(&mut self) {
         self.timer.clear();
+        self.pace.clear();
     }
 
     /// Starts over for another connection, with the memory of the one before.
@@ -161,7 +171,7 @@ impl Sender {
     }
 
     /// The connection opens with its first flow: a SYN, or data at once.
-    pub fn open(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut Cx) {
+    pub fn open(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) {
         if config.handshake {
             self.send_syn(id, config, source, cx);
         } else {
@@ -170,7 +180,7 @@ impl Sender {
         }
     }
 
-    fn send_syn(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut Cx) {
+    fn send_syn(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) {
         let header = Header { kind: kind::SYN, seq: cx.now().0, ..Header::default() };
         cx.send_control(source.flow_at(0, 0, id).flow, Toward::Receiver, config.ack_bytes(), header);
         self.last_sent = cx.now();
@@ -178,8 +188,15 @@ impl Sender {
     }
 
     /// A SYN/ACK or an acknowledgement.
-    pub fn on_packet<S>(&mut self, id: ConnId, packet: &Packet, config: &Tcp, source: &mut S, cx: &mut Cx)
-    where
+    #[inline]
+    pub fn on_packet<S>(
+        &mut self,
+        id: ConnId,
+        packet: &Packet,
+        config: &Tcp,
+        source: &mut S,
+        cx: &mut impl Host,
+    ) where
         S: Source + Siblings,
     {
         match kind::plain(packet.header.kind) {
@@ -200,28 +217,30 @@ impl Sender {
         }
     }
 
-    fn on_ack<S>(&mut self, id: ConnId, packet: &Packet, config: &Tcp, source: &mut S, cx: &mut Cx)
+    fn on_ack<S>(&mut self, id: ConnId, packet: &Packet, config: &Tcp, source: &mut S, cx: &mut impl Host)
     where
         S: Source + Siblings,
     {
-        let ack = packet.header.ack;
-        let marked = packet.header.kind & kind::ECE != 0;
+        let una = packet.header.ack;
         self.window.flight = self.next_seq - self.una_seq;
-        if ack > self.una_seq {
-            let acked = ack - self.una_seq;
-            self.take_off_acknowledged(packet.header.number, ack);
+        if una > self.una_seq {
+            let mut ack = self.ack(packet, source, cx.now());
+            self.take_off_acknowledged(packet.header.number, una);
             self.limited = 0;
             self.sample_round_trip(packet, config, cx);
+            ack.smoothed_rtt = self.rtt.smoothed();
+            ack.next = self.next_seq;
             let mut restart_timer = true;
-            let grows = !self.heard.listens || self.on_echo(marked, acked, source, cx.now());
+            let grows = !self.heard.listens || self.on_echo(&ack, source);
             if self.recovering {
-                restart_timer = self.on_recovery_ack(ack, acked);
+                restart_timer = self.on_recovery_ack(&ack);
             } else {
                 self.dupacks = 0;
                 if self.reduction.is_some() {
-                    self.go_on_reducing(acked);
-                } else if grows && (!config.window_validation || self.window.limits()) {
-                    self.control.on_ack(&mut self.window, acked, source);
+                    self.go_on_reducing(ack.acked);
+                } else {
+                    ack.may_grow = grows && (!config.window_validation || self.window.limits());
+                    self.control.on_ack(&mut self.window, &ack, source);
                 }
             }
             if self.una == self.end {
@@ -233,35 +252,58 @@ impl Sender {
                 cx.acknowledged(flow);
                 cx.finish(flow);
             }
-        } else if ack == self.una_seq && self.una < self.end {
+        } else if una == self.una_seq && self.una < self.end {
+            let ack = self.ack(packet, source, cx.now());
             if self.heard.listens {
-                self.on_echo(marked, 0, source, cx.now());
+                self.on_echo(&ack, source);
             }
-            self.on_duplicate_ack(config, source);
+            self.on_duplicate_ack(&ack, config, source);
+        }
+    }
+
+    /// An acknowledgement as the congestion control sees it, of a connection that has not taken note of it yet.
+    #[inline]
+    fn ack(&self, packet: &Packet, source: &impl Source, now: Time) -> Ack {
+        let at_hand = self.end_seq - self.una_seq + source.left();
+        Ack {
+            acked: packet.header.ack - self.una_seq,
+            now,
+            rtt: now - Time(packet.header.seq),
+            smoothed_rtt: self.rtt.smoothed(),
+            in_flight: self.window.flight,
+            app_limited: at_hand.min(u64::from(self.window.most)) + self.window.mss <= self.window.cwnd,
+            marked: packet.header.kind & kind::ECE != 0,
+            may_grow: false,
+            una: packet.header.ack,
+            next: self.next_seq,
+            hops: packet.hops,
+        }
+    }
+
+    /// How far the flow has come.
+    fn progress(&self, source: &impl Source, now: Time) -> Progress {
+        Progress {
+            left: source.to_go(self.una_seq, self.end_seq),
+            round_trip: self.rtt.smoothed(),
+            time_left: Some(source.due())
+                .filter(|due| *due != Time::NEVER)
+                .map(|due| due.saturating_sub(now)),
         }
     }
 
     /// ECN: what an acknowledgement says of marks. Whether the window may grow by it.
-    fn on_echo(&mut self, marked: bool, acked: u64, source: &impl Source, now: Time) -> bool {
-        let echoed = Echoed { acked, marked, una: self.una_seq, next: self.next_seq };
-        let answer = self.control.on_echo(echoed);
+    fn on_echo(&mut self, ack: &Ack, source: &impl Source) -> bool {
+        let answer = self.control.on_echo(ack);
         if answer.ends_slow_start {
             self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
         }
         if answer.reduce && !self.recovering && self.heard.is_news(self.una_seq) {
             self.end_reduction();
             self.reduced(self.next_seq);
-            let progress = Progress {
-                left: source.to_go(self.una_seq, self.end_seq),
-                round_trip: self.rtt.smoothed(),
-                time_left: Some(source.due())
-                    .filter(|due| *due != Time::NEVER)
-                    .map(|due| due.saturating_sub(now)),
-            };
             let before = self.window.cwnd;
             let let_go = self.let_go(source);
             let flight = std::mem::replace(&mut self.window.flight, let_go);
-            self.control.on_mark(&mut self.window, &progress);
+            self.on_congestion_event(Cause::EcnEcho, source, ack.now);
             self.window.flight = flight;
             if self.in_proportion {
                 let goal = std::mem::replace(&mut self.window.cwnd, before);
@@ -269,6 +311,12 @@ impl Sender {
             }
         }
         answer.grow
+    }
+
+    /// The window is reduced.
+    fn on_congestion_event(&mut self, cause: Cause, source: &impl Source, now: Time) {
+        let event = CongestionEvent { cause, now, progress: self.progress(source, now) };
+        self.control.on_congestion_event(&mut self.window, &event);
     }
 
     /// Bytes are acknowledged while the window is being reduced.
@@ -307,7 +355,7 @@ impl Sender {
     }
 
     /// Only a sample ends the back-off (RFC 6298, end of section 5): a repeated segment gives none without timestamps (Karn).
-    fn sample_round_trip(&mut self, packet: &Packet, config: &Tcp, cx: &Cx) {
+    fn sample_round_trip(&mut self, packet: &Packet, config: &Tcp, cx: &impl Host) {
         if config.timestamps {
             self.rtt.sample(cx.now() - Time(packet.header.seq));
             self.backoff = 0;
@@ -321,14 +369,14 @@ impl Sender {
     }
 
     /// Whether to restart the timer.
-    fn on_recovery_ack(&mut self, ack: u64, acked: u64) -> bool {
-        let full = ack >= self.recover;
+    fn on_recovery_ack(&mut self, ack: &Ack) -> bool {
+        let full = ack.una >= self.recover;
         let first_partial = !full && !self.partial_seen;
-        match self.control.on_recovery_ack(&mut self.window, RecoveryAck { acked, full, first_partial }) {
+        match self.control.on_recovery_ack(&mut self.window, ack, Recovery { full, first_partial }) {
             Step::Leave => {
                 self.recovering = false;
                 self.dupacks = 0;
-                self.recover = self.recover.min(ack);
+                self.recover = self.recover.min(ack.una);
                 true
             }
             Step::Repair { restart_timer } => {
@@ -352,10 +400,10 @@ impl Sender {
         }
     }
 
-    fn on_duplicate_ack(&mut self, config: &Tcp, source: &impl Source) {
+    fn on_duplicate_ack(&mut self, ack: &Ack, config: &Tcp, source: &impl Source) {
         self.dupacks += 1;
         if self.recovering {
-            self.control.on_duplicate(&mut self.window);
+            self.control.on_duplicate(&mut self.window, ack);
         } else if self.dupacks == config.dupack_threshold
             && (self.una_seq >= self.recover || !self.control.distrusts_duplicates())
         {
@@ -366,7 +414,7 @@ impl Sender {
                 self.window.flight = self.window.flight.saturating_sub(self.window.mss);
             }
             self.end_reduction();
-            self.control.on_loss(&mut self.window, config.dupack_threshold);
+            self.on_congestion_event(Cause::FastRetransmit { dupacks: self.dupacks }, source, ack.now);
             self.recovering = true;
             self.partial_seen = false;
             self.recover = self.end_seq;
@@ -402,15 +450,27 @@ impl Sender {
         self.next_seq + len <= self.una_seq + self.allowance(config)
     }
 
+    /// When the next segment may be sent, if the congestion control paces.
+    #[inline(always)]
+    fn paced_until(&self) -> Option<Time> {
+        let rate = self.control.pacing_rate()?;
+        Some(self.last_sent.saturating_add(rate.transmission(u64::from(self.last_len))))
+    }
+
     /// The wire asks: a repair first, then what a timeout has put back, then new data.
+    #[inline]
     pub fn next_packet(
         &mut self,
         id: ConnId,
         config: &Tcp,
         source: &mut impl Source,
-        cx: &mut Cx,
+        cx: &mut impl Host,
     ) -> (Option<Packet>, bool) {
         if !self.may_send(config, source) {
+            return (None, false);
+        }
+        if let Some(due) = self.paced_until().filter(|due| cx.now() < *due) {
+            cx.set_timer(&mut self.pace, due, Owner::Sender(id), PACE);
             return (None, false);
         }
         self.restart_after_idle(config, cx.now());
@@ -441,15 +501,16 @@ impl Sender {
         let message = source.flow_at(number, seq, id);
         if again {
             self.timed = None;
-            cx.counts(message.flow).retransmissions += 1;
+            cx.sender(message.flow).retransmissions += 1;
         } else if self.timed.is_none() {
             self.timed = Some((number, cx.now()));
         }
         if let Some(reduction) = &mut self.reduction {
             reduction.on_send(u64::from(segment.len));
         }
-        cx.counts(message.flow).packets_sent += 1;
+        cx.sender(message.flow).packets_sent += 1;
         self.last_sent = cx.now();
+        self.last_len = segment.len;
         if !self.timer.is_set() {
             self.start_timer(id, config, cx);
         }
@@ -492,18 +553,25 @@ impl Sender {
         Time(timeout.0.saturating_mul(1 << self.backoff.min(30))).min(config.rto_max)
     }
 
-    fn start_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
+    fn start_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut impl Host) {
         let due = cx.now() + self.timeout(config);
-        cx.set_timer(&mut self.timer, due, Owner::Conn(id), RETRANSMIT);
+        cx.set_timer(&mut self.timer, due, Owner::Sender(id), RETRANSMIT);
+    }
+
+    /// The timer for the next segment of a paced connection.
+    pub fn on_pace(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) {
+        if cx.timer_is_due(&mut self.pace, Owner::Sender(id), PACE) && self.may_send(config, source) {
+            cx.ready(id);
+        }
     }
 
     /// The retransmission timer: SYN again, or back to the first unacknowledged segment (go back N). Whether data has
     /// been given up.
-    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut Cx) -> bool {
-        if !cx.timer_is_due(&mut self.timer, Owner::Conn(id), RETRANSMIT) {
+    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) -> bool {
+        if !cx.timer_is_due(&mut self.timer, Owner::Sender(id), RETRANSMIT) {
             return false;
         }
-        cx.counts(source.flow_at(self.una, self.una_seq, id).flow).timeouts += 1;
+        cx.sender(source.flow_at(self.una, self.una_seq, id).flow).timeouts += 1;
         self.backoff += 1;
         if !self.established {
             self.send_syn(id, config, source, cx);
@@ -519,7 +587,7 @@ impl Sender {
             self.window.flight = self.let_go(source);
         }
         self.end_reduction();
-        self.control.on_timeout(&mut self.window, first);
+        self.on_congestion_event(Cause::Timeout { first }, source, cx.now());
         self.window.after_timeout = true;
         (self.next, self.next_seq) = (self.una, self.una_seq);
         self.recover = self.end_seq;
@@ -573,7 +641,8 @@ impl Receiver {
     }
 
     /// A SYN or a segment.
-    pub fn on_packet(&mut self, id: ConnId, packet: &Packet, config: &Tcp, cx: &mut Cx) {
+    #[inline]
+    pub fn on_packet(&mut self, id: ConnId, packet: &Packet, config: &Tcp, cx: &mut impl Host) {
         let flow = packet.conn;
         let kind = kind::plain(packet.header.kind);
         if kind == kind::SYN {
@@ -604,7 +673,7 @@ impl Receiver {
             self.echo = packet.created_at;
         }
         let at_once = arrival != Arrival::InOrder
-            || self.unacknowledged >= config.delayed_ack
+            || self.unacknowledged >= config.segments_per_ack()
             || (first && config.ack_first_segment)
             || (kind == kind::LAST && config.ack_last_segment)
             || heard.at_once;
@@ -612,11 +681,11 @@ impl Receiver {
             self.acknowledge(flow, config, cx);
         } else if !self.timer.is_set() {
             let due = cx.now() + config.delayed_ack_timeout();
-            cx.set_timer(&mut self.timer, due, Owner::Conn(id), DELAYED_ACK);
+            cx.set_timer(&mut self.timer, due, Owner::Receiver(id), DELAYED_ACK);
         }
     }
 
-    fn acknowledge(&mut self, flow: ConnId, config: &Tcp, cx: &mut Cx) {
+    fn acknowledge(&mut self, flow: ConnId, config: &Tcp, cx: &mut impl Host) {
         self.unacknowledged = 0;
         self.timer.clear();
         let header = Header {
@@ -630,15 +699,15 @@ impl Receiver {
     }
 
     /// Acknowledges what waits for that.
-    pub fn flush(&mut self, config: &Tcp, cx: &mut Cx) {
+    pub fn flush(&mut self, config: &Tcp, cx: &mut impl Host) {
         if self.unacknowledged > 0 {
             self.acknowledge(self.latest, config, cx);
         }
     }
 
     /// The delayed-acknowledgement timer.
-    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut Cx) {
-        if cx.timer_is_due(&mut self.timer, Owner::Conn(id), DELAYED_ACK) {
+    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut impl Host) {
+        if cx.timer_is_due(&mut self.timer, Owner::Receiver(id), DELAYED_ACK) {
             self.acknowledge(self.latest, config, cx);
         }
     }

@@ -1,10 +1,11 @@
-//! TCP: Reno, NewReno, DCTCP and D2TCP, in parts that know little of each other.
+//! TCP: Reno, NewReno, CUBIC, DCTCP, D2TCP and Swift, in parts that know little of each other.
 //!
 //! A source (`transport/source.rs`) says which bytes are next, `connection` moves them reliably
 //! (handshake, acknowledgements, retransmission, timers), `congestion` says how many may be under way, `reduction` how
 //! they become fewer, `ecn` how word of marks comes back. Sources: RFC 5681 (congestion control), RFC 6582 (NewReno), RFC 6298 (timers), RFC 3042
-//! (limited transmit), RFC 3168 (ECN), RFC 8257 (DCTCP), RFC 9937 (proportional rate reduction).
+//! (limited transmit), RFC 3168 (ECN), RFC 8257 (DCTCP), RFC 9438 (CUBIC), RFC 9937 (proportional rate reduction).
 
+mod advice;
 pub mod congestion;
 pub mod connection;
 pub mod ecn;
@@ -15,19 +16,22 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 
 use self::congestion::{Congestion, Window};
-use self::connection::{DELAYED_ACK, RETRANSMIT, Receiver, Sender};
+use self::connection::{DELAYED_ACK, PACE, RETRANSMIT, Receiver, Sender};
 use self::ecn::Echo;
 use super::frame::{Frame, TcpFrame};
 use super::source::Messages;
 use super::tagging::Tagging;
-use super::{Ends, Framing, HostSide, Settings, audit_ranges};
+use super::{Framing, Settings, Signal, audit_ranges};
+use crate::advice::Advice;
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::cx::{Cx, Owner};
+use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::ConnId;
+use crate::problem::{Problem, within};
 use crate::queue::drop_tail::DropTail;
 use crate::queue::ecn::Ecn;
 use crate::queue::strict_priority::StrictPriority;
@@ -70,7 +74,8 @@ pub struct Tcp {
     pub dupack_threshold: u32,
     /// Send a new segment on each of the first two duplicate acknowledgements (RFC 3042).
     pub limited_transmit: bool,
-    /// Full segments to an acknowledgement at most: 2 is RFC 5681's delayed ACK, 1 switches it off.
+    /// Full segments to an acknowledgement at most: 2 is RFC 5681's delayed ACK, 1 switches it off. Under swift it is 1 in
+    /// any case.
     #[schemars(range(min = 1, max = 1000))]
     pub delayed_ack: u32,
     /// How long an acknowledgement is held back at most. Absent: 40 ms (Linux) under the preset "internet", 500 us under
@@ -255,24 +260,22 @@ impl Default for Tcp {
 }
 
 impl Settings for Tcp {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.rto_max < self.rto_min() {
-            problems.push((
-                "rto_max".into(),
+            problems.push(Problem::new(
+                "rto_max",
                 format!("{} is below rto_min, which is {}", self.rto_max, self.rto_min()),
             ));
         }
         if self.receive_window < self.mss {
             let why =
                 format!("{} is below mss, which is {}: nothing could be sent", self.receive_window, self.mss);
-            problems.push(("receive_window".into(), why));
+            problems.push(Problem::new("receive_window", why));
         }
-        let tagging = self.tagging.iter().flat_map(Tagging::problems);
-        problems.extend(tagging.map(|(path, why)| (format!("tagging.{path}"), why)));
-        let own = format!("congestion.{}", self.congestion.name());
-        problems
-            .extend(self.congestion.problems().into_iter().map(|(path, why)| (format!("{own}.{path}"), why)));
+        problems.extend(within("tagging", self.tagging.iter().flat_map(Tagging::problems)));
+        let control = format!("congestion.{}", self.congestion.name());
+        problems.extend(within(control, self.congestion.problems()));
         problems
     }
 
@@ -315,6 +318,18 @@ impl Settings for Tcp {
         )]
     }
 
+    fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
+        advice::advice(path, self, longest)
+    }
+
+    fn initial_burst(&self) -> Option<u64> {
+        Some(u64::from(self.initial_window()))
+    }
+
+    fn window_adapts_to(&self) -> Option<Signal> {
+        Some(if self.echo().is_some() { Signal::Marks } else { Signal::Losses })
+    }
+
     fn preset(&self) -> Values {
         vec![
             ("delayed_ack_timeout".into(), json!(self.delayed_ack_timeout())),
@@ -341,7 +356,7 @@ impl Settings for Tcp {
     }
 
     fn answers(&self) -> f64 {
-        1.0 / f64::from(self.delayed_ack)
+        1.0 / f64::from(self.segments_per_ack())
     }
 
     fn link_bytes(&self) -> u64 {
@@ -396,6 +411,12 @@ impl Tcp {
         self.or_preset(self.delayed_ack_timeout, 40_000, 500)
     }
 
+    /// Full segments to an acknowledgement at most.
+    #[inline]
+    pub fn segments_per_ack(&self) -> u32 {
+        if self.congestion.acknowledges_each_segment() { 1 } else { self.delayed_ack }
+    }
+
     /// Shortest retransmission timeout.
     pub fn rto_min(&self) -> Time {
         self.or_preset(self.rto_min, 200_000, 5_000)
@@ -409,11 +430,6 @@ impl Tcp {
     /// Bytes of a segment without payload on the wire.
     fn ack_bytes(&self) -> u32 {
         (self.header_bytes.0 + self.link_bytes.0) as u32
-    }
-
-    /// Whether it adapts to losses alone.
-    pub fn needs_no_marks(&self) -> bool {
-        self.echo().is_none()
     }
 
     /// How the receiver tells of marks, if data asks for them.
@@ -446,79 +462,211 @@ mod kind {
 
 /// All TCP connections of a run.
 pub struct Model {
-    config: Tcp,
+    configs: Vec<Tcp>,
     senders: Ends<(Sender, Messages)>,
     receivers: Ends<Receiver>,
 }
 
 impl Model {
-    pub(super) fn new(config: &Tcp, _fabric: &Fabric) -> Model {
-        Model { config: config.clone(), senders: Ends::default(), receivers: Ends::default() }
+    pub(super) fn new(configs: Vec<Tcp>, _fabric: &Fabric) -> Model {
+        Model { configs, senders: Ends::default(), receivers: Ends::default() }
     }
 }
 
-impl HostSide for Model {
-    fn start(&mut self, id: ConnId, size: u64, key: u64, cx: &mut Cx) {
-        self.connect(id, key, cx);
-        self.message(id, size, cx);
+impl Endpoint for Model {
+    fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
+        self.connect(id, start.key, cx);
+        self.message(id, start, cx);
     }
 
-    fn connect(&mut self, id: ConnId, _key: u64, _cx: &mut Cx) {
-        self.receivers.open(id).reset(&self.config);
-        let (sender, source) = self.senders.open(id);
+    fn connect(&mut self, id: ConnId, _key: u64, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let (sender, source) = self.senders.open(id, cx);
         source.reset();
-        sender.reset(&self.config);
+        sender.reset(config);
     }
 
-    fn message(&mut self, flow: ConnId, size: u64, cx: &mut Cx) {
-        let id = cx.conn(flow).via;
-        let (sender, source) = &mut self.senders[id];
+    fn message(&mut self, flow: ConnId, start: Start, cx: &mut impl Host) {
+        let Conn { via: id, config, .. } = *cx.conn(flow);
+        let config = &self.configs[usize::from(config)];
+        let (sender, source) = self.senders.at(id, cx);
         let opens = source.is_fresh();
-        source.push(flow, size, cx.due());
+        source.push(flow, start.size, start.due);
         if opens {
-            sender.open(id, &self.config, source, cx);
-        } else if sender.may_send(&self.config, source) {
+            sender.open(id, config, source, cx);
+        } else if sender.may_send(config, source) {
             cx.ready(id);
         }
     }
 
-    #[inline]
-    fn at_receiver(&mut self, packet: &Packet, cx: &mut Cx) {
-        let id = cx.conn(packet.conn).via;
-        self.receivers[id].on_packet(id, packet, &self.config, cx);
+    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
+        let config = &self.configs[usize::from(cx.conn(id).config)];
+        self.receivers.open(id, cx).reset(config);
     }
 
     #[inline]
-    fn at_sender(&mut self, packet: &Packet, cx: &mut Cx) {
-        let id = cx.conn(packet.conn).via;
-        let (sender, source) = &mut self.senders[id];
-        sender.on_packet(id, packet, &self.config, source, cx);
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let Conn { via: id, config, .. } = *cx.conn(packet.conn);
+        self.receivers.at(id, cx).on_packet(id, packet, &self.configs[usize::from(config)], cx);
     }
 
     #[inline]
-    fn next_packet(&mut self, id: ConnId, cx: &mut Cx) -> (Option<Packet>, bool) {
-        let (sender, source) = &mut self.senders[id];
-        sender.next_packet(id, &self.config, source, cx)
+    fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let Conn { via: id, config, .. } = *cx.conn(packet.conn);
+        let (sender, source) = self.senders.at(id, cx);
+        sender.on_packet(id, packet, &self.configs[usize::from(config)], source, cx);
     }
 
-    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut Cx) {
+    #[inline]
+    fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        let (sender, source) = self.senders.at(id, cx);
+        sender.next_packet(id, &self.configs[usize::from(cx.conn(id).config)], source, cx)
+    }
+
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
         match (owner, kind) {
-            (Owner::Conn(id), RETRANSMIT) => {
-                let (sender, source) = &mut self.senders[id];
-                sender.on_timer(id, &self.config, source, cx);
+            (Owner::Sender(id), RETRANSMIT) => {
+                let (sender, source) = self.senders.at(id, cx);
+                sender.on_timer(id, &self.configs[usize::from(cx.conn(id).config)], source, cx);
             }
-            (Owner::Conn(id), DELAYED_ACK) => self.receivers[id].on_timer(id, &self.config, cx),
+            (Owner::Receiver(id), DELAYED_ACK) => {
+                let config = &self.configs[usize::from(cx.conn(id).config)];
+                self.receivers.at(id, cx).on_timer(id, config, cx);
+            }
+            (Owner::Sender(id), PACE) => {
+                let (sender, source) = self.senders.at(id, cx);
+                sender.on_pace(id, &self.configs[usize::from(cx.conn(id).config)], source, cx);
+            }
             _ => unreachable!("TCP has no other timers"),
         }
     }
 
-    fn window(&self, id: ConnId) -> Option<u64> {
-        Some(self.senders[id].0.cwnd())
+    fn window(&self, id: ConnId, _conn: &Conn) -> Option<u64> {
+        Some(self.senders.get(id).0.cwnd())
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns.iter().filter(|(id, conn)| conn.via == *id) {
-            audit_ranges(*id, conn, self.receivers[*id].received(), found);
+        for (id, conn) in conns.iter().filter(|(id, conn)| conn.via == *id && conn.accepted()) {
+            audit_ranges(*id, conn, self.receivers.get(*id).received(), found);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::engine::fake::FakeHost;
+
+    const FLOW: ConnId = ConnId(0);
+
+    /// A flow of a hundred segments of 1000 B, and the first window.
+    fn started(initial_window: u32, delayed_ack: u32) -> (FakeHost, Model, Vec<Packet>) {
+        let config = Tcp {
+            mss: Bytes(1000),
+            handshake: false,
+            initial_window: Derived::Given(initial_window),
+            delayed_ack,
+            ..Tcp::default()
+        };
+        let mut host = FakeHost::pair(100_000);
+        let mut model = Model::new(vec![config], &host.fabric());
+        host.start(&mut model, FLOW);
+        let packets = host.sends(&mut model, FLOW, 99);
+        assert_eq!(packets.len(), initial_window as usize);
+        (host, model, packets)
+    }
+
+    fn numbers(packets: &[Packet]) -> Vec<u32> {
+        packets.iter().map(|packet| packet.header.number).collect()
+    }
+
+    /// A segment arrives, and its acknowledgement comes back at once: its bytes, and the window after it.
+    fn round(host: &mut FakeHost, model: &mut Model, packet: &Packet) -> (u64, u64) {
+        let acks = host.receives(model, packet);
+        assert_eq!(acks.len(), 1);
+        host.answers(model, &acks[0]);
+        (acks[0].header.ack, model.window(FLOW, &host.conns[0]).expect("TCP has one"))
+    }
+
+    /// RFC 6582, 3.2. Of ten segments 0 and 3 are lost. The third duplicate halves 10 to 5 and adds 3, five more make 13:
+    /// 0 goes again, and 10 to 12. The partial acknowledgement of three segments leaves 13 - 3 + 1 = 11: 3 goes again, and
+    /// of new ones only 13, the eleventh from 3 on. The full one leaves four in flight: these and one more.
+    #[test]
+    fn a_partial_acknowledgement_deflates_the_window() {
+        let (mut host, mut model, packets) = started(10, 1);
+        let arrives = [1, 2, 4, 5, 6, 7, 8, 9];
+        let windows: Vec<_> =
+            arrives.iter().map(|&number| round(&mut host, &mut model, &packets[number])).collect();
+        assert_eq!(windows.iter().map(|(ack, _)| *ack).collect::<Vec<_>>(), [0; 8]);
+        assert_eq!(
+            windows.iter().map(|(_, window)| *window / 1000).collect::<Vec<_>>(),
+            [10, 10, 8, 9, 10, 11, 12, 13]
+        );
+        let again = host.sends(&mut model, FLOW, 99);
+        assert_eq!(numbers(&again), [0, 10, 11, 12]);
+        assert_eq!(round(&mut host, &mut model, &again[0]), (3_000, 11_000));
+        let again = host.sends(&mut model, FLOW, 99);
+        assert_eq!(numbers(&again), [3, 13]);
+        assert_eq!(round(&mut host, &mut model, &again[0]), (10_000, 5_000));
+    }
+
+    /// Karn: the acknowledgement of a segment that was sent twice, 100 us after the second time, is no sample, and the
+    /// timeout stays doubled (RFC 6298, section 5): 2 s for the next segment, which is never acknowledged.
+    #[test]
+    fn a_segment_that_was_sent_twice_gives_no_sample() {
+        let (mut host, mut model, _) = started(1, 1);
+        host.times_out(&mut model, FLOW);
+        assert_eq!(host.now, Time::from_us(1_000_000));
+        let again = host.sends(&mut model, FLOW, 99);
+        assert_eq!(numbers(&again), [0]);
+        host.now = Time::from_us(1_000_100);
+        assert_eq!(round(&mut host, &mut model, &again[0]).0, 1_000);
+        assert_eq!(model.senders.get(FLOW).0.round_trip(), None);
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [1, 2]);
+        host.times_out(&mut model, FLOW);
+        assert_eq!(host.now, Time::from_us(3_000_100));
+    }
+
+    /// RFC 5681, equation 4: the first timeout halves ten segments to five; the second one of the same segment, with only
+    /// that one in flight, leaves the threshold there. So slow start goes from one segment to five, and the next
+    /// acknowledgement adds 1000 * 1000 / 5000 B.
+    #[test]
+    fn only_the_first_timeout_of_a_segment_halves_the_flight() {
+        let (mut host, mut model, _) = started(10, 1);
+        let mut under_way = VecDeque::new();
+        for seconds in [1, 3] {
+            host.times_out(&mut model, FLOW);
+            assert_eq!(host.now, Time::from_us(seconds * 1_000_000));
+            under_way = VecDeque::from(host.sends(&mut model, FLOW, 99));
+            assert_eq!(under_way.len(), 1);
+        }
+        let mut windows = Vec::new();
+        for _ in 0..5 {
+            let packet = under_way.pop_front().expect("the window is open");
+            windows.push(round(&mut host, &mut model, &packet).1);
+            under_way.extend(host.sends(&mut model, FLOW, 99));
+        }
+        assert_eq!(windows, [2_000, 3_000, 4_000, 5_000, 5_200]);
+    }
+
+    /// Every second segment is acknowledged at once, and so is the first of all. The fourth waits alone for 40 ms, whatever
+    /// timer the second one has left behind.
+    #[test]
+    fn a_delayed_acknowledgement_waits_for_its_timer() {
+        let (mut host, mut model, packets) = started(4, 2);
+        let mut acks = Vec::new();
+        for (packet, us) in packets.iter().zip([0, 10, 20, 30]) {
+            host.now = Time::from_us(us);
+            let answers = host.receives(&mut model, packet);
+            acks.push(answers.iter().map(|ack| ack.header.ack).collect::<Vec<_>>());
+        }
+        assert_eq!(acks, [vec![1_000], vec![], vec![3_000], vec![]]);
+        assert!(host.expires(&mut model).is_empty(), "the timer of the second one");
+        assert_eq!(host.now, Time::from_us(40_010));
+        let ack = host.expires(&mut model);
+        assert_eq!((host.now, ack.len()), (Time::from_us(40_030), 1));
+        assert_eq!(ack[0].header.ack, 4_000);
     }
 }

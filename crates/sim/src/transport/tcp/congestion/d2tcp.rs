@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::dctcp::{self, Dctcp};
-use super::{Answer, Control, Echoed, Progress, RecoveryAck, Settings, Step, Window};
+use super::{Ack, Answer, Cause, CongestionEvent, Control, Progress, Recovery, Settings, Step, Window};
+use crate::problem::Problem;
 use crate::transport::tcp::ecn::Echo;
 
 /// Share of its largest window that a flow has under way on average, as the window's sawtooth has it.
@@ -39,11 +40,11 @@ impl Default for D2tcp {
 }
 
 impl Settings for D2tcp {
-    fn problems(&self) -> Vec<(String, String)> {
+    fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.max_exponent < self.min_exponent {
             let why = format!("{} is below min_exponent, which is {}", self.max_exponent, self.min_exponent);
-            problems.push(("max_exponent".into(), why));
+            problems.push(Problem::new("max_exponent", why));
         }
         problems
     }
@@ -92,16 +93,21 @@ impl Model {
 
 impl Control for Model {
     #[inline]
-    fn on_echo(&mut self, echoed: Echoed) -> Answer {
-        self.dctcp.on_echo(echoed)
+    fn on_echo(&mut self, ack: &Ack) -> Answer {
+        self.dctcp.on_echo(ack)
     }
 
-    fn on_mark(&mut self, window: &mut Window, progress: &Progress) {
-        let exponent = self.exponent(window.usable(), progress);
-        self.dctcp.shrink(window, libm::pow(self.dctcp.alpha(), exponent));
+    fn on_congestion_event(&mut self, window: &mut Window, event: &CongestionEvent) {
+        match event.cause {
+            Cause::EcnEcho => {
+                let exponent = self.exponent(window.usable(), &event.progress);
+                self.dctcp.shrink(window, libm::pow(self.dctcp.alpha(), exponent));
+            }
+            loss => window.reduce(loss),
+        }
     }
 
-    fn on_recovery_ack(&mut self, window: &mut Window, ack: RecoveryAck) -> Step {
-        self.dctcp.on_recovery_ack(window, ack)
+    fn on_recovery_ack(&mut self, window: &mut Window, ack: &Ack, recovery: Recovery) -> Step {
+        self.dctcp.on_recovery_ack(window, ack, recovery)
     }
 }

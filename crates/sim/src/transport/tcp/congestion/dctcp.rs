@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::new_reno::{self, NewReno};
-use super::{Answer, Control, Echoed, Progress, RecoveryAck, Settings, Step, Window};
+use super::{Ack, Answer, Cause, CongestionEvent, Control, Recovery, Settings, Step, Window};
 use crate::transport::tcp::ecn::Echo;
 
 /// DCTCP: marks shrink the window in proportion to the share of bytes that are marked (RFC 8257).
@@ -135,8 +135,8 @@ impl Model {
 impl Control for Model {
     /// The estimate is brought up to date before an echo is answered, in the order of RFC 8257, 3.3.
     #[inline]
-    fn on_echo(&mut self, echoed: Echoed) -> Answer {
-        let Echoed { acked, marked, una, next } = echoed;
+    fn on_echo(&mut self, ack: &Ack) -> Answer {
+        let &Ack { acked, marked, una, next, .. } = ack;
         self.acked += acked;
         self.marked += if marked { acked } else { 0 };
         let ended = una > self.window_end;
@@ -153,11 +153,14 @@ impl Control for Model {
         }
     }
 
-    fn on_mark(&mut self, window: &mut Window, _progress: &Progress) {
-        self.shrink(window, self.alpha);
+    fn on_congestion_event(&mut self, window: &mut Window, event: &CongestionEvent) {
+        match event.cause {
+            Cause::EcnEcho => self.shrink(window, self.alpha),
+            loss => window.reduce(loss),
+        }
     }
 
-    fn on_recovery_ack(&mut self, window: &mut Window, ack: RecoveryAck) -> Step {
-        self.losses.on_recovery_ack(window, ack)
+    fn on_recovery_ack(&mut self, window: &mut Window, ack: &Ack, recovery: Recovery) -> Step {
+        self.losses.on_recovery_ack(window, ack, recovery)
     }
 }

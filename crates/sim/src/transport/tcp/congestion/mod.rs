@@ -3,11 +3,12 @@
 //! A member has a configuration and a `Model`, its state for one connection. The defaults of
 //! [`Control`] are RFC 5681; a member changes what it does differently.
 
+use crate::problem::Problem;
 use crate::register::register;
 use crate::transport::source::Messages;
 use crate::transport::tcp::ecn::Echo;
 use crate::transport::tcp::{Growth, Halves};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 
 /// One list: configuration and model of each congestion control.
 macro_rules! controls {
@@ -35,37 +36,38 @@ macro_rules! controls {
 
         impl Control for Model {
             #[inline]
-            fn on_ack(&mut self, window: &mut Window, acked: u64, siblings: &mut impl Siblings) {
-                match self { $(Model::$config(model) => model.on_ack(window, acked, siblings),)* }
+            fn on_ack(&mut self, window: &mut Window, ack: &Ack, siblings: &mut impl Siblings) {
+                match self { $(Model::$config(model) => model.on_ack(window, ack, siblings),)* }
             }
 
-            fn on_loss(&mut self, window: &mut Window, dupacks: u32) {
-                match self { $(Model::$config(model) => model.on_loss(window, dupacks),)* }
+            fn on_congestion_event(&mut self, window: &mut Window, event: &CongestionEvent) {
+                match self { $(Model::$config(model) => model.on_congestion_event(window, event),)* }
             }
 
-            fn on_duplicate(&mut self, window: &mut Window) {
-                match self { $(Model::$config(model) => model.on_duplicate(window),)* }
+            fn on_duplicate(&mut self, window: &mut Window, ack: &Ack) {
+                match self { $(Model::$config(model) => model.on_duplicate(window, ack),)* }
             }
 
-            fn on_recovery_ack(&mut self, window: &mut Window, ack: RecoveryAck) -> Step {
-                match self { $(Model::$config(model) => model.on_recovery_ack(window, ack),)* }
+            fn on_recovery_ack(&mut self, window: &mut Window, ack: &Ack, recovery: Recovery) -> Step {
+                match self { $(Model::$config(model) => model.on_recovery_ack(window, ack, recovery),)* }
             }
 
             fn distrusts_duplicates(&self) -> bool {
                 match self { $(Model::$config(model) => model.distrusts_duplicates(),)* }
             }
 
-            fn on_timeout(&mut self, window: &mut Window, first: bool) {
-                match self { $(Model::$config(model) => model.on_timeout(window, first),)* }
+            #[inline]
+            fn on_echo(&mut self, ack: &Ack) -> Answer {
+                match self { $(Model::$config(model) => model.on_echo(ack),)* }
             }
 
             #[inline]
-            fn on_echo(&mut self, echoed: Echoed) -> Answer {
-                match self { $(Model::$config(model) => model.on_echo(echoed),)* }
+            fn pacing_rate(&self) -> Option<Rate> {
+                match self { $(Model::$config(model) => model.pacing_rate(),)* }
             }
 
-            fn on_mark(&mut self, window: &mut Window, progress: &Progress) {
-                match self { $(Model::$config(model) => model.on_mark(window, progress),)* }
+            fn cwnd(&self, window: &Window) -> u64 {
+                match self { $(Model::$config(model) => model.cwnd(window),)* }
             }
         }
     };
@@ -76,18 +78,25 @@ controls! {
     new_reno::NewReno = "newreno",
     dctcp::Dctcp = "dctcp",
     d2tcp::D2tcp = "d2tcp",
+    cubic::Cubic = "cubic",
+    swift::Swift = "swift",
 }
 
 /// What a congestion control's configuration tells the check and the connection.
 pub trait Settings {
-    /// All that is wrong beyond what the schema says: (path below the control, what is wrong).
-    fn problems(&self) -> Vec<(String, String)> {
+    /// All that is wrong beyond what the schema says; paths are below the control.
+    fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 
     /// How the receiver is to tell of marks, if it lives by them: then data asks for marks, whatever `ecn` says.
     fn echo(&self) -> Option<Echo> {
         None
+    }
+
+    /// Whether the receiver acknowledges each segment at once, whatever `delayed_ack` says.
+    fn acknowledges_each_segment(&self) -> bool {
+        false
     }
 
     /// Whether a reduction for marks takes a round trip: see `transport/tcp/reduction.rs`.
@@ -124,12 +133,82 @@ pub struct Window {
 impl Window {
     /// Half of what is under way, at least two segments unless configured otherwise (RFC 5681, equation 4).
     pub fn half(&self) -> u64 {
+        self.reduced_to(0.5)
+    }
+
+    /// Such a share of what is under way, at least `min_ssthresh` segments.
+    pub fn reduced_to(&self, share: f64) -> u64 {
         let whole = match self.halves {
             // The connection has put into `flight` what is to be halved.
             Halves::Flight | Halves::Queued | Halves::Pipe => self.flight,
             Halves::Window => self.cwnd,
         };
-        (whole / 2).max(u64::from(self.min_ssthresh) * self.mss)
+        ((whole as f64 * share) as u64).max(u64::from(self.min_ssthresh) * self.mss)
+    }
+
+    /// Whether it is below the slow-start threshold.
+    #[inline]
+    pub fn is_in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Grows by an acknowledgement as RFC 5681 says.
+    #[inline]
+    pub fn grow(&mut self, acked: u64, siblings: &mut impl Siblings) {
+        if self.is_in_slow_start() {
+            self.grow_in_slow_start(acked);
+        } else {
+            self.after_timeout = false;
+            self.grow_in_avoidance(acked, siblings);
+        }
+    }
+
+    /// Grows by what is acknowledged, as far as [`Growth`] lets it.
+    #[inline]
+    pub fn grow_in_slow_start(&mut self, acked: u64) {
+        // RFC 3465, 2.3: after a timeout an acknowledgement may cover much that arrived before it.
+        let segments = if self.growth == Growth::Bytes && !self.after_timeout { 2 } else { 1 };
+        self.cwnd += acked.min(segments * self.mss);
+    }
+
+    /// Grows by a segment for a window of acknowledgements.
+    #[inline]
+    fn grow_in_avoidance(&mut self, acked: u64, siblings: &mut impl Siblings) {
+        let mss = self.mss;
+        self.cwnd += if let Some(coupled) = siblings.increase(self, acked) {
+            coupled
+        } else if self.growth == Growth::Segments {
+            self.counted += acked;
+            if self.counted < self.cwnd / mss * mss {
+                return;
+            }
+            self.counted = 0;
+            mss
+        } else {
+            let counted = if self.growth == Growth::Bytes { acked } else { mss };
+            (mss * counted / self.cwnd).max(1)
+        };
+    }
+
+    /// Is reduced as RFC 5681 says; after a mark (RFC 3168, 6.1.2), as after a loss, without a retransmission.
+    pub fn reduce(&mut self, cause: Cause) {
+        match cause {
+            Cause::FastRetransmit { dupacks } => {
+                self.ssthresh = self.half();
+                self.cwnd = self.ssthresh + u64::from(dupacks) * self.mss;
+            }
+            Cause::Timeout { first } => {
+                if first {
+                    self.ssthresh = self.half();
+                }
+                self.cwnd = self.mss;
+            }
+            Cause::EcnEcho => {
+                self.ssthresh = self.half();
+                // The floor never lifts a window that is below it.
+                self.cwnd = self.cwnd.min(self.ssthresh);
+            }
+        }
     }
 
     /// The window, as far as the receiver's allows it to be used.
@@ -144,14 +223,41 @@ impl Window {
     }
 }
 
-/// An acknowledgement of new data during fast recovery.
-#[derive(Clone, Copy, Debug)]
-pub struct RecoveryAck {
-    /// Bytes that it acknowledges.
+/// An acknowledgement and the state of its connection: of new data or a duplicate, in fast recovery or outside.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ack {
+    /// Bytes that it acknowledges; 0: a duplicate.
     pub acked: u64,
-    /// Whether it covers all that had been sent when the loss was noticed.
+    /// When it arrives.
+    pub now: Time,
+    /// Time since the segment was sent that it answers; of several segments, the first (RFC 7323, section 4). It is exact
+    /// for each acknowledgement, whatever `timestamps` says, which is for the retransmission timer.
+    pub rtt: Time,
+    /// The retransmission timer's estimate (SRTT of RFC 6298); none before the first sample.
+    pub smoothed_rtt: Option<Time>,
+    /// Bytes sent and not acknowledged before this acknowledgement.
+    pub in_flight: u64,
+    /// Whether the data at hand or the receive window, and not the congestion window, limits the bytes in flight
+    /// (RFC 9438, 5.8). Bytes that the window allows and that wait for the host's wire count as in flight.
+    pub app_limited: bool,
+    /// Whether it echoes a mark (ECE).
+    pub marked: bool,
+    /// Whether the window may grow by it: it does not echo a mark, and `window_validation` allows it.
+    pub may_grow: bool,
+    /// Everything before this byte is acknowledged, with it.
+    pub una: u64,
+    /// Everything before this byte has been sent.
+    pub next: u64,
+    /// Hops that the acknowledgement has taken.
+    pub hops: u8,
+}
+
+/// Where fast recovery stands after an acknowledgement of new data.
+#[derive(Clone, Copy, Debug)]
+pub struct Recovery {
+    /// Whether all is acknowledged that had been sent when the loss was detected.
     pub full: bool,
-    /// Whether it is the first in this recovery that does not.
+    /// Whether this is the first acknowledgement in this recovery by which it is not.
     pub first_partial: bool,
 }
 
@@ -167,25 +273,12 @@ pub enum Step {
     },
 }
 
-/// What an acknowledgement says of marks, of new data or a duplicate, during recovery or outside.
-#[derive(Clone, Copy, Debug)]
-pub struct Echoed {
-    /// Bytes that it acknowledges.
-    pub acked: u64,
-    /// Whether it says that data came marked.
-    pub marked: bool,
-    /// Everything before this byte is acknowledged, with it.
-    pub una: u64,
-    /// Everything before this byte has been sent.
-    pub next: u64,
-}
-
-/// What follows from it.
+/// What an acknowledgement with or without an echo asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Whether the window may grow by this acknowledgement.
     pub grow: bool,
-    /// Whether the window is to be reduced by [`Control::on_mark`], if it has not been in this window of data.
+    /// Whether the window is to be reduced ([`Cause::EcnEcho`]), if it has not been in this window of data.
     pub reduce: bool,
     /// Whether slow start is over at once, even if the window is reduced later or not at all.
     pub ends_slow_start: bool,
@@ -202,6 +295,34 @@ pub struct Progress {
     pub time_left: Option<Time>,
 }
 
+/// A sign of congestion for which the window is reduced.
+#[derive(Clone, Copy, Debug)]
+pub struct CongestionEvent {
+    /// How it was detected.
+    pub cause: Cause,
+    /// When.
+    pub now: Time,
+    /// How far the flow has come.
+    pub progress: Progress,
+}
+
+/// How congestion was detected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// So many duplicate acknowledgements: a segment is lost, and is sent again.
+    FastRetransmit {
+        /// The threshold.
+        dupacks: u32,
+    },
+    /// The retransmission timer has expired.
+    Timeout {
+        /// Whether it had not expired for the same segment before.
+        first: bool,
+    },
+    /// An echo of a mark on what was sent since the last reduction; at most once a window of data.
+    EcnEcho,
+}
+
 /// The other connections of the same flow, as far as a window's growth depends on them: see `transport/mptcp`.
 pub trait Siblings {
     /// Bytes by which the window grows in congestion avoidance when so many are acknowledged; `None`: as it would alone.
@@ -215,71 +336,51 @@ pub trait Siblings {
 /// Flows that one connection carries have no others.
 impl Siblings for Messages {}
 
-/// What a researcher writes to change how much may be under way.
+/// What a researcher writes to change how much may be in flight, and when it is sent.
 pub trait Control {
     /// New data is acknowledged, outside recovery: slow start below the threshold, else congestion avoidance.
     #[inline]
-    fn on_ack(&mut self, window: &mut Window, acked: u64, siblings: &mut impl Siblings) {
-        let Window { mss, growth, after_timeout, .. } = *window;
-        window.after_timeout &= window.cwnd < window.ssthresh;
-        window.cwnd += if window.cwnd < window.ssthresh {
-            // RFC 3465, 2.3: after a timeout an acknowledgement may cover much that arrived before it.
-            acked.min(if growth == Growth::Bytes && !after_timeout { 2 * mss } else { mss })
-        } else if let Some(coupled) = siblings.increase(window, acked) {
-            coupled
-        } else if growth == Growth::Segments {
-            window.counted += acked;
-            if window.counted < window.cwnd / mss * mss {
-                return;
-            }
-            window.counted = 0;
-            mss
-        } else {
-            let counted = if growth == Growth::Bytes { acked } else { mss };
-            (mss * counted / window.cwnd).max(1)
-        };
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, siblings: &mut impl Siblings) {
+        if ack.may_grow {
+            window.grow(ack.acked, siblings);
+        }
     }
 
-    /// So many duplicate acknowledgements say that a segment is lost; it is sent again.
-    fn on_loss(&mut self, window: &mut Window, dupacks: u32) {
-        window.ssthresh = window.half();
-        window.cwnd = window.ssthresh + u64::from(dupacks) * window.mss;
+    /// The window is reduced, for a loss or a mark.
+    fn on_congestion_event(&mut self, window: &mut Window, event: &CongestionEvent) {
+        window.reduce(event.cause);
     }
 
     /// A further duplicate acknowledgement during recovery: another segment has left the network.
-    fn on_duplicate(&mut self, window: &mut Window) {
+    fn on_duplicate(&mut self, window: &mut Window, ack: &Ack) {
+        let _ = ack;
         window.cwnd += window.mss;
     }
 
     /// New data is acknowledged during recovery.
-    fn on_recovery_ack(&mut self, window: &mut Window, ack: RecoveryAck) -> Step;
+    fn on_recovery_ack(&mut self, window: &mut Window, ack: &Ack, recovery: Recovery) -> Step;
 
     /// Whether duplicates of what was sent before the last timeout say nothing (RFC 6582, 3.2, step 2).
     fn distrusts_duplicates(&self) -> bool {
         true
     }
 
-    /// The retransmission timer has expired; `first` unless the same segment had expired before.
-    fn on_timeout(&mut self, window: &mut Window, first: bool) {
-        if first {
-            window.ssthresh = window.half();
-        }
-        window.cwnd = window.mss;
-    }
-
     /// With ECN, an acknowledgement, before [`Control::on_ack`]: one that echoes a mark is a sign of congestion, and the
     /// window does not grow by it (RFC 3168, 6.1.2).
     #[inline]
-    fn on_echo(&mut self, echoed: Echoed) -> Answer {
-        Answer { grow: !echoed.marked, reduce: echoed.marked, ends_slow_start: false }
+    fn on_echo(&mut self, ack: &Ack) -> Answer {
+        Answer { grow: !ack.marked, reduce: ack.marked, ends_slow_start: false }
     }
 
-    /// With ECN, what was sent since the last reduction has been marked: as after a loss, but nothing is repaired
-    /// (RFC 3168, 6.1.2).
-    fn on_mark(&mut self, window: &mut Window, progress: &Progress) {
-        let _ = progress;
-        window.ssthresh = window.half();
-        // The floor never lifts a window that is below it.
-        window.cwnd = window.cwnd.min(window.ssthresh);
+    /// Rate at which payload is sent, if it is paced: a segment of L bytes is followed by the next after L / rate at the
+    /// earliest. It is not zero. By default the window alone limits what is sent.
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// The congestion window in bytes, for samples: `Window::cwnd`, unless the connection sends by less than a segment.
+    fn cwnd(&self, window: &Window) -> u64 {
+        window.cwnd
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Control, RecoveryAck, Settings, Step, Window};
+use super::{Ack, Control, Recovery, Settings, Step, Window};
 
 /// NewReno: a partial acknowledgement repairs the next hole without leaving recovery (RFC 6582).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -51,9 +51,9 @@ impl Control for Model {
     /// Full acknowledgement: min(ssthresh, max(flight, mss) + mss), with the flight that remains, or
     /// ssthresh. Partial: deflate by what was acknowledged, add one segment back if it was one
     /// at least.
-    fn on_recovery_ack(&mut self, window: &mut Window, ack: RecoveryAck) -> Step {
-        if ack.full {
-            let remaining = window.flight.saturating_sub(ack.acked);
+    fn on_recovery_ack(&mut self, window: &mut Window, ack: &Ack, recovery: Recovery) -> Step {
+        if recovery.full {
+            let remaining = ack.in_flight.saturating_sub(ack.acked);
             window.cwnd = match self.full_ack {
                 FullAck::Flight => window.ssthresh.min(remaining.max(window.mss) + window.mss),
                 FullAck::Ssthresh => window.ssthresh,
@@ -64,7 +64,7 @@ impl Control for Model {
         if ack.acked >= window.mss {
             window.cwnd += window.mss;
         }
-        Step::Repair { restart_timer: ack.first_partial || !self.impatient }
+        Step::Repair { restart_timer: recovery.first_partial || !self.impatient }
     }
 }
 
@@ -94,9 +94,10 @@ mod tests {
                 counted: 0,
                 after_timeout: false,
             };
-            let ack = RecoveryAck { acked, full: false, first_partial: true };
+            let ack = Ack { acked, in_flight: window.flight, ..Ack::default() };
+            let recovery = Recovery { full: false, first_partial: true };
             assert!(matches!(
-                control.on_recovery_ack(&mut window, ack),
+                control.on_recovery_ack(&mut window, &ack, recovery),
                 Step::Repair { restart_timer: true }
             ));
             assert_eq!((window.cwnd, window.ssthresh), (left, 5_000), "{acked} of {cwnd} bytes");

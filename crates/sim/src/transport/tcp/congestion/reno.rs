@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Control, RecoveryAck, Settings, Step, Window};
+use super::{Ack, Control, Recovery, Settings, Step, Window};
 
 /// Reno: slow start, congestion avoidance, fast retransmit, fast recovery (RFC 5681).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ impl Model {
 }
 
 impl Control for Model {
-    fn on_recovery_ack(&mut self, window: &mut Window, _ack: RecoveryAck) -> Step {
+    fn on_recovery_ack(&mut self, window: &mut Window, _ack: &Ack, _recovery: Recovery) -> Step {
         window.cwnd = window.ssthresh;
         Step::Leave
     }

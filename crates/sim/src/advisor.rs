@@ -1,0 +1,168 @@
+//! All advice on a scenario that has been set up: that of its transports and its queue, and on parts that do not fit each
+//! other.
+
+use crate::advice::{Advice, NEARLY, size};
+use crate::derived::Longest;
+use crate::queue::ecn::{threshold_busy, threshold_least};
+use crate::queue::{Feature, Limit, Queue};
+use crate::scenario::Scenario;
+use crate::setup::Setup;
+use crate::traffic::arrivals::Arrivals;
+use crate::transport::{Framing, Signal, Transport};
+
+/// All that a scenario, set up, probably does not mean.
+pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
+    let mut found = Vec::new();
+    if !scenario.run.advice {
+        return found;
+    }
+    let used = setup.transports.iter().zip(&setup.paths).zip(&setup.longest);
+    for ((transport, path), longest) in used {
+        let path = format!("{path}.{}", transport.name());
+        found.extend(transport.advice(&path, longest));
+        found.extend(buffer(&setup.queue, transport, longest));
+        found.extend(marking(&setup.queue, transport, longest, scenario.full_packet()));
+    }
+    let all = setup.longest.iter().copied().fold(Longest::default(), Longest::or);
+    found.extend(setup.queue.advice(&format!("queue.{}", setup.queue.name()), &all));
+    for entry in &scenario.traffic {
+        if let (Arrivals::Poisson(poisson), Some(framing)) =
+            (&entry.arrivals, scenario.transport_of(entry).framing())
+            && let Some(offered) = poisson.load
+        {
+            let path = format!("traffic.{}.arrivals.poisson.load", entry.name);
+            found.extend(load(&path, offered, framing, entry.sizes.mean()));
+        }
+    }
+    // Transports that share ports may be told the same of them.
+    let mut seen: Vec<Advice> = Vec::new();
+    for advice in found {
+        if seen.iter().all(|known| known.path != advice.path) {
+            seen.push(advice);
+        }
+    }
+    seen
+}
+
+/// A port that holds less than a first window, or less than one flow needs to keep its link busy across a loss: a
+/// bandwidth-delay product (Villamizar and Song, 1994), if losses are what it adapts to.
+fn buffer(queue: &Queue, transport: &Transport, longest: &Longest) -> Option<Advice> {
+    let full = transport.full_packet();
+    let initial = transport.initial_burst().unwrap_or(0);
+    let adapts_to_losses = transport.window_adapts_to() == Some(Signal::Losses);
+    let packets = queue.most_packets(full)?;
+    let path = format!("queue.{}.limit", queue.name());
+    let holds = format!("{packets} packets, {},", size(packets * full));
+    let (what, need) = if packets < initial {
+        (
+            format!("less than an initial window, {initial} packets: a flow alone loses what it sends first"),
+            initial,
+        )
+    } else if adapts_to_losses && ((packets * full) as f64) < NEARLY * longest.bdp as f64 {
+        let bdp = size(longest.bdp);
+        (
+            format!(
+                "less than the bandwidth-delay product of the longest path, {bdp}: after a loss a port falls idle"
+            ),
+            u64::from(longest.packets(full)),
+        )
+    } else {
+        return None;
+    };
+    Some(Advice {
+        message: format!("a port holds {holds} {what}"),
+        write: format!("{path} = {{ full-packets = {need} }}"),
+        path,
+    })
+}
+
+/// A threshold of marks below that at which a link stays busy: DCTCP's K > C RTT / 7 (RFC 8257, section 4.1).
+fn marking(queue: &Queue, transport: &Transport, longest: &Longest, full_packet: u64) -> Option<Advice> {
+    let reacts = transport.window_adapts_to() == Some(Signal::Marks);
+    let (threshold, derives) = queue.marks_above()?;
+    let room = match threshold {
+        Limit::Packets(packets) => u64::from(packets) * full_packet,
+        other => other.room(full_packet).bytes,
+    };
+    let packets = threshold_busy(longest, full_packet);
+    (reacts && (room as f64) < NEARLY * longest.bdp as f64 / 7.0).then(|| {
+        let path = format!("queue.{}.{}", queue.name(), queue.begins_at(Feature::Ecn).unwrap_or_default());
+        let least = packets.max(threshold_least(longest.rate));
+        let instead = if derives { "\"derived\"".into() } else { format!("{{ full-packets = {least} }}") };
+        Advice {
+            message: format!(
+                "marks from {} on, below a seventh of the bandwidth-delay product of the longest path, {}: a port that \
+                 DCTCP fills falls idle",
+                size(room),
+                size(longest.bdp / 7)
+            ),
+            write: format!("{path} = {instead}"),
+            path,
+        }
+    })
+}
+
+/// A load of payload that is above what headers leave of a link. Flows have that many bytes on average.
+fn load(path: &str, load: f64, framing: Framing, mean: f64) -> Option<Advice> {
+    let packets = (mean / framing.payload as f64).ceil().max(1.0);
+    let wire = (mean + packets * framing.header as f64) / mean.max(1.0);
+    (load * wire > 1.0).then(|| Advice {
+        path: path.to_string(),
+        message: format!(
+            "payload of {load} of the link rate takes {:.3} of it with headers: queues grow as long as flows come",
+            load * wire
+        ),
+        write: format!("{path} = {:.2}", ((100.0 / wire).floor() / 100.0).min(load)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::advice::tests::FABRIC;
+    use crate::transport::tcp::Tcp;
+
+    fn tcp(fields: serde_json::Value) -> Tcp {
+        serde_json::from_value(fields).expect("a configuration")
+    }
+
+    #[test]
+    fn a_port_holds_a_window() {
+        let queue = |packets: u32| {
+            serde_json::from_value::<Queue>(json!({"drop-tail": {"limit": {"packets": packets}}}))
+                .expect("a queue")
+        };
+        let newreno = Transport::from(Tcp::default());
+        let told = |packets| buffer(&queue(packets), &newreno, &FABRIC).map(|advice| advice.write);
+        assert_eq!(told(9), Some("queue.drop-tail.limit = { full-packets = 10 }".into()));
+        // 154 KB are 102.7 packets; 95 % of them 97.5.
+        assert_eq!(told(97), Some("queue.drop-tail.limit = { full-packets = 103 }".into()));
+        assert_eq!(told(98), None);
+        let dctcp = Transport::from(tcp(json!({"congestion": {"dctcp": {}}})));
+        assert_eq!(buffer(&queue(97), &dctcp, &FABRIC), None);
+    }
+
+    #[test]
+    fn marks_leave_a_link_busy() {
+        let queue = |packets: u32| {
+            serde_json::from_value::<Queue>(json!({"ecn": {"threshold": {"packets": packets}}}))
+                .expect("a queue")
+        };
+        let dctcp = Transport::from(tcp(json!({"congestion": {"dctcp": {}}})));
+        // 154 KB / 7 are 14.7 packets; 95 % of them 13.9.
+        let advice = marking(&queue(13), &dctcp, &FABRIC, 1500).expect("13 packets");
+        assert_eq!(advice.write, "queue.ecn.threshold = \"derived\"");
+        assert_eq!(marking(&queue(14), &dctcp, &FABRIC, 1500), None);
+        assert_eq!(marking(&queue(13), &Transport::from(Tcp::default()), &FABRIC, 1500), None);
+    }
+
+    #[test]
+    fn headers_take_their_part_of_a_load() {
+        let framing = Framing { payload: 1436, header: 64, pad_last: false };
+        // 1 MB in 697 packets: 1.0446 times as much on the wire, so that 0.957 fills it.
+        assert_eq!(load("l", 0.95, framing, 1e6), None);
+        assert_eq!(load("l", 0.97, framing, 1e6).expect("1.013").write, "l = 0.95");
+    }
+}

@@ -1,0 +1,153 @@
+//! A checked scenario: read once, with the network that the check built, and with flows that are drawn once for all that
+//! is asked of it: its outlook, its flows, its run.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::advice::Advice;
+use crate::advisor::advice;
+use crate::engine::Engine;
+use crate::engine::calendar::Agenda;
+use crate::engine::observer::Observer;
+use crate::engine::progress::Progress;
+use crate::estimate::Estimate;
+use crate::observe::Recorders;
+use crate::problem::{Problem, Problems};
+use crate::results::{Outcome, collect};
+use crate::scenario::{self, Files, Format, Scenario};
+use crate::setup::Setup;
+use crate::topology::Fabric;
+
+/// A checked scenario and its network. Flows are drawn, and routes laid out, when something first needs them.
+#[derive(Debug)]
+pub struct Checked {
+    scenario: Scenario,
+    fabric: Arc<Fabric>,
+    ready: OnceLock<Result<(Setup, Estimate), Problems>>,
+}
+
+/// What there is to know of a run before it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outlook {
+    /// What it will need.
+    pub needs: Estimate,
+    /// Fields that the scenario leaves to the network, by their paths, with the values that will be used.
+    pub derived: BTreeMap<String, Value>,
+    /// What is allowed and probably not meant.
+    pub advice: Vec<Advice>,
+}
+
+impl Checked {
+    /// Reads a scenario, with overrides of the form (key, value); or says all that is wrong with it.
+    pub fn read(
+        text: &str,
+        format: Format,
+        overrides: &[(String, String)],
+        files: &Files,
+    ) -> Result<Checked, Problems> {
+        let (scenario, fabric) = scenario::read_with_fabric(text, format, overrides, files)?;
+        Ok(Checked { scenario, fabric: Arc::new(fabric), ready: OnceLock::new() })
+    }
+
+    /// A scenario that has been checked elsewhere.
+    pub fn new(scenario: Scenario) -> Checked {
+        let fabric = Arc::new(scenario.topology.build());
+        Checked { scenario, fabric, ready: OnceLock::new() }
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The network, its routes and the flows; drawn on the first call.
+    pub fn setup(&self) -> Result<&Setup, Problems> {
+        self.ready().map(|(setup, _)| setup)
+    }
+
+    /// What there is to know of a run before it; or why it is refused.
+    pub fn outlook(&self) -> Result<Outlook, Problems> {
+        let (setup, needs) = self.in_reach()?;
+        let advice = advice(&self.scenario, setup);
+        Ok(Outlook { needs, derived: setup.derived.clone(), advice })
+    }
+
+    /// Runs it. `watch` is shown the progress now and then and says whether to go on; what was done until then is in the
+    /// tables. Refuses a run that is out of reach: see `estimate`. Observers: see `engine::observer`.
+    pub fn simulate(
+        &self,
+        watch: &mut dyn FnMut(&Progress) -> bool,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<Outcome, Problems> {
+        self.simulate_on(Agenda::Calendar, watch, observers)
+    }
+
+    /// The same, with the structure for future events chosen: for tests that compare them.
+    pub fn simulate_on(
+        &self,
+        agenda: Agenda,
+        watch: &mut dyn FnMut(&Progress) -> bool,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<Outcome, Problems> {
+        let (setup, estimate) = self.in_reach()?;
+        let scenario = &self.scenario;
+        let mut recorders = Recorders::new(&scenario.observe, &setup.fabric, &setup.carriers);
+        let plan = setup.plan(scenario, agenda);
+        let mut engine = Engine::new(&plan);
+        recorders.all().for_each(|recorder| engine.observe(recorder));
+        observers.iter_mut().for_each(|observer| engine.observe(*observer));
+        let finished = engine.run(watch);
+        Ok(collect(scenario, setup, estimate, &finished, recorders))
+    }
+
+    fn ready(&self) -> Result<&(Setup, Estimate), Problems> {
+        let ready = self.ready.get_or_init(|| {
+            let setup = Setup::new(&self.scenario, Arc::clone(&self.fabric));
+            let setup = setup.map_err(|apart| Problem::new("topology", apart.to_string()))?;
+            let estimate = Estimate::new(&self.scenario, &setup);
+            Ok((setup, estimate))
+        });
+        ready.as_ref().map_err(Problems::clone)
+    }
+
+    fn in_reach(&self) -> Result<(&Setup, Estimate), Problems> {
+        let (setup, estimate) = self.ready()?;
+        match estimate.refusal(&self.scenario) {
+            Some(problem) => Err(problem.into()),
+            None => Ok((setup, *estimate)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::no_files;
+
+    const SCENARIO: &str = r#"
+        transport = "ndp"
+        topology.single-switch.hosts = 4
+        observe.samples = { every = "1us", links = ["host-switch"] }
+        [[traffic]]
+        name = "a"
+        arrivals.poisson = { load = 0.5 }
+        matrix = "uniform"
+        sizes.fixed = "10KB"
+        flows = 20
+    "#;
+
+    #[test]
+    fn check_outlook_and_run_share_one_network_and_one_drawing() {
+        let checked = Checked::read(SCENARIO, Format::Toml, &[], &no_files).expect("a scenario");
+        let needs = checked.outlook().expect("a small run").needs;
+        let drawn = checked.setup().expect("a connected network").traffic.flows.as_ptr();
+        let outcome = checked.simulate(&mut |_| true, &mut []).expect("a small run");
+        assert_eq!(outcome.summary.estimate, needs);
+        let setup = checked.setup().expect("a connected network");
+        assert!(Arc::ptr_eq(&setup.fabric, &checked.fabric), "the network that the check built");
+        assert_eq!(setup.traffic.flows.as_ptr(), drawn);
+    }
+}

@@ -1,0 +1,131 @@
+//! Transports: the contract between the engine and the hosts' ends of connections.
+//!
+//! The engine calls an [`Endpoint`] at the events of a host; what it can do then is a [`Host`]. The transports themselves
+//! are in `transport/`.
+
+use super::conn::Conn;
+use super::host::{Host, Owner, Start};
+use super::packet::Packet;
+use crate::ids::ConnId;
+#[cfg(debug_assertions)]
+use crate::ids::NodeId;
+
+/// What the hosts of a run do: what a researcher writes.
+///
+/// Each call is an event at one host, and must touch only what that host knows: what the other end is
+/// to learn has to cross in packets.
+pub trait Endpoint {
+    /// At the sender: a flow starts.
+    fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host);
+
+    /// At the sender: a connection begins that outlives its flows, which follow by [`Endpoint::message`]. Only of
+    /// transports that can keep connections. `key` is that of the first of them.
+    fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host) {
+        let _ = (id, key, cx);
+        unreachable!("the check refuses kept connections under this transport");
+    }
+
+    /// At the sender: a flow starts on the connection that `cx.conn(id).via` names, behind those that it still carries. Its packets belong to `id`; timers, turns at the port and whatever the ends know to the other.
+    fn message(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
+        let _ = (id, start, cx);
+        unreachable!("the check refuses kept connections under this transport");
+    }
+
+    /// At the receiver: the first packet of a connection has arrived, which [`Endpoint::at_receiver`] gets next. If it is
+    /// of a subflow, the connection that stands for the flow is accepted before the subflow.
+    fn accept(&mut self, id: ConnId, cx: &mut impl Host);
+
+    /// At the receiver: a packet has arrived.
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host);
+
+    /// At the sender: an acknowledgement or the like has arrived.
+    fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host);
+
+    /// At the sender: the wire is free and it is this connection's turn, which it had asked for by
+    /// [`Host::ready`]. The packet to send now, if there is one, and whether it wants another turn.
+    fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool);
+
+    /// A timer event has come; ask [`Host::timer_is_due`].
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
+
+    /// The congestion window of a connection in bytes, if it has one: for samples.
+    fn window(&self, id: ConnId, conn: &Conn) -> Option<u64> {
+        let _ = (id, conn);
+        None
+    }
+
+    /// Reports what is wrong in the transport's own books, given its open connections: see the audit.
+    fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
+        let _ = (conns, found);
+    }
+}
+
+/// One end of each connection, by the connection's slot. In debug builds each access is checked to be at the end's host.
+#[derive(Clone, Debug, Default)]
+pub struct Ends<T> {
+    ends: Vec<T>,
+    #[cfg(debug_assertions)]
+    hosts: Vec<NodeId>,
+}
+
+impl<T: Default> Ends<T> {
+    /// The end, at this host, of a connection that begins: a fresh slot or one that another connection has left.
+    pub fn open(&mut self, id: ConnId, cx: &impl Host) -> &mut T {
+        if id.index() >= self.ends.len() {
+            self.ends.resize_with(id.index() + 1, T::default);
+        }
+        #[cfg(debug_assertions)]
+        {
+            self.hosts.resize(self.ends.len(), NodeId(u32::MAX));
+            self.hosts[id.index()] = cx.host();
+        }
+        let _ = cx;
+        &mut self.ends[id.index()]
+    }
+}
+
+impl<T> Ends<T> {
+    /// The end of a connection, at the host of this event.
+    #[inline]
+    pub fn at(&mut self, id: ConnId, cx: &impl Host) -> &mut T {
+        #[cfg(debug_assertions)]
+        assert_eq!(self.hosts[id.index()], cx.host(), "this end of connection {id} is at another host");
+        let _ = cx;
+        &mut self.ends[id.index()]
+    }
+
+    /// The end of a connection, to be looked at from outside the run: for samples and the audit.
+    pub fn get(&self, id: ConnId) -> &T {
+        &self.ends[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::fake::{FakeHost, RECEIVER, SENDER};
+
+    #[test]
+    fn an_end_is_open_at_its_host() {
+        let mut host = FakeHost::pair(1);
+        let mut ends: Ends<u32> = Ends::default();
+        *ends.open(ConnId(0), &host) = 7;
+        assert_eq!(*ends.at(ConnId(0), &host), 7);
+        // The slot passes on to a connection from the other host.
+        host.host = RECEIVER;
+        *ends.open(ConnId(0), &host) = 8;
+        assert_eq!(*ends.at(ConnId(0), &host), 8);
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "at another host")]
+    fn an_end_is_not_touched_at_an_event_of_the_other_host() {
+        let mut host = FakeHost::pair(1);
+        let mut senders: Ends<u32> = Ends::default();
+        senders.open(ConnId(0), &host);
+        assert_eq!(host.host, SENDER);
+        host.host = RECEIVER;
+        senders.at(ConnId(0), &host);
+    }
+}

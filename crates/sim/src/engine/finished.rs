@@ -1,0 +1,175 @@
+//! What a run leaves: plain data, from which tables and summaries are made.
+
+use super::Engine;
+use super::conn::{Conn, Counts, Subflow};
+use super::egress::Egress;
+use super::gate::Stops;
+use super::members::Members;
+use super::port::{Amount, Losses};
+use crate::ids::{ConnId, FlowId, LinkId};
+use crate::traffic::{Flow, Waits};
+use crate::units::Time;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Every flow has ended that is not background.
+    Complete,
+    /// Somebody stopped it.
+    Interrupted,
+    /// Flows are open, but no event is left, or no payload has arrived for `run.stall` and twice the longest timeout.
+    Stalled,
+    /// `run.until` came before the last flow ended, or sources drew more flows than a run may have.
+    Limit,
+}
+
+/// Which limit ended a run with status "limit".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// `run.until`, or the longest time that there is.
+    Until,
+    /// The number of flows that a run may have.
+    Flows,
+    /// `run.memory_limit`.
+    Memory,
+    /// `run.work_limit`.
+    Work,
+}
+
+/// A run that has ended.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub status: Status,
+    /// Which limit ended it.
+    pub limit: Option<Limit>,
+    /// When it ended.
+    pub end: Time,
+    /// Totals.
+    pub totals: Totals,
+    /// By flow: first those whose start was known, then `late`.
+    pub flows: Vec<Counts>,
+    /// Flows that waited for others, with their start if they have started; then those drawn during the run, by start.
+    pub late: Vec<Flow>,
+    /// Subflows that have started, by flow and number.
+    pub subflows: Vec<Subflow>,
+    /// By directed link.
+    pub links: Vec<LinkCounts>,
+    /// The links of a cycle of paused ports, if the run ended for that.
+    pub deadlock: Vec<LinkId>,
+    /// What the audit found wrong; empty without an audit.
+    pub violations: Vec<String>,
+    /// If it has stalled, by traffic entry what flows wait for that are to end.
+    pub waits: Vec<Option<Waits>>,
+}
+
+/// What a whole run has counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Events handled.
+    pub events: u64,
+    /// Links crossed by packets.
+    pub packet_hops: u64,
+    /// Packets put on a wire by the host that made them.
+    pub packets: u64,
+    /// Packets lost at a node from which no way was left.
+    pub unroutable: u64,
+    /// Buckets of the calendar that were opened, and words of its index that were read to find them.
+    pub buckets_opened: u64,
+    /// See `buckets_opened`.
+    pub words_scanned: u64,
+}
+
+/// What was counted at a directed link: at the port that feeds it and on its wire.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkCounts {
+    /// Packets and bytes put on the wire.
+    pub sent: Amount,
+    /// Packets that the queue dropped, trimmed, marked or sent back.
+    pub losses: Losses,
+    /// Packets lost to faults on the link.
+    pub lost: u64,
+    /// Time in which packets were on the wire.
+    pub busy: Time,
+    /// Mean of the bytes in the port over the run, the packet on the wire included.
+    pub mean_bytes: f64,
+    /// Most bytes in the port at one instant.
+    pub bytes_max: u64,
+    /// Most packets in the port at one instant.
+    pub packets_max: u32,
+    /// Times that a class of traffic was paused.
+    pub pauses: u64,
+    /// Time in which at least one class was.
+    pub paused: Time,
+}
+
+impl LinkCounts {
+    fn new<Q>(egress: &Egress<Q>, stops: Option<&Stops>, busy: Time, end: Time) -> LinkCounts {
+        let Egress { port, losses, .. } = egress;
+        LinkCounts {
+            sent: port.sent,
+            losses: *losses,
+            lost: port.fault.as_ref().map_or(0, |fault| fault.lost),
+            busy,
+            mean_bytes: port.mean_bytes(end),
+            bytes_max: port.bytes_max,
+            packets_max: port.packets_max,
+            pauses: stops.map_or(0, |stops| stops.pauses),
+            paused: stops.map_or(Time::ZERO, |stops| stops.paused),
+        }
+    }
+}
+
+impl<M: Members> Engine<'_, '_, M> {
+    /// Ends the run, and leaves what it has counted.
+    pub(super) fn finish(mut self, status: Status) -> Finished {
+        let waits = if status == Status::Stalled { self.waits() } else { Vec::new() };
+        if self.plan.audit {
+            self.audit();
+        }
+        let end = self.net.now;
+        self.look_until(end);
+        self.net.stop(end);
+        self.count_open();
+        let links = self.net.egress.iter().zip(&self.net.busy).enumerate();
+        let stops = &self.net.pauses.stops;
+        let counts = |(link, (egress, &busy))| LinkCounts::new(egress, stops.get(link), busy, end);
+        Finished {
+            status,
+            limit: self.limit,
+            end,
+            totals: Totals {
+                events: self.events,
+                packet_hops: self.net.packet_hops,
+                packets: self.net.packets_made,
+                unroutable: self.net.unroutable,
+                buckets_opened: self.net.calendar.opened,
+                words_scanned: self.net.calendar.scanned,
+            },
+            links: links.map(counts).collect(),
+            flows: self.counts,
+            late: self.starts.into_late(),
+            subflows: self.subflows,
+            deadlock: self.deadlock,
+            violations: self.violations,
+            waits,
+        }
+    }
+
+    /// Adds up the counters of the flows that are open.
+    fn count_open(&mut self) {
+        let open = |conn: &&Conn| conn.open && conn.flow != FlowId::NONE;
+        let (whole, parts): (Vec<&Conn>, Vec<&Conn>) =
+            self.net.conns.iter().filter(open).partition(|conn| conn.parent == ConnId::NONE);
+        for conn in whole {
+            self.counts[conn.flow.index()] = conn.counts();
+        }
+        for conn in parts {
+            self.counts[conn.flow.index()].add_packets(&conn.counts());
+            self.subflows.push(Subflow::from(conn));
+        }
+        self.subflows.sort_unstable_by_key(|subflow| (subflow.flow, subflow.number));
+    }
+}

@@ -1,0 +1,194 @@
+//! Hosts: what a transport sees and does at the event of a host.
+//!
+//! A transport is written against the trait [`Host`], which reaches nothing of the network: a fake host of a page can
+//! stand in for it in a unit test.
+
+use super::conn::{Conn, ReceiverEnd, SenderEnd};
+use super::packet::{Header, Packet, flag};
+use crate::ids::{ConnId, LinkId, NodeId};
+use crate::random::{Purpose, Stream};
+use crate::units::{Rate, Time};
+
+/// The side of a connection to which a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toward {
+    /// From the sender to the receiver.
+    Receiver,
+    /// From the receiver to the sender.
+    Sender,
+}
+
+/// A timer of which at most one event is pending. Setting it later costs nothing: the event is put off
+/// when it comes too early.
+#[derive(Clone, Copy, Debug)]
+pub struct Timer {
+    due: Time,
+    event: Time,
+}
+
+impl Default for Timer {
+    fn default() -> Self {
+        Timer { due: Time::NEVER, event: Time::NEVER }
+    }
+}
+
+impl Timer {
+    /// Whether it is set.
+    pub fn is_set(&self) -> bool {
+        self.due != Time::NEVER
+    }
+
+    /// When it is due; [`Time::NEVER`] if it is not set.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Switches it off.
+    pub fn clear(&mut self) {
+        self.due = Time::NEVER;
+    }
+}
+
+/// The end that a timer belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The sender of a connection.
+    Sender(ConnId),
+    /// The receiver of a connection.
+    Receiver(ConnId),
+    /// An interface of a host: the link that ends there.
+    Interface(LinkId),
+}
+
+/// A flow that starts, as its sender knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// Bytes.
+    pub size: u64,
+    /// Key of the flow's own random streams: see [`Host::flow_stream`].
+    pub key: u64,
+    /// Its deadline; [`Time::NEVER`] without one.
+    pub due: Time,
+}
+
+/// What a transport can do at the moment of an event. All of it concerns the host of that event only.
+pub trait Host {
+    /// The present.
+    fn now(&self) -> Time;
+
+    /// The host of the event.
+    fn host(&self) -> NodeId;
+
+    /// A connection's place in the network.
+    fn conn(&self, id: ConnId) -> &Conn;
+
+    /// The sending end of a connection, at this host, and its counters.
+    fn sender(&mut self, id: ConnId) -> &mut SenderEnd;
+
+    /// The receiving end of a connection, at this host, and its counters.
+    fn receiver(&mut self, id: ConnId) -> &mut ReceiverEnd;
+
+    /// The port by which this host sends for a connection.
+    fn port(&self, id: ConnId) -> LinkId;
+
+    /// A random stream of a flow's own, by the key that it started with.
+    fn flow_stream(&self, purpose: Purpose, key: u64) -> Stream;
+
+    /// At the start of a connection: the class of its data. Each packet says its own in its header as well.
+    fn set_class(&mut self, id: ConnId, class: u8);
+
+    /// Time that so many bytes take on the wire of a port.
+    fn transmission(&self, port: LinkId, bytes: u32) -> Time;
+
+    /// The present rate of a port.
+    fn rate(&self, port: LinkId) -> Rate;
+
+    /// Opens a further connection of the flow that `parent` stands for, between the same hosts, with a 5-tuple of its own.
+    ///
+    /// From then on `parent` carries no packets. It counts what the flow delivers, and says when the flow has completed
+    /// and finished; packets are counted by the subflows, and the flow's row has their sums.
+    fn open_subflow(&mut self, parent: ConnId, number: u8, label: u32) -> ConnId;
+
+    /// The part of a message that one subflow of its kept connection carries: a slot of its own, to which the packets
+    /// belong, as [`Host::open_subflow`] makes one for a flow that has the subflow for itself.
+    fn open_part(&mut self, message: ConnId, via: ConnId) -> ConnId;
+
+    /// A subflow's sender has nothing left to do: it closes once its last packet is gone.
+    fn finish_subflow(&mut self, id: ConnId);
+
+    /// Makes a packet of `size` bytes on the wire. The transport then sends it, or hands it to the wire that asked.
+    fn packet(&mut self, id: ConnId, toward: Toward, size: u32, flags: u8, header: Header) -> Packet;
+
+    /// The number of the path that a packet takes, which must be the last one made in its direction of its connection;
+    /// none unless the balancer leaves the path to the source.
+    fn path(&self, packet: &Packet) -> Option<u32>;
+
+    /// Puts a packet that has just been made on the path that is next, if the balancer leaves that to the source.
+    fn next_path(&mut self, packet: &mut Packet);
+
+    /// Sends a packet at once, ahead of data that waits for its turn: acknowledgements, pulls and the like.
+    fn send(&mut self, packet: Packet);
+
+    /// Sends a control packet without payload: see [`Host::packet`] and [`Host::send`].
+    #[inline]
+    fn send_control(&mut self, id: ConnId, toward: Toward, size: u32, header: Header) {
+        let packet = self.packet(id, toward, size, flag::CONTROL, header);
+        self.send(packet);
+    }
+
+    /// The sender of a connection has something to send: its port will ask for it in its turn.
+    fn ready(&mut self, id: ConnId);
+
+    /// Sets a timer; `kind` tells the transport's timers apart.
+    fn set_timer(&mut self, timer: &mut Timer, due: Time, owner: Owner, kind: u8) {
+        timer.due = due;
+        // A pending event that comes no later will put itself off.
+        if timer.event > due {
+            timer.event = due;
+            self.push_timer(due, owner, kind);
+        }
+    }
+
+    /// To be asked first when a timer event comes: whether the timer is due. If it has been put off
+    /// meanwhile, the event is, too; if the event has been replaced by an earlier one, it is nothing.
+    fn timer_is_due(&mut self, timer: &mut Timer, owner: Owner, kind: u8) -> bool {
+        if timer.event != self.now() {
+            return false;
+        }
+        timer.event = Time::NEVER;
+        if timer.due == Time::NEVER {
+            return false;
+        }
+        if timer.due > self.now() {
+            timer.event = timer.due;
+            self.push_timer(timer.due, owner, kind);
+            return false;
+        }
+        timer.due = Time::NEVER;
+        true
+    }
+
+    /// Asks for a timer event: of [`Host::set_timer`], which transports call.
+    fn push_timer(&mut self, due: Time, owner: Owner, kind: u8);
+
+    /// Payload has reached the receiver for the first time.
+    fn delivered(&mut self, id: ConnId, bytes: u64);
+
+    /// A data packet has arrived at the receiver: notes whether another one that was sent later overtook it.
+    #[inline]
+    fn note_arrival(&mut self, packet: &Packet) {
+        self.note_arrival_in(packet.conn, packet);
+    }
+
+    /// The same, among the data packets of that connection: of one that stands for a flow with subflows.
+    fn note_arrival_in(&mut self, id: ConnId, packet: &Packet);
+
+    /// The receiver has every byte.
+    fn completed(&mut self, id: ConnId);
+
+    /// The sender knows that the receiver has every byte.
+    fn acknowledged(&mut self, id: ConnId);
+
+    /// The sender has nothing left to do: the connection closes once its last packet is gone.
+    fn finish(&mut self, id: ConnId);
+}

@@ -1,0 +1,46 @@
+//! The kinds of parts that a run is put together from. The engine knows them only by their contracts; `setup` names them.
+
+use super::discipline::Discipline;
+use super::endpoint::Endpoint;
+use super::gate::Thresholds;
+use super::path::Choose;
+use super::rules::Rules;
+use crate::topology::{Fabric, Link};
+
+/// Transports, queues and load balancers of a run.
+pub trait Members {
+    /// The ends of all connections of one transport.
+    type Endpoint: Endpoint;
+    /// What waits at a port.
+    type Queue: Discipline;
+    /// A load balancer at all nodes.
+    type Balancer: Choose;
+
+    /// The transports, in the order by which connections name them.
+    fn endpoints(&self, fabric: &Fabric) -> Vec<Self::Endpoint>;
+
+    /// The balancers, in the order by which connections name them.
+    fn balancers(&self, nodes: usize, seed: u64, replica: u64) -> Vec<Self::Balancer>;
+
+    /// An empty queue at a switch's port.
+    fn queue(&self) -> Self::Queue;
+
+    /// An empty queue at a host's port, which neither drops nor marks.
+    fn host_queue(&self) -> Self::Queue;
+
+    /// The rules of the switches' queue, if it is first-in first-out and decides all on arrival: then a port may commit
+    /// to a departure when a packet arrives.
+    fn committed(&self) -> Option<Rules>;
+
+    /// Whether the queue does more on departure than choose a packet: then no departure is decided in retrospect.
+    fn acts_on_departure(&self) -> bool;
+
+    /// Whether the queue pauses the upstream ports before it has to drop: see `engine/pause.rs`.
+    fn pauses(&self) -> bool;
+
+    /// If so, the thresholds for packets that arrive by that link; the second one is its other direction.
+    fn thresholds(&self, link: &Link, back: &Link) -> Thresholds;
+
+    /// Memory that a port takes beyond one with a single queue: see `engine/memory.rs`.
+    fn port_bytes(&self) -> usize;
+}

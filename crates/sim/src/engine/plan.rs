@@ -1,0 +1,52 @@
+//! What a run is given: the network, the flows, and the limits at which it ends.
+
+use super::network::Parts;
+use crate::traffic::Traffic;
+use crate::units::Time;
+
+/// Which transport and balancer each traffic entry's flows use, the entry's name, and whether anybody waits for them.
+#[derive(Clone, Debug)]
+pub struct Carrier {
+    /// Name of the traffic entry.
+    pub name: String,
+    /// Index among the run's transports, each with its configuration.
+    pub transport: u8,
+    /// Index of the model of that transport: see [`Members::endpoints`](super::members::Members::endpoints).
+    pub model: u8,
+    /// Index among the configurations of that model.
+    pub config: u8,
+    /// Index among the run's balancers.
+    pub balancer: u8,
+    /// Whether nobody waits for them.
+    pub background: bool,
+    /// Their priority; the lowest number goes first.
+    pub priority: u8,
+    /// Whether those between the same two hosts share a connection.
+    pub kept: bool,
+}
+
+/// All that a run needs to know besides the network.
+pub struct Plan<'a, M> {
+    /// What the network is made of.
+    pub parts: Parts<'a, M>,
+    /// For each traffic entry, who carries its flows.
+    pub carriers: &'a [Carrier],
+    /// The flows, and what starts them.
+    pub traffic: &'a Traffic,
+    /// More flows than this end the run.
+    pub flows_max: u64,
+    /// With background traffic: from the end of the last other flow to that of the run.
+    pub stop_delay: Time,
+    /// Stop at this time at the latest.
+    pub until: Option<Time>,
+    /// Give up when nothing has moved for so long.
+    pub stall: Time,
+    /// The longest time for which a sender that somebody waits for may be silent before it tries again.
+    pub longest_timeout: Time,
+    /// Stop when about so many bytes of memory are in use.
+    pub memory_limit: u64,
+    /// Stop when packets have crossed so many links.
+    pub work_limit: u64,
+    /// Whether to audit.
+    pub audit: bool,
+}

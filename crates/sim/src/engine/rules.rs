@@ -1,0 +1,75 @@
+//! The rules of a first-in first-out queue whose decisions all fall on arrival: a port that has such rules computes each
+//! packet's departure when the packet arrives.
+
+use super::port::Port;
+
+/// A limit as the engine compares with it: at most so many packets and so many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Most packets.
+    pub packets: u32,
+    /// Most bytes.
+    pub bytes: u64,
+}
+
+impl Room {
+    /// Room without end.
+    pub const UNLIMITED: Room = Room { packets: u32::MAX, bytes: u64::MAX };
+
+    /// Most packets of that size within the limit; `None` without one.
+    pub fn most_packets(&self, size: u64) -> Option<u64> {
+        (*self != Room::UNLIMITED).then(|| u64::from(self.packets).min(self.bytes / size.max(1)))
+    }
+
+    /// Whether so much is within the limit.
+    #[inline]
+    pub fn holds(&self, packets: u32, bytes: u64) -> bool {
+        packets <= self.packets && bytes <= self.bytes
+    }
+}
+
+/// What a first-in first-out queue does on arrival and departure.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// What it holds.
+    pub limit: Room,
+    /// Above this it marks.
+    pub threshold: Room,
+    /// Whether the packet on the wire counts towards both.
+    pub counts_wire: bool,
+    /// Whether marking looks at the queue on departure rather than on arrival.
+    pub mark_on_dequeue: bool,
+}
+
+impl Rules {
+    /// Neither limit nor threshold.
+    pub const UNLIMITED: Rules = Rules {
+        limit: Room::UNLIMITED,
+        threshold: Room::UNLIMITED,
+        counts_wire: true,
+        mark_on_dequeue: false,
+    };
+
+    /// What of the port's occupancy counts, given the packet on the wire.
+    #[inline]
+    pub fn counted(&self, port: &Port, wire_bytes: u32) -> (u32, u64) {
+        if self.counts_wire || wire_bytes == 0 {
+            return (port.packets, port.bytes);
+        }
+        (port.packets - 1, port.bytes - u64::from(wire_bytes))
+    }
+
+    /// Whether an arriving packet fits.
+    #[inline]
+    pub fn admits(&self, port: &Port, wire_bytes: u32, size: u32) -> bool {
+        let (packets, bytes) = self.counted(port, wire_bytes);
+        self.limit.holds(packets + 1, bytes + u64::from(size))
+    }
+
+    /// Whether a packet that has just joined is to be marked.
+    #[inline]
+    pub fn marks(&self, port: &Port, wire_bytes: u32) -> bool {
+        let (packets, bytes) = self.counted(port, wire_bytes);
+        !self.threshold.holds(packets, bytes)
+    }
+}

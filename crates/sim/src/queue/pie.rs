@@ -1,0 +1,205 @@
+//! PIE: drops on arrival with a probability that a timer adjusts by the queueing delay (RFC 8033).
+//!
+//! The delay is the bytes that wait over the link's rate, which a port knows (as in DOCSIS, RFC 8034), in place of
+//! RFC 8033's measured departure rate.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::waiting::Waiting;
+use super::{Build, Feature, Limit, Settings};
+use crate::engine::discipline::{Discipline, PortContext, Queued};
+use crate::engine::rules::Room;
+use crate::ids::PacketId;
+use crate::units::{Bytes, Time};
+
+/// First-in first-out; arriving packets are dropped, or marked, with a probability that follows the queueing delay (PIE,
+/// RFC 8033).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pie {
+    /// QDELAY_REF, the queueing delay that is aimed at (RFC 8033, section 4.2: 15 ms).
+    #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
+    pub target: Time,
+    /// T_UPDATE, the time between two adjustments of the probability (RFC 8033, section 4.2: 15 ms).
+    #[schemars(extend("x-minimum" = "100ns", "x-maximum" = "100s"))]
+    pub update: Time,
+    /// MAX_BURST, for which a port that was not congested drops nothing (RFC 8033, section 4.4: 150 ms).
+    #[schemars(extend("x-maximum" = "100s"))]
+    pub max_burst: Time,
+    /// alpha, by how much the probability grows for each second above the target (RFC 8033, section 4.2: 0.125).
+    #[schemars(range(min = 0.001, max = 1_000_000.0))]
+    pub alpha: f64,
+    /// beta, by how much it grows for each second by which the delay has grown (RFC 8033, section 4.2: 1.25).
+    #[schemars(range(min = 0.0, max = 1_000_000.0))]
+    pub beta: f64,
+    /// MEAN_PKTSIZE: nothing is dropped while no more than two of these wait (RFC 8033, section 4.1).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub mean_packet: Bytes,
+    /// Whether ECN-capable packets are marked in place of dropped, up to `mark_most` (RFC 8033, section 5.1).
+    pub ecn: bool,
+    /// Mark_ecnth, the probability above which ECN-capable packets, too, are dropped (RFC 8033, section 5.1: 0.1).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub mark_most: f64,
+    /// How much may wait, the packet on the wire not counted; more is dropped (Linux: 1000 packets).
+    pub limit: Limit,
+}
+
+impl Default for Pie {
+    fn default() -> Self {
+        Pie {
+            target: Time::from_us(15_000),
+            update: Time::from_us(15_000),
+            max_burst: Time::from_us(150_000),
+            alpha: 0.125,
+            beta: 1.25,
+            mean_packet: Bytes(1024),
+            ecn: false,
+            mark_most: 0.1,
+            limit: Limit::Packets(1000),
+        }
+    }
+}
+
+/// The probability is adjusted by its share of this below each bound, so that small ones move little (RFC 8033, section
+/// 4.2).
+const TUNING: [(f64, f64); 6] =
+    [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+/// From the probability of the first on, it grows by at most the second at once (RFC 8033, section 5.5).
+const STEP_MOST: (f64, f64) = (0.1, 0.02);
+/// It shrinks by this factor while nothing waits (RFC 8033, section 4.2).
+const DECAY: f64 = 0.98;
+/// Below the target's half, probabilities below this drop nothing (RFC 8033, section 4.1).
+const SAFE: f64 = 0.2;
+/// The probabilities of packets since the last drop: below the first sum none is dropped, from the second on each is
+/// (RFC 8033, section 5.4).
+const SPACED: (f64, f64) = (0.85, 8.5);
+
+impl Settings for Pie {
+    fn offers(&self) -> &'static [Feature] {
+        if self.ecn { &[Feature::Ecn] } else { &[] }
+    }
+
+    fn port_bytes(&self) -> usize {
+        size_of::<State>()
+    }
+
+    fn most_packets(&self, full_packet: u64) -> Option<u64> {
+        self.limit.room(full_packet).most_packets(full_packet)
+    }
+}
+
+impl Build for Pie {
+    type Model = Model;
+
+    fn model(&self, full_packet: u64) -> Model {
+        Model(Box::new(State {
+            waiting: Waiting::default(),
+            room: self.limit.room(full_packet),
+            pie: self.clone(),
+            probability: 0.0,
+            sum: 0.0,
+            delay: Time::ZERO,
+            burst: self.max_burst,
+        }))
+    }
+}
+
+/// The queue at one port.
+#[derive(Clone, Debug)]
+pub struct Model(Box<State>);
+
+#[derive(Clone, Debug)]
+struct State {
+    waiting: Waiting,
+    room: Room,
+    pie: Pie,
+    /// drop_prob.
+    probability: f64,
+    /// accu_prob, of the packets since the last drop.
+    sum: f64,
+    /// The queueing delay at the last update.
+    delay: Time,
+    /// burst_allowance.
+    burst: Time,
+}
+
+impl State {
+    /// Whether an arriving packet is to be dropped or marked (RFC 8033, sections 4.1 and 5.4).
+    fn hits(&mut self, cx: &mut PortContext) -> bool {
+        let calm = self.delay.0 < self.pie.target.0 / 2 && self.probability < SAFE;
+        if self.burst > Time::ZERO || calm || self.waiting.bytes() <= 2 * self.pie.mean_packet.0 {
+            return false;
+        }
+        self.sum = if self.probability == 0.0 { 0.0 } else { self.sum + self.probability };
+        if self.sum < SPACED.0 || (self.sum < SPACED.1 && cx.chance.unit() >= self.probability) {
+            return false;
+        }
+        self.sum = 0.0;
+        true
+    }
+
+    /// Adjusts the probability (RFC 8033, sections 4.2 and 5.5) and the burst that is let pass (4.4).
+    fn update(&mut self, delay: Time) {
+        let Pie { target, alpha, beta, .. } = self.pie;
+        let (now, before) = (delay.seconds(), self.delay.seconds());
+        let share =
+            TUNING.iter().find(|(bound, _)| self.probability < *bound).map_or(1.0, |(_, share)| *share);
+        let mut step = (alpha * (now - target.seconds()) + beta * (now - before)) / share;
+        if self.probability >= STEP_MOST.0 {
+            step = step.min(STEP_MOST.1);
+        }
+        self.probability += step;
+        if delay == Time::ZERO && self.delay == Time::ZERO {
+            self.probability *= DECAY;
+        }
+        self.probability = self.probability.clamp(0.0, 1.0);
+        self.burst = self.burst.saturating_sub(self.pie.update);
+        if self.probability == 0.0 && delay.0.max(self.delay.0) < target.0 / 2 {
+            self.burst = self.pie.max_burst;
+        }
+        self.delay = delay;
+    }
+}
+
+impl Discipline for Model {
+    fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
+        let (state, size) = (&mut *self.0, cx.arena[id].size);
+        if !cx.port.timer_set {
+            cx.wake_at(cx.now + state.pie.update);
+        }
+        if state.hits(cx) {
+            let marks = state.pie.ecn && state.probability <= state.pie.mark_most;
+            if !marks || !cx.mark(id) {
+                return cx.drop(id);
+            }
+        }
+        if !state.room.holds(state.waiting.len() + 1, state.waiting.bytes() + u64::from(size)) {
+            return cx.drop(id);
+        }
+        cx.keep(size);
+        state.waiting.push(Queued { id, size });
+    }
+
+    fn dequeue(&mut self, _cx: &mut PortContext) -> Option<Queued> {
+        self.0.waiting.pop()
+    }
+
+    /// Once nothing has waited for two updates and nothing would be dropped, the timer rests until a packet comes.
+    fn timer(&mut self, cx: &mut PortContext) {
+        let state = &mut *self.0;
+        let calm = state.delay == Time::ZERO;
+        state.update(cx.port.rate.transmission(state.waiting.bytes()));
+        if !calm || state.delay > Time::ZERO || state.probability > 0.0 {
+            cx.wake_at(cx.now + state.pie.update);
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.waiting.is_empty()
+    }
+
+    fn resident(&self, found: &mut dyn FnMut(PacketId)) {
+        self.0.waiting.iter().for_each(found);
+    }
+}

@@ -1,0 +1,109 @@
+//! Fields of TCP that are allowed and probably not meant: see [`crate::advice`].
+
+use super::Tcp;
+use crate::advice::{Advice, NEARLY, size, span};
+use crate::derived::Longest;
+use crate::units::{Bytes, Time};
+
+/// What holds for each connection, whose fields stand at that path.
+pub(super) fn advice(path: &str, tcp: &Tcp, longest: &Longest) -> Vec<Advice> {
+    let found =
+        [receive_window(path, tcp, longest), delayed_ack(path, tcp), initial_timeout(path, tcp, longest)];
+    found.into_iter().flatten().collect()
+}
+
+/// A receive window that does not fill the longest path.
+fn receive_window(path: &str, tcp: &Tcp, longest: &Longest) -> Option<Advice> {
+    let payload =
+        longest.bdp as f64 * tcp.mss.0 as f64 / (tcp.mss.0 + tcp.header_bytes.0 + tcp.link_bytes.0) as f64;
+    let share = tcp.receive_window.0 as f64 / payload;
+    (share < NEARLY).then(|| Advice {
+        path: format!("{path}.receive_window"),
+        message: format!(
+            "{} is below the payload that the longest path holds, {}: one connection reaches at most {:.0} % of its link",
+            size(tcp.receive_window.0),
+            size(payload as u64),
+            100.0 * share
+        ),
+        write: format!("{path}.receive_window = \"{}\"", Bytes((payload as u64).div_ceil(1000) * 1000)),
+    })
+}
+
+/// A retransmission timeout below the time for which acknowledgements are held back (Vasudevan et al., SIGCOMM 2009,
+/// section 5): what was only held back is sent again.
+fn delayed_ack(path: &str, tcp: &Tcp) -> Option<Advice> {
+    let (rto, held) = (tcp.rto_min(), tcp.delayed_ack_timeout());
+    (tcp.segments_per_ack() > 1 && rto < held).then(|| Advice {
+        path: format!("{path}.delayed_ack_timeout"),
+        message: format!(
+            "acknowledgements are held back for {}, but rto_min is {}: what was only held back is sent again",
+            span(held),
+            span(rto)
+        ),
+        write: format!("{path}.delayed_ack_timeout = \"{}\"", Time((rto.0 / 2).max(1_000))),
+    })
+}
+
+/// So many round trips that a timeout takes are those of another network, if they are also so long.
+const ROUND_TRIPS: u64 = 1000;
+const LONG: Time = Time::from_us(500_000);
+
+/// A timeout before the first sample that was made for the Internet.
+fn initial_timeout(path: &str, tcp: &Tcp, longest: &Longest) -> Option<Advice> {
+    let (rto, round_trip) = (tcp.rto_initial(), longest.round_trip);
+    (rto >= LONG && rto.0 / ROUND_TRIPS >= round_trip.0.max(1)).then(|| Advice {
+        path: format!("{path}.rto_initial"),
+        message: format!(
+            "a loss before the first round-trip sample, such as of a SYN, stops a flow for {}: {:.0} round trips of {}",
+            span(rto),
+            rto.0 as f64 / round_trip.0 as f64,
+            span(round_trip)
+        ),
+        write: match tcp.rto_initial {
+            None => format!("{path}.preset = \"datacentre\""),
+            Some(_) => format!("{path}.rto_initial = \"5ms\""),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::advice::tests::FABRIC;
+
+    fn tcp(fields: serde_json::Value) -> Tcp {
+        serde_json::from_value(fields).expect("a configuration")
+    }
+
+    #[test]
+    fn a_receive_window_counts_payload() {
+        let advice = receive_window("t", &tcp(json!({"receive_window": "65535B"})), &FABRIC);
+        // 154 KB x 1460 / 1500 = 149.9 KB.
+        assert_eq!(advice.expect("65.5 of 150 KB").write, "t.receive_window = \"150KB\"");
+        assert_eq!(receive_window("t", &Tcp::default(), &FABRIC), None);
+    }
+
+    #[test]
+    fn acknowledgements_are_held_back_for_less_than_a_timeout() {
+        let advice = delayed_ack("t", &tcp(json!({"rto_min": "1ms"}))).expect("1 ms and 40 ms");
+        assert_eq!(advice.write, "t.delayed_ack_timeout = \"500us\"");
+        assert!(advice.message.contains("held back for 40 ms, but rto_min is 1 ms"), "{}", advice.message);
+        assert_eq!(delayed_ack("t", &tcp(json!({"rto_min": "1ms", "delayed_ack": 1}))), None);
+        assert_eq!(delayed_ack("t", &tcp(json!({"preset": "datacentre"}))), None);
+        assert_eq!(delayed_ack("t", &Tcp::default()), None);
+    }
+
+    #[test]
+    fn the_first_timeout_fits_the_round_trip() {
+        let advice = initial_timeout("t", &Tcp::default(), &FABRIC).expect("1 s");
+        assert_eq!(advice.write, "t.preset = \"datacentre\"");
+        assert!(advice.message.contains("for 1 s: 81169 round trips of 12.3 us"), "{}", advice.message);
+        let advice = initial_timeout("t", &tcp(json!({"rto_initial": "1s"})), &FABRIC).expect("1 s");
+        assert_eq!(advice.write, "t.rto_initial = \"5ms\"");
+        assert_eq!(initial_timeout("t", &tcp(json!({"preset": "datacentre"})), &FABRIC), None);
+        let far = Longest { round_trip: Time::from_us(6_000), ..FABRIC };
+        assert_eq!(initial_timeout("t", &Tcp::default(), &far), None);
+    }
+}

@@ -1,0 +1,233 @@
+//! The order of the simulator's modules: each uses only those of the layers below it.
+//!
+//! Read from the source: every path that begins with `crate::`, outside of comments, texts and test modules.
+
+#![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads files")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// From the bottom up; modules of one layer do not use each other. The doc comment of lib.rs shows the same list.
+const LAYERS: &[&[&str]] = &[
+    &["units", "ids", "random", "nearest", "normal", "register", "problem", "records"],
+    &["topology"],
+    &["routing", "traffic"],
+    &["faults", "derived"],
+    &["engine", "advice"],
+    &["queue", "balancer"],
+    &["transport"],
+    &["observe"],
+    &["scenario"],
+    &["setup", "slotted"],
+    &["estimate", "ideal", "advisor", "features"],
+    &["results"],
+    &["checked"],
+];
+
+/// A use of one module by another.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Use {
+    from: String,
+    to: String,
+    line: usize,
+}
+
+/// The layer of a module, from 0.
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&module))
+}
+
+/// Whether a module may use another.
+fn goes_down(from: &str, to: &str) -> bool {
+    from == to || layer(to) < layer(from)
+}
+
+/// The source with comments, texts and test modules as blanks; lines stay where they are.
+fn code(source: &str) -> String {
+    let source: Vec<char> = source.chars().collect();
+    let mut code = String::new();
+    let mut at = 0;
+    while at < source.len() {
+        let end = at + length_of_blank(&source[at..]);
+        if end > at {
+            code.extend(source[at..end].iter().map(|&c| if c == '\n' { c } else { ' ' }));
+            at = end;
+        } else {
+            // A name that ends in r begins no raw text.
+            let word = source[at..].iter().take_while(|c| c.is_alphanumeric() || **c == '_').count().max(1);
+            code.extend(&source[at..at + word]);
+            at += word;
+        }
+    }
+    without_tests(&code)
+}
+
+/// Characters of the comment, text or character that begins here; 0 if none does.
+fn length_of_blank(rest: &[char]) -> usize {
+    let starts = |text: &str| text.chars().eq(rest.iter().copied().take(text.len()));
+    let until = |text: &str, from: usize| {
+        let text: Vec<char> = text.chars().collect();
+        let found = rest[from..].windows(text.len()).position(|window| window == text);
+        found.map_or(rest.len(), |place| from + place + text.len())
+    };
+    let hashes = rest.iter().skip(1).take_while(|&&c| c == '#').count();
+    match rest {
+        _ if starts("//") => until("\n", 0) - 1,
+        _ if starts("/*") => until("*/", 2),
+        ['r', ..] if rest.get(1 + hashes) == Some(&'"') => {
+            until(&format!("\"{}", "#".repeat(hashes)), 2 + hashes)
+        }
+        ['"', text @ ..] => {
+            let mut escaped = false;
+            let end = text.iter().position(|&c| {
+                let ends = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                ends
+            });
+            end.map_or(rest.len(), |end| end + 2)
+        }
+        ['\'', '\\', _, ..] => until("'", 3),
+        ['\'', _, '\'', ..] => 3,
+        _ => 0,
+    }
+}
+
+/// Code without the items that only tests have.
+fn without_tests(code: &str) -> String {
+    const MARK: &str = "#[cfg(test)]";
+    let mut kept = String::new();
+    let mut rest = code;
+    while let Some(start) = rest.find(MARK) {
+        kept += &rest[..start];
+        let mut depth = 0;
+        let item = rest[start + MARK.len()..].char_indices().find(|&(_, c)| {
+            depth += i32::from(c == '{') - i32::from(c == '}');
+            depth == 0 && matches!(c, ';' | '}')
+        });
+        let end = item.map_or(rest.len(), |(end, _)| start + MARK.len() + end + 1);
+        kept.extend(rest[start..end].chars().filter(|&c| c == '\n'));
+        rest = &rest[end..];
+    }
+    kept + rest
+}
+
+/// All modules that a module's source uses.
+fn uses(from: &str, source: &str) -> BTreeSet<Use> {
+    let code = code(source);
+    let mut uses = BTreeSet::new();
+    for (place, path) in code.match_indices("crate::") {
+        let line = 1 + code[..place].matches('\n').count();
+        for to in first_steps(&code[place + path.len()..]) {
+            uses.insert(Use { from: from.into(), to, line });
+        }
+    }
+    uses
+}
+
+/// The first step of each path behind `crate::`, which may be a list in braces.
+fn first_steps(rest: &str) -> Vec<String> {
+    let step = |path: &str| path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let Some(list) = rest.strip_prefix('{') else { return vec![step(rest)] };
+    let mut depth = 0;
+    let mut steps = Vec::new();
+    let mut start = 0;
+    for (place, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                steps.push(step(list[start..place].trim_start()));
+                start = place + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    steps.retain(|step| !step.is_empty());
+    steps
+}
+
+/// All Rust files of a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("a file").path();
+        if path.is_dir() {
+            all.extend(files(&path));
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            all.push(path);
+        }
+    }
+    all.sort();
+    all
+}
+
+fn sources() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "src"].iter().collect()
+}
+
+#[test]
+fn modules_use_only_those_below_them() {
+    let folder = sources();
+    let mut wrong = Vec::new();
+    for path in files(&folder) {
+        let inside = path.strip_prefix(&folder).expect("a file of the folder");
+        let first = inside.iter().next().expect("a name").to_string_lossy();
+        let module = first.trim_end_matches(".rs");
+        // The crate's root may use all.
+        if module == "lib" {
+            continue;
+        }
+        assert!(layer(module).is_some(), "{module} has no layer: add it to LAYERS and to lib.rs");
+        let source = std::fs::read_to_string(&path).expect("a text");
+        let upwards = uses(module, &source).into_iter().filter(|used| !goes_down(&used.from, &used.to));
+        wrong.extend(upwards.map(|Use { from, to, line }| {
+            format!("{}:{line}: {from} uses {to}, which is not below it", inside.display())
+        }));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn lib_shows_the_layers() {
+    let lib = std::fs::read_to_string(sources().join("lib.rs")).expect("a text");
+    let shown: Vec<Vec<&str>> = lib
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! "))
+        .skip_while(|line| *line != "```text")
+        .skip(1)
+        .take_while(|line| *line != "```")
+        .map(|line| line.split([' ', '|']).filter(|word| !word.is_empty()).collect())
+        .collect();
+    assert_eq!(shown, LAYERS);
+}
+
+#[test]
+fn an_import_of_something_above_is_found() {
+    let source = r##"
+        //! See `crate::results`.
+        use std::fmt;
+        use crate::{ids::{NodeId, LinkId}, queue::Queue};
+        /* crate::advice */
+        fn f<'a>(name: &'a str) -> char {
+            let text = "crate::ideal \" crate::estimate";
+            let raw = r#"crate::setup"#;
+            let other = crate::units::Time(1); // crate::observe
+            '"'
+        }
+        #[cfg(test)]
+        mod tests {
+            use crate::scenario::read;
+            fn g() {}
+        }
+        macro_rules! m { () => { $crate::transport::Transport } }
+    "##;
+    let all: Vec<_> = uses("routing", source).into_iter().map(|used| (used.to, used.line)).collect();
+    let expected = [("ids", 4), ("queue", 4), ("transport", 17), ("units", 9)];
+    assert_eq!(all, expected.map(|(to, line)| (to.to_string(), line)));
+    let wrong: Vec<_> = all.iter().filter(|(to, _)| !goes_down("routing", to)).collect();
+    assert_eq!(wrong, [&("queue".to_string(), 4), &("transport".to_string(), 17)]);
+    assert!(!goes_down("queue", "balancer") && !goes_down("balancer", "queue"), "one layer");
+}

@@ -1,0 +1,18 @@
+//! Ports, queues, paths and faults: the network between the hosts, and what a run records of it.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod analytic;
+mod aqm;
+mod determinism;
+mod ecmp;
+mod endings;
+mod faults;
+mod ideals;
+mod limits;
+mod observe;
+mod permuted;
+mod pfc;
+mod queueing;
+mod utilisation;

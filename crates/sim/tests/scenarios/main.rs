@@ -1,0 +1,10 @@
+//! Scenarios as they are read: the schema, the defaults, and the messages about mistakes.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod defaults;
+mod messages;
+mod schema;
+mod topology_problems;
+mod variants;

@@ -1,0 +1,567 @@
+//! What malformed scenarios are told: all problems at once, each with its path, the value, what is
+//! allowed and the nearest fix.
+
+use flowyard_sim::balancer::Balancer;
+use flowyard_sim::problem::Problems;
+use flowyard_sim::queue::{Feature, Queue};
+use flowyard_sim::scenario::{self, Format, Scenario, no_files};
+use flowyard_sim::topology::Topology;
+use flowyard_sim::transport::Transport;
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+const GOOD: &str = r#"
+name = "example"
+
+[topology.fat-tree]
+k = 8
+rate = "10Gbps"
+
+[routing]
+balancer = "per-packet"
+
+[transport.ndp]
+initial_window = 16
+
+[[traffic]]
+name = "queries"
+arrivals.poisson = { load = 0.6 }
+matrix = "uniform"
+sizes = "web-search"
+flows = 6000
+
+[[traffic]]
+name = "updates"
+arrivals = "at-once"
+matrix.incast = { senders = 8 }
+sizes.fixed = "10KB"
+flows = 100
+
+[run]
+until = "10ms"
+"#;
+
+fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Result<Scenario, Problems> {
+    scenario::read(text, format, overrides, &no_files)
+}
+
+/// What is said about the good scenario with some of its text replaced.
+fn edited(edits: &[(&str, &str)]) -> String {
+    let mut text = GOOD.to_string();
+    for (old, new) in edits {
+        assert!(text.contains(old), "{old}");
+        text = text.replacen(old, new, 1);
+    }
+    said(read(&text, Format::Toml, &[]))
+}
+
+/// What is said about the good scenario with overrides.
+fn set(overrides: &[&str]) -> String {
+    said(with(overrides))
+}
+
+fn with(overrides: &[&str]) -> Result<Scenario, Problems> {
+    let pair =
+        |text: &&str| text.split_once('=').map(|(key, value)| (key.to_string(), value.to_string())).unwrap();
+    read(GOOD, Format::Toml, &overrides.iter().map(pair).collect::<Vec<_>>())
+}
+
+fn said(result: Result<Scenario, Problems>) -> String {
+    result.map_or_else(|problems| unlisted(&problems.to_string()), |_| "fine".into())
+}
+
+/// A message with each list of all members replaced by a word: a new member changes no message here, but a
+/// message that leaves a member out differs.
+fn unlisted(message: &str) -> String {
+    [
+        ("<all topologies>", Topology::NAMES),
+        ("<all transports>", Transport::NAMES),
+        ("<all balancers>", Balancer::NAMES),
+    ]
+    .iter()
+    .fold(message.to_string(), |text, (word, names)| text.replace(&quoted(names).join(", "), word))
+}
+
+fn quoted(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| format!("\"{name}\"")).collect()
+}
+
+/// The queues that trim, in quotes.
+fn trimming() -> Vec<String> {
+    let queue = |name: &&str| serde_json::from_value::<Queue>(serde_json::json!({ *name: {} }));
+    let trims = |name: &&str| queue(name).is_ok_and(|queue| queue.offers().contains(&Feature::Trimming));
+    quoted(&Queue::NAMES.iter().copied().filter(trims).collect::<Vec<_>>())
+}
+
+#[test]
+fn the_good_one_is_fine() {
+    assert_eq!(edited(&[]), "fine");
+}
+
+#[test]
+fn misspelt_key() {
+    assert_snapshot!(
+        edited(&[("initial_window", "initial_windw")]),
+        @r#"transport.ndp.initial_windw: unknown key; did you mean "initial_window"?"#
+    );
+}
+
+#[test]
+fn key_that_resembles_none() {
+    assert_snapshot!(
+        edited(&[("rate =", "colour =")]),
+        @"topology.fat-tree.colour: unknown key; the keys here are k, levels, oversubscription, rate, delay, host, aggregation, core"
+    );
+}
+
+#[test]
+fn misspelt_required_key() {
+    assert_snapshot!(
+        edited(&[("name = \"queries\"", "nmae = \"queries\"")]),
+        @r#"traffic.0.nmae: unknown key; did you mean "name"?"#
+    );
+}
+
+#[test]
+fn missing_keys() {
+    assert_snapshot!(said(read("[run]\nseed = 3", Format::Toml, &[])), @r#"
+    topology: is missing; write one of <all topologies>
+    transport: is missing; write one of <all transports>
+    traffic: is missing; write a list; in TOML each item begins with [[traffic]]
+    "#);
+}
+
+#[test]
+fn key_one_table_too_high() {
+    assert_snapshot!(
+        edited(&[("name = \"example\"", "seed = 7")]),
+        @r#"seed: unknown key; did you mean "run.seed"?"#
+    );
+}
+
+#[test]
+fn setting_beside_its_variant() {
+    assert_snapshot!(
+        edited(&[("[transport.ndp]\ninitial_window = 16", "[transport]\npull_ack = false")]),
+        @r#"transport.pull_ack: "pull_ack" is not one of <all transports>; did you mean "transport.ndp.pull_ack"?"#
+    );
+    // All that have such a setting are named.
+    let said = edited(&[("[transport.ndp]", "[transport]")]);
+    let (_, meant) = said.split_once("did you mean ").expect("a hint");
+    let meant: Vec<_> = meant.strip_suffix('?').expect("a question").split(" or ").collect();
+    for name in ["tcp", "ndp"] {
+        assert!(meant.contains(&format!("\"transport.{name}.initial_window\"").as_str()), "{said}");
+    }
+}
+
+#[test]
+fn misspelt_variant() {
+    assert_snapshot!(
+        edited(&[("[transport.ndp]", "[transport.npd]")]),
+        @r#"transport.npd: "npd" is not one of <all transports>; did you mean "ndp"?"#
+    );
+}
+
+#[test]
+fn misspelt_bare_variant() {
+    assert_snapshot!(
+        edited(&[("per-packet", "per_paket")]),
+        @r#"routing.balancer: "per_paket" is not one of <all balancers>; did you mean "per-packet"?"#
+    );
+}
+
+#[test]
+fn two_variants() {
+    assert_snapshot!(
+        edited(&[("[transport.ndp]", "[transport.tcp]\n[transport.ndp]")]),
+        @r#"transport: has "tcp", "ndp" at once; keep one"#
+    );
+}
+
+#[test]
+fn no_variant() {
+    assert_snapshot!(
+        edited(&[("[transport.ndp]\ninitial_window = 16", "[transport]")]),
+        @"transport: is empty; use one of <all transports>"
+    );
+}
+
+#[test]
+fn bare_name_of_a_variant_that_needs_more() {
+    assert_snapshot!(edited(&[("\"web-search\"", "\"fixed\""), ("matrix.incast = { senders = 8 }", "matrix = \"incast\"")]), @r#"
+    traffic.queries.sizes: "fixed" needs more than its name: a size with its unit, as in "64KiB"; write { fixed = ... }
+    traffic.updates.matrix: "incast" needs more than its name: a table with senders; write { incast = ... }
+    "#);
+}
+
+#[test]
+fn table_for_a_variant_without_settings() {
+    assert_snapshot!(
+        edited(&[("[transport.ndp]\ninitial_window = 16", "[transport.datagram]\npace.line-rate = {}")]),
+        @r#"transport.datagram.pace.line-rate: takes no settings; write "line-rate" in place of the table"#
+    );
+}
+
+#[test]
+fn number_out_of_range() {
+    assert_snapshot!(edited(&[("k = 8", "k = 66"), ("initial_window = 16", "initial_window = 2000000")]), @r#"
+    topology.fat-tree.k: 66 is too large (allowed: 2 to 64); use 64
+    transport.ndp.initial_window: 2000000 is too large (allowed: 1 to 1000000); use 1000000, or "bdp"
+    "#);
+}
+
+#[test]
+fn number_that_is_none() {
+    assert_snapshot!(edited(&[("k = 8", "k = \"8\""), ("initial_window = 16", "pull_rate = 0")]), @r#"
+    topology.fat-tree.k: "8" is a string; use a whole number
+    transport.ndp.pull_rate: 0 is too small (allowed: more than 0 and at most 10)
+    "#);
+    assert_snapshot!(edited(&[("k = 8", "k = 8.5"), ("initial_window = 16", "pull_rate = nan")]), @r#"
+    topology.fat-tree.k: 8.5 is a number with a fraction; use a whole number
+    transport.ndp.pull_rate: NaN is not finite; use a number
+    "#);
+}
+
+#[test]
+fn unknown_unit() {
+    assert_snapshot!(
+        edited(&[("\"10Gbps\"", "\"10 parsecs\"")]),
+        @r#"topology.fat-tree.rate: "10 parsecs" has the unit "parsecs"; use one of Tbps, Gbps, Mbps, Kbps, bps"#
+    );
+}
+
+#[test]
+fn unit_in_the_wrong_case() {
+    assert_snapshot!(
+        edited(&[("\"10Gbps\"", "\"10gbps\"")]),
+        @r#"topology.fat-tree.rate: "10gbps" has the unit "gbps"; use one of Tbps, Gbps, Mbps, Kbps, bps; did you mean "10Gbps"?"#
+    );
+}
+
+#[test]
+fn number_where_a_quantity_is_due() {
+    assert_snapshot!(edited(&[("\"10ms\"", "10"), ("\"10KB\"", "1e4")]), @r#"
+    traffic.updates.sizes.fixed: 10000 has no unit; write it with a unit, as in "64KiB"
+    run.until: 10 has no unit; write it with a unit, as in "10us"
+    "#);
+}
+
+#[test]
+fn quantity_out_of_range() {
+    assert_snapshot!(edited(&[("initial_window = 16", "mtu = \"9MB\""), ("\"10KB\"", "\"0B\"")]), @r#"
+    transport.ndp.mtu: "9MB" is too large (allowed: "65B" to "65535B"); use "65535B"
+    traffic.updates.sizes.fixed: "0B" is too small (allowed: "1B" to "1000GB"); use "1B"
+    "#);
+}
+
+#[test]
+fn wrong_types() {
+    let edits = [("name = \"example\"", "name = 3"), ("until =", "audit = \"yes\"\nuntil = [1]\nseed =")];
+    assert_snapshot!(edited(&edits), @r#"
+    name: 3 is a number; use a string
+    run.audit: "yes" is a string; use true or false
+    run.until: [1] is a list; use a time with its unit, as in "10us"
+    run.seed: "10ms" is a string; use a whole number
+    "#);
+}
+
+#[test]
+fn no_traffic() {
+    let (text, _) = GOOD.split_once("[[traffic]]").unwrap();
+    assert_snapshot!(
+        said(read(&format!("traffic = []\n{text}"), Format::Toml, &[])),
+        @"traffic: is empty; give at least 1"
+    );
+}
+
+#[test]
+fn two_entries_of_one_name() {
+    assert_snapshot!(
+        edited(&[("\"updates\"", "\"queries\"")]),
+        @r#"traffic.1.name: "queries" is the name of traffic.0 already; each entry needs its own"#
+    );
+}
+
+#[test]
+fn configuration_at_odds_with_itself() {
+    assert_snapshot!(
+        edited(&[("initial_window = 16", "mtu = \"65B\"\nheader_bytes = \"80B\"")]),
+        @"transport.ndp.header_bytes: 80B leaves no payload in an mtu of 65B"
+    );
+}
+
+#[test]
+fn odd_fat_tree() {
+    assert_snapshot!(
+        edited(&[("k = 8", "k = 7")]),
+        @"topology.fat-tree.k: 7 is odd; use an even number such as 6 or 8"
+    );
+}
+
+#[test]
+fn traffic_that_the_network_cannot_carry() {
+    let edits = [
+        ("load = 0.6", "load = 0.6, rate = 5"),
+        ("\nflows = 6000", ""),
+        ("senders = 8", "senders = 128, receiver = 128"),
+    ];
+    assert_snapshot!(edited(&edits), @r#"
+    traffic.queries.arrivals.poisson: has both load and rate; give one
+    traffic.queries.flows: is missing; arrivals.poisson has no end of its own: say flows = 1000
+    traffic.updates.matrix.incast.senders: 128 senders on 128 hosts; use 1 to 127
+    traffic.updates.matrix.incast.receiver: 128 is not a host; hosts are 0 to 127
+    "#);
+    let pairs = [("matrix = \"uniform\"", "matrix.pairs = [[0, 1], [2, 500], [3, 3], [4], [5, -6]]")];
+    assert_snapshot!(edited(&pairs), @r#"
+    traffic.queries.matrix.pairs.3: a length of 1 is too small (allowed: 2)
+    traffic.queries.matrix.pairs.4.1: -6 is too small (allowed: 0 to 4294967295); use 0
+    "#);
+    let pairs = [("matrix = \"uniform\"", "matrix.pairs = [[0, 1], [2, 500], [3, 3]]")];
+    assert_snapshot!(edited(&pairs), @r#"
+    traffic.queries.matrix.pairs.1.1: 500 is not a host; hosts are 0 to 127
+    traffic.queries.matrix.pairs.2: [3, 3] has the same host at both ends; a flow joins two hosts
+    "#);
+}
+
+#[test]
+fn warm_up_to_the_end() {
+    assert_snapshot!(
+        edited(&[("[run]", "[run]\nwarm_up = \"10ms\"")]),
+        @r#"run.warm_up: "10ms" is not before run.until, which is "10ms""#
+    );
+}
+
+#[test]
+fn queue_without_what_the_transport_needs() {
+    let said = edited(&[("[run]", "[queue.drop-tail]\n[run]")]);
+    assert_snapshot!(
+        said.replace(&format!("; use {}", trimming().join(" or ")), "; use <what trims>"),
+        @r#"queue: "drop-tail" has no trimming, which transport.ndp needs; use <what trims>"#
+    );
+}
+
+#[test]
+fn transports_that_recommend_different_queues() {
+    let said = edited(&[("flows = 100", "transport = \"tcp\"")]);
+    assert_snapshot!(
+        said.replace(&format!("; {} would", trimming().join(", ")), "; <what trims> would"),
+        @r#"queue: is missing; transport.ndp recommends "ndp", traffic.updates.transport.tcp recommends "drop-tail": name one; <what trims> would do for both"#
+    );
+    assert_eq!(edited(&[("flows = 100", "transport = \"tcp\""), ("[run]", "[queue.ndp]\n[run]")]), "fine");
+}
+
+#[test]
+fn broken_toml() {
+    assert_snapshot!(edited(&[("k = 8", "k = = 8")]), @r#"
+    line 5, column 5: extra `=`, expected nothing
+      5 | k = = 8
+        |     ^
+    "#);
+}
+
+#[test]
+fn key_twice() {
+    assert_snapshot!(edited(&[("k = 8", "k = 8\nk = 16")]), @r#"
+    line 6, column 1: duplicate key
+      6 | k = 16
+        | ^
+    "#);
+    let json = "{\"name\": \"a\",\n \"transport\": {\"ndp\": {}, \"ndp\": {}}}";
+    assert_snapshot!(said(read(json, Format::Json, &[])), @r#"
+    line 2, column 31: duplicate key "ndp"
+      2 |  "transport": {"ndp": {}, "ndp": {}}}
+        |                               ^
+    "#);
+}
+
+#[test]
+fn broken_json() {
+    assert_snapshot!(said(read("{\"name\": \"a\",\n \"transport\": }", Format::Json, &[])), @r#"
+    line 2, column 15: expected value
+      2 |  "transport": }
+        |               ^
+    "#);
+}
+
+#[test]
+fn not_a_table() {
+    assert_snapshot!(
+        said(read("[1, 2]", Format::Json, &[])),
+        @"[1,2] is a list; use a table with topology, transport, traffic"
+    );
+}
+
+#[test]
+fn many_at_once() {
+    let edits = [
+        ("name = \"example\"", "nam = \"example\""),
+        ("k = 8", "k = 7"),
+        ("\"10Gbps\"", "10"),
+        ("balancer = \"per-packet\"", "balancer = \"spray\""),
+        ("initial_window = 16", "initial_window = -1\nmtu = \"1.5KiB\"\npull_order = \"fare\""),
+        ("\"10KB\"", "\"2 MBit\""),
+        ("flows = 100", "flows = 100\n[traffic.transport.tcp]\nrto_min = \"2s\"\nrto_max = \"1s\""),
+        ("until = \"10ms\"", "until = \"1ms\"\nwarm_up = \"2ms\""),
+    ];
+    assert_snapshot!(edited(&edits), @r#"
+    nam: unknown key; did you mean "name"?
+    topology.fat-tree.k: 7 is odd; use an even number such as 6 or 8
+    topology.fat-tree.rate: 10 has no unit; write it with a unit, as in "10Gbps"
+    routing.balancer: "spray" is not one of <all balancers>
+    transport.ndp.initial_window: -1 is too small (allowed: 1 to 1000000); use 1, or "bdp"
+    transport.ndp.pull_order: "fare" is not one of "fair", "fifo", "strict", "weighted"
+    traffic.updates.sizes.fixed: "2 MBit" has the unit "MBit"; use one of GiB, GB, MiB, MB, KiB, KB, B
+    traffic.updates.transport.tcp.rto_max: 1s is below rto_min, which is 2s
+    run.warm_up: "2ms" is not before run.until, which is "1ms"
+    "#);
+}
+
+#[test]
+fn one_screen() {
+    let keys: String = (0..30).map(|key| format!("key{key} = {key}\n")).collect();
+    let text = edited(&[("initial_window = 16", &keys)]);
+    assert_eq!(text.lines().count(), 21);
+    assert!(text.ends_with("\nand 10 more"), "{text}");
+}
+
+#[test]
+fn overrides_that_fit() {
+    let scenario = with(&[
+        "transport.ndp.initial_window=20",
+        "traffic.queries.sizes.fixed=3MB",
+        "traffic.1.flows=7",
+        "queue.ndp.data_limit.packets=12",
+        "run.audit=true",
+        "run.until=null",
+        "name=other",
+    ]);
+    let json = serde_json::to_value(scenario.unwrap()).unwrap();
+    assert_eq!(json["transport"]["ndp"]["initial_window"], 20);
+    assert_eq!(json["traffic"][0]["sizes"]["fixed"], "3MB");
+    assert_eq!(json["traffic"][1]["flows"], 7);
+    assert_eq!(json["queue"]["ndp"]["data_limit"]["packets"], 12);
+    assert_eq!((&json["run"]["audit"], &json["run"]["until"]), (&true.into(), &serde_json::Value::Null));
+    assert_eq!(json["name"], "other");
+}
+
+#[test]
+fn overrides_that_change_the_variant() {
+    assert_snapshot!(
+        set(&["transport.tcp.mss=9000B"]),
+        @r#"transport.tcp: transport is "ndp", not "tcp"; set transport=tcp first"#
+    );
+    let scenario = with(&["transport=tcp", "transport.tcp.mss=9000B"]).unwrap();
+    assert_eq!(serde_json::to_value(scenario).unwrap()["transport"]["tcp"]["mss"], "9KB");
+    // The whole of the new variant says all that there is to say.
+    let scenario = with(&["transport.tcp={}", "transport.tcp.mss=9000B"]).unwrap();
+    assert_eq!(scenario.transport.name(), "tcp");
+}
+
+#[test]
+fn overrides_that_lead_nowhere() {
+    let overrides = [
+        "traffic.querys.flows=3",
+        "run.sede=1",
+        "=2",
+        "name.first=a",
+        "transport.ndp.mtu=big",
+        "traffic.9.flows=1",
+    ];
+    assert_snapshot!(set(&overrides), @r#"
+    traffic.querys.flows: "querys" is not one of "queries", "updates"; did you mean "queries"?
+    "" is not a key; write it as in transport.ndp.initial_window=20
+    name.first: name is "example", which has nothing below it
+    traffic.9.flows: "9" is not one of "queries", "updates"
+    transport.ndp.mtu: "big" is not a number with a unit, such as "64KiB"
+    run.sede: unknown key; did you mean "seed"?
+    "#);
+}
+
+#[test]
+fn a_resolved_scenario_names_everything() {
+    let scenario =
+        read(GOOD, Format::Toml, &[("traffic.updates.routing.balancer".into(), "per-flow".into())]);
+    let resolved = scenario.unwrap().resolved();
+    assert_eq!(resolved.queue.as_ref().map(|queue| queue.name()), Some("ndp"));
+    let balancers: Vec<_> = resolved.traffic.iter().map(|entry| resolved.balancer_of(entry).name()).collect();
+    assert_eq!(balancers, ["per-packet", "per-flow"]);
+    assert!(resolved.traffic.iter().all(|entry| entry.transport.as_ref() == Some(&resolved.transport)));
+    assert_eq!(resolved.resolved(), resolved);
+    assert_eq!(resolved.full_packet(), 1500);
+}
+
+/// The transports that need no more than the queue named "ndp" has.
+fn over_the_trimming_queue() -> Vec<&'static str> {
+    let fits = |name: &&str| with(&[&format!("transport={name}"), "queue.ndp.trim=arriving"]).is_ok();
+    let fitting: Vec<_> = Transport::NAMES.iter().copied().filter(fits).collect();
+    assert!(fitting.len() >= 3, "{fitting:?}");
+    fitting
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is typed, the answer is a scenario or a list of problems.
+    #[test]
+    fn mutated_text_never_panics(
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12, "[ -~\n\u{e9}]{0,6}"), 1..6),
+    ) {
+        let mut text: Vec<char> = GOOD.chars().collect();
+        for (at, length, with) in edits {
+            let start = at.index(text.len() + 1);
+            let end = (start + length).min(text.len());
+            text.splice(start..end, with.chars());
+        }
+        let text: String = text.into_iter().collect();
+        if let Err(problems) = read(&text, Format::Toml, &[]) {
+            prop_assert!(!problems.to_string().is_empty());
+        }
+        let _ = read(&text, Format::Json, &[]);
+    }
+
+    /// Nor whatever stands in the place of a value.
+    #[test]
+    fn mutated_values_never_panic(
+        key in prop::sample::select(vec![
+            "topology", "topology.fat-tree.k", "transport", "transport.ndp", "transport.ndp.mtu", "queue",
+            "transport.ndp.pull_rate", "queue.ndp.data_limit", "traffic", "traffic.queries", "traffic.1.sizes.fixed",
+            "traffic.queries.transport", "run", "run.until", "run.seed", "name", "routing.balancer", "x.y.z",
+        ]),
+        value in prop::sample::select(vec![
+            "0", "-1", "1e400", "1e300", "18446744073709551615", "18446744073709551616", "0.5", "\"\"", "65B", "1us",
+            "99999999999999999999s", "null", "true", "[]", "[[]]", "{}", "ndp", "tcp", "{\"tcp\": {}}", "[{}]",
+            "{\"tcp\": {\"mss\": \"1B\"}, \"ndp\": 3}", "[{\"name\": \"a\"}, {\"name\": \"a\"}]", "\u{e9}\u{e9}s",
+        ]),
+    ) {
+        if let Err(problems) = read(GOOD, Format::Toml, &[(key.into(), value.into())]) {
+            prop_assert!(!problems.to_string().is_empty());
+        }
+    }
+
+    /// What run.json holds is a scenario that runs the same.
+    #[test]
+    fn printing_and_reading_are_inverse(
+        k in 2u32..6,
+        window in 1u32..1000,
+        mtu in 100u64..65_000,
+        size in 1u64..1_000_000_000_000,
+        seed in 0u64..1 << 62,
+        transport in prop::sample::select(over_the_trimming_queue()),
+    ) {
+        let overrides = [
+            ("transport", transport.to_string()),
+            ("traffic.updates.transport.ndp.initial_window", window.to_string()),
+            ("traffic.updates.transport.ndp.mtu", format!("{mtu}B")),
+            ("queue.ndp.trim", "arriving".to_string()),
+            ("topology.fat-tree.k", (2 * k).to_string()),
+            ("traffic.updates.sizes.fixed", format!("{size}B")),
+            ("run.seed", seed.to_string()),
+        ];
+        let overrides = overrides.map(|(key, value)| (key.to_string(), value));
+        let scenario = read(GOOD, Format::Toml, &overrides).map_err(|problems| problems.to_string()).unwrap().resolved();
+        let json = serde_json::to_string(&scenario).unwrap();
+        prop_assert_eq!(read(&json, Format::Json, &[]).unwrap(), scenario.clone());
+        let toml = toml::to_string(&scenario).unwrap();
+        prop_assert_eq!(read(&toml, Format::Toml, &[]).unwrap(), scenario);
+    }
+}

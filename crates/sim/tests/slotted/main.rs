@@ -1,0 +1,4 @@
+//! The slotted link.
+
+mod link;
+mod schedules;

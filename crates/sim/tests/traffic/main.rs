@@ -1,0 +1,11 @@
+//! Traffic: sizes, arrivals, sources, and flows that react to others.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cdf_files;
+mod closed_forms;
+mod reacting;
+mod sizes;
+mod sources;
+mod workloads;

@@ -1,0 +1,273 @@
+//! DCQCN against what its paper's rules give by hand, and what its fabric promises: nothing is dropped.
+//!
+//! Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, section 3.1.
+
+use crate::common::{MS, Run, US, run, run_with};
+use flowyard_sim::engine::finished::Status;
+use flowyard_sim::scenario::{self, Format};
+use flowyard_sim::transport::dcqcn::Dcqcn;
+use flowyard_sim::transport::dcqcn::rate::Reaction;
+use flowyard_sim::units::{Bytes, Rate, Time};
+
+const LINE: Rate = Rate(40_000_000_000);
+
+fn close(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 1e-12
+}
+
+/// A notification halves at first, as alpha is 1; another one, soon after, once more. Without one, alpha shrinks by
+/// 1/256 for each 55 us.
+#[test]
+fn cuts_by_hand() {
+    let config = Dcqcn::default();
+    let mut rate = Reaction::new(LINE, &config);
+    assert_eq!(rate.gap(1000), Time::ZERO);
+    rate.on_notification(Time::from_us(100), &config);
+    assert_eq!((rate.current(), rate.alpha()), (20e9, 1.0));
+    assert_eq!(rate.gap(1000), Time(400_000));
+    rate.on_notification(Time::from_us(150), &config);
+    assert_eq!((rate.current(), rate.alpha()), (10e9, 1.0));
+    // 120 us later: two times 55 us. By time the rate has risen twice, half the way to 20 Gbps each.
+    rate.on_notification(Time::from_us(270), &config);
+    let alpha = 255.0_f64 / 256.0 * 255.0 / 256.0;
+    assert!(close(rate.current(), 17.5e9 * (1.0 - alpha / 2.0)));
+    assert!(close(rate.alpha(), alpha * 255.0 / 256.0 + 1.0 / 256.0));
+}
+
+/// Five rises by time: four go half the way back (fast recovery), from the fifth on the target rises, too. Not before
+/// the sixth of each kind, hyper increase.
+#[test]
+fn rises_by_hand() {
+    let config = Dcqcn { byte_counter: Bytes(1_000_000), ..Dcqcn::default() };
+    let mut rate = Reaction::new(LINE, &config);
+    rate.on_notification(Time::ZERO, &config);
+    rate.on_notification(Time::ZERO, &config);
+    let (mut target, mut current) = (20e9, 10e9);
+    for stage in 1..=8u64 {
+        rate.catch_up(Time(55 * US * stage - 1), &config);
+        assert!(close(rate.current(), current), "not before the time of rise {stage}");
+        rate.catch_up(Time(55 * US * stage), &config);
+        target += if stage >= 5 { 50e6 } else { 0.0 };
+        current = (target + current) / 2.0;
+        assert!(close(rate.current(), current), "rise {stage} by time");
+    }
+    for stage in 1..=8u64 {
+        for _ in 0..999 {
+            rate.on_sent(1000, &config);
+        }
+        assert!(close(rate.current(), current), "not before all bytes");
+        rate.on_sent(1000, &config);
+        target += if stage > 5 { 100e6 } else { 50e6 };
+        current = (target + current) / 2.0;
+        assert!(close(rate.current(), current), "rise {stage} by bytes");
+    }
+}
+
+#[test]
+fn the_rate_stays_between_its_bounds() {
+    let config = Dcqcn { min_rate: Rate(1_000_000_000), ..Dcqcn::default() };
+    let mut rate = Reaction::new(LINE, &config);
+    for notification in 0..20 {
+        rate.on_notification(Time::from_us(50 * notification), &config);
+    }
+    assert_eq!(rate.current(), 1e9);
+    rate.catch_up(Time(1_000 * MS), &config);
+    assert!(rate.current() <= 40e9 && rate.current() > 0.99 * 40e9);
+}
+
+/// Alone, a flow is sent back to back: n packets of 1062 B over two cables of 10 Gbps and 1 us.
+#[test]
+fn alone_at_line_rate() {
+    let packet = 1062 * 800;
+    for (acks, packets) in [(1, 100u64), (0, 100), (7, 50)] {
+        let run = run(&format!(
+            r#"
+            transport.dcqcn = {{ ack_every = {acks} }}
+            topology = "line"
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "{packets}KB"
+            "#
+        ));
+        let fct = (packets + 1) * packet + 2 * US;
+        assert_eq!(run.flow("fct_ps"), fct);
+        assert_eq!(run.flow("fct_acked_ps"), fct + 2 * 66 * 800 + 2 * US);
+        assert_eq!((run.counters().pauses, run.counters().marks), (0, 0));
+        let answers = if acks == 0 { 1 } else { packets.div_ceil(acks) };
+        assert_eq!(run.counters().packets, packets + answers);
+    }
+}
+
+fn incast(senders: u32, overrides: &[(&str, &str)]) -> Run {
+    let text = format!(
+        r#"
+        transport = "dcqcn"
+        topology.single-switch = {{ hosts = {}, rate = "40Gbps" }}
+        [[traffic]]
+        name = "incast"
+        arrivals.at-once = {{}}
+        matrix.incast = {{ senders = {senders} }}
+        sizes.fixed = "500KB"
+        "#,
+        senders + 1
+    );
+    run_with(&text, overrides)
+}
+
+#[test]
+fn an_incast_drops_nothing() {
+    for senders in [2, 8, 64] {
+        let run = incast(senders, &[]);
+        assert_eq!((run.status(), run.counters().drops), (Status::Complete, 0));
+        assert_eq!((run.counters().retransmissions, run.counters().timeouts), (0, 0));
+        assert!(run.counters().marks > 0);
+        assert!(run.counters().pauses > 0);
+    }
+}
+
+/// With an acknowledgement for the last packet only, all other answers are notifications.
+#[test]
+fn notifications_are_rare() {
+    let run = incast(4, &[("transport.dcqcn.ack_every", "0"), ("queue.lossless.pmax", "1.0")]);
+    let data: u64 = run.flows("packets_sent").iter().sum();
+    let notifications = run.counters().packets - data - 4;
+    let most: u64 = run.flows("fct_ps").iter().map(|fct| 1 + fct / (50 * US)).sum();
+    assert!(notifications >= 4 && notifications <= most, "{notifications} of at most {most}");
+    assert!(run.counters().marks > 10 * notifications);
+}
+
+/// Two flows, the second 5 ms after the first: in the end each has half of the link, of which cuts leave most in use.
+#[test]
+fn two_flows_share() {
+    let until = |end: &str| {
+        run_with(
+            r#"
+            transport = "dcqcn"
+            topology.single-switch = { hosts = 3, rate = "10Gbps" }
+            [[traffic]]
+            name = "first"
+            background = true
+            arrivals.at-once = { jitter = "0s" }
+            matrix.pairs = [[1, 0]]
+            sizes = "endless"
+            [[traffic]]
+            name = "second"
+            background = true
+            arrivals.at-once = { at = "5ms", jitter = "0s" }
+            matrix.pairs = [[2, 0]]
+            sizes = "endless"
+            "#,
+            &[("run.until", end)],
+        )
+        .flows("delivered_bytes")
+    };
+    let (before, after) = (until("100ms"), until("200ms"));
+    let shares: Vec<_> = after.iter().zip(before).map(|(after, before)| (after - before) as f64).collect();
+    let whole = 10e9 / 8.0 * 0.1 * 1000.0 / 1062.0;
+    assert!(shares[0] + shares[1] > 0.85 * whole, "{shares:?} of {whole}");
+    assert!((shares[0] / shares[1] - 1.0).abs() < 0.1, "{shares:?}");
+}
+
+/// What is not to be acknowledged yet is not missed: at 10 Gbps a megabyte takes eight timeouts.
+#[test]
+fn silence_that_was_asked_for_is_no_loss() {
+    for (acks, timeouts) in [(0, 0), (1000, 0), (500, 0), (1, 0)] {
+        let run = run(&format!(
+            r#"
+            transport.dcqcn = {{ ack_every = {acks}, timeout = "100us" }}
+            topology = "line"
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "1MB"
+            "#
+        ));
+        assert_eq!((run.flow("timeouts"), run.flow("retransmissions")), (timeouts, 0), "{acks}");
+    }
+}
+
+/// A flow that starts while its link is slow goes at the link's own rate once it is mended, and so it does after a mark.
+#[test]
+fn the_rate_of_the_line_is_that_of_the_moment() {
+    let fct = |fault: &str| {
+        let run = run(&format!(
+            r#"
+            transport = "dcqcn"
+            topology.line = {{ rates = ["10Gbps", "5Gbps"] }}
+            {fault}
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "20MB"
+            "#
+        ));
+        assert!(run.counters().marks > 0);
+        run.flow("fct_ps")
+    };
+    let slow = r#"faults.events = [
+        { at = "0s", lasts = "1ms", target.cable = ["host 0", "switch 0"], change.rate = "100Mbps" },
+    ]"#;
+    assert!(fct(slow) < fct("") + 3 * MS);
+}
+
+/// Over ports that drop, it goes back to the first packet that was lost.
+#[test]
+fn what_is_lost_is_sent_again() {
+    let overrides = [
+        ("transport.dcqcn.lossless", "false"),
+        ("transport.dcqcn.timeout", "1ms"),
+        ("queue.ecn.limit.packets", "20"),
+    ];
+    let run = incast(8, &overrides);
+    assert_eq!(run.status(), Status::Complete);
+    assert!(run.counters().drops > 0 && run.counters().retransmissions >= run.counters().drops / 2);
+    assert_eq!(run.flows("delivered_bytes"), [500_000; 8]);
+}
+
+/// A host that may not send data still acknowledges what it gets, if that is of another class.
+#[test]
+fn classes_are_stopped_one_by_one() {
+    // Hosts 1 to 8 send to host 0 and are stopped for that; host 9 sends to host 1.
+    let text = r#"
+        topology.single-switch = { hosts = 10, rate = "40Gbps" }
+        queue.lossless.xoff = "10KB"
+        [[traffic]]
+        name = "incast"
+        arrivals.at-once = { jitter = "0s" }
+        matrix.pairs = [[1, 0], [2, 0], [3, 0], [4, 0], [5, 0], [6, 0], [7, 0], [8, 0]]
+        sizes.fixed = "2MB"
+        [[traffic]]
+        name = "other"
+        arrivals.at-once = { at = "20us", jitter = "0s" }
+        matrix.pairs = [[9, 1]]
+        sizes.fixed = "10KB"
+        "#;
+    let acked = |control: &str| {
+        let run = run_with(text, &[("transport.dcqcn.control_class", control)]);
+        run.flows("fct_acked_ps")[8]
+    };
+    let alone = 11 * 1062 * 200 + 2 * US + 2 * 66 * 200 + 2 * US;
+    // Apart, it waits at most for a packet on the wire of host 1 and for frames; together, until host 1 may go on.
+    let most = alone + 2 * 1062 * 200;
+    assert!(acked("0") <= most, "{} of {alone}", acked("0"));
+    assert!(acked("1") > most, "{} of {alone}", acked("1"));
+}
+
+#[test]
+fn it_asks_for_a_lossless_fabric() {
+    let read = |transport: &str| {
+        let text = format!(
+            "topology.single-switch = {{}}\nqueue = \"ecn\"\n[transport.dcqcn]\n{transport}\n[[traffic]]\nname = \"a\"\n\
+             arrivals.at-once = {{}}\nmatrix = \"permutation\"\nsizes.fixed = \"1KB\""
+        );
+        scenario::read(&text, Format::Toml, &[], &scenario::no_files).map_err(|problems| problems.to_string())
+    };
+    let problem = read("").unwrap_err();
+    assert!(problem.contains("\"ecn\" has no flow control, which transport.dcqcn needs"), "{problem}");
+    assert!(problem.contains("lossless"), "{problem}");
+    assert!(read("lossless = false").is_ok());
+}

@@ -1,0 +1,19 @@
+//! The transports, each against times and rules worked out by hand, or from its paper or RFC.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cubic;
+mod d2tcp;
+mod dcqcn;
+mod dctcp;
+mod kept;
+mod mptcp;
+mod ndp;
+mod ndp_incasts;
+mod ndp_options;
+mod pfabric;
+mod pias;
+mod swift;
+mod tcp;
+mod windows;
