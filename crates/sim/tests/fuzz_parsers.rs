@@ -18,7 +18,7 @@ use flowyard_sim::scenario::{self, Format, Scenario, no_files};
 use flowyard_sim::slotted;
 use flowyard_sim::traffic::sizes::cdf_file::{self, Options};
 use flowyard_sim::units::{Bytes, Rate, Time, parse, print};
-use fuzz::{Draw, NASTY, budget, put};
+use fuzz::{Draw, NASTY, put};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
@@ -203,7 +203,7 @@ fn replace_value(lines: &mut [String], at: Index, value: &str) {
 }
 
 proptest! {
-    #![proptest_config(budget(150))]
+    #![proptest_config(common::budget(150))]
 
     #[test]
     fn any_text_is_refused(text in any::<String>(), bytes in prop::collection::vec(any::<u8>(), 0..200)) {

@@ -15,7 +15,7 @@ use flowyard_sim::engine::progress::Progress;
 use flowyard_sim::results::Outcome;
 use flowyard_sim::scenario::{self, Format, Scenario, no_files};
 use flowyard_sim::{simulate_on, slotted};
-use fuzz::{Draw, budget, put};
+use fuzz::{Draw, put};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
@@ -141,7 +141,7 @@ fn agree(one: &Outcome, other: &Outcome, what: &str) -> Result<(), TestCaseError
 }
 
 proptest! {
-    #![proptest_config(budget(120))]
+    #![proptest_config(common::budget(120))]
 
     #[test]
     fn random_scenarios_run(golden in any::<Index>(), changes in prop::collection::vec(any::<u64>(), 0..7)) {

@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{random_scenario, run, words};
+use common::{budget, random_scenario, run, words};
 use flowyard_sim::engine::finished::Status;
 use flowyard_sim::records::Values;
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(budget(48))]
 
     /// It ends; the audit is clean (as always); nothing is faster than light; bytes, packets and drops
     /// add up between the tables.

@@ -1,31 +1,10 @@
-//! What fuzzing shares: how many cases, and documents made by a schema.
-//!
-//! `FLOWYARD_FUZZ` is the number of cases of each property (`make fuzz`), all from the seed `FLOWYARD_FUZZ_SEED`, or from
-//! a random one. Without it there are a few cases, the same ones every time.
+//! What fuzzing shares: documents made by a schema.
 
-#![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads its environment")]
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use flowyard_sim::random::{Purpose, Stream};
 use flowyard_sim::units::{Bytes, Quantity, Rate, Time, parse, print};
-use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
-
-/// The budget: `cases` if the environment does not ask for more.
-pub fn budget(cases: u32) -> ProptestConfig {
-    let number = |name: &str| -> Option<u64> {
-        let text = std::env::var(name).ok()?;
-        Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text}")))
-    };
-    let (asked, seed) = (number("FLOWYARD_FUZZ"), number("FLOWYARD_FUZZ_SEED"));
-    let rng_seed = match (asked, seed) {
-        (_, Some(seed)) => RngSeed::Fixed(seed),
-        (Some(_), None) => RngSeed::Random,
-        (None, None) => RngSeed::Fixed(7),
-    };
-    ProptestConfig { cases: asked.map_or(cases, |asked| asked as u32), rng_seed, ..ProptestConfig::default() }
-}
 
 /// Values that fit nowhere, or only just.
 #[rustfmt::skip]

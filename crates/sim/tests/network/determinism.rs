@@ -33,7 +33,7 @@ fn calendar_and_heap_agree_on_every_golden_scenario() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(common::budget(40))]
 
     /// Calendar and heap, committed and serviced ports: four ways to the same tables.
     #[test]

@@ -397,7 +397,7 @@ fn random_faults() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(common::budget(64))]
 
     /// No transport hangs; every packet is delivered, dropped by a queue or lost to a fault, as the audit and
     /// the tables agree; and both port modes and both calendars see the same.
