@@ -11,6 +11,7 @@ use super::gate::{CLASSES, class_of};
 use super::members::Members;
 use super::network::Network;
 use crate::ids::LinkId;
+use crate::topology::Fabric;
 use crate::units::Time;
 
 /// Ports that have been stopped for so long are looked at, so often.
@@ -21,7 +22,7 @@ impl<M: Members> Engine<'_, '_, M> {
     #[cold]
     pub(super) fn is_deadlocked(&mut self, time: Time) -> bool {
         let at = self.deadlock_look;
-        self.deadlock = self.net.deadlock(Time(at.0 - LOOK_EVERY.0));
+        self.deadlock = self.net.deadlock(self.plan.parts.fabric, Time(at.0 - LOOK_EVERY.0));
         if self.deadlock.is_empty() {
             self.deadlock_look = time + LOOK_EVERY;
             return false;
@@ -39,7 +40,7 @@ impl<M: Members> Network<'_, M> {
 
     /// The links of a cycle of ports, paused since that time or before, that wait for each other; each one's packets
     /// are behind those of the next. None if there is none.
-    pub fn deadlock(&self, since: Time) -> Vec<LinkId> {
+    pub fn deadlock(&self, fabric: &Fabric, since: Time) -> Vec<LinkId> {
         if self.pauses.gates.is_empty() {
             return Vec::new();
         }
@@ -53,7 +54,11 @@ impl<M: Members> Network<'_, M> {
                 stuck[place(LinkId(link as u32), class)] = true;
             }
         }
-        let waits = self.who_waits_for_whom();
+        // Most looks end here, and do not go through all that waits.
+        if !stuck.contains(&true) {
+            return Vec::new();
+        }
+        let waits = self.who_waits_for_whom(fabric);
         loop {
             let freed: Vec<_> = waits.iter().filter(|&&(port, other)| stuck[port] && !stuck[other]).collect();
             if freed.is_empty() {
@@ -75,9 +80,16 @@ impl<M: Members> Network<'_, M> {
     }
 
     /// Pairs of ports, each with a class: packets that came from the first wait at the second. Sorted.
-    fn who_waits_for_whom(&self) -> Vec<(usize, usize)> {
+    fn who_waits_for_whom(&self, fabric: &Fabric) -> Vec<(usize, usize)> {
+        // The long queues are those of hosts, full of their own packets, which came from nowhere.
+        let links = &fabric.links;
+        let mut relays = vec![false; fabric.nodes.len()];
+        for (link, gate) in links.iter().zip(&self.pauses.gates) {
+            relays[link.to.index()] |= gate.waiting.iter().any(|&bytes| bytes > 0);
+        }
         let mut waits = Vec::new();
-        for (link, egress) in self.egress.iter().enumerate() {
+        for (link, egress) in self.egress.iter().enumerate().filter(|(at, _)| relays[links[*at].from.index()])
+        {
             let PortQueue::Serviced(model) = &egress.queue else { continue };
             model.resident(&mut |id| {
                 let packet = &self.arena[id];

@@ -116,7 +116,7 @@ impl<M: Members> Engine<'_, '_, M> {
             return Status::Complete;
         }
         // Nothing is on its way any more: what is stuck now is stuck for ever.
-        self.deadlock = self.net.deadlock(self.net.now);
+        self.deadlock = self.net.deadlock(self.plan.parts.fabric, self.net.now);
         Status::Stalled
     }
 

@@ -2,7 +2,10 @@
 //!
 //! Every run is audited, and one that the audit finds fault with fails its test.
 
-#![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads files and its environment")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the ban is for the simulator: a test reads files and its environment"
+)]
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod statistics;

@@ -271,3 +271,17 @@ fn it_asks_for_a_lossless_fabric() {
     assert!(problem.contains("lossless"), "{problem}");
     assert!(read("lossless = false").is_ok());
 }
+
+/// Acknowledgements in a class behind data, which fills the links both ways: they starve, timeouts repeat the data for
+/// ever, and none of it is new. The run says so rather than go on.
+#[test]
+fn a_run_whose_answers_starve_stalls() {
+    let run = run("\
+        [topology.dumbbell]\nhosts = 2\nbottleneck = { rate = \"1Gbps\" }\n\
+        [transport.dcqcn]\ndata_class = 0\ncontrol_class = 2\ntimeout = \"2ms\"\n\
+        [queue.lossless]\nxoff = \"30KB\"\nkmin = \"2KB\"\nkmax = \"60KB\"\n\
+        [[traffic]]\nname = \"flows\"\nmatrix.stride = { by = [1] }\nsizes.fixed = \"80KB\"\narrivals.at-once = {}\nflows = 20\n\
+        [run]\nstall = \"30ms\"\nwork_limit = 1000000\n");
+    assert_eq!(run.status(), Status::Stalled);
+    assert!(run.counters().timeouts > 0 && run.counters().drops == 0);
+}

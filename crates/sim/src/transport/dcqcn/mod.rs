@@ -16,8 +16,10 @@ use serde::{Deserialize, Serialize};
 use self::receiver::Receiver;
 use self::sender::{PACE, RETRANSMIT, Sender};
 use super::{Framing, Settings, audit_ranges};
+use crate::advice::Advice;
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
+use crate::derived::Longest;
 use crate::engine::conn::Conn;
 use crate::engine::endpoint::{Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start};
@@ -149,6 +151,20 @@ impl Settings for Dcqcn {
         self.timeout
     }
 
+    /// Answers that wait behind data: where it fills a port in both directions, they starve, and all is repeated.
+    fn advice(&self, path: &str, _longest: &Longest) -> Vec<Advice> {
+        let advice = || Advice {
+            path: format!("{path}.control_class"),
+            message: format!(
+                "acknowledgements and notifications are of class {}, behind data of class {}: a port that is full of data \
+                 never lets them through",
+                self.control_class, self.data_class
+            ),
+            write: format!("{path}.control_class = 0"),
+        };
+        (self.control_class > self.data_class).then(advice).into_iter().collect()
+    }
+
     fn answers(&self) -> f64 {
         if self.ack_every == 0 { 0.0 } else { 1.0 / f64::from(self.ack_every) }
     }
@@ -231,6 +247,7 @@ impl Endpoint for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::advice::tests::FABRIC;
     use crate::engine::fake::FakeHost;
     use crate::engine::packet::flag;
 
@@ -246,6 +263,18 @@ mod tests {
     /// Kind of each answer, and the packet that the receiver expects next.
     fn says(answers: &[Packet]) -> Vec<(u8, u32)> {
         answers.iter().map(|answer| (answer.header.kind, answer.header.number)).collect()
+    }
+
+    #[test]
+    fn answers_behind_data_are_advised_against() {
+        let behind = Dcqcn { data_class: 0, control_class: 2, ..Dcqcn::default() };
+        let advice = behind.advice("transport.dcqcn", &FABRIC);
+        assert_eq!(advice[0].path, "transport.dcqcn.control_class");
+        assert!(advice[0].message.contains("class 2, behind data of class 0"), "{}", advice[0].message);
+        for equal in [0, 3] {
+            let fine = Dcqcn { data_class: 3, control_class: equal, ..Dcqcn::default() };
+            assert_eq!(fine.advice("transport.dcqcn", &FABRIC), []);
+        }
     }
 
     /// Packet 1 of five is lost. The receiver says so once; the sender goes back to it once, and from there all goes again.
