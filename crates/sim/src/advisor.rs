@@ -7,7 +7,6 @@ use crate::queue::ecn::{threshold_busy, threshold_least};
 use crate::queue::{Feature, Limit, Queue};
 use crate::scenario::Scenario;
 use crate::setup::Setup;
-use crate::traffic::arrivals::Arrivals;
 use crate::transport::{Framing, Signal, Transport};
 
 /// All that a scenario, set up, probably does not mean.
@@ -26,11 +25,10 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     let all = setup.longest.iter().copied().fold(Longest::default(), Longest::or);
     found.extend(setup.queue.advice(&format!("queue.{}", setup.queue.name()), &all));
     for entry in &scenario.traffic {
-        if let (Arrivals::Poisson(poisson), Some(framing)) =
-            (&entry.arrivals, scenario.transport_of(entry).framing())
-            && let Some(offered) = poisson.load
+        if let (Some(offered), Some(framing)) =
+            (entry.arrivals.load(), scenario.transport_of(entry).framing())
         {
-            let path = format!("traffic.{}.arrivals.poisson.load", entry.name);
+            let path = format!("traffic.{}.arrivals.{}.load", entry.name, entry.arrivals.name());
             found.extend(load(&path, offered, framing, entry.sizes.mean()));
         }
     }

@@ -42,9 +42,9 @@ pub trait Process {
         None
     }
 
-    /// Whether its rate follows from the load that it is to be.
-    fn by_load(&self) -> bool {
-        false
+    /// The load that its rate follows from, if it is given by one: payload over the rate of the sources' links.
+    fn load(&self) -> Option<f64> {
+        None
     }
 
     /// The number of flows to expect, `full` as for [`Process::rate`], if a time ends them; none if nothing but a

@@ -61,8 +61,8 @@ impl Process for Poisson {
         self.load.map(|load| load * full).or(self.rate)
     }
 
-    fn by_load(&self) -> bool {
-        self.load.is_some()
+    fn load(&self) -> Option<f64> {
+        self.load
     }
 
     fn expected(&self, full: f64) -> Option<f64> {
