@@ -1,9 +1,12 @@
-//! The one macro behind every list of extensions that a scenario chooses from.
+//! The macros behind every list of extensions that a scenario chooses from.
 //!
 //! A list names, for each member, its module, its configuration struct and its name in scenario
 //! files. From that line come the module itself, the variant of the scenario's enum with its schema
 //! and its parser, and the way to the member's code. Adding a member is its file and its line; members
 //! that differ in nothing but a table share a file, whose module stands behind `and`.
+//!
+//! Where members keep state in a run, an enum holds that of the chosen one, and `dispatch!` forwards the calls of its
+//! trait by a `match`: no packet costs a virtual call.
 
 /// Declares an extension point: `pub enum Topology: Generator { fat_tree::FatTree = "fat-tree", ... }`.
 ///
@@ -73,4 +76,34 @@ macro_rules! register {
     };
 }
 
-pub(crate) use register;
+/// Implements a trait for an enum by the same methods of the chosen member:
+/// `impl Choose for Model [Single PerFlow] { fn open(&mut self, id: ConnId, label: u32); ... }`.
+macro_rules! dispatch {
+    (
+        impl $contract:ident for $list:ident $members:tt {
+            $($(#[$attribute:meta])* fn $method:ident($($signature:tt)*) $(-> $result:ty)?;)*
+        }
+    ) => {
+        impl $contract for $list {
+            $(
+                $(#[$attribute])*
+                fn $method($($signature)*) $(-> $result)? {
+                    dispatch!($list $members $method($($signature)*))
+                }
+            )*
+        }
+    };
+    ($list:ident $members:tt $method:ident(&mut $self:ident $(, $argument:ident: $type:ty)*)) => {
+        dispatch!($list $members $self.$method($($argument),*))
+    };
+    ($list:ident $members:tt $method:ident(&$self:ident $(, $argument:ident: $type:ty)*)) => {
+        dispatch!($list $members $self.$method($($argument),*))
+    };
+    ($list:ident [$($member:ident)*] $self:ident.$method:ident $arguments:tt) => {
+        match $self {
+            $($list::$member(member) => member.$method $arguments,)*
+        }
+    };
+}
+
+pub(crate) use {dispatch, register};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::path::{Choose, Hop, Path, Trip};
 use crate::ids::ConnId;
-use crate::register::register;
+use crate::register::{dispatch, register};
 use crate::units::Time;
 
 /// One list: configuration and model of each balancer.
@@ -32,38 +32,16 @@ macro_rules! balancers {
             }
         }
 
-        impl Choose for Model {
-            #[inline(always)]
-            fn choose(&mut self, hop: Hop, now: Time) -> u32 {
-                match self {
-                    $(Model::$config(model) => model.choose(hop, now),)*
-                }
-            }
-
-            #[inline(always)]
-            fn foresee(&self, hop: Hop) -> Option<u32> {
-                match self {
-                    $(Model::$config(model) => model.foresee(hop),)*
-                }
-            }
-
-            fn open(&mut self, id: ConnId, label: u32) {
-                match self {
-                    $(Model::$config(model) => model.open(id, label),)*
-                }
-            }
-
-            #[inline(always)]
-            fn next_path(&mut self, trip: Trip) -> Option<Path> {
-                match self {
-                    $(Model::$config(model) => model.next_path(trip),)*
-                }
-            }
-
-            fn path(&self, id: ConnId, forward: bool) -> Option<u32> {
-                match self {
-                    $(Model::$config(model) => model.path(id, forward),)*
-                }
+        dispatch! {
+            impl Choose for Model [$($config)*] {
+                #[inline(always)]
+                fn choose(&mut self, hop: Hop, now: Time) -> u32;
+                #[inline(always)]
+                fn foresee(&self, hop: Hop) -> Option<u32>;
+                fn open(&mut self, id: ConnId, label: u32);
+                #[inline(always)]
+                fn next_path(&mut self, trip: Trip) -> Option<Path>;
+                fn path(&self, id: ConnId, forward: bool) -> Option<u32>;
             }
         }
     };

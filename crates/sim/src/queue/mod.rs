@@ -16,7 +16,7 @@ use crate::engine::gate::Thresholds;
 use crate::engine::rules::{Room, Rules};
 use crate::ids::PacketId;
 use crate::problem::Problem;
-use crate::register::register;
+use crate::register::{dispatch, register};
 use crate::topology::Link;
 use crate::units::Bytes;
 
@@ -44,45 +44,18 @@ macro_rules! queues {
             }
         }
 
-        impl Discipline for Model {
-            #[inline(always)]
-            fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
-                match self {
-                    $(Model::$config(model) => model.enqueue(id, cx),)*
-                }
-            }
-
-            #[inline(always)]
-            fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
-                match self {
-                    $(Model::$config(model) => model.pass(id, cx),)*
-                }
-            }
-
-            #[inline(always)]
-            fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued> {
-                match self {
-                    $(Model::$config(model) => model.dequeue(cx),)*
-                }
-            }
-
-            fn timer(&mut self, cx: &mut PortContext) {
-                match self {
-                    $(Model::$config(model) => model.timer(cx),)*
-                }
-            }
-
-            #[inline(always)]
-            fn is_empty(&self) -> bool {
-                match self {
-                    $(Model::$config(model) => model.is_empty(),)*
-                }
-            }
-
-            fn resident(&self, found: &mut dyn FnMut(PacketId)) {
-                match self {
-                    $(Model::$config(model) => model.resident(found),)*
-                }
+        dispatch! {
+            impl Discipline for Model [$($config)*] {
+                #[inline(always)]
+                fn enqueue(&mut self, id: PacketId, cx: &mut PortContext);
+                #[inline(always)]
+                fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued>;
+                #[inline(always)]
+                fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued>;
+                fn timer(&mut self, cx: &mut PortContext);
+                #[inline(always)]
+                fn is_empty(&self) -> bool;
+                fn resident(&self, found: &mut dyn FnMut(PacketId));
             }
         }
     };

@@ -23,7 +23,7 @@ use crate::engine::packet::Packet;
 use crate::ids::ConnId;
 use crate::problem::Problem;
 use crate::queue::{Feature, Queue};
-use crate::register::register;
+use crate::register::{dispatch, register};
 use crate::topology::Fabric;
 use crate::units::Time;
 
@@ -60,48 +60,21 @@ macro_rules! transports {
             }
         }
 
-        impl Endpoint for Model {
-            fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
-                match self { $(Model::$config(model) => model.start(id, start, cx),)* }
-            }
-
-            fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host) {
-                match self { $(Model::$config(model) => model.connect(id, key, cx),)* }
-            }
-
-            fn message(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
-                match self { $(Model::$config(model) => model.message(id, start, cx),)* }
-            }
-
-            fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-                match self { $(Model::$config(model) => model.accept(id, cx),)* }
-            }
-
-            #[inline]
-            fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
-                match self { $(Model::$config(model) => model.at_receiver(packet, cx),)* }
-            }
-
-            #[inline]
-            fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
-                match self { $(Model::$config(model) => model.at_sender(packet, cx),)* }
-            }
-
-            #[inline]
-            fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
-                match self { $(Model::$config(model) => model.next_packet(id, cx),)* }
-            }
-
-            fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
-                match self { $(Model::$config(model) => model.timer(owner, kind, cx),)* }
-            }
-
-            fn window(&self, id: ConnId, conn: &Conn) -> Option<u64> {
-                match self { $(Model::$config(model) => model.window(id, conn),)* }
-            }
-
-            fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-                match self { $(Model::$config(model) => model.audit(conns, found),)* }
+        dispatch! {
+            impl Endpoint for Model [$($config)*] {
+                fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host);
+                fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host);
+                fn message(&mut self, id: ConnId, start: Start, cx: &mut impl Host);
+                fn accept(&mut self, id: ConnId, cx: &mut impl Host);
+                #[inline]
+                fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host);
+                #[inline]
+                fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host);
+                #[inline]
+                fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool);
+                fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
+                fn window(&self, id: ConnId, conn: &Conn) -> Option<u64>;
+                fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String));
             }
         }
     };

@@ -4,7 +4,7 @@
 //! [`Control`] are RFC 5681; a member changes what it does differently.
 
 use crate::problem::Problem;
-use crate::register::register;
+use crate::register::{dispatch, register};
 use crate::transport::source::Messages;
 use crate::transport::tcp::ecn::Echo;
 use crate::transport::tcp::{Growth, Halves};
@@ -34,40 +34,19 @@ macro_rules! controls {
             }
         }
 
-        impl Control for Model {
-            #[inline]
-            fn on_ack(&mut self, window: &mut Window, ack: &Ack, siblings: &mut impl Siblings) {
-                match self { $(Model::$config(model) => model.on_ack(window, ack, siblings),)* }
-            }
-
-            fn on_congestion_event(&mut self, window: &mut Window, event: &CongestionEvent) {
-                match self { $(Model::$config(model) => model.on_congestion_event(window, event),)* }
-            }
-
-            fn on_duplicate(&mut self, window: &mut Window, ack: &Ack) {
-                match self { $(Model::$config(model) => model.on_duplicate(window, ack),)* }
-            }
-
-            fn on_recovery_ack(&mut self, window: &mut Window, ack: &Ack, recovery: Recovery) -> Step {
-                match self { $(Model::$config(model) => model.on_recovery_ack(window, ack, recovery),)* }
-            }
-
-            fn distrusts_duplicates(&self) -> bool {
-                match self { $(Model::$config(model) => model.distrusts_duplicates(),)* }
-            }
-
-            #[inline]
-            fn on_echo(&mut self, ack: &Ack) -> Answer {
-                match self { $(Model::$config(model) => model.on_echo(ack),)* }
-            }
-
-            #[inline]
-            fn pacing_rate(&self) -> Option<Rate> {
-                match self { $(Model::$config(model) => model.pacing_rate(),)* }
-            }
-
-            fn cwnd(&self, window: &Window) -> u64 {
-                match self { $(Model::$config(model) => model.cwnd(window),)* }
+        dispatch! {
+            impl Control for Model [$($config)*] {
+                #[inline]
+                fn on_ack(&mut self, window: &mut Window, ack: &Ack, siblings: &mut impl Siblings);
+                fn on_congestion_event(&mut self, window: &mut Window, event: &CongestionEvent);
+                fn on_duplicate(&mut self, window: &mut Window, ack: &Ack);
+                fn on_recovery_ack(&mut self, window: &mut Window, ack: &Ack, recovery: Recovery) -> Step;
+                fn distrusts_duplicates(&self) -> bool;
+                #[inline]
+                fn on_echo(&mut self, ack: &Ack) -> Answer;
+                #[inline]
+                fn pacing_rate(&self) -> Option<Rate>;
+                fn cwnd(&self, window: &Window) -> u64;
             }
         }
     };
