@@ -77,6 +77,8 @@ class Checked:
         Raises:
             ScenarioError: It needs more than `run` allows.
         """
+    def fabric(self) -> Fabric:
+        """Its network."""
     def flows(self) -> Table:
         """The flows that are drawn before a run: id, tag, src, dst, size_bytes, start_ps, deadline_ps.
 
@@ -85,27 +87,45 @@ class Checked:
     def run(self, progress: Callable[[Any], object] | None = None) -> Outcome:
         """Runs it to its end; KeyboardInterrupt ends it early with valid tables."""
 
-def fabric(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
-    """The network of a scenario as JSON.
+@final
+class Fabric:
+    """The network of a scenario, of which nothing but the topology need be there: read, checked and built once.
 
-    {topology, nodes: [{name, tier, host}], links: [[from, to, rate_bps, delay_ps]]}. Links are
-    directed; `i` and `i ^ 1` are the two directions of one cable. The scenario may lack the rest.
+    Raises:
+        ScenarioError: The topology cannot be built; with all problems there.
     """
 
-def survey_topology(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
-    """Paths between hosts by distance, oversubscription and bisection of a scenario's network, as JSON."""
+    def __init__(self, text: str, format: str, overrides: list[tuple[str, str]]) -> None: ...
+    def graph(self) -> str:
+        """Its nodes and directed links, as JSON; links `i` and `i ^ 1` are the two directions of one cable.
 
-def run_slotted(
-    text: str,
-    format: str,
-    overrides: list[tuple[str, str]],
-    discipline: Callable[..., Any] | None = None,
-    progress: Callable[[int], object] | None = None,
-) -> tuple[Table, Table, str]:
-    """Runs flows on the slotted link: the tables of flows and of the schedule, and a summary as JSON text."""
+        {topology, nodes: [{name, tier, host}], links: [[from, to, rate_bps, delay_ps]]}.
+        """
+    def survey(self) -> str:
+        """Paths between hosts by distance, oversubscription and bisection, as JSON."""
 
-def check_slotted(text: str, format: str, overrides: list[tuple[str, str]]) -> str:
-    """A configuration of the slotted link as JSON with every default filled in."""
+@final
+class Slotted:
+    """A configuration of the slotted link in which nothing is wrong.
+
+    Raises:
+        ScenarioError: It cannot be run; with all problems.
+    """
+
+    def __init__(self, text: str, format: str, overrides: list[tuple[str, str]]) -> None: ...
+    def resolved(self) -> str:
+        """The configuration as JSON with every default filled in."""
+    def run(
+        self,
+        discipline: Callable[..., Any] | None = None,
+        schedule: bool = False,
+        progress: Callable[[int], object] | None = None,
+    ) -> tuple[Table, Table, str]:
+        """Runs it: the tables of flows and of the schedule, and a summary as JSON text.
+
+        `schedule` keeps who was served when, whether or not `run.schedule` asks for it. KeyboardInterrupt ends the run
+        early with valid tables.
+        """
 
 def slotted_schema() -> str:
     """The JSON Schema of configurations of the slotted link, as text."""

@@ -568,8 +568,8 @@ def _topology(arguments: argparse.Namespace) -> int:
     if arguments.output:
         folders.refuse_existing(arguments.output)
         folders.require_suffix(arguments.output, "the picture is an SVG", ".svg")
-    network = topology.network(path, overrides)
-    found = topology.survey(path, overrides)
+    fabric = topology.fabric(path, overrides)
+    network, found = topology.Network.of(fabric), json.loads(fabric.survey())
     picture = folders.write_new(
         svg(network, path.stem), arguments.output, numbered=f"{path.stem}-topology", suffix=".svg"
     )

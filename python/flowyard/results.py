@@ -128,6 +128,10 @@ class Checked:
         """What there is to know of a run before it: see `outlook`."""
         return Outlook(**json.loads(self._native.outlook()))
 
+    def fabric(self) -> _native.Fabric:
+        """Its network."""
+        return self._native.fabric()
+
     def flows(self) -> _native.Table:
         """The flows that are drawn before the run: id, tag, src, dst, size_bytes, start_ps, deadline_ps."""
         return self._native.flows()

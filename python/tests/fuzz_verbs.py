@@ -245,20 +245,21 @@ def restrain() -> None:
     from flowyard import results, slotted
     from flowyard.sweeps import plan
 
-    read, link = results.Checked.__init__, slotted.run
+    read, link = results.Checked.__init__, slotted.Checked.run
 
     def small(checked, scenario, overrides=None):
         read(checked, scenario, {**(overrides or {}), **LIMITS})
 
-    def small_link(config, overrides=None, **options):
+    def small_link(checked, **options):
         def stop(slots: int) -> None:
             if slots > MOST_SLOTS:
                 raise KeyboardInterrupt
 
-        return link(config, overrides, **options | {"progress": stop})
+        return link(checked, **options | {"progress": stop})
 
     setattr(results.Checked, "__init__", small)  # noqa: B010 - a plain assignment to a method is a type error
-    slotted.run, plan.MOST_RUNS = small_link, MOST_RUNS
+    setattr(slotted.Checked, "run", small_link)  # noqa: B010 - as above
+    plan.MOST_RUNS = MOST_RUNS
 
 
 WORDS = [

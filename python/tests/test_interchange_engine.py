@@ -7,7 +7,8 @@ import pytest
 from interchange_examples import CM, EXAMPLES, FOUR, TRACE, edges, flows_of, source, structure
 
 import flowyard as fy
-from flowyard import interchange
+from flowyard import _native, interchange
+from flowyard._native import Checked
 from flowyard.errors import UserError
 from flowyard.interchange import (
     exporting,
@@ -158,6 +159,22 @@ def test_sizes_go_out(files):
     given = {"traffic.normal.sizes": json.dumps({"cdf": {"points": points}})}
     exported = interchange.export(files / "scenario.toml", "cdf-fraction", given, entry="normal")
     assert exported.text == "1000 0\n2000 0.5\n4000 1\n"
+
+
+@pytest.mark.parametrize("to", interchange.FORMATS)
+def test_an_export_reads_and_checks_once(files, monkeypatch, to):
+    read = []
+    # Not a cdf: its sizes are measured from drawn flows.
+    entry = "normal" if to.startswith("cdf-") else None
+    for kind in (_native.Checked, _native.Fabric):
+
+        def made(*arguments, kind=kind):
+            read.append(kind)
+            return kind(*arguments)
+
+        monkeypatch.setattr(_native, kind.__name__, made)
+    interchange.export(files / "scenario.toml", to, entry=entry)
+    assert read == [Checked]
 
 
 def test_a_cdf_becomes_sizes(files):

@@ -37,14 +37,14 @@ SETS = {
 STOPPED = """\
 import os, signal, sys
 from flowyard import cli, slotted
-run = slotted.run
-def stopped(config, overrides, progress):
+run = slotted.Checked.run
+def stopped(checked, schedule, progress):
     def tell(slots):
         if slots:
             os.kill(os.getpid(), signal.SIGINT)
         progress(slots)
-    return run(config, overrides, progress=tell)
-slotted.run = stopped
+    return run(checked, schedule=schedule, progress=tell)
+slotted.Checked.run = stopped
 sys.exit(cli.main())
 """
 RANDOM = {

@@ -8,6 +8,7 @@ use flowyard_sim::results::planned_flows;
 use pyo3::prelude::*;
 
 use crate::errors::scenario_error;
+use crate::fabric::Fabric;
 use crate::measure::Cost;
 use crate::run::{Outcome, run};
 use crate::table::Table;
@@ -69,6 +70,11 @@ impl Checked {
         self.spend(py, &cost)?;
         let outlook = outlook.map_err(|problems| scenario_error(py, &problems))?;
         Ok(serde_json::to_string(&outlook).expect("numbers and texts are plain JSON"))
+    }
+
+    /// Its network.
+    fn fabric(&self) -> Fabric {
+        Fabric::of(&self.inner)
     }
 
     /// The flows that are drawn before the run: the columns of flows.parquet that say what was asked for.

@@ -3,8 +3,8 @@
 
 mod checked;
 mod errors;
+mod fabric;
 mod files;
-mod inspect;
 mod measure;
 mod run;
 mod slotted;
@@ -31,11 +31,11 @@ mod _native {
     #[pymodule_export]
     use crate::errors::ScenarioError;
     #[pymodule_export]
-    use crate::inspect::{fabric, survey_topology};
+    use crate::fabric::Fabric;
     #[pymodule_export]
     use crate::run::Outcome;
     #[pymodule_export]
-    use crate::slotted::{check_slotted, explain_slotted, run_slotted, slotted_schema};
+    use crate::slotted::{Slotted, explain_slotted, slotted_schema};
     #[pymodule_export]
     use crate::table::Table;
     use pyo3::prelude::*;

@@ -1,11 +1,11 @@
 //! The slotted link: runs, and disciplines that are written in Python.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use flowyard_sim::slotted::config::Slotted;
-use flowyard_sim::slotted::{self, Discipline, EarlyTermination, NO_DEADLINE, Service, Slot, tables};
+use flowyard_sim::slotted::{self, Discipline, EarlyTermination, NO_DEADLINE, Service, Slot, config, tables};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -18,73 +18,89 @@ use crate::table::{Table, columns};
 /// Time between two looks at Python.
 const BREATH: Duration = Duration::from_millis(200);
 
-/// Reads a configuration of the slotted link and runs it; see python/flowyard/slotted.
-#[pyfunction]
-#[pyo3(signature = (text, format, overrides, discipline=None, progress=None))]
-pub fn run_slotted(
-    py: Python<'_>,
-    text: &str,
-    format: &str,
-    overrides: Vec<(String, String)>,
-    discipline: Option<Py<PyAny>>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<(Table, Table, String)> {
-    let config = read(py, text, format, &overrides)?;
-    let mut failure = None;
-    let mut last = Instant::now();
-    // Set by a discipline in Python that raised.
-    let gave_up = AtomicBool::new(false);
-    let mut watch = |slots: u64| {
-        if gave_up.load(Ordering::Relaxed) {
-            return false;
-        }
-        if last.elapsed() < BREATH {
-            return true;
-        }
-        let answer = Python::attach(|py| {
-            py.check_signals()?;
-            progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (slots,)).map(drop))
-        });
-        last = Instant::now();
-        answer.map_err(|error| failure = Some(error)).is_ok()
-    };
-    let (outcome, raised) = match discipline {
-        None => (py.detach(|| slotted::run(&config, &mut watch)), None),
-        Some(function) => {
-            let mut own = Own { function, error: None, gave_up: &gave_up };
-            (slotted::run_with(&config, &mut own, &mut |slots| watch(slots)), own.error)
-        }
-    };
-    if let Some(error) = raised {
-        return Err(error);
-    }
-    if let Some(error) = failure.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py)) {
-        return Err(error);
-    }
-    let summary = json!({
-        "config": config,
-        "status": if outcome.interrupted { "interrupted" } else { "complete" },
-        "slots": outcome.slots,
-        "sent": outcome.sent,
-        "wasted": outcome.wasted,
-        "present_mean": outcome.present as f64 / (outcome.slots.max(1)) as f64,
-        "decisions": outcome.decisions,
-        "operations": outcome.operations,
-    });
-    let table = |table| Table::new(flowyard_tables::batch(table, HashMap::new()));
-    Ok((table(outcome.flows_table()), table(outcome.schedule_table()), summary.to_string()))
+/// A configuration of the slotted link in which nothing is wrong; see python/flowyard/slotted.
+#[pyclass(frozen, module = "flowyard")]
+pub struct Slotted {
+    inner: config::Slotted,
 }
 
-/// A configuration with every default filled in, as JSON.
-#[pyfunction]
-pub fn check_slotted(
-    py: Python<'_>,
-    text: &str,
-    format: &str,
-    overrides: Vec<(String, String)>,
-) -> PyResult<String> {
-    let config = read(py, text, format, &overrides)?;
-    Ok(serde_json::to_value(&config).expect("a configuration is plain JSON").to_string())
+#[pymethods]
+impl Slotted {
+    /// Reads and checks a configuration; raises ScenarioError with all problems.
+    #[new]
+    fn new(py: Python<'_>, text: &str, format: &str, overrides: Vec<(String, String)>) -> PyResult<Slotted> {
+        let inner = slotted::read(text, parse_format(format)?, &overrides);
+        inner.map(|inner| Slotted { inner }).map_err(|problems| scenario_error(py, &problems))
+    }
+
+    /// The configuration with every default filled in, as JSON.
+    fn resolved(&self) -> String {
+        serde_json::to_value(&self.inner).expect("a configuration is plain JSON").to_string()
+    }
+
+    /// Runs it: the tables of flows and of the schedule, and a summary as JSON text.
+    ///
+    /// `discipline` stands in for the configuration's own; `schedule` keeps who was served when, whether or not
+    /// `run.schedule` asks for it. `progress` is called with the number of slots about five
+    /// times a second. A KeyboardInterrupt, from Ctrl-C or raised by `progress`, ends the run early with status
+    /// "interrupted"; any other exception is passed on.
+    #[pyo3(signature = (discipline=None, schedule=false, progress=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        discipline: Option<Py<PyAny>>,
+        schedule: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(Table, Table, String)> {
+        let mut config = Cow::Borrowed(&self.inner);
+        if schedule {
+            config.to_mut().run.schedule = true;
+        }
+        let config = &*config;
+        let mut failure = None;
+        let mut last = Instant::now();
+        // Set by a discipline in Python that raised.
+        let gave_up = AtomicBool::new(false);
+        let mut watch = |slots: u64| {
+            if gave_up.load(Ordering::Relaxed) {
+                return false;
+            }
+            if last.elapsed() < BREATH {
+                return true;
+            }
+            let answer = Python::attach(|py| {
+                py.check_signals()?;
+                progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (slots,)).map(drop))
+            });
+            last = Instant::now();
+            answer.map_err(|error| failure = Some(error)).is_ok()
+        };
+        let (outcome, raised) = match discipline {
+            None => (py.detach(|| slotted::run(config, &mut watch)), None),
+            Some(function) => {
+                let mut own = Own { function, error: None, gave_up: &gave_up };
+                (slotted::run_with(config, &mut own, &mut |slots| watch(slots)), own.error)
+            }
+        };
+        if let Some(error) = raised {
+            return Err(error);
+        }
+        if let Some(error) = failure.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py)) {
+            return Err(error);
+        }
+        let summary = json!({
+            "config": config,
+            "status": if outcome.interrupted { "interrupted" } else { "complete" },
+            "slots": outcome.slots,
+            "sent": outcome.sent,
+            "wasted": outcome.wasted,
+            "present_mean": outcome.present as f64 / (outcome.slots.max(1)) as f64,
+            "decisions": outcome.decisions,
+            "operations": outcome.operations,
+        });
+        let table = |table| Table::new(flowyard_tables::batch(table, HashMap::new()));
+        Ok((table(outcome.flows_table()), table(outcome.schedule_table()), summary.to_string()))
+    }
 }
 
 /// The JSON Schema of configurations, as text.
@@ -97,10 +113,6 @@ pub fn slotted_schema() -> String {
 #[pyfunction]
 pub fn explain_slotted(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     columns(py, &[("flows", tables::slotted_flows::ALL), ("schedule", tables::slotted_schedule::ALL)])
-}
-
-fn read(py: Python<'_>, text: &str, format: &str, overrides: &[(String, String)]) -> PyResult<Slotted> {
-    slotted::read(text, parse_format(format)?, overrides).map_err(|problems| scenario_error(py, &problems))
 }
 
 /// A discipline in Python: `function(slot, flows)`, with a tuple (id, size, left, slots left) for each flow, answers

@@ -63,6 +63,11 @@ impl Checked {
         &self.scenario
     }
 
+    /// The network.
+    pub fn fabric(&self) -> &Arc<Fabric> {
+        &self.fabric
+    }
+
     /// The network, its routes and the flows; drawn on the first call.
     pub fn setup(&self) -> Result<&Setup, Problems> {
         self.ready().map(|(setup, _)| setup)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from flowyard import _native, reading, results
+from flowyard import _native, reading, results, topology
 from flowyard.errors import UserError
 from flowyard.interchange import cdf, graphs, hpcc_flow, hpcc_topology, htsim_cm, htsim_topo, netsys_trace
 from flowyard.interchange.flows import Entry, Progress, Traffic, Triggers, silent
@@ -73,16 +73,16 @@ def export(
     if entry is not None and not to.startswith("cdf-"):
         raise UserError(f"--entry chooses the sizes of a CDF; {to} has none")
     if to in ("htsim-topo", "hpcc-topology", "graphml"):
-        network = fabric(scenario, overrides)
-        return _topology(network, results.check(with_traffic(scenario), overrides), to)
+        checked = results.Checked(with_traffic(scenario), overrides)
+        return _topology(_built(checked.fabric()), checked.resolved(), to)
     checked = results.Checked(scenario, overrides)
-    resolved = checked.resolved()
     if to.startswith("cdf-"):
-        return _sizes(scenario, overrides, resolved, entry, percent=to == "cdf-percent")
+        return _sizes(checked, entry, percent=to == "cdf-percent")
+    resolved = checked.resolved()
     traffic, notes = _traffic(resolved, drawn(checked))
     notes += _without_faults(resolved, _events(resolved))
     if to == "htsim-cm":
-        hosts = len(fabric(scenario, overrides).hosts)
+        hosts = len(_built(checked.fabric()).hosts)
         text, more = htsim_cm.write(traffic, hosts, progress=progress)
     else:
         text, more = (hpcc_flow if to == "hpcc-flow" else netsys_trace).write(traffic, progress=progress)
@@ -90,9 +90,12 @@ def export(
 
 
 def fabric(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> Network:
-    """The network that the engine builds."""
-    text, kind = results.source(scenario)[:2]
-    return Network.of_fabric(json.loads(_native.fabric(text, kind, results.texts(overrides))))
+    """The network that the engine builds for a scenario, of which nothing but the topology need be there."""
+    return _built(topology.fabric(scenario, overrides))
+
+
+def _built(fabric: _native.Fabric) -> Network:
+    return Network.of_fabric(json.loads(fabric.graph()))
 
 
 def with_traffic(scenario: Scenario) -> Scenario:
@@ -222,15 +225,8 @@ def _kind(choice: Any) -> str:
     return choice if isinstance(choice, str) else next(iter(choice))
 
 
-def _sizes(
-    scenario: Scenario,
-    overrides: Mapping[str, object] | None,
-    resolved: Mapping[str, Any],
-    asked: str | None,
-    *,
-    percent: bool,
-) -> Exported:
-    entries = {entry["name"]: entry for entry in resolved["traffic"]}
+def _sizes(checked: results.Checked, asked: str | None, *, percent: bool) -> Exported:
+    entries = {entry["name"]: entry for entry in checked.resolved()["traffic"]}
     if asked is None and len(entries) > 1:
         raise UserError(
             f"the scenario has several traffic entries; choose one with --entry: {', '.join(entries)}"
@@ -245,7 +241,7 @@ def _sizes(
     elif _kind(sizes) == "endless":
         raise UserError(f"traffic entry {name} has flows without end; they have no sizes")
     else:
-        columns = drawn(results.Checked(scenario, overrides))
+        columns = drawn(checked)
         own = [size for tag, size in zip(columns["tag"], columns["size_bytes"], strict=True) if tag == name]
         if not own:
             raise UserError(

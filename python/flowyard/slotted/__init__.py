@@ -20,7 +20,7 @@ from flowyard.errors import UserError
 from flowyard.results import texts
 from flowyard.table import Table
 
-__all__ = ["Discipline", "Result", "check", "explain", "open", "run", "schema"]
+__all__ = ["Checked", "Discipline", "Result", "check", "explain", "open", "run", "schema"]
 
 # (slot, [(id, size, packets left, slots left or None), ...] in order of arrival) -> who is served: the id of a flow,
 # None, or shares of the slot's packet by id.
@@ -56,6 +56,42 @@ class Result:
         (directory / "run.json").write_text(text + "\n", encoding="utf-8")
 
 
+class Checked:
+    """A configuration that has been read and checked, once for all that is asked of it.
+
+    Args:
+        config: A TOML or JSON file, or plain data.
+        overrides: Fields to change, by their path: {"discipline": "pdq", "run.slots": 10000}.
+
+    Raises:
+        ScenarioError: It cannot be run; the text names every problem.
+    """
+
+    def __init__(
+        self, config: str | PathLike[str] | Mapping[str, Any], overrides: Mapping[str, object] | None = None
+    ) -> None:
+        self._native = _native.Slotted(*_source(config), texts(overrides))
+
+    def resolved(self) -> dict[str, Any]:
+        """The configuration with every default filled in."""
+        resolved: dict[str, Any] = json.loads(self._native.resolved())
+        return resolved
+
+    def run(
+        self,
+        *,
+        discipline: Discipline | None = None,
+        schedule: bool = False,
+        progress: Callable[[int], object] | None = None,
+    ) -> Result:
+        """Runs it: see `run`. `schedule` keeps who was served when, whether or not `run.schedule` asks for it."""
+        flows, served, summary = self._native.run(discipline, schedule, progress)
+        about = {"flowyard": _native.__version__, "engine": _native.__engine__}
+        return Result(
+            Table(flows), Table(served), about | json.loads(summary) | {"definitions": _definitions()}
+        )
+
+
 def run(
     config: str | PathLike[str] | Mapping[str, Any],
     overrides: Mapping[str, object] | None = None,
@@ -76,11 +112,7 @@ def run(
         ScenarioError: The configuration cannot be run; the text names every problem.
         ValueError, TypeError: The discipline's answer makes no sense.
     """
-    flows, schedule, summary = _native.run_slotted(*_source(config), texts(overrides), discipline, progress)
-    about = {"flowyard": _native.__version__, "engine": _native.__engine__}
-    return Result(
-        Table(flows), Table(schedule), about | json.loads(summary) | {"definitions": _definitions()}
-    )
+    return Checked(config, overrides).run(discipline=discipline, progress=progress)
 
 
 def check(
@@ -91,8 +123,7 @@ def check(
     Raises:
         ScenarioError: It cannot be run; the text names every problem.
     """
-    resolved: dict[str, Any] = json.loads(_native.check_slotted(*_source(config), texts(overrides)))
-    return resolved
+    return Checked(config, overrides).resolved()
 
 
 def open(directory: str | PathLike[str]) -> Result:  # noqa: A001

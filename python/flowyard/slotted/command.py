@@ -25,18 +25,18 @@ def run(arguments: argparse.Namespace) -> int:
     disciplines = arguments.discipline or [None]
     # A mistake shows before anything is written.
     chosen = [overrides | ({"discipline": name} if name else {}) for name in disciplines]
-    resolved = [slotted.check(arguments.scenario, own) for own in chosen]
+    checked = [slotted.Checked(arguments.scenario, own) for own in chosen]
+    resolved = [one.resolved() for one in checked]
     small = _is_small(resolved[0])
     numbered = Path(arguments.scenario).stem
     # After Ctrl-C, too, all that there is is kept.
     with Deferred() as deferred, folders.Staging(arguments.output, numbered=numbered) as staging:
         results: dict[str, slotted.Result] = {}
         with Display() as display:
-            for own, config in zip(chosen, resolved, strict=True):
+            for one, config in zip(checked, resolved, strict=True):
                 name = next(iter(config["discipline"]))
                 show_progress = deferred.watch(_progress(display.line(name), config["run"].get("slots")))
-                asked = own | ({"run.schedule": True} if small else {})
-                results[name] = slotted.run(arguments.scenario, asked, progress=show_progress)
+                results[name] = one.run(schedule=small, progress=show_progress)
                 if deferred.raised:
                     break
         for name, result in results.items():

@@ -41,6 +41,17 @@ class Network:
     nodes: list[Node]
     cables: list[Cable]
 
+    @classmethod
+    def of(cls, fabric: _native.Fabric) -> "Network":
+        """From what the engine built."""
+        data = json.loads(fabric.graph())
+        there, back = data["links"][::2], data["links"][1::2]
+        cables = [
+            Cable(a, b, rate, other[2], delay) for (a, b, rate, delay), other in zip(there, back, strict=True)
+        ]
+        kind, parameters = next(iter(data["topology"].items()))
+        return cls(kind, parameters, [Node(**node) for node in data["nodes"]], cables)
+
     @property
     def hosts(self) -> int:
         """Number of hosts."""
@@ -86,28 +97,27 @@ class Network:
 Scenario = str | PathLike[str] | Model | Mapping[str, Any]
 
 
-def network(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> Network:
-    """The nodes and cables of a scenario, of which nothing but the topology need be there.
+def fabric(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> _native.Fabric:
+    """The network of a scenario, of which nothing but the topology need be there: read and built once.
 
     Raises:
         ScenarioError: The topology cannot be built; the text names every problem.
     """
-    data = json.loads(_native.fabric(*source(scenario)[:2], texts(overrides)))
-    there, back = data["links"][::2], data["links"][1::2]
-    cables = [
-        Cable(a, b, rate, other[2], delay) for (a, b, rate, delay), other in zip(there, back, strict=True)
-    ]
-    kind, parameters = next(iter(data["topology"].items()))
-    return Network(kind, parameters, [Node(**node) for node in data["nodes"]], cables)
+    return _native.Fabric(*source(scenario)[:2], texts(overrides))
+
+
+def network(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> Network:
+    """The nodes and cables of a scenario: see `fabric`."""
+    return Network.of(fabric(scenario, overrides))
 
 
 def survey(scenario: Scenario, overrides: Mapping[str, object] | None = None) -> dict[str, Any]:
-    """Distances and bisection of a scenario's network.
+    """Distances and bisection of a scenario's network: see `fabric`.
 
     Returns:
         paths: {sources, sampled, distances: [{hops, pairs, paths_min, paths_max}]}, over ordered pairs of hosts;
         oversubscription: a number, or null where there are no tiers;
         bisection: {bps, exact, how}: least capacity, one way, between two halves of the hosts.
     """
-    found: dict[str, Any] = json.loads(_native.survey_topology(*source(scenario)[:2], texts(overrides)))
+    found: dict[str, Any] = json.loads(fabric(scenario, overrides).survey())
     return found

@@ -70,12 +70,13 @@ pub fn read_with_fabric(
     Ok((typed("", &document)?, fabric))
 }
 
-/// Reads the topology of a scenario, which may lack the rest or have mistakes there.
-pub fn read_topology(
+/// Reads the topology of a scenario, which may lack the rest or have mistakes there; with its network, which the check
+/// has built.
+pub fn read_network(
     text: &str,
     format: Format,
     overrides: &[(String, String)],
-) -> Result<Topology, Problems> {
+) -> Result<(Topology, Fabric), Problems> {
     let mut document = text::parse(text, format)?;
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
     // The walk must not give up before it comes to the topology, for what is wrong elsewhere.
@@ -83,14 +84,15 @@ pub fn read_topology(
         members.retain(|key, _| key == "topology");
     }
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
-    if problems.len() < PROBLEMS_MAX {
-        problems.extend(check::check(&document, &problems).0);
-    }
     problems.retain(|problem| problem.path == "topology" || problem.path.starts_with("topology."));
+    let (found, fabric) = check::check(&document, &problems);
+    problems.extend(found);
+    problems.truncate(PROBLEMS_MAX);
     if !problems.is_empty() {
         return Err(Problems(problems));
     }
-    typed("topology", &document["topology"])
+    let fabric = fabric.expect("a topology without problems is built");
+    Ok((typed("topology", &document["topology"])?, fabric))
 }
 
 /// Reads a document of another kind than a scenario, by its schema (from [`schema_of`]).

@@ -1,0 +1,65 @@
+//! A scenario's network for Python: for pictures, for counts, and for other simulators.
+
+use std::sync::Arc;
+
+use flowyard_sim::routing::survey::survey;
+use flowyard_sim::scenario;
+use flowyard_sim::topology::cut::best_cut;
+use flowyard_sim::topology::{self, Topology};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::errors::scenario_error;
+use crate::parse_format;
+
+/// A scenario's network: read, checked and built once.
+#[pyclass(frozen, module = "flowyard")]
+pub struct Fabric {
+    topology: Topology,
+    inner: Arc<topology::Fabric>,
+}
+
+impl Fabric {
+    pub fn of(checked: &flowyard_sim::Checked) -> Fabric {
+        Fabric { topology: checked.scenario().topology.clone(), inner: Arc::clone(checked.fabric()) }
+    }
+}
+
+#[pymethods]
+impl Fabric {
+    /// Reads the topology of a scenario, which may lack the rest; raises ScenarioError with all problems there.
+    #[new]
+    fn new(py: Python<'_>, text: &str, format: &str, overrides: Vec<(String, String)>) -> PyResult<Fabric> {
+        let (topology, fabric) = scenario::read_network(text, parse_format(format)?, &overrides)
+            .map_err(|problems| scenario_error(py, &problems))?;
+        Ok(Fabric { topology, inner: Arc::new(fabric) })
+    }
+
+    /// The nodes and directed links, as JSON.
+    fn graph(&self) -> String {
+        let Fabric { topology, inner } = self;
+        let nodes = inner.nodes.iter().enumerate().map(
+            |(index, node)| json!({"name": node.name, "tier": node.tier, "host": index < inner.hosts as usize}),
+        );
+        let links = inner.links.iter().map(|link| json!([link.from.0, link.to.0, link.rate.0, link.delay.0]));
+        let (nodes, links) = (nodes.collect::<Value>(), links.collect::<Value>());
+        json!({"topology": topology, "nodes": nodes, "links": links}).to_string()
+    }
+
+    /// What there is to say about it, as JSON: paths between hosts, oversubscription, bisection.
+    fn survey(&self, py: Python<'_>) -> String {
+        let Fabric { topology, inner } = self;
+        let (paths, bisection) = py.detach(|| {
+            let bisection = match topology.bisection() {
+                Some(known) => json!({"bps": known.bps as f64, "exact": true, "how": known.formula}),
+                None => {
+                    let how = "the best balanced cut that a search found: an upper bound";
+                    json!({"bps": best_cut(inner) as f64, "exact": false, "how": how})
+                }
+            };
+            (survey(inner), bisection)
+        });
+        let oversubscription = topology.oversubscription();
+        json!({"paths": paths, "oversubscription": oversubscription, "bisection": bisection}).to_string()
+    }
+}
