@@ -172,12 +172,17 @@ def test_other_toml_is_read(kind: str, text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", PYTHON)
-def test_python_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_runs(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     exec(code, names)
     if "sweep" in names:
         assert names["sweep"].complete
+    elif "flowyard.theory" in code:
+        said = (ROOT / "docs/theory.md").read_text(encoding="utf-8")
+        assert f"prints `{capsys.readouterr().out.strip()}`" in said
     else:
         assert names["result"].status in ("complete", "limit")
 
