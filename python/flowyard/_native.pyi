@@ -66,6 +66,14 @@ class Checked:
     def __init__(
         self, text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]
     ) -> None: ...
+    def replica(self, number: int, name: str | None = None) -> Checked:
+        """The scenario's repetition of that number, from 0 for itself; called `name` if it has none.
+
+        Nothing of it is built or drawn yet, so that many can be kept until they are run.
+
+        Raises:
+            ScenarioError: Its `run.replica` would have more than 64 bits.
+        """
     def resolved(self, whole: bool) -> str:
         """The scenario as JSON with every default filled in; those that depend on other parts only if `whole`."""
     def outlook(self) -> str:

@@ -119,6 +119,15 @@ class Checked:
         # A scenario without a name goes by that of its file.
         self._name = reading.as_text(Path(scenario).stem) if isinstance(scenario, str | PathLike) else None
 
+    def replica(self, number: int, name: str | None = None) -> Checked:
+        """The scenario's repetition of that number, from 0 for itself; called `name` if it has none.
+
+        Nothing of it is built or drawn yet, so that many can be kept until they are run.
+        """
+        replica = object.__new__(Checked)
+        replica._native, replica._name = self._native.replica(number, name), None
+        return replica
+
     def resolved(self, *, whole: bool = False) -> dict[str, Any]:
         """The scenario with every default filled in: see `check`."""
         resolved: dict[str, Any] = json.loads(self._native.resolved(whole))

@@ -2,11 +2,12 @@
 
 import importlib
 import json
+import pickle
 
 import pytest
 
 import flowyard as fy
-from flowyard import cli, exits
+from flowyard import _native, cli, exits
 from flowyard.errors import UserError
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
 
@@ -334,6 +335,37 @@ def test_more_replicas_keep_the_keys_of_the_first_and_all_differ(small):
     )
     assert few.items() <= many.items()
     assert len(set(many.values())) == 3 * 7
+
+
+def test_a_point_is_read_once_for_its_check_and_all_its_runs(small, monkeypatch):
+    made, read = _native.Checked, []
+
+    def counting(*source):
+        read.append(source)
+        return made(*source)
+
+    monkeypatch.setattr(_native, "Checked", counting)
+    tasks = Plan(small, [Axis("seed", {"run.seed": [1, 2]})], 3).tasks()
+    digests = {task.run().summary["digest"] for task in tasks}
+    assert (len(tasks), len(digests), len(read)) == (6, 6, 2)
+
+
+def test_a_task_in_another_process_reads_its_scenario_and_does_the_same(small):
+    for task in Plan(small, [Axis("seed", {"run.seed": [1, 2]})], 2, name="mine").tasks():
+        there = pickle.loads(pickle.dumps(task))
+        assert (there, there.point) == (task, None)
+        here, away = task.run().summary, there.run().summary
+        assert here["scenario"]["name"] == "mine"
+        assert {key: here[key] for key in ("scenario", "digest", "status")} == {
+            key: away[key] for key in ("scenario", "digest", "status")
+        }
+
+
+def test_a_replica_of_more_than_64_bits_fails_alone(small):
+    first, second = Plan(small, replicas=2, set={"run.replica": 2**64 - 1}).tasks()
+    assert first.run().status == "complete"
+    with pytest.raises(_native.ScenarioError, match=r"run\.replica"):
+        second.run()
 
 
 def test_a_file_that_the_scenario_names_is_part_of_it(small, tmp_path):

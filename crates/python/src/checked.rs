@@ -17,7 +17,7 @@ use crate::{files, parse_format};
 /// A scenario in which nothing is wrong. Its flows are drawn when something first needs them, and only then.
 #[pyclass(frozen, module = "flowyard")]
 pub struct Checked {
-    inner: flowyard_sim::Checked,
+    inner: flowyard_sim::Checked<'static>,
     /// Wall and CPU seconds that reading and setting up took, which are part of a run's cost.
     spent: Mutex<(f64, f64)>,
 }
@@ -51,6 +51,14 @@ impl Checked {
         let checked = Checked { inner, spent: Mutex::default() };
         checked.spend(py, &cost)?;
         Ok(checked)
+    }
+
+    /// The scenario's repetition of that number, from 0 for itself; called `name` if it has none. Nothing of it is built or
+    /// drawn yet.
+    #[pyo3(signature = (number, name=None))]
+    fn replica(&self, py: Python<'_>, number: u64, name: Option<&str>) -> PyResult<Checked> {
+        let inner = self.inner.replica(number, name).map_err(|problems| scenario_error(py, &problems))?;
+        Ok(Checked { inner, spent: Mutex::default() })
     }
 
     /// The scenario as JSON with every default filled in; those that depend on other parts only if `whole`.

@@ -1,6 +1,7 @@
 //! A checked scenario: read once, with the network that the check built, and with flows that are drawn once for all that
 //! is asked of it: its outlook, its flows, its run.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -21,11 +22,12 @@ use crate::scenario::{self, Files, Format, Scenario};
 use crate::setup::Setup;
 use crate::topology::Fabric;
 
-/// A checked scenario and its network. Flows are drawn, and routes laid out, when something first needs them.
+/// A checked scenario and its network. Flows are drawn, and routes laid out, when something first needs them; the network
+/// is built then, too, if the check has not done it.
 #[derive(Debug)]
-pub struct Checked {
-    scenario: Scenario,
-    fabric: Arc<Fabric>,
+pub struct Checked<'a> {
+    scenario: Cow<'a, Scenario>,
+    fabric: OnceLock<Arc<Fabric>>,
     ready: OnceLock<Result<(Setup, Estimate), Problems>>,
 }
 
@@ -40,22 +42,33 @@ pub struct Outlook {
     pub advice: Vec<Advice>,
 }
 
-impl Checked {
+impl<'a> Checked<'a> {
     /// Reads a scenario, with overrides of the form (key, value); or says all that is wrong with it.
     pub fn read(
         text: &str,
         format: Format,
         overrides: &[(String, String)],
         files: &Files,
-    ) -> Result<Checked, Problems> {
+    ) -> Result<Checked<'static>, Problems> {
         let (scenario, fabric) = scenario::read_with_fabric(text, format, overrides, files)?;
-        Ok(Checked { scenario, fabric: Arc::new(fabric), ready: OnceLock::new() })
+        let fabric = OnceLock::from(Arc::new(fabric));
+        Ok(Checked { scenario: Cow::Owned(scenario), fabric, ready: OnceLock::new() })
     }
 
     /// A scenario that has been checked elsewhere.
-    pub fn new(scenario: Scenario) -> Checked {
-        let fabric = Arc::new(scenario.topology.build());
-        Checked { scenario, fabric, ready: OnceLock::new() }
+    pub fn of(scenario: &'a Scenario) -> Checked<'a> {
+        Checked { scenario: Cow::Borrowed(scenario), fabric: OnceLock::new(), ready: OnceLock::new() }
+    }
+
+    /// The scenario's repetition of that number, from 0 for itself; called `name` if it has none. Nothing of it is built or
+    /// drawn yet, so that many can be kept until they are run.
+    pub fn replica(&self, number: u64, name: Option<&str>) -> Result<Checked<'static>, Problems> {
+        let mut scenario = self.scenario().clone();
+        scenario.name = scenario.name.or_else(|| name.map(str::to_string));
+        scenario.run.replica = scenario.run.replica.checked_add(number).ok_or_else(|| {
+            Problem::new("run.replica", format!("{number} more than {} has no 64 bits", scenario.run.replica))
+        })?;
+        Ok(Checked { scenario: Cow::Owned(scenario), fabric: OnceLock::new(), ready: OnceLock::new() })
     }
 
     /// The scenario.
@@ -65,7 +78,7 @@ impl Checked {
 
     /// The network.
     pub fn fabric(&self) -> &Arc<Fabric> {
-        &self.fabric
+        self.fabric.get_or_init(|| Arc::new(self.scenario.topology.build()))
     }
 
     /// The network, its routes and the flows; drawn on the first call.
@@ -98,7 +111,7 @@ impl Checked {
         observers: &mut [&mut dyn Observer],
     ) -> Result<Outcome, Problems> {
         let (setup, estimate) = self.in_reach()?;
-        let scenario = &self.scenario;
+        let scenario = self.scenario();
         let mut recorders = Recorders::new(&scenario.observe, &setup.fabric, &setup.carriers);
         let plan = setup.plan(scenario, agenda);
         let mut engine = Engine::new(&plan);
@@ -110,7 +123,7 @@ impl Checked {
 
     fn ready(&self) -> Result<&(Setup, Estimate), Problems> {
         let ready = self.ready.get_or_init(|| {
-            let setup = Setup::new(&self.scenario, Arc::clone(&self.fabric));
+            let setup = Setup::new(&self.scenario, Arc::clone(self.fabric()));
             let setup = setup.map_err(|apart| Problem::new("topology", apart.to_string()))?;
             let estimate = Estimate::new(&self.scenario, &setup);
             Ok((setup, estimate))
@@ -152,7 +165,27 @@ mod tests {
         let outcome = checked.simulate(&mut |_| true, &mut []).expect("a small run");
         assert_eq!(outcome.summary.estimate, needs);
         let setup = checked.setup().expect("a connected network");
-        assert!(Arc::ptr_eq(&setup.fabric, &checked.fabric), "the network that the check built");
+        assert!(Arc::ptr_eq(&setup.fabric, checked.fabric()), "the network that the check built");
         assert_eq!(setup.traffic.flows.as_ptr(), drawn);
+    }
+
+    #[test]
+    fn a_replica_is_the_scenario_with_that_replica_and_has_nothing_built() {
+        let checked = Checked::read(SCENARIO, Format::Toml, &[], &no_files).expect("a scenario");
+        let replica = checked.replica(3, Some("sweep")).expect("a small number");
+        assert!(replica.fabric.get().is_none() && replica.ready.get().is_none());
+        let overrides =
+            [("run.replica", "3"), ("name", "sweep")].map(|(key, value)| (key.into(), value.into()));
+        let read = Checked::read(SCENARIO, Format::Toml, &overrides, &no_files).expect("a scenario");
+        assert_eq!(replica.scenario(), read.scenario());
+        let digest =
+            |checked: &Checked| checked.simulate(&mut |_| true, &mut []).expect("a small run").summary.digest;
+        assert_eq!(digest(&replica), digest(&read));
+        assert_ne!(digest(&replica), digest(&checked));
+        assert_eq!(replica.replica(u64::MAX, None).expect_err("too many").0[0].path, "run.replica");
+        assert_eq!(
+            replica.replica(0, Some("other")).expect("the same").scenario().name.as_deref(),
+            Some("sweep")
+        );
     }
 }

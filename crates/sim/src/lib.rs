@@ -81,10 +81,10 @@ pub fn simulate_on(
     watch: &mut dyn FnMut(&Progress) -> bool,
     observers: &mut [&mut dyn Observer],
 ) -> Result<Outcome, Problems> {
-    Checked::new(scenario.clone()).simulate_on(agenda, watch, observers)
+    Checked::of(scenario).simulate_on(agenda, watch, observers)
 }
 
 /// What there is to know of a run before it; or why it is refused.
 pub fn outlook(scenario: &Scenario) -> Result<Outlook, Problems> {
-    Checked::new(scenario.clone()).outlook()
+    Checked::of(scenario).outlook()
 }

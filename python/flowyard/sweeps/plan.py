@@ -201,7 +201,9 @@ class Plan:
         points, wrong = [], []
         for values, scenario, changes in self._points():
             try:
-                points.append((values, results.check(scenario, changes)))
+                checked = results.Checked(scenario, changes)
+                # Without the network that the check built: of all points together it would be much.
+                points.append((values, checked.resolved(), checked.replica(0, self.name)))
             except _native.ScenarioError as error:
                 wrong.append(f"{label_of(values, 0, 1)}\n{textwrap.indent(str(error), '  ')}")
         if wrong:
@@ -212,9 +214,9 @@ class Plan:
                 + more
             )
         return [
-            self._task(values, resolved, replica)
+            self._task(values, resolved, point, replica)
             for replica in range(self.replicas)
-            for values, resolved in points
+            for values, resolved, point in points
         ]
 
     def first(self) -> dict[str, Any]:
@@ -238,13 +240,15 @@ class Plan:
                 scenario = base if base is not None else scenario
             yield values, scenario, changes
 
-    def _task(self, values: dict[str, Any], resolved: dict[str, Any], replica: int) -> ScenarioTask:
+    def _task(
+        self, values: dict[str, Any], resolved: dict[str, Any], point: results.Checked, replica: int
+    ) -> ScenarioTask:
         run = resolved["run"]
         scenario = {"name": self.name} | resolved | {"run": run | {"replica": run["replica"] + replica}}
         # A name changes nothing.
         key = key_of({name: value for name, value in scenario.items() if name != "name"})
         label = label_of(values, replica, self.replicas)
-        return ScenarioTask(key, label, values, replica, json.dumps(scenario))
+        return ScenarioTask(key, label, values, replica, json.dumps(scenario), point)
 
 
 @dataclass(frozen=True)

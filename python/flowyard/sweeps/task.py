@@ -118,17 +118,30 @@ def label_of(values: Mapping[str, Any], replica: int, replicas: int) -> str:
 
 @dataclass(frozen=True)
 class ScenarioTask:
-    """A simulation. Attributes: see Task; `scenario` is JSON with every default filled in."""
+    """A simulation; for what all tasks have see Task.
+
+    Attributes:
+        scenario: JSON with every default filled in.
+        point: Its first replica, as the plan has read and checked it; None in another process, which reads `scenario`.
+    """
 
     key: str
     label: str
     values: dict[str, Any]
     replica: int
     scenario: str
+    point: results.Checked | None = field(default=None, repr=False, compare=False)
 
     def run(self, progress: Callable[[Any], object] | None = None) -> results.Result:
         """Simulates."""
-        return results.run(json.loads(self.scenario), progress=progress)
+        if self.point is None:
+            return results.run(json.loads(self.scenario), progress=progress)
+        # What is built and drawn goes with the run: the task outlives it.
+        return self.point.replica(self.replica).run(progress=progress)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets."""
+        return self.__dict__ | {"point": None}
 
     def changes(self, summary: dict[str, Any]) -> list[str]:
         """The fields of the scenario that differ."""
