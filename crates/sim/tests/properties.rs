@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{budget, random_scenario, run, words};
+use common::random::random_scenario;
+use common::{budget, run, words};
 use flowyard_sim::engine::finished::Status;
 use flowyard_sim::records::Values;
 use proptest::prelude::*;

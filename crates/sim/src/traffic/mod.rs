@@ -184,7 +184,8 @@ impl Demand {
             (self.sizes.endless(), "flows without an end have no mean size"),
             (self.matrix.reply_to().is_some(), "a reply has no ports of its own to load"),
         ];
-        for (_, why) in unknown.into_iter().filter(|(unknown, _)| *unknown && self.arrivals.load().is_some()) {
+        for (_, why) in unknown.into_iter().filter(|(unknown, _)| *unknown && self.arrivals.load().is_some())
+        {
             let path = format!("arrivals.{}.load", self.arrivals.name());
             problems.push(Problem::new(path, format!("cannot be met: {why}; give rate")));
         }

@@ -37,7 +37,7 @@ proptest! {
 
     /// Calendar and heap, committed and serviced ports: four ways to the same tables.
     #[test]
-    fn four_ways_agree_on_random_scenarios(text in common::random_scenario()) {
+    fn four_ways_agree_on_random_scenarios(text in common::random::random_scenario()) {
         let (auto, serviced) = (scenario(&text, &[]), scenario(&text, &[("run.port_mode", "serviced")]));
         let expected = run_scenario(&auto, Agenda::Calendar);
         for (scenario, agenda) in [(&auto, Agenda::Heap), (&serviced, Agenda::Calendar), (&serviced, Agenda::Heap)] {

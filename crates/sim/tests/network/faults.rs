@@ -1,7 +1,8 @@
 //! Faults: what is lost on a dead link, what a rate change does and how routes react, against counts and
 //! times worked out by hand; and on random schedules that nothing hangs and no byte goes missing.
 
-use crate::common::{self, PACKET, Run, US, random_scenario, run, run_with, words};
+use crate::common::random::random_scenario;
+use crate::common::{self, PACKET, Run, US, run, run_with, words};
 use flowyard_sim::engine::finished::Status;
 use flowyard_sim::scenario::{self, Format};
 use proptest::prelude::*;

@@ -1,0 +1,272 @@
+//! Random scenarios: every topology, transport, queue, balancer and kind of traffic, small enough to run by the dozen.
+
+use proptest::prelude::*;
+
+/// Small networks with many paths, all cables of one rate, so that no flow is faster on several of them than on one.
+fn small_topology(rate: impl Strategy<Value = &'static str>) -> impl Strategy<Value = String> {
+    let side = || 2u32..4;
+    let shape = prop_oneof![
+        (2u32..4, 1u32..4, 1u32..4, 1u32..3).prop_map(|(leaves, spines, hosts, parallel)| format!(
+            "[topology.leaf-spine]\nleaves = {leaves}\nspines = {spines}\nhosts = {hosts}\nparallel = {parallel}"
+        )),
+        (1u32..4, 2u32..4, 1u32..4).prop_map(|(levels, ratio, half)| {
+            let ratio = if levels == 1 { 1 } else { ratio };
+            let k = if levels == 3 { 2 } else { 2 * half };
+            format!("[topology.fat-tree]\nk = {k}\nlevels = {levels}\noversubscription = {ratio}")
+        }),
+        (1u32..3, 2u32..5, 1u32..3).prop_map(|(uplinks, accesses, hosts)| format!(
+            "[topology.three-tier]\ncores = {uplinks}\naggregations = {}\naccesses = {accesses}\nhosts = {hosts}\n\
+             uplinks = {uplinks}",
+            2 * uplinks
+        )),
+        (1u32..3, 1u32..3, 2u32..4).prop_map(|(d_a, d_i, hosts)| format!(
+            "[topology.vl2]\naggregation_ports = {}\nintermediate_ports = {}\nhosts = {hosts}",
+            2 * d_a,
+            2 * d_i
+        )),
+        (2u32..4, 0u32..3).prop_map(|(n, k)| format!("[topology.bcube]\nn = {n}\nk = {k}")),
+        (2u32..4, 0u32..2).prop_map(|(n, k)| format!("[topology.dcell]\nn = {n}\nk = {k}")),
+        (side(), side(), side()).prop_map(|(x, y, z)| format!("[topology.camcube]\nx = {x}\ny = {y}\nz = {z}")),
+        (1u32..4).prop_map(|count| format!(
+            "[topology.explicit]\nhosts = [\"a\", \"b\", \"c\", \"d\"]\nswitches = [{{ name = \"s\" }}]\n\
+             cables = [{{ ends = [\"a\", \"b\"] }}, {{ ends = [\"b\", \"s\"], count = {count} }}, \
+             {{ ends = [\"c\", \"s\"] }}, {{ ends = [\"d\", \"a\"], delay = \"3us\" }}]"
+        )),
+    ];
+    (shape, rate).prop_map(|(shape, rate)| format!("{shape}\nrate = \"{rate}\""))
+}
+
+/// Small scenarios of every kind: few hosts, short queues, flows of a few packets to a few hundred. None needs more than
+/// a share of its `work_limit`, with which one that would repeat its packets for ever ends too.
+pub fn random_scenario() -> impl Strategy<Value = String> {
+    let rate = || prop_oneof![Just("1Gbps"), Just("3Gbps"), Just("7Gbps"), Just("10Gbps")];
+    let topology = prop_oneof![
+        (2u32..9, rate()).prop_map(|(hosts, rate)| format!(
+            "[topology.single-switch]\nhosts = {hosts}\nrate = \"{rate}\""
+        )),
+        (0u32..4, rate()).prop_map(|(switches, rate)| format!(
+            "[topology.line]\nswitches = {switches}\nrate = \"{rate}\""
+        )),
+        (1u32..4, rate()).prop_map(|(hosts, rate)| {
+            format!("[topology.dumbbell]\nhosts = {hosts}\nbottleneck = {{ rate = \"{rate}\" }}")
+        }),
+        rate().prop_map(|rate| format!("[topology.relay]\nrate = \"{rate}\"\ndelay = \"300ns\"")),
+        rate().prop_map(|rate| format!("[topology.fat-tree]\nk = 4\nrate = \"{rate}\"")),
+        small_topology(rate()),
+    ];
+    // Never room for a single packet: flows whose timeouts have come to the same instants may then collide for ever.
+    let drop_tail = (2u32..30, any::<bool>()).prop_map(|(limit, wire)| {
+        format!("[queue.drop-tail]\nlimit = {{ packets = {limit} }}\nlimit_counts_wire = {wire}")
+    });
+    let ecn = (2u32..30, 1u32..20, any::<bool>()).prop_map(|(limit, threshold, enqueue)| {
+        let mark = if enqueue { "enqueue" } else { "dequeue" };
+        format!(
+            "[queue.ecn]\nlimit = {{ packets = {limit} }}\nthreshold = {{ packets = {threshold} }}\nmark = \"{mark}\""
+        )
+    });
+    let codel = (1u32..500, 1u32..9, 0u32..3000, any::<bool>(), 2u32..60).prop_map(
+        |(target, share, alone, ecn, limit)| {
+            format!(
+                "[queue.codel]\ntarget = \"{target}us\"\ninterval = \"{}us\"\nmax_packet = \"{alone}B\"\n\
+                 ecn = {ecn}\nlimit = {{ packets = {limit} }}",
+                target * share
+            )
+        },
+    );
+    let red = (1u32..20, 0u32..20, 1u32..101, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(min, more, weight, gentle, ecn, wire)| {
+            format!(
+                "[queue.red]\nmin_threshold = {{ packets = {min} }}\nmax_threshold = {{ packets = {} }}\n\
+                 weight = {}\nmax_probability = 0.1\ngentle = {gentle}\necn = {ecn}\nlimit_counts_wire = {wire}",
+                min + more,
+                f64::from(weight) / 100.0
+            )
+        },
+    );
+    let pie = (1u32..500, 1u32..500, 0u32..1000, any::<bool>(), 2u32..60).prop_map(
+        |(target, update, burst, ecn, limit)| {
+            format!(
+                "[queue.pie]\ntarget = \"{target}us\"\nupdate = \"{update}us\"\nmax_burst = \"{burst}us\"\n\
+                 alpha = 20\nbeta = 200\necn = {ecn}\nlimit = {{ packets = {limit} }}"
+            )
+        },
+    );
+    // Never headers first: with headers enough, that rightly starves all data.
+    let ndp_port = (1u32..10, 1u32..40, any::<bool>(), any::<bool>(), 1u32..12, any::<bool>()).prop_map(
+        |(data, headers, coin, wire, ratio, returns)| {
+            let trim = if coin { "coin" } else { "arriving" };
+            format!(
+                "[queue.ndp]\ndata_limit = {{ full-packets = {data} }}\nheader_limit = {{ packets = {headers} }}\n\
+                 return_to_sender = {returns}\ntrim = \"{trim}\"\nlimit_counts_wire = {wire}\nheaders_per_data = {ratio}"
+            )
+        },
+    );
+    let flag = any::<bool>;
+    let tcp = (flag(), 1u32..20, 1u32..4, flag(), flag(), flag()).prop_map(
+        |(reno, window, delayed, limited, timestamps, handshake)| {
+            let congestion = if reno { "reno" } else { "newreno" };
+            format!(
+                "[transport.tcp]\ncongestion = \"{congestion}\"\ninitial_window = {window}\ndelayed_ack = {delayed}\n\
+                 delayed_ack_timeout = \"100us\"\nlimited_transmit = {limited}\ntimestamps = {timestamps}\n\
+                 handshake = {handshake}\nrto_min = \"1ms\"\nrto_initial = \"2ms\""
+            )
+        },
+    );
+    // What ECN touches, without the fields that are tried above.
+    let marked = (0u32..3, 0u32..3, 1u32..12, 1u32..4, flag(), flag()).prop_map(
+        |(control, echo, window, delayed, all, repeats)| {
+            let echo = ["exact", "exact-at-once", "each-segment"][echo as usize];
+            let reduce = if all { "all" } else { "marked" };
+            let dctcp = format!("{{ echo = \"{echo}\", reduce = \"{reduce}\" }}");
+            let congestion = match control {
+                0 => "\"newreno\"\necn = true".to_string(),
+                1 => format!("{{ dctcp = {dctcp} }}"),
+                _ => format!("{{ d2tcp = {{ dctcp = {dctcp} }} }}"),
+            };
+            format!(
+                "[transport.tcp]\ncongestion = {congestion}\ninitial_window = {window}\ndelayed_ack = {delayed}\n\
+                 delayed_ack_timeout = \"100us\"\necn_retransmissions = {repeats}\nrto_min = \"1ms\"\n\
+                 rto_initial = \"2ms\""
+            )
+        },
+    );
+    // PIAS, over any number of classes and either way of marking.
+    let pias = (1u64..20_000, flag(), flag(), flag(), 1u32..9, 1u32..30, 1u32..20, flag()).prop_map(
+        |(step, last, newest, wire, classes, limit, threshold, by_class)| {
+            let (by, repeats) =
+                (["first", "last"][usize::from(last)], ["as-before", "as-newest"][usize::from(newest)]);
+            let mark = ["port", "class"][usize::from(by_class)];
+            format!(
+                "[transport.tcp]\ncongestion = \"dctcp\"\nrto_min = \"1ms\"\nrto_initial = \"2ms\"\n\
+                 delayed_ack_timeout = \"100us\"\ntagging = {{ by = \"{by}\", repeats = \"{repeats}\", \
+                 thresholds = [\"{step}B\", \"{}B\", \"{}B\"] }}\n[queue.strict-priority]\n\
+                 classes = {classes}\nlimit = {{ packets = {limit} }}\nthreshold = {{ packets = {threshold} }}\n\
+                 mark = \"{mark}\"\nlimit_counts_wire = {wire}",
+                2 * step,
+                5 * step
+            )
+        },
+    );
+    let mptcp = (1u32..9, flag(), flag(), flag(), flag(), 2u32..100).prop_map(
+        |(subflows, uncoupled, at_once, own_window, reinject, window)| {
+            let coupling = if uncoupled { "uncoupled" } else { "lia" };
+            let join = if at_once { "at-once" } else { "established" };
+            let covers = if own_window { "subflow" } else { "flow" };
+            format!(
+                "[transport.mptcp]\nsubflows = {subflows}\ncoupling = \"{coupling}\"\njoin = \"{join}\"\n\
+                 receive_window = \"{covers}\"\nreinject = {reinject}\ntcp = {{ receive_window = \"{}B\", \
+                 delayed_ack_timeout = \"100us\", rto_min = \"1ms\", rto_initial = \"2ms\" }}",
+                1460 * window
+            )
+        },
+    );
+    let ndp = (1u32..40, flag(), 0usize..4, 0usize..3, flag(), flag(), 0usize..3, flag()).prop_map(
+        |(window, pull_ack, pull, repeat, pad, includes, turns, at_once)| {
+            let turns = ["random", "number", "arrival"][turns];
+            let repeats = if at_once { "at-once" } else { "pulled" };
+            let pull = ["fair", "fifo", "strict", "weighted"][pull];
+            let repeat = ["lowest", "fifo", "lifo"][repeat];
+            format!(
+                "[transport.ndp]\ninitial_window = {window}\npull_ack = {pull_ack}\npull_order = \"{pull}\"\n\
+                 pull_turns = \"{turns}\"\nbackstop_repeats = \"{repeats}\"\nrepeat_order = \"{repeat}\"\n\
+                 pad_last = {pad}\nmtu_includes_header = {includes}\nrto_initial = \"2ms\""
+            )
+        },
+    );
+    let pfabric = (1u32..20, 20u32..500, 1u32..6, flag(), flag()).prop_map(
+        |(window, rto, probe_after, unsent, turns)| {
+            let remaining = if unsent { "unsent" } else { "unacknowledged" };
+            let order = if turns { "turns" } else { "shortest" };
+            format!(
+                "[transport.pfabric]\ninitial_window = {window}\nmax_window = {}\nrto = \"{rto}us\"\n\
+                 probe_after = {probe_after}\nremaining = \"{remaining}\"\nhost_order = \"{order}\"",
+                window + 3
+            )
+        },
+    );
+    let pfabric_port = (1u32..30, flag()).prop_map(|(limit, wire)| {
+        format!("[queue.pfabric]\nlimit = {{ packets = {limit} }}\nlimit_counts_wire = {wire}")
+    });
+    let datagram = (0u32..3, flag()).prop_map(|(pace, ecn)| {
+        let pace = ["\"line-rate\"", "{ rate = \"800Mbps\" }", "{ poisson = \"2Gbps\" }"][pace as usize];
+        format!("[transport.datagram]\npace = {pace}\necn_capable = {ecn}")
+    });
+    let lossless = (2u32..30, 0u32..2, flag(), 1u32..40, flag()).prop_map(|(xoff, xon, headroom, kmin, enqueue)| {
+        let (xon, mark) = (xoff * xon * 750, if enqueue { "enqueue" } else { "dequeue" });
+        let headroom = if headroom { "" } else { "headroom = \"4KB\"" };
+        format!(
+            "[queue.lossless]\nxoff = \"{}B\"\nxon = \"{xon}B\"\n{headroom}\nkmin = \"{kmin}KB\"\nkmax = \"60KB\"\n\
+             pmax = 0.3\nmark = \"{mark}\"",
+            xoff * 1500
+        )
+    });
+    // Never data before its answers: full of data, a port then rightly starves them.
+    let dcqcn = (0u32..4, 1u32..6, 0u32..3, 0u32..3).prop_map(|(acks, stages, control, behind)| {
+        let data = control + behind;
+        format!(
+            "[transport.dcqcn]\nack_every = {acks}\nfast_recovery = {stages}\ndata_class = {data}\n\
+             control_class = {control}\nbyte_counter = \"30KB\"\ncnp_interval = \"7us\"\ntimeout = \"2ms\""
+        )
+    });
+    let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn.clone(), codel, red, pie];
+    let hosts = prop_oneof![
+        pias,
+        (marked, ecn).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (mptcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (tcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (datagram.clone(), fifo).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (ndp, ndp_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (pfabric, pfabric_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (datagram.clone(), pfabric_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (dcqcn, lossless.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (datagram.clone(), lossless).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (datagram, ndp_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
+    ];
+    let matrix = prop_oneof![
+        Just("matrix = \"permutation\""),
+        Just("matrix = \"permutation\"\nsources.share = 0.8\namong_sources = true"),
+        Just("matrix = \"uniform\""),
+        Just("matrix.stride = { by = [1] }"),
+        Just("matrix.pairs = [[0, 1], [1, 0], [0, 1]]"),
+    ];
+    let sizes = prop_oneof![
+        (1u32..200_000).prop_map(|size| format!("sizes.fixed = \"{size}B\"")),
+        Just("sizes.uniform = { min = \"1B\", max = \"50KB\" }".to_string()),
+        Just("sizes.exponential = { mean = \"20KB\" }".to_string()),
+    ];
+    let arrivals = prop_oneof![
+        (1u32..25).prop_map(|flows| format!("arrivals.at-once = {{}}\nflows = {flows}")),
+        (1u32..25).prop_map(|flows| format!("arrivals.at-once = {{ jitter = \"0s\" }}\nflows = {flows}")),
+        (1u32..25).prop_map(|flows| format!("arrivals.poisson = {{ load = 0.7 }}\nflows = {flows}")),
+        // A lost datagram never arrives, but its sender is done.
+        (1u32..4, flag()).prop_map(|(blocks, gap)| {
+            let gap = if gap { "7us" } else { "0s" };
+            format!("arrivals.blocks = {{ blocks = {blocks}, gap = \"{gap}\", event = \"acked\" }}")
+        }),
+    ];
+    let followers = prop_oneof![
+        Just(""),
+        Just("arrivals.after = { entry = \"flows\", event = \"acked\" }\nmatrix.reply = { to = \"flows\" }"),
+        Just(
+            "arrivals.after = { entry = \"flows\", event = \"acked\", each = \"all\", notify = \"1us\" }\n\
+             matrix = \"uniform\""
+        ),
+        Just("arrivals.on-off = { probability = 0.5, slot = \"5us\", flows_each = 3 }\nmatrix = \"uniform\""),
+        Just("arrivals.on-off = { probability = 1, flows_each = 4 }\nmatrix = \"permutation\""),
+    ]
+    .prop_map(|entry| match entry {
+        "" => String::new(),
+        entry => format!("[[traffic]]\nname = \"followers\"\n{entry}\nsizes.fixed = \"4KB\"\n"),
+    });
+    let balancer = prop_oneof![Just("single"), Just("per-flow"), Just("per-packet"), Just("permuted")];
+    let entry = (matrix, sizes, arrivals, followers);
+    (topology, hosts, balancer, entry, any::<u32>()).prop_map(
+        |(topology, hosts, balancer, (matrix, sizes, arrivals, followers), seed)| {
+            format!(
+                "{topology}\n{hosts}\n[routing]\nbalancer = \"{balancer}\"\n[[traffic]]\nname = \"flows\"\npriority = {}\n\
+                 {matrix}\n{sizes}\n{arrivals}\n{followers}[run]\nwork_limit = 10000000\nseed = {seed}",
+                seed % 8
+            )
+        },
+    )
+}
