@@ -9,11 +9,13 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub mod random;
+pub mod scenarios;
 pub mod statistics;
 
 use flowyard_sim::engine::calendar::Agenda;
 use flowyard_sim::engine::finished::Status;
 use flowyard_sim::engine::observer::Observer;
+use flowyard_sim::problem::Problems;
 use flowyard_sim::records::{Table, Values};
 use flowyard_sim::results::{Counters, Outcome};
 use flowyard_sim::scenario::{self, Format, Scenario};
@@ -37,6 +39,11 @@ pub fn budget(cases: u32) -> ProptestConfig {
         text.parse().unwrap_or_else(|_| panic!("FLOWYARD_FUZZ is a number of cases, not {text}"))
     });
     ProptestConfig::with_cases(asked.unwrap_or(cases))
+}
+
+/// The scenario in the text, or what is wrong with it.
+pub fn read(text: &str) -> Result<Scenario, Problems> {
+    scenario::read(text, Format::Toml, &[], &scenario::no_files)
 }
 
 /// The scenario in the text, with overrides, audited.
@@ -101,15 +108,33 @@ impl Run {
         cells(&self.0.flows, column)
     }
 
+    /// A column of the flows table for the flows of an entry; each must have a value.
+    pub fn flows_of(&self, tag: &str, column: &str) -> Vec<u64> {
+        let (cells, tags) = (self.flow_cells(column), words(&self.0.flows, "tag"));
+        let own = cells.into_iter().zip(tags).filter(|(_, other)| other == tag);
+        own.map(|(cell, _)| cell.unwrap_or_else(|| panic!("no {column} of {tag}"))).collect()
+    }
+
+    /// The value of the only flow of an entry.
+    pub fn flow_of(&self, tag: &str, column: &str) -> u64 {
+        let values = self.flows_of(tag, column);
+        assert_eq!(values.len(), 1, "one flow of {tag}");
+        values[0]
+    }
+
+    /// The sum of a column of the flows table.
+    pub fn total(&self, column: &str) -> u64 {
+        self.flows(column).iter().sum()
+    }
+
+    /// The greatest value in a column of the flows table.
+    pub fn most(&self, column: &str) -> u64 {
+        self.flows(column).into_iter().max().expect("flows")
+    }
+
     /// How the run ended.
     pub fn status(&self) -> Status {
         self.0.summary.status
-    }
-
-    /// The rows of an entry's flows.
-    pub fn rows_of(&self, tag: &str) -> Vec<usize> {
-        let tags = words(&self.0.flows, "tag");
-        (0..tags.len()).filter(|&row| tags[row] == tag).collect()
     }
 
     /// The value of the only flow.

@@ -20,6 +20,21 @@ pub fn links(fabric: &Fabric) -> impl Iterator<Item = LinkId> {
     (0..fabric.links.len() as u32).map(LinkId)
 }
 
+/// Checks that each link is the way back of its reverse, that hosts are what is called so, and that no name is twice.
+pub fn check_parts(fabric: &Fabric) {
+    for id in links(fabric) {
+        let (link, back) = (&fabric.links[id.index()], &fabric.links[id.reverse().index()]);
+        assert_eq!((link.from, link.to), (back.to, back.from));
+    }
+    for node in nodes(fabric) {
+        assert_eq!(fabric.is_host(node), fabric.nodes[node.index()].tier == "host");
+    }
+    let mut names: Vec<&str> = fabric.nodes.iter().map(|node| node.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), fabric.nodes.len());
+}
+
 /// The nodes of a tier.
 pub fn tier(fabric: &Fabric, tier: &str) -> Vec<NodeId> {
     nodes(fabric).filter(|node| fabric.nodes[node.index()].tier == tier).collect()

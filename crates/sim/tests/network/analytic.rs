@@ -3,6 +3,7 @@
 //! Unless a test says otherwise: datagrams of 1500 B, of which 28 B are header, so that a packet carries
 //! 1472 B of payload and takes T = 12 us at 1 Gbps; each link has a delay of d = 1 us.
 
+use crate::common::scenarios::{TOGETHER, flow_into_a_slower_link, flows, incast};
 use crate::common::{HEADER, PACKET, Run, US, run, run_with};
 
 const T: u64 = PACKET;
@@ -17,12 +18,9 @@ fn datagrams(topology: &str, queue: &str, to: u32, size: u64) -> Run {
         transport = "datagram"
         {queue}
         [topology.{topology}
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, {to}]]
-        sizes.fixed = "{size}B"
-        "#
+        {}
+        "#,
+        flows("flow", &[[0, to]], size)
     ))
 }
 
@@ -137,17 +135,10 @@ fn two_flows_meet_at_a_port() {
     let run = run(&format!(
         r#"
         transport = "datagram"
-        [topology.single-switch]
-        hosts = 3
-        rate = "1Gbps"
-        delay = "1us"
-        [[traffic]]
-        name = "both"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 2], [1, 2]]
-        sizes.fixed = "{}B"
+        topology.single-switch = {{ hosts = 3, rate = "1Gbps" }}
+        {}
         "#,
-        n * PAYLOAD
+        flows("both", &[[0, 2], [1, 2]], n * PAYLOAD)
     ));
     let mut fcts = run.flows("fct_ps");
     fcts.sort_unstable();
@@ -172,22 +163,12 @@ fn a_relaying_host_sends_too() {
     let run = run(&format!(
         r#"
         transport = "datagram"
-        [topology.relay]
-        rate = "1Gbps"
-        delay = "1us"
-        [[traffic]]
-        name = "relayed"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 2]]
-        sizes.fixed = "{}B"
-        [[traffic]]
-        name = "own"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[1, 2]]
-        sizes.fixed = "{}B"
+        topology.relay = {{ rate = "1Gbps", delay = "1us" }}
+        {}
+        {}
         "#,
-        3 * PAYLOAD,
-        5 * PAYLOAD
+        flows("relayed", &[[0, 2]], 3 * PAYLOAD),
+        flows("own", &[[1, 2]], 5 * PAYLOAD)
     ));
     assert_eq!(run.flows("fct_ps"), [5 * T + D, 8 * T + D]);
     assert_eq!(run.flows("reordered"), [0, 0]);
@@ -300,19 +281,7 @@ fn ecn_marks() {
                 "transport.datagram = {{ ecn_capable = {capable} }}\n\
                  queue.ecn = {{ threshold = {{ {threshold} }}, mark = \"{mark}\", limit_counts_wire = {counts_wire} }}"
             );
-            let text = two_rates("10Gbps", "1Gbps");
-            let run = run(&format!(
-                r#"
-                {queue}
-                [topology.{text}
-                [[traffic]]
-                name = "flow"
-                arrivals.at-once = {{ jitter = "0s" }}
-                matrix.pairs = [[0, 1]]
-                sizes.fixed = "{}B"
-                "#,
-                20 * PAYLOAD
-            ));
+            let run = run(&format!("{queue}\n{}", flow_into_a_slower_link(1, 20 * PAYLOAD)));
             let expected = if capable { marks } else { 0 };
             assert_eq!(run.link("switch 0", "host 1", "marks"), expected, "{queue}");
             assert_eq!(run.counters().marks, expected);
@@ -349,19 +318,11 @@ fn one_by_one(senders: u32, header: &str, size: u64) -> String {
 /// headers of 64 B, from T + d = 13 us on. In the first 20 us nothing leaves.
 #[test]
 fn the_mean_queue_where_waiting_packets_are_trimmed() {
-    let text = r#"
-        transport = "ndp"
-        queue.ndp.trim = "coin"
-        topology.single-switch = { hosts = 17, rate = "1Gbps", delay = "1us" }
-        run.until = "20us"
-        [[traffic]]
-        name = "burst"
-        arrivals.at-once = { jitter = "0s" }
-        matrix.incast = { senders = 16 }
-        sizes.fixed = "1436B"
-    "#;
+    let settings = "transport = \"ndp\"\nqueue.ndp.trim = \"coin\"\nrun.until = \"20us\"";
+    let text = format!("{settings}\n{}", incast(16, "1Gbps", 1436));
     for seed in 1..=5 {
-        let run = run_with(text, &[("run.seed", &seed.to_string())]);
+        let overrides = [TOGETHER, ("run.seed", &seed.to_string())];
+        let run = run_with(&text, &overrides);
         assert_eq!(run.link("switch", "host 0", "trims"), 8);
         assert_eq!(run.queue_mean("switch", "host 0"), (8.0 * 1500.0 + 8.0 * 64.0) * 7.0 / 20.0);
     }
@@ -400,19 +361,8 @@ fn the_mean_queue_where_a_waiting_packet_is_dropped() {
 /// one header without a break.
 #[test]
 fn nine_packets_into_a_port_of_eight() {
-    let text = r#"
-        transport = "ndp"
-        [topology.single-switch]
-        hosts = 10
-        rate = "1Gbps"
-        delay = "1us"
-        [[traffic]]
-        name = "burst"
-        arrivals.at-once = { jitter = "0s" }
-        matrix.incast = { senders = 9 }
-        sizes.fixed = "1436B"
-    "#;
-    let run = run(text);
+    let text = format!("transport = \"ndp\"\n{}", incast(9, "1Gbps", 1436));
+    let run = run_with(&text, &[TOGETHER]);
     assert_eq!(run.link("switch", "host 0", "trims"), 1);
     assert_eq!((run.counters().trims, run.counters().drops, run.counters().timeouts), (1, 0, 0));
     assert_eq!(run.counters().retransmissions, 1);
@@ -482,22 +432,10 @@ fn headers_and_data(run: &Run, to: &str) -> (u64, u64) {
 
 /// Forty hosts push long first windows at one port until 20 ms: both queues are always backlogged.
 fn overload(headers_per_data: u32) -> Run {
-    run(&format!(
-        r#"
-        transport.ndp = {{ initial_window = 100000 }}
-        queue.ndp = {{ headers_per_data = {headers_per_data}, header_limit = {{ packets = 1000000 }} }}
-        [topology.single-switch]
-        hosts = 41
-        rate = "1Gbps"
-        [[traffic]]
-        name = "burst"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.incast = {{ senders = 40 }}
-        sizes.fixed = "100MB"
-        [run]
-        until = "20ms"
-        "#
-    ))
+    let queue =
+        format!("{{ headers_per_data = {headers_per_data}, header_limit = {{ packets = 1000000 }} }}");
+    let settings = "transport.ndp.initial_window = 100000\nrun.until = \"20ms\"";
+    run(&format!("{settings}\nqueue.ndp = {queue}\n{}", incast(40, "1Gbps", 100_000_000)))
 }
 
 /// NDP-F5.b: ten headers for each data packet, within 2 %. 20 ms are some 1168 rounds of 12 + 5.12 us.

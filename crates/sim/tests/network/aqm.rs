@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use flowyard_sim::engine::calendar::Agenda;
 use flowyard_sim::engine::observer::{Arrival, Observer};
 
+use crate::common::scenarios::{flow, flows};
 use crate::common::{Run, observed, run, scenario};
 
 /// Numbers of the packets that have come to their host.
@@ -29,16 +30,10 @@ fn overload(queue: &str, packets: u64) -> String {
         r#"
         transport.datagram = {{ header_bytes = "0B", lengths.fixed = "1500B", ecn_capable = true }}
         queue.{queue}
-        [topology.line]
-        switches = 1
-        rates = ["2Gbps", "1Gbps"]
-        [[traffic]]
-        name = "stream"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "{}B"
+        topology.line.rates = ["2Gbps", "1Gbps"]
+        {}
         "#,
-        1500 * packets
+        flow(1500 * packets)
     )
 }
 
@@ -99,22 +94,12 @@ fn standing(queue: &str, more: u64, packets: u64) -> Run {
         r#"
         transport.datagram = {{ header_bytes = "0B", lengths.fixed = "1500B", ecn_capable = true }}
         queue.{queue}
-        [topology.single-switch]
-        hosts = 3
-        rate = "1Gbps"
-        [[traffic]]
-        name = "stream"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 2]]
-        sizes.fixed = "{}B"
-        [[traffic]]
-        name = "burst"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[1, 2]]
-        sizes.fixed = "{}B"
+        topology.single-switch = {{ hosts = 3, rate = "1Gbps" }}
+        {}
+        {}
         "#,
-        1500 * packets,
-        1500 * more
+        flows("stream", &[[0, 2]], 1500 * packets),
+        flows("burst", &[[1, 2]], 1500 * more)
     ))
 }
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{self, Run, run_with, words};
+use crate::common::scenarios::flow_across_a_fat_tree;
+use crate::common::{self, Run, run, words};
 use flowyard_sim::balancer::per_flow::PerFlow;
 use flowyard_sim::balancer::single::Single;
 use flowyard_sim::balancer::{Balancer, Model};
@@ -16,23 +17,8 @@ use flowyard_sim::units::Time;
 
 /// One flow of that many packets between the first and the last host of a k-ary fat-tree.
 fn one_flow(k: u32, balancer: &str, packets: u64, seed: u64) -> Run {
-    let text = format!(
-        r#"
-        transport = "datagram"
-        [topology.fat-tree]
-        k = {k}
-        [routing]
-        balancer = "{balancer}"
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{}}
-        matrix.pairs = [[0, {}]]
-        sizes.fixed = "{}B"
-        "#,
-        k * k * k / 4 - 1,
-        packets * 1472
-    );
-    run_with(&text, &[("run.seed", &seed.to_string())])
+    let settings = format!("transport = \"datagram\"\nrouting.balancer = \"{balancer}\"\nrun.seed = {seed}");
+    run(&format!("{settings}\n{}", flow_across_a_fat_tree(k, packets * 1472)))
 }
 
 /// For each link into a tier, the packets that it carried.

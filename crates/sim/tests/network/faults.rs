@@ -2,9 +2,9 @@
 //! times worked out by hand; and on random schedules that nothing hangs and no byte goes missing.
 
 use crate::common::random::random_scenario;
-use crate::common::{self, PACKET, Run, US, run, run_with, words};
+use crate::common::scenarios::flows;
+use crate::common::{self, PACKET, Run, US, read, run, run_with, words};
 use flowyard_sim::engine::finished::Status;
-use flowyard_sim::scenario::{self, Format};
 use proptest::prelude::*;
 
 const T: u64 = PACKET;
@@ -99,17 +99,11 @@ fn repeats_count_and_acknowledgements_do_not() {
             transport.tcp = {{ mss = "1460B", initial_window = 10, rto_initial = "100ms" }}
             topology.line = {{ switches = 0, rate = "1Gbps", delay = "1ms" }}
             faults.packets = [{{ traffic = "there", numbers = [{numbers}] }}]
-            [[traffic]]
-            name = "there"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[0, 1]]
-            sizes.fixed = "14600B"
-            [[traffic]]
-            name = "back"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[1, 0]]
-            sizes.fixed = "14600B"
-            "#
+            {}
+            {}
+            "#,
+            flows("there", &[[0, 1]], 14_600),
+            flows("back", &[[1, 0]], 14_600)
         )
     };
     for (numbers, lost, sent, timeouts) in [("1", 1, 11, 0), ("1, 11", 2, 12, 1), ("11", 0, 10, 0)] {
@@ -336,7 +330,7 @@ fn faults_that_overlap_end_one_by_one() {
 fn mistakes_are_named() {
     let message = |events: &str| {
         let text = over_a_switch(1, &format!("events = [{events}]"));
-        scenario::read(&text, Format::Toml, &[], &scenario::no_files).expect_err("a mistake").to_string()
+        read(&text).expect_err("a mistake").to_string()
     };
     assert_eq!(
         message("{ at = \"0s\", target.node = \"swich 0\", change = \"down\" }"),
@@ -364,7 +358,7 @@ fn mistakes_are_named() {
 fn mistakes_about_packets_are_named() {
     let message = |packets: &str| {
         let text = over_a_switch(1, &format!("packets = [{packets}]"));
-        scenario::read(&text, Format::Toml, &[], &scenario::no_files).expect_err("a mistake").to_string()
+        read(&text).expect_err("a mistake").to_string()
     };
     assert_eq!(
         message("{ traffic = \"flou\", numbers = [1] }"),

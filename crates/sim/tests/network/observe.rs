@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::common::scenarios::{flow_over_a_line, flows};
 use crate::common::{self, US, observed, run, run_scenario, run_with, scenario};
 use flowyard_sim::engine::calendar::Agenda;
 use flowyard_sim::engine::finished::Status;
@@ -103,19 +104,11 @@ fn samples_add_up() {
 /// A window that starts at one segment and doubles each round trip, with an acknowledgement for each segment.
 #[test]
 fn windows_double_in_slow_start() {
-    let text = r#"
+    let settings = r#"
         transport.tcp = { initial_window = 1, delayed_ack = 1, handshake = false }
-        topology.line = { switches = 0, rate = "1Gbps", delay = "100us" }
-        [[traffic]]
-        name = "one"
-        arrivals.times = { at = ["0s"] }
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "100KB"
-        [observe.samples]
-        every = "100us"
-        links = ["host 0 -> *"]
+        observe.samples = { every = "100us", links = ["host 0 -> *"] }
     "#;
-    let run = run(text);
+    let run = run(&format!("{settings}{}", flow_over_a_line(0, 100, 100_000)));
     let windows: Vec<_> = samples(run.0.observed.samples.as_ref().unwrap())
         .into_iter()
         .filter(|row| row.0 == "cwnd_bytes")
@@ -181,17 +174,11 @@ fn buckets(table: &Table) -> Vec<(String, String, u64, u64, u64)> {
 /// On an empty line a packet takes its transmission and the delay at each link, by hand.
 #[test]
 fn latencies_are_those_of_the_way() {
-    let text = r#"
+    let settings = r#"
         transport.datagram = { pace.rate = "100Mbps" }
-        topology.line = { switches = 2, rate = "1Gbps", delay = "5us" }
-        [[traffic]]
-        name = "one"
-        arrivals.times = { at = ["0s"] }
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "147200B"
-        [observe.histograms]
+        observe.histograms = {}
     "#;
-    let run = run(text);
+    let run = run(&format!("{settings}{}", flow_over_a_line(2, 5, 147_200)));
     let rows = buckets(run.0.observed.histograms.as_ref().unwrap());
     let latencies: Vec<_> = rows.iter().filter(|row| row.0 != "queue_bytes").collect();
     // 147,200 bytes are 100 packets of 1,472; each 12 us + 5 us at each of three links.
@@ -216,17 +203,12 @@ fn latencies_are_those_of_the_way() {
 /// the network neither waits, and both take what a packet alone takes.
 #[test]
 fn a_wait_at_the_server_is_no_part_of_the_network() {
-    let text = r#"
+    let settings = r#"
         transport.datagram = { pace.rate = "100Mbps" }
         topology.line = { switches = 2, rate = "1Gbps", delay = "5us" }
-        [[traffic]]
-        name = "two"
-        arrivals.times = { at = ["0s", "0s"], jitter = "0s" }
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "147200B"
-        [observe.histograms]
+        observe.histograms = {}
     "#;
-    let run = run(text);
+    let run = run(&format!("{settings}{}", flows("two", &[[0, 1], [0, 1]], 147_200)));
     let rows = buckets(run.0.observed.histograms.as_ref().unwrap());
     let of = |name: &str| -> Vec<(u64, u64, u64)> {
         rows.iter().filter(|row| row.0 == name).map(|row| (row.2, row.3, row.4)).collect()
@@ -242,18 +224,11 @@ fn a_wait_at_the_server_is_no_part_of_the_network() {
 /// A TCP flow of three segments on the wire, by hand.
 #[test]
 fn captured_packets_are_those_of_the_protocol() {
-    let text = r#"
+    let settings = r#"
         transport.tcp = { delayed_ack = 1 }
-        topology.line = { switches = 0, rate = "1Gbps", delay = "1us" }
-        [[traffic]]
-        name = "one"
-        arrivals.times = { at = ["0s"] }
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "3000B"
-        [observe.capture]
-        links = ["host-host"]
+        observe.capture.links = ["host-host"]
     "#;
-    let run = run(text);
+    let run = run(&format!("{settings}{}", flow_over_a_line(0, 1, 3000)));
     let [cable] = &run.0.observed.cables[..] else { panic!("one cable") };
     assert_eq!((cable.link, cable.ends.clone()), (LinkId(0), ["host 0".to_string(), "host 1".to_string()]));
     let seen: Vec<_> = cable

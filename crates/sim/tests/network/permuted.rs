@@ -1,5 +1,6 @@
 //! Source-permuted paths: every path as often as every other, to the packet.
 
+use crate::common::scenarios::flow_across_a_fat_tree;
 use crate::common::{Run, run, run_with, words};
 use flowyard_sim::balancer::Balancer;
 use flowyard_sim::balancer::permuted::Permuted;
@@ -121,21 +122,9 @@ fn used(run: &Run, tier: &str) -> Vec<u64> {
 #[test]
 fn a_flow_spreads_evenly() {
     for (k, rounds) in [(4, 50), (8, 20)] {
-        let count = k * k / 4;
-        let text = format!(
-            r#"
-            transport = "datagram"
-            routing.balancer = "permuted"
-            topology.fat-tree = {{ k = {k} }}
-            [[traffic]]
-            name = "flow"
-            arrivals.at-once = {{}}
-            matrix.pairs = [[0, {}]]
-            sizes.fixed = "{}B"
-            "#,
-            k * k * k / 4 - 1,
-            rounds * count * 1472
-        );
+        let count = u64::from(k * k / 4);
+        let settings = "transport = \"datagram\"\nrouting.balancer = \"permuted\"";
+        let text = format!("{settings}\n{}", flow_across_a_fat_tree(k, rounds * count * 1472));
         let first = run(&text);
         assert_eq!(used(&first, "aggregation-core"), vec![rounds; count as usize], "k = {k}");
         assert_eq!(first.digest(), run(&text).digest());

@@ -4,9 +4,8 @@
 //! Unless it says otherwise: datagrams of 1500 B over cables of 10 Gbps and 1 us to a last one of 1 Gbps. A packet
 //! takes T = 1.2 us, on the last cable L = 12 us, a pause frame F = 51.2 ns, a cable d = 1 us.
 
-use crate::common::{Run, US, run, run_with};
+use crate::common::{Run, US, read, run, run_with, scenarios};
 use flowyard_sim::engine::finished::Status;
-use flowyard_sim::scenario::{self, Format};
 use proptest::prelude::*;
 
 const T: u64 = 1_200_000;
@@ -89,20 +88,9 @@ fn a_frame_waits_for_the_packet_on_the_wire_only() {
 }
 
 /// All that is sent to one port, from hosts that send as fast as they can.
-fn incast(senders: u32, queue: &str, overrides: &[(&str, &str)]) -> Run {
-    let text = format!(
-        r#"
-        transport = "datagram"
-        queue.lossless = {{ {queue} }}
-        topology.single-switch = {{ hosts = {} }}
-        [[traffic]]
-        name = "incast"
-        arrivals.at-once = {{}}
-        matrix.incast = {{ senders = {senders} }}
-        sizes.fixed = "200KB"
-        "#,
-        senders + 1
-    );
+fn incast(senders: u64, queue: &str, overrides: &[(&str, &str)]) -> Run {
+    let settings = format!("transport = \"datagram\"\nqueue.lossless = {{ {queue} }}");
+    let text = format!("{settings}\n{}", scenarios::incast(senders, "10Gbps", 200_000));
     run_with(&text, overrides)
 }
 
@@ -113,7 +101,7 @@ fn nothing_is_dropped_with_headroom_and_something_without() {
         assert!(whole.counters().pauses > 0);
         assert_eq!((whole.status(), whole.counters().drops), (Status::Complete, 0));
         // The switch holds no more than all have above their thresholds: 2 us and five packets at the most.
-        let most = u64::from(senders) * (5_000 + 2_500 + 3 * 1_500 + 64) + 1_500;
+        let most = senders * (5_000 + 2_500 + 3 * 1_500 + 64) + 1_500;
         assert!(*whole.links("queue_max_bytes").iter().max().unwrap() <= most);
         let cut = incast(senders, r#"xoff = "5KB", headroom = "1KB""#, &[]);
         assert!(cut.counters().drops > 0);
@@ -242,7 +230,7 @@ fn thresholds_that_contradict_each_other_are_refused() {
             "[topology.single-switch]\n[queue.lossless]\n{queue}\n[transport.datagram]\n[[traffic]]\nname = \"a\"\n\
              arrivals.at-once = {{}}\nmatrix = \"permutation\"\nsizes.fixed = \"1KB\""
         );
-        scenario::read(&text, Format::Toml, &[], &scenario::no_files).unwrap_err().to_string()
+        read(&text).unwrap_err().to_string()
     };
     assert!(problems("kmin = \"10KB\"\nkmax = \"5KB\"").contains("queue.lossless.kmax"));
     assert!(problems("xoff = \"10KB\"\nxon = \"11KB\"").contains("queue.lossless.xon"));

@@ -1,7 +1,7 @@
 //! The generated networks against the arithmetic of the literature, and routes against oracles
 //! that know nothing of the route table: all-pairs searches, and every shortest path one by one.
 
-use crate::graph::{Oracle, hosts, links, nodes, tier};
+use crate::graph::{Oracle, check_parts, hosts, nodes, tier};
 use flowyard_sim::ids::{LinkId, NodeId};
 use flowyard_sim::routing::{Disconnected, Routes, min_host_delay};
 use flowyard_sim::topology::dumbbell::Dumbbell;
@@ -197,17 +197,7 @@ fn generators_keep_the_rules_of_a_fabric() {
         &Relay::default(),
     ];
     for fabric in all.map(Generator::build) {
-        for id in links(&fabric) {
-            let (link, back) = (&fabric.links[id.index()], &fabric.links[id.reverse().index()]);
-            assert_eq!((link.from, link.to), (back.to, back.from));
-        }
-        for node in nodes(&fabric) {
-            assert_eq!(fabric.is_host(node), fabric.nodes[node.index()].tier == "host");
-        }
-        let mut names: Vec<&str> = fabric.nodes.iter().map(|node| node.name.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), fabric.nodes.len());
+        check_parts(&fabric);
     }
 }
 

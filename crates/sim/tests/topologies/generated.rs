@@ -1,6 +1,6 @@
 //! The generated networks besides the fat-tree against the arithmetic and the link rules of their papers.
 
-use crate::graph::{Oracle, hosts, links, nodes, tier};
+use crate::graph::{Oracle, check_parts, hosts, nodes, tier};
 use flowyard_sim::ids::NodeId;
 use flowyard_sim::routing::{self, Routes};
 use flowyard_sim::topology::bcube::BCube;
@@ -327,19 +327,11 @@ fn rules_of_a_fabric_and_its_routes() {
     for (topology, cells) in small() {
         assert_eq!(topology.problems(), []);
         let fabric = topology.build();
-        for id in links(&fabric) {
-            let (link, back) = (&fabric.links[id.index()], &fabric.links[id.reverse().index()]);
-            assert_eq!((link.from, link.to), (back.to, back.from));
+        check_parts(&fabric);
+        for link in &fabric.links {
             assert_ne!(link.from, link.to);
             assert_eq!((link.rate, link.delay), (Rate(10 * GBPS), Time::from_us(1)));
         }
-        for node in nodes(&fabric) {
-            assert_eq!(fabric.is_host(node), fabric.nodes[node.index()].tier == "host");
-        }
-        let mut names: Vec<&str> = fabric.nodes.iter().map(|node| node.name.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), fabric.nodes.len());
 
         assert_eq!(routing::cells(&fabric), cells);
         let (routes, oracle) = (Routes::build(&fabric).unwrap(), Oracle::of(&fabric));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::statistics::{ks_p, look_equal};
+use crate::entries::{entry, load};
 use flowyard_sim::ids::NodeId;
 use flowyard_sim::problem::Problem;
 use flowyard_sim::random::{Purpose, Stream};
@@ -27,26 +28,6 @@ use flowyard_sim::traffic::sizes::workloads::WebSearch;
 use flowyard_sim::traffic::sizes::{Distribution, Sizes};
 use flowyard_sim::traffic::{Demand, FLOWS_MAX, Flow, Traffic, problems};
 use flowyard_sim::units::{Bytes, Time};
-
-fn entry(name: &str, arrivals: impl Into<Arrivals>, matrix: impl Into<Matrix>) -> Demand {
-    Demand {
-        name: name.into(),
-        arrivals: arrivals.into(),
-        matrix: matrix.into(),
-        sizes: Fixed(Bytes(100_000)).into(),
-        sources: None,
-        among_sources: false,
-        flows: None,
-        background: false,
-        kept: false,
-        deadline: None,
-        deadlines: None,
-    }
-}
-
-fn load(load: f64) -> Poisson {
-    Poisson { load: Some(load), ..Poisson::default() }
-}
 
 /// 128 hosts with ports of 10 Gbps.
 fn fabric() -> Fabric {

@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{self, HEADER, PACKET, Run, US, run, run_scenario, run_with, scenario};
+use crate::common::{self, HEADER, PACKET, Run, US, read, run, run_scenario, run_with, scenario};
 use flowyard_sim::engine::Engine;
 use flowyard_sim::engine::calendar::Agenda;
 use flowyard_sim::engine::finished::Status;
-use flowyard_sim::scenario::{self, Format};
 use flowyard_sim::setup::Setup;
 use proptest::prelude::*;
 
@@ -26,15 +25,13 @@ const fn word(links: u64) -> u64 {
 const LINE: &str = "[topology.line]\nswitches = 2\nrate = \"1Gbps\"\ndelay = \"3us\"\n";
 const SWITCH: &str = "[topology.single-switch]\nhosts = 6\nrate = \"1Gbps\"\ndelay = \"3us\"\n";
 
-/// Values of a column for the flows of an entry.
-fn of(run: &Run, tag: &str, column: &str) -> Vec<u64> {
-    let all = run.flow_cells(column);
-    run.rows_of(tag).into_iter().map(|row| all[row].unwrap_or_else(|| panic!("no {column}"))).collect()
-}
-
 /// For the flows of an entry: when its last byte came, or when its sender knew.
 fn ends(run: &Run, tag: &str, column: &str) -> Vec<u64> {
-    of(run, tag, "start_ps").iter().zip(of(run, tag, column)).map(|(start, fct)| start + fct).collect()
+    run.flows_of(tag, "start_ps")
+        .iter()
+        .zip(run.flows_of(tag, column))
+        .map(|(start, fct)| start + fct)
+        .collect()
 }
 
 fn request_and_reply(transport: &str, after: &str) -> Run {
@@ -61,23 +58,23 @@ fn request_and_reply(transport: &str, after: &str) -> Run {
 fn a_reply_starts_when_its_host_knows() {
     // At the receiver of the request, which sends the reply: at once.
     let run = request_and_reply("datagram", "event = \"received\"");
-    assert_eq!(of(&run, "replies", "start_ps"), [10, 900].map(|at| at * US + datagram(3)));
-    assert_eq!((of(&run, "replies", "src"), of(&run, "replies", "dst")), (vec![1, 1], vec![0, 0]));
+    assert_eq!(run.flows_of("replies", "start_ps"), [10, 900].map(|at| at * US + datagram(3)));
+    assert_eq!((run.flows_of("replies", "src"), run.flows_of("replies", "dst")), (vec![1, 1], vec![0, 0]));
     assert_eq!(run.end(), 900 * US + 2 * datagram(3));
     assert_eq!(run.flows("fct_ps"), [datagram(3); 4]);
     let run = request_and_reply("datagram", "delay = \"5us\", notify = \"70us\"");
-    assert_eq!(of(&run, "replies", "start_ps")[0], 10 * US + datagram(3) + 5 * US);
+    assert_eq!(run.flows_of("replies", "start_ps")[0], 10 * US + datagram(3) + 5 * US);
 
     // A datagram's sender is done as it sends the last packet; word of that goes to the other host.
     let run = request_and_reply("datagram", "event = \"acked\", delay = \"5us\"");
-    assert_eq!(of(&run, "replies", "start_ps"), [10, 900].map(|at| at * US + word(3) + 5 * US));
+    assert_eq!(run.flows_of("replies", "start_ps"), [10, 900].map(|at| at * US + word(3) + 5 * US));
     let run = request_and_reply("datagram", "event = \"acked\", notify = \"2us\"");
-    assert_eq!(of(&run, "replies", "start_ps"), [12 * US, 902 * US]);
+    assert_eq!(run.flows_of("replies", "start_ps"), [12 * US, 902 * US]);
 
     // With acknowledgements it is done when it has the last one.
     let run = request_and_reply("tcp", "event = \"acked\"");
     let known = ends(&run, "requests", "fct_acked_ps").into_iter().map(|at| at + word(3));
-    assert_eq!(of(&run, "replies", "start_ps"), known.collect::<Vec<_>>());
+    assert_eq!(run.flows_of("replies", "start_ps"), known.collect::<Vec<_>>());
 }
 
 #[test]
@@ -101,8 +98,8 @@ fn all_wait_for_all() {
     // The first drawn flow ends at host 1: there the barrier closes when word of the last end, at host 3, is there.
     let closed = 100 * US + datagram(2) + word(2);
     let start = closed + US;
-    assert_eq!(of(&run, "then", "start_ps"), [start, start + word(2), start + word(2)]);
-    assert_eq!(of(&run, "then", "src"), [1, 3, 5]);
+    assert_eq!(run.flows_of("then", "start_ps"), [start, start + word(2), start + word(2)]);
+    assert_eq!(run.flows_of("then", "src"), [1, 3, 5]);
 }
 
 #[test]
@@ -126,13 +123,13 @@ fn blocks_wait_for_the_last_of_the_block_before() {
     let run = blocks("datagram", "1472B");
     let period = datagram(2) + 3 * PACKET + word(2) + 11 * US;
     let starts: Vec<u64> = (0..16).map(|flow| 7 * US + flow / 4 * period).collect();
-    assert_eq!(of(&run, "reads", "start_ps"), starts);
+    assert_eq!(run.flows_of("reads", "start_ps"), starts);
     assert_eq!(run.status(), Status::Complete);
 
     // Whatever happens in a block: the next one starts when the last flow of it has come.
     let run = blocks("tcp", "60KB");
     assert!(run.counters().drops > 0, "losses make the flows of a block differ");
-    let (starts, ends) = (of(&run, "reads", "start_ps"), ends(&run, "reads", "fct_ps"));
+    let (starts, ends) = (run.flows_of("reads", "start_ps"), ends(&run, "reads", "fct_ps"));
     for (before, after) in ends.chunks(4).zip(starts.chunks(4).skip(1)) {
         let last = before.iter().max().expect("four of them");
         assert_eq!(after, [last + word(2) + 11 * US; 4]);
@@ -185,8 +182,8 @@ fn blocks_of_a_stride_meet_at_a_host() {
         sizes.fixed = "1472B"
         "#
     ));
-    let (starts, ends) = (of(&run, "steps", "start_ps"), ends(&run, "steps", "fct_ps"));
-    let (src, dst) = (of(&run, "steps", "src"), of(&run, "steps", "dst"));
+    let (starts, ends) = (run.flows_of("steps", "start_ps"), ends(&run, "steps", "fct_ps"));
+    let (src, dst) = (run.flows_of("steps", "src"), run.flows_of("steps", "dst"));
     // The first block's flows stand in the order of their starts: the first drawn is that of host 0.
     let first = (0..6).find(|&row| src[row] == 0).expect("host 0 sends");
     let mut at = dst[first];
@@ -287,7 +284,7 @@ const ON_OFF: &str = r#"
 /// For each host its flows' values of a column, in the order of their starts.
 fn by_host(run: &Run, tag: &str, column: &str) -> BTreeMap<u64, Vec<u64>> {
     let mut all: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-    for (host, value) in of(run, tag, "src").into_iter().zip(of(run, tag, column)) {
+    for (host, value) in run.flows_of(tag, "src").into_iter().zip(run.flows_of(tag, column)) {
         all.entry(host).or_default().push(value);
     }
     all
@@ -383,7 +380,7 @@ fn others_move_no_draw_of_a_source() {
     ] {
         let beside = run(&text);
         assert_eq!(draws(&alone), draws(&beside));
-        assert_ne!(of(&alone, "sources", "start_ps"), of(&beside, "sources", "start_ps"));
+        assert_ne!(alone.flows_of("sources", "start_ps"), beside.flows_of("sources", "start_ps"));
     }
     let again = run_with(&format!("transport = \"ndp\"\n{SWITCH}{entry}"), &[("run.replica", "1")]);
     assert_ne!(draws(&alone), draws(&again));
@@ -412,7 +409,7 @@ fn who_waits_moves_no_flow_of_who_is_waited_for() {
         sizes.fixed = "1KB"
     "#;
     let rows = |run: &Run| {
-        ["start_ps", "fct_ps", "src", "dst", "size_bytes"].map(|column| of(run, "requests", column))
+        ["start_ps", "fct_ps", "src", "dst", "size_bytes"].map(|column| run.flows_of("requests", column))
     };
     assert_eq!(rows(&run(requests)), rows(&run(&format!("{requests}{waiting}"))));
 }
@@ -439,10 +436,10 @@ fn as_many_replies_as_requests() {
             sizes.fixed = "100B"
             "#
         ));
-        let (requests, replies) = (of(&run, "requests", "dst"), of(&run, "replies", "src"));
+        let (requests, replies) = (run.flows_of("requests", "dst"), run.flows_of("replies", "src"));
         assert!((150..250).contains(&requests.len()), "{}", requests.len());
         assert_eq!(requests, replies);
-        assert!(of(&run, "replies", "dst").iter().all(|host| [1, 4].contains(host)));
+        assert!(run.flows_of("replies", "dst").iter().all(|host| [1, 4].contains(host)));
         assert_eq!(run.status(), Status::Complete);
     }
 }
@@ -519,10 +516,10 @@ fn a_run_stops_a_smallest_delay_after_the_last_awaited_flow() {
     let run = run(&with_background(endless, ""));
     assert_eq!((run.status(), run.end()), (Status::Complete, last + 3 * DELAY));
     assert_eq!((run.counters().flows, run.counters().unfinished_flows), (3, 0));
-    assert_eq!(of(&run, "background", "completed"), [0]);
+    assert_eq!(run.flows_of("background", "completed"), [0]);
     // All packets that have had the time to come: the first at datagram(3), one each 12 us since then.
     let packets = (run.end() - datagram(3)) / PACKET + 1;
-    assert_eq!(of(&run, "background", "delivered_bytes"), [1472 * packets]);
+    assert_eq!(run.flows_of("background", "delivered_bytes"), [1472 * packets]);
     let summary = &run.0.summary.traffic[1];
     assert_eq!((summary.background, summary.mean_size_bytes), (true, None));
 
@@ -546,7 +543,7 @@ fn restarted_background_flows_run_to_the_end() {
     assert_eq!((run.status(), run.counters().unfinished_flows), (Status::Complete, 0));
     // A datagram sender is done when it sends its last packet, so that the wire is never idle: ten packets each.
     let busy = run.end().div_ceil(PACKET);
-    assert_eq!(of(&run, "background", "packets_sent").iter().sum::<u64>(), busy);
+    assert_eq!(run.flows_of("background", "packets_sent").iter().sum::<u64>(), busy);
     assert_eq!(run.counters().flows, 2 + busy.div_ceil(10));
 }
 
@@ -619,13 +616,13 @@ proptest! {
         prop_assert_eq!(run.status(), Status::Complete);
         let heap = run_scenario(&scenario(&text, &[("run.port_mode", "serviced")]), Agenda::Heap);
         prop_assert_eq!(run.digest(), heap.digest());
-        let (starts, ends) = (of(&run, "blocks", "start_ps"), ends(&run, "blocks", column));
+        let (starts, ends) = (run.flows_of("blocks", "start_ps"), ends(&run, "blocks", column));
         for (before, after) in ends.chunks(6).zip(starts.chunks(6).skip(1)) {
             let last = before.iter().max().expect("six of them");
             prop_assert!(after.iter().all(|start| start >= last));
         }
         let last = ends.iter().max().expect("some");
-        prop_assert!(of(&run, "then", "start_ps").iter().all(|start| start >= last));
+        prop_assert!(run.flows_of("then", "start_ps").iter().all(|start| start >= last));
     }
 }
 
@@ -693,7 +690,7 @@ fn what_cannot_be_is_refused_with_names() {
         list = [{{ id = 1, kind = {{ barrier = 3 }} }}, {{ id = 2, kind = "once" }}, {{ id = 2, kind = "each" }}]
         "#
     );
-    let problems = scenario::read(&text, Format::Toml, &[], &scenario::no_files).expect_err("much is wrong");
+    let problems = read(&text).expect_err("much is wrong");
     insta::assert_snapshot!(problems, @r#"
     traffic.a.arrivals.after.entry: leads back to itself: "a", "b", "a"
     traffic.c.arrivals.after.entry: no entry is called "nobody"; there are "a", "b", "c", "sources", "after-sources", "long", "after-long", "d", "too-many", "triggers"
@@ -714,7 +711,7 @@ fn what_cannot_be_is_refused_with_names() {
     "#);
     let only = text.split("[[traffic]]").next().expect("the head").to_string()
         + "[[traffic]]\nname = \"a\"\nbackground = true\narrivals.at-once = {}\nmatrix = \"uniform\"\nsizes = \"endless\"";
-    let problems = scenario::read(&only, Format::Toml, &[], &scenario::no_files).expect_err("no end");
+    let problems = read(&only).expect_err("no end");
     insta::assert_snapshot!(problems, @"run.until: is missing; all entries are background, which nobody waits for; give a time");
 
     // An entry with a mistake of its own is there all the same for those that refer to it.
@@ -722,9 +719,7 @@ fn what_cannot_be_is_refused_with_names() {
         "name = \"d\"\n        arrivals.at-once = {}",
         "name = \"d\"\n        arrivals.at-once = { at = 3 }",
     );
-    let problems = scenario::read(&faulty, Format::Toml, &[], &scenario::no_files)
-        .expect_err("much is wrong")
-        .to_string();
+    let problems = read(&faulty).expect_err("much is wrong").to_string();
     assert!(problems.contains("traffic.d.arrivals.at-once.at"), "{problems}");
     assert!(!problems.contains("no entry is called \"d\""), "{problems}");
 }

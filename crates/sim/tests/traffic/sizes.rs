@@ -1,6 +1,7 @@
 //! Distributions of sizes by formula: their means and quantiles against the textbook, and what is refused.
 
 use crate::common::statistics::{draws, errors_off, ks_p};
+use crate::entries;
 use flowyard_sim::problem::Problem;
 use flowyard_sim::topology::Generator;
 use flowyard_sim::topology::single_switch::SingleSwitch;
@@ -133,19 +134,8 @@ fn the_largest_size_counts_in_the_mean() {
 }
 
 fn entry(sizes: Sizes, flows: Option<u64>) -> Demand {
-    Demand {
-        name: "flows".into(),
-        arrivals: AtOnce { jitter: Some(Time::ZERO), ..AtOnce::default() }.into(),
-        matrix: Permutation {}.into(),
-        sizes,
-        sources: None,
-        among_sources: false,
-        flows,
-        background: false,
-        kept: false,
-        deadline: None,
-        deadlines: None,
-    }
+    let at_once = AtOnce { jitter: Some(Time::ZERO), ..AtOnce::default() };
+    Demand { sizes, flows, ..entries::entry("flows", at_once, Permutation {}) }
 }
 
 fn said(entry: Demand) -> Vec<String> {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::statistics::{ks_p, look_equal};
+use crate::entries::{self, load};
 use flowyard_sim::scenario::{Format, no_files, read};
 use flowyard_sim::topology::single_switch::SingleSwitch;
 use flowyard_sim::topology::{Fabric, Generator};
@@ -17,10 +18,9 @@ use flowyard_sim::traffic::matrix::pairs::Pairs;
 use flowyard_sim::traffic::matrix::permutation::Permutation;
 use flowyard_sim::traffic::matrix::stride::Stride;
 use flowyard_sim::traffic::matrix::uniform::UniformMatrix;
-use flowyard_sim::traffic::sizes::fixed::Fixed;
 use flowyard_sim::traffic::sources::Sources;
 use flowyard_sim::traffic::{Demand, Traffic, problems};
-use flowyard_sim::units::{Bytes, Time};
+use flowyard_sim::units::Time;
 
 fn entry(
     name: &str,
@@ -28,23 +28,7 @@ fn entry(
     matrix: impl Into<Matrix>,
     sources: Option<Sources>,
 ) -> Demand {
-    Demand {
-        name: name.into(),
-        arrivals: arrivals.into(),
-        matrix: matrix.into(),
-        sizes: Fixed(Bytes(100_000)).into(),
-        sources,
-        among_sources: false,
-        flows: None,
-        background: false,
-        kept: false,
-        deadline: None,
-        deadlines: None,
-    }
-}
-
-fn load(load: f64) -> Poisson {
-    Poisson { load: Some(load), ..Poisson::default() }
+    Demand { sources, ..entries::entry(name, arrivals, matrix) }
 }
 
 fn until(load: f64, until: Time) -> Poisson {

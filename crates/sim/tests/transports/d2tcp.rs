@@ -1,7 +1,7 @@
 //! D2TCP: how much a mark takes, by hand from Vamanan et al. 2012, and what that does for a flow in a hurry.
 
-use crate::common::{self, Run, run};
-use flowyard_sim::records::Values;
+use crate::common::scenarios::{flow_into_a_slower_link, flows};
+use crate::common::{Run, run};
 use flowyard_sim::transport::tcp::congestion::d2tcp::D2tcp;
 use flowyard_sim::transport::tcp::congestion::dctcp::Dctcp;
 use flowyard_sim::transport::tcp::congestion::{
@@ -90,29 +90,19 @@ fn alone(congestion: &str, deadline: &str) -> Run {
         r#"
         transport.tcp.congestion = {congestion}
         queue.ecn = {{ limit.packets = 200, threshold.packets = 20 }}
-        [topology.line]
-        rates = ["10Gbps", "1Gbps"]
-        delay = "25us"
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "1MB"
+        {}
         {deadline}
         [observe.samples]
         every = "1us"
         links = []
-        "#
+        "#,
+        flow_into_a_slower_link(25, 1_000_000)
     ))
 }
 
 /// The window before and after the first time that it shrinks.
 fn first_cut(run: &Run) -> (f64, f64) {
-    let table = run.0.observed.samples.as_ref().expect("samples");
-    let Values::F64(values) = &table.column("value").expect("a column").values else { panic!("floats") };
-    let series = common::words(table, "series");
-    let rows = (0..values.len()).filter(|&row| series[row] == "cwnd_bytes");
-    let windows: Vec<f64> = rows.map(|row| values[row]).collect();
+    let windows: Vec<f64> = run.samples("cwnd_bytes").into_iter().map(|(_, bytes)| bytes).collect();
     let pair = windows.windows(2).find(|pair| pair[1] < pair[0]).expect("a mark");
     (pair[0], pair[1])
 }
@@ -148,22 +138,16 @@ fn a_flow_in_a_hurry_gets_more() {
             rate = "10Gbps"
             delay = "10us"
             bottleneck = {{ rate = "1Gbps" }}
-            [[traffic]]
-            name = "near"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[0, 2]]
-            sizes.fixed = "5MB"
+            {}
             {near}
-            [[traffic]]
-            name = "far"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[1, 3]]
-            sizes.fixed = "5MB"
+            {}
             {far}
-            "#
+            "#,
+            flows("near", &[[0, 2]], 5_000_000),
+            flows("far", &[[1, 3]], 5_000_000)
         );
         let run = run(&text);
-        let of = |tag: &str| run.flows("fct_ps")[run.rows_of(tag)[0]];
+        let of = |tag: &str| run.flow_of(tag, "fct_ps");
         (of("near"), of("far"))
     };
     let (one, other) = fct("", "");

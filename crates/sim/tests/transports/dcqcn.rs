@@ -2,9 +2,8 @@
 //!
 //! Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, section 3.1.
 
-use crate::common::{MS, Run, US, run, run_with};
+use crate::common::{MS, Run, US, read, run, run_with, scenarios};
 use flowyard_sim::engine::finished::Status;
-use flowyard_sim::scenario::{self, Format};
 use flowyard_sim::transport::dcqcn::Dcqcn;
 use flowyard_sim::transport::dcqcn::rate::Reaction;
 use flowyard_sim::units::{Bytes, Rate, Time};
@@ -100,19 +99,8 @@ fn alone_at_line_rate() {
     }
 }
 
-fn incast(senders: u32, overrides: &[(&str, &str)]) -> Run {
-    let text = format!(
-        r#"
-        transport = "dcqcn"
-        topology.single-switch = {{ hosts = {}, rate = "40Gbps" }}
-        [[traffic]]
-        name = "incast"
-        arrivals.at-once = {{}}
-        matrix.incast = {{ senders = {senders} }}
-        sizes.fixed = "500KB"
-        "#,
-        senders + 1
-    );
+fn incast(senders: u64, overrides: &[(&str, &str)]) -> Run {
+    let text = format!("transport = \"dcqcn\"\n{}", scenarios::incast(senders, "40Gbps", 500_000));
     run_with(&text, overrides)
 }
 
@@ -264,7 +252,7 @@ fn it_asks_for_a_lossless_fabric() {
             "topology.single-switch = {{}}\nqueue = \"ecn\"\n[transport.dcqcn]\n{transport}\n[[traffic]]\nname = \"a\"\n\
              arrivals.at-once = {{}}\nmatrix = \"permutation\"\nsizes.fixed = \"1KB\""
         );
-        scenario::read(&text, Format::Toml, &[], &scenario::no_files).map_err(|problems| problems.to_string())
+        read(&text).map_err(|problems| problems.to_string())
     };
     let problem = read("").unwrap_err();
     assert!(problem.contains("\"ecn\" has no flow control, which transport.dcqcn needs"), "{problem}");

@@ -1,12 +1,11 @@
 //! ECN in TCP and DCTCP against what RFC 3168 and RFC 8257 give by hand, and against the fluid model of DCTCP's paper.
 
+use crate::common::scenarios::{endless_incast, flow_into_a_slower_link, queue_under_tcp};
 use crate::common::{self, Run, observed, run};
 use flowyard_sim::engine::calendar::Agenda;
 use flowyard_sim::engine::observer::{Arrival, Observer, View};
 use flowyard_sim::engine::packet::flag;
 use flowyard_sim::ids::LinkId;
-use flowyard_sim::records::Values;
-use flowyard_sim::scenario;
 use flowyard_sim::transport::frame::{Frame, TcpFrame};
 use flowyard_sim::transport::tcp::congestion::dctcp::{Dctcp, Reduce};
 use flowyard_sim::transport::tcp::congestion::{
@@ -145,21 +144,14 @@ fn nine_at_once(segments: u64, congestion: &str, settings: &str) -> Run {
         r#"
         transport.tcp = {{ congestion = {congestion}, initial_window = 9, handshake = false, {settings} }}
         queue.ecn = {{ limit.packets = 100, threshold.packets = 4 }}
-        [topology.line]
-        rates = ["10Gbps", "1Gbps"]
-        delay = "100us"
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "{}B"
+        {}
         [observe.samples]
         every = "1us"
         links = []
         [observe.capture]
         links = ["* -> host 1", "host 1 -> *"]
         "#,
-        segments * MSS
+        flow_into_a_slower_link(100, segments * MSS)
     ))
 }
 
@@ -220,11 +212,8 @@ fn what_packets_carry() {
 
 /// The values that the window takes one after the other.
 fn windows(run: &Run) -> Vec<u64> {
-    let table = run.0.observed.samples.as_ref().expect("samples");
-    let Values::F64(values) = &table.column("value").expect("a column").values else { panic!("floats") };
-    let series = common::words(table, "series");
-    let rows = (0..values.len()).filter(|&row| series[row] == "cwnd_bytes");
-    let mut windows: Vec<u64> = rows.map(|row| values[row] as u64).collect();
+    let samples = run.samples("cwnd_bytes").into_iter();
+    let mut windows: Vec<u64> = samples.map(|(_, bytes)| bytes as u64).collect();
     windows.dedup();
     windows
 }
@@ -338,20 +327,10 @@ fn long_flows(flows: u64, settings: &str) -> (Run, Watch) {
         r#"
         transport.tcp = {{ delayed_ack = 1, {settings} }}
         queue.ecn = {{ limit.packets = 500, threshold.packets = {K} }}
-        [topology.single-switch]
-        hosts = {}
-        rate = "10Gbps"
-        delay = "25us"
-        [[traffic]]
-        name = "long"
-        background = true
-        arrivals.at-once = {{ jitter = "100us" }}
-        matrix.incast = {{ senders = {flows}, receiver = 0 }}
-        sizes = "endless"
-        [run]
-        until = "60ms"
+        run.until = "60ms"
+        {}
         "#,
-        flows + 1
+        endless_incast(flows, "10Gbps", "25us")
     );
     let scenario = common::scenario(&text, &[]);
     // Links of cable i are 2 i and 2 i + 1; the second of host 0's leads to it.
@@ -430,21 +409,10 @@ fn fairness(flows: usize, seed: u64, congestion: &str) -> f64 {
         r#"
         transport.tcp = {{ delayed_ack = 1, congestion = {congestion} }}
         queue.ecn = {{ limit.packets = 500, threshold.packets = 20 }}
-        [topology.single-switch]
-        hosts = {}
-        rate = "1Gbps"
-        delay = "25us"
-        [[traffic]]
-        name = "long"
-        background = true
-        arrivals.at-once = {{ jitter = "100us" }}
-        matrix.incast = {{ senders = {flows}, receiver = 0 }}
-        sizes = "endless"
-        [run]
-        until = "250ms"
-        seed = {seed}
+        run = {{ until = "250ms", seed = {seed} }}
+        {}
         "#,
-        flows + 1
+        endless_incast(flows as u64, "1Gbps", "25us")
     );
     let mut counts = Counts(vec![0.0; flows]);
     observed(&common::scenario(&text, &[]), Agenda::Calendar, &mut [&mut counts]);
@@ -486,23 +454,13 @@ fn the_queue_is_shorter_than_that_of_tcp() {
 /// A port that does not mark is refused, and one that does is recommended.
 #[test]
 fn needs_a_port_that_marks() {
-    let refused = |transport: &str, queue: &str| {
-        let text = format!(
-            "transport.tcp = {{ {transport} }}\n{queue}\n[topology.single-switch]\nhosts = 2\n[[traffic]]\n\
-             name = \"one\"\narrivals = \"at-once\"\nmatrix = \"permutation\"\nsizes.fixed = \"1KB\""
-        );
-        match scenario::read(&text, scenario::Format::Toml, &[], &scenario::no_files) {
-            Ok(scenario) => scenario.queue().name().to_string(),
-            Err(problems) => problems.to_string(),
-        }
-    };
     for transport in ["congestion = \"dctcp\"", "congestion = \"d2tcp\"", "ecn = true"] {
-        assert_eq!(refused(transport, ""), "ecn");
-        let why = refused(transport, "queue = \"drop-tail\"");
+        assert_eq!(queue_under_tcp(transport, ""), "ecn");
+        let why = queue_under_tcp(transport, "queue = \"drop-tail\"");
         assert!(why.contains("\"drop-tail\" has no ECN marking, which transport.tcp needs"), "{why}");
     }
-    assert_eq!(refused("", ""), "drop-tail");
-    let why = refused("congestion.d2tcp = { min_exponent = 3 }", "");
+    assert_eq!(queue_under_tcp("", ""), "drop-tail");
+    let why = queue_under_tcp("congestion.d2tcp = { min_exponent = 3 }", "");
     assert!(
         why.contains("transport.tcp.congestion.d2tcp.max_exponent: 2 is below min_exponent, which is 3"),
         "{why}"

@@ -5,9 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{MS, PACKET, Run, US, cells, run, run_with};
+use crate::common::{MS, PACKET, Run, US, cells, read, run, run_with};
 use flowyard_sim::ids::FlowId;
-use flowyard_sim::scenario::{self, Format};
 use flowyard_sim::transport::frame::Frame;
 
 const T: u64 = PACKET;
@@ -250,7 +249,7 @@ fn is_refused_where_no_connection_outlives_a_flow() {
         [("datagram", "drop-tail"), ("ndp", "ndp"), ("pfabric", "pfabric"), ("dcqcn", "lossless")]
     {
         let text = incast("kept", &format!("{transport} = {{}}"), &format!("{queue} = {{}}"));
-        let refused = scenario::read(&text, Format::Toml, &[], &scenario::no_files).unwrap_err().to_string();
+        let refused = read(&text).unwrap_err().to_string();
         let said = format!(
             "traffic.reads.connection: \"kept\" is not for {transport}, which opens a connection for each flow"
         );

@@ -103,8 +103,7 @@ fn share_beside_tcp(coupling: &str) -> f64 {
         until = "10s"
     "#;
     let run = run_with(text, &[("traffic.two.transport.mptcp.coupling", coupling)]);
-    let delivered = run.flows("delivered_bytes");
-    let of = |tag| delivered[run.rows_of(tag)[0]] as f64;
+    let of = |tag| run.flow_of(tag, "delivered_bytes") as f64;
     of("two") / of("one")
 }
 

@@ -3,6 +3,7 @@
 //! Unless a test says otherwise: one switch, links of 1 Gbps with a delay of d; a full data packet is 1500 B
 //! on the wire, 64 B of it header, and takes T = 12 us; a header or control packet takes C = 0.512 us.
 
+use crate::common::scenarios::{self, flow, flow_into_a_slower_link, flow_over_a_line, flows};
 use crate::common::{HEADER, MS, PACKET, Run, US, run, run_with, words};
 use proptest::prelude::*;
 
@@ -13,20 +14,7 @@ const PAYLOAD: u64 = 1436;
 
 /// A flow of that many bytes alone, over `switches` switches with links of that delay, in microseconds.
 fn alone(size: u64, switches: u64, delay: u64, settings: &str) -> Run {
-    run(&format!(
-        r#"
-        transport.ndp = {{ {settings} }}
-        [topology.line]
-        switches = {switches}
-        rate = "1Gbps"
-        delay = "{delay}us"
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "{size}B"
-        "#
-    ))
+    run(&format!("transport.ndp = {{ {settings} }}\n{}", flow_over_a_line(switches, delay, size)))
 }
 
 /// From the start of a packet to the arrival of the pull that it brings, over h hops.
@@ -109,28 +97,9 @@ fn short_last_packet() {
     }
 }
 
-/// `senders` hosts and host 0, all on one switch at 1 Gbps.
+/// `senders` hosts with so many full packets each to host 0, all on one switch at 1 Gbps.
 fn incast(senders: u64, packets: u64, settings: &str) -> String {
-    format!(
-        r#"
-        {settings}
-        [topology.single-switch]
-        hosts = {}
-        rate = "1Gbps"
-        delay = "1us"
-        [[traffic]]
-        name = "incast"
-        arrivals.at-once = {{}}
-        matrix.incast = {{ senders = {senders} }}
-        sizes.fixed = "{}B"
-        "#,
-        senders + 1,
-        packets * PAYLOAD
-    )
-}
-
-fn sum(values: Vec<u64>) -> u64 {
-    values.into_iter().sum()
+    format!("{settings}\n{}", scenarios::incast(senders, "1Gbps", packets * PAYLOAD))
 }
 
 /// NDP-F4.a: pulls leave the receiver one packet time apart. A window of one, pulled for once a round of
@@ -159,7 +128,7 @@ fn connections_share_the_pull_rate() {
         let run = run(&incast(senders, 60, settings));
         let answers = run.link("switch", "host 0", "packets");
         let pulls = run.link("host 0", "switch", "packets") - answers;
-        let fct = *run.flows("fct_ps").iter().max().expect("flows");
+        let fct = run.most("fct_ps");
         assert!((pulls - 1) * T <= fct, "{pulls} pulls in {fct} ps");
         // And the pacer is never idle: it is what keeps the link full.
         assert!(pulls * T * 100 > fct * 90, "{pulls} pulls in {fct} ps");
@@ -176,7 +145,7 @@ fn every_packet_is_answered() {
                 "transport.ndp = {{ pull_ack = {pull_ack} }}\nqueue.ndp = {{ header_limit = {{ packets = 10000 }} }}"
             );
             let run = run(&incast(senders, 50, &settings));
-            let (sent, trims) = (sum(run.flows("packets_sent")), sum(run.flows("trims")));
+            let (sent, trims) = (run.total("packets_sent"), run.total("trims"));
             assert_eq!(run.counters().drops + run.counters().timeouts, 0);
             assert_eq!(sent, senders * 50 + trims, "sent = delivered + trimmed");
             assert_eq!(trims, run.counters().retransmissions);
@@ -207,17 +176,9 @@ fn repeats_go_before_new_data() {
             r#"
             transport.ndp = {{ initial_window = 6, pull_rate = {pull_rate} }}
             queue.ndp = {{ trim = "arriving", data_limit = {{ packets = 3 }} }}
-            [topology.line]
-            switches = 1
-            rates = ["10Gbps", "1Gbps"]
-            delay = "1us"
-            [[traffic]]
-            name = "flow"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[0, 1]]
-            sizes.fixed = "{}B"
+            {}
             "#,
-            (packets - 1) * PAYLOAD + 1
+            flow_into_a_slower_link(1, (packets - 1) * PAYLOAD + 1)
         ));
         assert_eq!((run.flow("trims"), run.flow("retransmissions")), (3, 3));
         run.flow("fct_ps")
@@ -241,7 +202,7 @@ fn incasts_end_close_to_the_ideal() {
     for (senders, tolerance) in [(1, 0.001), (2, 0.01), (8, 0.02), (20, 0.02), (50, 0.05), (100, 0.05)] {
         let packets = 188;
         let run = run(&incast(senders, packets, "transport = \"ndp\""));
-        let last = *run.flows("fct_ps").iter().max().expect("flows") as f64;
+        let last = run.most("fct_ps") as f64;
         let ideal = (senders * packets * T + T + 2 * US) as f64;
         assert!(last / ideal < 1.0 + tolerance, "{senders} senders: {}", last / ideal);
         assert_eq!(run.counters().unfinished_flows, 0);
@@ -261,17 +222,14 @@ fn pull_orders() {
             hosts = 4
             rate = "1Gbps"
             delay = "1us"
-            [[traffic]]
-            name = "long"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[1, 0], [2, 0]]
-            sizes.fixed = "300KB"
+            {}
             [[traffic]]
             name = "short"
             arrivals.at-once = {{ at = "300us", jitter = "0s" }}
             matrix.pairs = [[3, 0]]
             sizes.fixed = "{}B"
             "#,
+            flows("long", &[[1, 0], [2, 0]], 300_000),
             4 * PAYLOAD
         ));
         assert!(run.flows("trims")[2] >= 2);
@@ -306,7 +264,7 @@ proptest! {
         headers in 1u32..4,
         data in 1u32..9,
         window in 1u32..40,
-        size in 1u32..80_000,
+        size in 1u64..80_000,
         seed in any::<u32>(),
         ratio in 1u32..12,
         both_ways in any::<bool>(),
@@ -317,29 +275,17 @@ proptest! {
         let turns = if random { "random" } else { "arrival" };
         let trim = if coin { "coin" } else { "arriving" };
         let order = if fifo { "fifo" } else { "lowest" };
-        let back: Vec<String> = (1..=senders).map(|host| format!("[0, {host}]")).collect();
-        let back = back.join(", ");
-        let also = format!(
-            "[[traffic]]\nname = \"back\"\narrivals.at-once = {{}}\nmatrix.pairs = [{back}]\nsizes.fixed = \"{size}B\""
-        );
-        let also = if both_ways { also.as_str() } else { "" };
+        let back: Vec<[u32; 2]> = (1..=senders).map(|host| [0, host]).collect();
+        let back = if both_ways { flows("back", &back, size) } else { String::new() };
         let text = format!(
             r#"
             transport.ndp = {{ initial_window = {window}, pull_ack = {pull_ack}, pull_turns = "{turns}", repeat_order = "{order}", backstop_repeats = "{repeats}", rto_initial = "2ms" }}
             queue.ndp = {{ data_limit = {{ full-packets = {data} }}, header_limit = {{ packets = {headers} }}, headers_per_data = {ratio}, trim = "{trim}", limit_counts_wire = {wire}, return_to_sender = false }}
-            [topology.single-switch]
-            hosts = {}
-            rate = "1Gbps"
-            [[traffic]]
-            name = "incast"
-            arrivals.at-once = {{}}
-            matrix.incast = {{ senders = {senders} }}
-            sizes.fixed = "{size}B"
-            {also}
-            [run]
-            seed = {seed}
+            run.seed = {seed}
+            {}
+            {back}
             "#,
-            senders + 1
+            scenarios::incast(u64::from(senders), "1Gbps", size)
         );
         let run = run(&text);
         prop_assert_eq!(run.counters().unfinished_flows, 0);
@@ -356,16 +302,9 @@ fn the_backstop_follows_the_estimate() {
         r#"
         transport.ndp = {{ rto_initial = "1s" }}
         queue.ndp = {{ header_limit = {{ packets = 1 }}, return_to_sender = false }}
-        [topology.line]
-        switches = 1
-        rates = ["10Gbps", "1Gbps"]
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "{}B"
+        {}
         "#,
-        30 * PAYLOAD
+        flow_into_a_slower_link(1, 30 * PAYLOAD)
     ));
     assert!(run.counters().drops > 10, "{} headers lost", run.counters().drops);
     assert!(run.counters().timeouts > 0);
@@ -379,18 +318,16 @@ fn the_backstop_follows_the_estimate() {
 /// goes before them.
 #[test]
 fn headers_overtake_at_the_second_switch() {
-    let run = run(r#"
+    let run = run(&format!(
+        r#"
         transport.ndp.initial_window = 16
         queue.ndp.trim = "arriving"
-        topology.line = { switches = 2, rates = ["10Gbps", "5Gbps", "4Gbps"], delay = "1us" }
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once.jitter = "0s"
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "22976B"
-        [observe.capture]
-        links = ["switch 1 -> host 1"]
-        "#);
+        topology.line = {{ switches = 2, rates = ["10Gbps", "5Gbps", "4Gbps"], delay = "1us" }}
+        observe.capture.links = ["switch 1 -> host 1"]
+        {}
+        "#,
+        flow(16 * PAYLOAD)
+    ));
     assert_eq!(run.link("switch 0", "switch 1", "trims"), 1);
     assert_eq!(run.link("switch 1", "host 1", "trims"), 0);
     let [cable] = &run.0.observed.cables[..] else { panic!("one cable") };

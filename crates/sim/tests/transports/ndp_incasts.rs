@@ -1,6 +1,7 @@
 //! NDP's incasts, small and large: when they end, what is repeated and who may repeat it, and what turns do to trims.
 
-use crate::common::{HEADER, MS, PACKET, Run, US, run};
+use crate::common::scenarios::{self, TOGETHER, flow_over_a_line, flows};
+use crate::common::{HEADER, MS, PACKET, Run, US, run, run_with};
 
 /// A flow of 10 KB is six full packets of 1500 B and one of 1384 B of payload, with a header of 64 B each.
 const PACKETS: u64 = 7;
@@ -8,31 +9,13 @@ const ON_WIRE: u64 = 6 * 1500 + 1384 + 64;
 
 /// So many senders of 10 KB to host 0 of one switch, with links of 10 Gbps and 1 us.
 fn incast(senders: u64, settings: &str) -> Run {
-    run(&format!(
-        r#"
-        {settings}
-        topology.single-switch = {{ hosts = {}, rate = "10Gbps", delay = "1us" }}
-        [[traffic]]
-        name = "incast"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.incast = {{ senders = {senders}, receiver = 0 }}
-        sizes.fixed = "10KB"
-        "#,
-        senders + 1
-    ))
+    let text = format!("{settings}\n{}", scenarios::incast(senders, "10Gbps", 10_000));
+    run_with(&text, &[TOGETHER])
 }
 
 /// All packets one behind the other on the receiver's link, the first of which has come there from its host.
 fn ideal(senders: u64) -> u64 {
     PACKET / 10 + 2 * US + senders * ON_WIRE * 800
-}
-
-fn last(run: &Run) -> u64 {
-    *run.flows("fct_ps").iter().max().expect("flows")
-}
-
-fn sum(values: Vec<u64>) -> u64 {
-    values.into_iter().sum()
 }
 
 /// With the defaults of all fields the receiver's link is never idle, and nothing is lost: what is sent arrives, arrives
@@ -41,13 +24,13 @@ fn sum(values: Vec<u64>) -> u64 {
 fn large_incasts_end_near_the_ideal_and_lose_nothing() {
     for senders in [10, 100, 1000, 2000] {
         let run = incast(senders, "transport = \"ndp\"");
-        let (end, ideal) = (last(&run), ideal(senders));
+        let (end, ideal) = (run.most("fct_ps"), ideal(senders));
         assert!((ideal..=ideal * 12 / 10).contains(&end), "{senders} senders: {end}, ideal {ideal}");
         let counters = run.counters();
         assert_eq!((counters.drops, counters.timeouts, counters.unfinished_flows), (0, 0, 0));
-        assert_eq!(counters.trims, sum(run.flows("trims")) + counters.bounces);
+        assert_eq!(counters.trims, run.total("trims") + counters.bounces);
         assert_eq!(counters.retransmissions, counters.trims);
-        assert_eq!(sum(run.flows("packets_sent")), senders * PACKETS + counters.retransmissions);
+        assert_eq!(run.total("packets_sent"), senders * PACKETS + counters.retransmissions);
     }
 }
 
@@ -69,15 +52,15 @@ fn what_has_timed_out_is_pulled() {
         let unpulled = |run: &Run| {
             let arrived = run.link("switch", "host 0", "packets");
             let pulls = run.link("host 0", "switch", "packets") - arrived;
-            (sum(run.flows("packets_sent")) - senders * PACKETS).saturating_sub(pulls)
+            (run.total("packets_sent") - senders * PACKETS).saturating_sub(pulls)
         };
         let spread = incast(senders, &settings(""));
-        let end = last(&spread);
+        let end = spread.most("fct_ps");
         assert!(spread.counters().drops > senders, "{:?}", spread.counters());
         assert!(end > rto * MS && end < rto * MS * 3 / 2 + ideal(senders) * 12 / 10, "{end} with {rto} ms");
         assert!(unpulled(&spread) <= spread.counters().timeouts);
         let together = incast(senders, &settings("backstop_repeats = \"at-once\", rto_spread = 0"));
-        assert!(last(&together) > 2 * end, "{} and {end}", last(&together));
+        assert!(together.most("fct_ps") > 2 * end, "{} and {end}", together.most("fct_ps"));
         assert!(unpulled(&together) > 2 * together.counters().timeouts);
     }
 }
@@ -92,14 +75,10 @@ fn timeouts_are_doubled_up_to_the_longest() {
         run(&format!(
             r#"
             transport.ndp = {{ rto_spread = 0.0, {settings} }}
-            topology.line = {{ switches = 1, rate = "1Gbps", delay = "1us" }}
             faults.events = [{{ at = "0s", lasts = "2s", target.link = ["switch 0", "host 1"], change = "down" }}]
-            [[traffic]]
-            name = "flow"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[0, 1]]
-            sizes.fixed = "14360B"
-            "#
+            {}
+            "#,
+            flow_over_a_line(1, 1, 14_360)
         ))
     };
     let run = flow("");
@@ -115,16 +94,12 @@ fn timeouts_are_doubled_up_to_the_longest() {
 /// `rto_spread`, and differ from one timeout to the next.
 #[test]
 fn timeouts_are_spread() {
-    let run = run(r#"
+    let settings = r#"
         transport.ndp = { rto_initial = "10ms", rto_spread = 0.5 }
-        topology.single-switch = { hosts = 101, rate = "10Gbps", delay = "1us" }
         faults.events = [{ at = "0s", lasts = "1ms", target.link = ["switch", "host 0"], change = "down" }]
-        [[traffic]]
-        name = "incast"
-        arrivals.at-once = { jitter = "0s" }
-        matrix.incast = { senders = 100, receiver = 0 }
-        sizes.fixed = "1KB"
-    "#);
+    "#;
+    let text = format!("{settings}{}", scenarios::incast(100, "10Gbps", 1000));
+    let run = run_with(&text, &[TOGETHER]);
     let mut ends = run.flows("fct_ps");
     ends.sort_unstable();
     let way = 2 * (PACKET / 10 + US) + 10 * US;
@@ -140,25 +115,21 @@ fn timeouts_are_spread() {
 /// idle after that. Turns in a random order do not, and the incast ends within 2 % of the ideal, the paper's number.
 #[test]
 fn random_turns_do_not_keep_neighbours_together() {
-    let incast = |near: u64, turns: &str| {
+    let incast = |near: u32, turns: &str| {
         let senders = (1..=near).chain(16..106 - near);
-        let pairs: Vec<String> = senders.map(|sender| format!("[{sender}, 0]")).collect();
+        let pairs: Vec<[u32; 2]> = senders.map(|sender| [sender, 0]).collect();
         let run = run(&format!(
             r#"
             transport.ndp = {{ mtu = "4000B", mtu_includes_header = false, initial_window = 10, pull_turns = "{turns}" }}
             queue.ndp = {{ data_limit.bytes = "32000B", header_limit.bytes = "64000B", headers_per_data = 0 }}
             topology.fat-tree = {{ k = 8, rate = "100Gbps" }}
             routing.balancer = "permuted"
-            [[traffic]]
-            name = "incast"
-            arrivals.at-once = {{ jitter = "0ps" }}
-            matrix.pairs = [{}]
-            sizes.fixed = "300KB"
+            {}
             "#,
-            pairs.join(", ")
+            flows("incast", &pairs, 300_000)
         ));
         assert_eq!(run.counters().timeouts, 0);
-        (run.counters().trims, last(&run) as f64 / (90.0 * 75.0 * 4064.0 * 80.0))
+        (run.counters().trims, run.most("fct_ps") as f64 / (90.0 * 75.0 * 4064.0 * 80.0))
     };
     for near in [12, 15] {
         let (trims, end) = incast(near, "random");

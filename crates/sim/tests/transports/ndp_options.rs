@@ -2,8 +2,8 @@
 //!
 //! Links of 1 Gbps with a delay of d = 1 us: a full data packet takes T = 12 us, a header or an answer C = 0.512 us.
 
-use crate::common::{HEADER, PACKET, Run, US, run, run_with};
-use flowyard_sim::scenario::{self, Format};
+use crate::common::scenarios::{self, TOGETHER, flow, flow_over_a_line, flows};
+use crate::common::{HEADER, PACKET, Run, US, read, run, run_with};
 use proptest::prelude::*;
 
 const T: u64 = PACKET;
@@ -11,8 +11,9 @@ const C: u64 = HEADER;
 /// Payload of a full data packet.
 const PAYLOAD: u64 = 1436;
 
-fn sum(values: Vec<u64>) -> u64 {
-    values.into_iter().sum()
+/// `senders` hosts with so many full packets each to host 0, all on one switch at 1 Gbps.
+fn incast(senders: u64, packets: u64, settings: &str) -> Run {
+    run(&format!("{settings}\n{}", scenarios::incast(senders, "1Gbps", packets * PAYLOAD)))
 }
 
 /// Three long flows to host 0, and after a millisecond a short one of n packets, which is more urgent.
@@ -46,7 +47,7 @@ fn strict_priority_lets_a_short_flow_pass() {
     let packets = 100;
     let alone = (packets + 1) * T + 2 * US;
     let fct = |run: &Run| run.flows("fct_ps")[3];
-    let last = |run: &Run| *run.flows("fct_ps").iter().max().expect("flows") as f64;
+    let last = |run: &Run| run.most("fct_ps") as f64;
     let [strict, fair, fifo] = ["strict", "fair", "fifo"].map(|order| short_among_long(packets, order));
     assert!(fct(&strict) <= alone + 14 * T, "{} T", fct(&strict) / T);
     assert!(fct(&fair) >= 2 * alone, "{} T", fct(&fair) / T);
@@ -65,18 +66,12 @@ fn weights_are_shares_of_the_pulls() {
             transport.ndp = {{ pull_order = "weighted", pull_weights = {weights}, initial_window = 10 }}
             topology.single-switch = {{ hosts = 3, rate = "1Gbps" }}
             run.until = "20ms"
-            [[traffic]]
-            name = "first"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[1, 0]]
-            sizes.fixed = "10MB"
-            [[traffic]]
-            name = "second"
+            {}
+            {}
             priority = 1
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[2, 0]]
-            sizes.fixed = "10MB"
-            "#
+            "#,
+            flows("first", &[[1, 0]], 10_000_000),
+            flows("second", &[[2, 0]], 10_000_000)
         ));
         let delivered: Vec<u64> = run.flows("delivered_bytes").iter().map(|bytes| bytes / PAYLOAD).collect();
         let (more, less) = (*delivered.iter().max().unwrap(), *delivered.iter().min().unwrap());
@@ -92,17 +87,12 @@ fn weights_are_shares_of_the_pulls() {
 /// pulls it at 2 T + 3 C + 4 d, and it arrives 2 T + 2 d after that.
 #[test]
 fn a_lone_header_comes_back_and_its_packet_goes_again() {
-    let text = r#"
+    let settings = r#"
         transport.ndp = {}
         queue.ndp = { data_limit = { packets = 1 }, header_limit = { packets = 1 }, trim = "arriving", return_to_sender = true }
         topology.single-switch = { hosts = 4, rate = "1Gbps", delay = "1us" }
-        [[traffic]]
-        name = "flows"
-        arrivals.at-once = { jitter = "0s" }
-        matrix.pairs = [[1, 0], [2, 0], [3, 0]]
-        sizes.fixed = "1436B"
     "#;
-    let run = run(text);
+    let run = run(&format!("{settings}{}", flows("flows", &[[1, 0], [2, 0], [3, 0]], PAYLOAD)));
     let mut fcts = run.flows("fct_ps");
     fcts.sort_unstable();
     let d = US;
@@ -110,7 +100,7 @@ fn a_lone_header_comes_back_and_its_packet_goes_again() {
     assert_eq!(fcts, [2 * T + 2 * d, back + 2 * T + 2 * d, 2 * T + 3 * C + 4 * d + 2 * T + 2 * d]);
     let counters = run.counters();
     assert_eq!((counters.bounces, counters.drops, counters.timeouts), (1, 0, 0));
-    assert_eq!((counters.trims, sum(run.flows("trims")), counters.retransmissions), (2, 1, 2));
+    assert_eq!((counters.trims, run.total("trims"), counters.retransmissions), (2, 1, 2));
 }
 
 /// Pulls that are far apart are no sign of loss: with 200 senders each has one in 2.4 ms, which is longer than the
@@ -118,20 +108,7 @@ fn a_lone_header_comes_back_and_its_packet_goes_again() {
 #[test]
 fn those_who_wait_for_their_turn_wait() {
     let trims = |senders: u64| {
-        let run = run(&format!(
-            r#"
-            transport.ndp = {{}}
-            queue.ndp.return_to_sender = true
-            topology.single-switch = {{ hosts = {}, rate = "1Gbps" }}
-            [[traffic]]
-            name = "incast"
-            arrivals.at-once = {{}}
-            matrix.incast = {{ senders = {senders} }}
-            sizes.fixed = "{}B"
-            "#,
-            senders + 1,
-            40 * PAYLOAD
-        ));
+        let run = incast(senders, 40, "transport.ndp = {}\nqueue.ndp.return_to_sender = true");
         let counters = run.counters();
         assert_eq!((counters.timeouts, counters.drops, counters.unfinished_flows), (0, 0, 0));
         (counters.trims + counters.bounces) as f64 / senders as f64
@@ -152,30 +129,22 @@ fn configurations_share_the_pull_queue() {
             rate = "1Gbps"
             [transport.ndp]
             initial_window = 8
-            [[traffic]]
-            name = "short"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[1, 0], [2, 0]]
-            sizes.fixed = "{size}B"
-            [[traffic]]
-            name = "long"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[3, 0], [4, 0]]
-            sizes.fixed = "{size}B"
+            {}
+            {}
             transport.ndp = {{ {other} }}
             "#,
-            size = 500 * PAYLOAD
+            flows("short", &[[1, 0], [2, 0]], 500 * PAYLOAD),
+            flows("long", &[[3, 0], [4, 0]], 500 * PAYLOAD)
         )
     };
     let run = run(&text("initial_window = 5"));
     let counters = run.counters();
     assert_eq!((counters.timeouts, counters.drops), (0, 0));
     assert!(counters.trims <= 2 * 8 + 2 * 5, "{} trims", counters.trims);
-    let (all, last) = (2000 * T, *run.flows("fct_ps").iter().max().expect("flows"));
+    let (all, last) = (2000 * T, run.most("fct_ps"));
     assert!((last as f64) < 1.02 * all as f64, "{last} ps for {all} ps of packets");
     // What is the queue's own cannot differ.
-    let read = |other| scenario::read(&text(other), Format::Toml, &[], &scenario::no_files);
-    let problem = read("pull_order = \"strict\"").unwrap_err().to_string();
+    let problem = read(&text("pull_order = \"strict\"")).unwrap_err().to_string();
     assert!(problem.contains("traffic.long.transport.ndp.pull_order"), "{problem}");
     assert!(problem.contains("\"strict\" is not \"fair\", as transport has"), "{problem}");
 }
@@ -184,19 +153,7 @@ fn configurations_share_the_pull_queue() {
 #[test]
 fn as_many_bytes_of_headers() {
     let flows = |limit: &str| {
-        let run = run(&format!(
-            r#"
-            transport.ndp = {{}}
-            queue.ndp.data_limit.{limit}
-            topology.single-switch = {{ hosts = 31, rate = "1Gbps" }}
-            [[traffic]]
-            name = "incast"
-            arrivals.at-once = {{}}
-            matrix.incast = {{ senders = 30 }}
-            sizes.fixed = "{}B"
-            "#,
-            20 * PAYLOAD
-        ));
+        let run = incast(30, 20, &format!("transport.ndp = {{}}\nqueue.ndp.data_limit.{limit}"));
         assert!(run.counters().trims > 0);
         run.flows("fct_ps")
     };
@@ -213,12 +170,9 @@ fn a_port_without_room_trims() {
         queue.ndp = {{ data_limit.bytes = "1000B", header_limit.bytes = "12000B" }}
         topology = "line"
         run.until = "1ms"
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{}}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "{PAYLOAD}B"
-        "#
+        {}
+        "#,
+        flow(PAYLOAD)
     ));
     assert!(run.flow("trims") > 10 && run.flow("drops") == 0);
     assert_eq!(run.flow("trims"), run.counters().trims);
@@ -231,13 +185,9 @@ fn beside_a_fault(rate: &str, fault: &str, packets: u64) -> Run {
         transport = "ndp"
         topology.line = {{ switches = 1, rate = "{rate}" }}
         faults.events = [{{ at = "0s", {fault}, change.rate = "100Mbps" }}]
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{}}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "{}B"
+        {}
         "#,
-        packets * PAYLOAD
+        flow(packets * PAYLOAD)
     ))
 }
 
@@ -264,20 +214,10 @@ fn pulls_follow_the_rate_of_data_not_of_answers() {
 /// Two flows to a host with two interfaces: each has its own if they come by both, half of one if by the same.
 #[test]
 fn each_interface_has_its_pull_queue() {
-    for (sources, share) in [([1, 4], 1), ([1, 2], 2)] {
+    for (sources, share) in [([1u32, 4], 1), ([1, 2], 2)] {
         let run = run(&format!(
-            r#"
-            transport = "ndp"
-            topology.bcube = {{ n = 4, k = 1, rate = "1Gbps" }}
-            [[traffic]]
-            name = "flows"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[{}, 0], [{}, 0]]
-            sizes.fixed = "{}B"
-            "#,
-            sources[0],
-            sources[1],
-            1000 * PAYLOAD
+            "transport = \"ndp\"\ntopology.bcube = {{ n = 4, k = 1, rate = \"1Gbps\" }}\n{}",
+            flows("flows", &sources.map(|source| [source, 0]), 1000 * PAYLOAD)
         ));
         for fct in run.flows("fct_ps") {
             let needed = share * 1000 * T;
@@ -290,35 +230,24 @@ fn each_interface_has_its_pull_queue() {
 /// lost: what is sent arrives, arrives as a header, or comes back, and each of the latter two is repeated once.
 #[test]
 fn nothing_is_lost_if_headers_return() {
-    let incast = |returns: bool| {
+    let ended = |returns: bool| {
         let (senders, packets) = (60, 40);
-        let run = run(&format!(
-            r#"
-            transport.ndp = {{}}
-            queue.ndp = {{ header_limit = {{ packets = 50 }}, return_to_sender = {returns} }}
-            topology.single-switch = {{ hosts = {}, rate = "1Gbps" }}
-            [[traffic]]
-            name = "incast"
-            arrivals.at-once = {{}}
-            matrix.incast = {{ senders = {senders} }}
-            sizes.fixed = "{}B"
-            "#,
-            senders + 1,
-            packets * PAYLOAD
-        ));
-        let (sent, headers) = (sum(run.flows("packets_sent")), sum(run.flows("trims")));
+        let queue =
+            format!("queue.ndp = {{ header_limit = {{ packets = 50 }}, return_to_sender = {returns} }}");
+        let run = incast(senders, packets, &format!("transport.ndp = {{}}\n{queue}"));
+        let (sent, headers) = (run.total("packets_sent"), run.total("trims"));
         let counters = run.counters().clone();
         assert_eq!(counters.unfinished_flows, 0);
-        let last = *run.flows("fct_ps").iter().max().expect("flows");
+        let last = run.most("fct_ps");
         (sent - senders * packets - headers, counters, last as f64 / (senders * packets * T) as f64)
     };
-    let (again, counters, last) = incast(true);
+    let (again, counters, last) = ended(true);
     assert!(counters.bounces > 100);
     assert_eq!((counters.drops, counters.timeouts), (0, 0));
     assert_eq!(again, counters.bounces);
     // The paper has an incast end within 2 % of the ideal; headers take some of the link here.
     assert!(last < 1.05, "{last}");
-    let (_, counters, _) = incast(false);
+    let (_, counters, _) = ended(false);
     assert!(counters.drops > 100 && counters.timeouts > 0 && counters.bounces == 0, "{counters:?}");
 }
 
@@ -360,7 +289,7 @@ proptest! {
         );
         let run = run(&text);
         prop_assert_eq!(run.counters().unfinished_flows, 0);
-        prop_assert_eq!(sum(run.flows("drops")), run.counters().drops);
+        prop_assert_eq!(run.total("drops"), run.counters().drops);
     }
 }
 
@@ -369,20 +298,16 @@ proptest! {
 /// 0.96 ms at that rate: too long for a backstop of 1 ms.)
 #[test]
 fn a_slow_path_is_left_out() {
-    let text = r#"
+    let network = r#"
         transport.ndp = { rto_min = "10ms" }
         routing.balancer = "permuted"
         topology.leaf-spine = { leaves = 2, spines = 2, hosts = 1, rate = "1Gbps" }
         [faults]
         events = [{ at = "0s", target.link = ["leaf 0", "spine 0"], change = { rate = "100Mbps" } }]
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = { jitter = "0s" }
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "10MB"
     "#;
+    let text = format!("{network}{}", flow(10_000_000));
     let goodput = |penalty: &[(&str, &str)]| {
-        let run = run_with(text, penalty);
+        let run = run_with(&text, penalty);
         assert_eq!(run.counters().timeouts, 0);
         (10_000_000.0 / PAYLOAD as f64).ceil() * T as f64 / run.flow("fct_ps") as f64
     };
@@ -399,14 +324,9 @@ fn the_time_between_pulls_can_be_given() {
     let run = run(&format!(
         r#"
         transport.ndp = {{ initial_window = 40, pull_spacing = "24us", pull_rate = 3 }}
-        topology.line = {{ switches = 1, rate = "1Gbps", delay = "1us" }}
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "{}B"
+        {}
         "#,
-        199 * PAYLOAD
+        flow_over_a_line(1, 1, 199 * PAYLOAD)
     ));
     assert_eq!(run.flow("fct_ps"), 2 * T + 2 * US + 158 * 2 * T + 2 * (C + US) + 2 * T + 2 * US);
 }
@@ -415,19 +335,8 @@ fn the_time_between_pulls_can_be_given() {
 #[test]
 fn a_first_window_can_be_spared() {
     for (spared, trims) in [(true, false), (false, true)] {
-        let run = run(&format!(
-            r#"
-            transport.ndp = {{ first_window_as_headers = {spared} }}
-            queue.ndp.header_limit = {{ packets = 1000 }}
-            topology.single-switch = {{ hosts = 11, rate = "1Gbps" }}
-            [[traffic]]
-            name = "incast"
-            arrivals.at-once = {{}}
-            matrix.incast = {{ senders = 10 }}
-            sizes.fixed = "{}B"
-            "#,
-            30 * PAYLOAD
-        ));
+        let transport = format!("transport.ndp = {{ first_window_as_headers = {spared} }}");
+        let run = incast(10, 30, &format!("{transport}\nqueue.ndp.header_limit = {{ packets = 1000 }}"));
         assert_eq!(run.counters().trims > 0, trims);
         assert_eq!(run.counters().retransmissions, run.counters().trims);
     }
@@ -458,9 +367,7 @@ fn penalties_need_a_balancer_that_leaves_paths_to_the_sender() {
             {own}
             "#
         );
-        scenario::read(&text, Format::Toml, &[], &scenario::no_files)
-            .err()
-            .map(|problems| problems.to_string())
+        read(&text).err().map(|problems| problems.to_string())
     };
     let expected = |balancer: &str| {
         Some(format!(
@@ -490,16 +397,11 @@ fn htsims_room_for_n_packets_is_for_one_less() {
             r#"
             {transport}
             queue.ndp = {{ data_limit.{limit}, header_limit.bytes = "64000B", trim = "arriving" }}
-            topology.single-switch = {{ hosts = {}, rate = "100Gbps" }}
-            [[traffic]]
-            name = "packets"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.incast = {{ senders = {packets}, receiver = 0 }}
-            sizes.fixed = "4000B"
+            {}
             "#,
-            packets + 1
+            scenarios::incast(packets, "100Gbps", 4000)
         );
-        let run = run(&text);
+        let run = run_with(&text, &[TOGETHER]);
         // None of those that are repeated finds the port full again.
         run.counters().trims
     };

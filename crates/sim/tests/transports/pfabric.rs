@@ -1,8 +1,8 @@
 //! pFabric against times worked out by hand and against shortest remaining processing time: who goes first, who is
 //! dropped, what a sender does when nothing gets through.
 
-use crate::common::{PACKET, Run, US, run, run_with, scenario};
-use flowyard_sim::scenario::{self, Format};
+use crate::common::scenarios::{self, flow_into_a_slower_link};
+use crate::common::{PACKET, US, read, run, run_with, scenario};
 use proptest::prelude::*;
 
 /// 1500 B and 40 B at 1 Gbps.
@@ -26,12 +26,6 @@ fn flows(settings: &str, flows: &[(&str, u32, u32, u64, u64)]) -> String {
     format!("{settings}\n{network}{}", flows.iter().map(entry).collect::<String>())
 }
 
-fn of(run: &Run, name: &str, column: &str) -> u64 {
-    let rows = run.rows_of(name);
-    assert_eq!(rows.len(), 1);
-    run.flows(column)[rows[0]]
-}
-
 /// What a packet says is what its flow has not sent, itself included; timeouts are far away.
 const UNSENT: &str = "transport.pfabric = { remaining = \"unsent\", rto = \"1ms\" }";
 
@@ -41,8 +35,8 @@ const UNSENT: &str = "transport.pfabric = { remaining = \"unsent\", rto = \"1ms\
 fn the_smaller_flow_goes_first() {
     let text = flows(UNSENT, &[("long", 1, 0, 0, 10), ("short", 2, 0, 33 * US, 3)]);
     let run = run(&text);
-    assert_eq!(of(&run, "short", "fct_ps"), 3 * US + 4 * T + 2 * D);
-    assert_eq!(of(&run, "long", "fct_ps"), 14 * T + 2 * D);
+    assert_eq!(run.flow_of("short", "fct_ps"), 3 * US + 4 * T + 2 * D);
+    assert_eq!(run.flow_of("long", "fct_ps"), 14 * T + 2 * D);
     assert_eq!((run.counters().drops, run.counters().retransmissions), (0, 0));
 }
 
@@ -54,9 +48,9 @@ fn what_counts_is_what_remains_and_a_flow_keeps_its_order() {
     let text = flows(UNSENT, &[("A", 1, 0, 0, 10), ("B", 2, 0, 33 * US, 9)]);
     for mode in ["auto", "serviced"] {
         let run = run_with(&text, &[("run.port_mode", mode)]);
-        assert_eq!(of(&run, "A", "fct_ps"), 12 * T + 2 * D);
-        assert_eq!(of(&run, "B", "fct_ps"), (241 + 1 - 33) * US);
-        assert_eq!((run.counters().drops, of(&run, "B", "reordered")), (0, 0));
+        assert_eq!(run.flow_of("A", "fct_ps"), 12 * T + 2 * D);
+        assert_eq!(run.flow_of("B", "fct_ps"), (241 + 1 - 33) * US);
+        assert_eq!((run.counters().drops, run.flow_of("B", "reordered")), (0, 0));
     }
 }
 
@@ -68,12 +62,12 @@ fn what_counts_is_what_remains_and_a_flow_keeps_its_order() {
 fn the_packet_of_the_largest_flow_is_dropped() {
     let settings = format!("{UNSENT}\nqueue.pfabric.limit.packets = 2");
     let run = run(&flows(&settings, &[("A", 1, 0, 0, 10), ("B", 2, 0, 33 * US, 9)]));
-    assert_eq!(of(&run, "A", "fct_ps"), 12 * T + 2 * D);
-    assert_eq!((of(&run, "A", "drops"), of(&run, "B", "drops")), (0, 6));
-    assert_eq!((of(&run, "B", "retransmissions"), of(&run, "B", "timeouts")), (6, 1));
+    assert_eq!(run.flow_of("A", "fct_ps"), 12 * T + 2 * D);
+    assert_eq!((run.flow_of("A", "drops"), run.flow_of("B", "drops")), (0, 6));
+    assert_eq!((run.flow_of("B", "retransmissions"), run.flow_of("B", "timeouts")), (6, 1));
     let first_ack = 49 * US + T + D + 2 * (A + D);
     let repeats_sent = first_ack + 1000 * US + 2 * ROUND_TRIP + 2 * T;
-    assert_eq!(of(&run, "B", "fct_ps"), repeats_sent + 2 * (T + D) - 33 * US);
+    assert_eq!(run.flow_of("B", "fct_ps"), repeats_sent + 2 * (T + D) - 33 * US);
 }
 
 /// Twelve packets at 10 Gbps into a port of 1 Gbps with room for two: all say the same, as nothing is acknowledged yet, so
@@ -88,17 +82,9 @@ fn of_equals_the_latest_is_dropped() {
             transport.pfabric.rto = "100us"
             queue.pfabric.limit.packets = 2
             run.until = "{until}ps"
-            [topology.line]
-            switches = 1
-            rates = ["10Gbps", "1Gbps"]
-            delay = "1us"
-            [[traffic]]
-            name = "flow"
-            arrivals.at-once = {{ jitter = "0s" }}
-            matrix.pairs = [[0, 1]]
-            sizes.fixed = "{}B"
+            {}
             "#,
-            12 * PAYLOAD
+            flow_into_a_slower_link(1, 12 * PAYLOAD)
         ));
         assert_eq!((run.flow("drops"), run.flow("delivered_bytes")), (8, 4 * PAYLOAD));
         assert_eq!(run.flow("timeouts"), timeouts);
@@ -111,7 +97,7 @@ fn limits_in_bytes_and_with_the_wire() {
     let drops = |queue: &str| {
         let settings = format!("{UNSENT}\nqueue.pfabric = {queue}");
         let run = run(&flows(&settings, &[("A", 1, 0, 0, 10), ("B", 2, 0, 33 * US, 9)]));
-        (of(&run, "A", "drops"), of(&run, "B", "drops"))
+        (run.flow_of("A", "drops"), run.flow_of("B", "drops"))
     };
     assert_eq!(drops("{ limit = { bytes = \"3750B\" } }"), (0, 6));
     assert_eq!(drops("{ limit = { packets = 3 }, limit_counts_wire = true }"), (0, 6));
@@ -127,8 +113,8 @@ fn a_host_serves_its_shortest_flow() {
     for (order, packets) in [("shortest", 4), ("turns", 7)] {
         let settings = format!("transport.pfabric = {{ host_order = \"{order}\", rto = \"1ms\" }}");
         let run = run(&flows(&settings, &[("long", 0, 1, 0, 10), ("short", 0, 2, 0, 3)]));
-        assert_eq!(of(&run, "short", "fct_ps"), (packets + 1) * T + 2 * D, "{order}");
-        assert_eq!(of(&run, "long", "fct_ps"), 14 * T + 2 * D, "{order}");
+        assert_eq!(run.flow_of("short", "fct_ps"), (packets + 1) * T + 2 * D, "{order}");
+        assert_eq!(run.flow_of("long", "fct_ps"), 14 * T + 2 * D, "{order}");
     }
 }
 
@@ -232,7 +218,7 @@ fn one_link_is_shortest_remaining_first() {
 fn mistakes() {
     let problems = |settings: &str| {
         let text = flows(settings, &[("flow", 1, 0, 0, 3)]);
-        scenario::read(&text, Format::Toml, &[], &scenario::no_files).expect_err("a mistake").to_string()
+        read(&text).expect_err("a mistake").to_string()
     };
     let said = problems("transport = \"pfabric\"\nqueue = \"drop-tail\"");
     assert!(said.contains("\"drop-tail\" has no scheduling by remaining size"), "{said}");
@@ -264,13 +250,14 @@ proptest! {
         window in 1u32..30,
         rto in 20u32..2000,
         probe_after in 1u32..6,
-        size in 1u32..60_000,
+        size in 1u64..60_000,
         seed in any::<u32>(),
         [unsent, turns, wire] in any::<[bool; 3]>(),
     ) {
-        let back: Vec<String> = (1..=senders).map(|host| format!("[0, {host}]")).collect();
+        let back: Vec<[u32; 2]> = (1..=senders).map(|host| [0, host]).collect();
         let text = format!(
             r#"
+            run.seed = {seed}
             [transport.pfabric]
             initial_window = {window}
             max_window = {}
@@ -281,30 +268,17 @@ proptest! {
             [queue.pfabric]
             limit = {{ packets = {limit} }}
             limit_counts_wire = {wire}
-            [topology.single-switch]
-            hosts = {}
-            rate = "1Gbps"
-            [[traffic]]
-            name = "incast"
-            arrivals.at-once = {{}}
-            matrix.incast = {{ senders = {senders} }}
-            sizes.fixed = "{size}B"
-            [[traffic]]
-            name = "back"
-            arrivals.at-once = {{}}
-            matrix.pairs = [{}]
-            sizes.fixed = "{size}B"
-            [run]
-            seed = {seed}
+            {}
+            {}
             "#,
             window + 5,
             if unsent { "unsent" } else { "unacknowledged" },
             if turns { "turns" } else { "shortest" },
-            senders + 1,
-            back.join(", ")
+            scenarios::incast(u64::from(senders), "1Gbps", size),
+            scenarios::flows("back", &back, size)
         );
         let run = run(&text);
         prop_assert_eq!(run.counters().unfinished_flows, 0);
-        prop_assert!(run.flows("delivered_bytes").iter().all(|&bytes| bytes == u64::from(size)));
+        prop_assert!(run.flows("delivered_bytes").iter().all(|&bytes| bytes == size));
     }
 }

@@ -1,7 +1,7 @@
 //! Classes of traffic and PIAS against service orders, drops and marks worked out by hand.
 
+use crate::common::scenarios::queue_under_tcp;
 use crate::common::{PACKET, Run, US, run, run_with};
-use flowyard_sim::scenario;
 use flowyard_sim::transport::tagging::{TagBy, TagRepeats, Tagging};
 use flowyard_sim::units::Bytes;
 
@@ -243,22 +243,12 @@ fn short_flows_gain() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let read = |transport: &str, queue: &str| {
-        let text = format!(
-            "transport.tcp = {{ {transport} }}\n{queue}\n[topology.single-switch]\nhosts = 2\n[[traffic]]\n\
-             name = \"one\"\narrivals = \"at-once\"\nmatrix = \"permutation\"\nsizes.fixed = \"1KB\""
-        );
-        match scenario::read(&text, scenario::Format::Toml, &[], &scenario::no_files) {
-            Ok(scenario) => scenario.queue().name().to_string(),
-            Err(problems) => problems.to_string(),
-        }
-    };
     let refused = |transport: &str, queue: &str, says: &str| {
-        let why = read(transport, queue);
+        let why = queue_under_tcp(transport, queue);
         assert!(why.contains(says), "{why}");
     };
-    assert_eq!(read("tagging = {}", ""), "strict-priority");
-    assert_eq!(read("congestion = \"dctcp\", tagging = {}", ""), "strict-priority");
+    assert_eq!(queue_under_tcp("tagging = {}", ""), "strict-priority");
+    assert_eq!(queue_under_tcp("congestion = \"dctcp\", tagging = {}", ""), "strict-priority");
     refused(
         "congestion = \"dctcp\", tagging = {}",
         "queue = \"ecn\"",

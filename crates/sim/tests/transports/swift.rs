@@ -1,6 +1,7 @@
 //! Swift in runs: where one flow comes to rest, how several share a port, and windows below a segment. The controller
 //! alone is tested beside it.
 
+use crate::common::scenarios::endless_incast;
 use crate::common::{Run, US, run};
 use flowyard_sim::problem::Problem;
 use flowyard_sim::transport::tcp::congestion::Congestion;
@@ -53,26 +54,14 @@ fn incast(senders: u64, settings: &str) -> Run {
     run(&format!(
         r#"
         queue.drop-tail.limit.packets = 500
-        [topology.single-switch]
-        hosts = {}
-        rate = "10Gbps"
-        delay = "2us"
+        run.until = "100ms"
+        observe.samples = {{ every = "100us", links = ["switch -> host 0"] }}
         [transport.tcp]
         preset = "datacentre"
         {settings}
-        [[traffic]]
-        name = "long"
-        background = true
-        arrivals.at-once = {{ jitter = "100us" }}
-        matrix.incast = {{ senders = {senders}, receiver = 0 }}
-        sizes = "endless"
-        [run]
-        until = "100ms"
-        [observe.samples]
-        every = "100us"
-        links = ["switch -> host 0"]
+        {}
         "#,
-        senders + 1
+        endless_incast(senders, "10Gbps", "2us")
     ))
 }
 

@@ -4,8 +4,8 @@
 //! Windows are whole segments, and round trips so long that a round of the window has been sent before
 //! the first of its acknowledgements comes: then round r begins one round trip after round r - 1.
 
-use crate::common::{self, MS, PACKET, Run, run};
-use flowyard_sim::records::Values;
+use crate::common::scenarios::flow_over_a_line;
+use crate::common::{MS, PACKET, Run, run};
 
 const T: u64 = PACKET;
 const MSS: u64 = 1460;
@@ -25,17 +25,9 @@ fn cable_losing(segments: u64, settings: &str, lost: &str) -> Run {
         r#"
         faults.packets = {faults}
         transport.tcp = {{ {settings} }}
-        [topology.line]
-        switches = 0
-        rate = "1Gbps"
-        delay = "1ms"
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "{}B"
+        {}
         "#,
-        segments * MSS
+        flow_over_a_line(0, 1000, segments * MSS)
     ))
 }
 
@@ -73,19 +65,7 @@ fn handshake() {
 /// A segment of 100 B of payload at the end: 140 B take 1.12 us.
 #[test]
 fn short_last_segment() {
-    let text = r#"
-        transport = "tcp"
-        [topology.line]
-        switches = 0
-        rate = "1Gbps"
-        delay = "1ms"
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = { jitter = "0s" }
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "3020B"
-    "#;
-    let run = run(text);
+    let run = run(&format!("transport = \"tcp\"\n{}", flow_over_a_line(0, 1000, 2 * MSS + 100)));
     assert_eq!(run.flow("fct_ps"), HANDSHAKE + 2 * T + 1_120_000 + D);
     assert_eq!(run.link("host 0", "host 1", "bytes"), 40 + 2 * 1500 + 140);
 }
@@ -237,16 +217,9 @@ fn against_segment(i: u64) -> u64 {
     against((i - 1) * T)
 }
 
-/// The value in the TCP flow's row.
-fn tcp(run: &Run, column: &str) -> u64 {
-    let tags = common::words(&run.0.flows, "tag");
-    let row = tags.iter().position(|tag| tag == "tcp").expect("the flow");
-    run.flow_cells(column)[row].unwrap_or_else(|| panic!("no {column}"))
-}
-
 /// How a flow fares that loses exactly one segment: FCT, retransmissions, timeouts.
 fn fate(run: &Run) -> (u64, u64, u64) {
-    (tcp(run, "fct_ps"), tcp(run, "retransmissions"), tcp(run, "timeouts"))
+    (run.flow_of("tcp", "fct_ps"), run.flow_of("tcp", "retransmissions"), run.flow_of("tcp", "timeouts"))
 }
 
 /// Ten segments in the first window, and segment i is lost. Segment i + 3 brings the third duplicate
@@ -264,7 +237,7 @@ fn loss_of_any_one_segment() {
                 ((i - 2) * T + TRIP + RTO + WAY, 1, 1)
             };
             assert_eq!(fate(&run), expected, "segment {i} of 10, {congestion}");
-            assert_eq!(tcp(&run, "drops"), 1);
+            assert_eq!(run.flow_of("tcp", "drops"), 1);
         }
     }
 }
@@ -296,7 +269,7 @@ fn timeouts_follow_rfc_6298() {
     let run = losing(10, &format!("{base}, rto_min = \"1ns\", timestamps = true"), &[against_segment(10)]);
     let variation = TRIP as f64 / 2.0 * 0.75f64.powi(8);
     let expected = (8 * T + TRIP + TRIP + WAY) as f64 + 4.0 * variation;
-    assert!((tcp(&run, "fct_ps") as f64 - expected).abs() < 20.0);
+    assert!((run.flow_of("tcp", "fct_ps") as f64 - expected).abs() < 20.0);
 }
 
 /// The handshake gives a sample: 2 * (A + A/2 + A + 3 D) of 40 B there and back, and the timeout is 3 of it.
@@ -321,7 +294,7 @@ fn lost_syns() {
             (syns[count] + handshake + WAY, 0, count as u64),
             "{count} SYNs lost, {settings}"
         );
-        assert_eq!(tcp(&run, "drops"), count as u64);
+        assert_eq!(run.flow_of("tcp", "drops"), count as u64);
     };
     let initial = "rto_initial = \"20ms\", rto_min = \"10ms\"";
     for count in 1..=3 {
@@ -444,10 +417,7 @@ fn window_reaches(segments: u64, lost: &[u64]) -> u64 {
     let run = run(&format!(
         r#"
         faults.packets = [{{ traffic = "flow", numbers = {lost:?} }}]
-        [topology.line]
-        switches = 0
-        rate = "1Gbps"
-        delay = "1ms"
+        observe.samples = {{ every = "1us", links = [] }}
         [transport.tcp]
         congestion = "reno"
         growth = "segments"
@@ -456,25 +426,13 @@ fn window_reaches(segments: u64, lost: &[u64]) -> u64 {
         initial_window = 10
         initial_ssthresh = "{0}B"
         receive_window = "{0}B"
-        [[traffic]]
-        name = "flow"
-        arrivals.at-once = {{ jitter = "0s" }}
-        matrix.pairs = [[0, 1]]
-        sizes.fixed = "{1}B"
-        [observe.samples]
-        every = "1us"
-        links = []
+        {1}
         "#,
         10 * MSS,
-        60 * MSS,
+        flow_over_a_line(0, 1000, 60 * MSS),
     ));
-    let table = run.0.observed.samples.as_ref().expect("samples");
-    let Values::F64(values) = &table.column("value").expect("a column").values else { panic!("floats") };
-    let (series, times) = (common::words(table, "series"), common::cells(table, "time_ps"));
-    (0..values.len())
-        .find(|&row| series[row] == "cwnd_bytes" && values[row] as u64 == segments * MSS)
-        .and_then(|row| times[row])
-        .expect("it gets there")
+    let mut windows = run.samples("cwnd_bytes").into_iter();
+    windows.find(|(_, bytes)| *bytes as u64 == segments * MSS).expect("it gets there").0
 }
 
 /// A loss or a timeout forgets which segments of the window have been acknowledged. Before either, five of ten are.
