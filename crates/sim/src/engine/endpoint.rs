@@ -60,6 +60,23 @@ pub trait Endpoint {
     }
 }
 
+/// The configurations of one transport in a run, of which each connection goes by one.
+#[derive(Clone, Debug)]
+pub struct Configs<T>(pub Vec<T>);
+
+impl<T> Configs<T> {
+    /// The configuration of a connection.
+    #[inline]
+    pub fn of(&self, conn: &Conn) -> &T {
+        &self.0[usize::from(conn.config)]
+    }
+
+    /// A configuration that holds for a host as a whole: all agree in the fields that concern one.
+    pub fn of_host(&self) -> &T {
+        &self.0[0]
+    }
+}
+
 /// One end of each connection, by the connection's slot. In debug builds each access is checked to be at the end's host.
 #[derive(Clone, Debug, Default)]
 pub struct Ends<T> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Framing, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
-use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
@@ -123,7 +123,7 @@ const LENGTH_MAX: u64 = 65_535;
 /// All datagram flows of a run.
 pub struct Model {
     /// With the mean length of a packet, which takes time to work out of a long table.
-    configs: Vec<(Datagram, f64)>,
+    configs: Configs<(Datagram, f64)>,
     senders: Ends<Sender>,
     /// Bytes of the flow that the receiver still lacks.
     missing: Ends<u64>,
@@ -155,7 +155,7 @@ impl Model {
             (config, mean)
         };
         Model {
-            configs: configs.into_iter().map(with_mean).collect(),
+            configs: Configs(configs.into_iter().map(with_mean).collect()),
             senders: Ends::default(),
             missing: Ends::default(),
         }
@@ -186,7 +186,7 @@ impl Model {
 
 impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
-        let (config, mean_length) = &self.configs[usize::from(cx.conn(id).config)];
+        let (config, mean_length) = self.configs.of(cx.conn(id));
         let mut chance = cx.flow_stream(Purpose::Packets, start.key);
         let first = match config.pace {
             Pace::Poisson(_) => Model::gap(&config.pace, *mean_length, 0, &mut chance),
@@ -198,7 +198,7 @@ impl Endpoint for Model {
     }
 
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
-        let (config, mean_length) = &self.configs[usize::from(cx.conn(id).config)];
+        let (config, mean_length) = self.configs.of(cx.conn(id));
         let header_bytes = config.header_bytes.0;
         let sender = self.senders.at(id, cx);
         let length = config.lengths.sample(&mut sender.chance).clamp(header_bytes + 1, LENGTH_MAX);

@@ -21,7 +21,7 @@ use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
 use crate::derived::Longest;
 use crate::engine::conn::Conn;
-use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::ConnId;
@@ -185,20 +185,20 @@ mod kind {
 
 /// All DCQCN connections of a run.
 pub struct Model {
-    configs: Vec<Dcqcn>,
+    configs: Configs<Dcqcn>,
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
 }
 
 impl Model {
     pub(super) fn new(configs: Vec<Dcqcn>, _fabric: &Fabric) -> Model {
-        Model { configs, senders: Ends::default(), receivers: Ends::default() }
+        Model { configs: Configs(configs), senders: Ends::default(), receivers: Ends::default() }
     }
 }
 
 impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let config = self.configs.of(cx.conn(id));
         cx.set_class(id, config.data_class as u8);
         *self.senders.open(id, cx) = Sender::new(id, start.size, config, cx);
         cx.ready(id);
@@ -210,19 +210,19 @@ impl Endpoint for Model {
 
     #[inline]
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        let config = self.configs.of(cx.conn(packet.conn));
         self.receivers.at(packet.conn, cx).on_packet(packet, config, cx);
     }
 
     #[inline]
     fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        let config = self.configs.of(cx.conn(packet.conn));
         self.senders.at(packet.conn, cx).on_packet(packet, config, cx);
     }
 
     #[inline]
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
-        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let config = self.configs.of(cx.conn(id));
         self.senders.at(id, cx).next_packet(id, config, cx)
     }
 
@@ -230,7 +230,7 @@ impl Endpoint for Model {
         match (owner, kind) {
             (Owner::Sender(id), PACE) => self.senders.at(id, cx).on_pace(id, cx),
             (Owner::Sender(id), RETRANSMIT) => {
-                let config = &self.configs[usize::from(cx.conn(id).config)];
+                let config = self.configs.of(cx.conn(id));
                 self.senders.at(id, cx).on_timeout(id, config, cx);
             }
             _ => unreachable!("DCQCN has no other timers"),

@@ -25,7 +25,7 @@ use crate::advice::Advice;
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::{ConnId, FlowId};
@@ -190,7 +190,7 @@ const LAST_DATA: u64 = 1 << 32;
 
 /// All connections of a run, and their subflows.
 pub struct Model {
-    configs: Vec<Mptcp>,
+    configs: Configs<Mptcp>,
     /// Of whole connections: that of a flow by itself is the one that stands for it.
     outgoing: Ends<Outgoing>,
     incoming: Ends<Incoming>,
@@ -207,7 +207,7 @@ pub struct Model {
 impl Model {
     pub(super) fn new(configs: Vec<Mptcp>, _fabric: &Fabric) -> Model {
         Model {
-            configs,
+            configs: Configs(configs),
             outgoing: Ends::default(),
             incoming: Ends::default(),
             subflows: Ends::default(),
@@ -220,7 +220,8 @@ impl Model {
 
     /// A flow goes behind those that its connection carries; `parts` are its slots at the subflows.
     fn carry(&mut self, flow: ConnId, parts: &[ConnId], start: Start, cx: &mut impl Host) {
-        let Conn { via: id, config, .. } = *cx.conn(flow);
+        let conn = cx.conn(flow);
+        let (id, config) = (conn.via, self.configs.of(conn));
         let outgoing = self.outgoing.at(id, cx);
         let opens = outgoing.is_fresh();
         outgoing.push(flow, parts.iter().copied(), start.size, start.due);
@@ -228,9 +229,9 @@ impl Model {
             return self.wake(id, cx);
         }
         let first = self.subflows.at(id, cx)[0];
+        let at_once = config.join == Join::AtOnce;
         self.open(first, cx);
-        let config = &self.configs[usize::from(config)];
-        if config.join == Join::AtOnce || self.senders.at(first, cx).is_established() {
+        if at_once || self.senders.at(first, cx).is_established() {
             self.join(id, cx);
         }
     }
@@ -263,14 +264,15 @@ impl Model {
     }
 
     fn open(&mut self, id: ConnId, cx: &mut impl Host) {
-        let Conn { parent: flow, subflow: own, config, .. } = *cx.conn(id);
-        let config = &self.configs[usize::from(config)].tcp;
+        let conn = cx.conn(id);
+        let Conn { parent: flow, subflow: own, .. } = *conn;
+        let config = &self.configs.of(conn).tcp;
         self.senders.at(id, cx).open(id, config, &self.outgoing.at(flow, cx).share(own), cx);
     }
 
     /// All subflows that have something to send ask for their turn.
     fn wake(&mut self, flow: ConnId, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(flow).config)].tcp;
+        let config = &self.configs.of(cx.conn(flow)).tcp;
         let outgoing = self.outgoing.at(flow, cx);
         for (own, &id) in self.subflows.at(flow, cx).iter().enumerate() {
             if self.senders.at(id, cx).may_send(config, &outgoing.share(own as u8)) {
@@ -291,8 +293,9 @@ impl Model {
     }
 
     fn on_retransmission_timer(&mut self, id: ConnId, cx: &mut impl Host) {
-        let Conn { parent: flow, subflow: own, config, .. } = *cx.conn(id);
-        let config = &self.configs[usize::from(config)];
+        let conn = cx.conn(id);
+        let Conn { parent: flow, subflow: own, .. } = *conn;
+        let config = self.configs.of(conn);
         let (outgoing, sender) = (self.outgoing.at(flow, cx), self.senders.at(id, cx));
         let gave_up = sender.on_timer(id, &config.tcp, &outgoing.share(own), cx);
         outgoing.note(own, sender);
@@ -311,7 +314,7 @@ impl Endpoint for Model {
     }
 
     fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let config = self.configs.of(cx.conn(id));
         let Mptcp { subflows, coupling, receive_window, ref tcp, .. } = *config;
         let window = if receive_window == Covers::Flow { tcp.receive_window.0 } else { u64::MAX };
         self.outgoing.open(id, cx).reset(tcp.mss.0, window, subflows as usize, coupling);
@@ -332,21 +335,23 @@ impl Endpoint for Model {
     }
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        let Conn { parent: whole, subflow: own, config, .. } = *cx.conn(id);
+        let conn = cx.conn(id);
+        let Conn { parent: whole, subflow: own, .. } = *conn;
         if whole == ConnId::NONE {
             self.incoming.open(id, cx).reset();
             self.accepted.open(id, cx).clear();
             return;
         }
-        self.receivers.open(id, cx).reset(&self.configs[usize::from(config)].tcp);
+        self.receivers.open(id, cx).reset(&self.configs.of(conn).tcp);
         let accepted = self.accepted.at(whole, cx);
         let place = accepted.partition_point(|&(other, _)| other < own);
         accepted.insert(place, (own, id));
     }
 
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let Conn { parent: flow, via: subflow, config, .. } = *cx.conn(packet.conn);
-        let config = &self.configs[usize::from(config)].tcp;
+        let conn = cx.conn(packet.conn);
+        let Conn { parent: flow, via: subflow, .. } = *conn;
+        let config = &self.configs.of(conn).tcp;
         let whole = cx.conn(subflow).parent;
         self.receivers.at(subflow, cx).on_packet(subflow, packet, config, cx);
         let header = &packet.header;
@@ -379,11 +384,12 @@ impl Endpoint for Model {
 
     fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
         let id = cx.conn(packet.conn).via;
-        let Conn { parent: whole, subflow: own, config, .. } = *cx.conn(id);
         if cx.sender(id).done {
             return;
         }
-        let config = &self.configs[usize::from(config)];
+        let conn = cx.conn(id);
+        let Conn { parent: whole, subflow: own, .. } = *conn;
+        let config = self.configs.of(conn);
         let (outgoing, sender) = (self.outgoing.at(whole, cx), self.senders.at(id, cx));
         let (was_blocked, was_established) = (outgoing.is_blocked(), sender.is_established());
         let kept = cx.conn(whole).flow == FlowId::NONE;
@@ -411,12 +417,13 @@ impl Endpoint for Model {
     }
 
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
-        let Conn { parent: flow, subflow: own, config, .. } = *cx.conn(id);
         if cx.sender(id).done {
             // It had asked for its turn before the flow was over, and another flow may stand in that one's slot.
             return (None, false);
         }
-        let config = &self.configs[usize::from(config)].tcp;
+        let conn = cx.conn(id);
+        let Conn { parent: flow, subflow: own, .. } = *conn;
+        let config = &self.configs.of(conn).tcp;
         let outgoing = self.outgoing.at(flow, cx);
         let share = &mut outgoing.share(own);
         let (mut packet, more) = self.senders.at(id, cx).next_packet(id, config, share, cx);
@@ -439,12 +446,12 @@ impl Endpoint for Model {
         match (owner, kind) {
             (Owner::Sender(_), RETRANSMIT) => self.on_retransmission_timer(id, cx),
             (Owner::Sender(_), PACE) => {
-                let config = &self.configs[usize::from(conn.config)].tcp;
+                let config = &self.configs.of(conn).tcp;
                 let share = self.outgoing.at(conn.parent, cx).share(conn.subflow);
                 self.senders.at(id, cx).on_pace(id, config, &share, cx);
             }
             (Owner::Receiver(_), DELAYED_ACK) => {
-                let config = &self.configs[usize::from(conn.config)].tcp;
+                let config = &self.configs.of(conn).tcp;
                 self.receivers.at(id, cx).on_timer(id, config, cx);
             }
             _ => unreachable!("TCP has no other timers"),

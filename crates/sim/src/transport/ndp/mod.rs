@@ -24,7 +24,7 @@ use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::{ConnId, LinkId};
@@ -325,8 +325,7 @@ fn unpack(ack: u64) -> (u32, u32) {
 
 /// All NDP connections of a run, whatever their configurations, since those of an interface share its pull queue.
 pub struct Model {
-    /// Those of the traffic entries that are not the same. In what concerns a host as a whole they agree.
-    configs: Vec<Ndp>,
+    configs: Configs<Ndp>,
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
     /// By link; those that end at switches have none to pull for.
@@ -347,7 +346,7 @@ impl Model {
             }
         }
         Model {
-            configs,
+            configs: Configs(configs),
             senders: Ends::default(),
             receivers: Ends::default(),
             pacers: vec![Pacer::default(); fabric.links.len()],
@@ -374,14 +373,14 @@ impl Model {
 
 impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let config = self.configs.of(cx.conn(id));
         let sender = self.senders.open(id, cx);
         sender.reset(config, start.size, start.key);
         sender.open(id, config, cx);
     }
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let config = self.configs.of(cx.conn(id));
         let Conn { flow, key, .. } = *cx.conn(id);
         let flow = u64::from(flow.0);
         let place = match config.pull_turns {
@@ -395,7 +394,7 @@ impl Endpoint for Model {
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
         let pacer = &mut self.pacers[packet.ingress.index()];
         let receiver = self.receivers.at(packet.conn, cx);
-        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        let config = self.configs.of(cx.conn(packet.conn));
         let completed = receiver.on_packet(packet, config, pacer, cx);
         Model::arm(pacer, packet.ingress, cx);
         if completed {
@@ -407,29 +406,29 @@ impl Endpoint for Model {
 
     #[inline]
     fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        let config = self.configs.of(cx.conn(packet.conn));
         self.senders.at(packet.conn, cx).on_packet(packet, config, cx);
     }
 
     #[inline]
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
-        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let config = self.configs.of(cx.conn(id));
         self.senders.at(id, cx).next_packet(id, config, cx)
     }
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
         match (owner, kind) {
             (Owner::Sender(id), BACKSTOP) => {
-                let config = &self.configs[usize::from(cx.conn(id).config)];
+                let config = self.configs.of(cx.conn(id));
                 self.senders.at(id, cx).on_timer(id, config, cx);
             }
             (Owner::Interface(link), PULL_TURN) => {
                 let pacer = &mut self.pacers[link.index()];
                 if cx.timer_is_due(&mut pacer.timer, owner, kind)
-                    && let Some(id) = pacer.pop(&self.configs[0])
+                    && let Some(id) = pacer.pop(self.configs.of_host())
                 {
                     let receiver = self.receivers.at(id, cx);
-                    let config = &self.configs[usize::from(cx.conn(id).config)];
+                    let config = self.configs.of(cx.conn(id));
                     pacer.next_at = cx.now() + config.spacing(link, cx);
                     receiver.send_pull(id, config, cx);
                     Model::arm(pacer, link, cx);

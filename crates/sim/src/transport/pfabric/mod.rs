@@ -19,7 +19,7 @@ use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start, Toward};
 use crate::engine::packet::{Header, Packet};
 use crate::ids::ConnId;
@@ -255,7 +255,7 @@ impl Receiver {
 
 /// All pFabric connections of a run.
 pub struct Model {
-    configs: Vec<Pfabric>,
+    configs: Configs<Pfabric>,
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
     /// By host, the connections that may send, among others that could until lately; each of the first also waits for
@@ -266,7 +266,7 @@ pub struct Model {
 impl Model {
     pub(super) fn new(configs: Vec<Pfabric>, fabric: &Fabric) -> Model {
         Model {
-            configs,
+            configs: Configs(configs),
             senders: Ends::default(),
             receivers: Ends::default(),
             eager: vec![Vec::new(); fabric.hosts as usize],
@@ -311,7 +311,7 @@ impl Model {
 
 impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let config = self.configs.of(cx.conn(id));
         self.senders.open(id, cx).reset(config, start.size);
         self.settle(id, cx);
     }
@@ -322,13 +322,13 @@ impl Endpoint for Model {
 
     #[inline]
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        let config = self.configs.of(cx.conn(packet.conn));
         self.receivers.at(packet.conn, cx).on_packet(packet, config, cx);
     }
 
     #[inline]
     fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(packet.conn).config)];
+        let config = self.configs.of(cx.conn(packet.conn));
         self.senders.at(packet.conn, cx).on_answer(packet, config, cx);
         self.settle(packet.conn, cx);
     }
@@ -339,12 +339,12 @@ impl Endpoint for Model {
         if !self.senders.at(id, cx).may_send() {
             return (None, false);
         }
-        let order = self.configs[usize::from(cx.conn(id).config)].host_order;
+        let order = self.configs.of(cx.conn(id)).host_order;
         let chosen = match order {
             HostOrder::Shortest => self.most_urgent(id, cx),
             HostOrder::Turns => id,
         };
-        let config = &self.configs[usize::from(cx.conn(chosen).config)];
+        let config = self.configs.of(cx.conn(chosen));
         let packet = self.senders.at(chosen, cx).next_packet(chosen, config, cx);
         (Some(packet), self.senders.at(id, cx).may_send())
     }
@@ -353,12 +353,12 @@ impl Endpoint for Model {
         let (Owner::Sender(id), RETRANSMIT) = (owner, kind) else {
             unreachable!("pFabric has no other timers")
         };
-        self.senders.at(id, cx).on_timer(id, &self.configs[usize::from(cx.conn(id).config)], cx);
+        self.senders.at(id, cx).on_timer(id, self.configs.of(cx.conn(id)), cx);
         self.settle(id, cx);
     }
 
     fn window(&self, id: ConnId, conn: &Conn) -> Option<u64> {
-        let config = &self.configs[usize::from(conn.config)];
+        let config = self.configs.of(conn);
         Some(u64::from(self.senders.get(id).cwnd()) * config.mss.0)
     }
 

@@ -27,7 +27,7 @@ use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::endpoint::{Endpoint, Ends};
+use crate::engine::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::ConnId;
@@ -462,14 +462,14 @@ mod kind {
 
 /// All TCP connections of a run.
 pub struct Model {
-    configs: Vec<Tcp>,
+    configs: Configs<Tcp>,
     senders: Ends<(Sender, Messages)>,
     receivers: Ends<Receiver>,
 }
 
 impl Model {
     pub(super) fn new(configs: Vec<Tcp>, _fabric: &Fabric) -> Model {
-        Model { configs, senders: Ends::default(), receivers: Ends::default() }
+        Model { configs: Configs(configs), senders: Ends::default(), receivers: Ends::default() }
     }
 }
 
@@ -480,15 +480,15 @@ impl Endpoint for Model {
     }
 
     fn connect(&mut self, id: ConnId, _key: u64, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let config = self.configs.of(cx.conn(id));
         let (sender, source) = self.senders.open(id, cx);
         source.reset();
         sender.reset(config);
     }
 
     fn message(&mut self, flow: ConnId, start: Start, cx: &mut impl Host) {
-        let Conn { via: id, config, .. } = *cx.conn(flow);
-        let config = &self.configs[usize::from(config)];
+        let conn = cx.conn(flow);
+        let (id, config) = (conn.via, self.configs.of(conn));
         let (sender, source) = self.senders.at(id, cx);
         let opens = source.is_fresh();
         source.push(flow, start.size, start.due);
@@ -500,42 +500,44 @@ impl Endpoint for Model {
     }
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        let config = &self.configs[usize::from(cx.conn(id).config)];
+        let config = self.configs.of(cx.conn(id));
         self.receivers.open(id, cx).reset(config);
     }
 
     #[inline]
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let Conn { via: id, config, .. } = *cx.conn(packet.conn);
-        self.receivers.at(id, cx).on_packet(id, packet, &self.configs[usize::from(config)], cx);
+        let conn = cx.conn(packet.conn);
+        let (id, config) = (conn.via, self.configs.of(conn));
+        self.receivers.at(id, cx).on_packet(id, packet, config, cx);
     }
 
     #[inline]
     fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let Conn { via: id, config, .. } = *cx.conn(packet.conn);
+        let conn = cx.conn(packet.conn);
+        let (id, config) = (conn.via, self.configs.of(conn));
         let (sender, source) = self.senders.at(id, cx);
-        sender.on_packet(id, packet, &self.configs[usize::from(config)], source, cx);
+        sender.on_packet(id, packet, config, source, cx);
     }
 
     #[inline]
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
         let (sender, source) = self.senders.at(id, cx);
-        sender.next_packet(id, &self.configs[usize::from(cx.conn(id).config)], source, cx)
+        sender.next_packet(id, self.configs.of(cx.conn(id)), source, cx)
     }
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
         match (owner, kind) {
             (Owner::Sender(id), RETRANSMIT) => {
                 let (sender, source) = self.senders.at(id, cx);
-                sender.on_timer(id, &self.configs[usize::from(cx.conn(id).config)], source, cx);
+                sender.on_timer(id, self.configs.of(cx.conn(id)), source, cx);
             }
             (Owner::Receiver(id), DELAYED_ACK) => {
-                let config = &self.configs[usize::from(cx.conn(id).config)];
+                let config = self.configs.of(cx.conn(id));
                 self.receivers.at(id, cx).on_timer(id, config, cx);
             }
             (Owner::Sender(id), PACE) => {
                 let (sender, source) = self.senders.at(id, cx);
-                sender.on_pace(id, &self.configs[usize::from(cx.conn(id).config)], source, cx);
+                sender.on_pace(id, self.configs.of(cx.conn(id)), source, cx);
             }
             _ => unreachable!("TCP has no other timers"),
         }
