@@ -106,7 +106,7 @@ pub struct LinkCounts {
 }
 
 impl LinkCounts {
-    fn new<Q>(egress: &Egress<Q>, stops: Option<&Stops>, busy: Time, end: Time) -> LinkCounts {
+    pub(super) fn new<Q>(egress: &Egress<Q>, stops: Option<&Stops>, busy: Time, end: Time) -> LinkCounts {
         let Egress { port, losses, .. } = egress;
         LinkCounts {
             sent: port.sent,
@@ -131,11 +131,8 @@ impl<M: Members> Engine<'_, '_, M> {
         }
         let end = self.net.now;
         self.look_until(end);
-        self.net.stop(end);
+        let links = self.net.stop(end);
         self.count_open();
-        let links = self.net.egress.iter().zip(&self.net.busy).enumerate();
-        let stops = &self.net.pauses.stops;
-        let counts = |(link, (egress, &busy))| LinkCounts::new(egress, stops.get(link), busy, end);
         Finished {
             status,
             limit: self.limit,
@@ -148,7 +145,7 @@ impl<M: Members> Engine<'_, '_, M> {
                 buckets_opened: self.net.calendar.opened,
                 words_scanned: self.net.calendar.scanned,
             },
-            links: links.map(counts).collect(),
+            links,
             flows: self.counts,
             late: self.starts.into_late(),
             subflows: self.subflows,

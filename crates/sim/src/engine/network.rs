@@ -8,6 +8,7 @@ use super::conn::{Conn, ReadyList};
 use super::discipline::{Discipline, PortContext, Queued};
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
 use super::event::{Event, Phase, order};
+use super::finished::LinkCounts;
 use super::gate::{Gate, Pauses, Stops, Thresholds};
 use super::members::Members;
 use super::packet::{Arena, Packet, flag, reverse_label};
@@ -62,8 +63,6 @@ pub struct Network<'a, M: Members> {
     pub unroutable: u64,
     /// Flows whose packets are lost by number.
     pub picked: Vec<Picked>,
-    /// By link, time in which packets were on its wire; known when the run has ended.
-    pub busy: Vec<Time>,
     /// When payload last arrived anywhere that is not background.
     pub moved_at: Time,
     /// What all chance of the run comes from.
@@ -201,7 +200,6 @@ impl<'a, M: Members> Network<'a, M> {
             packets_made: 0,
             unroutable: 0,
             picked: parts.faults.picked.clone(),
-            busy: Vec::new(),
             moved_at: Time::ZERO,
             seed,
             replica,
@@ -480,18 +478,21 @@ impl<'a, M: Members> Network<'a, M> {
         self.calendar.push(Event { time, order, a, b });
     }
 
-    /// The run ends: brings all ports up to date, and takes back what was computed for later.
-    pub fn stop(&mut self, end: Time) {
+    /// The run ends: brings all ports up to date, and takes back what was computed for later. What was counted, by link.
+    pub fn stop(&mut self, end: Time) -> Vec<LinkCounts> {
         self.stop_pauses(end);
-        for link in (0..self.egress.len()).map(|link| LinkId(link as u32)) {
-            self.settle(link, end);
-            let egress = &mut self.egress[link.index()];
-            self.busy.push(egress.busy(end));
+        let links = 0..self.egress.len();
+        let stop = |link: usize| {
+            self.settle(LinkId(link as u32), end);
+            let egress = &mut self.egress[link];
+            let busy = egress.busy(end);
             match &mut egress.queue {
                 PortQueue::Committed(departures, _) => departures.stop(&mut egress.port, end),
                 PortQueue::Serviced(_) => egress.port.stop(end),
             }
-        }
+            LinkCounts::new(egress, self.pauses.stops.get(link), busy, end)
+        };
+        links.map(stop).collect()
     }
 
     /// Takes the next packet out of a port's queue without counting it: how a test of the audit loses one.

@@ -133,9 +133,8 @@ impl Model {
             // The last one among equals.
             let worst = (0..self.data.len()).max_by_key(|&at| self.data[at].rank);
             let Some(worst) = worst.filter(|&at| Some(self.data[at].rank) > rank) else { return false };
-            let loser = self.data.remove(worst);
-            cx.port.quit(cx.now, loser.size);
-            cx.drop(loser.id);
+            let Data { id, size, .. } = self.data.remove(worst);
+            cx.drop_waiting(Queued { id, size });
         }
         true
     }

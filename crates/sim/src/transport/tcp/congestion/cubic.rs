@@ -217,30 +217,11 @@ impl Control for Model {
 mod tests {
     use super::*;
     use crate::transport::source::Messages;
-    use crate::transport::tcp::congestion::Progress;
-    use crate::transport::tcp::{Growth, Halves};
-
-    const MSS: u64 = 1000;
-
-    fn window(segments: u64) -> Window {
-        Window {
-            cwnd: segments * MSS,
-            ssthresh: u64::MAX,
-            mss: MSS,
-            flight: segments * MSS,
-            most: u32::MAX,
-            min_ssthresh: 2,
-            halves: Halves::Flight,
-            growth: Growth::Acks,
-            counted: 0,
-            after_timeout: false,
-        }
-    }
+    use crate::transport::tcp::congestion::fixtures::{MSS, event, window};
 
     fn lose(model: &mut Model, window: &mut Window, cause: Cause) {
-        let progress = Progress { left: 0, round_trip: None, time_left: None };
         window.flight = window.cwnd;
-        model.on_congestion_event(window, &CongestionEvent { cause, now: Time::ZERO, progress });
+        model.on_congestion_event(window, &event(cause, Time::ZERO));
         if matches!(cause, Cause::FastRetransmit { .. }) {
             window.cwnd = window.ssthresh;
         }

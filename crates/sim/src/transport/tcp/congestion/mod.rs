@@ -363,3 +363,34 @@ pub trait Control {
         window.cwnd
     }
 }
+
+/// For the unit tests of several controls.
+#[cfg(test)]
+mod fixtures {
+    use super::*;
+
+    /// A full segment.
+    pub const MSS: u64 = 1000;
+
+    /// A window of so many segments, all of them in flight.
+    pub fn window(segments: u64) -> Window {
+        Window {
+            cwnd: segments * MSS,
+            ssthresh: u64::MAX,
+            mss: MSS,
+            flight: segments * MSS,
+            most: u32::MAX,
+            min_ssthresh: 2,
+            halves: Halves::Flight,
+            growth: Growth::Acks,
+            counted: 0,
+            after_timeout: false,
+        }
+    }
+
+    /// A sign of congestion at that time, on a flow without a deadline.
+    pub fn event(cause: Cause, now: Time) -> CongestionEvent {
+        let progress = Progress { left: 0, round_trip: None, time_left: None };
+        CongestionEvent { cause, now, progress }
+    }
+}

@@ -71,29 +71,17 @@ impl Control for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transport::tcp::congestion::{Growth, Halves};
+    use crate::transport::tcp::congestion::fixtures::window;
 
     /// RFC 6582, 3.2, step 3, by hand: in recovery with a window of 10 segments a partial acknowledgement of 3 leaves
     /// 10 - 3 + 1; one of less than a segment adds none back; no window falls below a segment.
     #[test]
     fn a_partial_acknowledgement_deflates() {
-        let mss = 1000;
         let mut control = Model::new(&NewReno::default());
         for (cwnd, acked, left) in
             [(10_000, 3_000, 8_000), (10_000, 400, 9_600), (10_000, 1_000, 10_000), (3_000, 8_000, 2_000)]
         {
-            let mut window = Window {
-                cwnd,
-                ssthresh: 5_000,
-                mss,
-                flight: 12_000,
-                most: u32::MAX,
-                min_ssthresh: 2,
-                halves: Halves::Flight,
-                growth: Growth::Acks,
-                counted: 0,
-                after_timeout: false,
-            };
+            let mut window = Window { cwnd, ssthresh: 5_000, ..window(12) };
             let ack = Ack { acked, in_flight: window.flight, ..Ack::default() };
             let recovery = Recovery { full: false, first_partial: true };
             assert!(matches!(

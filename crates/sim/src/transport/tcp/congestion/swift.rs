@@ -270,29 +270,11 @@ impl Control for Model {
 mod tests {
     use super::*;
     use crate::transport::source::Messages;
-    use crate::transport::tcp::congestion::Progress;
-    use crate::transport::tcp::{Growth, Halves};
-
-    const MSS: u64 = 1000;
+    use crate::transport::tcp::congestion::fixtures::{MSS, event, window};
 
     /// Targets of 20 us without hops and flow scaling, with which delays are easy to compare.
     fn plain() -> Swift {
         Swift { hop_target: Time::ZERO, fs_range: Time::ZERO, ..Swift::default() }
-    }
-
-    fn window(segments: u64) -> Window {
-        Window {
-            cwnd: segments * MSS,
-            ssthresh: u64::MAX,
-            mss: MSS,
-            flight: segments * MSS,
-            most: u32::MAX,
-            min_ssthresh: 2,
-            halves: Halves::Flight,
-            growth: Growth::Acks,
-            counted: 0,
-            after_timeout: false,
-        }
     }
 
     /// The acknowledgement of a segment at so many microseconds, with a delay of so many.
@@ -303,9 +285,7 @@ mod tests {
     }
 
     fn lose(model: &mut Model, window: &mut Window, cause: Cause, at: u64) {
-        let progress = Progress { left: 0, round_trip: None, time_left: None };
-        let event = CongestionEvent { cause, now: Time::from_us(at), progress };
-        model.on_congestion_event(window, &event);
+        model.on_congestion_event(window, &event(cause, Time::from_us(at)));
     }
 
     fn close(found: f64, expected: f64) {
