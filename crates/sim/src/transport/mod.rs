@@ -4,6 +4,7 @@
 //! and receivers of all its connections. Adding one is its file and its line in the list below; the
 //! datagram transport is the shortest example.
 
+pub mod delivery;
 pub mod frame;
 pub mod reassembly;
 pub mod rtt;

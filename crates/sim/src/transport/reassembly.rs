@@ -1,7 +1,5 @@
 //! What a receiver has: numbered packets, each with a length, in a ring that grows with the gaps.
 
-use crate::ids::ConnId;
-
 /// The record of received ranges of one connection. Constant time a packet, whatever the window.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
@@ -111,64 +109,11 @@ impl Reassembly {
     }
 }
 
-/// Where flows end that share a connection, as far as their last packets have arrived: they complete in order.
-#[derive(Clone, Debug, Default)]
-pub struct FlowEnds {
-    /// The first one: number of its last packet plus one, and the flow.
-    first: Option<(u32, ConnId)>,
-    /// The others, the last one first.
-    later: Vec<(u32, ConnId)>,
-}
-
-impl FlowEnds {
-    /// Forgets everything but keeps the memory.
-    pub fn clear(&mut self) {
-        self.first = None;
-        self.later.clear();
-    }
-
-    /// The last packet of a flow has arrived for the first time.
-    pub fn note(&mut self, end: u32, flow: ConnId) {
-        match self.first {
-            None => self.first = Some((end, flow)),
-            Some(first) if end < first.0 => {
-                self.later.push(first);
-                self.first = Some((end, flow));
-            }
-            Some(_) => {
-                let place = self.later.partition_point(|(later, _)| *later > end);
-                self.later.insert(place, (end, flow));
-            }
-        }
-    }
-
-    /// Takes off the first flow, if all packets before `next` have arrived and so has all of it.
-    #[inline]
-    pub fn take_complete(&mut self, next: u32) -> Option<ConnId> {
-        let (_, flow) = self.first.filter(|(end, _)| *end <= next)?;
-        self.first = self.later.pop();
-        Some(flow)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
-
-    #[test]
-    fn flows_complete_in_order_whatever_the_order_of_their_ends() {
-        let mut ends = FlowEnds::default();
-        [(30, 3), (10, 1), (40, 4), (20, 2)].into_iter().for_each(|(end, flow)| ends.note(end, ConnId(flow)));
-        assert_eq!(ends.take_complete(9), None);
-        assert_eq!(ends.take_complete(25), Some(ConnId(1)));
-        assert_eq!(ends.take_complete(25), Some(ConnId(2)));
-        assert_eq!(ends.take_complete(25), None);
-        ends.note(35, ConnId(5));
-        let rest: Vec<_> = std::iter::from_fn(|| ends.take_complete(40)).collect();
-        assert_eq!(rest, [3, 5, 4].map(ConnId));
-    }
 
     proptest! {
         /// Against a plain map of what has arrived.

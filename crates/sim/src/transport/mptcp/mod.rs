@@ -16,7 +16,8 @@ pub mod session;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::session::{Incoming, Outgoing};
+use self::session::Outgoing;
+use super::delivery::Delivery;
 use super::frame::Frame;
 use super::tcp::Tcp;
 use super::tcp::connection::{DELAYED_ACK, PACE, RETRANSMIT, Receiver, Sender};
@@ -193,7 +194,7 @@ pub struct Model {
     configs: Configs<Mptcp>,
     /// Of whole connections: that of a flow by itself is the one that stands for it.
     outgoing: Ends<Outgoing>,
-    incoming: Ends<Incoming>,
+    incoming: Ends<Delivery>,
     /// The subflows that the sender has opened, and those that the receiver has accepted, by number.
     subflows: Ends<Vec<ConnId>>,
     accepted: Ends<Vec<(u8, ConnId)>>,
@@ -338,7 +339,7 @@ impl Endpoint for Model {
         let conn = cx.conn(id);
         let Conn { parent: whole, subflow: own, .. } = *conn;
         if whole == ConnId::NONE {
-            self.incoming.open(id, cx).reset();
+            self.incoming.open(id, cx).clear();
             self.accepted.open(id, cx).clear();
             return;
         }
@@ -360,15 +361,8 @@ impl Endpoint for Model {
         }
         cx.note_arrival_in(flow, packet);
         let incoming = self.incoming.at(whole, cx);
-        let last_of = (header.ack & LAST_DATA != 0).then_some(flow);
-        if incoming.receive(header.ack as u32, last_of, header.len) {
-            cx.delivered(flow, u64::from(header.len));
-        }
-        let mut completes = false;
-        while let Some(complete) = incoming.take_complete() {
-            completes = true;
-            cx.completed(complete);
-        }
+        let last = header.ack & LAST_DATA != 0;
+        let completes = incoming.receive(flow, header.ack as u32, header.len, last, cx).completes;
         // With the last byte all subflows acknowledge what they have, as TCP does, and what comes later at once.
         if incoming.is_complete() && (config.ack_last_segment || !completes) {
             let kept = cx.conn(whole).flow == FlowId::NONE;

@@ -1,4 +1,4 @@
-//! Both ends of a connection as a whole: which data goes by which subflow, and what has arrived by any of them.
+//! The sending end of a connection as a whole: which data goes by which subflow.
 //!
 //! Data is cut into segments of a full payload, the last one of a flow shorter, numbered from the first byte of the
 //! connection on, which carries one flow or, if it is kept, any number one behind the other. A subflow's own segments are numbered apart, by TCP; its mapping says which data each of them carries (RFC 8684, 3.3.1).
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use super::Coupling;
 use super::lia::{self, Path, Terms};
 use crate::ids::ConnId;
-use crate::transport::reassembly::{Arrival, FlowEnds, Reassembly};
+use crate::transport::reassembly::Reassembly;
 use crate::transport::source::{Message, Next, Source};
 use crate::transport::tcp::congestion::{Siblings, Window};
 use crate::transport::tcp::connection::Sender;
@@ -314,49 +314,5 @@ impl Siblings for Share<'_> {
         let whole = (*fraction + grown) as u64;
         *fraction += grown - whole as f64;
         Some(whole)
-    }
-}
-
-/// The receiving end of a connection.
-#[derive(Clone, Debug, Default)]
-pub struct Incoming {
-    data: Reassembly,
-    ends: FlowEnds,
-    /// Number of the last data plus one of the last flow that is complete.
-    complete_to: u32,
-}
-
-impl Incoming {
-    /// Starts over for another connection, with the memory of the one before.
-    pub fn reset(&mut self) {
-        self.data.clear();
-        self.ends.clear();
-        self.complete_to = 0;
-    }
-
-    /// Data of that flow has come by one of the subflows. Whether it has not come before.
-    pub fn receive(&mut self, number: u32, last_of: Option<ConnId>, len: u16) -> bool {
-        let new = self.data.receive(number, len) != Arrival::Duplicate;
-        if let Some(flow) = last_of.filter(|_| new) {
-            self.ends.note(number + 1, flow);
-        }
-        new
-    }
-
-    /// The first flow that is complete now and was not before.
-    pub fn take_complete(&mut self) -> Option<ConnId> {
-        let flow = self.ends.take_complete(self.data.next())?;
-        self.complete_to = self.data.next();
-        Some(flow)
-    }
-
-    /// Whether all is there of the flows of which anything is.
-    pub fn is_complete(&self) -> bool {
-        self.complete_to > 0 && self.complete_to == self.data.next()
-    }
-
-    /// Bytes that have arrived, each counted once.
-    pub fn received(&self) -> u64 {
-        self.data.received()
     }
 }

@@ -5,15 +5,12 @@ use super::{Ndp, kind, pack};
 use crate::engine::host::{Host, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
-use crate::transport::reassembly::{Arrival, Reassembly};
+use crate::transport::delivery::Delivery;
 
 /// The receiving end of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
-    reassembly: Reassembly,
-    /// Number of the last packet plus one, once it is known.
-    end: Option<u32>,
-    completed: bool,
+    delivery: Delivery,
     /// Pulls sent: the number of the last one.
     pulls: u32,
     /// Its place in the cycle of turns to pull.
@@ -25,9 +22,9 @@ pub struct Receiver {
 impl Receiver {
     /// Starts over for another flow, with the memory of the one before.
     pub fn reset(&mut self, place: u64) {
-        self.reassembly.clear();
-        let reassembly = std::mem::take(&mut self.reassembly);
-        *self = Receiver { reassembly, place, ..Receiver::default() };
+        self.delivery.clear();
+        let delivery = std::mem::take(&mut self.delivery);
+        *self = Receiver { delivery, place, ..Receiver::default() };
     }
 
     /// A data packet or what is left of one. The pull goes with the answer if no other waits and the
@@ -43,26 +40,17 @@ impl Receiver {
     ) -> bool {
         let id = packet.conn;
         let number = packet.header.number;
-        let trimmed = packet.has(flag::TRIMMED);
-        if trimmed {
+        let (mut answer, mut completes) = (kind::NACK, false);
+        if packet.has(flag::TRIMMED) {
             cx.receiver(id).trims += 1;
         } else {
+            answer = kind::ACK;
             cx.note_arrival(packet);
-            if self.reassembly.receive(number, packet.header.len) != Arrival::Duplicate {
-                cx.delivered(id, u64::from(packet.header.len));
-            }
+            let last = packet.header.kind == kind::LAST;
+            completes = self.delivery.receive(id, number, packet.header.len, last, cx).completes;
         }
-        if packet.header.kind == kind::LAST {
-            self.end = Some(number + 1);
-        }
-        let completes = !self.completed && self.end == Some(self.reassembly.next());
-        if completes {
-            self.completed = true;
-            cx.completed(id);
-        }
-        let mut answer = if trimmed { kind::NACK } else { kind::ACK };
         // Once everything is here there is nothing to pull.
-        if !self.completed {
+        if !self.delivery.is_complete() {
             let asked = packet.header.ack as u32;
             let mut pulls = 1 + asked.saturating_sub(self.granted);
             self.granted = self.granted.max(asked);
@@ -87,13 +75,13 @@ impl Receiver {
     }
 
     fn send(&self, id: ConnId, kind: u8, echo: u64, number: u32, config: &Ndp, cx: &mut impl Host) {
-        let ack = pack(self.reassembly.next(), self.pulls);
+        let ack = pack(self.delivery.next(), self.pulls);
         let header = Header { kind, number, seq: echo, ack, ..Header::default() };
         cx.send_control(id, Toward::Sender, config.control_bytes.0 as u32, header);
     }
 
     /// Bytes of the ranges that have arrived.
     pub fn received(&self) -> u64 {
-        self.reassembly.received()
+        self.delivery.received()
     }
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use self::sender::{RETRANSMIT, Sender};
-use super::reassembly::{Arrival, Reassembly};
+use super::delivery::Delivery;
 use super::{Framing, Settings, audit_ranges};
 use crate::advice::{self, Advice};
 use crate::balancer::Balancer;
@@ -215,20 +215,9 @@ mod kind {
 
 /// The receiving end of a connection: it acknowledges each packet by itself.
 #[derive(Clone, Debug, Default)]
-struct Receiver {
-    reassembly: Reassembly,
-    /// Number of the last packet plus one, once it is known.
-    end: Option<u32>,
-    completed: bool,
-}
+struct Receiver(Delivery);
 
 impl Receiver {
-    /// Starts over for another flow, with the memory of the one before.
-    fn reset(&mut self) {
-        self.reassembly.clear();
-        *self = Receiver { reassembly: std::mem::take(&mut self.reassembly), ..Receiver::default() };
-    }
-
     fn on_packet(&mut self, packet: &Packet, config: &Pfabric, cx: &mut impl Host) {
         let id = packet.conn;
         let Header { kind, number, len, .. } = packet.header;
@@ -236,19 +225,10 @@ impl Receiver {
         if kind != kind::PROBE {
             answer = kind::ACK;
             cx.note_arrival(packet);
-            if self.reassembly.receive(number, len) != Arrival::Duplicate {
-                cx.delivered(id, u64::from(len));
-            }
-            if kind == kind::LAST {
-                self.end = Some(number + 1);
-            }
-            if !self.completed && self.end == Some(self.reassembly.next()) {
-                self.completed = true;
-                cx.completed(id);
-            }
+            self.0.receive(id, number, len, kind == kind::LAST, cx);
         }
         let header =
-            Header { kind: answer, number, seq: u64::from(self.reassembly.next()), ..Header::default() };
+            Header { kind: answer, number, seq: u64::from(self.0.next()), ..Header::default() };
         cx.send_control(id, Toward::Sender, config.header_bytes.0 as u32, header);
     }
 }
@@ -317,7 +297,7 @@ impl Endpoint for Model {
     }
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        self.receivers.open(id, cx).reset();
+        self.receivers.open(id, cx).0.clear();
     }
 
     #[inline]
@@ -366,7 +346,7 @@ impl Endpoint for Model {
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
         for (id, conn) in conns {
             if conn.accepted() {
-                audit_ranges(*id, conn, self.receivers.get(*id).reassembly.received(), found);
+                audit_ranges(*id, conn, self.receivers.get(*id).0.received(), found);
             }
             if let Some(wrong) = self.senders.get(*id).audit() {
                 found(format!("connection {id}: {wrong}"));

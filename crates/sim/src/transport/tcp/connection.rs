@@ -11,7 +11,8 @@ use super::{Halves, IdleRestart, Tcp, kind};
 use crate::engine::host::{Host, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
-use crate::transport::reassembly::{Arrival, FlowEnds, Reassembly};
+use crate::transport::delivery::Delivery;
+use crate::transport::reassembly::Arrival;
 use crate::transport::rtt::Rtt;
 use crate::transport::source::{Next, Source};
 use crate::units::Time;
@@ -605,8 +606,7 @@ impl Sender {
 /// The receiving end of a connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    reassembly: Reassembly,
-    ends: FlowEnds,
+    delivery: Delivery,
     /// Segments that have arrived and not been acknowledged, and when the first of them was sent.
     unacknowledged: u32,
     echo: Time,
@@ -619,8 +619,7 @@ pub struct Receiver {
 impl Default for Receiver {
     fn default() -> Self {
         Receiver {
-            reassembly: Reassembly::default(),
-            ends: FlowEnds::default(),
+            delivery: Delivery::default(),
             unacknowledged: 0,
             echo: Time::ZERO,
             latest: ConnId::NONE,
@@ -633,11 +632,9 @@ impl Default for Receiver {
 impl Receiver {
     /// Starts over for another connection, with the memory of the one before.
     pub fn reset(&mut self, config: &Tcp) {
-        self.reassembly.clear();
-        let reassembly = std::mem::take(&mut self.reassembly);
-        self.ends.clear();
-        let ends = std::mem::take(&mut self.ends);
-        *self = Receiver { reassembly, ends, marks: Marks::new(config.echo()), ..Receiver::default() };
+        self.delivery.clear();
+        let delivery = std::mem::take(&mut self.delivery);
+        *self = Receiver { delivery, marks: Marks::new(config.echo()), ..Receiver::default() };
     }
 
     /// A SYN or a segment.
@@ -656,17 +653,9 @@ impl Receiver {
             self.acknowledge(flow, config, cx);
         }
         self.marks.echoes = heard.echoes;
-        let first = self.reassembly.received() == 0;
-        let arrival = self.reassembly.receive(packet.header.number, packet.header.len);
-        if arrival != Arrival::Duplicate {
-            cx.delivered(flow, u64::from(packet.header.len));
-            if kind == kind::LAST {
-                self.ends.note(packet.header.number + 1, flow);
-            }
-        }
-        while let Some(flow) = self.ends.take_complete(self.reassembly.next()) {
-            cx.completed(flow);
-        }
+        let Header { number, len, .. } = packet.header;
+        let first = self.delivery.received() == 0;
+        let arrival = self.delivery.receive(flow, number, len, kind == kind::LAST, cx).arrival;
         self.latest = flow;
         self.unacknowledged += 1;
         if self.unacknowledged == 1 {
@@ -690,9 +679,9 @@ impl Receiver {
         self.timer.clear();
         let header = Header {
             kind: if self.marks.echoes { kind::ACK | kind::ECE } else { kind::ACK },
-            number: self.reassembly.next(),
+            number: self.delivery.next(),
             seq: self.echo.0,
-            ack: self.reassembly.in_order(),
+            ack: self.delivery.in_order(),
             ..Header::default()
         };
         cx.send_control(flow, Toward::Sender, config.ack_bytes(), header);
@@ -714,6 +703,6 @@ impl Receiver {
 
     /// Bytes of the ranges that have arrived.
     pub fn received(&self) -> u64 {
-        self.reassembly.received()
+        self.delivery.received()
     }
 }
