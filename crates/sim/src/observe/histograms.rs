@@ -179,3 +179,36 @@ impl Observer for Distributions {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::fake::FakeHost;
+    use crate::engine::host::{Host, Toward};
+    use crate::engine::packet::{Header, Packet};
+    use crate::ids::ConnId;
+
+    /// A packet made at 10 us, on its host's wire from 17 us on, there at 40 us: 7 us at the server, 23 us in the
+    /// network. Where it is not at its end, or comes without payload, it does not count.
+    #[test]
+    fn the_network_is_from_the_first_wire_to_the_last_bit() {
+        let mut host = FakeHost::pair(1000);
+        let mut found = Distributions::new(&Histograms::default(), &host.fabric());
+        host.now = Time::from_us(10);
+        let made = host.packet(ConnId(0), Toward::Receiver, 1500, 0, Header::default());
+        let mut arrive = |hops, flags, is_last| {
+            let packet = Packet { wire_at: Time::from_us(17), hops, flags, ..made };
+            let (at, conn) = (Time::from_us(40), &host.conns[0]);
+            found.arrived(&Arrival { at, link: LinkId(0), packet: &packet, conn, flow: conn.flow, is_last });
+        };
+        arrive(2, 0, false);
+        arrive(3, flag::CONTROL, true);
+        arrive(3, flag::TRIMMED, true);
+        arrive(3, 0, true);
+        let [None, None, None, Some([server, network])] = &found.latencies[..] else {
+            panic!("not just packets over three links")
+        };
+        assert_eq!((server.len(), server.count_at(Time::from_us(7).0)), (1, 1));
+        assert_eq!((network.len(), network.count_at(Time::from_us(23).0)), (1, 1));
+    }
+}

@@ -221,6 +221,22 @@ fn a_wait_at_the_server_is_no_part_of_the_network() {
     assert!(network.2 == 200 && holds(network, 51 * US), "{network:?}");
 }
 
+/// The way over a host that relays begins at the source's wire, too: 12 us + 5 us at each of two links.
+#[test]
+fn a_relaying_host_is_part_of_the_network() {
+    let settings = r#"
+        transport.datagram = { pace.rate = "100Mbps" }
+        topology.relay = { rate = "1Gbps", delay = "5us" }
+        observe.histograms = {}
+    "#;
+    let run = run(&format!("{settings}{}", flows("relayed", &[[0, 2]], 147_200)));
+    let rows = buckets(run.0.observed.histograms.as_ref().unwrap());
+    let network: Vec<_> = rows.iter().filter(|row| row.0 == "network_ps").collect();
+    let [(_, class, low, high, count)] = &network[..] else { panic!("{network:?}") };
+    assert_eq!((class.as_str(), *count), ("2 links", 100));
+    assert!((*low..=*high).contains(&(34 * US)), "{low} to {high}");
+}
+
 /// A TCP flow of three segments on the wire, by hand.
 #[test]
 fn captured_packets_are_those_of_the_protocol() {
