@@ -1,7 +1,8 @@
-//! The sending end of a connection as a whole: which data goes by which subflow.
+//! The sending end of a connection as a whole: it assigns data to subflows.
 //!
-//! Data is cut into segments of a full payload, the last one of a flow shorter, numbered from the first byte of the
-//! connection on, which carries one flow or, if it is kept, any number one behind the other. A subflow's own segments are numbered apart, by TCP; its mapping says which data each of them carries (RFC 8684, 3.3.1).
+//! A connection carries one flow or, if it is kept, any number one behind the other. Data is cut into segments of a full
+//! payload, the last one of a flow shorter, and numbered from the first byte of the connection on. TCP numbers the segments
+//! of each subflow apart; the subflow's mapping gives the data that each of them carries (RFC 8684, 3.3.1).
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,7 @@ use crate::ids::ConnId;
 use crate::transport::reassembly::Reassembly;
 use crate::transport::source::{Message, Next, Source};
 use crate::transport::tcp::congestion::{Siblings, Window};
-use crate::transport::tcp::connection::Sender;
+use crate::transport::tcp::sender::Sender;
 use crate::units::Time;
 
 /// The sending end of a connection.

@@ -1,27 +1,25 @@
-//! Reliable delivery: handshake, sending what window and source allow, acknowledgements, repair, timers.
+//! The sending end of a connection: handshake, segments as window and source allow, retransmissions, timers.
+//!
+//! `acks` handles acknowledgements.
+
+mod acks;
 
 use std::collections::VecDeque;
 
-use super::congestion::{
-    self, Ack, Cause, CongestionEvent, Control, Progress, Recovery, Siblings, Step, Window,
-};
-use super::ecn::{Heard, Marks};
+use super::congestion::{self, Cause, CongestionEvent, Control, Progress, Window};
+use super::ecn::Heard;
 use super::reduction::Reduction;
 use super::{Halves, IdleRestart, Tcp, kind};
 use crate::engine::host::{Host, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet, flag};
 use crate::ids::ConnId;
-use crate::transport::delivery::Delivery;
-use crate::transport::reassembly::Arrival;
 use crate::transport::rtt::Rtt;
 use crate::transport::source::{Next, Source};
 use crate::units::Time;
 
-/// The sender's timer; even, by the convention of `Endpoint::timer`.
+/// The retransmission timer.
 pub const RETRANSMIT: u8 = 0;
-/// The receiver's timer; odd, likewise.
-pub const DELAYED_ACK: u8 = 1;
-/// The sender's timer for its next segment, if its congestion control paces.
+/// The timer for the next segment, if the congestion control paces.
 pub const PACE: u8 = 2;
 
 /// The sending end of a connection.
@@ -143,11 +141,6 @@ impl Sender {
         self.established
     }
 
-    /// Number of the first segment that is not acknowledged.
-    pub fn una(&self) -> u32 {
-        self.una
-    }
-
     /// The window as it will be after a recovery, during which it counts segments that have left the network, too.
     pub fn steady_window(&self) -> u64 {
         if self.recovering { self.window.ssthresh } else { self.window.cwnd }
@@ -188,99 +181,6 @@ impl Sender {
         self.start_timer(id, config, cx);
     }
 
-    /// A SYN/ACK or an acknowledgement.
-    #[inline]
-    pub fn on_packet<S>(
-        &mut self,
-        id: ConnId,
-        packet: &Packet,
-        config: &Tcp,
-        source: &mut S,
-        cx: &mut impl Host,
-    ) where
-        S: Source + Siblings,
-    {
-        match kind::plain(packet.header.kind) {
-            kind::SYN_ACK if !self.established => {
-                self.established = true;
-                // A SYN that was sent twice gives no sample (Karn).
-                if self.backoff == 0 {
-                    self.rtt.sample(cx.now() - self.last_sent);
-                }
-                self.backoff = 0;
-                self.timer.clear();
-            }
-            kind::ACK => self.on_ack(id, packet, config, source, cx),
-            _ => return,
-        }
-        if self.may_send(config, source) {
-            cx.ready(id);
-        }
-    }
-
-    fn on_ack<S>(&mut self, id: ConnId, packet: &Packet, config: &Tcp, source: &mut S, cx: &mut impl Host)
-    where
-        S: Source + Siblings,
-    {
-        let una = packet.header.ack;
-        self.window.flight = self.next_seq - self.una_seq;
-        if una > self.una_seq {
-            let mut ack = self.ack(packet, source, cx.now());
-            self.take_off_acknowledged(packet.header.number, una);
-            self.limited = 0;
-            self.sample_round_trip(packet, config, cx);
-            ack.smoothed_rtt = self.rtt.smoothed();
-            ack.next = self.next_seq;
-            let mut restart_timer = true;
-            let grows = !self.heard.listens || self.on_echo(&ack, source);
-            if self.recovering {
-                restart_timer = self.on_recovery_ack(&ack);
-            } else {
-                self.dupacks = 0;
-                if self.reduction.is_some() {
-                    self.go_on_reducing(ack.acked);
-                } else {
-                    ack.may_grow = grows && (!config.window_validation || self.window.limits());
-                    self.control.on_ack(&mut self.window, &ack, source);
-                }
-            }
-            if self.una == self.end {
-                self.timer.clear();
-            } else if restart_timer {
-                self.start_timer(id, config, cx);
-            }
-            while let Some(flow) = source.take_acknowledged(self.una_seq) {
-                cx.acknowledged(flow);
-                cx.finish(flow);
-            }
-        } else if una == self.una_seq && self.una < self.end {
-            let ack = self.ack(packet, source, cx.now());
-            if self.heard.listens {
-                self.on_echo(&ack, source);
-            }
-            self.on_duplicate_ack(&ack, config, source);
-        }
-    }
-
-    /// An acknowledgement as the congestion control sees it, of a connection that has not taken note of it yet.
-    #[inline]
-    fn ack(&self, packet: &Packet, source: &impl Source, now: Time) -> Ack {
-        let at_hand = self.end_seq - self.una_seq + source.left();
-        Ack {
-            acked: packet.header.ack - self.una_seq,
-            now,
-            rtt: now - Time(packet.header.seq),
-            smoothed_rtt: self.rtt.smoothed(),
-            in_flight: self.window.flight,
-            app_limited: at_hand.min(u64::from(self.window.most)) + self.window.mss <= self.window.cwnd,
-            marked: packet.header.kind & kind::ECE != 0,
-            may_grow: false,
-            una: packet.header.ack,
-            next: self.next_seq,
-            hops: packet.hops,
-        }
-    }
-
     /// How far the flow has come.
     fn progress(&self, source: &impl Source, now: Time) -> Progress {
         Progress {
@@ -292,43 +192,10 @@ impl Sender {
         }
     }
 
-    /// ECN: what an acknowledgement says of marks. Whether the window may grow by it.
-    fn on_echo(&mut self, ack: &Ack, source: &impl Source) -> bool {
-        let answer = self.control.on_echo(ack);
-        if answer.ends_slow_start {
-            self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
-        }
-        if answer.reduce && !self.recovering && self.heard.is_news(self.una_seq) {
-            self.end_reduction();
-            self.reduced(self.next_seq);
-            let before = self.window.cwnd;
-            let let_go = self.let_go(source);
-            let flight = std::mem::replace(&mut self.window.flight, let_go);
-            self.on_congestion_event(Cause::EcnEcho, source, ack.now);
-            self.window.flight = flight;
-            if self.in_proportion {
-                let goal = std::mem::replace(&mut self.window.cwnd, before);
-                self.reduction = Some(Reduction::new(flight, goal, self.next_seq));
-            }
-        }
-        answer.grow
-    }
-
     /// The window is reduced.
     fn on_congestion_event(&mut self, cause: Cause, source: &impl Source, now: Time) {
         let event = CongestionEvent { cause, now, progress: self.progress(source, now) };
         self.control.on_congestion_event(&mut self.window, &event);
-    }
-
-    /// Bytes are acknowledged while the window is being reduced.
-    fn go_on_reducing(&mut self, acked: u64) {
-        let Some(reduction) = &mut self.reduction else { return };
-        if reduction.is_over(self.una_seq) {
-            self.end_reduction();
-        } else {
-            let flight = self.next_seq - self.una_seq;
-            self.window.cwnd = reduction.on_ack(acked, flight, self.window.mss);
-        }
     }
 
     /// The window is what it was to be reduced to.
@@ -344,50 +211,6 @@ impl Sender {
         self.window.counted = 0;
     }
 
-    /// Segments before number `una`, up to sequence number `ack`, have arrived.
-    fn take_off_acknowledged(&mut self, una: u32, ack: u64) {
-        self.segments.drain(..(una - self.una) as usize);
-        self.una = una;
-        self.una_seq = ack;
-        if self.next < una {
-            (self.next, self.next_seq) = (una, ack);
-        }
-        self.repair = false;
-    }
-
-    /// Only a sample ends the back-off (RFC 6298, end of section 5): a repeated segment gives none without timestamps (Karn).
-    fn sample_round_trip(&mut self, packet: &Packet, config: &Tcp, cx: &impl Host) {
-        if config.timestamps {
-            self.rtt.sample(cx.now() - Time(packet.header.seq));
-            self.backoff = 0;
-        } else if let Some((number, sent)) = self.timed
-            && number < self.una
-        {
-            self.rtt.sample(cx.now() - sent);
-            self.backoff = 0;
-            self.timed = None;
-        }
-    }
-
-    /// Whether to restart the timer.
-    fn on_recovery_ack(&mut self, ack: &Ack) -> bool {
-        let full = ack.una >= self.recover;
-        let first_partial = !full && !self.partial_seen;
-        match self.control.on_recovery_ack(&mut self.window, ack, Recovery { full, first_partial }) {
-            Step::Leave => {
-                self.recovering = false;
-                self.dupacks = 0;
-                self.recover = self.recover.min(ack.una);
-                true
-            }
-            Step::Repair { restart_timer } => {
-                self.partial_seen = true;
-                self.repair = true;
-                restart_timer
-            }
-        }
-    }
-
     /// What a loss or a mark halves, if it is not the window: the bytes in flight, or those that the window has let go by
     /// whole segments (`Halves`).
     fn let_go(&self, source: &impl Source) -> u64 {
@@ -398,29 +221,6 @@ impl Sender {
                 let (all, room) = (self.end_seq - self.una_seq + source.left(), self.window.usable());
                 flight.max(if room >= all { all } else { room / mss * mss })
             }
-        }
-    }
-
-    fn on_duplicate_ack(&mut self, ack: &Ack, config: &Tcp, source: &impl Source) {
-        self.dupacks += 1;
-        if self.recovering {
-            self.control.on_duplicate(&mut self.window, ack);
-        } else if self.dupacks == config.dupack_threshold
-            && (self.una_seq >= self.recover || !self.control.distrusts_duplicates())
-        {
-            // RFC 5681, 3.2, step 2: what limited transmit has sent does not count.
-            self.window.flight -= self.limited;
-            self.window.flight = self.let_go(source);
-            if self.window.halves == Halves::Pipe {
-                self.window.flight = self.window.flight.saturating_sub(self.window.mss);
-            }
-            self.end_reduction();
-            self.on_congestion_event(Cause::FastRetransmit { dupacks: self.dupacks }, source, ack.now);
-            self.recovering = true;
-            self.partial_seen = false;
-            self.recover = self.end_seq;
-            self.repair = true;
-            self.reduced(self.end_seq);
         }
     }
 
@@ -600,109 +400,5 @@ impl Sender {
         self.start_timer(id, config, cx);
         cx.ready(id);
         true
-    }
-}
-
-/// The receiving end of a connection.
-#[derive(Clone, Debug)]
-pub struct Receiver {
-    delivery: Delivery,
-    /// Segments that have arrived and not been acknowledged, and when the first of them was sent.
-    unacknowledged: u32,
-    echo: Time,
-    /// The flow of the last of them.
-    latest: ConnId,
-    timer: Timer,
-    marks: Marks,
-}
-
-impl Default for Receiver {
-    fn default() -> Self {
-        Receiver {
-            delivery: Delivery::default(),
-            unacknowledged: 0,
-            echo: Time::ZERO,
-            latest: ConnId::NONE,
-            timer: Timer::default(),
-            marks: Marks::default(),
-        }
-    }
-}
-
-impl Receiver {
-    /// Starts over for another connection, with the memory of the one before.
-    pub fn reset(&mut self, config: &Tcp) {
-        self.delivery.clear();
-        let delivery = std::mem::take(&mut self.delivery);
-        *self = Receiver { delivery, marks: Marks::new(config.echo()), ..Receiver::default() };
-    }
-
-    /// A SYN or a segment.
-    #[inline]
-    pub fn on_packet(&mut self, id: ConnId, packet: &Packet, config: &Tcp, cx: &mut impl Host) {
-        let flow = packet.conn;
-        let kind = kind::plain(packet.header.kind);
-        if kind == kind::SYN {
-            let header = Header { kind: kind::SYN_ACK, ..Header::default() };
-            return cx.send_control(flow, Toward::Sender, config.ack_bytes(), header);
-        }
-        cx.note_arrival(packet);
-        let heard = self.marks.hear(packet.has(flag::CE), packet.header.kind & kind::CWR != 0);
-        if heard.changes && self.unacknowledged > 0 {
-            // What came before the change is acknowledged by itself, so that the echo is exact (RFC 8257, 3.2).
-            self.acknowledge(flow, config, cx);
-        }
-        self.marks.echoes = heard.echoes;
-        let Header { number, len, .. } = packet.header;
-        let first = self.delivery.received() == 0;
-        let arrival = self.delivery.receive(flow, number, len, kind == kind::LAST, cx).arrival;
-        self.latest = flow;
-        self.unacknowledged += 1;
-        if self.unacknowledged == 1 {
-            self.echo = packet.created_at;
-        }
-        let at_once = arrival != Arrival::InOrder
-            || self.unacknowledged >= config.segments_per_ack()
-            || (first && config.ack_first_segment)
-            || (kind == kind::LAST && config.ack_last_segment)
-            || heard.at_once;
-        if at_once {
-            self.acknowledge(flow, config, cx);
-        } else if !self.timer.is_set() {
-            let due = cx.now() + config.delayed_ack_timeout();
-            cx.set_timer(&mut self.timer, due, Owner::Receiver(id), DELAYED_ACK);
-        }
-    }
-
-    fn acknowledge(&mut self, flow: ConnId, config: &Tcp, cx: &mut impl Host) {
-        self.unacknowledged = 0;
-        self.timer.clear();
-        let header = Header {
-            kind: if self.marks.echoes { kind::ACK | kind::ECE } else { kind::ACK },
-            number: self.delivery.next(),
-            seq: self.echo.0,
-            ack: self.delivery.in_order(),
-            ..Header::default()
-        };
-        cx.send_control(flow, Toward::Sender, config.ack_bytes(), header);
-    }
-
-    /// Acknowledges what waits for that.
-    pub fn flush(&mut self, config: &Tcp, cx: &mut impl Host) {
-        if self.unacknowledged > 0 {
-            self.acknowledge(self.latest, config, cx);
-        }
-    }
-
-    /// The delayed-acknowledgement timer.
-    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut impl Host) {
-        if cx.timer_is_due(&mut self.timer, Owner::Receiver(id), DELAYED_ACK) {
-            self.acknowledge(self.latest, config, cx);
-        }
-    }
-
-    /// Bytes of the ranges that have arrived.
-    pub fn received(&self) -> u64 {
-        self.delivery.received()
     }
 }

@@ -1,0 +1,117 @@
+//! The receiving end of a connection: it delivers segments, and acknowledges them at once or delayed.
+
+use super::ecn::Marks;
+use super::{Tcp, kind};
+use crate::engine::host::{Host, Owner, Timer, Toward};
+use crate::engine::packet::{Header, Packet, flag};
+use crate::ids::ConnId;
+use crate::transport::delivery::Delivery;
+use crate::transport::reassembly::Arrival;
+use crate::units::Time;
+
+/// The timer of a delayed acknowledgement.
+pub const DELAYED_ACK: u8 = 1;
+
+/// The receiving end of a connection.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    delivery: Delivery,
+    /// Segments that have arrived and not been acknowledged, and when the first of them was sent.
+    unacknowledged: u32,
+    echo: Time,
+    /// The flow of the last of them.
+    latest: ConnId,
+    timer: Timer,
+    marks: Marks,
+}
+
+impl Default for Receiver {
+    fn default() -> Self {
+        Receiver {
+            delivery: Delivery::default(),
+            unacknowledged: 0,
+            echo: Time::ZERO,
+            latest: ConnId::NONE,
+            timer: Timer::default(),
+            marks: Marks::default(),
+        }
+    }
+}
+
+impl Receiver {
+    /// Starts over for another connection, with the memory of the one before.
+    pub fn reset(&mut self, config: &Tcp) {
+        self.delivery.clear();
+        let delivery = std::mem::take(&mut self.delivery);
+        *self = Receiver { delivery, marks: Marks::new(config.echo()), ..Receiver::default() };
+    }
+
+    /// A SYN or a segment.
+    #[inline]
+    pub fn on_packet(&mut self, id: ConnId, packet: &Packet, config: &Tcp, cx: &mut impl Host) {
+        let flow = packet.conn;
+        let kind = kind::plain(packet.header.kind);
+        if kind == kind::SYN {
+            let header = Header { kind: kind::SYN_ACK, ..Header::default() };
+            return cx.send_control(flow, Toward::Sender, config.ack_bytes(), header);
+        }
+        cx.note_arrival(packet);
+        let heard = self.marks.hear(packet.has(flag::CE), packet.header.kind & kind::CWR != 0);
+        if heard.changes && self.unacknowledged > 0 {
+            // What came before the change is acknowledged by itself, so that the echo is exact (RFC 8257, 3.2).
+            self.acknowledge(flow, config, cx);
+        }
+        self.marks.echoes = heard.echoes;
+        let Header { number, len, .. } = packet.header;
+        let first = self.delivery.received() == 0;
+        let arrival = self.delivery.receive(flow, number, len, kind == kind::LAST, cx).arrival;
+        self.latest = flow;
+        self.unacknowledged += 1;
+        if self.unacknowledged == 1 {
+            self.echo = packet.created_at;
+        }
+        let at_once = arrival != Arrival::InOrder
+            || self.unacknowledged >= config.segments_per_ack()
+            || (first && config.ack_first_segment)
+            || (kind == kind::LAST && config.ack_last_segment)
+            || heard.at_once;
+        if at_once {
+            self.acknowledge(flow, config, cx);
+        } else if !self.timer.is_set() {
+            let due = cx.now() + config.delayed_ack_timeout();
+            cx.set_timer(&mut self.timer, due, Owner::Receiver(id), DELAYED_ACK);
+        }
+    }
+
+    fn acknowledge(&mut self, flow: ConnId, config: &Tcp, cx: &mut impl Host) {
+        self.unacknowledged = 0;
+        self.timer.clear();
+        let header = Header {
+            kind: if self.marks.echoes { kind::ACK | kind::ECE } else { kind::ACK },
+            number: self.delivery.next(),
+            seq: self.echo.0,
+            ack: self.delivery.in_order(),
+            ..Header::default()
+        };
+        cx.send_control(flow, Toward::Sender, config.ack_bytes(), header);
+    }
+
+    /// Acknowledges what waits for that.
+    pub fn flush(&mut self, config: &Tcp, cx: &mut impl Host) {
+        if self.unacknowledged > 0 {
+            self.acknowledge(self.latest, config, cx);
+        }
+    }
+
+    /// The delayed-acknowledgement timer.
+    pub fn on_timer(&mut self, id: ConnId, config: &Tcp, cx: &mut impl Host) {
+        if cx.timer_is_due(&mut self.timer, Owner::Receiver(id), DELAYED_ACK) {
+            self.acknowledge(self.latest, config, cx);
+        }
+    }
+
+    /// Bytes of the ranges that have arrived.
+    pub fn received(&self) -> u64 {
+        self.delivery.received()
+    }
+}

@@ -1,0 +1,206 @@
+//! Acknowledgements at the sender: of new data, duplicate, in fast recovery, with the echo of a mark.
+
+use super::Sender;
+use crate::engine::host::Host;
+use crate::engine::packet::Packet;
+use crate::ids::ConnId;
+use crate::transport::source::Source;
+use crate::transport::tcp::congestion::{Ack, Cause, Control, Recovery, Siblings, Step};
+use crate::transport::tcp::reduction::Reduction;
+use crate::transport::tcp::{Halves, Tcp, kind};
+use crate::units::Time;
+
+impl Sender {
+    /// A SYN/ACK or an acknowledgement.
+    #[inline]
+    pub fn on_packet<S>(
+        &mut self,
+        id: ConnId,
+        packet: &Packet,
+        config: &Tcp,
+        source: &mut S,
+        cx: &mut impl Host,
+    ) where
+        S: Source + Siblings,
+    {
+        match kind::plain(packet.header.kind) {
+            kind::SYN_ACK if !self.established => {
+                self.established = true;
+                // A SYN that was sent twice gives no sample (Karn).
+                if self.backoff == 0 {
+                    self.rtt.sample(cx.now() - self.last_sent);
+                }
+                self.backoff = 0;
+                self.timer.clear();
+            }
+            kind::ACK => self.on_ack(id, packet, config, source, cx),
+            _ => return,
+        }
+        if self.may_send(config, source) {
+            cx.ready(id);
+        }
+    }
+
+    fn on_ack<S>(&mut self, id: ConnId, packet: &Packet, config: &Tcp, source: &mut S, cx: &mut impl Host)
+    where
+        S: Source + Siblings,
+    {
+        let una = packet.header.ack;
+        self.window.flight = self.next_seq - self.una_seq;
+        if una > self.una_seq {
+            let mut ack = self.ack(packet, source, cx.now());
+            self.take_off_acknowledged(packet.header.number, una);
+            self.limited = 0;
+            self.sample_round_trip(packet, config, cx);
+            ack.smoothed_rtt = self.rtt.smoothed();
+            ack.next = self.next_seq;
+            let mut restart_timer = true;
+            let grows = !self.heard.listens || self.on_echo(&ack, source);
+            if self.recovering {
+                restart_timer = self.on_recovery_ack(&ack);
+            } else {
+                self.dupacks = 0;
+                if self.reduction.is_some() {
+                    self.go_on_reducing(ack.acked);
+                } else {
+                    ack.may_grow = grows && (!config.window_validation || self.window.limits());
+                    self.control.on_ack(&mut self.window, &ack, source);
+                }
+            }
+            if self.una == self.end {
+                self.timer.clear();
+            } else if restart_timer {
+                self.start_timer(id, config, cx);
+            }
+            while let Some(flow) = source.take_acknowledged(self.una_seq) {
+                cx.acknowledged(flow);
+                cx.finish(flow);
+            }
+        } else if una == self.una_seq && self.una < self.end {
+            let ack = self.ack(packet, source, cx.now());
+            if self.heard.listens {
+                self.on_echo(&ack, source);
+            }
+            self.on_duplicate_ack(&ack, config, source);
+        }
+    }
+
+    /// An acknowledgement as the congestion control sees it, of a connection that has not taken note of it yet.
+    #[inline]
+    fn ack(&self, packet: &Packet, source: &impl Source, now: Time) -> Ack {
+        let at_hand = self.end_seq - self.una_seq + source.left();
+        Ack {
+            acked: packet.header.ack - self.una_seq,
+            now,
+            rtt: now - Time(packet.header.seq),
+            smoothed_rtt: self.rtt.smoothed(),
+            in_flight: self.window.flight,
+            app_limited: at_hand.min(u64::from(self.window.most)) + self.window.mss <= self.window.cwnd,
+            marked: packet.header.kind & kind::ECE != 0,
+            may_grow: false,
+            una: packet.header.ack,
+            next: self.next_seq,
+            hops: packet.hops,
+        }
+    }
+
+    /// ECN: what an acknowledgement says of marks. Whether the window may grow by it.
+    fn on_echo(&mut self, ack: &Ack, source: &impl Source) -> bool {
+        let answer = self.control.on_echo(ack);
+        if answer.ends_slow_start {
+            self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd);
+        }
+        if answer.reduce && !self.recovering && self.heard.is_news(self.una_seq) {
+            self.end_reduction();
+            self.reduced(self.next_seq);
+            let before = self.window.cwnd;
+            let let_go = self.let_go(source);
+            let flight = std::mem::replace(&mut self.window.flight, let_go);
+            self.on_congestion_event(Cause::EcnEcho, source, ack.now);
+            self.window.flight = flight;
+            if self.in_proportion {
+                let goal = std::mem::replace(&mut self.window.cwnd, before);
+                self.reduction = Some(Reduction::new(flight, goal, self.next_seq));
+            }
+        }
+        answer.grow
+    }
+
+    /// Bytes are acknowledged while the window is being reduced.
+    fn go_on_reducing(&mut self, acked: u64) {
+        let Some(reduction) = &mut self.reduction else { return };
+        if reduction.is_over(self.una_seq) {
+            self.end_reduction();
+        } else {
+            let flight = self.next_seq - self.una_seq;
+            self.window.cwnd = reduction.on_ack(acked, flight, self.window.mss);
+        }
+    }
+
+    /// Segments before number `una`, up to sequence number `ack`, have arrived.
+    fn take_off_acknowledged(&mut self, una: u32, ack: u64) {
+        self.segments.drain(..(una - self.una) as usize);
+        self.una = una;
+        self.una_seq = ack;
+        if self.next < una {
+            (self.next, self.next_seq) = (una, ack);
+        }
+        self.repair = false;
+    }
+
+    /// Only a sample ends the back-off (RFC 6298, end of section 5): a repeated segment gives none without timestamps (Karn).
+    fn sample_round_trip(&mut self, packet: &Packet, config: &Tcp, cx: &impl Host) {
+        if config.timestamps {
+            self.rtt.sample(cx.now() - Time(packet.header.seq));
+            self.backoff = 0;
+        } else if let Some((number, sent)) = self.timed
+            && number < self.una
+        {
+            self.rtt.sample(cx.now() - sent);
+            self.backoff = 0;
+            self.timed = None;
+        }
+    }
+
+    /// Whether to restart the timer.
+    fn on_recovery_ack(&mut self, ack: &Ack) -> bool {
+        let full = ack.una >= self.recover;
+        let first_partial = !full && !self.partial_seen;
+        match self.control.on_recovery_ack(&mut self.window, ack, Recovery { full, first_partial }) {
+            Step::Leave => {
+                self.recovering = false;
+                self.dupacks = 0;
+                self.recover = self.recover.min(ack.una);
+                true
+            }
+            Step::Repair { restart_timer } => {
+                self.partial_seen = true;
+                self.repair = true;
+                restart_timer
+            }
+        }
+    }
+
+    fn on_duplicate_ack(&mut self, ack: &Ack, config: &Tcp, source: &impl Source) {
+        self.dupacks += 1;
+        if self.recovering {
+            self.control.on_duplicate(&mut self.window, ack);
+        } else if self.dupacks == config.dupack_threshold
+            && (self.una_seq >= self.recover || !self.control.distrusts_duplicates())
+        {
+            // RFC 5681, 3.2, step 2: what limited transmit has sent does not count.
+            self.window.flight -= self.limited;
+            self.window.flight = self.let_go(source);
+            if self.window.halves == Halves::Pipe {
+                self.window.flight = self.window.flight.saturating_sub(self.window.mss);
+            }
+            self.end_reduction();
+            self.on_congestion_event(Cause::FastRetransmit { dupacks: self.dupacks }, source, ack.now);
+            self.recovering = true;
+            self.partial_seen = false;
+            self.recover = self.end_seq;
+            self.repair = true;
+            self.reduced(self.end_seq);
+        }
+    }
+}
