@@ -1,7 +1,7 @@
 //! Queueing disciplines: the contract between a port and the queue that holds its waiting packets.
 //!
-//! A discipline is asked on arrival and on departure, and acts through a [`PortContext`]: it keeps, drops, trims or marks
-//! packets. The disciplines themselves are in `queue/`.
+//! The engine calls a [`Discipline`] when a packet arrives and when one may depart. The discipline acts through a
+//! [`PortContext`]: it keeps, drops, trims or marks packets. The disciplines themselves are in `queue/`.
 
 use super::after::Aftermath;
 use super::calendar::Calendar;
@@ -14,7 +14,7 @@ use crate::ids::{LinkId, PacketId};
 use crate::random::Stream;
 use crate::units::Time;
 
-/// A packet in a queue. Its size is kept beside its number: whoever serves it need not fetch the packet,
+/// A packet in a queue. Its size is kept beside its number, so that the port can serve it without fetching the packet,
 /// which has long left the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queued {
@@ -24,46 +24,46 @@ pub struct Queued {
     pub size: u32,
 }
 
-/// The state of a queue at one port: what a researcher writes.
+/// The queue at one port. A new queueing discipline implements it.
 pub trait Discipline {
-    /// A packet arrives. It must be kept, dropped or trimmed, each through `cx`.
+    /// A packet arrives. The queue keeps, drops or trims it, each through `cx`.
     fn enqueue(&mut self, id: PacketId, cx: &mut PortContext);
 
-    /// The wire is free: the packet to send next, none only if nothing waits any more or all that does is paused. It
-    /// is still counted in the port, as the one on the wire. Waiting packets may be dropped first, if the queue's
-    /// settings say that it acts on departure.
+    /// The wire is free: returns the packet to send next; none only if no packet waits or all waiting packets are paused.
+    /// The packet stays counted in the port while it is on the wire. A queue may drop waiting packets first if its settings
+    /// say that it acts on departure.
     fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued>;
 
-    /// A packet arrives while the wire is free and nothing waits: the packet to send at once, if it may pass.
+    /// A packet arrives while the wire is free and no packet waits: returns the packet to send at once, if it may pass.
     #[inline]
     fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         self.enqueue(id, cx);
         self.dequeue(cx)
     }
 
-    /// The time has come that [`PortContext::wake_at`] named; all else of that instant has happened.
+    /// The timer set by [`PortContext::wake_at`] expires, after all other events of that instant.
     #[cold]
     fn timer(&mut self, cx: &mut PortContext) {
         let _ = cx;
         unreachable!("this queue sets no timer");
     }
 
-    /// Whether nothing waits.
+    /// Whether no packet waits.
     fn is_empty(&self) -> bool;
 
     /// Reports every waiting packet: for the audit.
     fn resident(&self, found: &mut dyn FnMut(PacketId));
 }
 
-/// What a queue sees of its port and its packets.
+/// A port and its packets as its queue sees them.
 pub struct PortContext<'a> {
-    /// The present; for a packet served in retrospect, the time at which its turn came.
+    /// The time of the decision: the present or, for a packet served in retrospect, the time at which its turn came.
     pub now: Time,
-    /// The packets. Only the common part is a queue's business.
+    /// The packets. A queue reads only the part that is common to all transports.
     pub arena: &'a mut Arena,
     /// The port, with its occupancy up to date.
     pub port: &'a mut Port,
-    /// The port's own chance.
+    /// The port's own random stream.
     pub chance: &'a mut Stream,
     pub(crate) link: LinkId,
     pub(crate) calendar: &'a mut Calendar,
@@ -80,7 +80,7 @@ impl PortContext<'_> {
         self.port.join(self.now, size);
     }
 
-    /// The packet, which has not joined or has left again, is lost here.
+    /// Drops a packet that is not counted in the port.
     pub fn drop(&mut self, id: PacketId) {
         let packet = self.arena.remove(id);
         self.losses.dropped.add(packet.size);
@@ -92,14 +92,14 @@ impl PortContext<'_> {
         }
     }
 
-    /// A packet that has joined is lost before its turn.
+    /// Drops a waiting packet, which is counted in the port.
     pub fn drop_waiting(&mut self, packet: Queued) {
         self.port.quit(self.now, packet.size);
         self.drop(packet.id);
     }
 
-    /// Sets the port's only timer, which must not be set yet: see [`Discipline::timer`]. In `dequeue`, only by a queue
-    /// whose settings say that it acts on departure.
+    /// Sets the port's only timer, which must not be set yet: see [`Discipline::timer`]. Only a queue whose settings say
+    /// that it acts on departure may call it in `dequeue`.
     pub fn wake_at(&mut self, time: Time) {
         debug_assert!(!self.port.timer_set && time > self.now, "one timer a port, and in the future");
         self.port.timer_set = true;
@@ -111,7 +111,7 @@ impl PortContext<'_> {
         });
     }
 
-    /// Cuts the payload off a packet that is not counted in the port at this moment; its size from now on.
+    /// Cuts the payload off a packet that is not counted in the port at this moment. Returns its new size.
     pub fn trim(&mut self, id: PacketId, to: u32) -> u32 {
         let packet = &mut self.arena[id];
         let size = packet.size.min(to);
@@ -122,7 +122,7 @@ impl PortContext<'_> {
         size
     }
 
-    /// Sends what is left of a data packet, which has not joined, back to its sender.
+    /// Sends the header of a trimmed packet, which is not counted in the port, back to its sender.
     #[cold]
     pub fn bounce(&mut self, id: PacketId) {
         let packet = &mut self.arena[id];
@@ -132,7 +132,7 @@ impl PortContext<'_> {
         self.after.bounced(id);
     }
 
-    /// Marks the packet if it is ECN-capable; whether it is.
+    /// Marks the packet if it is ECN-capable. Returns whether it is.
     #[inline]
     pub fn mark(&mut self, id: PacketId) -> bool {
         let packet = &mut self.arena[id];

@@ -1,7 +1,7 @@
 //! Transports: the contract between the engine and the hosts' ends of connections.
 //!
-//! The engine calls an [`Endpoint`] at the events of a host; what it can do then is a [`Host`]. The transports themselves
-//! are in `transport/`.
+//! The engine calls an [`Endpoint`] at the events of a host. The endpoint acts through a [`Host`]. The transports
+//! themselves are in `transport/`.
 
 use super::conn::Conn;
 use super::host::{Host, Owner, Start};
@@ -10,29 +10,30 @@ use crate::ids::ConnId;
 #[cfg(debug_assertions)]
 use crate::ids::NodeId;
 
-/// What the hosts of a run do: what a researcher writes.
+/// The ends of a transport's connections at all hosts of a run. A new transport implements it.
 ///
-/// Each call is an event at one host, and must touch only what that host knows: what the other end is
-/// to learn has to cross in packets.
+/// Each call is an event at one host and touches only the state of that host. Information reaches the other end only in
+/// packets.
 pub trait Endpoint {
     /// At the sender: a flow starts.
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host);
 
-    /// At the sender: a connection begins that outlives its flows, which follow by [`Endpoint::message`]. Only of
-    /// transports that can keep connections. `key` is that of the first of them.
+    /// At the sender: a kept connection begins. Its flows follow by [`Endpoint::message`]; `key` is that of the first. Only
+    /// transports that can keep connections implement it.
     fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host) {
         let _ = (id, key, cx);
         unreachable!("the check refuses kept connections under this transport");
     }
 
-    /// At the sender: a flow starts on the connection that `cx.conn(id).via` names, behind those that it still carries. Its packets belong to `id`; timers, turns at the port and whatever the ends know to the other.
+    /// At the sender: a flow starts on the kept connection `cx.conn(id).via`, behind the flows that it still carries. The
+    /// flow's packets belong to `id`. Timers, turns at the port and the state of the ends belong to the connection.
     fn message(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let _ = (id, start, cx);
         unreachable!("the check refuses kept connections under this transport");
     }
 
-    /// At the receiver: the first packet of a connection has arrived, which [`Endpoint::at_receiver`] gets next. If it is
-    /// of a subflow, the connection that stands for the flow is accepted before the subflow.
+    /// At the receiver: the first packet of a connection has arrived; [`Endpoint::at_receiver`] gets it next. For the first
+    /// packet of a subflow, the connection that stands for the flow is accepted before the subflow.
     fn accept(&mut self, id: ConnId, cx: &mut impl Host);
 
     /// At the receiver: a packet has arrived.
@@ -41,26 +42,26 @@ pub trait Endpoint {
     /// At the sender: an acknowledgement or the like has arrived.
     fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host);
 
-    /// At the sender: the wire is free and it is this connection's turn, which it had asked for by
-    /// [`Host::ready`]. The packet to send now, if there is one, and whether it wants another turn.
+    /// At the sender: the wire is free and it is this connection's turn, requested by [`Host::ready`]. Returns the packet
+    /// to send now, if there is one, and whether the connection wants another turn.
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool);
 
-    /// A timer event has come; ask [`Host::timer_is_due`].
+    /// A timer event has come. Call [`Host::timer_is_due`] first.
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
 
-    /// The congestion window of a connection in bytes, if it has one: for samples.
+    /// The congestion window of a connection in bytes, if it has one; for samples.
     fn window(&self, id: ConnId, conn: &Conn) -> Option<u64> {
         let _ = (id, conn);
         None
     }
 
-    /// Reports what is wrong in the transport's own books, given its open connections: see the audit.
+    /// For the audit: reports inconsistencies in the transport's own counters, given its open connections.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
         let _ = (conns, found);
     }
 }
 
-/// The configurations of one transport in a run, of which each connection goes by one.
+/// The configurations of one transport in a run. Each connection has one of them.
 #[derive(Clone, Debug)]
 pub struct Configs<T>(pub Vec<T>);
 
@@ -71,7 +72,7 @@ impl<T> Configs<T> {
         &self.0[usize::from(conn.config)]
     }
 
-    /// A configuration that holds for a host as a whole: all agree in the fields that concern one.
+    /// A configuration from which to read the fields that concern a host as a whole: in these all agree.
     pub fn of_host(&self) -> &T {
         &self.0[0]
     }
@@ -86,7 +87,7 @@ pub struct Ends<T> {
 }
 
 impl<T: Default> Ends<T> {
-    /// The end, at this host, of a connection that begins: a fresh slot or one that another connection has left.
+    /// The end, at this host, of a connection that begins. Its slot is new or has the state of an earlier connection.
     pub fn open(&mut self, id: ConnId, cx: &impl Host) -> &mut T {
         if id.index() >= self.ends.len() {
             self.ends.resize_with(id.index() + 1, T::default);
@@ -111,7 +112,7 @@ impl<T> Ends<T> {
         &mut self.ends[id.index()]
     }
 
-    /// The end of a connection, to be looked at from outside the run: for samples and the audit.
+    /// The end of a connection, read from outside the run: for samples and the audit.
     pub fn get(&self, id: ConnId) -> &T {
         &self.ends[id.index()]
     }

@@ -1,7 +1,7 @@
-//! Hosts: what a transport sees and does at the event of a host.
+//! Hosts: the interface through which a transport acts at the event of a host.
 //!
-//! A transport is written against the trait [`Host`], which reaches nothing of the network: a fake host of a page can
-//! stand in for it in a unit test.
+//! A transport is written against the trait [`Host`], which gives no access to the network. In unit tests a fake host
+//! takes its place.
 
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
 use super::packet::{Header, Packet, flag};
@@ -18,8 +18,7 @@ pub enum Toward {
     Sender,
 }
 
-/// A timer of which at most one event is pending. Setting it later costs nothing: the event is put off
-/// when it comes too early.
+/// A timer. Setting it to a later time adds no event: the pending event is put off when it comes.
 #[derive(Clone, Copy, Debug)]
 pub struct Timer {
     due: Time,
@@ -71,7 +70,7 @@ pub struct Start {
     pub due: Time,
 }
 
-/// What a transport can do at the moment of an event. All of it concerns the host of that event only.
+/// The actions of a transport at an event. All of them concern the host of that event only.
 pub trait Host {
     /// The present.
     fn now(&self) -> Time;
@@ -94,10 +93,10 @@ pub trait Host {
     /// A random stream of a flow's own, by the key that it started with.
     fn flow_stream(&self, purpose: Purpose, key: u64) -> Stream;
 
-    /// At the start of a connection: the class of its data. Each packet says its own in its header as well.
+    /// At the start of a connection: sets the class of its data. Each packet also carries its class in its header.
     fn set_class(&mut self, id: ConnId, class: u8);
 
-    /// Time that so many bytes take on the wire of a port.
+    /// The transmission time of so many bytes at a port.
     fn transmission(&self, port: LinkId, bytes: u32) -> Time;
 
     /// The present rate of a port.
@@ -105,8 +104,8 @@ pub trait Host {
 
     /// Opens a further connection of the flow that `parent` stands for, between the same hosts, with a 5-tuple of its own.
     ///
-    /// From then on `parent` carries no packets. It counts what the flow delivers, and says when the flow has completed
-    /// and finished; packets are counted by the subflows, and the flow's row has their sums.
+    /// From then on `parent` carries no packets. Delivered bytes, completion and the end of the flow are reported for it;
+    /// packets are counted by the subflows, and the flow's row has their sums.
     fn open_subflow(&mut self, parent: ConnId, number: u8, label: u32) -> ConnId;
 
     /// The part of a message that one subflow of its kept connection carries: a slot of its own, to which the packets
@@ -116,7 +115,8 @@ pub trait Host {
     /// A subflow's sender has nothing left to do: it closes once its last packet is gone.
     fn finish_subflow(&mut self, id: ConnId);
 
-    /// Makes a packet of `size` bytes on the wire. The transport then sends it, or hands it to the wire that asked.
+    /// Makes a packet of `size` bytes on the wire. The transport then sends it or returns it from
+    /// [`next_packet`](super::endpoint::Endpoint::next_packet).
     fn packet(&mut self, id: ConnId, toward: Toward, size: u32, flags: u8, header: Header) -> Packet;
 
     /// The number of the path that a packet takes, which must be the last one made in its direction of its connection;
@@ -126,7 +126,7 @@ pub trait Host {
     /// Puts a packet that has just been made on the path that is next, if the balancer leaves that to the source.
     fn next_path(&mut self, packet: &mut Packet);
 
-    /// Sends a packet at once, ahead of data that waits for its turn: acknowledgements, pulls and the like.
+    /// Sends a packet at once, ahead of data that waits for its turn: for acknowledgements, pulls and other control packets.
     fn send(&mut self, packet: Packet);
 
     /// Sends a control packet without payload: see [`Host::packet`] and [`Host::send`].
@@ -149,8 +149,8 @@ pub trait Host {
         }
     }
 
-    /// To be asked first when a timer event comes: whether the timer is due. If it has been put off
-    /// meanwhile, the event is, too; if the event has been replaced by an earlier one, it is nothing.
+    /// Whether the timer is due; to be called first when a timer event comes. If the timer has been set to a later time, the
+    /// event is put off to it. An event that an earlier one has replaced is ignored.
     fn timer_is_due(&mut self, timer: &mut Timer, owner: Owner, kind: u8) -> bool {
         if timer.event != self.now() {
             return false;
@@ -168,19 +168,19 @@ pub trait Host {
         true
     }
 
-    /// Asks for a timer event: of [`Host::set_timer`], which transports call.
+    /// Schedules a timer event. Transports call [`Host::set_timer`] instead.
     fn push_timer(&mut self, due: Time, owner: Owner, kind: u8);
 
     /// Payload has reached the receiver for the first time.
     fn delivered(&mut self, id: ConnId, bytes: u64);
 
-    /// A data packet has arrived at the receiver: notes whether another one that was sent later overtook it.
+    /// A data packet has arrived at the receiver: counts it as reordered if a packet that was sent later has overtaken it.
     #[inline]
     fn note_arrival(&mut self, packet: &Packet) {
         self.note_arrival_in(packet.conn, packet);
     }
 
-    /// The same, among the data packets of that connection: of one that stands for a flow with subflows.
+    /// The same among the data packets of that connection, which stands for a flow with subflows.
     fn note_arrival_in(&mut self, id: ConnId, packet: &Packet);
 
     /// The receiver has every byte.
