@@ -1240,7 +1240,8 @@ class Cubic(Model):
 class Swift(Model):
     """Swift: windows by delay, measured on each segment against a target (Kumar et al., SIGCOMM 2020). The
     paper leaves most constants to measurement; where it is not named, the default is that of htsim,
-    which calls its values guesses. Every segment is acknowledged at once, and marks (ECN) are ignored.
+    which calls most of its values guesses. Every segment is acknowledged at once, and marks (ECN) are
+    ignored.
     """
 
     _tag = "swift"
@@ -1817,18 +1818,17 @@ class Codel(Model):
     _tag = "codel"
 
     target: str = "5ms"
-    """TARGET, the wait that is acceptable throughout: 5 to 10 % of `interval` (RFC 8289, section 4.3; 5 ms
+    """TARGET, the wait that is acceptable throughout: 5 to 10 % of `interval` (RFC 8289, section 4; 5 ms
     there). A time, such as "10us", at least 1ns, at most 100s.
     """
 
     interval: str = "100ms"
     """INTERVAL, the time in which a good queue drains at least once: the longest round trip of most flows
-    (RFC 8289, section 4.3; 100 ms for the Internet). A time, such as "10us", at least 1ns, at most
-    100s.
+    (RFC 8289, section 4; 100 ms for the Internet). A time, such as "10us", at least 1ns, at most 100s.
     """
 
     max_packet: str | Literal["derived"] = "derived"
-    """MAXPACKET: nothing is dropped while no more than this is left waiting (RFC 8289, section 5.4: the
+    """MAXPACKET: nothing is dropped while no more than this is left waiting (RFC 8289, section 5.3: the
     MTU). "derived": a full packet. A size, such as "64KiB", at most 1GB.
     """
 

@@ -21,14 +21,14 @@ use crate::units::{Bytes, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Codel {
-    /// TARGET, the wait that is acceptable throughout: 5 to 10 % of `interval` (RFC 8289, section 4.3; 5 ms there).
+    /// TARGET, the wait that is acceptable throughout: 5 to 10 % of `interval` (RFC 8289, section 4; 5 ms there).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
     pub target: Time,
     /// INTERVAL, the time in which a good queue drains at least once: the longest round trip of most flows (RFC 8289,
-    /// section 4.3; 100 ms for the Internet).
+    /// section 4; 100 ms for the Internet).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
     pub interval: Time,
-    /// MAXPACKET: nothing is dropped while no more than this is left waiting (RFC 8289, section 5.4: the MTU).
+    /// MAXPACKET: nothing is dropped while no more than this is left waiting (RFC 8289, section 5.3: the MTU).
     /// "derived": a full packet.
     #[schemars(extend("x-maximum" = "1GB"))]
     pub max_packet: Derived<Bytes>,
@@ -105,7 +105,7 @@ impl Build for Codel {
     }
 }
 
-/// The queue at one port. The last five fields are the variables of RFC 8289, section 5.3.
+/// The queue at one port. The last five fields are the variables of RFC 8289, section 5.2.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Each with the time at which it came.

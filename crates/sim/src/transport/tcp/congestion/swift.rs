@@ -28,7 +28,7 @@ use crate::problem::Problem;
 use crate::units::{Rate, Time};
 
 /// Swift: windows by delay, measured on each segment against a target (Kumar et al., SIGCOMM 2020). The paper leaves most
-/// constants to measurement; where it is not named, the default is that of htsim, which calls its values guesses.
+/// constants to measurement; where it is not named, the default is that of htsim, which calls most of its values guesses.
 /// Every segment is acknowledged at once, and marks (ECN) are ignored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
