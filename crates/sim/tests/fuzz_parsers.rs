@@ -9,10 +9,9 @@
 mod common;
 mod fuzz;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use common::allocator::{Watching, most};
 use flowyard_sim::problem::Problems;
 use flowyard_sim::scenario::{self, Format, Scenario, no_files};
 use flowyard_sim::slotted;
@@ -23,32 +22,11 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
 
-/// The system's allocator, with the most that was ever in use: 200,000 hosts are allowed, a slip that makes a
-/// thousand times as many is not.
-struct Watching;
-
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-#[allow(unsafe_code, reason = "an allocator cannot be written without")]
-// SAFETY: everything is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Watching {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = IN_USE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        MOST.fetch_max(now, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
 static ALLOCATOR: Watching = Watching;
 
-/// Of all tests of this file together, which run side by side.
+/// Of all tests of this file together, which run side by side: 200,000 hosts are allowed, a slip that makes a thousand
+/// times as many is not.
 const BYTES_MAX: usize = 3 << 30;
 /// What 20 problems take, with room to spare.
 const MESSAGE_MAX: usize = 12_000;
@@ -106,7 +84,7 @@ fn refused_or_sound(
     overrides: &[(String, String)],
 ) -> Result<bool, TestCaseError> {
     let read = scenario::read(text, format, overrides, &no_files);
-    prop_assert!(MOST.load(Ordering::Relaxed) < BYTES_MAX, "{} bytes", MOST.load(Ordering::Relaxed));
+    prop_assert!(most() < BYTES_MAX, "{} bytes", most());
     match &read {
         Ok(scenario) => comes_back(scenario)?,
         Err(problems) => is_helpful(problems)?,

@@ -81,8 +81,12 @@ fn own(path: &str, name: &str, value: &Value, problems: Vec<Problem>) -> Vec<Pro
     }
     let problem = |problem: Problem| {
         let problem = problem.within(name);
-        let value = problem.path.split('.').try_fold(value, below).cloned();
-        Problem { value, ..problem }.within(path)
+        let found = problem.path.split('.').try_fold(value, below);
+        let problem = match found {
+            Some(found) => problem.with_value(found),
+            None => Problem { value: None, ..problem },
+        };
+        problem.within(path)
     };
     problems.into_iter().map(problem).collect()
 }

@@ -8,6 +8,7 @@
 )]
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod allocator;
 pub mod random;
 pub mod scenarios;
 pub mod statistics;
