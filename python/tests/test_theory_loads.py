@@ -205,6 +205,9 @@ class TestAssignments:
         found = assignments.search(TREE, switches=6)
         assert max(worst(TREE, found)[1]) == 6
 
+    def test_worst_switch_load_5_does_not(self):
+        assert assignments.search(TREE, switches=5, level=1) is None
+
     def test_loads_that_are_asked_for(self):
         matrix = matrices.worst_stride(SMALL)
         found = assignments.search(SMALL, links=2, matrix=matrix, loads={Switch(0, 1): 8})

@@ -213,11 +213,11 @@ class TestFrontBack:
         assert front_back.divide([Steady(Fraction(10))] * 2, 200_000, believed).context_switches == 0
 
     def test_divide_by_hand(self):
-        # 8 segments at 2 and at 1 a second, believed alike: path 0 ends 4 at 2 s, when path 1 has begun its third;
-        # of the one that is left path 0 takes it.
-        outcome = front_back.divide([Steady(Fraction(2)), Steady(Fraction(1))], 8, [Fraction(1)] * 2)
-        assert outcome.pieces == ((0, 0, 4), (1, 4, 7), (0, 7, 8))
-        assert (outcome.finish_s, outcome.context_switches) == (3, 1)
+        # 12 segments at 2 and at 1 a second, believed alike: path 0 ends 6 at 3 s, when path 1 begins its fourth.
+        # Of the two that are left each gets one; path 0 ends its own at 3.5 s and path 1 at 5 s.
+        outcome = front_back.divide([Steady(Fraction(2)), Steady(Fraction(1))], 12, [Fraction(1)] * 2)
+        assert outcome.pieces == ((0, 0, 6), (1, 6, 11), (0, 11, 12))
+        assert (outcome.finish_s, outcome.context_switches) == (5, 1)
 
     def test_pairs_of_figure_4_5(self):
         rates = {1: Fraction(3), 2: Fraction(4), 3: Fraction(6), 4: Fraction(7)}

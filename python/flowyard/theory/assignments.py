@@ -12,7 +12,16 @@ from math import inf
 from typing import Any
 
 from flowyard.errors import UserError
-from flowyard.theory.fat_tree import Channel, FatTree, Switch, Up, channels_on, pairs, switches_on, ways_up
+from flowyard.theory.fat_tree import (
+    Channel,
+    FatTree,
+    Switch,
+    Up,
+    channels_on,
+    pairs,
+    switches_on,
+    ways_up,
+)
 from flowyard.theory.loads import Pair
 from flowyard.theory.matrices import Matrix
 from flowyard.theory.routings import Routing
@@ -25,6 +34,7 @@ def search(
     *,
     links: int | None = None,
     switches: int | None = None,
+    level: int | None = None,
     matrix: Matrix | None = None,
     loads: Mapping[Resource, int] | None = None,
 ) -> Routing | None:
@@ -33,7 +43,8 @@ def search(
     Args:
         tree: The fat-tree; FT(4,3) is about as large as it can be.
         links: The largest worst load of a channel, over base load; None: any.
-        switches: The same of a switch; none below the edge switches' own is possible.
+        switches: The same of a switch.
+        level: The only level whose switches have that limit; None: all.
         matrix: Whole amounts of traffic.
         loads: What channels or switches are to carry of it, at least.
 
@@ -43,16 +54,25 @@ def search(
     """
     program = _Program()
     for pair in pairs(tree):
-        ways = list(ways_up(tree, *pair))
+        limited: dict[Up, list[Resource]] = {
+            up: [
+                *(channels_on(tree, *pair, up) if links is not None else ()),
+                *(
+                    each
+                    for each in switches_on(tree, *pair, up)
+                    if level in (None, each.level) and switches is not None
+                ),
+            ]
+            for up in ways_up(tree, *pair)
+        }
+        ways = _different(tree, pair, limited, [*(loads or {})])
         program.row([(program.variable(("way", pair, up)), 1) for up in ways], 1, 1)
         for up in ways:
-            used: list[Resource] = []
-            used += channels_on(tree, *pair, up) if links is not None else []
-            used += switches_on(tree, *pair, up) if switches is not None else []
-            for resource in used:
+            for resource in limited[up]:
                 _cover(program, resource, pair, up)
-    for resource, limit in program.limits(links, switches).items():
-        program.row([(cover, 1) for cover in program.covers[resource]], 0, limit)
+    for resource, covers in program.covers.items():
+        limit = links if isinstance(resource, Channel) else switches
+        program.row([(cover, 1) for cover in covers], 0, limit if limit is not None else inf)
     for resource, least in (loads or {}).items():
         program.row(list(_carried(program, tree, resource, matrix or [])), least, inf)
     chosen = program.solve()
@@ -61,13 +81,27 @@ def search(
     return {key[1]: {key[2]: Fraction(1)} for key in chosen if key[0] == "way"}
 
 
+def _different(
+    tree: FatTree,
+    pair: Pair,
+    limited: Mapping[Up, list[Resource]],
+    asked: list[Resource],
+) -> list[Up]:
+    """The ways of a pair, one of those that are the same to all limits."""
+    found: dict[frozenset[Resource], Up] = {}
+    for up, of in limited.items():
+        on = (*channels_on(tree, *pair, up), *switches_on(tree, *pair, up))
+        found.setdefault(frozenset([*of, *(each for each in on if each in asked)]), up)
+    return list(found.values())
+
+
 def _carried(
     program: "_Program", tree: FatTree, resource: Resource, matrix: Matrix
 ) -> Iterator[tuple[int, int]]:
     """What of the matrix uses a channel or switch: each way that does, with its pair's traffic."""
-    for (i, j), up in ((pair, up) for pair in pairs(tree) for up in ways_up(tree, *pair)):
+    for kind, (i, j), up in [key for key in program.variables if key[0] == "way"]:
         if matrix[i][j] and resource in (*channels_on(tree, i, j, up), *switches_on(tree, i, j, up)):
-            yield program.variable(("way", (i, j), up)), int(matrix[i][j])
+            yield program.variables[kind, (i, j), up], int(matrix[i][j])
 
 
 def _cover(program: "_Program", resource: Resource, pair: Pair, up: Up) -> None:
@@ -95,10 +129,6 @@ class _Program:
 
     def row(self, coefficients: list[tuple[int, int]], low: float, high: float) -> None:
         self.rows.append((coefficients, low, high))
-
-    def limits(self, links: int | None, switches: int | None) -> dict[Resource, int]:
-        found = {each: links if isinstance(each, Channel) else switches for each in self.covers}
-        return {each: limit for each, limit in found.items() if limit is not None}
 
     def solve(self) -> set[Any] | None:
         """What is chosen; None if no choice keeps all rows."""

@@ -179,10 +179,10 @@ def _groupings(paths: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:
 
 
 def _divided(groups: Sequence[tuple[int, ...]], rates: Rates, low: int, high: int) -> list[Group]:
-    """A range divided in proportion to the groups' rates, rounded to whole segments, halves down."""
+    """A range divided in proportion to the groups' rates, rounded to whole segments, halves up."""
     sums = [sum((rates[path] for path in group), Fraction(0)) for group in groups]
     total = sum(sums, Fraction(0))
-    marks = [-floor(Fraction(1, 2) - (high - low) * part / total) for part in accumulate(sums)]
+    marks = [floor((high - low) * part / total + Fraction(1, 2)) for part in accumulate(sums)]
     found, before = [], low
     for group, mark in zip(groups, marks, strict=True):
         found.append(Group(group, before, low + mark))
