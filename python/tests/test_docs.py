@@ -137,6 +137,7 @@ def test_snippets_are_found() -> None:
         "networks-and-traffic.md",
         "slotted.md",
         "sweeps.md",
+        "theory.md",
     ]
     assert [parameters.id for parameters in OTHERS] == [
         "papers.md-claims",
