@@ -38,6 +38,8 @@ id!(
     ConnId,
     /// A live packet: a slot of the arena.
     PacketId,
+    /// A whole path among those that sources have chosen.
+    PathId,
 );
 
 impl LinkId {

@@ -187,8 +187,8 @@ impl Members for Setup {
         Transport::models(&self.transports, fabric)
     }
 
-    fn balancers(&self, nodes: usize, seed: u64, replica: u64) -> Vec<balancer::Model> {
-        self.balancers.iter().map(|balancer| balancer.model(nodes, seed, replica)).collect()
+    fn balancers(&self, fabric: &Fabric, seed: u64, replica: u64) -> Vec<balancer::Model> {
+        self.balancers.iter().map(|balancer| balancer.model(fabric, seed, replica)).collect()
     }
 
     fn queue(&self) -> queue::Model {

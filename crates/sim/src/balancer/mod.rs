@@ -3,9 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::path::{Choose, Hop, Path, Trip};
-use crate::ids::ConnId;
+use crate::engine::path::{Choose, Hop, Opening, Path, Trip};
+use crate::engine::paths::Paths;
+use crate::ids::{ConnId, LinkId};
 use crate::register::{dispatch, register};
+use crate::topology::Fabric;
 use crate::units::Time;
 
 /// One list: configuration and model of each balancer.
@@ -24,10 +26,10 @@ macro_rules! balancers {
         }
 
         impl Balancer {
-            /// The balancer at `nodes` nodes.
-            pub fn model(&self, nodes: usize, seed: u64, replica: u64) -> Model {
+            /// The balancer at all nodes of a network.
+            pub fn model(&self, fabric: &Fabric, seed: u64, replica: u64) -> Model {
                 match self {
-                    $(Balancer::$config(config) => Model::$config($module::Model::new(config, nodes, seed, replica)),)*
+                    $(Balancer::$config(config) => Model::$config($module::Model::new(config, fabric, seed, replica)),)*
                 }
             }
         }
@@ -38,7 +40,7 @@ macro_rules! balancers {
                 fn choose(&mut self, hop: Hop, now: Time) -> u32;
                 #[inline(always)]
                 fn foresee(&self, hop: Hop) -> Option<u32>;
-                fn open(&mut self, id: ConnId, label: u32);
+                fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId);
                 #[inline(always)]
                 fn next_path(&mut self, trip: Trip) -> Option<Path>;
                 fn path(&self, id: ConnId, forward: bool) -> Option<u32>;

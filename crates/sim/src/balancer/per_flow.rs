@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Settings;
 use crate::engine::path::{Hop, Stateless};
 use crate::random::{Purpose, Stream, mix, share};
+use crate::topology::Fabric;
 
 /// Per-flow ECMP: all packets of a flow take one path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,9 +27,9 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(_config: &PerFlow, nodes: usize, seed: u64, replica: u64) -> Model {
+    pub(super) fn new(_config: &PerFlow, fabric: &Fabric, seed: u64, replica: u64) -> Model {
         let salt = |node| Stream::new(seed, replica, Purpose::HashSalt, node as u64).bits();
-        Model { salts: (0..nodes).map(salt).collect() }
+        Model { salts: (0..fabric.nodes.len()).map(salt).collect() }
     }
 }
 

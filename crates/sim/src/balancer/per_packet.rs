@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Settings;
 use crate::engine::path::{Hop, Stateless};
 use crate::random::{Purpose, Stream, share};
+use crate::topology::Fabric;
 
 /// Per-packet ECMP, also called packet spraying.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +22,7 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(_config: &PerPacket, _nodes: usize, seed: u64, replica: u64) -> Model {
+    pub(super) fn new(_config: &PerPacket, _fabric: &Fabric, seed: u64, replica: u64) -> Model {
         Model { stream: Stream::new(seed, replica, Purpose::Balancer, 0) }
     }
 }

@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Settings;
 use crate::engine::packet::reverse_label;
-use crate::engine::path::{Choose, Hop, Path, Trip};
-use crate::ids::{ConnId, NodeId};
+use crate::engine::path::{Choose, Hop, Opening, Path, Trip};
+use crate::engine::paths::Paths;
+use crate::ids::{ConnId, LinkId, NodeId};
 use crate::random::{Purpose, Stream, share};
+use crate::topology::Fabric;
 use crate::units::Time;
 
 /// Each sender uses each of its paths once, in a random order, then each once more in another order.
@@ -63,7 +65,7 @@ struct Walk {
 }
 
 impl Model {
-    pub(super) fn new(_config: &Permuted, _nodes: usize, seed: u64, replica: u64) -> Model {
+    pub(super) fn new(_config: &Permuted, _fabric: &Fabric, seed: u64, replica: u64) -> Model {
         let stream = Stream::new(seed, replica, Purpose::Balancer, 1);
         Model { walks: Vec::new(), stream, seed, replica }
     }
@@ -146,7 +148,8 @@ impl Choose for Model {
     }
 
     #[cold]
-    fn open(&mut self, id: ConnId, label: u32) {
+    fn open(&mut self, opening: Opening, _paths: &mut Paths) -> (LinkId, LinkId) {
+        let Opening { id, label, ports, .. } = opening;
         let (seed, replica) = (self.seed, self.replica);
         let walk = |label: u32| {
             let chance = Stream::new(seed, replica, Purpose::Paths, u64::from(label));
@@ -161,6 +164,7 @@ impl Choose for Model {
             order.clear();
             *old = Walk { order, ..new };
         }
+        ports
     }
 
     /// One step of Fisher and Yates' shuffle for each packet, so that no packet pays for a whole round.
@@ -175,7 +179,7 @@ impl Choose for Model {
         walk.order.swap(walk.next, drawn);
         let number = walk.order[walk.next];
         walk.next += 1;
-        Some(Path { number: u32::from(number), label: walk.label(number, &trip) })
+        Some(Path { number: u32::from(number), label: walk.label(number, &trip), flags: 0 })
     }
 
     fn path(&self, id: ConnId, forward: bool) -> Option<u32> {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Settings;
 use crate::engine::path::{Hop, Stateless};
+use crate::topology::Fabric;
 
 /// One shortest path: always the next hop with the lowest link number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +23,7 @@ impl Settings for Single {
 pub struct Model;
 
 impl Model {
-    pub(super) fn new(_config: &Single, _nodes: usize, _seed: u64, _replica: u64) -> Model {
+    pub(super) fn new(_config: &Single, _fabric: &Fabric, _seed: u64, _replica: u64) -> Model {
         Model
     }
 }

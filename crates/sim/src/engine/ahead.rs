@@ -10,8 +10,9 @@ use super::conn::Conn;
 use super::egress::Egress;
 use super::event::{Event, Phase};
 use super::members::Members;
-use super::packet::Arena;
+use super::packet::{Arena, flag};
 use super::path::{Choose, Hop};
+use super::paths::Paths;
 use super::prefetch::prefetch;
 use crate::ids::{LinkId, NodeId, PacketId};
 use crate::routing::Routes;
@@ -28,6 +29,7 @@ pub struct Ahead<'a, M: Members> {
     pub conns: &'a [Conn],
     pub balancers: &'a [M::Balancer],
     pub routes: &'a Routes,
+    pub paths: &'a Paths,
 }
 
 impl<M: Members> Ahead<'_, M> {
@@ -48,6 +50,11 @@ impl<M: Members> Ahead<'_, M> {
             if packet.dst == at {
                 prefetch(&self.conns[packet.conn.index()], 3);
                 return HERE;
+            }
+            if packet.has(flag::ROUTED) {
+                let next = self.paths.next(packet, packet.hops.wrapping_add(1));
+                self.fetch_port(next);
+                return next.0;
             }
             let next_hops = self.routes.next_hops(at, packet.dst);
             let choice = match next_hops {

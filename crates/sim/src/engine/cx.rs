@@ -5,7 +5,7 @@ use super::event::{self, Phase};
 use super::host::{Host, Owner, Toward};
 use super::members::Members;
 use super::network::Network;
-use super::packet::{Header, Packet, reverse_label};
+use super::packet::{Header, Packet, flag, reverse_label};
 use super::path::{Choose, Trip};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
@@ -108,7 +108,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         };
         let trip = Trip { conn: conn.via, forward, port, to: dst, routes, ends };
         let path = balancers[conn.balancer as usize].next_path(trip);
-        let label = path.map_or(label, |path| path.label);
+        let (label, flags) = path.map_or((label, flags), |path| (path.label, flags | path.flags));
         Packet {
             created_at: now,
             wire_at: Time::NEVER,
@@ -138,6 +138,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         let trip = Trip { conn: conn.via, forward, port, to: packet.dst, routes, ends };
         if let Some(path) = balancers[conn.balancer as usize].next_path(trip) {
             packet.label = path.label;
+            packet.flags = packet.flags & !(flag::ROUTED | flag::BACKWARDS) | path.flags;
         }
     }
 

@@ -95,7 +95,9 @@ impl<M: Members> Engine<'_, '_, M> {
         let parts = &self.plan.parts;
         let network = network_bytes(parts.fabric, parts.routes, parts.members.port_bytes());
         match () {
-            () if network + flows + conns + packets + self.observed() > self.plan.memory_limit => {
+            () if network + flows + conns + packets + self.observed() + self.net.paths.bytes()
+                > self.plan.memory_limit =>
+            {
                 Some(Limit::Memory)
             }
             () if self.net.packet_hops > self.plan.work_limit => Some(Limit::Work),

@@ -20,7 +20,7 @@ pub trait Members {
     fn endpoints(&self, fabric: &Fabric) -> Vec<Self::Endpoint>;
 
     /// The balancers, in the order by which connections name them.
-    fn balancers(&self, nodes: usize, seed: u64, replica: u64) -> Vec<Self::Balancer>;
+    fn balancers(&self, fabric: &Fabric, seed: u64, replica: u64) -> Vec<Self::Balancer>;
 
     /// An empty queue at a switch's port.
     fn queue(&self) -> Self::Queue;

@@ -26,6 +26,7 @@ pub mod network;
 pub mod observer;
 pub mod packet;
 pub mod path;
+pub mod paths;
 pub mod pause;
 pub mod plan;
 pub mod port;
@@ -161,8 +162,8 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         if self.status.is_some() {
             return self.status;
         }
-        let Network { calendar, arena, egress, ends, conns, balancers, routes, .. } = &mut self.net;
-        let ahead: Ahead<'_, M> = Ahead { arena, egress, ends, conns, balancers, routes };
+        let Network { calendar, arena, egress, ends, conns, balancers, routes, paths, .. } = &mut self.net;
+        let ahead: Ahead<'_, M> = Ahead { arena, egress, ends, conns, balancers, routes, paths };
         let next = calendar.pop(|event| ahead.fetch_packet(event), |event| ahead.fetch_rest(event));
         let Some((event, hint)) = next else {
             return Some(self.out_of_events());

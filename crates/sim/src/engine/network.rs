@@ -12,7 +12,8 @@ use super::finished::LinkCounts;
 use super::gate::{Gate, Pauses, Stops, Thresholds};
 use super::members::Members;
 use super::packet::{Arena, Packet, flag, reverse_label};
-use super::path::{Choose, Hop};
+use super::path::{Choose, Hop, Opening};
+use super::paths::Paths;
 use super::port::{Amount, Departures, Losses, Port};
 use crate::faults::link::LinkFault;
 use crate::faults::packets::Picked;
@@ -71,6 +72,8 @@ pub struct Network<'a, M: Members> {
     pub replica: u64,
     pub(super) balancers: Vec<M::Balancer>,
     pub(super) routes: &'a Routes,
+    /// Whole paths that sources have chosen.
+    pub(super) paths: Paths,
     /// The routes without faults.
     whole: &'a Routes,
 }
@@ -203,7 +206,8 @@ impl<'a, M: Members> Network<'a, M> {
             moved_at: Time::ZERO,
             seed,
             replica,
-            balancers: parts.members.balancers(fabric.nodes.len(), seed, replica),
+            balancers: parts.members.balancers(fabric, seed, replica),
+            paths: Paths::default(),
             routes: parts.routes,
             whole: parts.routes,
         }
@@ -214,7 +218,12 @@ impl<'a, M: Members> Network<'a, M> {
         let id = self.free_conns.pop().unwrap_or(ConnId(self.conns.len() as u32));
         if conn.via == ConnId::NONE {
             conn.via = id;
-            self.balancers[conn.balancer as usize].open(id, conn.label);
+            let flow_label = self.conns.get(conn.parent.index()).map_or(conn.label, |flow| flow.label);
+            let Conn { src, dst, label, subflow, .. } = conn;
+            let ports = conn.ports();
+            let opening = Opening { id, src, dst, label, flow_label, subflow, ports, routes: self.routes };
+            let ports = self.balancers[conn.balancer as usize].open(opening, &mut self.paths);
+            (conn.sender.port, conn.receiver.port) = ports;
         }
         match self.conns.get_mut(id.index()) {
             Some(slot) => *slot = conn,
@@ -244,7 +253,11 @@ impl<'a, M: Members> Network<'a, M> {
     /// The link by which a packet leaves a node that is not its destination; none if faults left no way.
     #[inline(always)]
     pub fn next_link(&mut self, at: NodeId, id: PacketId, ticket: u64) -> LinkId {
-        let Packet { dst, label, hops, balancer, .. } = self.arena[id];
+        let packet = &self.arena[id];
+        if packet.has(flag::ROUTED) {
+            return self.paths.next(packet, packet.hops);
+        }
+        let Packet { dst, label, hops, balancer, .. } = *packet;
         let next_hops = self.routes.next_hops(at, dst);
         match next_hops {
             [only] => return *only,
@@ -356,6 +369,11 @@ impl<'a, M: Members> Network<'a, M> {
     pub fn send_back(&mut self) {
         while let Some(id) = self.after.bounced.pop() {
             let Packet { conn, ingress, .. } = self.arena[id];
+            if self.arena[id].has(flag::ROUTED) {
+                self.paths.turn(&mut self.arena[id]);
+                self.offer(ingress.reverse(), id);
+                continue;
+            }
             // As if it had come from the receiver: where the source has chosen the path of a fat-tree, a switch as far
             // from the receiver as another from the sender then makes the same choice, and the way is the same.
             let (mut at, receiver, mut hops) = (self.ends[ingress.index()], self.conns[conn.index()].dst, 0);

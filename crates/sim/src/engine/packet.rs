@@ -19,7 +19,7 @@ pub struct Packet {
     pub dst: NodeId,
     /// The link by which it came to where it is; [`LinkId::NONE`] at its source.
     pub ingress: LinkId,
-    /// What per-flow balancers hash: stands for the 5-tuple.
+    /// What per-flow balancers hash: stands for the 5-tuple. Of a packet with [`flag::ROUTED`]: its path.
     pub label: u32,
     /// Which of the run's transports reads the header.
     pub transport: u8,
@@ -64,6 +64,10 @@ pub mod flag {
     pub const CE: u8 = 8;
     /// What is left of it found no room, and is on its way back to its sender.
     pub const BOUNCED: u8 = 32;
+    /// Its source has chosen the whole path, which the label names: see [`crate::engine::paths`].
+    pub const ROUTED: u8 = 64;
+    /// It goes that path backwards.
+    pub const BACKWARDS: u8 = 128;
 }
 
 impl Packet {

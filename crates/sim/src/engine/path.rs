@@ -1,8 +1,10 @@
 //! Choice of path: the contract between the network and the load balancer that chooses among equal next hops.
 //!
-//! A balancer chooses at each node as the packet is there, or leaves the whole path to the source. The balancers
+//! A balancer chooses at each node as the packet is there, or leaves that to the source: as a label from which each switch
+//! reads its choice, or as a whole path (`paths.rs`), on any topology, longer than the shortest too. The balancers
 //! themselves are in `balancer/`.
 
+use super::paths::Paths;
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::routing::Routes;
 use crate::units::Time;
@@ -44,8 +46,32 @@ pub struct Trip<'a> {
 pub struct Path {
     /// Its number among the paths of this end of the connection, from 0.
     pub number: u32,
-    /// What [`Choose::choose`] finds it by.
+    /// What [`Choose::choose`] finds it by; or the number of a whole path.
     pub label: u32,
+    /// Of a whole path [`flag::ROUTED`](super::packet::flag::ROUTED), and
+    /// [`flag::BACKWARDS`](super::packet::flag::BACKWARDS) if its packets go it backwards; else 0.
+    pub flags: u8,
+}
+
+/// A connection that opens, or one of its subflows.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening<'a> {
+    /// The connection, or the subflow.
+    pub id: ConnId,
+    /// The host of its sender.
+    pub src: NodeId,
+    /// The host of its receiver.
+    pub dst: NodeId,
+    /// The label of packets to its receiver.
+    pub label: u32,
+    /// The label of the whole flow, which all its subflows share; without subflows, `label`.
+    pub flow_label: u32,
+    /// The subflow's number, from 0.
+    pub subflow: u8,
+    /// The ports by which its sender and its receiver send unless the balancer decides otherwise.
+    pub ports: (LinkId, LinkId),
+    /// All shortest paths as they are now.
+    pub routes: &'a Routes,
 }
 
 /// The state of a balancer at all nodes: what a researcher writes.
@@ -61,9 +87,11 @@ pub trait Choose {
         None
     }
 
-    /// A connection begins, whose packets to its receiver have that label.
-    fn open(&mut self, id: ConnId, label: u32) {
-        let _ = (id, label);
+    /// A connection opens, or one of its subflows. Says the ports by which its sender and its receiver send: the first
+    /// links of their whole paths, if they have any.
+    fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId) {
+        let _ = paths;
+        opening.ports
     }
 
     /// At the host that makes a packet: the path that is next, if the source chooses it.

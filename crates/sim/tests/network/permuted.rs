@@ -2,10 +2,11 @@
 
 use crate::common::scenarios::flow_across_a_fat_tree;
 use crate::common::{Run, run, run_with, words};
-use flowyard_sim::balancer::Balancer;
 use flowyard_sim::balancer::permuted::Permuted;
-use flowyard_sim::engine::path::{Choose, Hop, Trip};
-use flowyard_sim::ids::{ConnId, NodeId};
+use flowyard_sim::balancer::{Balancer, Model};
+use flowyard_sim::engine::path::{Choose, Hop, Opening, Trip};
+use flowyard_sim::engine::paths::Paths;
+use flowyard_sim::ids::{ConnId, LinkId, NodeId};
 use flowyard_sim::routing::Routes;
 use flowyard_sim::topology::Generator;
 use flowyard_sim::topology::fat_tree::FatTree;
@@ -13,14 +14,21 @@ use flowyard_sim::topology::leaf_spine::LeafSpine;
 use flowyard_sim::units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
+fn open(model: &mut Model, id: ConnId, label: u32, routes: &Routes) {
+    let [src, dst] = [NodeId(0), NodeId(1)];
+    let ports = (LinkId(0), LinkId(2));
+    let opening = Opening { id, src, dst, label, flow_label: label, subflow: 0, ports, routes };
+    assert_eq!(model.open(opening, &mut Paths::default()), ports);
+}
+
 /// Goes the way of one packet after the other of a connection from the first to the last host, switch by switch, and
 /// counts the packets on each path.
 fn paths(fabric: &flowyard_sim::topology::Fabric, packets: usize) -> Vec<Vec<u32>> {
     let routes = Routes::build(fabric).expect("a connected network");
     let ends: Vec<NodeId> = fabric.links.iter().map(|link| link.to).collect();
     let (from, to) = (NodeId(0), NodeId(fabric.hosts - 1));
-    let mut model = Balancer::from(Permuted {}).model(fabric.nodes.len(), 1, 0);
-    model.open(ConnId(3), 12345);
+    let mut model = Balancer::from(Permuted {}).model(fabric, 1, 0);
+    open(&mut model, ConnId(3), 12345, &routes);
     let port = routes.next_hops(from, to)[0];
     let way = |_| {
         let trip = Trip { conn: ConnId(3), forward: true, port, to, routes: &routes, ends: &ends };
@@ -68,8 +76,8 @@ fn headers_come_back_by_the_way_they_went() {
         let routes = Routes::build(&fabric).expect("a connected network");
         let ends: Vec<NodeId> = fabric.links.iter().map(|link| link.to).collect();
         let (from, to) = (NodeId(0), NodeId(fabric.hosts - 1));
-        let mut model = Balancer::from(Permuted {}).model(fabric.nodes.len(), 1, 0);
-        model.open(ConnId(0), 1);
+        let mut model = Balancer::from(Permuted {}).model(&fabric, 1, 0);
+        open(&mut model, ConnId(0), 1, &routes);
         let port = routes.next_hops(from, to)[0];
         for _ in 0..20 {
             let trip = Trip { conn: ConnId(0), forward: true, port, to, routes: &routes, ends: &ends };

@@ -1,0 +1,111 @@
+//! Whole paths that sources have chosen: the same links are kept once, whoever uses them.
+//!
+//! A packet with [`flag::ROUTED`] carries its path's number in its label; each node on the way finds the next link by how
+//! many links the packet has crossed. The table only grows, and a path, once in it, never changes: nodes that are simulated
+//! elsewhere may read it.
+
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+
+use super::packet::{Packet, flag};
+use crate::ids::{LinkId, PathId};
+
+/// Most links of a path: a packet counts those that it has crossed in a byte.
+pub const LINKS_MAX: usize = 250;
+
+/// All whole paths of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    /// Path by path, how many links it has, then these. A path's number is the place of its first link.
+    links: Vec<LinkId>,
+    /// Paths by the hash of their links.
+    known: FxHashMap<u64, PathId>,
+}
+
+impl Paths {
+    /// The number of that path, from the first link to the last.
+    ///
+    /// # Panics
+    /// If it has no link, or more than [`LINKS_MAX`].
+    pub fn intern(&mut self, path: &[LinkId]) -> PathId {
+        assert!((1..=LINKS_MAX).contains(&path.len()), "a path of {} links", path.len());
+        let mut hasher = FxHasher::default();
+        path.hash(&mut hasher);
+        let hash = hasher.finish();
+        if let Some(&known) = self.known.get(&hash)
+            && self.links(known) == path
+        {
+            return known;
+        }
+        self.links.push(LinkId(path.len() as u32));
+        let id = PathId(u32::try_from(self.links.len()).expect("paths of at most 2^32 links in all"));
+        self.links.extend_from_slice(path);
+        self.known.insert(hash, id);
+        id
+    }
+
+    /// The links of a path.
+    pub fn links(&self, path: PathId) -> &[LinkId] {
+        &self.links[path.index()..][..self.len(path)]
+    }
+
+    fn len(&self, path: PathId) -> usize {
+        self.links[path.index() - 1].index()
+    }
+
+    /// The next link of a packet that has a path and has crossed so many links of it.
+    #[inline(always)]
+    pub fn next(&self, packet: &Packet, crossed: u8) -> LinkId {
+        let (path, crossed) = (PathId(packet.label), usize::from(crossed));
+        debug_assert!(crossed < self.len(path), "a packet is beyond the end of its path");
+        if packet.flags & flag::BACKWARDS == 0 {
+            return self.links[path.index() + crossed];
+        }
+        self.links[path.index() + self.len(path) - 1 - crossed].reverse()
+    }
+
+    /// Turns a packet round: from here on it goes back by the links that it has crossed.
+    #[cold]
+    pub fn turn(&self, packet: &mut Packet) {
+        packet.flags ^= flag::BACKWARDS;
+        packet.hops = self.len(PathId(packet.label)) as u8 - packet.hops;
+    }
+
+    /// Bytes of the tables.
+    pub fn bytes(&self) -> u64 {
+        (size_of::<LinkId>() * self.links.capacity()
+            + (size_of::<(u64, PathId)>() + 1) * self.known.capacity()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::fake::FakeHost;
+    use crate::engine::host::{Host, Toward};
+    use crate::engine::packet::Header;
+    use crate::ids::ConnId;
+
+    fn path(links: &[u32]) -> Vec<LinkId> {
+        links.iter().map(|&link| LinkId(link)).collect()
+    }
+
+    #[test]
+    fn a_path_is_kept_once_and_walked_both_ways() {
+        let mut paths = Paths::default();
+        let [long, short] = [path(&[4, 8, 13, 6]), path(&[4, 9])].map(|links| paths.intern(&links));
+        assert_eq!(paths.intern(&path(&[4, 8, 13, 6])), long);
+        assert_eq!((paths.links(long), paths.links(short)), (&path(&[4, 8, 13, 6])[..], &path(&[4, 9])[..]));
+        let packet =
+            FakeHost::pair(1).packet(ConnId(0), Toward::Receiver, 1500, flag::ROUTED, Header::default());
+        let mut packet = Packet { label: long.0, ..packet };
+        let walk = |packet: &Packet, from| {
+            (from..4).map(|crossed| paths.next(packet, crossed).0).collect::<Vec<_>>()
+        };
+        assert_eq!(walk(&packet, 0), [4, 8, 13, 6]);
+        // After two links it turns round: back by 9, the other direction of 8, and by 5.
+        packet.hops = 2;
+        paths.turn(&mut packet);
+        assert_eq!(walk(&packet, packet.hops), [9, 5]);
+    }
+}
