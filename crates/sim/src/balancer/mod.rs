@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::path::{Choose, Hop, Opening, Path, Trip};
 use crate::engine::paths::Paths;
 use crate::ids::{ConnId, LinkId};
+use crate::problem::Problem;
 use crate::register::{dispatch, register};
 use crate::topology::Fabric;
 use crate::units::Time;
@@ -54,7 +55,14 @@ balancers! {
     per_flow::PerFlow = "per-flow",
     per_packet::PerPacket = "per-packet",
     permuted::Permuted = "permuted",
+    nix::Nix = "nix",
+    dual::Dual = "dual",
+    mod_k::ModK = "mod-k",
+    valiant::Valiant = "valiant",
+    explicit::Explicit = "explicit",
 }
+
+pub mod assigned;
 
 /// What a balancer's configuration tells the check.
 pub trait Settings {
@@ -66,6 +74,17 @@ pub trait Settings {
     /// Whether all packets of a connection in one direction take one path while the network stays as it is.
     fn one_path(&self) -> bool {
         false
+    }
+
+    /// Whether it is for networks alone whose paths go up and then down.
+    fn climbs(&self) -> bool {
+        false
+    }
+
+    /// What is wrong with it on that network.
+    fn problems(&self, fabric: &Fabric) -> Vec<Problem> {
+        let _ = fabric;
+        Vec::new()
     }
 }
 

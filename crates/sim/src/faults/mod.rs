@@ -21,6 +21,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::problem::Problem;
 use crate::random::{Purpose, Stream};
 use crate::topology::Fabric;
+use crate::topology::names::{no_cable, unknown};
 use crate::units::{Rate, Time};
 
 /// What goes wrong during a run; by default nothing.
@@ -131,8 +132,6 @@ pub struct Parts {
 
 /// So many problems come with a guess at what was meant.
 const GUESSES: usize = 20;
-/// So many ends of a node's cables are named.
-const NEIGHBOURS: usize = 4;
 
 impl Faults {
     /// Whether it says nothing: no event, and no delay of its own.
@@ -237,30 +236,4 @@ fn nothing(path: &str, tier: &Option<String>, tiers: impl Iterator<Item = String
 
 fn all_links(fabric: &Fabric) -> impl Iterator<Item = LinkId> {
     (0..fabric.links.len() as u32).map(LinkId)
-}
-
-/// What to say about a cable that is not there: where those of its first end lead.
-fn no_cable(fabric: &Fabric, from: NodeId, to: &str) -> String {
-    let name = |node: NodeId| format!("\"{}\"", fabric.nodes[node.index()].name);
-    let ends: BTreeSet<String> =
-        fabric.links.iter().filter(|link| link.from == from).map(|link| name(link.to)).collect();
-    let more = if ends.len() > NEIGHBOURS { " and others" } else { "" };
-    let ends = ends.into_iter().take(NEIGHBOURS).collect::<Vec<_>>().join(", ");
-    format!("there is no cable from {} to \"{to}\"; its cables lead to {ends}{more}", name(from))
-}
-
-/// What to say about a name that no node has.
-fn unknown(fabric: &Fabric, name: &str, guess: bool) -> String {
-    let names = fabric.nodes.iter().map(|node| node.name.as_str());
-    let near = guess.then(|| crate::nearest::closest(name, names)).flatten();
-    let hint =
-        near.map_or_else(|| format!("nodes are such as {}", examples(fabric)), crate::nearest::did_you_mean);
-    format!("\"{name}\" is no node of this network; {hint}")
-}
-
-/// A node of each tier.
-fn examples(fabric: &Fabric) -> String {
-    let mut tiers = BTreeSet::new();
-    let first = fabric.nodes.iter().filter(|node| tiers.insert(node.tier.to_string()));
-    first.map(|node| format!("\"{}\"", node.name)).collect::<Vec<_>>().join(", ")
 }

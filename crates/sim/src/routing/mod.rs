@@ -5,6 +5,7 @@
 //! host. Such hosts have no row either, since they have only one way out. A cell points at one of
 //! the distinct sets of next hops: a fat-tree has few. k = 48 takes 2,880 rows of 1,152 cells.
 
+pub mod dag;
 pub mod survey;
 
 use std::cmp::Reverse;
@@ -309,7 +310,8 @@ pub fn min_host_delay(fabric: &Fabric) -> Time {
 }
 
 /// The links out of each node, ascending, between the nodes that are kept, without cables that are down.
-struct Ports {
+#[derive(Clone, Debug)]
+pub struct Ports {
     starts: Vec<u32>,
     links: Vec<LinkId>,
     /// Where each of `links` leads: searches read it in order and leave the fabric's links alone.
@@ -317,7 +319,8 @@ struct Ports {
 }
 
 impl Ports {
-    fn all(fabric: &Fabric) -> Ports {
+    /// Those of a whole network.
+    pub fn all(fabric: &Fabric) -> Ports {
         Ports::of(fabric, |_| true, &[])
     }
 
@@ -350,11 +353,13 @@ impl Ports {
         Ports { starts, links: ordered, ends }
     }
 
-    fn out(&self, node: NodeId) -> &[LinkId] {
+    /// The links out of a node.
+    pub fn out(&self, node: NodeId) -> &[LinkId] {
         &self.links[self.range(node)]
     }
 
-    fn ends(&self, node: NodeId) -> &[NodeId] {
+    /// Where each of these leads.
+    pub fn ends(&self, node: NodeId) -> &[NodeId] {
         &self.ends[self.range(node)]
     }
 

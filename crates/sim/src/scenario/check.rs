@@ -8,13 +8,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{Connection, Entry, Run};
-use crate::balancer::Routing;
+use crate::balancer::{Balancer, Routing};
 use crate::faults::{Faults, packets};
 use crate::observe::Observe;
 use crate::problem::{Problem, join, list, steps};
 use crate::queue::{Feature, Queue};
 use crate::routing;
-use crate::topology::{Fabric, Topology};
+use crate::topology::{Fabric, Topology, heights};
 use crate::traffic::{self, Demand};
 use crate::transport::Transport;
 
@@ -46,6 +46,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Optio
     problems.extend(draft.names());
     if let Some(fabric) = &fabric {
         problems.extend(draft.traffic(fabric));
+        problems.extend(draft.routing(fabric));
         problems.extend(draft.faults(fabric));
         problems.extend(draft.observe(fabric));
     }
@@ -289,6 +290,29 @@ impl<'a> Draft<'a> {
         let given = self.document.get("run").and_then(|run| run.get("until"));
         let why = traffic::endless(&self.demands()?).filter(|_| given.is_none_or(Value::is_null))?;
         Some(Problem::new("run.until", format!("is missing; {why}")))
+    }
+
+    /// Balancers fit the network.
+    fn routing(&self, fabric: &Fabric) -> Vec<Problem> {
+        let entries = self.entries().map(|(path, entry)| (join(&path, "routing"), entry));
+        let given = |(path, document): (String, &'a Value)| {
+            let routing = document.get("routing").filter(|value| !value.is_null());
+            let (value, routing) = self.part::<Routing>(&path, routing)?;
+            Some((path, value, routing.balancer?))
+        };
+        let problems = |(path, value, balancer): (String, &'a Value, Balancer)| {
+            let name = balancer.name();
+            let mut problems = balancer.problems(fabric);
+            if balancer.climbs()
+                && let Some(why) = heights::flat(fabric)
+            {
+                let message = format!("is for networks whose paths go up and then down; here {why}");
+                problems.push(Problem::new("", message));
+            }
+            own(&join(&path, "balancer"), name, &value["balancer"], problems)
+        };
+        let all = std::iter::once(("routing".to_string(), self.document)).chain(entries);
+        all.filter_map(given).flat_map(problems).collect()
     }
 
     /// What goes wrong must go wrong with something that is there.

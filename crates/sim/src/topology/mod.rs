@@ -2,6 +2,8 @@
 
 mod capacity;
 pub mod cut;
+pub mod heights;
+pub mod names;
 
 use std::borrow::Cow;
 

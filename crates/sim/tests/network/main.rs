@@ -15,4 +15,5 @@ mod observe;
 mod permuted;
 mod pfc;
 mod queueing;
+mod routes;
 mod utilisation;

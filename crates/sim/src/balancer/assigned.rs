@@ -1,0 +1,164 @@
+//! Connections that are given a whole path when they open: what the schemes that do so share.
+//!
+//! A scheme says a path from one host to another (`Assign`); all packets of that end of the connection go by it, whatever
+//! the routes become meanwhile. Without a path a packet goes as under "per-flow".
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::per_flow::{self, PerFlow};
+use crate::engine::packet::{flag, reverse_label};
+use crate::engine::path::{Choose, Hop, Opening, Path, Stateless, Trip};
+use crate::engine::paths::{LINKS_MAX, Paths};
+use crate::ids::{ConnId, LinkId, NodeId, PathId};
+use crate::routing::Routes;
+use crate::topology::Fabric;
+use crate::units::Time;
+
+/// The path of what a receiver sends: acknowledgements, pulls and the like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answers {
+    /// One of its own, chosen as if it were the sender.
+    #[default]
+    Own,
+    /// That of the data, backwards.
+    Backwards,
+}
+
+/// One end of a connection that opens.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'a> {
+    /// The host that sends.
+    pub from: NodeId,
+    /// The host that receives.
+    pub to: NodeId,
+    /// The label of the packets of this end.
+    pub label: u32,
+    /// That of the flow, which its subflows share; of the receiver's end its reverse.
+    pub flow_label: u32,
+    /// The number of the subflow, from 0.
+    pub subflow: u8,
+    /// The port by which the end sends unless its path begins elsewhere.
+    pub port: LinkId,
+    /// All shortest paths as they are now.
+    pub routes: &'a Routes,
+    /// Where each link ends.
+    pub ends: &'a [NodeId],
+}
+
+impl Way<'_> {
+    /// Goes along shortest paths; `choose` says which of so many next hops to take at a node that has more than one.
+    /// Whether that leads to the end.
+    pub fn walk(&self, path: &mut Vec<LinkId>, mut choose: impl FnMut(NodeId, usize) -> usize) -> bool {
+        let mut at = self.from;
+        while at != self.to {
+            let hops = self.routes.next_hops(at, self.to);
+            let link = match hops {
+                [] => return false,
+                [only] => *only,
+                _ => hops[choose(at, hops.len())],
+            };
+            path.push(link);
+            at = self.ends[link.index()];
+        }
+        true
+    }
+}
+
+/// A scheme that gives each end of a connection a path: what a researcher writes.
+pub trait Assign {
+    /// Writes the links of the path and says its number, for what tells paths apart by number; none if there is none.
+    fn assign(&self, way: Way, path: &mut Vec<LinkId>) -> Option<u32>;
+}
+
+/// The paths of all connections.
+#[derive(Clone, Debug)]
+pub struct Assigned<S> {
+    scheme: S,
+    answers: Answers,
+    ends: Vec<NodeId>,
+    /// By connection: of the packets to its sender, and to its receiver.
+    paths: Vec<[Option<Path>; 2]>,
+    otherwise: per_flow::Model,
+}
+
+impl<S: Assign> Assigned<S> {
+    pub(super) fn by(scheme: S, answers: Answers, fabric: &Fabric, seed: u64, replica: u64) -> Assigned<S> {
+        Assigned {
+            scheme,
+            answers,
+            ends: fabric.links.iter().map(|link| link.to).collect(),
+            paths: Vec::new(),
+            otherwise: per_flow::Model::new(&PerFlow {}, fabric, seed, replica),
+        }
+    }
+
+    /// The path of one end, and the link by which it begins.
+    fn path(&self, way: Way, paths: &mut Paths) -> Option<(Path, LinkId)> {
+        let mut links = Vec::new();
+        let number = self.scheme.assign(way, &mut links)?;
+        if links.is_empty() || links.len() > LINKS_MAX {
+            return None;
+        }
+        debug_assert!(self.connects(way, &links), "{links:?} does not lead from {} to {}", way.from, way.to);
+        let path = Path { number, label: paths.intern(&links).0, flags: flag::ROUTED };
+        Some((path, links[0]))
+    }
+
+    fn connects(&self, way: Way, links: &[LinkId]) -> bool {
+        let mut at = way.from;
+        links.iter().all(|link| {
+            let begins = self.ends[link.reverse().index()] == at;
+            at = self.ends[link.index()];
+            begins
+        }) && at == way.to
+    }
+}
+
+impl<S: Assign> Choose for Assigned<S> {
+    #[inline(always)]
+    fn choose(&mut self, hop: Hop, _now: Time) -> u32 {
+        self.otherwise.pick(hop)
+    }
+
+    #[inline(always)]
+    fn foresee(&self, hop: Hop) -> Option<u32> {
+        Some(self.otherwise.pick(hop))
+    }
+
+    #[cold]
+    fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId) {
+        let Opening { id, src, dst, label, flow_label, subflow, ports, routes } = opening;
+        let ends = &self.ends[..];
+        let out = Way { from: src, to: dst, label, flow_label, subflow, port: ports.0, routes, ends };
+        let forward = self.path(out, paths);
+        let back = match (self.answers, forward) {
+            (Answers::Backwards, Some((path, _))) => {
+                let links = paths.links(PathId(path.label));
+                let path = Path { flags: path.flags | flag::BACKWARDS, ..path };
+                Some((path, links[links.len() - 1].reverse()))
+            }
+            _ => {
+                let [label, flow_label] = [label, flow_label].map(reverse_label);
+                let back = Way { from: dst, to: src, label, flow_label, port: ports.1, ..out };
+                self.path(back, paths)
+            }
+        };
+        if id.index() >= self.paths.len() {
+            self.paths.resize(id.index() + 1, [None; 2]);
+        }
+        self.paths[id.index()] = [back, forward].map(|end| end.map(|(path, _)| path));
+        let port = |end: Option<(Path, LinkId)>, port| end.map_or(port, |(_, first)| first);
+        (port(forward, ports.0), port(back, ports.1))
+    }
+
+    #[inline]
+    fn next_path(&mut self, trip: Trip) -> Option<Path> {
+        self.paths[trip.conn.index()][usize::from(trip.forward)]
+    }
+
+    fn path(&self, id: ConnId, forward: bool) -> Option<u32> {
+        self.paths[id.index()][usize::from(forward)].map(|path| path.number)
+    }
+}

@@ -1,0 +1,87 @@
+//! Dual-stack routing: two families of addresses, each with default routes of its own upwards.
+//!
+//! Source: Song's thesis (Iowa, 2017), section 2.2.2 and figure 2.2. Each switch has one default port up for IPv4 and one
+//! for IPv6; a flow with a connection in each family so has two paths. The figure has arrows only; the loads of its example
+//! (6, 6, 6, 6) fix the rule: switches of a tier take turns, and the families are half of the ports apart.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Settings;
+use super::assigned::{Answers, Assign, Assigned, Way};
+use crate::ids::LinkId;
+use crate::topology::Fabric;
+
+/// Default routes upwards by family: two static paths between any two hosts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dual {
+    /// Where the families part.
+    pub by: By,
+    /// The path of acknowledgements and other answers: by default that of the same family.
+    pub answers: Answers,
+}
+
+/// Where the two families part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// At switches, by the address: subflows with even numbers are of the first family, the others of the second.
+    #[default]
+    Address,
+    /// At hosts alone, by the interface: a host with two cables sends one family by each, and switches have one default.
+    Interface,
+}
+
+impl Settings for Dual {
+    fn one_path(&self) -> bool {
+        true
+    }
+
+    fn climbs(&self) -> bool {
+        true
+    }
+}
+
+/// The tables of all nodes.
+#[derive(Clone, Debug)]
+pub struct Scheme {
+    by: By,
+    /// Each node's place among those of its tier.
+    places: Vec<usize>,
+    hosts: u32,
+}
+
+/// The paths of all connections.
+pub type Model = Assigned<Scheme>;
+
+impl Model {
+    pub(super) fn new(config: &Dual, fabric: &Fabric, seed: u64, replica: u64) -> Model {
+        let mut seen: Vec<(&str, usize)> = Vec::new();
+        let mut place = |tier| match seen.iter_mut().find(|(known, _)| *known == tier) {
+            Some((_, count)) => {
+                *count += 1;
+                *count
+            }
+            None => {
+                seen.push((tier, 0));
+                0
+            }
+        };
+        let places = fabric.nodes.iter().map(|node| place(node.tier.as_ref())).collect();
+        let scheme = Scheme { by: config.by, places, hosts: fabric.hosts };
+        Assigned::by(scheme, config.answers, fabric, seed, replica)
+    }
+}
+
+impl Assign for Scheme {
+    fn assign(&self, way: Way, path: &mut Vec<LinkId>) -> Option<u32> {
+        let family = usize::from(way.subflow % 2);
+        let choose = |at: crate::ids::NodeId, count: usize| match self.by {
+            _ if at.0 < self.hosts => family % count,
+            By::Interface => self.places[at.index()] % count,
+            By::Address => (self.places[at.index()] + family * count.div_ceil(2)) % count,
+        };
+        way.walk(path, choose).then_some(family as u32)
+    }
+}

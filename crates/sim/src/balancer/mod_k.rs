@@ -1,0 +1,72 @@
+//! Mod-k routing: on the way up, the digits of a host's number choose the ports.
+//!
+//! Source: the d-mod-k and s-mod-k of Gomez et al., "Deterministic versus adaptive routing in fat-trees", CAC 2007, with
+//! which Song's thesis compares (section 2.3). On the first climb the last digit of the host's label chooses, on the second
+//! the one before it, and so on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Settings;
+use super::assigned::{Answers, Assign, Assigned, Way};
+use crate::ids::LinkId;
+use crate::topology::Fabric;
+
+/// One path for each pair of hosts: the number of the destination, or of the source, chooses the ports upwards.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModK {
+    /// Whose number it is.
+    pub by: By,
+    /// The path of acknowledgements and other answers.
+    pub answers: Answers,
+}
+
+/// The host whose number chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// The destination: d-mod-k. All traffic to a host comes down by one path.
+    #[default]
+    Destination,
+    /// The source: s-mod-k.
+    Source,
+}
+
+impl Settings for ModK {
+    fn one_path(&self) -> bool {
+        true
+    }
+
+    fn climbs(&self) -> bool {
+        true
+    }
+}
+
+/// Whose number chooses.
+#[derive(Clone, Debug)]
+pub struct Scheme {
+    by: By,
+}
+
+/// The paths of all connections.
+pub type Model = Assigned<Scheme>;
+
+impl Model {
+    pub(super) fn new(config: &ModK, fabric: &Fabric, seed: u64, replica: u64) -> Model {
+        Assigned::by(Scheme { by: config.by }, config.answers, fabric, seed, replica)
+    }
+}
+
+impl Assign for Scheme {
+    fn assign(&self, way: Way, path: &mut Vec<LinkId>) -> Option<u32> {
+        let host = if self.by == By::Source { way.from } else { way.to };
+        let mut digits = host.index();
+        let choose = |_, count| {
+            let digit = digits % count;
+            digits /= count;
+            digit
+        };
+        way.walk(path, choose).then_some(0)
+    }
+}
