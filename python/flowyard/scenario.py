@@ -16,6 +16,7 @@ __all__ = [
     "AfterEach",
     "AlibabaStorage",
     "AllToAll",
+    "Answers",
     "Arrivals",
     "AtOnce",
     "BCube",
@@ -24,6 +25,8 @@ __all__ = [
     "Barrier",
     "Bimodal",
     "Blocks",
+    "By",
+    "By2",
     "ByTrigger",
     "Cable",
     "CamCube",
@@ -44,12 +47,14 @@ __all__ = [
     "Deadlines",
     "Dialect",
     "DropTail",
+    "Dual",
     "Dumbbell",
     "Echo",
     "Ecn",
     "Endless",
     "Entry",
     "Explicit",
+    "Explicit2",
     "ExplicitCable",
     "ExplicitSwitch",
     "Exponential",
@@ -99,10 +104,12 @@ __all__ = [
     "MarkOn",
     "Matrix",
     "Milestone",
+    "ModK",
     "Mptcp",
     "Ndp",
     "NdpPort",
     "NewReno",
+    "Nix",
     "Normal",
     "Observe",
     "OnOff",
@@ -134,10 +141,12 @@ __all__ = [
     "Reno",
     "RepeatOrder",
     "Reply",
+    "Route",
     "Routing",
     "Run",
     "Samples",
     "Scenario",
+    "Search",
     "Single",
     "SingleSwitch",
     "Sizes",
@@ -165,6 +174,8 @@ __all__ = [
     "UniformDeadlines",
     "UniformMatrix",
     "UniformSizes",
+    "Valiant",
+    "Via",
     "Vl2",
     "WebSearch",
 ]
@@ -674,6 +685,96 @@ class Permuted(Model):
     """
 
     _tag = "permuted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nix(Model):
+    """Each connection has a shortest path of its own, chosen by its source when it opens.
+
+    Subflows of one flow, or its parallel connections, have different paths as long as there are enough.
+    """
+
+    _tag = "nix"
+
+    search: Search = "uniform"
+    """How a path is found among the shortest."""
+
+    answers: Answers = "own"
+    """The path of acknowledgements and other answers. The thesis: the receiver's own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dual(Model):
+    """Default routes upwards by family: two static paths between any two hosts."""
+
+    _tag = "dual"
+
+    by: By = "address"
+    """Where the families part."""
+
+    answers: Answers = "own"
+    """The path of acknowledgements and other answers: by default that of the same family."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModK(Model):
+    """One path for each pair of hosts: the number of the destination, or of the source, chooses the ports
+    upwards.
+    """
+
+    _tag = "mod-k"
+
+    by: By2 = "destination"
+    """Whose number it is."""
+
+    answers: Answers = "own"
+    """The path of acknowledgements and other answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Valiant(Model):
+    """Each connection goes by a switch drawn at random, and on shortest paths to it and from it."""
+
+    _tag = "valiant"
+
+    via: Via = "turning"
+    """Which switches it is drawn from."""
+
+    answers: Answers = "own"
+    """The path of acknowledgements and other answers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explicit2(Model):
+    """Each connection goes by a route that the scenario lists; without one, by a shortest path as under
+    "per-flow".
+
+    With several routes between two hosts, a connection draws one by their weights; its subflows draw
+    different ones as long as there are enough.
+    """
+
+    _tag = "explicit"
+
+    routes: Sequence[Route] = ()
+    """The routes, from host to host in one direction each."""
+
+    answers: Answers = "own"
+    """The path of acknowledgements and other answers: a route listed for their direction, or that of the
+    data backwards.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route(Model):
+    """A route from one host to another."""
+
+    path: Sequence[str]
+    """Names of the nodes, both hosts included, as in links.parquet. Of parallel cables it takes the first."""
+
+    weight: int = 1
+    """How often it is drawn, in proportion to the weights of the others between these hosts. At least 1,
+    at most 1000000000.
+    """
 
 
 @dataclass(frozen=True)
@@ -2632,7 +2733,33 @@ Topology = (
 )
 
 # Which of the equal next hops a packet takes.
-Balancer = Single | PerFlow | PerPacket | Permuted | Literal["single", "per-flow", "per-packet", "permuted"]
+Balancer = (
+    Single
+    | PerFlow
+    | PerPacket
+    | Permuted
+    | Nix
+    | Dual
+    | ModK
+    | Valiant
+    | Explicit2
+    | Literal["single", "per-flow", "per-packet", "permuted", "nix", "dual", "mod-k", "valiant", "explicit"]
+)
+
+# How a source finds a shortest path.
+Search = Literal["uniform", "first", "shuffled"]
+
+# The path of what a receiver sends: acknowledgements, pulls and the like.
+Answers = Literal["own", "backwards"]
+
+# Where the two families part.
+By = Literal["address", "interface"]
+
+# The host whose number chooses.
+By2 = Literal["destination", "source"]
+
+# The switches that a connection may go by.
+Via = Literal["turning", "any"]
 
 # What hosts do to move a flow's bytes.
 Transport = (

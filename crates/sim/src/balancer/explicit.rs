@@ -59,7 +59,7 @@ impl Route {
             nodes.push(node);
         }
         if nodes.len() < 2 || nodes.len() > LINKS_MAX {
-            let message = format!("has {} nodes; a route has between 2 and {LINKS_MAX}", nodes.len());
+            let message = format!("has {}; a route has between 2 and {LINKS_MAX} nodes", nodes.len());
             return Err(Box::new(Problem::new("path", message)));
         }
         for place in [0, nodes.len() - 1] {
@@ -94,10 +94,17 @@ impl Settings for Explicit {
     }
 }
 
-/// The routes by their ends, each with its weight.
+/// A route with its weight.
+#[derive(Clone, Debug)]
+struct Weighted {
+    weight: u32,
+    links: Vec<LinkId>,
+}
+
+/// The routes by their ends.
 #[derive(Clone, Debug)]
 pub struct Scheme {
-    routes: BTreeMap<(NodeId, NodeId), Vec<(u32, Vec<LinkId>)>>,
+    routes: BTreeMap<(NodeId, NodeId), Vec<Weighted>>,
     seed: u64,
     replica: u64,
 }
@@ -111,7 +118,10 @@ impl Model {
         let mut routes: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for route in &config.routes {
             let (nodes, links) = route.links(fabric, &names).expect("the check has looked at the routes");
-            routes.entry((nodes[0], nodes[nodes.len() - 1])).or_default().push((route.weight, links));
+            routes
+                .entry((nodes[0], nodes[nodes.len() - 1]))
+                .or_default()
+                .push(Weighted { weight: route.weight, links });
         }
         Assigned::by(Scheme { routes, seed, replica }, config.answers, fabric, seed, replica)
     }
@@ -125,7 +135,7 @@ impl Assign for Scheme {
         let mut left: Vec<usize> = (0..routes.len()).collect();
         let mut taken = 0;
         for _ in 0..=usize::from(way.subflow) % routes.len() {
-            let weights = || left.iter().map(|&route| u64::from(routes[route].0));
+            let weights = || left.iter().map(|&route| u64::from(routes[route].weight));
             let mut place = stream.below(weights().sum());
             let drawn = weights().position(|weight| {
                 let here = place < weight;
@@ -134,7 +144,7 @@ impl Assign for Scheme {
             });
             taken = left.remove(drawn.expect("below the sum of the weights"));
         }
-        path.extend_from_slice(&routes[taken].1);
+        path.extend_from_slice(&routes[taken].links);
         Some(taken as u32)
     }
 }
