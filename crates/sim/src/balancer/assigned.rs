@@ -3,6 +3,9 @@
 //! A scheme says a path from one host to another (`Assign`); all packets of that end of the connection go by it, whatever
 //! the routes become meanwhile. Without a path a packet goes as under "per-flow".
 
+use std::fmt;
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,15 +70,15 @@ impl Way<'_> {
 }
 
 /// A scheme that gives each end of a connection a path: what a researcher writes.
-pub trait Assign {
+pub trait Assign: fmt::Debug + Send + Sync {
     /// Writes the links of the path and says its number, for what tells paths apart by number; none if there is none.
     fn assign(&self, way: Way, path: &mut Vec<LinkId>) -> Option<u32>;
 }
 
 /// The paths of all connections.
 #[derive(Clone, Debug)]
-pub struct Assigned<S> {
-    scheme: S,
+pub struct Assigned {
+    scheme: Arc<dyn Assign>,
     answers: Answers,
     ends: Vec<NodeId>,
     /// By connection: of the packets to its sender, and to its receiver.
@@ -83,8 +86,14 @@ pub struct Assigned<S> {
     otherwise: per_flow::Model,
 }
 
-impl<S: Assign> Assigned<S> {
-    pub(super) fn by(scheme: S, answers: Answers, fabric: &Fabric, seed: u64, replica: u64) -> Assigned<S> {
+impl Assigned {
+    pub(super) fn by(
+        scheme: Arc<dyn Assign>,
+        answers: Answers,
+        fabric: &Fabric,
+        seed: u64,
+        replica: u64,
+    ) -> Assigned {
         Assigned {
             scheme,
             answers,
@@ -116,7 +125,7 @@ impl<S: Assign> Assigned<S> {
     }
 }
 
-impl<S: Assign> Choose for Assigned<S> {
+impl Choose for Assigned {
     #[inline(always)]
     fn choose(&mut self, hop: Hop, _now: Time) -> u32 {
         self.otherwise.pick(hop)

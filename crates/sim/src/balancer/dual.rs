@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
-use super::assigned::{Answers, Assign, Assigned, Way};
+use super::assigned::{Answers, Assign, Way};
 use crate::ids::LinkId;
 use crate::topology::Fabric;
 
@@ -52,11 +52,8 @@ pub struct Scheme {
     hosts: u32,
 }
 
-/// The paths of all connections.
-pub type Model = Assigned<Scheme>;
-
-impl Model {
-    pub(super) fn new(config: &Dual, fabric: &Fabric, seed: u64, replica: u64) -> Model {
+impl Scheme {
+    pub(super) fn new(config: &Dual, fabric: &Fabric, _seed: u64, _replica: u64) -> Scheme {
         let mut seen: Vec<(&str, usize)> = Vec::new();
         let mut place = |tier| match seen.iter_mut().find(|(known, _)| *known == tier) {
             Some((_, count)) => {
@@ -69,8 +66,7 @@ impl Model {
             }
         };
         let places = fabric.nodes.iter().map(|node| place(node.tier.as_ref())).collect();
-        let scheme = Scheme { by: config.by, places, hosts: fabric.hosts };
-        Assigned::by(scheme, config.answers, fabric, seed, replica)
+        Scheme { by: config.by, places, hosts: fabric.hosts }
     }
 }
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
-use super::assigned::{Answers, Assign, Assigned, Way};
+use super::assigned::{Answers, Assign, Way};
 use crate::engine::paths::LINKS_MAX;
 use crate::ids::{LinkId, NodeId};
 use crate::problem::Problem;
@@ -109,11 +109,8 @@ pub struct Scheme {
     replica: u64,
 }
 
-/// The paths of all connections.
-pub type Model = Assigned<Scheme>;
-
-impl Model {
-    pub(super) fn new(config: &Explicit, fabric: &Fabric, seed: u64, replica: u64) -> Model {
+impl Scheme {
+    pub(super) fn new(config: &Explicit, fabric: &Fabric, seed: u64, replica: u64) -> Scheme {
         let names = Names::new(fabric);
         let mut routes: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for route in &config.routes {
@@ -123,7 +120,7 @@ impl Model {
                 .or_default()
                 .push(Weighted { weight: route.weight, links });
         }
-        Assigned::by(Scheme { routes, seed, replica }, config.answers, fabric, seed, replica)
+        Scheme { routes, seed, replica }
     }
 }
 

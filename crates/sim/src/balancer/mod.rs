@@ -1,8 +1,11 @@
 //! Which of the equal next hops a packet takes.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::assigned::Assigned;
 use crate::engine::path::{Choose, Hop, Opening, Path, Trip};
 use crate::engine::paths::Paths;
 use crate::ids::{ConnId, LinkId};
@@ -11,12 +14,16 @@ use crate::register::{dispatch, register};
 use crate::topology::Fabric;
 use crate::units::Time;
 
-/// One list: configuration and model of each balancer.
+/// Two lists: the balancers that have a model of their own, and the schemes by which connections are given whole paths.
+/// To the packets all schemes are the same, so that they share a model: each further one is a compare for every packet.
 macro_rules! balancers {
-    ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
+    (
+        $($module:ident :: $config:ident = $name:literal),* $(,)?
+        ; whole paths $($scheme:ident :: $whole:ident = $whole_name:literal),* $(,)?
+    ) => {
         register! {
             /// Which of the equal next hops a packet takes.
-            pub enum Balancer: Settings { $($module::$config = $name),* }
+            pub enum Balancer: Settings { $($module::$config = $name,)* $($scheme::$whole = $whole_name,)* }
         }
 
         /// The state of a balancer at all nodes.
@@ -24,6 +31,7 @@ macro_rules! balancers {
         #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config($module::Model),)*
+            Assigned(Assigned),
         }
 
         impl Balancer {
@@ -31,12 +39,16 @@ macro_rules! balancers {
             pub fn model(&self, fabric: &Fabric, seed: u64, replica: u64) -> Model {
                 match self {
                     $(Balancer::$config(config) => Model::$config($module::Model::new(config, fabric, seed, replica)),)*
+                    $(Balancer::$whole(config) => {
+                        let scheme = Arc::new($scheme::Scheme::new(config, fabric, seed, replica));
+                        Model::Assigned(Assigned::by(scheme, config.answers, fabric, seed, replica))
+                    })*
                 }
             }
         }
 
         dispatch! {
-            impl Choose for Model [$($config)*] {
+            impl Choose for Model [$($config)* Assigned] {
                 #[inline(always)]
                 fn choose(&mut self, hop: Hop, now: Time) -> u32;
                 #[inline(always)]
@@ -55,6 +67,8 @@ balancers! {
     per_flow::PerFlow = "per-flow",
     per_packet::PerPacket = "per-packet",
     permuted::Permuted = "permuted",
+    ;
+    whole paths
     nix::Nix = "nix",
     dual::Dual = "dual",
     mod_k::ModK = "mod-k",

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
-use super::assigned::{Answers, Assign, Assigned, Way};
+use super::assigned::{Answers, Assign, Way};
 use crate::ids::LinkId;
 use crate::topology::Fabric;
 
@@ -49,12 +49,9 @@ pub struct Scheme {
     by: By,
 }
 
-/// The paths of all connections.
-pub type Model = Assigned<Scheme>;
-
-impl Model {
-    pub(super) fn new(config: &ModK, fabric: &Fabric, seed: u64, replica: u64) -> Model {
-        Assigned::by(Scheme { by: config.by }, config.answers, fabric, seed, replica)
+impl Scheme {
+    pub(super) fn new(config: &ModK, _fabric: &Fabric, _seed: u64, _replica: u64) -> Scheme {
+        Scheme { by: config.by }
     }
 }
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
-use super::assigned::{Answers, Assign, Assigned, Way};
+use super::assigned::{Answers, Assign, Way};
 use crate::ids::{LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::routing::Ports;
@@ -120,13 +120,9 @@ pub struct Scheme {
     replica: u64,
 }
 
-/// The paths of all connections.
-pub type Model = Assigned<Scheme>;
-
-impl Model {
-    pub(super) fn new(config: &Nix, fabric: &Fabric, seed: u64, replica: u64) -> Model {
-        let scheme = Scheme { search: config.search, ports: Ports::all(fabric), seed, replica };
-        Assigned::by(scheme, config.answers, fabric, seed, replica)
+impl Scheme {
+    pub(super) fn new(config: &Nix, fabric: &Fabric, seed: u64, replica: u64) -> Scheme {
+        Scheme { search: config.search, ports: Ports::all(fabric), seed, replica }
     }
 }
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Settings;
-use super::assigned::{Answers, Assign, Assigned, Way};
+use super::assigned::{Answers, Assign, Way};
 use crate::ids::{LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::routing::Ports;
@@ -53,14 +53,10 @@ pub struct Scheme {
     replica: u64,
 }
 
-/// The paths of all connections.
-pub type Model = Assigned<Scheme>;
-
-impl Model {
-    pub(super) fn new(config: &Valiant, fabric: &Fabric, seed: u64, replica: u64) -> Model {
+impl Scheme {
+    pub(super) fn new(config: &Valiant, fabric: &Fabric, seed: u64, replica: u64) -> Scheme {
         let (nodes, hosts, ports) = (fabric.nodes.len() as u32, fabric.hosts, Ports::all(fabric));
-        let scheme = Scheme { via: config.via, ports, nodes, hosts, seed, replica };
-        Assigned::by(scheme, config.answers, fabric, seed, replica)
+        Scheme { via: config.via, ports, nodes, hosts, seed, replica }
     }
 }
 
