@@ -126,14 +126,10 @@ impl Assigned {
 }
 
 impl Choose for Assigned {
-    #[inline(always)]
+    /// Of a packet without a path. That is rare, and is not to take room where packets of other balancers pass.
+    #[inline(never)]
     fn choose(&mut self, hop: Hop, _now: Time) -> u32 {
         self.otherwise.pick(hop)
-    }
-
-    #[inline(always)]
-    fn foresee(&self, hop: Hop) -> Option<u32> {
-        Some(self.otherwise.pick(hop))
     }
 
     #[cold]
@@ -162,7 +158,7 @@ impl Choose for Assigned {
         (port(forward, ports.0), port(back, ports.1))
     }
 
-    #[inline]
+    #[inline(never)]
     fn next_path(&mut self, trip: Trip) -> Option<Path> {
         self.paths[trip.conn.index()][usize::from(trip.forward)]
     }
