@@ -158,7 +158,10 @@ impl Choose for Assigned {
         (port(forward, ports.0), port(back, ports.1))
     }
 
-    #[inline(never)]
+    fn at_source(&self) -> bool {
+        true
+    }
+
     fn next_path(&mut self, trip: Trip) -> Option<Path> {
         self.paths[trip.conn.index()][usize::from(trip.forward)]
     }

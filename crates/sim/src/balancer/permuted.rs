@@ -167,8 +167,11 @@ impl Choose for Model {
         ports
     }
 
+    fn at_source(&self) -> bool {
+        true
+    }
+
     /// One step of Fisher and Yates' shuffle for each packet, so that no packet pays for a whole round.
-    #[inline(never)]
     fn next_path(&mut self, trip: Trip) -> Option<Path> {
         let walk = &mut self.walks[trip.conn.index()][usize::from(trip.forward)];
         if walk.next == walk.order.len() {

@@ -22,6 +22,8 @@ pub struct Conn {
     pub config: u8,
     /// The run's balancer that spreads its packets.
     pub balancer: u8,
+    /// Whether its packets' paths are chosen where they are made.
+    pub(super) paths_at_source: bool,
     /// Whether its flow need not end before the run does.
     pub background: bool,
     /// Priority, for transports that know priorities; the lowest number goes first.
@@ -115,6 +117,7 @@ impl Conn {
             transport: 0,
             config: 0,
             balancer: 0,
+            paths_at_source: false,
             background: false,
             priority: 0,
             subflow: 0,

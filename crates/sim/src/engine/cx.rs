@@ -98,19 +98,13 @@ impl<M: Members> Host for Cx<'_, '_, M> {
 
     #[inline]
     fn packet(&mut self, id: ConnId, toward: Toward, size: u32, flags: u8, header: Header) -> Packet {
-        let now = self.net.now;
-        let Network { conns, balancers, routes, ends, .. } = &mut *self.net;
-        let conn = &conns[id.index()];
-        let forward = toward == Toward::Receiver;
-        let (dst, port, label) = match toward {
-            Toward::Receiver => (conn.dst, conn.sender.port, conn.label),
-            Toward::Sender => (conn.src, conn.receiver.port, reverse_label(conn.label)),
+        let conn = &self.net.conns[id.index()];
+        let (dst, label) = match toward {
+            Toward::Receiver => (conn.dst, conn.label),
+            Toward::Sender => (conn.src, reverse_label(conn.label)),
         };
-        let trip = Trip { conn: conn.via, forward, port, to: dst, routes, ends };
-        let path = balancers[conn.balancer as usize].next_path(trip);
-        let (label, flags) = path.map_or((label, flags), |path| (path.label, flags | path.flags));
-        Packet {
-            created_at: now,
+        let mut packet = Packet {
+            created_at: self.net.now,
             wire_at: Time::NEVER,
             size,
             conn: id,
@@ -122,7 +116,11 @@ impl<M: Members> Host for Cx<'_, '_, M> {
             flags,
             hops: 0,
             header,
+        };
+        if conn.paths_at_source {
+            self.next_path(&mut packet);
         }
+        packet
     }
 
     fn path(&self, packet: &Packet) -> Option<u32> {
@@ -130,6 +128,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         self.net.balancers[conn.balancer as usize].path(conn.via, packet.dst == conn.dst)
     }
 
+    #[inline(never)]
     fn next_path(&mut self, packet: &mut Packet) {
         let Network { conns, balancers, routes, ends, .. } = &mut *self.net;
         let conn = &conns[packet.conn.index()];

@@ -216,13 +216,15 @@ impl<'a, M: Members> Network<'a, M> {
     /// Puts a connection into a slot, or a message that goes by another.
     pub fn open(&mut self, mut conn: Conn) -> ConnId {
         let id = self.free_conns.pop().unwrap_or(ConnId(self.conns.len() as u32));
+        let balancer = &mut self.balancers[conn.balancer as usize];
+        conn.paths_at_source = balancer.at_source();
         if conn.via == ConnId::NONE {
             conn.via = id;
             let flow_label = self.conns.get(conn.parent.index()).map_or(conn.label, |flow| flow.label);
             let Conn { src, dst, label, subflow, .. } = conn;
             let ports = conn.ports();
             let opening = Opening { id, src, dst, label, flow_label, subflow, ports, routes: self.routes };
-            let ports = self.balancers[conn.balancer as usize].open(opening, &mut self.paths);
+            let ports = balancer.open(opening, &mut self.paths);
             (conn.sender.port, conn.receiver.port) = ports;
         }
         match self.conns.get_mut(id.index()) {

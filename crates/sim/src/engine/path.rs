@@ -94,8 +94,12 @@ pub trait Choose {
         opening.ports
     }
 
+    /// Whether sources choose paths: only then [`Choose::next_path`] is asked.
+    fn at_source(&self) -> bool {
+        false
+    }
+
     /// At the host that makes a packet: the path that is next, if the source chooses it.
-    #[inline]
     fn next_path(&mut self, trip: Trip) -> Option<Path> {
         let _ = trip;
         None
