@@ -11,11 +11,12 @@ from flowyard.papers.mp import (
     loss_rate,
     optimal,
     ratios,
+    sample,
     stride,
     worst_loads,
 )
 
-MODULES = (dual, front_back, improvement, loss_rate, optimal, ratios, stride, worst_loads)
+MODULES = (dual, front_back, improvement, loss_rate, optimal, ratios, sample, stride, worst_loads)
 FIGURES = {module.FIGURE.id: module.FIGURE for module in MODULES}
 CLAIMS = {claim: figure for figure in FIGURES.values() for claim in figure.claims}
 # What does not hold: predicted by the register, or found here.
@@ -85,6 +86,10 @@ CHANGES = [
     ("MP-E5.6.a", "ratios", {"m": 4, "n": 3, "scheme": "Dual", "level": 2}, "perfsw", 1),
     ("MP-F5.1.a", "curves", {"m": 16, "scheme": "DNVR"}, "ratio", 1),
     ("MP-F5.1.b", "curves", {"m": 8, "scheme": "NR"}, "ratio", 1),
+    ("MP-T5.45.c", "delays", {"delay": "500 us a link"}, "rtt_ms", 0.1),
+    ("MP-T5.45.d", "samples", {"table": "table 5.5"}, "follows_kb", 10),
+    ("MP-K3", "busiest", {"pattern": "3 Senders"}, "flows", 1),
+    ("MP-K3", "busiest", {"pattern": "7 Senders"}, "wanted_bytes_per_s", -250e6),
     ("MP-TH5.5.a", "worst_stride", {"m": 8, "n": 2, "scheme": "NR"}, "load", -1),
     ("MP-F5.4.a", "levels", {"pattern": "all pairs", "pairs_of": "A"}, "pairs", 1),
     ("MP-F5.5.a", "levels", {"pattern": "Stride(2)", "pairs_of": "I"}, "pairs", 1),

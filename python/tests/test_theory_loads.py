@@ -1,12 +1,14 @@
 """flowyard.theory: loads, optima and ratios against brute force, closed forms and each other."""
 
 import random
+import sys
 from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
 import pytest
 
+from flowyard.errors import UserError
 from flowyard.theory import assignments, bounds, matrices, optimum, probabilities, ratios, routings
 from flowyard.theory.fat_tree import FatTree, Switch, pairs, switches, turn
 from flowyard.theory.loads import (
@@ -158,6 +160,18 @@ def test_for_a_set_of_matrices_all_paths_alike_are_best():
     several = [matrices.drawn(8, seed, share=0.4) for seed in range(4)]
     alike = switch_shares(SMALL, routings.all_paths(SMALL))
     assert probabilities.for_matrices(SMALL, several)[0] == max(most(loads(alike, each)) for each in several)
+
+
+def test_what_needs_scipy_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    matrix = matrices.stride(8, 2)
+    for needs_it in (
+        lambda: optimum.optu(SMALL, matrix),
+        lambda: assignments.search(SMALL, links=2),
+        lambda: worst_permutation(2, {(0, 1): Fraction(1)}),
+    ):
+        with pytest.raises(UserError, match="pip install scipy"):
+            needs_it()
 
 
 class TestRatios:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from flowyard.theory.fat_tree import FatTree, turn
 
 Matrix = list[list[Fraction]]
-# What the k-th sender of a node is ahead of it, in nodes: figure 5.9 is not in the text, so this is one reading.
+# How far the first, second, ... sender of a node is ahead of it: one reading, as the text lacks figure 5.9.
 AHEAD = (4, 8, 12, 2, 6, 10, 14)
 
 
@@ -45,7 +45,13 @@ def worst_stride(tree: FatTree) -> Matrix:
 
 
 def senders(number: int, ahead: Sequence[int] = AHEAD, nodes: int = 16) -> Matrix:
-    """`number` Senders: node j receives one unit from nodes j + a for the first `number` values a of `ahead`."""
+    """`number` Senders: node j receives one unit from nodes j + a for the first `number` values a of `ahead`.
+
+    Raises:
+        ValueError: `ahead` has fewer.
+    """
+    if number > len(ahead):
+        raise ValueError(f"number: {number} senders; ahead has {len(ahead)}")
     found = empty(nodes)
     for target in range(nodes):
         for step in ahead[:number]:
