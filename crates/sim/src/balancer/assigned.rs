@@ -42,8 +42,6 @@ pub struct Way<'a> {
     pub flow_label: u32,
     /// The number of the subflow, from 0.
     pub subflow: u8,
-    /// The port by which the end sends unless its path begins elsewhere.
-    pub port: LinkId,
     /// All shortest paths as they are now.
     pub routes: &'a Routes,
     /// Where each link ends.
@@ -136,7 +134,7 @@ impl Choose for Assigned {
     fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId) {
         let Opening { id, src, dst, label, flow_label, subflow, ports, routes } = opening;
         let ends = &self.ends[..];
-        let out = Way { from: src, to: dst, label, flow_label, subflow, port: ports.0, routes, ends };
+        let out = Way { from: src, to: dst, label, flow_label, subflow, routes, ends };
         let forward = self.path(out, paths);
         let back = match (self.answers, forward) {
             (Answers::Backwards, Some((path, _))) => {
@@ -146,7 +144,7 @@ impl Choose for Assigned {
             }
             _ => {
                 let [label, flow_label] = [label, flow_label].map(reverse_label);
-                let back = Way { from: dst, to: src, label, flow_label, port: ports.1, ..out };
+                let back = Way { from: dst, to: src, label, flow_label, ..out };
                 self.path(back, paths)
             }
         };

@@ -1,6 +1,6 @@
 //! Dual-stack routing: two families of addresses, each with default routes of its own upwards.
 //!
-//! Source: Song's thesis (Iowa, 2017), section 2.2.2 and figure 2.2. Each switch has one default port up for IPv4 and one
+//! Source: Song's thesis (Iowa, 2017), section 2.3.2 and figure 2.2. Each switch has one default port up for IPv4 and one
 //! for IPv6; a flow with a connection in each family so has two paths. The figure has arrows only; the loads of its example
 //! (6, 6, 6, 6) fix the rule: switches of a tier take turns, and the families are half of the ports apart.
 

@@ -1,7 +1,7 @@
 //! Mod-k routing: on the way up, the digits of a host's number choose the ports.
 //!
-//! Source: the d-mod-k and s-mod-k of Gomez et al., "Deterministic versus adaptive routing in fat-trees", CAC 2007, with
-//! which Song's thesis compares (section 2.3). On the first climb the last digit of the host's label chooses, on the second
+//! Source: d-mod-k (Zahavi et al., "Optimized InfiniBand fat-tree routing for shift all-to-all communication patterns",
+//! Concurrency and Computation 2010) and s-mod-k, as section 2.3 of Song's thesis (Iowa, 2017) describes them. On the first climb the last digit of the host's label chooses, on the second
 //! the one before it, and so on.
 
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! NIX-vector routing: the source finds a whole shortest path and writes it into the packet, a few bits for each hop.
 //!
-//! Source: Song, "Multipath routing and TCP Incast in data centers" (PhD thesis, Iowa, 2017), section 2.2.1 and table 2.1,
+//! Source: Song, "Multipath routing and TCP Incast in data centers" (PhD thesis, Iowa, 2017), section 2.2 and table 2.1,
 //! after Riley, Ammar and Fujimoto's NIX-vectors. With a path drawn for each connection it is the thesis's DNVR; with as
 //! many connections of a flow on distinct paths, MDNVR (transport "parallel-tcp").
 
