@@ -1,8 +1,8 @@
 //! Mod-k routing: on the way up, the digits of a host's number choose the ports.
 //!
 //! Source: d-mod-k (Zahavi et al., "Optimized InfiniBand fat-tree routing for shift all-to-all communication patterns",
-//! Concurrency and Computation 2010) and s-mod-k, as section 2.3 of Song's thesis (Iowa, 2017) describes them. On the first climb the last digit of the host's label chooses, on the second
-//! the one before it, and so on.
+//! Concurrency and Computation 2010) and s-mod-k, as section 2.3 of Song's thesis (Iowa, 2017) describes them. On the first
+//! climb the last digit of the host's label chooses, on the second the one before it, and so on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
