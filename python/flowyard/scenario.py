@@ -210,9 +210,9 @@ class Run(Model):
     """
 
     stall: str = "10s"
-    """Give up, with status "stalled", when no payload arrived anywhere for this long although flows are
-    open; but not before twice the longest retransmission timeout has passed, such as TCP's rto_max, so
-    that each sender has tried again. A time, such as "10us", at least 1us.
+    """Give up, with status "stalled", when for this long no payload arrived and no flow ended although
+    flows are open; but not before twice the longest retransmission timeout has passed, such as TCP's
+    rto_max, so that each sender has tried again. A time, such as "10us", at least 1us.
     """
 
     memory_limit: str = "8GiB"

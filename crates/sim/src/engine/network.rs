@@ -64,7 +64,7 @@ pub struct Network<'a, M: Members> {
     pub unroutable: u64,
     /// Flows whose packets are lost by number.
     pub picked: Vec<Picked>,
-    /// When payload last arrived anywhere that is not background.
+    /// When payload last arrived anywhere, or a flow started or ended, that is not background.
     pub moved_at: Time,
     /// What all chance of the run comes from.
     pub seed: u64,

@@ -160,7 +160,7 @@ pub struct Run {
     pub until: Option<Time>,
     /// Flows that start earlier are simulated and recorded, but left out of summaries and reports.
     pub warm_up: Time,
-    /// Give up, with status "stalled", when no payload arrived anywhere for this long although flows are open; but not
+    /// Give up, with status "stalled", when for this long no payload arrived and no flow ended although flows are open; but not
     /// before twice the longest retransmission timeout has passed, such as TCP's rto_max, so that each sender has tried again.
     #[schemars(extend("x-minimum" = "1us"))]
     pub stall: Time,

@@ -1,6 +1,6 @@
 //! Runs that are out of reach: refused before they start, and stopped if they come to it on the way.
 
-use crate::common::{self, run_with, scenario};
+use crate::common::{self, US, run_with, scenario};
 use flowyard_sim::engine::finished::{Limit, Status};
 use flowyard_sim::outlook;
 
@@ -90,4 +90,32 @@ fn work_is_estimated_well() {
         let ratio = expected / found;
         assert!((0.2..5.0).contains(&ratio), "{name}: {expected} expected, {found} found");
     }
+}
+
+/// A run that waits for a flow which nothing starts stalls at one time in both port modes, however short `stall` is: that
+/// long after the last flow has ended, not while a timeout of one that was open would have been waited for.
+#[test]
+fn a_short_stall_is_told_at_one_time_in_both_port_modes() {
+    let scenario = r#"
+        [topology.line]
+        switches = 2
+        [transport.tcp]
+        [[traffic]]
+        name = "flows"
+        matrix.pairs = [[0, 1], [1, 0]]
+        sizes.fixed = "100KB"
+        [traffic.arrivals.triggers]
+        starts = ["0s", { trigger = 1 }]
+        fires = [{ flow = 1, event = "received", trigger = 1 }]
+        list = [{ id = 1, kind = "once" }]
+        [run]
+        stall = "1us"
+    "#;
+    let [auto, serviced] = ["auto", "serviced"].map(|mode| run_with(scenario, &[("run.port_mode", mode)]));
+    for run in [&auto, &serviced] {
+        assert_eq!(run.status(), Status::Stalled);
+        let acked = run.flow_cells("start_ps")[0].unwrap() + run.flow_cells("fct_acked_ps")[0].unwrap();
+        assert_eq!(run.0.summary.end_ps, acked + US);
+    }
+    assert_eq!(auto.digest(), serviced.digest());
 }
