@@ -227,8 +227,7 @@ impl Receiver {
             cx.note_arrival(packet);
             self.0.receive(id, number, len, kind == kind::LAST, cx);
         }
-        let header =
-            Header { kind: answer, number, seq: u64::from(self.0.next()), ..Header::default() };
+        let header = Header { kind: answer, number, seq: u64::from(self.0.next()), ..Header::default() };
         cx.send_control(id, Toward::Sender, config.header_bytes.0 as u32, header);
     }
 }
