@@ -9,6 +9,7 @@ import pytest
 import flowyard as fy
 from flowyard import _native, cli, exits
 from flowyard.errors import UserError
+from flowyard.results import Result
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
 
 SCENARIO = 'scenario = "small.toml"\n'
@@ -337,6 +338,13 @@ def test_more_replicas_keep_the_keys_of_the_first_and_all_differ(small):
     assert len(set(many.values())) == 3 * 7
 
 
+def summary(task):
+    """What running a task leaves in run.json."""
+    result = task.run()
+    assert isinstance(result, Result)
+    return result.summary
+
+
 def test_a_point_is_read_once_for_its_check_and_all_its_runs(small, monkeypatch):
     made, read = _native.Checked, []
 
@@ -346,7 +354,7 @@ def test_a_point_is_read_once_for_its_check_and_all_its_runs(small, monkeypatch)
 
     monkeypatch.setattr(_native, "Checked", counting)
     tasks = Plan(small, [Axis("seed", {"run.seed": [1, 2]})], 3).tasks()
-    digests = {task.run().summary["digest"] for task in tasks}
+    digests = {summary(task)["digest"] for task in tasks}
     assert (len(tasks), len(digests), len(read)) == (6, 6, 2)
 
 
@@ -354,7 +362,7 @@ def test_a_task_in_another_process_reads_its_scenario_and_does_the_same(small):
     for task in Plan(small, [Axis("seed", {"run.seed": [1, 2]})], 2, name="mine").tasks():
         there = pickle.loads(pickle.dumps(task))
         assert (there, there.point) == (task, None)
-        here, away = task.run().summary, there.run().summary
+        here, away = summary(task), summary(there)
         assert here["scenario"]["name"] == "mine"
         assert {key: here[key] for key in ("scenario", "digest", "status")} == {
             key: away[key] for key in ("scenario", "digest", "status")

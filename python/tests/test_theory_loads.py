@@ -38,10 +38,8 @@ SPLIT = {
 
 def worst(tree, routing):
     """Worst loads by level: links, switches."""
-    return [
-        list(worst_loads(tree.nodes, shares).values())
-        for shares in (channel_shares(tree, routing), switch_shares(tree, routing))
-    ]
+    links, switches = channel_shares(tree, routing), switch_shares(tree, routing)
+    return [list(worst_loads(tree.nodes, links).values()), list(worst_loads(tree.nodes, switches).values())]
 
 
 # The permutations of FT(4,2)'s 8 nodes: their targets, a row each.
@@ -102,7 +100,7 @@ def test_two_levels_have_the_square_root(m):
     tree = FatTree(m, 2)
     routing = routings.link_optimal(tree)
     of = {(m - 1) * tree.half + i: j for i, j in enumerate(range(tree.half))}
-    carried = {up: {} for up in range(tree.half)}
+    carried: dict[int, dict[tuple[int, int], Fraction]] = {up: {} for up in range(tree.half)}
     for s in of:
         for d in range(tree.nodes):
             if s // tree.half != d // tree.half:
@@ -139,7 +137,7 @@ def test_unequal_switches_make_unequal_shares():
     capacity = {Switch(0, 0): 3} | {switch: 9 for switch in switches(SMALL) if switch.level}
     load, routing = probabilities.for_matrices(SMALL, [matrix], capacity)
     cores = loads(switch_shares(SMALL, routing), matrix)
-    assert (load, cores[Switch(0, 0)], cores[Switch(0, 1)]) == (2, 6, 2)
+    assert [load, cores[Switch(0, 0)], cores[Switch(0, 1)]] == [2, 6, 2]
 
 
 def test_paths_by_loads_and_by_capacity():
@@ -212,6 +210,7 @@ class TestAssignments:
     def test_worst_link_load_2_exists_and_1_does_not(self, tree):
         assert assignments.search(tree, links=1) is None
         found = assignments.search(tree, links=2)
+        assert found is not None
         routings.check(tree, found)
         assert max(worst(tree, found)[0]) == 2
 
@@ -225,5 +224,6 @@ class TestAssignments:
     def test_loads_that_are_asked_for(self):
         matrix = matrices.worst_stride(SMALL)
         found = assignments.search(SMALL, links=2, matrix=matrix, loads={Switch(0, 1): 8})
+        assert found is not None
         assert loads(switch_shares(SMALL, found), matrix)[Switch(0, 1)] == 8
         assert assignments.search(SMALL, switches=4, matrix=matrix, loads={Switch(0, 1): 5}) is None
