@@ -34,11 +34,11 @@ pub struct Checked<'a> {
 /// What there is to know of a run before it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outlook {
-    /// What it will need.
+    /// Its estimated needs.
     pub needs: Estimate,
     /// Fields that the scenario leaves to the network, by their paths, with the values that will be used.
     pub derived: BTreeMap<String, Value>,
-    /// What is allowed and probably not meant.
+    /// Advice on settings that are allowed and probably not meant.
     pub advice: Vec<Advice>,
 }
 

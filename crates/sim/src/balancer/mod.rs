@@ -95,7 +95,7 @@ pub trait Settings {
         false
     }
 
-    /// What is wrong with it on that network.
+    /// Its problems on that network.
     fn problems(&self, fabric: &Fabric) -> Vec<Problem> {
         let _ = fabric;
         Vec::new()

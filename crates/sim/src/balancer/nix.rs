@@ -147,7 +147,7 @@ impl Assign for Scheme {
     }
 }
 
-/// What is at that place after all numbers below `count` have been shuffled: the first few steps of Fisher and Yates'
+/// The number at that place in a random order of all numbers below `count`: the first few steps of Fisher and Yates'
 /// shuffle, of which only what has moved is kept.
 fn drawn(mut stream: Stream, count: u64, place: u64) -> u64 {
     let mut moved: Vec<(u64, u64)> = Vec::new();

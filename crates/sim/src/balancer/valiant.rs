@@ -3,8 +3,6 @@
 //! Source: Valiant, "A scheme for fast parallel communication", SIAM J. Comput. 1982; in data centres VL2 (Greenberg et
 //! al., SIGCOMM 2009). In a fat-tree the switch at which a path turns is random, which is what per-flow ECMP does.
 
-use std::collections::VecDeque;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -93,20 +91,7 @@ impl Via {
 impl Scheme {
     /// Appends a shortest path from one node to another, at each node a random one of the links that begin one.
     fn step(&self, from: NodeId, to: NodeId, stream: &mut Stream, path: &mut Vec<LinkId>) -> Option<()> {
-        let mut distance = vec![u32::MAX; self.nodes as usize];
-        distance[to.index()] = 0;
-        let mut open = VecDeque::from([to]);
-        while let Some(node) = open.pop_front() {
-            if node == from {
-                break;
-            }
-            for end in self.ports.ends(node) {
-                if distance[end.index()] == u32::MAX {
-                    distance[end.index()] = distance[node.index()] + 1;
-                    open.push_back(*end);
-                }
-            }
-        }
+        let distance = self.ports.distances(to);
         let mut at = from;
         while at != to {
             let left = distance[at.index()].checked_sub(1).filter(|&left| left < u32::MAX - 1)?;

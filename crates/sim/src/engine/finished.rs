@@ -1,4 +1,4 @@
-//! What a run leaves: plain data, from which tables and summaries are made.
+//! The plain data that a run leaves, from which tables and summaries are made.
 
 use super::Engine;
 use super::conn::{Conn, Counts, Subflow};
@@ -59,13 +59,13 @@ pub struct Finished {
     pub links: Vec<LinkCounts>,
     /// The links of a cycle of paused ports, if the run ended for that.
     pub deadlock: Vec<LinkId>,
-    /// What the audit found wrong; empty without an audit.
+    /// Violations that the audit found; empty without an audit.
     pub violations: Vec<String>,
     /// If it has stalled, by traffic entry what flows wait for that are to end.
     pub waits: Vec<Option<Waits>>,
 }
 
-/// What a whole run has counted.
+/// Counters of a whole run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     /// Events handled.

@@ -363,6 +363,13 @@ impl Ports {
         &self.ends[self.range(node)]
     }
 
+    /// By node, the number of links to that node; `u32::MAX` where there is no way.
+    pub fn distances(&self, to: NodeId) -> Vec<u32> {
+        let mut search = Search::new(self.starts.len() - 1);
+        search.run(self, to);
+        search.distance
+    }
+
     fn range(&self, node: NodeId) -> Range<usize> {
         self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize
     }
