@@ -27,6 +27,9 @@ DEEPEST = 64
 # What a field of a scenario may need, with sign.
 WHOLE_NUMBERS = range(-(2**63), 2**64)
 
+# What is asked for beyond the size that the system says.
+_PIECE = 1 << 16
+
 _HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 _DIGITS = re.compile(r"[0-9_]{1000,}")
 
@@ -42,9 +45,7 @@ def text(path: str | PathLike[str], most: int = SCENARIO_MAX, encoding: str = "u
         about = require_regular(asked)
         content = b""
         if about.st_size <= most:
-            with asked.open("rb") as file:
-                # One byte more, to see that there is more: files grow, and those of the kernel say no size.
-                content = file.read(most + 1)
+            content = _bytes(asked, about.st_size, most)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
         raise UserError(f"{asked}: {'no such file' if missing else error.strerror or error}") from None
@@ -57,6 +58,20 @@ def text(path: str | PathLike[str], most: int = SCENARIO_MAX, encoding: str = "u
         return content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise UserError(f"{asked}: not UTF-8 text") from None
+
+
+def _bytes(path: Path, size: int, most: int) -> bytes:
+    """The bytes of a file of about that size, no more than one above the most.
+
+    That one shows that there is more: files grow, and those of the kernel say no size. Room is taken for the file as it
+    is, not for the largest that is read.
+    """
+    pieces, left = [], most + 1
+    with path.open("rb") as file:
+        while left and (piece := file.read(min(left, size + _PIECE))):
+            pieces.append(piece)
+            left -= len(piece)
+    return b"".join(pieces)
 
 
 def require_regular(path: Path) -> os.stat_result:

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import tracemalloc
 
 import pytest
 
@@ -104,3 +105,26 @@ def test_a_socket_is_no_file(tmp_path, monkeypatch):
         server.bind("socket")
         with pytest.raises(UserError, match="socket: is a socket; name a regular file"):
             reading.text("socket")
+
+
+def test_a_small_file_takes_little_memory_whatever_may_be_read(tmp_path):
+    path = tmp_path / "small.json"
+    path.write_text('{"a": 1}')
+    tracemalloc.start()
+    try:
+        found = reading.read_json(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == {"a": 1}
+    assert peak < 1 << 20
+
+
+def test_a_file_is_read_to_its_end_and_no_further_than_allowed(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "_PIECE", 1)
+    path = tmp_path / "grows"
+    path.write_bytes(b"x" * 100)
+    # As a file that has grown since the system was asked for its size, and as those of the kernel, which have none.
+    for size in (0, 40, 100):
+        assert reading._bytes(path, size, 1000) == b"x" * 100
+        assert len(reading._bytes(path, size, 60)) == 61
