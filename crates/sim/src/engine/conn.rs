@@ -60,6 +60,8 @@ pub struct SenderEnd {
     pub retransmissions: u32,
     /// Timeouts that made the sender act.
     pub timeouts: u32,
+    /// Those of them that came after the loss of a whole window.
+    pub timeouts_whole_window: u32,
     /// Time at which the sender knew that the receiver has every byte; [`Time::NEVER`] before.
     pub acked_at: Time,
     /// Whether the sender has nothing left to do.
@@ -175,6 +177,7 @@ impl Conn {
             packets_sent: self.sender.packets_sent,
             retransmissions: self.sender.retransmissions,
             timeouts: self.sender.timeouts,
+            timeouts_whole_window: self.sender.timeouts_whole_window,
             trims: self.receiver.trims,
             drops: self.network.drops,
             lost: self.network.lost,
@@ -189,6 +192,7 @@ impl Conn {
         self.sender.packets_sent += subflow.packets_sent;
         self.sender.retransmissions += subflow.retransmissions;
         self.sender.timeouts += subflow.timeouts;
+        self.sender.timeouts_whole_window += subflow.timeouts_whole_window;
         self.receiver.trims += subflow.trims;
         self.network.drops += subflow.drops;
         self.network.lost += subflow.lost;
@@ -202,6 +206,7 @@ impl SenderEnd {
             packets_sent: 0,
             retransmissions: 0,
             timeouts: 0,
+            timeouts_whole_window: 0,
             acked_at: Time::NEVER,
             done: false,
             class: 0,
@@ -237,6 +242,7 @@ pub struct Counts {
     pub packets_sent: u64,
     pub retransmissions: u32,
     pub timeouts: u32,
+    pub timeouts_whole_window: u32,
     pub trims: u32,
     pub drops: u32,
     pub lost: u32,
@@ -254,6 +260,7 @@ impl Counts {
         packets_sent: 0,
         retransmissions: 0,
         timeouts: 0,
+        timeouts_whole_window: 0,
         trims: 0,
         drops: 0,
         lost: 0,
@@ -270,6 +277,7 @@ impl Counts {
         self.packets_sent += subflow.packets_sent;
         self.retransmissions += subflow.retransmissions;
         self.timeouts += subflow.timeouts;
+        self.timeouts_whole_window += subflow.timeouts_whole_window;
         self.trims += subflow.trims;
         self.drops += subflow.drops;
         self.lost += subflow.lost;

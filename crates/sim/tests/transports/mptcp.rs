@@ -210,7 +210,9 @@ fn every_byte_arrives_once() {
         // Of the same packets, what links lost is what flows lost, and a flow's packets are those of its subflows.
         assert_eq!(run.flows("lost").iter().sum::<u64>(), run.counters().lost);
         let connections = run.0.connections.as_ref().expect("a table");
-        for column in ["packets_sent", "retransmissions", "timeouts", "drops", "lost"] {
+        for column in
+            ["packets_sent", "retransmissions", "timeouts", "timeouts_whole_window", "drops", "lost"]
+        {
             let of = |table| cells(table, column).into_iter().flatten().collect::<Vec<u64>>();
             let sums: Vec<u64> = of(connections).chunks(subflows).map(|own| own.iter().sum()).collect();
             assert_eq!(sums, of(&run.0.flows), "{column}");

@@ -244,6 +244,101 @@ mod tests {
         assert_eq!(windows, [2_000, 3_000, 4_000, 5_000, 5_200]);
     }
 
+    /// Timeouts, and those for which a whole window was lost.
+    fn causes(host: &FakeHost) -> (u32, u32) {
+        let end = host.conns[FLOW.index()].counts();
+        (end.timeouts, end.timeouts_whole_window)
+    }
+
+    /// All ten segments are lost, then the one that is repeated, twice. Of the two that its acknowledgement lets go both
+    /// are lost as well: they were the whole window.
+    #[test]
+    fn a_flight_that_nothing_answers_is_a_whole_window() {
+        let (mut host, mut model, _) = started(10, 1);
+        let mut repeated = Vec::new();
+        for timeouts in 1..=3 {
+            host.times_out(&mut model, FLOW);
+            assert_eq!(causes(&host), (timeouts, timeouts));
+            repeated = host.sends(&mut model, FLOW, 99);
+            assert_eq!(numbers(&repeated), [0]);
+        }
+        assert_eq!(round(&mut host, &mut model, &repeated[0]), (1_000, 2_000));
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [1, 2]);
+        host.times_out(&mut model, FLOW);
+        assert_eq!(causes(&host), (4, 4));
+    }
+
+    /// All of the first window arrives, and nothing of the one that its acknowledgements let go; or the first segment of
+    /// that one does.
+    #[test]
+    fn a_window_is_what_the_acknowledgements_of_the_one_before_let_go() {
+        for (arrive, whole) in [(0, 1), (1, 0)] {
+            let (mut host, mut model, first) = started(4, 1);
+            let mut second = Vec::new();
+            for packet in &first {
+                round(&mut host, &mut model, packet);
+                second.extend(host.sends(&mut model, FLOW, 99));
+            }
+            assert_eq!(numbers(&second), [4, 5, 6, 7, 8, 9, 10, 11]);
+            for packet in &second[..arrive] {
+                round(&mut host, &mut model, packet);
+                host.sends(&mut model, FLOW, 99);
+            }
+            host.times_out(&mut model, FLOW);
+            assert_eq!(causes(&host), (1, whole));
+        }
+    }
+
+    /// Eight of ten segments arrive, in order, and whatever they let go is lost: nothing is ever acknowledged twice.
+    #[test]
+    fn a_lost_tail_is_part_of_a_window() {
+        let (mut host, mut model, packets) = started(10, 1);
+        for (at, packet) in packets[..8].iter().enumerate() {
+            assert_eq!(round(&mut host, &mut model, packet).0, 1_000 * (at as u64 + 1));
+            host.sends(&mut model, FLOW, 99);
+        }
+        host.times_out(&mut model, FLOW);
+        assert_eq!(causes(&host), (1, 0));
+    }
+
+    /// The first segment is lost, and only two arrive behind it: two duplicates, where three make the sender repeat.
+    #[test]
+    fn two_duplicates_answer_a_window() {
+        let (mut host, mut model, packets) = started(10, 1);
+        for packet in &packets[1..3] {
+            assert_eq!(round(&mut host, &mut model, packet), (0, 10_000));
+        }
+        assert!(host.sends(&mut model, FLOW, 99).is_empty());
+        host.times_out(&mut model, FLOW);
+        assert_eq!(causes(&host), (1, 0));
+    }
+
+    /// Three duplicates make the sender repeat the first segment, which is lost again. After the timeout it is repeated
+    /// once more, and that is a window of its own.
+    #[test]
+    fn a_lost_repair_is_part_of_a_window() {
+        let (mut host, mut model, packets) = started(10, 1);
+        for packet in &packets[1..4] {
+            round(&mut host, &mut model, packet);
+        }
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [0]);
+        host.times_out(&mut model, FLOW);
+        assert_eq!(causes(&host), (1, 0));
+        assert_eq!(numbers(&host.sends(&mut model, FLOW, 99)), [0]);
+        host.times_out(&mut model, FLOW);
+        assert_eq!(causes(&host), (2, 1));
+    }
+
+    /// A SYN that nothing answers is all that was sent.
+    #[test]
+    fn a_lost_syn_is_a_whole_window() {
+        let mut host = FakeHost::pair(100_000);
+        let mut model = Model::new(vec![Tcp::default()], &host.fabric());
+        host.start(&mut model, FLOW);
+        host.times_out(&mut model, FLOW);
+        assert_eq!(causes(&host), (1, 1));
+    }
+
     /// Every second segment is acknowledged at once, and so is the first of all. The fourth waits alone for 40 ms, whatever
     /// timer the second one has left behind.
     #[test]

@@ -142,6 +142,9 @@ impl Sender {
         self.segments.drain(..(una - self.una) as usize);
         self.una = una;
         self.una_seq = ack;
+        if una > self.answered {
+            self.answered = self.next.max(una);
+        }
         if self.next < una {
             (self.next, self.next_seq) = (una, ack);
         }

@@ -48,6 +48,8 @@ pub struct Sender {
     reduction: Option<Reduction>,
     /// Whether they do.
     in_proportion: bool,
+    /// The first segment behind the latest window of which something has been acknowledged.
+    answered: u32,
     dupacks: u32,
     recovering: bool,
     partial_seen: bool,
@@ -113,6 +115,7 @@ impl Sender {
             control: config.congestion.model(),
             reduction: None,
             in_proportion: config.congestion.reduces_in_proportion(),
+            answered: 0,
             dupacks: 0,
             recovering: false,
             partial_seen: false,
@@ -366,13 +369,26 @@ impl Sender {
         }
     }
 
+    /// Whether nothing has come back of the window when the timer expires: neither the acknowledgement of a segment of it
+    /// nor a duplicate one.
+    ///
+    /// A window is what is in flight when the first acknowledgement of any of it comes, as DCTCP's observation windows are
+    /// (RFC 8257, 3.3); a timeout begins a new one. A SYN is a window of its own. Kulkarni, "Incast-free TCP for Data Center
+    /// Networks", 2012, tells apart by this what makes goodput collapse: the anterior block transfer timeout, for which all
+    /// of a window has to be lost, and the intermediate one, for which too few duplicates come.
+    fn has_lost_whole_window(&self) -> bool {
+        self.una >= self.answered && self.dupacks == 0 && !self.recovering
+    }
+
     /// The retransmission timer: SYN again, or back to the first unacknowledged segment (go back N). Whether data has
     /// been given up.
     pub fn on_timer(&mut self, id: ConnId, config: &Tcp, source: &impl Source, cx: &mut impl Host) -> bool {
         if !cx.timer_is_due(&mut self.timer, Owner::Sender(id), RETRANSMIT) {
             return false;
         }
-        cx.sender(source.flow_at(self.una, self.una_seq, id).flow).timeouts += 1;
+        let counts = cx.sender(source.flow_at(self.una, self.una_seq, id).flow);
+        counts.timeouts += 1;
+        counts.timeouts_whole_window += u32::from(self.has_lost_whole_window());
         self.backoff += 1;
         if !self.established {
             self.send_syn(id, config, source, cx);
@@ -391,6 +407,7 @@ impl Sender {
         self.on_congestion_event(Cause::Timeout { first }, source, cx.now());
         self.window.after_timeout = true;
         (self.next, self.next_seq) = (self.una, self.una_seq);
+        self.answered = self.una;
         self.recover = self.end_seq;
         self.reduced(self.end_seq);
         self.recovering = false;
