@@ -132,13 +132,13 @@ def test_the_program_says_the_same(category, place):
 
 
 def test_the_page_shows_an_example_of_each_category():
-    """docs/messages.md is held to the snapshots, so that it cannot fall behind."""
+    """docs/messages.md is held to the snapshots, so that it cannot fall behind. A category may have several."""
     page = (HERE.parents[2] / "docs/messages.md").read_text()
     snapshots = {case: case.with_suffix(".expected").read_text() for case in CASES}
     shown = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     found = [case.parent.name for block in shown for case, text in snapshots.items() if text == block]
-    assert sorted(found) == CATEGORIES
-    assert len(shown) == len(CATEGORIES)
+    assert sorted(set(found)) == CATEGORIES
+    assert len(shown) == len(found)
 
 
 def test_a_screen_has_24_lines_of_120_characters():

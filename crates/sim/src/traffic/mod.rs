@@ -180,6 +180,10 @@ impl Demand {
                 "has no end, and the run would have none; only an entry with background = true may do that";
             problems.push(Problem::new(format!("sizes.{}", self.sizes.name()), what));
         }
+        if self.sizes.endless() && self.arrivals.waits_for_own() {
+            let what = "waits for flows of its own, which sizes.endless never ends; give them sizes with an end";
+            problems.push(Problem::new(format!("arrivals.{}", self.arrivals.name()), what));
+        }
         let unknown = [
             (self.sizes.endless(), "flows without an end have no mean size"),
             (self.matrix.reply_to().is_some(), "a reply has no ports of its own to load"),

@@ -714,6 +714,18 @@ fn what_cannot_be_is_refused_with_names() {
     let problems = read(&only).expect_err("no end");
     insta::assert_snapshot!(problems, @"run.until: is missing; all entries are background, which nobody waits for; give a time");
 
+    // Without an end there is none to wait for; one block waits for nothing.
+    for (blocks, wrong) in [(1, false), (2, true)] {
+        let text =
+            only.replace("at-once = {}", &format!("blocks.blocks = {blocks}")) + "\n[run]\nuntil = \"1ms\"";
+        let said = read(&text).err().map(|problems| problems.to_string());
+        assert_eq!(
+            said.is_some_and(|said| said.contains("which sizes.endless never ends")),
+            wrong,
+            "{blocks}"
+        );
+    }
+
     // An entry with a mistake of its own is there all the same for those that refer to it.
     let faulty = text.replace(
         "name = \"d\"\n        arrivals.at-once = {}",

@@ -78,6 +78,10 @@ impl Process for Blocks {
         true
     }
 
+    fn waits_for_own(&self) -> bool {
+        self.blocks > 1
+    }
+
     fn write(&self, own: &Own, writer: &mut Writer) {
         let delay = |number: u64| self.gap.saturating_add(own.jitters[(number - own.round) as usize]);
         for start in (own.round..own.flows).step_by(own.round.max(1) as usize) {

@@ -72,6 +72,11 @@ pub trait Process {
         false
     }
 
+    /// Whether any of its flows waits for others of the same entry.
+    fn waits_for_own(&self) -> bool {
+        false
+    }
+
     /// Writes down what its flows wait for.
     fn write(&self, own: &Own, writer: &mut Writer) {
         let _ = (own, writer);

@@ -159,6 +159,10 @@ impl Process for Triggers {
         true
     }
 
+    fn waits_for_own(&self) -> bool {
+        self.waiting().next().is_some()
+    }
+
     fn write(&self, own: &Own, writer: &mut Writer) {
         let made = |item: &TriggerItem| (item.id, writer.trigger(item.kind, self.notify));
         let triggers: BTreeMap<u32, u32> = self.list.iter().map(made).collect();
