@@ -17,6 +17,7 @@ __all__ = [
     "AlibabaStorage",
     "AllToAll",
     "Answers",
+    "ArrivalTime",
     "Arrivals",
     "AtOnce",
     "BCube",
@@ -46,6 +47,7 @@ __all__ = [
     "Dctcp",
     "Deadlines",
     "Dialect",
+    "Divide",
     "DropTail",
     "Dual",
     "Dumbbell",
@@ -53,6 +55,7 @@ __all__ = [
     "Ecn",
     "Endless",
     "Entry",
+    "Estimates",
     "Explicit",
     "Explicit2",
     "ExplicitCable",
@@ -75,6 +78,7 @@ __all__ = [
     "Faults",
     "Fbw",
     "Fixed",
+    "FrontBack",
     "FullAck",
     "Growth",
     "Halves",
@@ -86,10 +90,12 @@ __all__ = [
     "HomaW5",
     "HostOrder",
     "IdleRestart",
+    "InOrder",
     "Incast",
     "Infinite",
     "Interpolation",
     "Join",
+    "LastIdle",
     "LeafSpine",
     "Limit",
     "LimitBytes",
@@ -117,8 +123,13 @@ __all__ = [
     "PacePoisson",
     "PaceRate",
     "Pairs",
+    "ParallelTcp",
     "Pareto",
+    "Partition",
     "PathPenalty",
+    "Paths",
+    "PathsCount",
+    "PathsOneIn",
     "PerFlow",
     "PerPacket",
     "Permutation",
@@ -129,6 +140,7 @@ __all__ = [
     "Poisson",
     "PortMode",
     "Preset",
+    "Proportional",
     "PullOrder",
     "PullTurns",
     "Queue",
@@ -1624,6 +1636,83 @@ class Mptcp(Model):
     """What each subflow does as TCP."""
 
 
+@dataclass(frozen=True)
+class PathsCount(Wrapped):
+    """So many; where hosts have fewer paths, such as below one edge switch, one for each of these."""
+
+    _tag = "count"
+
+    value: int
+    """At least 1, at most 255."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrontBack(Model):
+    """Of each two paths one sends from the front of a range and the other from its back, until they meet."""
+
+    _tag = "front-back"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParallelTcp(Model):
+    """Parallel TCP: a flow over a TCP connection for each of several paths."""
+
+    _tag = "parallel-tcp"
+
+    paths: Paths = PathsCount(2)
+    """How many connections carry a flow; the balancer gives each its path."""
+
+    partition: Partition = FrontBack()
+    """Which data each of them sends next."""
+
+    tcp: Tcp = Tcp()
+    """What each of them does as TCP. Receive windows are those of each connection."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divide(Model):
+    """Each path sends a range of its own; one that is done takes part of what another has left."""
+
+    _tag = "divide"
+
+    resplit: bool = True
+    """Whether ranges are cut again when a path is done; if not, the block is divided once."""
+
+    estimates: Estimates = "measured"
+    """The rates by which ranges are cut."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proportional(Model):
+    """Each path sends a range of its own, as long as its rate in the blocks before."""
+
+    _tag = "proportional"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrivalTime(Model):
+    """A path takes the segment that its data will be when it arrives, by estimates of rates and delays."""
+
+    _tag = "arrival-time"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastIdle(Model):
+    """A path that has nothing left takes the next chunk of the block."""
+
+    _tag = "last-idle"
+
+    chunk: int = 16
+    """Segments of a chunk. The thesis that compares the scheme names none; 16 are some 23 KB. At least 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InOrder(Model):
+    """Each path takes the next segment in order, whenever it may send."""
+
+    _tag = "in-order"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Dcqcn(Model):
     """DCQCN over RoCEv2. Where the paper is silent, defaults are those of the HPCC simulator's
@@ -2591,6 +2680,16 @@ class PacePoisson(Wrapped):
 
 
 @dataclass(frozen=True)
+class PathsOneIn(Wrapped):
+    """One in so many of the paths, rounded up: the k of MDNVRk, which need not be whole."""
+
+    _tag = "one-in"
+
+    value: float
+    """At least 1.0."""
+
+
+@dataclass(frozen=True)
 class LimitBytes(Wrapped):
     """So many bytes."""
 
@@ -2768,8 +2867,9 @@ Transport = (
     | Ndp
     | Pfabric
     | Mptcp
+    | ParallelTcp
     | Dcqcn
-    | Literal["datagram", "tcp", "ndp", "pfabric", "mptcp", "dcqcn"]
+    | Literal["datagram", "tcp", "ndp", "pfabric", "mptcp", "parallel-tcp", "dcqcn"]
 )
 
 # How many bytes of payload a flow carries.
@@ -2891,6 +2991,23 @@ Join = Literal["established", "at-once"]
 
 # What a receive window is for.
 Covers = Literal["flow", "subflow"]
+
+# How many connections carry a flow, by the shortest paths between its hosts when it starts.
+Paths = PathsCount | PathsOneIn | Literal["all"]
+
+# How a flow's data is divided over its connections.
+Partition = (
+    FrontBack
+    | Divide
+    | Proportional
+    | ArrivalTime
+    | LastIdle
+    | InOrder
+    | Literal["front-back", "divide", "proportional", "arrival-time", "last-idle", "in-order"]
+)
+
+# The rates by which ranges are cut.
+Estimates = Literal["measured", "equal"]
 
 # What a port does with packets that have to wait.
 Queue = (

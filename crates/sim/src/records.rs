@@ -201,6 +201,7 @@ define! {
         subflow "u32" "" "Number of the connection among those of its flow, from 0."
         link "u32" "" "Number of the link in links.parquet by which its sender sent; by the end, if faults moved it."
         delivered_bytes "u64" "bytes" "Payload that reached the receiver by this connection, each byte of the connection counted once. A byte that was given to several connections counts in each that delivered it; the flow counts it once."
+        pieces "u32" "" "Pieces of the flow's data that it sent, each on in one direction from where it was. A flow's context switches are the sum over its connections that sent any, less their number."
         packets_sent "u64" "packets" "Data packets that the connection put on the wire, repeats included."
         retransmissions "u64" "packets" "Data packets that it sent again."
         timeouts "u64" "" "Times that its retransmission timer expired and made the sender act."

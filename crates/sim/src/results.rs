@@ -416,6 +416,7 @@ fn connections_table(subflows: &[Subflow]) -> Option<Table> {
         u32s(&connections::subflow, |subflow| u32::from(subflow.number)),
         u32s(&connections::link, |subflow| subflow.src_port.0),
         u64s(&connections::delivered_bytes, |subflow| subflow.counts.delivered_bytes),
+        u32s(&connections::pieces, |subflow| subflow.pieces),
         u64s(&connections::packets_sent, |subflow| subflow.counts.packets_sent),
         u64s(&connections::retransmissions, |subflow| u64::from(subflow.counts.retransmissions)),
         u64s(&connections::timeouts, |subflow| u64::from(subflow.counts.timeouts)),

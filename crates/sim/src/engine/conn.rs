@@ -62,6 +62,8 @@ pub struct SenderEnd {
     pub timeouts: u32,
     /// Those of them that came after the loss of a whole window.
     pub timeouts_whole_window: u32,
+    /// Pieces of a flow's data that a subflow has sent, each in one direction without a gap.
+    pub pieces: u32,
     /// Time at which the sender knew that the receiver has every byte; [`Time::NEVER`] before.
     pub acked_at: Time,
     /// Whether the sender has nothing left to do.
@@ -207,6 +209,7 @@ impl SenderEnd {
             retransmissions: 0,
             timeouts: 0,
             timeouts_whole_window: 0,
+            pieces: 0,
             acked_at: Time::NEVER,
             done: false,
             class: 0,
@@ -293,13 +296,16 @@ pub struct Subflow {
     pub number: u8,
     /// The port by which its sender sent at the end.
     pub src_port: LinkId,
+    /// Pieces of the flow's data that it has sent.
+    pub pieces: u32,
     /// What it has counted; it does not know of completion.
     pub counts: Counts,
 }
 
 impl From<&Conn> for Subflow {
     fn from(conn: &Conn) -> Subflow {
-        Subflow { flow: conn.flow, number: conn.subflow, src_port: conn.sender.port, counts: conn.counts() }
+        let SenderEnd { port, pieces, .. } = conn.sender;
+        Subflow { flow: conn.flow, number: conn.subflow, src_port: port, pieces, counts: conn.counts() }
     }
 }
 

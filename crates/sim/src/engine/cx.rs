@@ -9,6 +9,7 @@ use super::packet::{Header, Packet, flag, reverse_label};
 use super::path::{Choose, Trip};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
+use crate::routing::dag::Dag;
 use crate::traffic::dependencies::Milestone;
 use crate::units::{Rate, Time};
 
@@ -70,6 +71,13 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     #[inline]
     fn rate(&self, port: LinkId) -> Rate {
         self.net.egress[port.index()].port.rate
+    }
+
+    #[cold]
+    fn shortest_paths(&self, id: ConnId) -> u64 {
+        let Network { conns, routes, ends, .. } = &*self.net;
+        let Conn { src, dst, .. } = conns[id.index()];
+        Dag::new(routes, ends, src, dst).map_or(1, |paths| paths.count())
     }
 
     fn open_subflow(&mut self, parent: ConnId, number: u8, label: u32) -> ConnId {

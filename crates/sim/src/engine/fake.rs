@@ -20,6 +20,8 @@ pub struct FakeHost {
     pub host: NodeId,
     /// Rate of every port.
     pub rate: Rate,
+    /// Shortest paths between the two hosts, for transports that ask.
+    pub paths: u64,
     /// Connections, by slot.
     pub conns: Vec<Conn>,
     /// Packets sent at once, in order: acknowledgements and the like.
@@ -46,6 +48,7 @@ impl FakeHost {
             now: Time::ZERO,
             host: SENDER,
             rate: Rate(10_000_000_000),
+            paths: 1,
             conns: Vec::new(),
             sent: Vec::new(),
             ready: Vec::new(),
@@ -194,6 +197,10 @@ impl Host for FakeHost {
 
     fn rate(&self, _port: LinkId) -> Rate {
         self.rate
+    }
+
+    fn shortest_paths(&self, _id: ConnId) -> u64 {
+        self.paths
     }
 
     fn open_subflow(&mut self, parent: ConnId, number: u8, label: u32) -> ConnId {

@@ -102,6 +102,9 @@ pub trait Host {
     /// The present rate of a port.
     fn rate(&self, port: LinkId) -> Rate;
 
+    /// The number of shortest paths between the hosts of a connection, as routes are now; for its sender.
+    fn shortest_paths(&self, id: ConnId) -> u64;
+
     /// Opens a further connection of the flow that `parent` stands for, between the same hosts, with a 5-tuple of its own.
     ///
     /// From then on `parent` carries no packets. Delivered bytes, completion and the end of the flow are reported for it;

@@ -9,7 +9,7 @@ pub mod dag;
 pub mod survey;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::fmt;
 use std::iter::zip;
 use std::ops::Range;
@@ -275,6 +275,34 @@ impl Routes {
         }
         levels
     }
+}
+
+/// Most shortest paths between any two hosts; if there are as many as are enough, perhaps not the most.
+pub fn most_paths(fabric: &Fabric, routes: &Routes, enough: u64) -> u64 {
+    let ports = Ports::all(fabric);
+    let mut homes = BTreeSet::new();
+    let (mut most, mut ways) = (0, vec![0_u64; fabric.nodes.len()]);
+    for to in (0..fabric.hosts).map(NodeId) {
+        // Hosts on one switch are reached alike.
+        if routes.only_port(to).is_some_and(|port| !homes.insert(fabric.links[port.index()].to)) {
+            continue;
+        }
+        let distances = ports.distances(to);
+        let mut nodes: Vec<usize> = (0..distances.len()).collect();
+        nodes.sort_by_key(|&node| distances[node]);
+        ways[to.index()] = 1;
+        for node in nodes.into_iter().map(|node| NodeId(node as u32)).filter(|node| *node != to) {
+            let next = routes.next_hops(node, to).iter().map(|link| fabric.links[link.index()].to);
+            ways[node.index()] = next.map(|next| ways[next.index()]).fold(0, u64::saturating_add);
+            if fabric.is_host(node) {
+                most = most.max(ways[node.index()]);
+            }
+        }
+        if most >= enough {
+            return most;
+        }
+    }
+    most
 }
 
 /// The smallest propagation delay from a host to another: what no message between hosts can beat.

@@ -43,8 +43,12 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Optio
     problems.extend(draft.queue(&transports));
     problems.extend(draft.connections());
     problems.extend(draft.paths());
+    problems.extend(draft.endless());
     problems.extend(draft.names());
     if let Some(fabric) = &fabric {
+        for Chosen { path, value, transport, .. } in &transports {
+            problems.extend(own(path, transport.name(), value, transport.problems_on(fabric)));
+        }
         problems.extend(draft.traffic(fabric));
         problems.extend(draft.routing(fabric));
         problems.extend(draft.faults(fabric));
@@ -220,6 +224,24 @@ impl<'a> Draft<'a> {
             let message = format!("\"kept\" is not for {name}, which opens a connection for each flow");
             let hint = format!("use {} or connection = \"new\"", list(transports_that_keep()));
             Some(Problem::new(at, message).with_value(value).with_hint(Some(hint)))
+        };
+        self.entries().filter_map(problem).collect()
+    }
+
+    /// Flows without an end have a transport that need not know their end.
+    fn endless(&self) -> Vec<Problem> {
+        let problem = |(path, entry): (String, &'a Value)| {
+            let (_, own) = self.part::<Entry>(&path, Some(entry))?;
+            let (at, transport) = self.transport_of(&path, entry)?;
+            if !own.sizes.endless() || transport.endless() {
+                return None;
+            }
+            let message = format!(
+                "flows without an end are not for {at}.{}: it divides a flow by its size",
+                transport.name()
+            );
+            let sizes = entry.get("sizes").unwrap_or(&Value::Null);
+            Some(Problem::new(join(&path, "sizes"), message).with_value(sizes))
         };
         self.entries().filter_map(problem).collect()
     }

@@ -2,14 +2,14 @@
 //!
 //! For transports that number their data and mark the last packet of a flow.
 
-use super::reassembly::{Arrival, Reassembly};
+use super::reassembly::{Arrival, Reassembly, Record};
 use crate::engine::host::Host;
 use crate::ids::ConnId;
 
 /// The data that has arrived of a connection's flows: one, or any number one behind the other.
 #[derive(Clone, Debug, Default)]
-pub struct Delivery {
-    data: Reassembly,
+pub struct Delivery<R = Reassembly> {
+    data: R,
     ends: FlowEnds,
     /// The first number that had not arrived when a flow last completed; 0 before.
     complete_to: u32,
@@ -24,7 +24,7 @@ pub struct Delivered {
     pub completes: bool,
 }
 
-impl Delivery {
+impl<R: Record> Delivery<R> {
     /// Forgets everything but keeps the memory.
     pub fn clear(&mut self) {
         self.data.clear();

@@ -8,6 +8,7 @@ pub mod delivery;
 pub mod frame;
 pub mod reassembly;
 pub mod rtt;
+pub mod session;
 pub mod source;
 pub mod tagging;
 
@@ -87,6 +88,7 @@ transports! {
     ndp::Ndp = "ndp",
     pfabric::Pfabric = "pfabric",
     mptcp::Mptcp = "mptcp",
+    parallel_tcp::ParallelTcp = "parallel-tcp",
     dcqcn::Dcqcn = "dcqcn",
 }
 
@@ -119,6 +121,17 @@ pub trait Settings {
     /// All that is wrong beyond what the schema says; paths are below the transport.
     fn problems(&self) -> Vec<Problem> {
         Vec::new()
+    }
+
+    /// Its problems on that network; paths are below the transport.
+    fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {
+        let _ = fabric;
+        Vec::new()
+    }
+
+    /// Whether it carries flows without an end.
+    fn endless(&self) -> bool {
+        true
     }
 
     /// What it needs from the ports on its way.

@@ -1,5 +1,26 @@
 //! What a receiver has: numbered packets, each with a length, in a ring that grows with the gaps.
 
+/// A record of the numbered packets that a receiver has.
+pub trait Record: Default {
+    /// Forgets everything but keeps the memory.
+    fn clear(&mut self);
+
+    /// Notes a packet; `len` is its payload and not 0.
+    fn receive(&mut self, number: u32, len: u16) -> Arrival;
+
+    /// Whether a packet has arrived.
+    fn has(&self, number: u32) -> bool;
+
+    /// The first packet that has not arrived.
+    fn next(&self) -> u32;
+
+    /// Bytes that have arrived without a gap.
+    fn in_order(&self) -> u64;
+
+    /// Bytes that have arrived.
+    fn received(&self) -> u64;
+}
+
 /// The record of received ranges of one connection. Constant time a packet, whatever the window.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
@@ -28,16 +49,14 @@ pub enum Arrival {
     FilledGap,
 }
 
-impl Reassembly {
-    /// Forgets everything but keeps the memory.
-    pub fn clear(&mut self) {
+impl Record for Reassembly {
+    fn clear(&mut self) {
         self.ring.fill(0);
         *self = Reassembly { ring: std::mem::take(&mut self.ring), ..Reassembly::default() };
     }
 
-    /// Notes a packet; `len` is its payload and not 0.
     #[inline]
-    pub fn receive(&mut self, number: u32, len: u16) -> Arrival {
+    fn receive(&mut self, number: u32, len: u16) -> Arrival {
         if number < self.next {
             return Arrival::Duplicate;
         }
@@ -73,12 +92,25 @@ impl Reassembly {
         Arrival::FilledGap
     }
 
-    /// Whether a packet has arrived.
     #[inline]
-    pub fn has(&self, number: u32) -> bool {
+    fn has(&self, number: u32) -> bool {
         number < self.next || number < self.end && self.ring[self.slot(number)] != 0
     }
 
+    fn next(&self) -> u32 {
+        self.next
+    }
+
+    fn in_order(&self) -> u64 {
+        self.in_order
+    }
+
+    fn received(&self) -> u64 {
+        self.received
+    }
+}
+
+impl Reassembly {
     #[inline]
     fn slot(&self, number: u32) -> usize {
         number as usize & (self.ring.len() - 1)
@@ -91,21 +123,6 @@ impl Reassembly {
             let slot = self.slot(number);
             self.ring[slot] = old[number as usize & (old.len() - 1)];
         }
-    }
-
-    /// The first packet that has not arrived.
-    pub fn next(&self) -> u32 {
-        self.next
-    }
-
-    /// Bytes that have arrived without a gap.
-    pub fn in_order(&self) -> u64 {
-        self.in_order
-    }
-
-    /// Bytes that have arrived.
-    pub fn received(&self) -> u64 {
-        self.received
     }
 }
 

@@ -160,6 +160,17 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             )
         },
     );
+    let parallel = (0usize..6, 0usize..4, 2u32..100, flag()).prop_map(|(partition, share, window, delayed)| {
+        let partitions = ["front-back", "divide", "proportional", "arrival-time", "last-idle", "in-order"];
+        let paths = ["\"all\"", "{ one-in = 1.0 }", "{ one-in = 1.4 }", "{ one-in = 3.0 }"][share];
+        format!(
+            "[transport.parallel-tcp]\npaths = {paths}\npartition = \"{}\"\ntcp = {{ receive_window = \"{}B\", \
+             delayed_ack = {}, delayed_ack_timeout = \"100us\", rto_min = \"1ms\", rto_initial = \"2ms\" }}",
+            partitions[partition],
+            1460 * window,
+            1 + u32::from(delayed)
+        )
+    });
     let ndp = (1u32..40, flag(), 0usize..4, 0usize..3, flag(), flag(), 0usize..3, flag()).prop_map(
         |(window, pull_ack, pull, repeat, pad, includes, turns, at_once)| {
             let turns = ["random", "number", "arrival"][turns];
@@ -213,6 +224,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         pias,
         (marked, ecn).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (mptcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (parallel, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (tcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), fifo).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (ndp, ndp_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),

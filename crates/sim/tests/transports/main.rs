@@ -12,6 +12,7 @@ mod mptcp;
 mod ndp;
 mod ndp_incasts;
 mod ndp_options;
+mod parallel_tcp;
 mod pfabric;
 mod pias;
 mod swift;

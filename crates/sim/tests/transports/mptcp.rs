@@ -2,7 +2,7 @@
 
 use crate::common::{MS, PACKET, Run, US, cells, run, run_with};
 use flowyard_sim::records::digest;
-use flowyard_sim::transport::mptcp::lia::{Path, Terms, increase};
+use flowyard_sim::transport::session::lia::{Path, Terms, increase};
 use flowyard_sim::units::Time;
 use proptest::prelude::*;
 

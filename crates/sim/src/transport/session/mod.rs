@@ -1,22 +1,27 @@
-//! Multipath TCP: a flow carried by several TCP connections, its subflows, each on a path of its own.
+//! A flow carried by several TCP connections: what Multipath TCP and parallel TCP share.
 //!
-//! Sources: RFC 8684 (the protocol), RFC 6356 (coupled windows), Raiciu et al., "Improving Datacenter Performance and
-//! Robustness with Multipath TCP", SIGCOMM 2011 (how many subflows). A subflow is TCP's sender and receiver as they are,
-//! with its own sequence numbers, window and timers; `session` says which data it carries, `lia` how windows are coupled.
+//! A subflow is TCP's sender and receiver as they are, with its own sequence numbers, window and timers. `outgoing` maps data
+//! to subflows, `partition` says which data each of them sends next, `lia` how windows are coupled; the receiver
+//! reassembles the data by `ranges`.
 //!
 //! A connection that carries nothing stands for the flow, or for the flows that share a kept one, each of which has then a
-//! part at every subflow: a slot to which its packets there belong. New data goes to whichever subflow is asked by its host's wire
-//! and has room in its window: acknowledgements, which make that room, come at the pace of each path. Data counts as
-//! acknowledged when a segment that carried it is: RFC 8684, 3.3.2, has data acknowledged apart, so that a receiver may
-//! drop what a subflow has acknowledged, which none does here.
+//! part at every subflow: a slot to which its packets there belong. A subflow is asked for data by its host's wire when its window
+//! has room: acknowledgements, which make that room, come at the pace of each path. Data counts as acknowledged when a
+//! segment that carried it is: RFC 8684, 3.3.2, has data acknowledged apart, so that a receiver may drop what a subflow
+//! has acknowledged, which none does here.
 
 pub mod lia;
-pub mod session;
+pub mod outgoing;
+pub mod partition;
+pub mod ranges;
+mod run;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::session::Outgoing;
+use self::outgoing::Outgoing;
+use self::partition::Partition;
+use self::ranges::Ranges;
 use super::delivery::Delivery;
 use super::frame::Frame;
 use super::tcp::Tcp;
@@ -37,24 +42,64 @@ use crate::random::Purpose;
 use crate::topology::Fabric;
 use crate::units::Time;
 
-/// Multipath TCP: a flow over several TCP connections.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Mptcp {
-    /// TCP connections that carry a flow (Raiciu et al. 2011: 8 for a large fat-tree), each with a 5-tuple of its own.
-    #[schemars(range(min = 1, max = 64))]
-    pub subflows: u32,
-    /// How windows grow in congestion avoidance.
+/// Most subflows of a flow: their numbers are bytes.
+pub const SUBFLOWS_MAX: u32 = 255;
+
+/// How a flow is carried by several TCP connections.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// How many there are.
+    pub subflows: Subflows,
+    /// How their windows grow in congestion avoidance.
     pub coupling: Coupling,
-    /// When the second subflow and all further ones start.
+    /// When the second one and all further ones start.
     pub join: Join,
     /// What `tcp.receive_window` is for.
     pub receive_window: Covers,
-    /// Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the others, as
-    /// Linux does; RFC 8684, 3.3.6, leaves it to the sender.
+    /// Whether data that a subflow gives up also goes to the others.
     pub reinject: bool,
-    /// What each subflow does as TCP.
+    /// Which data each of them sends next.
+    pub partition: Partition,
+    /// What each of them does as TCP.
     pub tcp: Tcp,
+}
+
+impl Session {
+    /// How far beyond the first byte that is not known to have arrived the flow may be sent; 2^64 - 1: anywhere.
+    pub fn window(&self) -> u64 {
+        if self.receive_window == Covers::Flow { self.tcp.receive_window.0 } else { u64::MAX }
+    }
+}
+
+/// How many connections carry a flow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Subflows {
+    /// So many.
+    Number(u32),
+    /// As many as there are shortest paths between its hosts, at most so many.
+    AtMost(u32),
+    /// Of the shortest paths one in so many, rounded up.
+    OneIn(f64),
+}
+
+impl Subflows {
+    /// Those between two hosts with so many shortest paths.
+    pub fn among(self, paths: u64) -> u32 {
+        let found = match self {
+            Subflows::Number(number) => return number,
+            Subflows::AtMost(most) => paths.min(u64::from(most)),
+            Subflows::OneIn(share) => (paths as f64 / share).ceil() as u64,
+        };
+        found.clamp(1, u64::from(SUBFLOWS_MAX)) as u32
+    }
+
+    /// As many as there can be.
+    pub fn most(self) -> u32 {
+        match self {
+            Subflows::Number(most) | Subflows::AtMost(most) => most,
+            Subflows::OneIn(_) => SUBFLOWS_MAX,
+        }
+    }
 }
 
 /// How windows of subflows grow in congestion avoidance.
@@ -89,16 +134,32 @@ pub enum Covers {
     Subflow,
 }
 
-impl Default for Mptcp {
-    fn default() -> Self {
-        Mptcp {
-            subflows: 8,
-            coupling: Coupling::Lia,
-            join: Join::Established,
-            receive_window: Covers::Flow,
-            reinject: true,
-            tcp: Tcp::default(),
-        }
+/// A transport whose flows are carried by several TCP connections: what its configuration says of them. The rest of its
+/// settings is TCP's.
+pub trait OverTcp {
+    /// How a flow is carried.
+    fn session(&self) -> Session;
+
+    /// What each connection does as TCP: the field `tcp`.
+    fn tcp(&self) -> &Tcp;
+
+    /// All that is wrong beyond what the schema says and TCP's fields.
+    fn own_problems(&self) -> Vec<Problem> {
+        Vec::new()
+    }
+
+    /// Its problems on that network; paths are below the transport.
+    fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {
+        let _ = fabric;
+        Vec::new()
+    }
+
+    /// Whether flows without an end may have it.
+    fn endless(&self) -> bool;
+
+    /// The balancer that gives its connections paths if the scenario names none.
+    fn balancer(&self) -> Balancer {
+        self.tcp().recommended_balancer()
     }
 }
 
@@ -107,53 +168,61 @@ fn below_tcp(values: Values) -> Values {
     values.into_iter().map(|(field, value)| (format!("tcp.{field}"), value)).collect()
 }
 
-impl Settings for Mptcp {
+impl<T: OverTcp> Settings for T {
     fn problems(&self) -> Vec<Problem> {
-        within("tcp", self.tcp.problems()).collect()
+        self.own_problems().into_iter().chain(within("tcp", self.tcp().problems())).collect()
+    }
+
+    fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {
+        OverTcp::problems_on(self, fabric)
+    }
+
+    fn endless(&self) -> bool {
+        OverTcp::endless(self)
     }
 
     fn needs(&self) -> &'static [Feature] {
-        self.tcp.needs()
+        self.tcp().needs()
     }
 
     fn recommended_queue(&self) -> Queue {
-        self.tcp.recommended_queue()
+        self.tcp().recommended_queue()
     }
 
     fn recommended_balancer(&self) -> Balancer {
-        self.tcp.recommended_balancer()
+        self.balancer()
     }
 
     fn full_packet(&self) -> u64 {
-        self.tcp.full_packet()
+        self.tcp().full_packet()
     }
 
     fn answer_bytes(&self) -> u64 {
-        self.tcp.answer_bytes()
+        self.tcp().answer_bytes()
     }
 
     fn derived(&self, longest: &Longest) -> Values {
-        below_tcp(self.tcp.derived(longest))
+        below_tcp(self.tcp().derived(longest))
     }
 
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
-        self.tcp.advice(&format!("{path}.tcp"), longest)
+        self.tcp().advice(&format!("{path}.tcp"), longest)
     }
 
     fn initial_burst(&self) -> Option<u64> {
-        self.tcp.initial_burst()
+        self.tcp().initial_burst()
     }
 
     fn window_adapts_to(&self) -> Option<Signal> {
-        self.tcp.window_adapts_to()
+        self.tcp().window_adapts_to()
     }
 
     fn preset(&self) -> Values {
-        below_tcp(self.tcp.preset())
+        below_tcp(self.tcp().preset())
     }
 
     fn framing(&self) -> Option<Framing> {
-        self.tcp.framing()
+        self.tcp().framing()
     }
 
     fn keeps(&self) -> bool {
@@ -161,28 +230,29 @@ impl Settings for Mptcp {
     }
 
     fn longest_timeout(&self) -> Time {
-        self.tcp.longest_timeout()
+        self.tcp().longest_timeout()
     }
 
     fn most_under_way(&self) -> Option<u64> {
-        let windows = if self.receive_window == Covers::Flow { 1 } else { u64::from(self.subflows) };
-        self.tcp.most_under_way().map(|packets| windows * packets)
+        let Session { receive_window, subflows, .. } = self.session();
+        let windows = if receive_window == Covers::Flow { 1 } else { u64::from(subflows.most()) };
+        self.tcp().most_under_way().map(|packets| windows * packets)
     }
 
     fn subflows(&self) -> u64 {
-        u64::from(self.subflows)
+        u64::from(self.session().subflows.most())
     }
 
     fn answers(&self) -> f64 {
-        self.tcp.answers()
+        self.tcp().answers()
     }
 
     fn link_bytes(&self) -> u64 {
-        self.tcp.link_bytes()
+        self.tcp().link_bytes()
     }
 
     fn frame(&self, packet: &Packet) -> Frame {
-        self.tcp.frame(packet)
+        self.tcp().frame(packet)
     }
 }
 
@@ -192,10 +262,10 @@ const LAST_DATA: u64 = 1 << 32;
 
 /// All connections of a run, and their subflows.
 pub struct Model {
-    configs: Configs<Mptcp>,
+    configs: Configs<Session>,
     /// Of whole connections: that of a flow by itself is the one that stands for it.
     outgoing: Ends<Outgoing>,
-    incoming: Ends<Delivery>,
+    incoming: Ends<Delivery<Ranges>>,
     /// The subflows that the sender has opened, and those that the receiver has accepted, by number.
     subflows: Ends<Vec<ConnId>>,
     accepted: Ends<Vec<(u8, ConnId)>>,
@@ -207,9 +277,9 @@ pub struct Model {
 }
 
 impl Model {
-    pub(super) fn new(configs: Vec<Mptcp>, _fabric: &Fabric) -> Model {
+    pub(super) fn new(configs: Vec<impl OverTcp>, _fabric: &Fabric) -> Model {
         Model {
-            configs: Configs(configs),
+            configs: Configs(configs.iter().map(OverTcp::session).collect()),
             outgoing: Ends::default(),
             incoming: Ends::default(),
             subflows: Ends::default(),
@@ -301,7 +371,8 @@ impl Model {
         let (outgoing, sender) = (self.outgoing.at(flow, cx), self.senders.at(id, cx));
         let gave_up = sender.on_timer(id, &config.tcp, &outgoing.share(own), cx);
         outgoing.note(own, sender);
-        if gave_up && config.reinject && config.subflows > 1 && self.outgoing.at(flow, cx).give_up(own) {
+        let alone = self.subflows.at(flow, cx).len() == 1;
+        if gave_up && config.reinject && !alone && self.outgoing.at(flow, cx).give_up(own) {
             self.wake(flow, cx);
         }
     }
@@ -317,16 +388,18 @@ impl Endpoint for Model {
 
     fn connect(&mut self, id: ConnId, key: u64, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
-        let Mptcp { subflows, coupling, receive_window, ref tcp, .. } = *config;
-        let window = if receive_window == Covers::Flow { tcp.receive_window.0 } else { u64::MAX };
-        self.outgoing.open(id, cx).reset(tcp.mss.0, window, subflows as usize, coupling);
+        let subflows = match config.subflows {
+            Subflows::Number(number) => number,
+            of_paths => of_paths.among(cx.shortest_paths(id)),
+        };
+        self.outgoing.open(id, cx).reset(config, subflows as usize);
         self.subflows.open(id, cx).clear();
         // The first one has the connection's own 5-tuple, those of the others are drawn on from there.
         let mut labels = cx.flow_stream(Purpose::FiveTuple, key);
         for own in 0..subflows as u8 {
             let subflow = cx.open_subflow(id, own, labels.bits() as u32);
             self.subflows.at(id, cx).push(subflow);
-            self.senders.open(subflow, cx).reset(tcp);
+            self.senders.open(subflow, cx).reset(&config.tcp);
         }
     }
 
@@ -425,6 +498,12 @@ impl Endpoint for Model {
         if let Some(packet) = &mut packet {
             let (data, last) = outgoing.mapped(own, packet.header.number);
             packet.header.ack = u64::from(data) | if last { LAST_DATA } else { 0 };
+            if outgoing.take_begins(own) {
+                cx.sender(packet.conn).pieces += 1;
+            }
+            if outgoing.take_wakes() {
+                self.wake(flow, cx);
+            }
         }
         (packet, more)
     }
@@ -475,6 +554,7 @@ mod tests {
     use super::*;
     use crate::derived::Derived;
     use crate::engine::fake::FakeHost;
+    use crate::transport::mptcp::Mptcp;
     use crate::units::Bytes;
 
     const FLOW: ConnId = ConnId(0);

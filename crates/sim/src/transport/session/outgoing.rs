@@ -1,22 +1,27 @@
 //! The sending end of a connection as a whole: it assigns data to subflows.
 //!
 //! A connection carries one flow or, if it is kept, any number one behind the other. Data is cut into segments of a full
-//! payload, the last one of a flow shorter, and numbered from the first byte of the connection on. TCP numbers the segments
-//! of each subflow apart; the subflow's mapping gives the data that each of them carries (RFC 8684, 3.3.1).
+//! payload, the last one of a flow shorter, and numbered from the first byte of the connection on. A flow is a block, and
+//! its partition says which segment a subflow sends next; the next flow's begins when all of it has been sent. TCP numbers
+//! the segments of each subflow apart; the subflow's mapping gives the data that each of them carries (RFC 8684, 3.3.1).
 
 use std::collections::VecDeque;
 
-use super::Coupling;
-use super::lia::{self, Path, Terms};
+use super::lia::{self, Terms};
+use super::partition::in_order::InOrder;
+use super::partition::{Model, Partition, Path, Split};
+use super::ranges::Ranges;
+use super::run::Run;
+use super::{Coupling, Session};
 use crate::ids::ConnId;
-use crate::transport::reassembly::Reassembly;
+use crate::transport::reassembly::Record;
 use crate::transport::source::{Message, Next, Source};
 use crate::transport::tcp::congestion::{Siblings, Window};
 use crate::transport::tcp::sender::Sender;
 use crate::units::Time;
 
 /// The sending end of a connection.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Outgoing {
     /// Flows that are not known to have arrived, in order.
     flows: VecDeque<Carried>,
@@ -29,17 +34,27 @@ pub struct Outgoing {
     mss: u64,
     /// How far beyond the first byte that is not known to have arrived may be sent.
     window: u64,
-    /// The next data that has not been sent: number of the segment, and its first byte.
-    next: u32,
-    next_offset: u64,
+    /// How much each subflow may have in flight.
+    receive_window: u64,
+    /// Bytes that have been sent.
+    sent: u64,
+    /// Which data a subflow sends next: of the flow that is being sent, of which so many segments have not been.
+    partition: Model,
+    unsent: u32,
+    /// Number behind the last segment of that flow.
+    begun: u32,
+    /// Whether a flow has begun while some subflow had nothing to send.
+    wakes: bool,
     /// Data that is known to have arrived, by acknowledgements of the subflows that carried it.
-    arrived: Reassembly,
+    arrived: Ranges,
     /// Data that a subflow has given up, for the others: its number, and the subflow.
     again: VecDeque<(u32, u8)>,
     /// By subflow.
     mappings: Vec<Mapping>,
     /// By subflow, side by side: an acknowledgement on any of them needs those of all.
     terms: Vec<Terms>,
+    /// The same for the partition, if windows are not coupled: one that divides data in order needs none.
+    paths: Vec<Path>,
     coupling: Coupling,
 }
 
@@ -73,13 +88,41 @@ struct Mapping {
     data: VecDeque<(u32, ConnId)>,
     /// Segments of the subflow before this one have been given to the others.
     given: u32,
+    /// Where its piece of the flow has come to that is being sent, and whether its last segment began one.
+    run: Run,
+    begins: bool,
     /// What the window is to grow by beyond whole bytes.
     fraction: f64,
 }
 
+impl Default for Outgoing {
+    fn default() -> Self {
+        Outgoing {
+            flows: VecDeque::new(),
+            spare: Vec::new(),
+            size: 0,
+            end: 0,
+            mss: 0,
+            window: 0,
+            receive_window: 0,
+            sent: 0,
+            partition: Partition::from(InOrder {}).model(),
+            unsent: 0,
+            begun: 0,
+            wakes: false,
+            arrived: Ranges::default(),
+            again: VecDeque::new(),
+            mappings: Vec::new(),
+            terms: Vec::new(),
+            paths: Vec::new(),
+            coupling: Coupling::Uncoupled,
+        }
+    }
+}
+
 impl Outgoing {
     /// Starts over without a flow, with the memory of before.
-    pub fn reset(&mut self, mss: u64, window: u64, subflows: usize, coupling: Coupling) {
+    pub fn reset(&mut self, config: &Session, subflows: usize) {
         let mut arrived = std::mem::take(&mut self.arrived);
         arrived.clear();
         let mut again = std::mem::take(&mut self.again);
@@ -94,22 +137,25 @@ impl Outgoing {
         let mut terms = std::mem::take(&mut self.terms);
         terms.clear();
         terms.resize(subflows, Terms::default());
+        let mut paths = std::mem::take(&mut self.paths);
+        paths.clear();
+        paths.resize(subflows, Path::default());
         let (mut flows, mut spare) = (std::mem::take(&mut self.flows), std::mem::take(&mut self.spare));
         spare.extend(flows.drain(..).map(|carried| carried.parts));
         *self = Outgoing {
             flows,
             spare,
-            size: 0,
-            end: 0,
-            mss,
-            window,
-            next: 0,
-            next_offset: 0,
+            mss: config.tcp.mss.0,
+            window: config.window(),
+            receive_window: config.tcp.receive_window.0,
+            partition: config.partition.model(),
             arrived,
             again,
             mappings,
             terms,
-            coupling,
+            paths,
+            coupling: config.coupling,
+            ..Outgoing::default()
         };
     }
 
@@ -123,6 +169,47 @@ impl Outgoing {
         self.end = self.end.saturating_add(u32::try_from(size.div_ceil(self.mss)).unwrap_or(u32::MAX));
         self.size += size;
         self.flows.push_back(Carried { flow, parts: list, size, first, end: self.end, due });
+        if self.unsent == 0 {
+            self.begin();
+        }
+    }
+
+    /// The flow behind the one that has been sent, if there is one, is divided. Whether there is.
+    fn begin(&mut self) -> bool {
+        let Some(next) = self.flows.iter().find(|carried| carried.first == self.begun) else { return false };
+        let (first, end) = (next.first, next.end);
+        self.partition.begin(first..end, &self.paths);
+        (self.begun, self.unsent) = (end, end - first);
+        self.mappings.iter_mut().for_each(|mapping| mapping.run = Run::default());
+        true
+    }
+
+    /// The next data of a subflow that has not been sent.
+    #[inline]
+    fn take(&mut self, own: u8) -> Option<u32> {
+        let path = usize::from(own);
+        let idle = self.unsent == 1 && (0..self.paths.len()).any(|path| self.partition.peek(path).is_none());
+        let number = self.partition.take(path, &self.paths)?;
+        self.sent += self.len(number);
+        let mapping = &mut self.mappings[path];
+        mapping.begins = mapping.run.begins(number);
+        self.unsent -= 1;
+        if self.unsent == 0 {
+            self.wakes = self.begin() && idle;
+        }
+        Some(number)
+    }
+
+    /// Whether a flow has begun while some subflow had nothing to send; once.
+    #[inline]
+    pub fn take_wakes(&mut self) -> bool {
+        std::mem::take(&mut self.wakes)
+    }
+
+    /// Whether the segment that a subflow has sent last began a piece of its flow; once.
+    #[inline]
+    pub fn take_begins(&mut self, own: u8) -> bool {
+        std::mem::take(&mut self.mappings[usize::from(own)].begins)
     }
 
     /// Whether there has never been any.
@@ -170,16 +257,16 @@ impl Outgoing {
 
     /// Whether new data waits for the receiver's window.
     pub fn is_blocked(&self) -> bool {
-        self.next_offset < self.size && self.next_offset + self.next_len() > self.limit()
+        // The window of a whole flow is for data in order, which is the same whatever subflow sends it.
+        self.window != u64::MAX
+            && self.sent < self.size
+            && self.sent + self.next_len(0) > self.arrived.in_order() + self.window
     }
 
-    fn limit(&self) -> u64 {
-        self.arrived.in_order().saturating_add(self.window)
-    }
-
-    /// Bytes of the next data that has not been sent.
-    fn next_len(&self) -> u64 {
-        self.len(self.next)
+    /// Bytes of the next data that has not been sent, for a subflow; 0 if it has nothing to send.
+    #[inline]
+    fn next_len(&self, own: u8) -> u64 {
+        self.partition.peek(usize::from(own)).map_or(0, |number| self.len(number))
     }
 
     /// Bytes of that segment of the data; 0 if its flow is over or has not begun.
@@ -226,8 +313,22 @@ impl Outgoing {
 
     /// Takes note of how a subflow is.
     pub fn note(&mut self, own: u8, sender: &Sender) {
-        let round_trip = sender.round_trip().filter(|&round_trip| round_trip > Time::ZERO);
-        self.terms[own as usize] = Path { window: sender.steady_window(), round_trip }.into();
+        let Some(round_trip) = sender.round_trip().filter(|&round_trip| round_trip > Time::ZERO) else {
+            return;
+        };
+        let own = usize::from(own);
+        match self.coupling {
+            Coupling::Lia => {
+                let path = lia::Path { window: sender.steady_window(), round_trip: Some(round_trip) };
+                self.terms[own] = path.into();
+            }
+            Coupling::Uncoupled => {
+                let window = sender.steady_window().min(self.receive_window);
+                let seconds = round_trip.0 as f64 * 1e-12;
+                self.paths[own] =
+                    Path { rate: window as f64 / self.mss as f64 / seconds, delay: seconds / 2.0 };
+            }
+        }
     }
 
     /// Number of the data in a segment of a subflow, and whether it is the last.
@@ -262,12 +363,11 @@ impl Source for Share<'_> {
                 flow.forget_arrived();
                 number
             }
-            _ if flow.next_offset == flow.size || flow.is_blocked() => return Next::Nothing,
-            _ => {
-                flow.next_offset += flow.next_len();
-                flow.next += 1;
-                flow.next - 1
-            }
+            _ if flow.is_blocked() => return Next::Nothing,
+            _ => match flow.take(self.own) {
+                Some(number) => number,
+                None => return Next::Nothing,
+            },
         };
         let carried = flow.carried(number).expect("what has not arrived belongs to a flow");
         let (len, part) = (carried.len(number, flow.mss) as u32, carried.parts[self.own as usize]);
@@ -278,7 +378,7 @@ impl Source for Share<'_> {
     }
 
     fn left(&self) -> u64 {
-        self.flow.size - self.flow.next_offset
+        self.flow.size - self.flow.sent
     }
 
     fn flow_at(&self, number: u32, _place: u64, own: ConnId) -> Message {
@@ -299,7 +399,7 @@ impl Source for Share<'_> {
         match self.again() {
             Some(number) => self.flow.len(number),
             None if self.flow.is_blocked() => 0,
-            None => self.flow.next_len(),
+            None => self.flow.next_len(self.own),
         }
     }
 }

@@ -1,0 +1,68 @@
+//! Multipath TCP: a flow carried by several TCP connections, its subflows, each on a path of its own.
+//!
+//! Sources: RFC 8684 (the protocol), RFC 6356 (coupled windows), Raiciu et al., "Improving Datacenter Performance and
+//! Robustness with Multipath TCP", SIGCOMM 2011 (how many subflows). Whichever subflow may send takes the next data in order.
+//! What moves the data is in `session`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use super::session::Model;
+use super::session::partition::in_order::InOrder;
+use super::session::{Coupling, Covers, Join, OverTcp, Session, Subflows};
+use super::tcp::Tcp;
+
+/// Multipath TCP: a flow over several TCP connections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mptcp {
+    /// TCP connections that carry a flow (Raiciu et al. 2011: 8 for a large fat-tree), each with a 5-tuple of its own.
+    #[schemars(range(min = 1, max = 64))]
+    pub subflows: u32,
+    /// How windows grow in congestion avoidance.
+    pub coupling: Coupling,
+    /// When the second subflow and all further ones start.
+    pub join: Join,
+    /// What `tcp.receive_window` is for.
+    pub receive_window: Covers,
+    /// Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the others, as
+    /// Linux does; RFC 8684, 3.3.6, leaves it to the sender.
+    pub reinject: bool,
+    /// What each subflow does as TCP.
+    pub tcp: Tcp,
+}
+
+impl Default for Mptcp {
+    fn default() -> Self {
+        Mptcp {
+            subflows: 8,
+            coupling: Coupling::Lia,
+            join: Join::Established,
+            receive_window: Covers::Flow,
+            reinject: true,
+            tcp: Tcp::default(),
+        }
+    }
+}
+
+impl OverTcp for Mptcp {
+    fn session(&self) -> Session {
+        Session {
+            subflows: Subflows::Number(self.subflows),
+            coupling: self.coupling,
+            join: self.join,
+            receive_window: self.receive_window,
+            reinject: self.reinject,
+            partition: InOrder {}.into(),
+            tcp: self.tcp.clone(),
+        }
+    }
+
+    fn tcp(&self) -> &Tcp {
+        &self.tcp
+    }
+
+    fn endless(&self) -> bool {
+        true
+    }
+}
