@@ -172,6 +172,7 @@ __all__ = [
     "TagBy",
     "TagRepeats",
     "Tagging",
+    "TakenBy",
     "Tcp",
     "ThreeTier",
     "Times",
@@ -761,8 +762,8 @@ class Explicit2(Model):
     """Each connection goes by a route that the scenario lists; without one, by a shortest path as under
     "per-flow".
 
-    With several routes between two hosts, a connection draws one by their weights; its subflows draw
-    different ones as long as there are enough.
+    With several routes between two hosts, or of one flow, a connection draws one by their weights; its
+    subflows draw different ones as long as there are enough.
     """
 
     _tag = "explicit"
@@ -786,6 +787,26 @@ class Route(Model):
     weight: int = 1
     """How often it is drawn, in proportion to the weights of the others between these hosts. At least 1,
     at most 1000000000.
+    """
+
+    taken_by: TakenBy | None = None
+    """The flows that it is for. They take no other, and other flows between these hosts do not take it. By
+    default it is for all that have none of their own.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakenBy(Model):
+    """Flows of a traffic entry that take a route; or whose answers do, if it leads from their receiver to
+    their sender.
+    """
+
+    traffic: str
+    """The name of the entry."""
+
+    flows: Sequence[int]
+    """The flows' numbers in the entry, from 0: by start, or as drawn if flows of the entry wait for
+    others.
     """
 
 

@@ -10,15 +10,16 @@ use serde_json::Value;
 
 use crate::advice::Advice;
 use crate::advisor::advice;
+use crate::balancer::Balancer;
 use crate::engine::Engine;
 use crate::engine::calendar::Agenda;
 use crate::engine::observer::Observer;
 use crate::engine::progress::Progress;
 use crate::estimate::Estimate;
 use crate::observe::Recorders;
-use crate::problem::{Problem, Problems};
+use crate::problem::{Problem, Problems, within};
 use crate::results::{Outcome, collect};
-use crate::scenario::{self, Files, Format, Scenario};
+use crate::scenario::{self, Entry, Files, Format, Scenario};
 use crate::setup::Setup;
 use crate::topology::Fabric;
 
@@ -125,6 +126,10 @@ impl<'a> Checked<'a> {
         let ready = self.ready.get_or_init(|| {
             let setup = Setup::new(&self.scenario, Arc::clone(self.fabric()));
             let setup = setup.map_err(|apart| Problem::new("topology", apart.to_string()))?;
+            let misled = misled(&self.scenario, &setup);
+            if !misled.is_empty() {
+                return Err(Problems(misled));
+            }
             let estimate = Estimate::new(&self.scenario, &setup);
             Ok((setup, estimate))
         });
@@ -138,6 +143,26 @@ impl<'a> Checked<'a> {
             None => Ok((setup, *estimate)),
         }
     }
+}
+
+/// What is wrong with the flows that explicit routes are for.
+fn misled(scenario: &Scenario, setup: &Setup) -> Vec<Problem> {
+    let own = |entry: &Entry| entry.routing.as_ref().is_some_and(|routing| routing.balancer.is_some());
+    let places = scenario.traffic.iter().enumerate().filter_map(|(place, entry)| {
+        Some((format!("traffic.{}.routing", entry.name), entry.routing.as_ref()?, Some(place)))
+    });
+    let mut problems = Vec::new();
+    for (path, routing, of) in std::iter::once(("routing".into(), &scenario.routing, None)).chain(places) {
+        let Some(Balancer::Explicit(explicit)) = &routing.balancer else { continue };
+        if explicit.routes.iter().all(|route| route.taken_by.is_none()) {
+            continue;
+        }
+        let carries = |(place, entry): (usize, &Entry)| of.map_or(!own(entry), |own| own == place);
+        let carried: Vec<bool> = scenario.traffic.iter().enumerate().map(carries).collect();
+        let found = explicit.misled(&scenario.demands(), &carried, &setup.traffic, &setup.fabric);
+        problems.extend(within(format!("{path}.balancer.explicit"), found));
+    }
+    problems
 }
 
 #[cfg(test)]

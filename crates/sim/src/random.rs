@@ -82,6 +82,11 @@ pub fn name_key(name: &str) -> u64 {
     mix(name.bytes().fold(0xCBF2_9CE4_8422_2325, fnv))
 }
 
+/// A stable number for a flow: its number in its traffic entry keys the flow's own random draws.
+pub fn flow_key(entry: &str, number: u32) -> u64 {
+    name_key(entry).wrapping_add(u64::from(number))
+}
+
 impl Stream {
     /// The stream of one entity for one purpose.
     pub fn new(seed: u64, replica: u64, purpose: Purpose, entity: u64) -> Stream {

@@ -42,6 +42,8 @@ pub struct Way<'a> {
     pub flow_label: u32,
     /// The number of the subflow, from 0.
     pub subflow: u8,
+    /// The flow's key, see [`flow_key`](crate::random::flow_key).
+    pub key: u64,
     /// All shortest paths as they are now.
     pub routes: &'a Routes,
     /// Where each link ends.
@@ -132,9 +134,9 @@ impl Choose for Assigned {
 
     #[cold]
     fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId) {
-        let Opening { id, src, dst, label, flow_label, subflow, ports, routes } = opening;
+        let Opening { id, src, dst, label, flow_label, subflow, key, ports, routes } = opening;
         let ends = &self.ends[..];
-        let out = Way { from: src, to: dst, label, flow_label, subflow, routes, ends };
+        let out = Way { from: src, to: dst, label, flow_label, subflow, key, routes, ends };
         let forward = self.path(out, paths);
         let back = match (self.answers, forward) {
             (Answers::Backwards, Some((path, _))) => {

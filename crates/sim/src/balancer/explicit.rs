@@ -1,10 +1,11 @@
-//! Explicit routes: the scenario lists the paths between pairs of hosts.
+//! Explicit routes: the scenario lists the paths between pairs of hosts, or of single flows.
 //!
 //! For paths that come from elsewhere: an optimiser, a trace, a routing scheme of one's own. Weights make a random choice
 //! among them, such as with the probabilities that follow from the loads of links (Song's thesis, Iowa 2017, section 2.4).
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,15 +13,18 @@ use super::Settings;
 use super::assigned::{Answers, Assign, Way};
 use crate::engine::paths::LINKS_MAX;
 use crate::ids::{LinkId, NodeId};
-use crate::problem::Problem;
-use crate::random::{Purpose, Stream};
+use crate::nearest::{closest, did_you_mean};
+use crate::problem::{PROBLEMS_MAX, Problem};
+use crate::random::{Purpose, Stream, flow_key};
 use crate::topology::Fabric;
 use crate::topology::names::{Names, no_cable};
+use crate::traffic::references::position;
+use crate::traffic::{Demand, Traffic};
 
 /// Each connection goes by a route that the scenario lists; without one, by a shortest path as under "per-flow".
 ///
-/// With several routes between two hosts, a connection draws one by their weights; its subflows draw different ones as long
-/// as there are enough.
+/// With several routes between two hosts, or of one flow, a connection draws one by their weights; its subflows draw
+/// different ones as long as there are enough.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Explicit {
@@ -40,6 +44,21 @@ pub struct Route {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub weight: u32,
+    /// The flows that it is for. They take no other, and other flows between these hosts do not take it. By default it is
+    /// for all that have none of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_by: Option<TakenBy>,
+}
+
+/// Flows of a traffic entry that take a route; or whose answers do, if it leads from their receiver to their sender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TakenBy {
+    /// The name of the entry.
+    pub traffic: String,
+    /// The flows' numbers in the entry, from 0: by start, or as drawn if flows of the entry wait for others.
+    #[schemars(length(min = 1, max = 10_000_000))]
+    pub flows: Vec<u32>,
 }
 
 fn one() -> u32 {
@@ -79,6 +98,74 @@ impl Route {
     }
 }
 
+impl Explicit {
+    /// What is wrong with the flows that routes are for, now that all are drawn; paths are below the balancer. `carried`
+    /// says of each traffic entry whether its flows go by this balancer.
+    pub fn misled(
+        &self,
+        entries: &[Demand],
+        carried: &[bool],
+        traffic: &Traffic,
+        fabric: &Fabric,
+    ) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let taken = self.routes.iter().enumerate();
+        let taken = taken.filter_map(|(place, route)| Some((place, route.taken_by.as_ref()?)));
+        let mut ends: Vec<BTreeMap<u32, (NodeId, NodeId)>> = vec![BTreeMap::new(); entries.len()];
+        for flow in &traffic.flows {
+            ends[flow.entry as usize].insert(flow.number, (flow.src, flow.dst));
+        }
+        let names = Names::new(fabric);
+        for (place, TakenBy { traffic: name, flows }) in taken {
+            if problems.len() >= PROBLEMS_MAX {
+                break;
+            }
+            let mut wrong = |below: &str, what: String| {
+                problems.push(Problem::new(format!("routes.{place}.taken_by.{below}"), what));
+            };
+            let Some(entry) = position(entries, name) else {
+                let near = closest(name, entries.iter().map(|entry| entry.name.as_str()));
+                let hint = near.map(|near| format!("; {}", did_you_mean(near))).unwrap_or_default();
+                wrong("traffic", format!("\"{name}\" is the name of no traffic entry{hint}"));
+                continue;
+            };
+            let unfit = match &entries[entry] {
+                _ if !carried[entry] => Some("go by another balancer; list the route in theirs"),
+                entry if entry.arrivals.on_off().is_some() => {
+                    Some("are drawn during the run; name an entry whose flows are known before")
+                }
+                entry if entry.kept => Some("share connections; name an entry with new ones"),
+                _ => None,
+            };
+            if let Some(unfit) = unfit {
+                wrong("traffic", format!("the flows of \"{name}\" {unfit}"));
+                continue;
+            }
+            let path = &self.routes[place].path;
+            let end = |name: &String| names.find(name).expect("the check has looked at the routes");
+            let (first, last) = (end(&path[0]), end(&path[path.len() - 1]));
+            for (index, number) in flows.iter().enumerate() {
+                let what = match ends[entry].get(number) {
+                    None => {
+                        let flows = ends[entry].len();
+                        let s = if flows == 1 { "" } else { "s" };
+                        format!("{number} is too large: \"{name}\" has {flows} flow{s}, numbered from 0")
+                    }
+                    Some(&(src, dst)) if [(src, dst), (dst, src)].contains(&(first, last)) => continue,
+                    Some((src, dst)) => {
+                        let [src, dst] = [src, dst].map(|node| &fabric.nodes[node.index()].name);
+                        format!(
+                            "flow {number} of \"{name}\" goes from \"{src}\" to \"{dst}\", the route does not"
+                        )
+                    }
+                };
+                wrong(&format!("flows.{index}"), what);
+            }
+        }
+        problems
+    }
+}
+
 impl Settings for Explicit {
     fn one_path(&self) -> bool {
         true
@@ -104,7 +191,10 @@ struct Weighted {
 /// The routes by their ends.
 #[derive(Clone, Debug)]
 pub struct Scheme {
+    /// Those that are for all flows between two hosts.
     routes: BTreeMap<(NodeId, NodeId), Vec<Weighted>>,
+    /// Those of single flows, by their keys.
+    own: FxHashMap<(u64, NodeId, NodeId), Vec<Weighted>>,
     seed: u64,
     replica: u64,
 }
@@ -113,20 +203,26 @@ impl Scheme {
     pub(super) fn new(config: &Explicit, fabric: &Fabric, seed: u64, replica: u64) -> Scheme {
         let names = Names::new(fabric);
         let mut routes: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        let mut own: FxHashMap<_, Vec<_>> = FxHashMap::default();
         for route in &config.routes {
             let (nodes, links) = route.links(fabric, &names).expect("the check has looked at the routes");
-            routes
-                .entry((nodes[0], nodes[nodes.len() - 1]))
-                .or_default()
-                .push(Weighted { weight: route.weight, links });
+            let (from, to) = (nodes[0], nodes[nodes.len() - 1]);
+            let weighted = Weighted { weight: route.weight, links };
+            match &route.taken_by {
+                None => routes.entry((from, to)).or_default().push(weighted),
+                Some(TakenBy { traffic, flows }) => flows.iter().for_each(|&number| {
+                    own.entry((flow_key(traffic, number), from, to)).or_default().push(weighted.clone());
+                }),
+            }
         }
-        Scheme { routes, seed, replica }
+        Scheme { routes, own, seed, replica }
     }
 }
 
 impl Assign for Scheme {
     fn assign(&self, way: Way, path: &mut Vec<LinkId>) -> Option<u32> {
-        let routes = self.routes.get(&(way.from, way.to))?;
+        let own = self.own.get(&(way.key, way.from, way.to));
+        let routes = own.or_else(|| self.routes.get(&(way.from, way.to)))?;
         let mut stream = Stream::new(self.seed, self.replica, Purpose::Paths, u64::from(way.flow_label));
         // Subflows draw one after the other, each from what the ones before it have left.
         let mut left: Vec<usize> = (0..routes.len()).collect();

@@ -52,7 +52,7 @@ use self::plan::Plan;
 use self::progress::Progress;
 use self::starts::Starts;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
-use crate::random::{Purpose, Stream, name_key};
+use crate::random::{Purpose, Stream, flow_key};
 use crate::units::Time;
 
 /// Events between two looks at the world outside.
@@ -368,7 +368,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             self.goal += u64::from(drawn && self.plan.traffic.chains.flows_max(event.a).is_none());
         }
         // The 5-tuple is the entry's and the flow's number in it: flows of other entries do not move it.
-        let key = own_key.unwrap_or_else(|| name_key(&carrier.name).wrapping_add(u64::from(flow.number)));
+        let key = own_key.unwrap_or_else(|| flow_key(&carrier.name, flow.number));
         let Parts { seed, replica, .. } = *parts;
         let label = Stream::new(seed, replica, Purpose::FiveTuple, key).bits() as u32;
         let ports = self.net.ports_of(flow.src, flow.dst, label, carrier.balancer);

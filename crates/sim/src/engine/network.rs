@@ -221,9 +221,10 @@ impl<'a, M: Members> Network<'a, M> {
         if conn.via == ConnId::NONE {
             conn.via = id;
             let flow_label = self.conns.get(conn.parent.index()).map_or(conn.label, |flow| flow.label);
-            let Conn { src, dst, label, subflow, .. } = conn;
+            let Conn { src, dst, label, subflow, key, .. } = conn;
             let ports = conn.ports();
-            let opening = Opening { id, src, dst, label, flow_label, subflow, ports, routes: self.routes };
+            let opening =
+                Opening { id, src, dst, label, flow_label, subflow, key, ports, routes: self.routes };
             let ports = balancer.open(opening, &mut self.paths);
             (conn.sender.port, conn.receiver.port) = ports;
         }

@@ -68,6 +68,8 @@ pub struct Opening<'a> {
     pub flow_label: u32,
     /// The subflow's number, from 0.
     pub subflow: u8,
+    /// The flow's key, see [`flow_key`](crate::random::flow_key).
+    pub key: u64,
     /// The ports by which its sender and its receiver send unless the balancer decides otherwise.
     pub ports: (LinkId, LinkId),
     /// All shortest paths as they are now.

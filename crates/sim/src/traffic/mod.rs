@@ -181,7 +181,8 @@ impl Demand {
             problems.push(Problem::new(format!("sizes.{}", self.sizes.name()), what));
         }
         if self.sizes.endless() && self.arrivals.waits_for_own() {
-            let what = "waits for flows of its own, which sizes.endless never ends; give them sizes with an end";
+            let what =
+                "waits for flows of its own, which sizes.endless never ends; give them sizes with an end";
             problems.push(Problem::new(format!("arrivals.{}", self.arrivals.name()), what));
         }
         let unknown = [

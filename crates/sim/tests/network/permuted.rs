@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 fn open(model: &mut Model, id: ConnId, label: u32, routes: &Routes) {
     let [src, dst] = [NodeId(0), NodeId(1)];
     let ports = (LinkId(0), LinkId(2));
-    let opening = Opening { id, src, dst, label, flow_label: label, subflow: 0, ports, routes };
+    let opening = Opening { id, src, dst, label, flow_label: label, subflow: 0, key: 0, ports, routes };
     assert_eq!(model.open(opening, &mut Paths::default()), ports);
 }
 

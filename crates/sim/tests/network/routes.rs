@@ -43,7 +43,9 @@ impl Asked {
         let port = |from, to| self.routes.next_hops(from, to)[0];
         let ports = (port(src, dst), port(dst, src));
         let label = flow.wrapping_mul(7919).wrapping_add(u32::from(subflow));
-        let opening = Opening { id, src, dst, label, flow_label: flow, subflow, ports, routes: &self.routes };
+        let key = u64::from(flow);
+        let opening =
+            Opening { id, src, dst, label, flow_label: flow, subflow, key, ports, routes: &self.routes };
         let ports = self.model.open(opening, &mut self.paths);
         [(true, dst, ports.0), (false, src, ports.1)].map(|(forward, to, port)| {
             let trip = Trip { conn: id, forward, port, to, routes: &self.routes, ends: &self.ends };
@@ -253,6 +255,7 @@ fn explicit_routes_are_drawn_by_weight() {
     let route = |spine: usize, weight: u32| Route {
         path: vec![host(0), node(&leaf, 0), node("spine", spine), node(&leaf, 1), host(1)],
         weight,
+        taken_by: None,
     };
     let mut back = route(2, 1);
     back.path.reverse();
@@ -277,6 +280,79 @@ fn crossed(run: &Run) -> Vec<String> {
         (common::words(&run.0.links, "from"), common::words(&run.0.links, "to"), run.links("packets"));
     let used = (0..packets.len()).filter(|&link| packets[link] > 0);
     used.map(|link| format!("{} > {}", from[link], to[link])).collect()
+}
+
+/// Flows with routes of their own between the same two leaves. Flow 0, which starts first though it is listed last, goes by
+/// spine 0, and 1 and 2 by spine 1 with answers by spine 0; what has no route of its own goes by spine 2, the one for all.
+#[test]
+fn flows_take_the_routes_that_are_theirs() {
+    let route = |from: u32, spine: u32, to: u32, more: &str| {
+        let leaf = |host| host / 2;
+        format!(
+            "{{ path = ['host {from}', 'leaf {}', 'spine {spine}', 'leaf {}', 'host {to}']{more} }},",
+            leaf(from),
+            leaf(to)
+        )
+    };
+    let taken = |flows: &str| format!(", taken_by = {{ traffic = 'listed', flows = {flows} }}");
+    let routes = [
+        route(0, 0, 2, &taken("[0]")),
+        route(0, 1, 2, &taken("[1, 2]")),
+        route(2, 0, 0, &taken("[1, 2]")),
+        route(0, 2, 2, ""),
+        route(2, 2, 0, ""),
+    ];
+    let text = format!(
+        r#"
+        topology.leaf-spine = {{ leaves = 2, spines = 3, hosts = 2 }}
+        transport.tcp = {{ handshake = false, delayed_ack = 1 }}
+        [routing.balancer.explicit]
+        routes = [{}]
+        [[traffic]]
+        name = "listed"
+        matrix.pairs = [[0, 2], [0, 2], [0, 2], [0, 2]]
+        sizes.list = [2000, 4000, 8000, 1000]
+        arrivals.times = {{ at = ["2ms", "4ms", "6ms", "0s"], jitter = "0s" }}
+        "#,
+        routes.concat()
+    );
+    let run = run(&text);
+    let packets = |leaf: u32| {
+        [0, 1, 2].map(|spine| run.link(&format!("leaf {leaf}"), &format!("spine {spine}"), "packets"))
+    };
+    // Segments of 1460 B: 1 of flow 0, 2 and 3 of 1 and 2, 6 of 3; an answer for each.
+    assert_eq!((packets(0), packets(1)), ([1, 5, 6], [5, 0, 7]));
+
+    let wrong = [
+        (
+            "'listed', flows = [0]",
+            "'listde', flows = [0]",
+            "traffic: \"listde\" is the name of no traffic entry; did you mean \"listed\"?",
+        ),
+        ("flows = [0]", "flows = [0, 4]", "flows.1: 4 is too large: \"listed\" has 4 flows, numbered from 0"),
+        (
+            "[[0, 2], [0, 2], [0, 2], [0, 2]]",
+            "[[0, 2], [0, 2], [0, 2], [1, 2]]",
+            "flows.0: flow 0 of \"listed\" goes from \"host 1\" to \"host 2\", the route does not",
+        ),
+        (
+            "sizes.list",
+            "connection = 'kept'\nsizes.list",
+            "traffic: the flows of \"listed\" share connections; name an entry with new ones",
+        ),
+        (
+            "sizes.list",
+            "routing.balancer = 'per-flow'\nsizes.list",
+            "traffic: the flows of \"listed\" go by another balancer; list the route in theirs",
+        ),
+    ];
+    for (good, bad, said) in wrong {
+        let text = text.replacen(good, bad, 1);
+        let scenario = common::read(&text).expect("what is wrong shows once flows are drawn");
+        let problems = flowyard_sim::outlook(&scenario).expect_err(bad).to_string();
+        let first = problems.lines().next().expect("a line");
+        assert_eq!(first, format!("routing.balancer.explicit.routes.0.taken_by.{said}"));
+    }
 }
 
 /// A route that is longer than the shortest: a packet takes the time of each of its links, in both port modes, and answers
