@@ -1,0 +1,235 @@
+"""Chapter 5 of the multipath thesis, simulated: its network, routing schemes, traffic patterns, and what a run gives.
+
+Table 5.3: FT(4,3) at 1 Gbps, 500 us a link, TCP Reno with windows of 65,535 B, drop-tail ports at switches; hosts never
+drop. Sections 5.3.1, 5.3.4.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from flowyard.analysis.intervals import replica_means
+from flowyard.papers.figure import Needs, Sweeps
+from flowyard.sweeps import Axis, Sweep
+
+NR, ECMP, DNVR, MDNVR, DUAL = "NR", "NR+ECMP", "DNVR", "MDNVR", "Dual"
+SCHEMES = (NR, ECMP, DNVR, MDNVR, DUAL)
+BALANCERS: Mapping[str, str] = {NR: "single", ECMP: "per-packet", DNVR: "nix", MDNVR: "nix", DUAL: "dual"}
+HOSTS, LINK_BPS = 16, 1_000_000_000
+DELAY = "500us"
+SEGMENT_BYTES, TRANSFER_BYTES, FRAGMENT_BYTES, BLOCKS = 1452, 2_000_000, 262_144, 10
+STRIDE_4, RANDOM, STRIDE_2 = "Stride(4)", "Random", "Stride(2)"
+SENDERS: Mapping[str, int] = {f"{number} Senders": number for number in (3, 5, 7)}
+# All six by the names of their sweeps.
+PATTERNS = {"stride-4": STRIDE_4, "random": RANDOM, "stride-2": STRIDE_2} | {
+    f"senders-{number}": name for name, number in SENDERS.items()
+}
+# Section 5.3.4.
+REPLICAS = 20
+ENTRY = "data"
+# Columns of tables.
+FCT, RECEIVED, THROUGHPUT, LOSS = "fct_ms", "received_ms", "throughput_mbs", "loss_percent"
+SMALL, LARGE = tuple(range(10, 91, 10)), tuple(range(20, 201, 20))
+
+TCP: Mapping[str, Any] = {
+    "congestion": "reno",
+    "mss": f"{SEGMENT_BYTES}B",
+    "header_bytes": "40B",
+    "link_bytes": "2B",
+    "receive_window": "65535B",
+    "initial_window": 1,
+    "initial_ssthresh": "65535B",
+    "delayed_ack": 2,
+    "delayed_ack_timeout": "200ms",
+    "ack_first_segment": True,
+    "rto_min": "200ms",
+}
+# By the senders' distance below their receiver: those of other pods first, then every second host.
+DISTANCES = (4, 8, 12, 2, 6, 10, 14)
+EVERY_SECOND = (2, 4, 6, 8, 10, 12, 14)
+
+
+def whole(size_bytes: int) -> int:
+    """The next larger number of whole segments.
+
+    Front-Back sends a short last segment first. Acknowledged, it opens the window by less than a segment (RFC 5681,
+    equation 2), so that the next segment waits 200 ms for its delayed acknowledgement. In ns-3.14 the window grows by a
+    segment, and the sample outputs, in which both connections carry half, exclude such a wait.
+    """
+    return -(-size_bytes // SEGMENT_BYTES) * SEGMENT_BYTES
+
+
+def parallel(paths: int = 2, tcp: Mapping[str, Any] = TCP) -> dict[str, Any]:
+    """Front-Back over so many connections."""
+    return {"parallel-tcp": {"paths": {"count": paths}, "partition": "front-back", "tcp": dict(tcp)}}
+
+
+def schemes(
+    names: Sequence[str] = SCHEMES, tcp: Mapping[str, Any] = TCP, more: Mapping[str, Any] | None = None
+) -> Axis:
+    """Routing schemes with their transports.
+
+    Args:
+        names: Of `SCHEMES`.
+        tcp: What each connection does.
+        more: Further series: a transport and a balancer by name.
+    """
+    each = {name: (_transport(name, tcp), BALANCERS[name]) for name in names} | dict(more or {})
+    return Axis(
+        "scheme",
+        {
+            "transport": [transport for transport, _ in each.values()],
+            "routing.balancer": [balancer for _, balancer in each.values()],
+        },
+        labels=list(each),
+    )
+
+
+def _transport(name: str, tcp: Mapping[str, Any]) -> dict[str, Any]:
+    return parallel(2, tcp) if name in (MDNVR, DUAL) else {"tcp": dict(tcp)}
+
+
+def scenario(traffic: Sequence[Mapping[str, Any]], delay: str = DELAY) -> dict[str, Any]:
+    """The network with this traffic; scheme and buffer are axes."""
+    return {
+        "topology": {"fat-tree": {"k": 4, "rate": f"{LINK_BPS}bps", "delay": delay}},
+        "queue": {"drop-tail": {"limit": {"packets": 50}, "limit_counts_wire": False}},
+        "traffic": list(traffic),
+    }
+
+
+def buffers(sizes: Sequence[int]) -> Axis:
+    """What each port of a switch holds, packets, beside the one on the wire."""
+    return Axis("buffer", {"queue.drop-tail.limit.packets": list(sizes)}, labels=list(sizes))
+
+
+def transfers(
+    matrix: Any, size_bytes: int = whole(TRANSFER_BYTES), jitter: str = "0s"
+) -> list[dict[str, Any]]:
+    """A transfer for each pair of the matrix, all at once."""
+    return [
+        {
+            "name": ENTRY,
+            "arrivals": {"at-once": {"jitter": jitter}},
+            "matrix": matrix,
+            "sizes": {"fixed": f"{size_bytes}B"},
+        }
+    ]
+
+
+MATRICES: Mapping[str, Any] = {
+    STRIDE_4: {"stride": {"by": [4]}},
+    RANDOM: "uniform",
+    STRIDE_2: {"stride": {"by": [2]}},
+}
+
+
+def traffic(pattern: str) -> list[dict[str, Any]]:
+    """What one of the six patterns has by default."""
+    return senders(SENDERS[pattern]) if pattern in SENDERS else transfers(MATRICES[pattern])
+
+
+def sizes(pattern: str) -> tuple[int, ...]:
+    """The buffers that the thesis shows it with."""
+    return LARGE if pattern in SENDERS else SMALL
+
+
+def senders(
+    number: int,
+    distances: Sequence[int] = DISTANCES,
+    connection: str = "kept",
+    size_bytes: int = whole(FRAGMENT_BYTES),
+) -> list[dict[str, Any]]:
+    """Each host reads blocks from so many others, the next when it has all of one."""
+    pairs = [
+        [(receiver + away) % HOSTS, receiver] for receiver in range(HOSTS) for away in distances[:number]
+    ]
+    return [_blocks(ENTRY, {"pairs": pairs}, connection, size_bytes)]
+
+
+def drawn_senders(number: int) -> list[dict[str, Any]]:
+    """The same with senders that are drawn for each receiver in each run."""
+    return [
+        _blocks(f"{ENTRY}-{receiver}", {"incast": {"senders": number, "receiver": receiver}})
+        for receiver in range(HOSTS)
+    ]
+
+
+def _blocks(
+    name: str, matrix: Any, connection: str = "kept", size_bytes: int = whole(FRAGMENT_BYTES)
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "connection": connection,
+        "arrivals": {"blocks": {"blocks": BLOCKS, "jitter": "0s", "barrier": "receiver"}},
+        "matrix": matrix,
+        "sizes": {"fixed": f"{size_bytes}B"},
+    }
+
+
+def runs(sweep: Sweep, by: Sequence[str] = ("scheme", "buffer")) -> pl.DataFrame:
+    """A row a run: means over its transfers; times are null where not all of them are complete.
+
+    Returns:
+        `by`, replica, fct_ms (to the last acknowledgement at the sender), received_ms (to the last byte at the
+        receiver), throughput_mbs (of each transfer, its bytes over its fct), drops (of either direction),
+        loss_percent (drops over data packets sent), timeouts.
+    """
+    keys = [*by, "replica"]
+    fct = pl.col("fct_acked_ps").cast(pl.Float64)
+    drops = pl.col("drops").sum()
+    table = sweep.flows.group_by(keys).agg(
+        done=pl.col("completed").all(),
+        fct_ms=fct.mean() / 1e9,
+        received_ms=pl.col("fct_ps").cast(pl.Float64).mean() / 1e9,
+        throughput_mbs=(pl.col("size_bytes") / fct).mean() * 1e6,
+        drops=drops.cast(pl.Int64),
+        loss_percent=100 * drops / pl.col("packets_sent").sum(),
+        timeouts=pl.col("timeouts").sum().cast(pl.Int64),
+    )
+    times = [pl.when("done").then(pl.col(name)).alias(name) for name in (FCT, RECEIVED, THROUGHPUT)]
+    return table.select(*keys, *times, "drops", LOSS, "timeouts").sort(keys).collect()
+
+
+def of_patterns(sweeps: Sweeps, patterns: Mapping[str, str]) -> pl.DataFrame:
+    """The runs of several sweeps, each of one pattern; `patterns` has its name by that of the sweep."""
+    return pl.concat(
+        [
+            runs(sweeps[name]).select(pl.lit(label).alias("pattern"), pl.all())
+            for name, label in patterns.items()
+        ]
+    )
+
+
+def of_setups(sweeps: Sweeps, setups: Mapping[str, tuple[str, str]]) -> pl.DataFrame:
+    """The same where the set-up differs too: pattern and set-up by the name of the sweep."""
+    return pl.concat(
+        [
+            runs(sweeps[name]).select(pl.lit(setup).alias("setup"), pl.lit(label).alias("pattern"), pl.all())
+            for name, (label, setup) in setups.items()
+        ]
+    )
+
+
+def points(table: pl.DataFrame) -> pl.DataFrame:
+    """Means over the runs of each point, with their intervals."""
+    return replica_means(table, ["pattern", "scheme", "buffer"], [FCT, THROUGHPUT, LOSS])
+
+
+NEEDS = Needs(REPLICAS, by=("pattern", "scheme", "buffer"))
+NEEDS_SETUPS = Needs(REPLICAS, by=("setup", "pattern", "scheme", "buffer"))
+ASSUMED = (
+    "500 us is the delay of a link, as the sample outputs have it (MP-X1). The buffer of a port does not "
+    "count the packet on the wire; hosts have one cable and never drop.",
+    "Initial window 1, ssthresh 65,535 B, acknowledgements of every second segment or after 200 ms, of the "
+    "first and the last segment at once, headers of 42 B; what the thesis does not say of TCP is the default.",
+    "MDNVR and Dual have two connections a transfer, each with a window of 65,535 B, as table 5.5 has it "
+    "(MP-X2); DNVR and MDNVR draw shortest paths (MP-X3), and answers take the receiver's own. ECMP is by "
+    "packet (MP-X4).",
+    "Sizes are whole segments, up to 1451 B more than stated: Front-Back would send a short last segment "
+    "first, and the one behind it waits 200 ms for its delayed acknowledgement, which the sample outputs "
+    "exclude.",
+    "A transfer takes from the SYN to the last acknowledgement at its sender, as section 5.3.4 defines it; in "
+    "the tables received_ms ends with the last byte at the receiver, as the sample outputs do (MP-X16).",
+)
