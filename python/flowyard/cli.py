@@ -280,6 +280,9 @@ def parser() -> argparse.ArgumentParser:
         "--transport", default="ndp", metavar="NAME", help="what hosts do; default %(default)s"
     )
     added.add_argument("--start-unit", choices=("ps", "us"), help="unit of starts in a .cm file")
+    added.add_argument(
+        "--routes", type=Path, metavar="FILE", help="with a .cm file: the paths that its flows take"
+    )
     for name, example in (("rate", "10Gbps"), ("delay", "1us")):
         added.add_argument(f"--{name}", metavar=example, help=f"{name} of cables that have none")
     for name, example in (("rate", "Gbps"), ("delay", "us")):

@@ -27,7 +27,7 @@ def import_files(arguments: argparse.Namespace) -> int:
     refuse_taken(output)
     require_suffix(output, "a scenario is TOML or JSON", ".toml", ".json")
     names = ("transport", "topology", "start_unit", "rate", "delay", "rate_unit", "delay_unit")
-    more = ("dialect", "packet_bytes", "interpolation", "mtu", "cwnd", "queue")
+    more = ("dialect", "packet_bytes", "interpolation", "mtu", "cwnd", "queue", "routes")
     options = {name: getattr(arguments, name) for name in (*names, *more)}
     hosts = "leaves" if arguments.hosts == ["leaves"] else arguments.hosts
     progress = lambda name: counter(name, "flows read")  # noqa: E731

@@ -50,6 +50,16 @@ class Entry:
     def __len__(self) -> int:
         return len(self.src)
 
+    def numbers(self) -> list[int]:
+        """The number that each flow has in the scenario's entry: by start, or as listed if flows wait for others."""
+        places = list(range(len(self)))
+        if self.triggers.starts or self.triggers.fires:
+            return places
+        numbers = list(places)
+        for number, place in enumerate(sorted(places, key=self.start_ps.__getitem__)):
+            numbers[place] = number
+        return numbers
+
     def traffic(self) -> dict[str, Any]:
         """As an entry of a scenario's `traffic`."""
         entry: dict[str, Any] = {"name": self.name}

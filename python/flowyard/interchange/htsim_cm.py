@@ -52,9 +52,17 @@ class _Connection:
 
 @dataclass
 class Matrix(Traffic):
-    """The flows of a .cm file, and the links that it says have failed."""
+    """The flows of a .cm file, and the links that it says have failed.
+
+    Attributes:
+        failures: The links.
+        lines: For each entry the lines of its flows.
+        ids: The lines of flows that have an id.
+    """
 
     failures: list[Failure] = field(default_factory=list)
+    lines: list[list[int]] = field(default_factory=list)
+    ids: dict[int, int] = field(default_factory=dict)
 
 
 def read(source: Source, *, start_unit: str | None = None, progress: Progress = silent) -> Matrix:
@@ -93,7 +101,11 @@ class _Reader:
                 )
         self.counts()
         entries = self.entries()
-        return Matrix(entries, self.header["Nodes"], self.notes(entries), self.failures)
+        lines = [
+            [connection.line for connection in self.connections if bool(connection.size) != entry.endless]
+            for entry in entries
+        ]
+        return Matrix(entries, self.header["Nodes"], self.notes(entries), self.failures, lines, self.ids)
 
     def head(self, line: int, words: list[str]) -> None:
         name = words[0]
@@ -153,9 +165,10 @@ class _Reader:
         elif key == "id":
             number = source.whole(line, "id", value, 1)
             if number in self.ids:
-                first = self.connections[self.ids[number]].line
-                raise source.wrong(line, f"id {number} is also that of line {first}; ids are unique")
-            self.ids[number] = len(self.connections)
+                raise source.wrong(
+                    line, f"id {number} is also that of line {self.ids[number]}; ids are unique"
+                )
+            self.ids[number] = line
         elif key == "trigger":
             connection.trigger = source.whole(line, "trigger", value, 1)
         elif key in EVENTS:

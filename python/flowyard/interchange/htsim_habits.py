@@ -53,6 +53,10 @@ def fields(line: CommandLine) -> dict[str, Any]:
     }
 
 
+# What is said of the balancer, unless something else chooses the paths.
+BALANCER = 'balancer: "permuted" is htsim\'s -strat perm, which is not in the file either'
+
+
 def notes(line: CommandLine, given: set[str]) -> list[str]:
     """What is to be said of each, and how to change it.
 
@@ -77,5 +81,4 @@ def notes(line: CommandLine, given: set[str]) -> list[str]:
         f"header_bytes: htsim adds {HEADER} B to the payload, and sends the last packet at full size (pad_last)",
         "pull_rate: htsim_ndp pulls at 0.99 of the link's rate, in turns by the numbers of flows (pull_turns)",
         "headers_per_data: headers always go first in htsim; those without room return to their sender",
-        'balancer: "permuted" is htsim\'s -strat perm, which is not in the file either',
     ]

@@ -18,6 +18,7 @@ from flowyard.interchange import (
     htsim_habits,
     htsim_topo,
     netsys_trace,
+    routes,
 )
 from flowyard.interchange.flows import Progress, Traffic, silent
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, time_text
@@ -54,6 +55,7 @@ class Options:
         mtu: Bytes of payload of a packet, htsim's -mtu.
         cwnd: Packets of the first window, htsim's -cwnd.
         queue: Packets of a port, htsim's -q.
+        routes: A file with the paths of a .cm file's flows.
     """
 
     transport: str = "ndp"
@@ -70,6 +72,7 @@ class Options:
     mtu: int | None = None
     cwnd: int | None = None
     queue: int | None = None
+    routes: str | PathLike[str] | None = None
 
 
 @dataclass
@@ -167,6 +170,8 @@ class _Import:
         elif flows:
             scenario["topology"] = self.topology(flows, traffic[0].name)
         scenario |= self.stack()
+        if self.options.routes is not None:
+            scenario["routing"] = self.routing(Path(self.options.routes), flows, traffic, network, scenario)
         if flows:
             scenario["traffic"] = [entry.traffic() for entry in flows.entries]
             if all(entry.endless for entry in flows.entries):
@@ -189,6 +194,8 @@ class _Import:
         if htsim and options.transport == "ndp":
             line = htsim_habits.CommandLine(**given)
             self.notes += htsim_habits.notes(line, set(given))
+            if options.routes is None:
+                self.notes.append(htsim_habits.BALANCER)
             return htsim_habits.fields(line)
         for name in given:
             raise UserError(
@@ -199,6 +206,31 @@ class _Import:
                 f"htsim's -mtu, -cwnd and -q are not in the file: {options.transport} and its ports have their defaults"
             )
         return {"transport": {options.transport: {}}}
+
+    def routing(
+        self,
+        path: Path,
+        flows: Traffic | None,
+        traffic: Any,
+        network: Network | None,
+        scenario: dict[str, Any],
+    ) -> dict[str, Any]:
+        """The paths that a list beside the .cm file says."""
+        if not isinstance(flows, htsim_cm.Matrix):
+            raise UserError(f"--routes {path}: has the paths of a .cm file's flows; name that file, too")
+        if network is None:
+            from flowyard.interchange import exporting
+
+            network = exporting.fabric(exporting.with_traffic({"topology": scenario["topology"]}))
+        found = routes.read(load(path), flows, traffic[0].name, network)
+        own = {(route["taken_by"]["traffic"], flow) for route in found for flow in route["taken_by"]["flows"]}
+        self.facts["routes"] = len(found)
+        left = flows.flows - len(own)
+        if left:
+            self.notes.append(
+                f'flows without a path in {path} go as under "per-flow": {left} of {flows.flows}'
+            )
+        return {"balancer": {"explicit": {"routes": found}}}
 
     def only(self, kinds: tuple[str, ...]) -> Any:
         """The one file of these kinds, if there is one."""
