@@ -88,11 +88,16 @@ def lower_pod(tree: FatTree) -> Routing:
 
 
 def dual(tree: FatTree) -> Routing:
-    """Dual IPv4/IPv6 (section 2.3.2): the two paths of `default_up`, half each, if they are two."""
+    """Dual IPv4/IPv6 (section 2.3.2): the paths of both families, half each, if they are two."""
     return {
         (s, d): _equal({_follow(tree, s, turn(tree, s, d), family) for family in (0, 1)})
         for s, d in pairs(tree)
     }
+
+
+def family(tree: FatTree, number: int) -> Routing:
+    """What Dual does with the packets of one family: 0 is IPv4, 1 IPv6; the path of `default_up`."""
+    return {(s, d): {_follow(tree, s, turn(tree, s, d), number): Fraction(1)} for s, d in pairs(tree)}
 
 
 def default_up(tree: FatTree, digit: int, family: int) -> int:
