@@ -53,7 +53,7 @@ def test_the_cases_are_the_ones_that_others_rely_on():
         *(f"{transport}-web-search-k8" for transport in ("ndp", "tcp")),
         *(
             f"{transport}-permutation-k8"
-            for transport in ("datagram", "dctcp", "d2tcp", "mptcp", "pias", "pfabric", "dcqcn")
+            for transport in ("datagram", "dctcp", "d2tcp", "mptcp", "parallel-tcp", "pias", "pfabric", "dcqcn")
         ),
     }
     assert all(case.path.exists() for case in cases.CASES)

@@ -52,6 +52,7 @@ CASES = [
     Case("dctcp-permutation-k8", 10, k=8, limit=2.5, rounds=3),
     Case("d2tcp-permutation-k8", 10, k=8, limit=2.5, rounds=3),
     Case("mptcp-permutation-k8", 10, k=8, limit=2.5, guard=2.7, rounds=3),
+    Case("parallel-tcp-permutation-k8", 10, k=8, limit=2.6, rounds=3),
     Case("pias-permutation-k8", 10, k=8, limit=2.5, rounds=3),
     Case("pfabric-permutation-k8", 10, k=8, limit=4.0, rounds=3),
     Case("dcqcn-permutation-k8", 10, k=8, limit=4.0, rounds=3),

@@ -54,7 +54,7 @@ def payload(scenario: dict[str, Any]) -> int:
         return int(number.removesuffix("K")) * (1000 if number.endswith("K") else 1)
 
     ((name, fields),) = scenario["transport"].items()
-    if name == "mptcp":
+    if name in ("mptcp", "parallel-tcp"):
         # A subflow has TCP's fields.
         name, fields = "tcp", fields["tcp"]
     if name == "ndp":

@@ -7,10 +7,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use super::session::Model;
+use super::reassembly::Reassembly;
 use super::session::partition::in_order::InOrder;
-use super::session::{Coupling, Covers, Join, OverTcp, Session, Subflows};
+use super::session::{self, Coupling, Covers, Join, OverTcp, Session, Subflows};
 use super::tcp::Tcp;
+
+/// All connections of a run: data goes out in order.
+pub type Model = session::Model<Reassembly>;
 
 /// Multipath TCP: a flow over several TCP connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -8,16 +8,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use super::session::Model;
 use super::session::partition::Partition;
 use super::session::partition::front_back::FrontBack;
-use super::session::{Coupling, Covers, Join, OverTcp, SUBFLOWS_MAX, Session, Subflows};
+use super::session::ranges::Ranges;
+use super::session::{self, Coupling, Covers, Join, OverTcp, SUBFLOWS_MAX, Session, Subflows};
 use super::tcp::Tcp;
 use crate::balancer::Balancer;
 use crate::balancer::nix::Nix;
 use crate::problem::{Problem, within};
 use crate::routing::{Routes, most_paths};
 use crate::topology::Fabric;
+
+/// All connections of a run: data comes from several places of a flow.
+pub type Model = session::Model<Ranges>;
 
 /// Parallel TCP: a flow over a TCP connection for each of several paths.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -97,14 +97,17 @@ impl Record for Reassembly {
         number < self.next || number < self.end && self.ring[self.slot(number)] != 0
     }
 
+    #[inline]
     fn next(&self) -> u32 {
         self.next
     }
 
+    #[inline]
     fn in_order(&self) -> u64 {
         self.in_order
     }
 
+    #[inline]
     fn received(&self) -> u64 {
         self.received
     }

@@ -2,7 +2,7 @@
 //!
 //! A subflow is TCP's sender and receiver as they are, with its own sequence numbers, window and timers. `outgoing` maps data
 //! to subflows, `partition` says which data each of them sends next, `lia` how windows are coupled; the receiver
-//! reassembles the data by `ranges`.
+//! records what has arrived in a ring or by `ranges`.
 //!
 //! A connection that carries nothing stands for the flow, or for the flows that share a kept one, each of which has then a
 //! part at every subflow: a slot to which its packets there belong. A subflow is asked for data by its host's wire when its window
@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use self::outgoing::Outgoing;
 use self::partition::Partition;
-use self::ranges::Ranges;
 use super::delivery::Delivery;
 use super::frame::Frame;
+use super::reassembly::Record;
 use super::tcp::Tcp;
 use super::tcp::receiver::{DELAYED_ACK, Receiver};
 use super::tcp::sender::{PACE, RETRANSMIT, Sender};
@@ -260,12 +260,15 @@ impl<T: OverTcp> Settings for T {
 /// that is the last.
 const LAST_DATA: u64 = 1 << 32;
 
-/// All connections of a run, and their subflows.
-pub struct Model {
+/// All connections of a run, and their subflows; what has arrived is recorded in `R`: by the ring of a [`Reassembly`] where data
+/// goes out in order, by [`Ranges`](ranges::Ranges) where it comes from several places.
+///
+/// [`Reassembly`]: super::reassembly::Reassembly
+pub struct Model<R> {
     configs: Configs<Session>,
     /// Of whole connections: that of a flow by itself is the one that stands for it.
-    outgoing: Ends<Outgoing>,
-    incoming: Ends<Delivery<Ranges>>,
+    outgoing: Ends<Outgoing<R>>,
+    incoming: Ends<Delivery<R>>,
     /// The subflows that the sender has opened, and those that the receiver has accepted, by number.
     subflows: Ends<Vec<ConnId>>,
     accepted: Ends<Vec<(u8, ConnId)>>,
@@ -276,8 +279,8 @@ pub struct Model {
     left: Vec<ConnId>,
 }
 
-impl Model {
-    pub(super) fn new(configs: Vec<impl OverTcp>, _fabric: &Fabric) -> Model {
+impl<R: Record> Model<R> {
+    pub(super) fn new(configs: Vec<impl OverTcp>, _fabric: &Fabric) -> Model<R> {
         Model {
             configs: Configs(configs.iter().map(OverTcp::session).collect()),
             outgoing: Ends::default(),
@@ -378,7 +381,7 @@ impl Model {
     }
 }
 
-impl Endpoint for Model {
+impl<R: Record> Endpoint for Model<R> {
     fn start(&mut self, flow: ConnId, start: Start, cx: &mut impl Host) {
         self.connect(flow, start.key, cx);
         let parts = std::mem::take(self.subflows.at(flow, cx));
@@ -555,6 +558,7 @@ mod tests {
     use crate::derived::Derived;
     use crate::engine::fake::FakeHost;
     use crate::transport::mptcp::Mptcp;
+    use crate::transport::reassembly::Reassembly;
     use crate::units::Bytes;
 
     const FLOW: ConnId = ConnId(0);
@@ -562,7 +566,7 @@ mod tests {
 
     /// A flow of four segments over two subflows with windows of two, and what each of them sends. A timeout takes 1 s at
     /// first, and 10 s once there is a sample.
-    fn started() -> (FakeHost, Model, [Vec<Packet>; 2]) {
+    fn started() -> (FakeHost, Model<Reassembly>, [Vec<Packet>; 2]) {
         let tcp = Tcp {
             mss: Bytes(1000),
             handshake: false,

@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 use super::lia::{self, Terms};
 use super::partition::in_order::InOrder;
 use super::partition::{Model, Partition, Path, Split};
-use super::ranges::Ranges;
 use super::run::Run;
 use super::{Coupling, Session};
 use crate::ids::ConnId;
@@ -22,7 +21,7 @@ use crate::units::Time;
 
 /// The sending end of a connection.
 #[derive(Clone, Debug)]
-pub struct Outgoing {
+pub struct Outgoing<R> {
     /// Flows that are not known to have arrived, in order.
     flows: VecDeque<Carried>,
     /// Lists of parts for those to come.
@@ -46,7 +45,7 @@ pub struct Outgoing {
     /// Whether a flow has begun while some subflow had nothing to send.
     wakes: bool,
     /// Data that is known to have arrived, by acknowledgements of the subflows that carried it.
-    arrived: Ranges,
+    arrived: R,
     /// Data that a subflow has given up, for the others: its number, and the subflow.
     again: VecDeque<(u32, u8)>,
     /// By subflow.
@@ -95,7 +94,7 @@ struct Mapping {
     fraction: f64,
 }
 
-impl Default for Outgoing {
+impl<R: Record> Default for Outgoing<R> {
     fn default() -> Self {
         Outgoing {
             flows: VecDeque::new(),
@@ -110,7 +109,7 @@ impl Default for Outgoing {
             unsent: 0,
             begun: 0,
             wakes: false,
-            arrived: Ranges::default(),
+            arrived: R::default(),
             again: VecDeque::new(),
             mappings: Vec::new(),
             terms: Vec::new(),
@@ -120,7 +119,7 @@ impl Default for Outgoing {
     }
 }
 
-impl Outgoing {
+impl<R: Record> Outgoing<R> {
     /// Starts over without a flow, with the memory of before.
     pub fn reset(&mut self, config: &Session, subflows: usize) {
         let mut arrived = std::mem::take(&mut self.arrived);
@@ -251,7 +250,7 @@ impl Outgoing {
     }
 
     /// The flow as one of its subflows sees it.
-    pub fn share(&mut self, own: u8) -> Share<'_> {
+    pub fn share(&mut self, own: u8) -> Share<'_, R> {
         Share { flow: self, own }
     }
 
@@ -340,12 +339,12 @@ impl Outgoing {
 }
 
 /// The sending end of a flow, for one of its subflows.
-pub struct Share<'a> {
-    flow: &'a mut Outgoing,
+pub struct Share<'a, R> {
+    flow: &'a mut Outgoing<R>,
     own: u8,
 }
 
-impl Share<'_> {
+impl<R: Record> Share<'_, R> {
     /// Data that another subflow has given up.
     fn again(&self) -> Option<u32> {
         let &(number, from) = self.flow.again.front()?;
@@ -353,7 +352,7 @@ impl Share<'_> {
     }
 }
 
-impl Source for Share<'_> {
+impl<R: Record> Source for Share<'_, R> {
     /// What another subflow has given up goes first, then what has not been sent, as far as the receiver has room.
     fn next(&mut self, _max: u32) -> Next {
         let flow = &mut *self.flow;
@@ -404,7 +403,7 @@ impl Source for Share<'_> {
     }
 }
 
-impl Siblings for Share<'_> {
+impl<R: Record> Siblings for Share<'_, R> {
     /// Whole bytes; what is left of the last one counts the next time.
     fn increase(&mut self, window: &Window, acked: u64) -> Option<u64> {
         if self.flow.coupling == Coupling::Uncoupled {
