@@ -76,14 +76,7 @@ impl OverTcp for ParallelTcp {
 
     fn own_problems(&self) -> Vec<Problem> {
         let name = format!("partition.{}", self.partition.name());
-        let mut problems: Vec<Problem> = within(&name, self.partition.problems()).collect();
-        if let Paths::OneIn(share) = self.paths
-            && !(share >= 1.0 && share.is_finite())
-        {
-            let message = "is not a number of at least 1: a flow has no more paths than there are";
-            problems.push(Problem::new("paths.one-in", message));
-        }
-        problems
+        within(&name, self.partition.problems()).collect()
     }
 
     /// More paths than any two hosts have, or more than connections can be numbered.
