@@ -160,5 +160,8 @@ def floor_seconds(k: int, hops: int) -> float:
 def chase_seconds(steps: int) -> float:
     """CPU seconds of so many reads of memory, each of which depends on the one before."""
 
+def path_bytes(k: int, connections: int) -> tuple[int, int]:
+    """Bytes of the table of whole paths after so many connections under "nix", and how many paths it has."""
+
 def explain() -> dict[str, list[dict[str, str]]]:
     """The columns of all tables: {table: [{name, unit, kind, meaning}]}."""

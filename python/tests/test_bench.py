@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import flowyard.bench as bench
-from flowyard.bench import cases, child, machine, memory, page, slotted, speed, startup, threads
+from flowyard.bench import cases, child, machine, memory, page, paths, slotted, speed, startup, threads
 from flowyard.bench.checks import Check
 from flowyard.errors import UserError
 
@@ -27,6 +27,7 @@ FIGURES: dict[str, Any] = {
         "half_slot_by_slot_s": 1.3,
         "flows_present": 100.0,
     },
+    "paths": {"ratio": 1.05, "drawing_ms": 60.0, "bytes_per_path": 80.0},
 }
 ROUND = {
     "cpu_s": 0.2,
@@ -43,7 +44,7 @@ def some_checks():
     figures = FIGURES | {"cases": [speed.row(case, [ROUND | {"cpu_s": 0.3}, ROUND], 20.0)]}
     checks = speed.checks([case], figures) + memory.checks(figures["memory"])
     checks += threads.checks(figures["threads"]) + startup.checks(figures["startup_ms"])
-    return figures, checks + slotted.checks(figures["slotted"])
+    return figures, checks + slotted.checks(figures["slotted"]) + paths.checks(figures["paths"])
 
 
 def test_the_cases_are_the_ones_that_others_rely_on():
@@ -75,6 +76,8 @@ def test_limits_hold_from_their_side():
     assert not met["k = 48, one 200 KB flow a host, peak memory"]
     assert met["a million short flows on k = 8, peak memory"]
     assert met["two runs on two threads, of what two floor processes get"]
+    assert met["TCP permutation, k = 16, paths by nix, a packet-hop"]
+    assert not met["drawing the paths of this permutation, both ways"]
 
 
 def test_growth_is_checked_when_both_ends_are_measured():

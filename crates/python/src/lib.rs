@@ -6,6 +6,7 @@ mod errors;
 mod fabric;
 mod files;
 mod measure;
+mod paths;
 mod run;
 mod slotted;
 mod table;
@@ -32,6 +33,8 @@ mod _native {
     use crate::errors::ScenarioError;
     #[pymodule_export]
     use crate::fabric::Fabric;
+    #[pymodule_export]
+    use crate::paths::path_bytes;
     #[pymodule_export]
     use crate::run::Outcome;
     #[pymodule_export]

@@ -23,6 +23,7 @@ TARGETS = {
     8: "Start-up",
     9: "The slotted link",
     10: "Every transport",
+    11: "Whole paths",
 }
 
 
