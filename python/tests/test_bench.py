@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import flowyard.bench as bench
+from flowyard import _native
 from flowyard.bench import cases, child, machine, memory, page, paths, slotted, speed, startup, threads
 from flowyard.bench.checks import Check
 from flowyard.errors import UserError
@@ -54,7 +55,16 @@ def test_the_cases_are_the_ones_that_others_rely_on():
         *(f"{transport}-web-search-k8" for transport in ("ndp", "tcp")),
         *(
             f"{transport}-permutation-k8"
-            for transport in ("datagram", "dctcp", "d2tcp", "mptcp", "parallel-tcp", "pias", "pfabric", "dcqcn")
+            for transport in (
+                "datagram",
+                "dctcp",
+                "d2tcp",
+                "mptcp",
+                "parallel-tcp",
+                "pias",
+                "pfabric",
+                "dcqcn",
+            )
         ),
     }
     assert all(case.path.exists() for case in cases.CASES)
@@ -106,6 +116,13 @@ def test_scenarios_of_the_memory_figures_run(transport):
         figures = child.run(memory.few_or_all(256, transport, live=live))
         assert figures["status"] == "complete"
     assert child.run(memory.cable("49.9ms"))["status"] == "limit"
+
+
+def test_the_table_of_paths_is_filled():
+    table_bytes, found = _native.path_bytes(4, 100)
+    assert 100 < found <= 200
+    # A path of six links has seven words of four bytes.
+    assert table_bytes > 20 * found
 
 
 def test_the_page_keeps_what_is_written_by_hand(tmp_path):

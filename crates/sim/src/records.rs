@@ -166,7 +166,7 @@ define! {
         packets_sent "u64" "packets" "Data packets put on the wire by the sender, repeats included."
         retransmissions "u64" "packets" "Data packets sent again."
         timeouts "u64" "" "Times that a retransmission timer expired and made the sender act."
-        timeouts_whole_window "u64" "" "Those timeouts before which nothing came back of the window: no segment of it was acknowledged, and no duplicate acknowledgement came. The others came after an answer to a part of it: its tail was lost, or duplicates were too few, or a repair was lost. A window is what TCP has in flight when the first acknowledgement of any of it comes; a timeout begins a new one; a SYN is a window of its own. Only TCP and MPTCP tell; 0 for other transports."
+        timeouts_whole_window "u64" "" "Those timeouts before which nothing came back of the window: no segment of it was acknowledged, and no duplicate acknowledgement came. The others came after an answer to a part of it: its tail was lost, or duplicates were too few, or a repair was lost. A window is what TCP has in flight when the first acknowledgement of any of it comes; a timeout begins a new one; a SYN is a window of its own. Only transports made of TCP tell; 0 for others."
         trims "u64" "packets" "Data packets that arrived with their payload trimmed off."
         drops "u64" "packets" "Packets of the flow, of either direction, that a queue dropped."
         lost "u64" "packets" "Packets of the flow, of either direction, lost to faults: on a link, or at a node from which no way was left."
