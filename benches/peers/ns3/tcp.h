@@ -24,10 +24,12 @@ struct Tcp
     uint32_t initialWindow = 10;
     uint32_t initialSsthresh = 0;
     uint32_t window = 65535;
+    uint32_t sendBuffer = 16 << 20;
     uint32_t delayedAck = 2;
     std::string delayedAckTimeout = "200ms";
     std::string rtoMin = "200ms";
     bool limitedTransmit = true;
+    bool timestamps = true;
 
     void AddTo(CommandLine& command)
     {
@@ -35,10 +37,12 @@ struct Tcp
         command.AddValue("initialWindow", "initial congestion window in segments", initialWindow);
         command.AddValue("initialSsthresh", "slow-start threshold in bytes; 0: none", initialSsthresh);
         command.AddValue("window", "receive window in bytes", window);
+        command.AddValue("sendBuffer", "bytes that a sender holds until they are acknowledged", sendBuffer);
         command.AddValue("delayedAck", "segments to an acknowledgement", delayedAck);
         command.AddValue("delayedAckTimeout", "how long an acknowledgement is held back", delayedAckTimeout);
         command.AddValue("rtoMin", "shortest retransmission timeout", rtoMin);
         command.AddValue("limitedTransmit", "RFC 3042", limitedTransmit);
+        command.AddValue("timestamps", "RFC 7323", timestamps);
     }
 
     void SetDefaults() const
@@ -46,7 +50,7 @@ struct Tcp
         Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
         Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TcpClassicRecovery::GetTypeId()));
         Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(false));
-        Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(true));
+        Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(timestamps));
         Config::SetDefault("ns3::TcpSocketBase::WindowScaling", BooleanValue(window > 65535));
         Config::SetDefault("ns3::TcpSocketBase::LimitedTransmit", BooleanValue(limitedTransmit));
         Config::SetDefault("ns3::TcpSocketBase::MinRto", StringValue(rtoMin));
@@ -55,13 +59,13 @@ struct Tcp
         Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(initialWindow));
         Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(mss));
         Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(window));
-        Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(16 << 20));
+        Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(sendBuffer));
         if (initialSsthresh)
         {
             Config::SetDefault("ns3::TcpSocket::InitialSlowStartThreshold", UintegerValue(initialSsthresh));
         }
-        // Pieces of one segment each are the cheapest way through the send buffer.
-        Config::SetDefault("ns3::BulkSendApplication::SendSize", UintegerValue(mss));
+        // Pieces of one segment each are the cheapest way through the send buffer. Programs without a Flow do not link it.
+        Config::SetDefaultFailSafe("ns3::BulkSendApplication::SendSize", UintegerValue(mss));
     }
 };
 

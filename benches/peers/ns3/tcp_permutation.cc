@@ -4,13 +4,13 @@
 // programs can be compared one by one. The flows come from a file (lines of "source destination bytes start_ps"),
 // the answer goes to standard output as JSON. What is switched off and why: README.md.
 
+#include "fat_tree.h"
+
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"
 #include "ns3/nix-vector-routing-module.h"
-#include "ns3/point-to-point-module.h"
-#include "ns3/traffic-control-module.h"
 
 #include <cstdint>
 #include <ctime>
@@ -30,15 +30,10 @@ constexpr uint64_t HEADER_BYTES = 20 + 20 + 2;
 
 struct Parameters
 {
-    uint32_t k = 8;
-    std::string rate = "100Gbps";
-    std::string delay = "1us";
-    std::string queue = "100p";
     std::string rtoMin = "1ms";
     uint32_t window = 65535;
     uint32_t initialWindow = 10;
     uint32_t mss = 1460;
-    bool rotate = false;
     std::string flows;
 };
 
@@ -74,107 +69,6 @@ SetDefaults(const Parameters& parameters)
     Config::SetDefault("ns3::BulkSendApplication::SendSize", UintegerValue(parameters.mss));
 }
 
-// Nodes: hosts, then edge, aggregation and core switches. Device 2i is the lower end of cable i.
-class FatTree
-{
-  public:
-    explicit FatTree(const Parameters& parameters)
-        : half(parameters.k / 2),
-          hosts(parameters.k * half * half)
-    {
-        const uint32_t switches = parameters.k * half;
-        const uint32_t edges = hosts;
-        const uint32_t aggregations = edges + switches;
-        const uint32_t cores = aggregations + switches;
-        nodes.Create(cores + half * half);
-
-        InternetStackHelper stack;
-        Ipv4NixVectorHelper routing;
-        stack.SetRoutingHelper(routing);
-        stack.SetIpv6StackInstall(false);
-        stack.Install(nodes);
-
-        link.SetDeviceAttribute("DataRate", StringValue(parameters.rate));
-        link.SetChannelAttribute("Delay", StringValue(parameters.delay));
-        link.SetQueue("ns3::DropTailQueue", "MaxSize", StringValue(parameters.queue));
-        link.DisableFlowControl();
-        addresses.SetBase("10.0.0.0", "255.255.255.252");
-
-        devices.resize(2 * (hosts + 2 * switches * half));
-        for (uint32_t host = 0; host < hosts; ++host)
-        {
-            Connect(host, host, edges + host / half);
-        }
-        // Routes go through the first of a switch's equal ports. Rotation gives each switch another first port.
-        for (uint32_t edge = 0; edge < switches; ++edge)
-        {
-            for (uint32_t i = 0; i < half; ++i)
-            {
-                const uint32_t up = parameters.rotate ? (i + edge) % half : i;
-                const uint32_t pod = edge / half;
-                Connect(hosts + edge * half + up, edges + edge, aggregations + pod * half + up);
-            }
-        }
-        for (uint32_t aggregation = 0; aggregation < switches; ++aggregation)
-        {
-            for (uint32_t i = 0; i < half; ++i)
-            {
-                const uint32_t up = parameters.rotate ? (i + aggregation / half) % half : i;
-                Connect(hosts + switches * half + aggregation * half + up,
-                        aggregations + aggregation,
-                        cores + up * half + aggregation % half);
-            }
-        }
-    }
-
-    Ptr<Node> Host(uint32_t host) const
-    {
-        return nodes.Get(host);
-    }
-
-    Ipv4Address Address(uint32_t host) const
-    {
-        return nodes.Get(host)->GetObject<Ipv4>()->GetAddress(1, 0).GetLocal();
-    }
-
-    Ptr<Queue<Packet>> PortQueue(uint32_t port) const
-    {
-        return devices[port]->GetQueue();
-    }
-
-    uint32_t Ports() const
-    {
-        return devices.size();
-    }
-
-    uint32_t Hosts() const
-    {
-        return hosts;
-    }
-
-  private:
-    void Connect(uint32_t cable, uint32_t lower, uint32_t upper)
-    {
-        const NetDeviceContainer ends = link.Install(nodes.Get(lower), nodes.Get(upper));
-        addresses.Assign(ends);
-        addresses.NewNetwork();
-        for (uint32_t end = 0; end < 2; ++end)
-        {
-            devices[2 * cable + end] = DynamicCast<PointToPointNetDevice>(ends.Get(end));
-            NS_ABORT_MSG_IF(ends.Get(end)->GetNode()->GetObject<TrafficControlLayer>()->GetRootQueueDiscOnDevice(
-                                ends.Get(end)),
-                            "a queue disc was installed");
-        }
-    }
-
-    uint32_t half;
-    uint32_t hosts;
-    NodeContainer nodes;
-    PointToPointHelper link;
-    Ipv4AddressHelper addresses;
-    std::vector<Ptr<PointToPointNetDevice>> devices;
-};
-
 std::vector<Flow>
 ReadFlows(const std::string& path)
 {
@@ -208,7 +102,7 @@ Accept(Flow* flow, Ptr<Socket> socket, const Address&)
 }
 
 void
-Install(const FatTree& tree, Flow* flow, uint16_t port)
+Install(const peers::FatTree& tree, Flow* flow, uint16_t port)
 {
     // Less work than PacketSink, which looks up addresses and fires traces for each packet. It leaves its half
     // of the connection open at the end, as Flowyard knows no teardown.
@@ -240,13 +134,12 @@ Install(const FatTree& tree, Flow* flow, uint16_t port)
 // Packet-hops are what the ports' queues have counted anyway: every packet goes through its port's queue, even
 // if the port is idle. A trace source would call a function for each packet, and slow ns-3 down.
 void
-Report(const FatTree& tree, const std::vector<Flow>& flows, double cpu)
+Report(const peers::FatTree& tree, const std::vector<Flow>& flows, double cpu)
 {
     uint64_t hops = 0;
     uint64_t drops = 0;
     uint64_t left = 0;
     uint64_t payload = 0;
-    std::string links;
     for (uint32_t port = 0; port < tree.Ports(); ++port)
     {
         const Ptr<Queue<Packet>> queue = tree.PortQueue(port);
@@ -255,11 +148,10 @@ Report(const FatTree& tree, const std::vector<Flow>& flows, double cpu)
         drops += queue->GetTotalDroppedPackets();
         left += queue->GetNPackets();
         // What hosts have sent, less its headers, is payload: more of it than the flows have is retransmissions.
-        if (port < 2 * tree.Hosts() && port % 2 == 0)
+        if (port < 2 * tree.hosts && port % 2 == 0)
         {
             payload += queue->GetTotalReceivedBytes() - packets * HEADER_BYTES;
         }
-        links += (port ? "," : "") + std::to_string(packets);
     }
     std::string times;
     for (const Flow& flow : flows)
@@ -270,8 +162,8 @@ Report(const FatTree& tree, const std::vector<Flow>& flows, double cpu)
     }
     std::cout << "{\"cpu_s\": " << cpu << ", \"packet_hops\": " << hops << ", \"drops\": " << drops
               << ", \"packets_left\": " << left << ", \"repeated_bytes\": " << payload
-              << ", \"events\": " << Simulator::GetEventCount() << ", \"link_packets\": [" << links
-              << "], \"fct_ps\": [" << times << "]}" << std::endl;
+              << ", \"events\": " << Simulator::GetEventCount() << ", \"link_packets\": " << tree.Packets()
+              << ", \"fct_ps\": [" << times << "]}" << std::endl;
 }
 
 } // namespace
@@ -281,21 +173,25 @@ main(int argc, char* argv[])
 {
     Time::SetResolution(Time::PS);
     Parameters parameters;
+    peers::FatTreeParameters network;
+    network.k = 8;
+    network.rate = "100Gbps";
+    network.delay = "1us";
     CommandLine command;
-    command.AddValue("k", "ports of a switch", parameters.k);
-    command.AddValue("rate", "rate of every link", parameters.rate);
-    command.AddValue("delay", "propagation delay of every link", parameters.delay);
-    command.AddValue("queue", "limit of every port's queue", parameters.queue);
+    network.AddTo(command);
     command.AddValue("rtoMin", "shortest and first retransmission timeout", parameters.rtoMin);
     command.AddValue("window", "receive window in bytes, at most 65535", parameters.window);
     command.AddValue("initialWindow", "initial congestion window in segments", parameters.initialWindow);
     command.AddValue("mss", "payload of a full segment", parameters.mss);
-    command.AddValue("rotate", "give each switch another first port", parameters.rotate);
+    command.AddValue("rotate", "give each switch another first port", network.rotate);
     command.AddValue("flows", "file of the flows", parameters.flows);
     command.Parse(argc, argv);
     SetDefaults(parameters);
 
-    const FatTree tree(parameters);
+    InternetStackHelper stack;
+    stack.SetRoutingHelper(Ipv4NixVectorHelper());
+    stack.SetIpv6StackInstall(false);
+    const peers::FatTree tree(network, stack);
     std::vector<Flow> flows = ReadFlows(parameters.flows);
     for (std::size_t i = 0; i < flows.size(); ++i)
     {
