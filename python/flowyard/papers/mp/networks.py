@@ -6,20 +6,17 @@ are: every flow arrives, over as many paths as there are or as it may have, all 
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
-from flowyard.papers import judge, style
+from flowyard.papers import judge
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
-from flowyard.papers.mp import _connections, _packet_loads
+from flowyard.papers.mp import _connections, _network_pictures, _packet_loads
 from flowyard.papers.mp._packet_loads import HEADER, PACKETS, PAYLOAD
 from flowyard.sweeps import Axis, Plan, Sweep
 from flowyard.topology import Network, network
 from flowyard.topology.paths import directed_links, distances, path_counts
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Picture
 
 # And two hosts that are as far from one another as any.
 NETWORKS: Mapping[str, tuple[dict[str, Any], tuple[int, int]]] = {
@@ -227,69 +224,13 @@ def _unchanged(tables: Tables) -> Judgement:
     return judge.together([_as_in_theory(tables), _same_routes(tables), _run(tables)])
 
 
-# A colour for each kind of scheme, paler with fewer paths.
-LOOKS = {
-    "NR": (0, 1.0),
-    "d-mod-k": (4, 1.0),
-    "s-mod-k": (1, 1.0),
-    "DNVR": (5, 1.0),
-    "MDNVR": (3, 1.0),
-    "MDNVR, 2 paths": (3, 0.4),
-    "MDNVR, 4 paths": (3, 0.7),
-    "MDNVR, all paths": (3, 1.0),
-    "Dual": (2, 1.0),
-}
-
-
-def draw(tables: Tables) -> "Picture":
-    """Largest loads on both trees, measured and computed; mean completion times of the schemes on all networks."""
-    picture, panels = style.panels(1, 3)
-    for panel, (name, tree) in zip(panels, _packet_loads.TREES.items(), strict=False):
-        patterns = list(_packet_loads.targets(tree))
-        schemes = ("NR", "d-mod-k", "s-mod-k", "DNVR", "Dual", "MDNVR")
-        for place, scheme in enumerate(schemes):
-            colour = style.COLOURS[LOOKS[scheme][0]]
-            loads = [_largest_loads(tables, name, pattern, scheme) for pattern in patterns]
-            measured, theory = zip(*loads, strict=True)
-            where = [at + 0.14 * (place - 2.5) for at in range(len(patterns))]
-            panel.bar(where, theory, 0.12, color=colour, alpha=0.45)
-            panel.scatter(where, measured, s=11, color=colour, label=scheme, zorder=3)
-        panel.set_xticks(range(len(patterns)), [_short(each) for each in patterns], fontsize=8)
-        panel.set(title=f"{name}: packets (dots), theory (bars)", ylabel="largest load of a link")
-    panels[1].legend(ncols=2, loc="upper left", bbox_to_anchor=(0.08, 1), fontsize=7.5)
-    means = tables["runs"].group_by("network", "scheme").agg(pl.col("mean_fct_us").mean())
-    for place, scheme in enumerate(SCHEMES):
-        of = dict(means.filter(scheme=scheme).select("network", "mean_fct_us").iter_rows())
-        where = [at + 0.14 * (place - 2.5) for at, name in enumerate(NETWORKS) if name in of]
-        values = [of[name] for name in NETWORKS if name in of]
-        number, alpha = LOOKS[scheme]
-        panels[2].bar(where, values, 0.13, color=style.COLOURS[number], alpha=alpha, label=scheme)
-    panels[2].set_xticks(range(len(NETWORKS)), list(NETWORKS), fontsize=8)
-    panels[2].set(title="random permutation, nothing lost", ylabel="mean completion time (us)", yscale="log")
-    panels[2].legend(fontsize=7.5)
-    return picture
-
-
-def _largest_loads(tables: Tables, tree: str, pattern: str, scheme: str) -> tuple[Any, Any]:
-    """Of a link, measured and by theory; where paths are drawn the means."""
-    if scheme in _packet_loads.DRAWN:
-        some = tables["draws"].filter(tree=tree, pattern=pattern)
-        return some.filter(scheme=scheme)["link"].mean(), some.filter(scheme="theory")["link"].mean()
-    some = tables["loads"].filter(tree=tree, pattern=pattern, scheme=scheme, of="link")
-    return some["measured"].max(), some["theory"].max()
-
-
-def _short(pattern: str) -> str:
-    return pattern.replace("permutation ", "perm. ")
-
-
 FIGURE = Figure(
     id="MP-P8",
     title="Section 6.1: the schemes on other networks, source routes, and loads on packets beside the theory's",
     plans=plans,
     tables=tables,
     claims={"MP-P8": _unchanged},
-    draw=draw,
+    draw=_network_pictures.draw,
     needs={
         "runs": Needs(5, by=("network", "scheme")),
         "draws": Needs(_packet_loads.REPLICAS, by=("tree", "pattern", "scheme"), column="draw"),
