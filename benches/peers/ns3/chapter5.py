@@ -28,8 +28,8 @@ DELAY_NS = 500_000
 OFF_BPS = RATE_BPS // 10_000
 # A full packet takes 11,952 ns.
 LONGER_NS = 12_000
-# Where nothing is left to chance both sides should lose nearly the same packets, and two or three decide a timeout. Paths
-# by packet are left to chance: there the difference of the means of ten runs has a standard error of 2.5 to 3.2 %.
+# Where nothing is left to chance both sides should lose nearly the same packets, and two or three decide a timeout.
+# Paths by packet are left to chance: there the difference of means of ten runs has a standard error of 2.5 to 3.2 %.
 WITHIN = 0.05
 # Chance is in paths drawn packet by packet, and in the timeouts behind the smallest buffers.
 RUNS = 3
@@ -37,8 +37,8 @@ RUNS_OF_CHANCE = 10
 TURNS = (
     "a host has three connections: here they take turns, a device in ns-3 sends what it was given first, in bursts of "
     "one connection, of which half as many packets again are overtaken by three others. In the recoveries that this "
-    "starts ns-3 lets go two segments for a duplicate, as it counts one as arrived and inflates the window, too. Each was "
-    "measured alone; that they make the whole difference was not shown"
+    "starts ns-3 lets go two segments for a duplicate, as it counts one as arrived and inflates the window, too. Each "
+    "was measured alone; that they make the whole difference was not shown"
 )
 ONE_RATE = (
     "packets of the flow that began a queue come at the very instants at which the port sends one. In ns-3 they come "
