@@ -357,7 +357,10 @@ def test_senders_before_collapse(collapsed_at, verdict):
             for scheme, n in product((*collapse.SCHEMES, DUAL), collapse.NUMBERS)
         ]
     )
-    assert collapse.FIGURE.claims["MP-P10"]({"collapse": table, "alone_points": alone}).verdict == verdict
+    tables = {"collapse": table, "alone_points": alone, "points": goodputs(collapsed_at).filter(replica=0)}
+    found = collapse.FIGURE.claims["MP-P10"](tables)
+    assert found.verdict == verdict
+    assert "maxima: FT(4,3) NR 101 Mbps with 2" in found.note
 
 
 def test_patterns_of_senders():

@@ -147,9 +147,20 @@ def _ranking(tables: Tables) -> Judgement:
         )
         for network in NETWORKS
     ]
-    return judgement.noted(f"senders before collapse: {'; '.join(each)}").noted(
-        _alone(tables["alone_points"])
-    )
+    said = judgement.noted(f"senders before collapse: {'; '.join(each)}")
+    return said.noted(_maxima(tables["points"])).noted(_alone(tables["alone_points"]))
+
+
+def _maxima(points: pl.DataFrame) -> str:
+    """What each scheme's collapse is measured by."""
+    top = points.filter(pl.col(GOODPUT) == pl.col(GOODPUT).max().over("network", "scheme"))
+    each = [
+        f"{network} {scheme} {goodput:.0f} Mbps with {senders}"
+        for network, scheme, senders, goodput in top.select(
+            "network", "scheme", "senders", GOODPUT
+        ).iter_rows()
+    ]
+    return f"maxima: {', '.join(each)}"
 
 
 def _alone(points: pl.DataFrame) -> str:
