@@ -2975,7 +2975,7 @@ Halves = Literal["flight", "queued", "pipe", "window"]
 
 # What lets the window grow, by a segment for each in slow start and by a segment for a window of
 # them afterwards.
-Growth = Literal["acks", "bytes", "segments"]
+Growth = Literal["acks", "whole-acks", "bytes", "segments"]
 
 # What becomes of the window after nothing has been sent for longer than the retransmission timeout.
 IdleRestart = Literal["none", "initial-window", "halve"]

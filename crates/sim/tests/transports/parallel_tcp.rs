@@ -172,6 +172,33 @@ fn paths_go_on_with_the_next_block() {
     }
 }
 
+/// From the back the short last segment goes first. By RFC 5681 its acknowledgement opens a window of one segment by less
+/// than another; the one segment that may go waits 200 ms for its delayed acknowledgement, and the other path sends all the
+/// rest. By whole segments each path sends half.
+#[test]
+fn a_short_first_segment_may_hold_a_window_of_one() {
+    let sent = |growth: &str| {
+        let text = format!(
+            r#"
+            topology.leaf-spine = {{ leaves = 2, spines = 2, hosts = 1, rate = "1Gbps" }}
+            transport.parallel-tcp.tcp = {{ initial_window = 1, delayed_ack = 2, delayed_ack_timeout = "200ms", ack_first_segment = true, growth = "{growth}", rto_min = "1s" }}
+            routing.balancer.nix.search = "first"
+            [[traffic]]
+            name = "one"
+            arrivals.at-once = {{}}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "{}B"
+            "#,
+            100 * MSS + 100
+        );
+        cells(run(&text).0.connections.as_ref().unwrap(), "packets_sent")
+    };
+    assert_eq!(sent("acks"), [Some(99), Some(2)]);
+    assert_eq!(sent("bytes"), [Some(99), Some(2)]);
+    let [Some(front), Some(back)] = sent("whole-acks")[..] else { panic!("two connections") };
+    assert!(front + back == 101 && front.abs_diff(back) <= 4, "{front} and {back}");
+}
+
 /// The data of a path that waits for its timeout waits with it: nothing goes to the other.
 #[test]
 fn a_path_holds_the_data_that_it_has_claimed() {

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 NUMBERS = (3, 5, 7)
 PATTERNS = {f"senders-{number}": f"{number} Senders" for number in NUMBERS}
 SMALLER = ("stride-4", "random", "stride-2")
-SHORT = "262,144 B, a short last segment"
+RFC_5681 = "windows grow by RFC 5681"
 KEPT, NEW = "kept connections", "a new connection for each block"
 SECOND, DRAWN = "senders i + 2, i + 4, ...", "senders drawn in each run"
-READINGS = (KEPT, NEW, SECOND, DRAWN, SHORT)
-_SHORT = {"new": NEW, "second": SECOND, "drawn": DRAWN, "short": SHORT}
-SETUPS = {f"senders-{n}-{key}": (f"{n} Senders", setup) for n in NUMBERS for key, setup in _SHORT.items()}
+READINGS = (KEPT, NEW, SECOND, DRAWN, RFC_5681)
+_KEYS = {"new": NEW, "second": SECOND, "drawn": DRAWN, "rfc-5681": RFC_5681}
+SETUPS = {f"senders-{n}-{key}": (f"{n} Senders", setup) for n in NUMBERS for key, setup in _KEYS.items()}
 # Where the thesis has the largest gain, from and to, and that gain in percent.
 STATED = {3: (60, 100, 75.0), 5: (120, 160, 80.0), 7: (160, 200, 80.0)}
 
@@ -45,13 +45,13 @@ def plans(scale: Scale) -> dict[str, Plan]:
         made[name] = Plan(chapter.scenario(chapter.senders(number)), axes, replicas, name=name)
         low, high, _ = STATED[number]
         named = chapter.buffers(range(low, high + 1, 20))
-        for key, traffic in {
-            "new": chapter.senders(number, connection="new"),
-            "second": chapter.senders(number, chapter.EVERY_SECOND),
-            "drawn": chapter.drawn_senders(number),
-            "short": chapter.senders(number, size_bytes=chapter.FRAGMENT_BYTES),
+        for key, (traffic, tcp) in {
+            "new": (chapter.senders(number, connection="new"), chapter.TCP),
+            "second": (chapter.senders(number, chapter.EVERY_SECOND), chapter.TCP),
+            "drawn": (chapter.drawn_senders(number), chapter.TCP),
+            "rfc-5681": (chapter.senders(number), chapter.RFC_5681),
         }.items():
-            axes = [chapter.schemes((NR, MDNVR)), named]
+            axes = [chapter.schemes((NR, MDNVR), tcp), named]
             of_setup = f"{name}-{key}"
             made[of_setup] = Plan(chapter.scenario(traffic), axes, replicas, name=of_setup)
     for name in SMALLER:

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 PATTERNS = {"stride-4": STRIDE_4, "random": RANDOM, "stride-2": STRIDE_2}
 TOGETHER, JITTER, THREE, FOUR = "all start together", "starts within 1 ms", "3 paths", "4 paths"
-SHORT = "2,000,000 B, a short last segment"
-READINGS = (TOGETHER, JITTER, THREE, FOUR, SHORT)
+RFC_5681 = "windows grow by RFC 5681"
+READINGS = (TOGETHER, JITTER, THREE, FOUR, RFC_5681)
 SETUPS = {
     "jitter": (STRIDE_4, JITTER),
     "paths-3": (STRIDE_4, THREE),
     "paths-4": (STRIDE_4, FOUR),
-    "short": (STRIDE_4, SHORT),
+    "rfc-5681": (STRIDE_4, RFC_5681),
 }
 LOW, HIGH, HALF = 40, 60, 50.0
 
@@ -50,8 +50,9 @@ def plans(scale: Scale) -> dict[str, Plan]:
     stride = chapter.MATRICES[STRIDE_4]
     apart = chapter.scenario(chapter.transfers(stride, jitter="1ms"))
     made["jitter"] = Plan(apart, [chapter.schemes(), buffers], replicas, name="jitter")
-    short = chapter.scenario(chapter.transfers(stride, chapter.TRANSFER_BYTES))
-    made["short"] = Plan(short, [chapter.schemes((NR, MDNVR)), buffers], replicas, name="short")
+    by_bytes = chapter.schemes((NR, MDNVR), chapter.RFC_5681)
+    base = chapter.scenario(chapter.transfers(stride))
+    made["rfc-5681"] = Plan(base, [by_bytes, buffers], replicas, name="rfc-5681")
     for paths in (3, 4):
         more = chapter.schemes((NR,), more={MDNVR: (chapter.parallel(paths), "nix")})
         name = f"paths-{paths}"

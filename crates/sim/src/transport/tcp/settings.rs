@@ -199,6 +199,9 @@ fn or_truth_value(schema: &mut Schema) {
 pub enum Growth {
     /// Each acknowledgement, whatever it acknowledges (RFC 5681, equations 2 and 3; ns-3): half as fast with delayed ones.
     Acks,
+    /// The same, but in slow start by a whole segment even if it acknowledges less, as one of a short last segment does (RFC
+    /// 2001; ns-3 up to 3.14 at least).
+    WholeAcks,
     /// The bytes that it acknowledges, in slow start at most two segments of them (RFC 3465; htsim and Linux count, too).
     Bytes,
     /// The bytes that it acknowledges, in slow start at most a segment of them; afterwards by a whole segment as soon as

@@ -145,9 +145,12 @@ impl Window {
     /// Grows by what is acknowledged, as far as [`Growth`] lets it.
     #[inline]
     pub fn grow_in_slow_start(&mut self, acked: u64) {
-        // RFC 3465, 2.3: after a timeout an acknowledgement may cover much that arrived before it.
-        let segments = if self.growth == Growth::Bytes && !self.after_timeout { 2 } else { 1 };
-        self.cwnd += acked.min(segments * self.mss);
+        self.cwnd += match self.growth {
+            Growth::WholeAcks => self.mss,
+            // RFC 3465, 2.3: after a timeout an acknowledgement may cover much that arrived before it.
+            Growth::Bytes if !self.after_timeout => acked.min(2 * self.mss),
+            Growth::Acks | Growth::Bytes | Growth::Segments => acked.min(self.mss),
+        };
     }
 
     /// Grows by a segment for a window of acknowledgements.
@@ -392,5 +395,34 @@ mod fixtures {
     pub fn event(cause: Cause, now: Time) -> CongestionEvent {
         let progress = Progress { left: 0, round_trip: None, time_left: None };
         CongestionEvent { cause, now, progress }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixtures::{MSS, window};
+    use super::*;
+
+    /// Slow start, for acknowledgements of half a segment and of two and a half, before a timeout and after one.
+    #[test]
+    fn slow_start_by_each_rule() {
+        let grown = |growth, acked, after_timeout| {
+            let mut window = Window { growth, after_timeout, ..window(10) };
+            window.grow_in_slow_start(acked);
+            window.cwnd - 10 * MSS
+        };
+        for (growth, before, after) in [
+            (Growth::Acks, [500, 1000], [500, 1000]),
+            (Growth::WholeAcks, [1000, 1000], [1000, 1000]),
+            (Growth::Bytes, [500, 2000], [500, 1000]),
+            (Growth::Segments, [500, 1000], [500, 1000]),
+        ] {
+            assert_eq!([500, 2500].map(|acked| grown(growth, acked, false)), before, "{growth:?}");
+            assert_eq!(
+                [500, 2500].map(|acked| grown(growth, acked, true)),
+                after,
+                "{growth:?}, after a timeout"
+            );
+        }
     }
 }
