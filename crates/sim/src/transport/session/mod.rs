@@ -15,246 +15,22 @@ pub mod outgoing;
 pub mod partition;
 pub mod ranges;
 mod run;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub mod settings;
 
 use self::outgoing::Outgoing;
-use self::partition::Partition;
+pub use self::settings::{Coupling, Covers, Join, OverTcp, SUBFLOWS_MAX, Session, Subflows};
+use super::audit_ranges;
 use super::delivery::Delivery;
-use super::frame::Frame;
 use super::reassembly::Record;
-use super::tcp::Tcp;
 use super::tcp::receiver::{DELAYED_ACK, Receiver};
 use super::tcp::sender::{PACE, RETRANSMIT, Sender};
-use super::{Framing, Settings, Signal, audit_ranges};
-use crate::advice::Advice;
-use crate::balancer::Balancer;
-use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
 use crate::engine::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::{ConnId, FlowId};
-use crate::problem::{Problem, within};
-use crate::queue::{Feature, Queue};
 use crate::random::Purpose;
 use crate::topology::Fabric;
-use crate::units::Time;
-
-/// Most subflows of a flow: their numbers are bytes.
-pub const SUBFLOWS_MAX: u32 = 255;
-
-/// How a flow is carried by several TCP connections.
-#[derive(Clone, Debug)]
-pub struct Session {
-    /// How many there are.
-    pub subflows: Subflows,
-    /// How their windows grow in congestion avoidance.
-    pub coupling: Coupling,
-    /// When the second one and all further ones start.
-    pub join: Join,
-    /// What `tcp.receive_window` is for.
-    pub receive_window: Covers,
-    /// Whether data that a subflow gives up also goes to the others.
-    pub reinject: bool,
-    /// Which data each of them sends next.
-    pub partition: Partition,
-    /// What each of them does as TCP.
-    pub tcp: Tcp,
-}
-
-impl Session {
-    /// How far beyond the first byte that is not known to have arrived the flow may be sent; 2^64 - 1: anywhere.
-    pub fn window(&self) -> u64 {
-        if self.receive_window == Covers::Flow { self.tcp.receive_window.0 } else { u64::MAX }
-    }
-}
-
-/// How many connections carry a flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Subflows {
-    /// So many.
-    Number(u32),
-    /// As many as there are shortest paths between its hosts, at most so many.
-    AtMost(u32),
-    /// Of the shortest paths one in so many, rounded up.
-    OneIn(f64),
-}
-
-impl Subflows {
-    /// Those between two hosts with so many shortest paths.
-    pub fn among(self, paths: u64) -> u32 {
-        let found = match self {
-            Subflows::Number(number) => return number,
-            Subflows::AtMost(most) => paths.min(u64::from(most)),
-            Subflows::OneIn(share) => (paths as f64 / share).ceil() as u64,
-        };
-        found.clamp(1, u64::from(SUBFLOWS_MAX)) as u32
-    }
-
-    /// As many as there can be.
-    pub fn most(self) -> u32 {
-        match self {
-            Subflows::Number(most) | Subflows::AtMost(most) => most,
-            Subflows::OneIn(_) => SUBFLOWS_MAX,
-        }
-    }
-}
-
-/// How windows of subflows grow in congestion avoidance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Coupling {
-    /// Together as the window of one TCP on the best path: the linked increases algorithm (RFC 6356).
-    #[default]
-    Lia,
-    /// Each as the window of a TCP on its own.
-    Uncoupled,
-}
-
-/// When the second subflow and all further ones start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Join {
-    /// When the first one has its SYN/ACK, which has the key that their SYNs need (RFC 8684, 3.2).
-    Established,
-    /// With the first one (htsim).
-    AtOnce,
-}
-
-/// What a receive window is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Covers {
-    /// The data of the whole flow, from the first byte on that is missing (RFC 8684, 3.3.4): one slow subflow may stop
-    /// the others.
-    Flow,
-    /// Each subflow for itself (htsim).
-    Subflow,
-}
-
-/// A transport whose flows are carried by several TCP connections: what its configuration says of them. The rest of its
-/// settings is TCP's.
-pub trait OverTcp {
-    /// How a flow is carried.
-    fn session(&self) -> Session;
-
-    /// What each connection does as TCP: the field `tcp`.
-    fn tcp(&self) -> &Tcp;
-
-    /// All that is wrong beyond what the schema says and TCP's fields.
-    fn own_problems(&self) -> Vec<Problem> {
-        Vec::new()
-    }
-
-    /// Its problems on that network; paths are below the transport.
-    fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {
-        let _ = fabric;
-        Vec::new()
-    }
-
-    /// Whether flows without an end may have it.
-    fn endless(&self) -> bool;
-
-    /// The balancer that gives its connections paths if the scenario names none.
-    fn balancer(&self) -> Balancer {
-        self.tcp().recommended_balancer()
-    }
-}
-
-/// Values of TCP's fields, as those of the field `tcp`.
-fn below_tcp(values: Values) -> Values {
-    values.into_iter().map(|(field, value)| (format!("tcp.{field}"), value)).collect()
-}
-
-impl<T: OverTcp> Settings for T {
-    fn problems(&self) -> Vec<Problem> {
-        self.own_problems().into_iter().chain(within("tcp", self.tcp().problems())).collect()
-    }
-
-    fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {
-        OverTcp::problems_on(self, fabric)
-    }
-
-    fn endless(&self) -> bool {
-        OverTcp::endless(self)
-    }
-
-    fn needs(&self) -> &'static [Feature] {
-        self.tcp().needs()
-    }
-
-    fn recommended_queue(&self) -> Queue {
-        self.tcp().recommended_queue()
-    }
-
-    fn recommended_balancer(&self) -> Balancer {
-        self.balancer()
-    }
-
-    fn full_packet(&self) -> u64 {
-        self.tcp().full_packet()
-    }
-
-    fn answer_bytes(&self) -> u64 {
-        self.tcp().answer_bytes()
-    }
-
-    fn derived(&self, longest: &Longest) -> Values {
-        below_tcp(self.tcp().derived(longest))
-    }
-
-    fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
-        self.tcp().advice(&format!("{path}.tcp"), longest)
-    }
-
-    fn initial_burst(&self) -> Option<u64> {
-        self.tcp().initial_burst()
-    }
-
-    fn window_adapts_to(&self) -> Option<Signal> {
-        self.tcp().window_adapts_to()
-    }
-
-    fn preset(&self) -> Values {
-        below_tcp(self.tcp().preset())
-    }
-
-    fn framing(&self) -> Option<Framing> {
-        self.tcp().framing()
-    }
-
-    fn keeps(&self) -> bool {
-        true
-    }
-
-    fn longest_timeout(&self) -> Time {
-        self.tcp().longest_timeout()
-    }
-
-    fn most_under_way(&self) -> Option<u64> {
-        let Session { receive_window, subflows, .. } = self.session();
-        let windows = if receive_window == Covers::Flow { 1 } else { u64::from(subflows.most()) };
-        self.tcp().most_under_way().map(|packets| windows * packets)
-    }
-
-    fn subflows(&self) -> u64 {
-        u64::from(self.session().subflows.most())
-    }
-
-    fn answers(&self) -> f64 {
-        self.tcp().answers()
-    }
-
-    fn link_bytes(&self) -> u64 {
-        self.tcp().link_bytes()
-    }
-
-    fn frame(&self, packet: &Packet) -> Frame {
-        self.tcp().frame(packet)
-    }
-}
 
 /// Of a data segment's `Header::ack`, which TCP leaves free: the number of its data in the flow, and above it whether
 /// that is the last.
@@ -559,7 +335,8 @@ mod tests {
     use crate::engine::fake::FakeHost;
     use crate::transport::mptcp::Mptcp;
     use crate::transport::reassembly::Reassembly;
-    use crate::units::Bytes;
+    use crate::transport::tcp::Tcp;
+    use crate::units::{Bytes, Time};
 
     const FLOW: ConnId = ConnId(0);
     const SUBFLOWS: [ConnId; 2] = [ConnId(1), ConnId(2)];
