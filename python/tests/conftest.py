@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -15,6 +16,9 @@ from flowyard import sweeps
 from flowyard.papers import running
 from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.sweeps import Sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
 
 ROOT = Path(__file__).parents[2]
 # How long a process may take that is waited for: no matter how busy the machine is, unless it hangs.
@@ -104,6 +108,15 @@ def through_csv(tables: Tables) -> Tables:
     """The tables as a judge finds them who reads a figure's folder."""
     texts = {name: io.BytesIO(running.as_csv(table).encode()) for name, table in tables.items()}
     return {name: pl.read_csv(text, infer_schema_length=None) for name, text in texts.items()}
+
+
+def drawn_from_csv(figure: Figure, tables: Tables) -> "Picture":
+    """The picture from tables that were files, from which every verdict is the same."""
+    again = through_csv(tables)
+    for claim, judge in figure.claims.items():
+        assert judge(again) == judge(tables), claim
+    assert figure.draw
+    return figure.draw(again)
 
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from conftest import through_csv
+from conftest import drawn_from_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.mp import collisions
@@ -85,9 +85,4 @@ def test_valiant_is_much_the_same(valiant, short, verdict):
 
 
 def test_verdicts_and_picture_survive_csv(made):
-    tables = made(FIGURE)
-    again = through_csv(tables)
-    for judge in FIGURE.claims.values():
-        assert judge(again) == judge(tables)
-    assert FIGURE.draw
-    assert FIGURE.draw(again).axes
+    assert drawn_from_csv(FIGURE, made(FIGURE)).axes

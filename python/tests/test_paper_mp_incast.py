@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from conftest import through_csv
+from conftest import drawn_from_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.mp import buffers, incast, long_flows
@@ -138,10 +138,4 @@ def test_only_packets_after_the_first_slow_start_count(made):
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_verdicts_and_pictures_survive_csv(figure, made):
-    figure = FIGURES[figure]
-    tables = made(figure)
-    again = through_csv(tables)
-    for judge in figure.claims.values():
-        assert judge(again) == judge(tables)
-    assert figure.draw
-    assert figure.draw(again).axes
+    assert drawn_from_csv(FIGURES[figure], made(FIGURES[figure])).axes

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from conftest import through_csv
+from conftest import drawn_from_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.mp import _connections, ecmp, nix_vectors, searches
@@ -111,10 +111,4 @@ def test_a_connection_on_several_paths_is_told(tmp_path):
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_verdicts_and_pictures_survive_csv(figure, made):
-    figure = FIGURES[figure]
-    tables = made(figure)
-    again = through_csv(tables)
-    for judge in figure.claims.values():
-        assert judge(again) == judge(tables)
-    assert figure.draw
-    assert figure.draw(again).axes
+    assert drawn_from_csv(FIGURES[figure], made(FIGURES[figure])).axes

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from conftest import drawn_from_csv
 
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, PASS
@@ -79,11 +80,5 @@ def test_densities_are_those_of_the_formula(tables):
         assert error.max() < 5
 
 
-def test_verdicts_and_picture_survive_csv(tables, tmp_path):
-    for name, table in tables.items():
-        table.write_csv(tmp_path / name)
-    again = {name: pl.read_csv(tmp_path / name) for name in tables}
-    for judge in FIGURE.claims.values():
-        assert judge(again) == judge(tables)
-    assert FIGURE.draw
-    assert len(FIGURE.draw(again).axes) == 3
+def test_verdicts_and_picture_survive_csv(tables):
+    assert len(drawn_from_csv(FIGURE, tables).axes) == 3

@@ -2,6 +2,7 @@
 
 import polars as pl
 import pytest
+from conftest import drawn_from_csv
 
 from flowyard import sweeps
 from flowyard.papers.figure import Scale
@@ -87,11 +88,5 @@ def test_what_is_not_there_is_not_judged(tables):
     assert COLLAPSE({"runs": runs.with_columns(completed=pl.lit(False))}).verdict == NOT_REACHED
 
 
-def test_verdicts_and_picture_survive_csv(tables, tmp_path):
-    for name, table in tables.items():
-        table.write_csv(tmp_path / name)
-    again = {name: pl.read_csv(tmp_path / name) for name in tables}
-    for judge in FIGURE.claims.values():
-        assert judge(again) == judge(tables)
-    assert FIGURE.draw
-    assert len(FIGURE.draw(again).axes) == 3
+def test_verdicts_and_picture_survive_csv(tables):
+    assert len(drawn_from_csv(FIGURE, tables).axes) == 3

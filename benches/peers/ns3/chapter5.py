@@ -79,7 +79,7 @@ PATTERNS = (
     Pattern("Random", 2_000_000, 1, "200ms", (10, 50, 90)),
     Pattern("3 Senders", 262_144, 3, "40ms", (20, 80, 180)),
 )
-# Flowyard's balancer, and what the ns-3 program is told.
+# Flowyard's balancer, and the option of the ns-3 program.
 SCHEMES = {
     "NR": ("single", "first"),
     "flow ECMP": ("explicit", "paths"),
@@ -99,7 +99,7 @@ class Cable:
 
 @dataclass(frozen=True)
 class Draw:
-    """What is drawn for a run, the same for both sides and all schemes."""
+    """The random draws of a run, the same for both sides and all schemes."""
 
     cables: list[Cable]
     pairs: list[tuple[int, int]]
@@ -186,7 +186,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a side says of a case: FCTs in ms, drops, and the packets of each link in the order of its number."""
+    """The results of a case on one side: FCTs in ms, drops, and the packets of each link in the order of its number."""
 
     fct_ms: list[float]
     drops: int
