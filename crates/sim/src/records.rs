@@ -54,11 +54,15 @@ pub enum Values {
 }
 
 impl Column {
-    /// Whether it tells of flow control, of which there was none.
+    /// Whether it tells of a feature of which there was none: of flow control, or of flows that are given up.
     fn is_unused(&self) -> bool {
-        let tells =
-            [&links::pauses, &links::paused_ps].iter().any(|pauses| self.definition.name == pauses.name);
-        tells && matches!(&self.values, Values::U64(values) if values.iter().all(|&value| value == 0))
+        let tells = [&links::pauses, &links::paused_ps, &flows::abandoned];
+        tells.iter().any(|feature| self.definition.name == feature.name)
+            && match &self.values {
+                Values::U64(values) => values.iter().all(|&value| value == 0),
+                Values::Bool(values) => values.iter().all(|&value| !value),
+                _ => false,
+            }
     }
 }
 
@@ -156,6 +160,7 @@ define! {
         size_bytes "u64" "bytes" "Payload that the flow was to carry."
         start_ps "u64" "ps" "When the flow was handed to the transport. Null if it waited for others and never was."
         completed "bool" "" "Whether every byte arrived, by the receiver's own record of ranges."
+        abandoned "bool" "" "Whether the sender gave the flow up before every byte had arrived: it has ended and has not completed. Only transports with deadlines give up."
         fct_ps "u64" "ps" "Flow completion time: start to the last byte at the receiver. Null while unfinished."
         fct_acked_ps "u64" "ps" "Start to the last acknowledgement at the sender. Null while unfinished, or if the transport does not acknowledge."
         ideal_fct_ps "u64" "ps" "What the flow would take alone in the network as it was built: its own data packets, store-and-forward, back to back from its start, no handshake and no other traffic, over the shortest path on which the whole flow is fastest. If packets are spread over several paths, it is a lower bound: they cross each hop at the summed rate of its links, and a short last packet may overtake. Null while unfinished."

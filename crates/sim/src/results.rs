@@ -167,8 +167,10 @@ pub struct Counters {
     pub timeouts: u64,
     /// Rows of the flows table.
     pub flows: u64,
-    /// Flows that had not every byte delivered at the end, without background.
+    /// Flows that had not every byte delivered at the end and were not given up, without background.
     pub unfinished_flows: u64,
+    /// Flows that their senders gave up before every byte had arrived.
+    pub abandoned_flows: u64,
 }
 
 /// Collects tables and summary.
@@ -185,7 +187,9 @@ pub fn collect(
     let sum = |count: fn(&Counts) -> u64| finished.flows.iter().map(count).sum::<u64>();
     let at_links = |count: fn(&LinkCounts) -> u64| finished.links.iter().map(count).sum::<u64>();
     let unfinished = |(flow, counts): &(&Flow, &Counts)| {
-        !setup.carriers[flow.entry as usize].background && counts.completed_at == Time::NEVER
+        !setup.carriers[flow.entry as usize].background
+            && counts.completed_at == Time::NEVER
+            && !counts.abandoned
     };
     let counters = Counters {
         events: finished.totals.events,
@@ -202,6 +206,7 @@ pub fn collect(
         timeouts: sum(|counts| u64::from(counts.timeouts)),
         flows: finished.flows.len() as u64,
         unfinished_flows: all_flows(setup, finished).zip(&finished.flows).filter(unfinished).count() as u64,
+        abandoned_flows: sum(|counts| u64::from(counts.abandoned)),
     };
     let summary = Summary {
         flowyard: env!("CARGO_PKG_VERSION"),
@@ -381,6 +386,10 @@ fn flows_table(setup: &Setup, finished: &Finished) -> Table {
         size,
         start,
         column(&flows::completed, Values::Bool(fct.iter().map(Option::is_some).collect())),
+        column(
+            &flows::abandoned,
+            Values::Bool(finished.flows.iter().map(|counts| counts.abandoned).collect()),
+        ),
         optional(&flows::fct_ps, fct.iter().copied(), Values::U64),
         optional(
             &flows::fct_acked_ps,

@@ -68,6 +68,8 @@ pub struct SenderEnd {
     pub acked_at: Time,
     /// Whether the sender has nothing left to do.
     pub done: bool,
+    /// Whether it has given the flow up.
+    pub(super) gave_up: bool,
     /// The class of its data, by which its host's port may be paused.
     pub(super) class: u8,
     /// Whether it is in its port's list of connections that have something to send.
@@ -184,6 +186,7 @@ impl Conn {
             drops: self.network.drops,
             lost: self.network.lost,
             reordered: self.receiver.reordered,
+            abandoned: self.sender.gave_up && self.receiver.completed_at == Time::NEVER,
             completed_at: self.receiver.completed_at,
             acked_at: self.sender.acked_at,
         }
@@ -212,6 +215,7 @@ impl SenderEnd {
             pieces: 0,
             acked_at: Time::NEVER,
             done: false,
+            gave_up: false,
             class: 0,
             ready: false,
             next_ready: ConnId::NONE,
@@ -250,6 +254,8 @@ pub struct Counts {
     pub drops: u32,
     pub lost: u32,
     pub reordered: u32,
+    /// Whether the sender gave it up before every byte had arrived.
+    pub abandoned: bool,
     /// Completion at the receiver; [`Time::NEVER`] while unfinished.
     pub completed_at: Time,
     /// Completion at the sender; [`Time::NEVER`] while unfinished.
@@ -268,6 +274,7 @@ impl Counts {
         drops: 0,
         lost: 0,
         reordered: 0,
+        abandoned: false,
         completed_at: Time::NEVER,
         acked_at: Time::NEVER,
     };
@@ -380,5 +387,21 @@ impl ReadyList {
             self.tail = ConnId::NONE;
         }
         Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last byte may have been on its way when the sender gave up: then the flow is complete.
+    #[test]
+    fn a_flow_that_was_given_up_is_abandoned_unless_it_completes() {
+        let mut conn = Conn::between(NodeId(0), NodeId(1));
+        assert!(!conn.counts().abandoned);
+        conn.sender.gave_up = true;
+        assert!(conn.counts().abandoned);
+        conn.receiver.completed_at = Time::from_us(3);
+        assert!(!conn.counts().abandoned);
     }
 }

@@ -219,6 +219,16 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         self.sender(id).acked_at = self.net.now;
     }
 
+    fn give_up(&mut self, id: ConnId) {
+        self.sender(id).gave_up = true;
+    }
+
+    fn given_up(&mut self, id: ConnId) {
+        if self.receiver(id).completed_at == Time::NEVER {
+            self.note_end(id, Milestone::Received);
+        }
+    }
+
     fn finish(&mut self, id: ConnId) {
         self.sender(id).done = true;
         self.net.after.gone(id);

@@ -34,6 +34,8 @@ pub struct FakeHost {
     pub completed: Vec<ConnId>,
     /// Connections whose sender has nothing left to do.
     pub finished: Vec<ConnId>,
+    /// Connections whose receiver has heard that they were given up.
+    pub given_up: Vec<ConnId>,
 }
 
 /// The host that sends in [`FakeHost::pair`].
@@ -55,6 +57,7 @@ impl FakeHost {
             timers: Vec::new(),
             completed: Vec::new(),
             finished: Vec::new(),
+            given_up: Vec::new(),
         };
         host.connection(size);
         host
@@ -271,6 +274,14 @@ impl Host for FakeHost {
 
     fn acknowledged(&mut self, id: ConnId) {
         self.sender(id).acked_at = self.now;
+    }
+
+    fn give_up(&mut self, id: ConnId) {
+        self.sender(id).gave_up = true;
+    }
+
+    fn given_up(&mut self, id: ConnId) {
+        self.given_up.push(id);
     }
 
     fn finish(&mut self, id: ConnId) {

@@ -192,6 +192,13 @@ pub trait Host {
     /// The sender knows that the receiver has every byte.
     fn acknowledged(&mut self, id: ConnId);
 
+    /// The sender gives the flow up. Unless every byte arrives nevertheless, the flow counts as abandoned: it ends with
+    /// [`Host::finish`] like any other and does not complete.
+    fn give_up(&mut self, id: ConnId);
+
+    /// The receiver has heard that the sender gave the flow up: what waits at this host for the flow's end, waits no longer.
+    fn given_up(&mut self, id: ConnId);
+
     /// The sender has nothing left to do: the connection closes once its last packet is gone.
     fn finish(&mut self, id: ConnId);
 }
