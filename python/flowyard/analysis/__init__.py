@@ -6,6 +6,17 @@ fraction, which therefore stands beside them in every table.
 """
 
 from flowyard.analysis.completion import PERCENTILES, background, by_decile, by_size, measured, overall
+from flowyard.analysis.deadlines import (
+    Inversions,
+    application_throughput,
+    due,
+    inversions,
+    lateness,
+    served_ahead,
+    slack,
+    throughput,
+    timeliness,
+)
 from flowyard.analysis.distribution import distribution, strip
 from flowyard.analysis.fairness import jain
 from flowyard.analysis.faults import by_period, trouble
@@ -15,20 +26,29 @@ from flowyard.analysis.quantities import picoseconds
 
 __all__ = [
     "PERCENTILES",
+    "Inversions",
+    "application_throughput",
     "background",
     "by_decile",
     "by_period",
     "by_size",
     "by_tier",
     "distribution",
+    "due",
     "flow_goodput",
     "goodput_bps",
+    "inversions",
     "jain",
+    "lateness",
     "measured",
     "overall",
     "picoseconds",
+    "served_ahead",
+    "slack",
     "spread_by_tier",
     "strip",
+    "throughput",
+    "timeliness",
     "trouble",
     "worst_links",
 ]
