@@ -11,7 +11,6 @@ What is measured of one run is in `flowyard.analysis`: application throughput, l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,6 +22,7 @@ from flowyard.progress import Overall
 from flowyard.sweeps.local import processors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
 
     import polars as pl
@@ -54,9 +54,7 @@ class Senders:
     runs: pl.DataFrame
 
     def __repr__(self) -> str:
-        return (
-            f"<flowyard.deadlines.Senders: {self.most} reach {self.share:.4g}, {len(self.points)} numbers tried>"
-        )
+        return f"<flowyard.deadlines.Senders: {self.most} reach {self.share:.4g}, {len(self.points)} numbers tried>"
 
 
 def most_senders(

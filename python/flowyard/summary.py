@@ -4,9 +4,18 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from flowyard.analysis import background, by_size, goodput_bps, measured, picoseconds
+from flowyard.analysis import (
+    background,
+    by_size,
+    goodput_bps,
+    inversions,
+    measured,
+    picoseconds,
+    throughput,
+    timeliness,
+)
 from flowyard.console import TextTable
-from flowyard.report import reasons, runs
+from flowyard.report import reasons, runs, text
 
 if TYPE_CHECKING:
     from flowyard.results import Result
@@ -17,7 +26,8 @@ SHOWN = ("p50", "p95", "p99")
 def summary_table(result: "Result", title: str) -> TextTable:
     """One run: how it ended, completion times and slowdown of all flows, and what was counted."""
     counters = result.summary["counters"]
-    total = by_size(_measured(result)).row(-1, named=True)
+    flows = _measured(result)
+    total = by_size(flows).row(-1, named=True)
     fct = " / ".join(_number(total[f"fct_{p}_ps"], 1e6) for p in SHOWN)
     slowdown = " / ".join(_number(total[f"slowdown_{p}"]) for p in SHOWN)
     rate = counters["packet_hops"] / counters["wall_s"] / 1e6 if counters["wall_s"] else 0.0
@@ -32,6 +42,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         (f"FCT {'/'.join(SHOWN)}", f"{fct} us"),
         (f"slowdown {'/'.join(SHOWN)}", slowdown),
         ("goodput", f"{goodput_gbps(result):.2f} Gbit/s"),
+        *_deadlines(flows),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
         *lost,
         ("retransmissions, timeouts", f"{counters['retransmissions']:,}, {counters['timeouts']:,}"),
@@ -45,15 +56,38 @@ def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
     """Several runs side by side: a row for each run and size group."""
     header = ["run", "flow size", "flows", "completed", *(f"FCT {p} us" for p in SHOWN)]
     header += [f"slowdown {p}" for p in SHOWN]
+    flows = {name: _measured(result) for name, result in results.items()}
+    due = any(table["deadline_ps"].count() for table in flows.values())
+    header += ["application throughput"] if due else []
     rows = []
-    for name, result in results.items():
-        for row in by_size(_measured(result)).iter_rows(named=True):
+    for name, table in flows.items():
+        for row in by_size(table, throughput()).iter_rows(named=True):
             cells = [name, row["group"], f"{row['flows']:,}", f"{row['completed_fraction'] or 0:.1%}"]
             cells += [_number(row[f"fct_{p}_ps"], 1e6) for p in SHOWN]
             cells += [_number(row[f"slowdown_{p}"]) for p in SHOWN]
+            if due:
+                met = row["application_throughput"]
+                cells.append("-" if met is None else f"{met:.1%}")
             rows.append(cells)
             name = ""
     return TextTable(title, header, rows)
+
+
+def _deadlines(flows: pl.DataFrame) -> list[tuple[str, str]]:
+    """Lines on deadlines; none if no flow has one."""
+    row = timeliness(flows).row(0, named=True)
+    if not row["flows"]:
+        return []
+    missed = ", ".join(f"{row[name]:,}" for name in ("late", "abandoned", "unfinished"))
+    late = " / ".join(_number(row[f"lateness_{p}_ps"], 1e6) for p in ("p50", "p99"))
+    share = f"{text.percent(row['application_throughput'])}, {row['met']:,} of {row['flows']:,} flows"
+    lines = [("application throughput", share), ("late, abandoned, unfinished", missed)]
+    if row["late"]:
+        lines.append(("lateness p50/p99", f"{late} us"))
+    if row["met"] < row["flows"]:
+        found = inversions(flows)
+        lines.append(("deadline inversions", f"{found.flows:,} flows, {found.pairs:,} pairs"))
+    return lines
 
 
 def why_nothing(result: "Result") -> str | None:

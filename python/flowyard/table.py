@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     from flowyard import _native
 
 
-def read_frame(path: Path, columns: Sequence[str] | None = None) -> "pl.DataFrame":
+def read_frame(
+    path: Path, columns: Sequence[str] | None = None, if_there: Sequence[str] = ()
+) -> "pl.DataFrame":
     """What is in a Parquet file, or some columns of it.
+
+    Args:
+        path: The file.
+        columns: Those to read; default all.
+        if_there: Columns to read besides that older versions did not write.
 
     Raises:
         OSError: It cannot be read, is no whole Parquet file, or lacks a column.
@@ -31,6 +38,9 @@ def read_frame(path: Path, columns: Sequence[str] | None = None) -> "pl.DataFram
 
     try:
         with _stderr_dropped_on(pl.exceptions.PanicException):
+            if columns is not None and if_there:
+                known = pl.read_parquet_schema(path)
+                columns = [*columns, *(name for name in if_there if name in known)]
             return pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
     except pl.exceptions.PolarsError as error:
         raise OSError(str(error).partition("\n")[0]) from None

@@ -67,7 +67,8 @@ def timeliness(flows: "pl.DataFrame | Table", by: Sequence[str] = ()) -> pl.Data
     """What became of the flows with a deadline.
 
     Args:
-        flows: Columns tag, completed, fct_ps, deadline_ps, met_deadline as in flows.parquet; `abandoned` if runs have it.
+        flows: Columns tag, completed, fct_ps, deadline_ps, met_deadline as in flows.parquet, and
+            `abandoned` if it is there.
         by: Columns that tell apart what is counted apart: ("tag",) for traffic entries.
 
     Returns:
@@ -90,9 +91,7 @@ def timeliness(flows: "pl.DataFrame | Table", by: Sequence[str] = ()) -> pl.Data
         pl.col("_abandoned").sum().alias("abandoned"),
         (~completed & ~pl.col("_abandoned")).sum().alias("unfinished"),
         throughput(),
-        *(
-            late.quantile(share, "linear").alias(f"lateness_{name}_ps") for name, share in PERCENTILES.items()
-        ),
+        *(late.quantile(share, "linear").alias(f"lateness_{name}_ps") for name, share in PERCENTILES.items()),
         late.max().alias("lateness_max_ps"),
         pl.col("_slack").filter(met).quantile(0.5, "linear").alias("slack_p50_ps"),
     ]

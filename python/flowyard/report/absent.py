@@ -10,7 +10,7 @@ PARTS = (
     ("Queues, windows and rates over time", reasons.no_samples),
     ("Windows over time", reasons.no_window),
     ("Histograms of queues and latencies", reasons.no_histograms),
-    ("Deadlines met", reasons.no_deadline),
+    ("Deadlines", reasons.no_deadline),
     ("Faults", reasons.no_fault),
 )
 

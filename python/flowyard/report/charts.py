@@ -14,7 +14,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from flowyard.analysis import by_decile, distribution, flow_goodput, spread_by_tier
+from flowyard.analysis import by_decile, distribution, due, flow_goodput, spread_by_tier
 from flowyard.report.runs import Run
 
 Spec = dict[str, Any]
@@ -63,7 +63,16 @@ def slowdown_distribution(runs: Sequence[Run]) -> Spec | None:
 def goodput_distribution(runs: Sequence[Run]) -> Spec | None:
     """Share of completed flows with at most a goodput."""
     values = [flow_goodput(run.measured) for run in runs]
-    return _distribution(runs, values, "rate", "goodput of a flow", of_completed=True)
+    return _distribution(runs, values, "rate", "goodput of a flow", "completed flows", [None] * len(runs))
+
+
+def against_deadline_distribution(runs: Sequence[Run]) -> Spec | None:
+    """Share of the flows with a deadline that are complete within a multiple of it; None if none of them is."""
+    tables = [due(run.measured) for run in runs]
+    values = [(table["fct_ps"] / table["deadline_ps"]).rename("value") for table in tables]
+    return _distribution(
+        runs, values, "ratio", "completion time / deadline", "flows with a deadline", [len(v) for v in values]
+    )
 
 
 def slowdown_by_size(runs: Sequence[Run]) -> Spec | None:
@@ -181,12 +190,14 @@ def _distribution(
     values: Iterable[pl.Series],
     format_type: str,
     title: str,
-    *,
-    of_completed: bool = False,
+    whole: str = "all flows",
+    populations: Sequence[int | None] | None = None,
 ) -> Spec | None:
+    """Distribution functions; `whole` names what shares are of: all measured flows, or so many of each run."""
     rows: list[dict[str, Any]] = []
-    for run, column in zip(runs, values, strict=True):
-        table = distribution(column, None if of_completed else run.measured.height)
+    sizes = populations or [run.measured.height for run in runs]
+    for run, column, population in zip(runs, values, sizes, strict=True):
+        table = distribution(column, population)
         if table.height:
             points = [(table["value"][0], 0.0), *table.iter_rows()]
             rows += [
@@ -205,7 +216,7 @@ def _distribution(
     )
     share = alt.Y(
         "share:Q",
-        title="share of completed flows" if of_completed else "share of all flows",
+        title=f"share of {whole}",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="", formatType="share", tickCount=5, domain=False, ticks=False),
     )

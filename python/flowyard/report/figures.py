@@ -71,6 +71,20 @@ def figures(runs: Sequence[Run]) -> list[Figure]:
     ]  # fmt: skip
 
 
+def deadlines(runs: Sequence[Run]) -> list[Figure]:
+    """Completion against deadlines, if any run has them."""
+    if not any(run.has_deadlines for run in runs):
+        return []
+    return [
+        Figure(
+            "against-deadline", "against_deadline", "Completion against deadlines",
+            "Share of the flows with a deadline that are complete within a multiple of it; at 1 it is the application "
+            "throughput.",
+            charts.against_deadline_distribution(runs), why(runs, reasons.none_against_deadline),
+        )
+    ]  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Choice:
     """What charts show one of at a time: its name, their parameter, values with their names, the charts, a remark."""

@@ -72,6 +72,12 @@ def _of_run(run: Run) -> list[Notice]:
         found.append(Notice("error" if run.status == "stalled" else "warning", title, body, run.label))
     elif reason:
         found.append(Notice("warning", "No flow to show", reason, run.label))
+    if run.abandoned and not reason:
+        body = (
+            f"{run.abandoned:,} of {run.flows.height:,} flows were given up by their senders: they have no completion "
+            "time, and are missing from every mean and percentile below."
+        )
+        found.append(Notice("warning", "Abandoned flows", body, run.label))
     violations = run.summary.get("violations") or []
     if violations:
         shown = "; ".join(str(violation) for violation in violations[:3])

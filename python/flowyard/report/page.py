@@ -25,8 +25,9 @@ def render(runs: Sequence[Run]) -> str:
     """The report on the runs as HTML."""
     sampled, sampled_choices = figures.over_time(runs)
     counted, counted_choices = figures.distributions(runs)
-    shown = [*figures.figures(runs), *sampled, *counted]
+    shown = [*figures.figures(runs), *figures.deadlines(runs), *sampled, *counted]
     maps = heat.maps(runs)
+    words = terms.words(terms.TERMS, deadlines=any(run.has_deadlines for run in runs))
     timeline = timelines.timeline(runs)
     specs = {figure.key: figure.spec for figure in shown if figure.spec}
     specs |= {f"heat-{i}": found.spec for i, found in enumerate(maps) if found}
@@ -50,6 +51,7 @@ def render(runs: Sequence[Run]) -> str:
         advice=[(i, piece) for i, run in enumerate(runs) for piece in run.summary.get("advice") or ()],
         summary=tables.summary(runs),
         statistics=tables.STATISTIC_NAMES.values(),
+        deadlines=tables.deadlines(runs),
         losses=tables.losses(runs),
         zeros=[tables.zeros(run) for run in runs],
         faults=tables.faults(runs),
@@ -72,8 +74,8 @@ def render(runs: Sequence[Run]) -> str:
         counted_choices=counted_choices,
         absent=absent.absent(runs),
         specs=specs,
-        terms=terms.TERMS,
-        meanings=terms.meanings(terms.TERMS, [run.definitions for run in runs]),
+        terms=words,
+        meanings=terms.meanings(words, [run.definitions for run in runs]),
         made_from="run.json, flows.parquet and links.parquet",
         dashes=[charts.dash(i, len(runs)) for i in range(len(runs))],
         colours=charts.COLOURS,

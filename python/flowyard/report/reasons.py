@@ -36,12 +36,13 @@ def no_fct(run: Run) -> str | None:
             f"All {own.height:,} flows start in the warm-up, run.warm_up = {text.duration(run.warm_up_ps)}: "
             "shorten it."
         )
-    return not_completed(run) or f"{_too_short(run)} {_remedy(run)}".strip()
+    return not_completed(run) or given_up(run) or f"{_too_short(run)} {_remedy(run)}".strip()
 
 
 def not_completed(run: Run) -> str | None:
-    """In a run that is complete: why not all of its flows are; None if they are, or if the run is not."""
-    missing = run.flows.filter(~pl.col("completed") & ~pl.col("tag").is_in(background(run.summary)))
+    """In a run that is complete: why not all flows that were not given up are; None if they are, or the run is not."""
+    own = ~pl.col("tag").is_in(background(run.summary))
+    missing = run.flows.filter(~pl.col("completed") & ~pl.col("abandoned") & own)
     if run.status != "complete" or missing.is_empty():
         return None
     own = run.counters["flows"] - run.flows["tag"].is_in(background(run.summary)).sum()
@@ -54,6 +55,13 @@ def not_completed(run: Run) -> str | None:
         return f"{said}."
     never = not any(entry["retransmits"] for entry in entries)
     return f"{said}, and {names} {'retransmits none' if never else 'did not retransmit them'}."
+
+
+def given_up(run: Run) -> str | None:
+    """How many flows senders gave up, of a run in which none was left open otherwise; None if none was."""
+    if run.status != "complete" or not run.abandoned:
+        return None
+    return f"{run.abandoned:,} of {run.flows.height:,} flows were abandoned: their senders gave them up."
 
 
 def waits(run: Run) -> list[str]:
@@ -197,6 +205,15 @@ def no_deadline(run: Run) -> str | None:
     if run.flows["deadline_ps"].count():
         return None
     return 'No traffic entry sets one; deadline = "2ms" in a [[traffic]] does.'
+
+
+def none_against_deadline(run: Run) -> str | None:
+    """Why no completion time can be set against a deadline."""
+    if not run.has_deadlines:
+        return no_deadline(run) or "No flow that counts has a deadline."
+    if run.measured.filter(pl.col("deadline_ps").is_not_null())["completed"].any():
+        return None
+    return no_fct(run) or "No flow with a deadline is complete."
 
 
 def no_fault(run: Run) -> str | None:

@@ -19,6 +19,8 @@ FLOW_COLUMNS = (
     "id tag src dst size_bytes start_ps completed fct_ps slowdown deadline_ps met_deadline delivered_bytes "
     "packets_sent retransmissions timeouts trims drops lost reordered"
 )
+# Those that older versions did not write.
+LATER_FLOW_COLUMNS = ("abandoned",)
 LINK_COLUMNS = (
     "id from to tier rate_bps packets utilisation drops lost trims marks "
     "queue_mean_bytes queue_max_bytes queue_max_packets pauses paused_ps"
@@ -66,7 +68,7 @@ class Run:
     Attributes:
         label: What the report calls it; no two runs have the same.
         summary: What run.json holds.
-        flows: The columns FLOW_COLUMNS of flows.parquet.
+        flows: The columns FLOW_COLUMNS and LATER_FLOW_COLUMNS of flows.parquet.
         measured: Those flows that start after the warm-up, without background.
         links: The columns LINK_COLUMNS of links.parquet.
         samples: samples.parquet, not read yet, for it may be large; None if the run has none.
@@ -125,6 +127,16 @@ class Run:
         return self.samples is not None and not self.samples.head(1).collect().is_empty()
 
     @property
+    def abandoned(self) -> int:
+        """Flows that their senders gave up."""
+        return int(self.flows["abandoned"].sum())
+
+    @property
+    def has_deadlines(self) -> bool:
+        """Whether a flow that is measured has a deadline."""
+        return self.measured["deadline_ps"].count() > 0
+
+    @property
     def faults(self) -> list[dict[str, Any]]:
         """What went wrong in the network."""
         return list(self.summary.get("faults", []))
@@ -146,7 +158,7 @@ def read(dirs: Sequence[Path]) -> list[Run]:
     names = [summary["scenario"].get("name") for summary in summaries]
     runs = []
     for directory, label, summary in zip(dirs, labels(dirs, names), summaries, strict=True):
-        flows = _table(directory / "flows.parquet", FLOW_COLUMNS.split())
+        flows = _table(directory / "flows.parquet", FLOW_COLUMNS.split(), LATER_FLOW_COLUMNS)
         links = _table(directory / "links.parquet", LINK_COLUMNS.split())
         _check_faults(directory / "run.json", summary, links.height)
         observed = {"samples": _samples(directory), "histograms": _histograms(directory)}
@@ -167,6 +179,9 @@ def run_of(
     label: str, summary: dict[str, Any], flows: pl.DataFrame, links: pl.DataFrame, **observed: Any
 ) -> Run:
     """A run from its tables."""
+    if "abandoned" not in flows.columns:
+        # Before there was the column no sender gave up.
+        flows = flows.with_columns(abandoned=pl.lit(False))
     every = Run(label, summary, flows, flows, links, **observed)
     return replace(every, measured=measured(flows, every.warm_up_ps, background(summary)))
 
@@ -194,9 +209,9 @@ def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
     return result
 
 
-def _table(path: Path, columns: list[str] | None) -> pl.DataFrame:
+def _table(path: Path, columns: list[str] | None, if_there: Sequence[str] = ()) -> pl.DataFrame:
     try:
-        return plain(read_frame(path, columns))
+        return plain(read_frame(path, columns, if_there))
     except OSError as error:
         raise UserError(f"{path}: not a table that can be read ({error})") from None
 

@@ -31,7 +31,7 @@ from flowyard.report import (
 from flowyard.report.lines import Layout, Metric
 from flowyard.report.tables import Cell
 from flowyard.report.terms import Term
-from flowyard.sweeps.results import Sweep
+from flowyard.sweeps.results import DEADLINES, Sweep
 
 # The table of points has these; all have a chart.
 IN_TABLE = (
@@ -41,11 +41,14 @@ IN_TABLE = (
     Metric("slowdown_p50", "slowdown p50", "slowdown", "ratio", text.ratio),
     Metric("slowdown_p99", "slowdown p99", "slowdown", "ratio", text.ratio),
     Metric("goodput_bps", "goodput", "goodput", "rate", text.rate),
+    Metric("application_throughput", "application throughput", "deadline", "share", text.percent, most=1.0),
 )
 COUNTED = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
 METRICS = (
     *IN_TABLE,
     Metric("fct_mean_ps", "mean FCT", "fct", "duration", text.duration),
+    Metric("lateness_p50_ps", "lateness p50", "lateness", "duration", text.duration),
+    Metric("lateness_p99_ps", "lateness p99", "lateness", "duration", text.duration),
     *(Metric(name, terms.TERMS[name].name, name, "count", text.ratio) for name in COUNTED),
 )
 
@@ -72,8 +75,16 @@ TERMS = {
         "Percentiles over the completed flows of a run, interpolated linearly between order statistics (type 7).",
     ),
     "goodput": terms.TERMS["goodput"],
+    "deadline": terms.TERMS["deadline"],
+    "lateness": terms.TERMS["lateness"],
     **{name: terms.TERMS[name] for name in COUNTED},
     "status": terms.TERMS["status"],
+}
+
+# What a metric's being 1 in every run says.
+ALL_OF = {
+    "completed_fraction": "All flows of all runs are complete.",
+    "application_throughput": "All flows with a deadline met it.",
 }
 
 # Rows of a table: no more than a reader can use.
@@ -147,6 +158,7 @@ def render(sweep: Sweep) -> str:
     ]
     common = sweep_facts.merged(scenarios)
     varying = plan.values if plan else {}
+    words = terms.words(TERMS, deadlines=_has_deadlines(means))
     return frame.render(
         "sweep.html.jinja",
         specs={figure.key: figure.spec for figure in shown if figure.spec},
@@ -156,8 +168,8 @@ def render(sweep: Sweep) -> str:
         columns=1,
         notices=sweep_notices.notices(sweep, metrics, means, summaries),
         made_from="sweep.json and its runs' run.json and flows.parquet",
-        terms=TERMS,
-        meanings=terms.meanings(TERMS, [summary.get("definitions", {}) for summary in summaries.values()]),
+        terms=words,
+        meanings=terms.meanings(words, [summary.get("definitions", {}) for summary in summaries.values()]),
         facts=sweep_facts.facts_of(sweep, common),
         settings=[facts.Fact(path, "", [facts.Cell(value)]) for path, value in facts.flatten(common)],
         figures=shown,
@@ -170,7 +182,7 @@ def render(sweep: Sweep) -> str:
         repeated=bool((means["replicas"] > 1).any()),
         warm_up=any(_warms_up(summary) for summary in summaries.values()),
         axes=list(varying),
-        columns_of_points=IN_TABLE,
+        columns_of_points=_shown(IN_TABLE, means),
         points=_points(means, varying) if plan else None,
         overall=_overall(metrics, means) if not plan else None,
         folders=_folders(metrics, varying),
@@ -188,7 +200,7 @@ def _as_planned(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
 def _figures(sweep: Sweep, means: pl.DataFrame, plan: Layout | None) -> list[Figure]:
     """A chart for each metric that has something to show, the reason for each that has no value at all."""
     figures = []
-    for metric in METRICS:
+    for metric in _shown(METRICS, means):
         values = means[metric.column].drop_nulls()
         empty = "" if len(values) else _reason(sweep, metric)
         spec = None
@@ -198,8 +210,20 @@ def _figures(sweep: Sweep, means: pl.DataFrame, plan: Layout | None) -> list[Fig
     return figures
 
 
+def _shown(metrics: Sequence[Metric], means: pl.DataFrame) -> list[Metric]:
+    """Without those of deadlines if no flow has one."""
+    due = _has_deadlines(means)
+    return [metric for metric in metrics if due or metric.column not in DEADLINES]
+
+
+def _has_deadlines(means: pl.DataFrame) -> bool:
+    return means["application_throughput"].count() > 0
+
+
 def _reason(sweep: Sweep, metric: Metric) -> str:
     """Why no run has a value of a metric; for completion as the first run has it."""
+    if metric.term == "lateness":
+        return "No flow was late: those that did not meet their deadline, if any, never completed."
     if metric.term not in ("fct", "slowdown", "completed"):
         return "The runs do not carry it."
     first = sweep.runs.filter("done")["run"][0]
@@ -209,7 +233,7 @@ def _reason(sweep: Sweep, metric: Metric) -> str:
 
 
 def _is_plain(metric: Metric, values: pl.Series) -> bool:
-    """Whether a sentence says it all: that everything is complete, or that there was none of something."""
+    """Whether a sentence says it all: that everything is complete or in time, or that there was none of something."""
     if metric.format_type == "share":
         return bool((values == 1).all())
     return metric.format_type == "count" and bool((values == 0).all())
@@ -223,7 +247,7 @@ def _plain(figures: Sequence[Figure], means: pl.DataFrame) -> str:
         if not figure.empty and _is_plain(figure.metric, means[figure.metric.column].drop_nulls())
     ]
     zero = [metric.name for metric in flat if metric.format_type == "count"]
-    said = ["All flows of all runs are complete."] if len(zero) < len(flat) else []
+    said = [ALL_OF[metric.column] for metric in flat if metric.format_type == "share"]
     return " ".join([*said, *([f"Zero in every run: {', '.join(zero)}."] if zero else [])])
 
 
@@ -243,7 +267,7 @@ def _points(means: pl.DataFrame, axes: Mapping[str, Sequence[Any]]) -> Table:
         [
             *_place(row, axes),
             Cell(text.count(row["replicas"]), value=row["replicas"]),
-            *(Cell(metric.mean(row), value=row[metric.column]) for metric in IN_TABLE),
+            *(Cell(metric.mean(row), value=row[metric.column]) for metric in _shown(IN_TABLE, means)),
         ]
         for row in means.head(MOST_ROWS).iter_rows(named=True)
     ]
@@ -267,7 +291,7 @@ def _overall(metrics: pl.DataFrame, means: pl.DataFrame) -> list[tuple[Metric, l
             metric,
             [metric.mean(row), *(metric.show(value) for value in _ends(metrics[metric.column]))],
         )
-        for metric in METRICS
+        for metric in _shown(METRICS, means)
     ]
 
 

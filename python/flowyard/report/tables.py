@@ -8,12 +8,16 @@ import polars as pl
 
 from flowyard.analysis import (
     PERCENTILES,
+    application_throughput,
     by_period,
     by_size,
     by_tier,
+    due,
     flow_goodput,
     goodput_bps,
     jain,
+    served_ahead,
+    timeliness,
     trouble,
     worst_links,
 )
@@ -111,6 +115,25 @@ def faults(runs: Sequence[Run]) -> list[Group]:
     return [Group(name, _summary_rows(rows)) for name, rows in found.items() if rows]
 
 
+def deadlines(runs: Sequence[Run]) -> list[Group]:
+    """What became of flows with deadlines: all, then by traffic entry if there are several; nothing if none has one.
+
+    Cells: flows with a deadline, application throughput, late, abandoned, unfinished, lateness p50 and p99, inversions.
+    """
+    found: dict[str, list[Row]] = {}
+    for i, run in enumerate(runs):
+        if not run.has_deadlines:
+            continue
+        flows = due(run.measured)
+        # Counted before flows are parted by entry: one may be served ahead of another entry's.
+        flows = flows.with_columns(served_ahead(flows))
+        entries = flows.partition_by("tag", maintain_order=True)
+        found.setdefault("all flows", []).append(Row(i, _deadline_cells(flows)))
+        for part in entries if len(entries) > 1 else ():
+            found.setdefault(part["tag"][0], []).append(Row(i, _deadline_cells(part)))
+    return [Group(name, rows) for name, rows in found.items()]
+
+
 def losses(runs: Sequence[Run]) -> list[Metric]:
     """What went wrong with packets, whole runs: a row a counter. Shares are of the data packets sent."""
     counters = [run.counters for run in runs]
@@ -206,15 +229,35 @@ def _card(run: Run) -> Card:
         ("goodput", "goodput", text.rate(goodput_bps(run.flows, run.end_ps))),
         ("Jain's index", "jain", text.ratio(jain(flow_goodput(run.measured)))),
     ]
-    if due := run.measured["deadline_ps"].count():
-        met = int(run.measured["met_deadline"].sum()) / due
-        pairs.append(("deadlines met", "deadline", text.percent(met)))
+    if run.has_deadlines:
+        share = application_throughput(run.measured)
+        pairs.append(("application throughput", "deadline", text.percent(share)))
     return Card(
         completed=text.percent(row["completed_fraction"]),
         flows=f"{row['completed']:,} of {row['flows']:,} flows",
         all_completed=row["completed"] == row["flows"],
         metrics=[Metric(name, term, [Cell(value)]) for name, term, value in pairs],
     )
+
+
+def _deadline_cells(flows: pl.DataFrame) -> list[Cell]:
+    row = timeliness(flows).row(0, named=True)
+    ahead = flows["served_ahead"]
+    return [
+        _number(row["flows"], text.count),
+        _number(row["application_throughput"], text.percent, title=f"{row['met']:,} flows"),
+        *(_counted(row[name]) for name in ("late", "abandoned", "unfinished")),
+        *(
+            # As in `_summary_rows`: at least one flow above the percentile.
+            _number(
+                row[f"lateness_{name}_ps"],
+                text.duration,
+                "thin" if row["late"] * (1 - PERCENTILES[name]) < 1 else "",
+            )
+            for name in ("p50", "p99")
+        ),
+        _number(int((ahead > 0).sum()), text.count, "" if ahead.sum() else "zero", f"{ahead.sum():,} pairs"),
+    ]
 
 
 def _summary_rows(found: list[tuple[int, dict[str, Any]]]) -> list[Row]:

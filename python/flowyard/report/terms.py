@@ -59,13 +59,34 @@ TERMS = {
         "drops + trims + marks", "Packets of a link that met a queue that was too long, in any way."
     ),
     "deadline": Term(
-        "deadlines met",
-        "Of the flows with a deadline, unfinished ones included, the share that met it.",
+        "application throughput",
+        "Of the flows with a deadline, those that were abandoned or are unfinished included, the share that met it.",
         ("flows", "met_deadline"),
+    ),
+    "due": Term("with a deadline", "", ("flows", "deadline_ps")),
+    "late": Term("late", "Flows that completed after their deadline."),
+    "abandoned": Term("abandoned", "Of the flows with a deadline.", ("flows", "abandoned")),
+    "unfinished": Term(
+        "unfinished",
+        "Flows with a deadline that were neither complete nor abandoned when the run ended. They count as missed.",
+    ),
+    "lateness": Term(
+        "lateness",
+        "By how much late flows completed after their deadline; of abandoned and unfinished ones none.",
+    ),
+    "inversions": Term(
+        "inversions",
+        "Flows that were served ahead of at least one flow to the same host that was due earlier and missed its "
+        "deadline: that one waited at a time at which they were there, was not late yet, and they completed first.",
+    ),
+    "against_deadline": Term(
+        "completion against deadlines",
+        "A flow's completion time over its deadline: up to 1 it met it. Of flows with a deadline.",
     ),
     "timeline": Term(
         "timeline of flows",
-        "A bar from a flow's start to its completion at the receiver; an unfinished flow's goes to the end of the run.",
+        "A bar from a flow's start to its completion at the receiver; an unfinished flow's goes to the end of the run, "
+        "an abandoned one's to its deadline.",
     ),
     "queue_sampled": Term("queue over time", "Bytes in a port at a sample, the packet on the wire included."),
     "utilisation_sampled": Term(
@@ -100,6 +121,16 @@ TERMS = {
         "the first miss what would have come.",
     ),
 }
+
+# Those that a page needs only if flows have deadlines.
+OF_DEADLINES = frozenset(
+    ("deadline", "due", "late", "abandoned", "unfinished", "lateness", "inversions", "against_deadline")
+)
+
+
+def words(terms: Mapping[str, Term], *, deadlines: bool) -> dict[str, Term]:
+    """The terms of a page."""
+    return {key: term for key, term in terms.items() if deadlines or key not in OF_DEADLINES}
 
 
 def meanings(terms: Mapping[str, Term], definitions: Sequence[Definitions]) -> dict[str, str]:

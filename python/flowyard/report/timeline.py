@@ -96,21 +96,34 @@ def _rows(run: Run, table: pl.DataFrame, tags: list[str]) -> list[dict[str, Any]
             ),
             "size": flow["size_bytes"],
             "start": flow["start_ps"],
-            "end": flow["start_ps"] + flow["fct_ps"]
-            if flow["completed"]
-            else max(run.end_ps, flow["start_ps"]),
+            "end": _end(run, flow),
             "fct": flow["fct_ps"],
             "slowdown": None if flow["slowdown"] is None else charts.rounded(flow["slowdown"]),
             "retransmissions": flow["retransmissions"],
             "timeouts": flow["timeouts"],
             "drops": flow["drops"],
-            "state": "completed" if flow["completed"] else f"unfinished: {_share(flow)} delivered",
+            "state": _state(flow),
             "rank": rank.get(flow["id"]),
             "shade": _shade(flow),
             "tint": f"var(--run-{min(tags.index(flow['tag']), charts.COLOURS - 1)})",
         }
         for flow in table.iter_rows(named=True)
     ]
+
+
+def _end(run: Run, flow: dict[str, Any]) -> int:
+    """Where its bar ends. When a sender gave up is not recorded: by the deadline, for which it did."""
+    start = int(flow["start_ps"])
+    if flow["completed"]:
+        return start + int(flow["fct_ps"])
+    last = max(run.end_ps, start)
+    return min(start + int(flow["deadline_ps"]), last) if flow["abandoned"] and flow["deadline_ps"] else last
+
+
+def _state(flow: dict[str, Any]) -> str:
+    if flow["completed"]:
+        return "completed"
+    return f"{'abandoned' if flow['abandoned'] else 'unfinished'}: {_share(flow)} delivered"
 
 
 def _share(flow: dict[str, Any]) -> str:

@@ -10,7 +10,14 @@ from typing import Any
 import polars as pl
 
 from flowyard import kept
-from flowyard.analysis import background, goodput_bps, measured, overall, picoseconds
+from flowyard.analysis import (
+    background,
+    goodput_bps,
+    measured,
+    overall,
+    picoseconds,
+    timeliness,
+)
 from flowyard.analysis.intervals import replica_means
 from flowyard.errors import UserError
 from flowyard.table import read_frame
@@ -28,7 +35,10 @@ COUNTERS = (
     "cpu_s",
 )
 # What metrics are made from, besides run.json.
-FLOW_COLUMNS = ("tag", "start_ps", "completed", "fct_ps", "slowdown", "delivered_bytes")
+FLOW_COLUMNS = (
+    *("tag", "start_ps", "completed", "fct_ps", "slowdown", "delivered_bytes"),
+    *("deadline_ps", "met_deadline"),
+)
 # What all flows of a run have, from analysis.overall.
 COMPLETION = (
     "completed_fraction",
@@ -39,7 +49,9 @@ COMPLETION = (
     "slowdown_p50",
     "slowdown_p99",
 )
-METRICS = (*COMPLETION, "goodput_bps", "end_ps", *COUNTERS)
+# What those with a deadline have, from analysis.timeliness; null if there are none.
+DEADLINES = ("application_throughput", "lateness_p50_ps", "lateness_p99_ps")
+METRICS = (*COMPLETION, *DEADLINES, "goodput_bps", "end_ps", *COUNTERS)
 # Columns that a sweep's tables have besides the axes and those of flows and links.
 COLUMNS = {
     "run",
@@ -178,11 +190,14 @@ class Sweep:
             ) from None
         summary = kept.summary(folder)
         warm_up = picoseconds(summary["scenario"]["run"].get("warm_up", "0s"))
-        total = overall(measured(flows, warm_up, background(summary))).row(0, named=True)
+        own = measured(flows, warm_up, background(summary))
+        total = overall(own).row(0, named=True)
+        in_time = timeliness(own).row(0, named=True)
         return {
             "status": summary["status"],
             "flows": total["flows"],
             **{name: total[name] for name in COMPLETION},
+            **{name: in_time[name] for name in DEADLINES},
             "goodput_bps": goodput_bps(flows, summary["end_ps"]),
             "end_ps": summary["end_ps"],
             **{name: summary["counters"].get(name) for name in COUNTERS},
