@@ -142,7 +142,7 @@ def served_ahead(flows: "pl.DataFrame | Table") -> pl.Series:
     )
     for here in rows.partition_by("dst"):
         _served_ahead(here, ahead)
-    return pl.Series("served_ahead", ahead, dtype=pl.UInt32)
+    return pl.Series("served_ahead", ahead, dtype=pl.UInt64)
 
 
 def _served_ahead(flows: pl.DataFrame, ahead: list[int]) -> None:

@@ -127,10 +127,11 @@ def deadlines(runs: Sequence[Run]) -> list[Group]:
         flows = due(run.measured)
         # Counted before flows are parted by entry: one may be served ahead of another entry's.
         flows = flows.with_columns(served_ahead(flows))
-        entries = flows.partition_by("tag", maintain_order=True)
         found.setdefault("all flows", []).append(Row(i, _deadline_cells(flows)))
-        for part in entries if len(entries) > 1 else ():
-            found.setdefault(part["tag"][0], []).append(Row(i, _deadline_cells(part)))
+        parts = {entry["name"]: flows.filter(tag=entry["name"]) for entry in run.summary["traffic"]}
+        parts = {name: part for name, part in parts.items() if part.height}
+        for name, part in parts.items() if len(parts) > 1 else ():
+            found.setdefault(name, []).append(Row(i, _deadline_cells(part)))
     return [Group(name, rows) for name, rows in found.items()]
 
 
