@@ -188,18 +188,23 @@ def test_a_run_of_which_all_flows_were_abandoned_says_so(tmp_path):
     assert [flow["end"] - flow["start"] for flow in flows] == [5, 5, 5]
 
 
+def lines_of(result):
+    """What the command line prints of a run."""
+    return {name: value for name, value in summary_table(result, "run").rows}  # noqa: C416 (mypy wants pairs)
+
+
 def test_the_command_line_says_how_deadlines_were_met(two, flowyard, tmp_path):
-    result = fy.open(two[0])
-    lines = dict(summary_table(result, "whole").rows)
+    result = fy.open_run(two[0])
+    lines = lines_of(result)
     row = analysis.timeliness(result.flows).row(0, named=True)
     found = analysis.inversions(result.flows)
     assert lines["application throughput"].endswith(f", {row['met']} of {row['flows']} flows")
     assert lines["late, abandoned, unfinished"] == f"{row['late']}, 0, 0"
     assert lines["deadline inversions"] == f"{found.flows} flows, {found.pairs} pairs"
     assert lines["lateness p50/p99"].endswith(" us")
-    both = comparison_table({"whole": result, "cut": fy.open(two[1])}, "both")
+    both = comparison_table({"whole": result, "cut": fy.open_run(two[1])}, "both")
     assert both.header[-1] == "application throughput"
-    assert both.rows[-1][-1] == f"{analysis.application_throughput(fy.open(two[1]).flows):.1%}"
+    assert both.rows[-1][-1] == f"{analysis.application_throughput(fy.open_run(two[1]).flows):.1%}"
 
     plain = SCENARIO | {"traffic": SCENARIO["traffic"][2:]}
     (tmp_path / "plain.json").write_text(json.dumps(plain))
@@ -209,7 +214,7 @@ def test_the_command_line_says_how_deadlines_were_met(two, flowyard, tmp_path):
     assert "application throughput" not in comparison_table({"plain": fy.run(plain)}, "plain").header
     # None was missed: no lateness and no inversion to tell.
     easy = fy.run(plain, {"traffic.rest.deadline": "1s"})
-    lines = dict(summary_table(easy, "easy").rows)
+    lines = lines_of(easy)
     assert lines["application throughput"] == "100%, 60 of 60 flows"
     assert not {"lateness p50/p99", "deadline inversions"} & lines.keys()
 
