@@ -14,6 +14,7 @@ from flowyard.model import Model, Wrapped
 __all__ = [
     "After",
     "AfterEach",
+    "Agent",
     "AlibabaStorage",
     "AllToAll",
     "Answers",
@@ -122,6 +123,7 @@ __all__ = [
     "Pace",
     "PacePoisson",
     "PaceRate",
+    "Pacing",
     "Pairs",
     "ParallelTcp",
     "Pareto",
@@ -146,6 +148,8 @@ __all__ = [
     "Queue",
     "RandomCables",
     "RandomNodes",
+    "Rcp",
+    "RcpPort",
     "Red",
     "Reduce",
     "Relay",
@@ -273,6 +277,9 @@ class Scenario(Model):
 
     queue: Queue | None = None
     """What ports do with packets that wait. Absent: what the transport recommends."""
+
+    agent: Agent | None = None
+    """What is computed at each port as packets pass. Absent: what the transport needs, with its defaults."""
 
     faults: Faults | None = None
     """What goes wrong in the network, and when. Absent: nothing."""
@@ -1825,6 +1832,54 @@ class Dcqcn(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pacing(Model):
+    """How packets are sent at a rate that switches give."""
+
+    mss: str = "1460B"
+    """Payload of a full packet. A size, such as "64KiB", at least 1B, at most 65000B."""
+
+    header_bytes: str = "40B"
+    """Bytes of a packet of data besides its payload: IPv4 20, TCP 20. A size, such as "64KiB", at least
+    1B, at most 1000B.
+    """
+
+    control_bytes: str = "40B"
+    """Bytes of a SYN, a FIN, an answer and other packets without payload. A size, such as "64KiB", at
+    least 1B, at most 1000B.
+    """
+
+    congestion_header: str = "0B"
+    """Bytes of every packet for what is asked and answered. The papers on D3 and PDQ have about 16; most
+    simulations count none. A size, such as "64KiB", at most 1000B.
+    """
+
+    reordering: int = 3
+    """A packet is lost when so many that were sent after it have been acknowledged (RFC 5681 has three
+    duplicates). At least 1, at most 1000.
+    """
+
+    rto_min: str = "10ms"
+    """The least retransmission timeout; that before the first round trip is measured, too. A time, such as
+    "10us", at least 1us.
+    """
+
+    rto_max: str = "1s"
+    """The longest retransmission timeout: each one without an answer is twice the one before. A time, such
+    as "10us", at least 1us.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rcp(Model):
+    """RCP: all flows on a link send at one rate, which its switch computes (`agent.rcp`)."""
+
+    _tag = "rcp"
+
+    pacing: Pacing = Pacing()
+    """How packets are sent."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Infinite(Model):
     """First-in first-out without a limit."""
 
@@ -2160,6 +2215,42 @@ class Pie(Model):
 
     limit: Limit = LimitPackets(1000)
     """How much may wait, the packet on the wire not counted; more is dropped (Linux: 1000 packets)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RcpPort(Model):
+    """What RCP's routers compute. Defaults are those of data centres; the authors' ns-2 model has alpha
+    and beta 0.4, a timeslot of 10 ms and an initial round trip of 200 ms.
+    """
+
+    _tag = "rcp"
+
+    alpha: float = 0.1
+    """Share of the spare capacity that is handed out in a round trip. At most 10.0."""
+
+    beta: float = 1.0
+    """Share of the queue that is drained in a round trip. At most 10.0."""
+
+    gamma: float = 1.0
+    """Share of the link that is to be used. At least 0.01, at most 1.0."""
+
+    initial_rate: float = 0.1
+    """The first rate, as a share of the link's: that of each flow until the first update. At least 1e-06,
+    at most 1.0.
+    """
+
+    initial_rtt: str | Literal["derived"] = "derived"
+    """The mean round trip before the first sample. "derived": that of the network's longest path. A time,
+    such as "10us", at least 1ns.
+    """
+
+    timeslot: str | Literal["derived"] = "derived"
+    """The rate is computed anew after this time, or after a mean round trip if that is shorter. "derived":
+    as `initial_rtt`. A time, such as "10us", at least 1ns.
+    """
+
+    min_packets: float = 0.01
+    """The least rate: so many packets of 1000 B in a round trip. At least 1e-06, at most 1000.0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2890,7 +2981,8 @@ Transport = (
     | Mptcp
     | ParallelTcp
     | Dcqcn
-    | Literal["datagram", "tcp", "ndp", "pfabric", "mptcp", "parallel-tcp", "dcqcn"]
+    | Rcp
+    | Literal["datagram", "tcp", "ndp", "pfabric", "mptcp", "parallel-tcp", "dcqcn", "rcp"]
 )
 
 # How many bytes of payload a flow carries.
@@ -3058,6 +3150,9 @@ Trim = Literal["coin", "arriving"]
 
 # What of a port a packet's mark depends on.
 MarkBy = Literal["port", "class", "none"]
+
+# What is computed at each port as packets pass.
+Agent = RcpPort | Literal["rcp"]
 
 # What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or
 # "core 0".

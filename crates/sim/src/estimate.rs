@@ -5,7 +5,8 @@
 
 use serde::Serialize;
 
-use crate::engine::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, network_bytes};
+use crate::engine::members::Members;
+use crate::engine::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, RECORD_BYTES, network_bytes};
 use crate::ids::NodeId;
 use crate::observe::samples::{ROW_BYTES, SERIES_OF_FLOW, SERIES_OF_LINK};
 use crate::observe::{Recorders, capture};
@@ -65,10 +66,11 @@ impl Estimate {
         let captured = observe.capture.as_ref().map_or(0, |capture| {
             u64::from(capture.packet_limit).min(asked.packet_hops as u64) * capture::PACKET_BYTES
         });
+        let packet_bytes = PACKET_BYTES + if setup.has_records() { RECORD_BYTES } else { 0 };
         let memory = network_bytes(&setup.fabric, &setup.routes, setup.queue.port_bytes())
             + asked.flows * FLOW_BYTES
             + asked.connections * CONN_BYTES
-            + (asked.packets_under_way * PACKET_BYTES as f64 + asked.windows * SENT_BYTES) as u64
+            + (asked.packets_under_way * packet_bytes as f64 + asked.windows * SENT_BYTES) as u64
             + sample_rows * ROW_BYTES
             + captured;
         Estimate {

@@ -9,7 +9,7 @@
 //! routing | traffic
 //! faults | derived
 //! engine | advice
-//! queue | balancer
+//! queue | balancer | agent
 //! transport
 //! observe
 //! scenario
@@ -24,6 +24,7 @@
 
 pub mod advice;
 pub mod advisor;
+pub mod agent;
 pub mod balancer;
 pub mod checked;
 pub mod derived;

@@ -42,6 +42,8 @@ pub enum Purpose {
     Timeouts = 15,
     /// A flow's place among those that take turns at its receiver (entity: flow).
     PullTurns = 16,
+    /// An agent's own chance (entity: link).
+    Agent = 17,
     /// Which hosts send in a traffic entry (entity: hash of the entry's name).
     Sources = 20,
     /// A source that starts one flow after the other (entity: hash of the entry's name and the host).

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::agent::{self, Agent};
 use crate::balancer::{self, Balancer};
 use crate::derived::{Longest, Values, settle};
 use crate::engine::calendar::Agenda;
@@ -46,6 +47,8 @@ pub struct Setup {
     pub balancers: Vec<Balancer>,
     /// What ports do with packets that wait.
     pub queue: Queue,
+    /// What is computed at ports, if anything is, and the model of the transport that it serves.
+    pub agent: Option<(Agent, u8)>,
     /// Bytes of the largest full data packet on the wire, for limits that count in it.
     pub full_packet: u64,
     /// For each traffic entry, its transport and balancer.
@@ -115,6 +118,13 @@ impl Setup {
         let queue_path = format!("queue.{}", queue.name());
         let queue = settle(&queue, queue.name(), &values);
         note(&queue_path, values);
+        let agent = scenario.agent().map(|agent| {
+            let values = agent.derived(&all);
+            let settled = settle(&agent, agent.name(), &values);
+            note(&format!("agent.{}", agent.name()), values);
+            let served = transports.iter().position(|transport| transport.name() == agent.serves());
+            (settled, places[served.expect("the check refuses agents that serve nobody")].0)
+        });
         let paths = named.into_iter().map(|(_, path)| path).collect();
         Ok(Setup {
             fabric,
@@ -127,6 +137,7 @@ impl Setup {
             longest,
             balancers,
             queue,
+            agent,
             full_packet: scenario.full_packet(),
             carriers,
             derived,
@@ -182,6 +193,7 @@ impl Members for Setup {
     type Endpoint = transport::Model;
     type Queue = queue::Model;
     type Balancer = balancer::Model;
+    type Agent = agent::Model;
 
     fn endpoints(&self, fabric: &Fabric) -> Vec<transport::Model> {
         Transport::models(&self.transports, fabric)
@@ -189,6 +201,19 @@ impl Members for Setup {
 
     fn balancers(&self, fabric: &Fabric, seed: u64, replica: u64) -> Vec<balancer::Model> {
         self.balancers.iter().map(|balancer| balancer.model(fabric, seed, replica)).collect()
+    }
+
+    fn agents_serve(&self) -> Option<u8> {
+        self.agent.as_ref().map(|(_, serves)| *serves)
+    }
+
+    fn agent(&self, link: &Link) -> agent::Model {
+        let (agent, _) = self.agent.as_ref().expect("asked only where there are agents");
+        agent.model(link)
+    }
+
+    fn has_records(&self) -> bool {
+        self.transports.iter().any(|transport| transport.has_records())
     }
 
     fn queue(&self) -> queue::Model {

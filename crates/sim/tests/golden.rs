@@ -139,7 +139,7 @@ fn a_moved_figure_is_named() {
 fn every_member_is_covered() {
     use flowyard_sim::traffic::{arrivals::Arrivals, matrix::Matrix, sizes::Sizes};
     use flowyard_sim::transport::{Transport, tcp::congestion::Congestion};
-    use flowyard_sim::{balancer::Balancer, queue::Queue, topology::Topology};
+    use flowyard_sim::{agent::Agent, balancer::Balancer, queue::Queue, topology::Topology};
 
     let scenarios: Vec<_> =
         common::goldens().iter().map(|(_, text)| common::scenario(text, &[]).resolved()).collect();
@@ -148,6 +148,7 @@ fn every_member_is_covered() {
     for scenario in &scenarios {
         note("topology", scenario.topology.name());
         note("queue", scenario.queue.as_ref().expect("resolved").name());
+        scenario.agent.iter().for_each(|agent| note("agent", agent.name()));
         for entry in &scenario.traffic {
             let transport = entry.transport.as_ref().expect("resolved");
             note("transport", transport.name());
@@ -164,6 +165,7 @@ fn every_member_is_covered() {
     let all = [
         ("topology", Topology::NAMES),
         ("queue", Queue::NAMES),
+        ("agent", Agent::NAMES),
         ("transport", Transport::NAMES),
         ("congestion control", Congestion::NAMES),
         ("balancer", Balancer::NAMES),

@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["routing", "traffic"],
     &["faults", "derived"],
     &["engine", "advice"],
-    &["queue", "balancer"],
+    &["queue", "balancer", "agent"],
     &["transport"],
     &["observe"],
     &["scenario"],

@@ -38,6 +38,10 @@ impl Settings for Dual {
         true
     }
 
+    fn answers_backwards(&self) -> bool {
+        self.answers == Answers::Backwards
+    }
+
     fn climbs(&self) -> bool {
         true
     }

@@ -171,6 +171,10 @@ impl Settings for Explicit {
         true
     }
 
+    fn answers_backwards(&self) -> bool {
+        self.answers == Answers::Backwards
+    }
+
     fn problems(&self, fabric: &Fabric) -> Vec<Problem> {
         let names = Names::new(fabric);
         let problem = |(place, route): (usize, &Route)| {

@@ -90,6 +90,11 @@ pub trait Settings {
         false
     }
 
+    /// Whether answers go the links of the data backwards, wherever there is more than one way.
+    fn answers_backwards(&self) -> bool {
+        false
+    }
+
     /// Whether it is for networks alone whose paths go up and then down.
     fn climbs(&self) -> bool {
         false

@@ -46,6 +46,10 @@ impl Settings for Nix {
     fn one_path(&self) -> bool {
         true
     }
+
+    fn answers_backwards(&self) -> bool {
+        self.answers == Answers::Backwards
+    }
 }
 
 /// A path as table 2.1 packs it: at each node, in as many bits as the number of its ports takes, which of them is next.

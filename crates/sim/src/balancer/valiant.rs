@@ -38,6 +38,10 @@ impl Settings for Valiant {
     fn one_path(&self) -> bool {
         true
     }
+
+    fn answers_backwards(&self) -> bool {
+        self.answers == Answers::Backwards
+    }
 }
 
 /// Where connections may go.

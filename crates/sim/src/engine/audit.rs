@@ -3,7 +3,10 @@
 //! What was counted as packets came and went is compared with what is found by walking the queues, the
 //! calendar and the arena: no counter is trusted because another one agrees with it.
 
+use rustc_hash::FxHashSet;
+
 use super::Engine;
+use super::agent::{PortAgent, TICK};
 use super::conn::Conn;
 use super::discipline::Discipline;
 use super::egress::{Egress, PortQueue};
@@ -29,8 +32,9 @@ struct Found {
     on_wire: Vec<u64>,
     /// By port: end-of-transmission events.
     departures: Vec<u32>,
-    /// By port: timers of its queue.
+    /// By port: timers of its queue, and ticks of its agent.
     port_timers: Vec<u32>,
+    ticks: Vec<u32>,
     /// By connection: packets and timer events.
     conn_packets: Vec<u32>,
     conn_timers: Vec<u32>,
@@ -45,6 +49,7 @@ impl<M: Members> Engine<'_, '_, M> {
         self.audit_ports(&found, &mut wrong);
         self.audit_pauses(&mut wrong);
         self.audit_conns(&found, &mut wrong);
+        self.audit_agents(&found, &mut wrong);
         self.audit_starts(&mut wrong);
         let at = self.net.now;
         self.violations.extend(wrong.into_iter().map(|what| format!("at {at}: {what}")));
@@ -59,6 +64,7 @@ impl<M: Members> Engine<'_, '_, M> {
             on_wire: vec![0; links],
             departures: vec![0; links],
             port_timers: vec![0; links],
+            ticks: vec![0; links],
             conn_packets: vec![0; self.net.conns.len()],
             conn_timers: vec![0; self.net.conns.len()],
         };
@@ -78,7 +84,8 @@ impl<M: Members> Engine<'_, '_, M> {
             } else if phase == Phase::Departure as u8 {
                 found.departures[event.b as usize] += 1;
             } else if phase == Phase::Port as u8 {
-                found.port_timers[event.b as usize] += 1;
+                let kind = if event.a == TICK { &mut found.ticks } else { &mut found.port_timers };
+                kind[event.b as usize] += 1;
             } else if phase == Phase::Timer as u8
                 && let Owner::Sender(id) | Owner::Receiver(id) = event.owner()
             {
@@ -180,6 +187,25 @@ impl<M: Members> Engine<'_, '_, M> {
                     "link {link}: {counted:?} bytes counted by class behind it, {found:?} wait"
                 ));
             }
+        }
+    }
+
+    /// Each agent has the tick that it waits for, and nothing of flows that are over.
+    fn audit_agents(&self, found: &Found, wrong: &mut Vec<String>) {
+        if self.net.agents.is_empty() {
+            return;
+        }
+        let open: FxHashSet<FlowId> =
+            self.net.conns.iter().filter(|conn| conn.open).map(|conn| conn.flow).collect();
+        for (link, (agent, ticking)) in self.net.agents.iter().enumerate() {
+            let ticks = found.ticks[link];
+            if u32::from(ticking) != ticks {
+                wrong.push(format!(
+                    "agent {link}: waits for a tick is {ticking}, with {ticks} of them pending"
+                ));
+            }
+            let is_open = |flow: FlowId| open.contains(&flow);
+            agent.audit(self.net.now, &is_open, &mut |what| wrong.push(format!("agent {link}: {what}")));
         }
     }
 

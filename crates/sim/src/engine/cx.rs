@@ -5,7 +5,7 @@ use super::event::{self, Phase};
 use super::host::{Host, Owner, Toward};
 use super::members::Members;
 use super::network::Network;
-use super::packet::{Header, Packet, flag, reverse_label};
+use super::packet::{Header, Packet, Record, flag, reverse_label};
 use super::path::{Choose, Trip};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
@@ -150,12 +150,17 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     }
 
     #[inline]
+    fn record(&mut self) -> &mut Record {
+        &mut self.net.record
+    }
+
+    #[inline]
     fn send(&mut self, packet: Packet) {
         let conn = &mut self.net.conns[packet.conn.index()];
         conn.network.packets += 1;
         let port = conn.port_at(self.host);
         self.net.packets_made += 1;
-        let id = self.net.arena.insert(packet);
+        let id = self.net.insert(packet);
         self.net.offer(port, id);
     }
 

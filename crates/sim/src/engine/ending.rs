@@ -11,7 +11,7 @@ use super::event::Phase;
 use super::finished::{Limit, Status};
 use super::host::Owner;
 use super::members::Members;
-use super::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, network_bytes};
+use super::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, RECORD_BYTES, network_bytes};
 use super::plan::{Carrier, Plan};
 use crate::ids::{ConnId, FlowId};
 use crate::traffic::Waits;
@@ -91,11 +91,18 @@ impl<M: Members> Engine<'_, '_, M> {
     pub(super) fn beyond(&self) -> Option<Limit> {
         let flows = self.counts.len() as u64 * FLOW_BYTES;
         let conns = self.net.conns.len() as u64 * CONN_BYTES;
-        let packets = self.net.arena.slots() as u64 * PACKET_BYTES;
+        let record = if self.net.arena.has_records() { RECORD_BYTES } else { 0 };
+        let packets = self.net.arena.slots() as u64 * (PACKET_BYTES + record);
         let parts = &self.plan.parts;
         let network = network_bytes(parts.fabric, parts.routes, parts.members.port_bytes());
         match () {
-            () if network + flows + conns + packets + self.observed() + self.net.paths.bytes()
+            () if network
+                + flows
+                + conns
+                + packets
+                + self.net.agents.bytes()
+                + self.observed()
+                + self.net.paths.bytes()
                 > self.plan.memory_limit =>
             {
                 Some(Limit::Memory)

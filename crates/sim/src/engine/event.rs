@@ -24,7 +24,7 @@ pub enum Phase {
     Lost = 5,
     /// A pause frame arrives: what a port starts at the same instant has gone.
     Pause = 6,
-    /// The timer of a port's queue fires: all else of the instant has happened.
+    /// The timer of a port's queue fires, or its agent's tick: all else of the instant has happened.
     Port = 7,
 }
 
@@ -38,7 +38,7 @@ pub enum Phase {
 /// | `Start` | flow, trigger or source | which of them: see `engine/starts.rs` |
 /// | `Timer` | connection or link | see [`timer`] |
 /// | `Pause` | the classes that are paused | the link that the frame crosses |
-/// | `Port` | 0 | the link |
+/// | `Port` | 0 for the queue's timer, 1 for the agent's tick | the link |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When.

@@ -6,7 +6,7 @@
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
 use super::endpoint::Endpoint;
 use super::host::{Host, Owner, Start, Toward};
-use super::packet::{Header, Packet, flag};
+use super::packet::{Header, Packet, Record, flag};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::topology::{Fabric, Link, Node};
@@ -34,6 +34,8 @@ pub struct FakeHost {
     pub completed: Vec<ConnId>,
     /// Connections whose sender has nothing left to do.
     pub finished: Vec<ConnId>,
+    /// What the packet carries that has just arrived or is sent next.
+    pub record: Record,
     /// Connections whose receiver has heard that they were given up.
     pub given_up: Vec<ConnId>,
 }
@@ -57,6 +59,7 @@ impl FakeHost {
             timers: Vec::new(),
             completed: Vec::new(),
             finished: Vec::new(),
+            record: Record::default(),
             given_up: Vec::new(),
         };
         host.connection(size);
@@ -248,6 +251,10 @@ impl Host for FakeHost {
     }
 
     fn next_path(&mut self, _packet: &mut Packet) {}
+
+    fn record(&mut self) -> &mut Record {
+        &mut self.record
+    }
 
     fn send(&mut self, packet: Packet) {
         debug_assert!(packet.has(flag::CONTROL), "data waits for its turn");

@@ -4,7 +4,7 @@
 //! takes its place.
 
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
-use super::packet::{Header, Packet, flag};
+use super::packet::{Header, Packet, Record, flag};
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::units::{Rate, Time};
@@ -128,6 +128,10 @@ pub trait Host {
 
     /// Puts a packet that has just been made on the path that is next, if the balancer leaves that to the source.
     fn next_path(&mut self, packet: &mut Packet);
+
+    /// What packets carry beyond their headers, if the transport asks for that: that of the packet which has just arrived,
+    /// until it is written anew; every packet sent takes what is in it at that moment. An answer so carries what it answers.
+    fn record(&mut self) -> &mut Record;
 
     /// Sends a packet at once, ahead of data that waits for its turn: for acknowledgements, pulls and other control packets.
     fn send(&mut self, packet: Packet);

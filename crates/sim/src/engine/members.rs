@@ -1,5 +1,6 @@
 //! The kinds of parts that a run is put together from. The engine knows them only by their contracts; `setup` names them.
 
+use super::agent::PortAgent;
 use super::discipline::Discipline;
 use super::endpoint::Endpoint;
 use super::gate::Thresholds;
@@ -15,12 +16,23 @@ pub trait Members {
     type Queue: Discipline;
     /// A load balancer at all nodes.
     type Balancer: Choose;
+    /// What is computed at a port.
+    type Agent: PortAgent;
 
     /// The transports, in the order by which connections name them.
     fn endpoints(&self, fabric: &Fabric) -> Vec<Self::Endpoint>;
 
     /// The balancers, in the order by which connections name them.
     fn balancers(&self, fabric: &Fabric, seed: u64, replica: u64) -> Vec<Self::Balancer>;
+
+    /// The model of the transport that agents serve; none without agents.
+    fn agents_serve(&self) -> Option<u8>;
+
+    /// The agent at the port of a link, if there are any.
+    fn agent(&self, link: &Link) -> Self::Agent;
+
+    /// Whether packets have records: see [`Record`](super::packet::Record).
+    fn has_records(&self) -> bool;
 
     /// An empty queue at a switch's port.
     fn queue(&self) -> Self::Queue;

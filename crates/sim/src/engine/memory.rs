@@ -13,6 +13,8 @@ pub const FLOW_BYTES: u64 = 289;
 pub const CONN_BYTES: u64 = 403;
 /// A packet with its events and its places in queues.
 pub const PACKET_BYTES: u64 = 168;
+/// What a packet carries beyond its header, where packets do.
+pub const RECORD_BYTES: u64 = 64;
 
 /// What stands still: links with their queues, each of which takes `port_bytes` beyond a single queue; hosts; routes.
 pub fn network_bytes(fabric: &Fabric, routes: &Routes, port_bytes: usize) -> u64 {

@@ -1,6 +1,7 @@
 //! The event loop: takes the first event, lets packets, ports, hosts and timers act on it, and again.
 
 pub mod after;
+pub mod agent;
 mod ahead;
 pub mod audit;
 mod buckets;
@@ -124,6 +125,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         engine.set_goal();
         if plan.audit {
             engine.net.tallies = vec![Tally::default(); plan.parts.fabric.links.len()];
+            engine.net.shows = true;
         }
         engine.deadlock_look = engine.net.first_deadlock_look();
         engine.schedule_faults();
@@ -219,7 +221,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             phase if phase == Phase::Start as u8 => self.start(event),
             phase if phase == Phase::Lost as u8 => self.lose_on_link(LinkId(event.b), PacketId(event.a)),
             phase if phase == Phase::Pause as u8 => self.obey(event),
-            phase if phase == Phase::Port as u8 => self.net.port_timer(LinkId(event.b)),
+            phase if phase == Phase::Port as u8 => self.net.port_timer(LinkId(event.b), event.a),
             _ => self.fault(event.b),
         }
     }
@@ -228,11 +230,8 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     #[inline(always)]
     fn arrive(&mut self, event: &Event, hint: u32) {
         let (link, id) = (LinkId(event.b), PacketId(event.a));
-        if let Some(tally) = self.net.tallies.get_mut(link.index()) {
-            tally.received += 1;
-            if !self.observers.is_empty() {
-                self.show(link, self.net.arena[id]);
-            }
+        if self.net.shows {
+            self.show_arrival(link, id);
         }
         self.net.packet_hops += 1;
         let packet = &mut self.net.arena[id];
@@ -254,9 +253,26 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
+    /// Shows a packet that comes out of a link to the observers, the audit and the agent that sees answers there.
+    #[inline(never)]
+    fn show_arrival(&mut self, link: LinkId, id: PacketId) {
+        if let Some(tally) = self.net.tallies.get_mut(link.index()) {
+            tally.received += 1;
+            if !self.observers.is_empty() {
+                self.show(link, self.net.arena[id]);
+            }
+        }
+        if !self.net.agents.is_empty() {
+            self.net.show_answer(link, id);
+        }
+    }
+
     #[inline(always)]
     fn receive(&mut self, id: PacketId) {
         let packet = self.net.arena.remove(id);
+        if self.net.arena.has_records() {
+            self.net.record = *self.net.arena.record(id);
+        }
         let conn = &mut self.net.conns[packet.conn.index()];
         let at_receiver = conn.dst == packet.dst;
         conn.network.packets -= 1;

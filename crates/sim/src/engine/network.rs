@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::after::Aftermath;
+use super::agent::{Agents, TICK};
 use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
 use super::discipline::{Discipline, PortContext, Queued};
@@ -11,7 +12,7 @@ use super::event::{Event, Phase, order};
 use super::finished::LinkCounts;
 use super::gate::{Gate, Pauses, Stops, Thresholds};
 use super::members::Members;
-use super::packet::{Arena, Packet, flag, reverse_label};
+use super::packet::{Arena, Packet, Record, flag, reverse_label};
 use super::path::{Choose, Hop, Opening};
 use super::paths::Paths;
 use super::port::{Amount, Departures, Losses, Port};
@@ -38,6 +39,12 @@ pub struct Network<'a, M: Members> {
     pub ends: Vec<NodeId>,
     /// What each link has been given, for an audit to compare with; empty without one.
     pub tallies: Vec<Tally>,
+    /// What is computed at ports.
+    pub agents: Agents<M::Agent>,
+    /// Whether somebody is to be shown packets: an audit, or agents.
+    pub shows: bool,
+    /// What the packet carries that a host has just received, and what it sends next: see [`Host::record`](super::host::Host::record).
+    pub record: Record,
     /// Live connections, by slot.
     pub conns: Vec<Conn>,
     /// Slots without one.
@@ -186,10 +193,19 @@ impl<'a, M: Members> Network<'a, M> {
         Network {
             now: Time::ZERO,
             calendar: Calendar::new(parts.agenda),
-            arena: Arena::default(),
+            arena: Arena::new(parts.members.has_records()),
             egress: fabric.links.iter().zip(link_ranks).enumerate().map(egress_of).collect(),
             ends: fabric.links.iter().map(|link| link.to).collect(),
             tallies: Vec::new(),
+            shows: parts.members.agents_serve().is_some(),
+            agents: match parts.members.agents_serve() {
+                Some(serves) => {
+                    let agent = |(at, link)| (parts.members.agent(link), stream(Purpose::Agent, at));
+                    Agents::new(serves, fabric.links.iter().enumerate().map(agent))
+                }
+                None => Agents::none(),
+            },
+            record: Record::default(),
             conns: Vec::new(),
             free_conns: Vec::new(),
             ready: vec![ReadyList::default(); links],
@@ -271,9 +287,29 @@ impl<'a, M: Members> Network<'a, M> {
         next_hops[self.balancers[balancer as usize].choose(hop, self.now) as usize]
     }
 
-    /// For an audit: a packet has come to a port.
+    /// Puts a packet that a host has made into the arena, with what it carries.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        let id = self.arena.insert(packet);
+        if self.arena.has_records() {
+            *self.arena.record(id) = self.record;
+        }
+        id
+    }
+
+    /// A packet has come to a port: for the port's agent and for an audit.
     #[inline(always)]
     fn note_offer(&mut self, link: LinkId, id: PacketId) {
+        if self.shows {
+            self.show_offer(link, id);
+        }
+    }
+
+    #[inline(never)]
+    fn show_offer(&mut self, link: LinkId, id: PacketId) {
+        if !self.agents.is_empty() {
+            self.show_packet(link, id);
+        }
         if let Some(tally) = self.tallies.get_mut(link.index()) {
             tally.offered.add(self.arena[id].size);
         }
@@ -345,7 +381,7 @@ impl<'a, M: Members> Network<'a, M> {
         }
         self.conns[packet.conn.index()].network.packets += 1;
         self.packets_made += 1;
-        let id = self.arena.insert(packet);
+        let id = self.insert(packet);
         self.note_offer(link, id);
         let (_, mut cx) = self.at_port(link);
         cx.port.settle(now);
@@ -417,9 +453,12 @@ impl<'a, M: Members> Network<'a, M> {
         true
     }
 
-    /// The timer of a port's queue fires.
+    /// The timer of a port's queue fires, or the tick of its agent.
     #[cold]
-    pub fn port_timer(&mut self, link: LinkId) {
+    pub fn port_timer(&mut self, link: LinkId, which: u32) {
+        if which == TICK {
+            return self.tick(link);
+        }
         let now = self.now;
         let (queue, mut cx) = self.at_port(link);
         let PortQueue::Serviced(queue) = queue else {

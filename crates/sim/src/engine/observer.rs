@@ -171,6 +171,7 @@ impl<'o, M: Members> Engine<'_, 'o, M> {
     pub fn observe(&mut self, observer: &'o mut dyn Observer) {
         if observer.watches_packets() && self.net.tallies.is_empty() {
             self.net.tallies = vec![Tally::default(); self.net.egress.len()];
+            self.net.shows = true;
         }
         self.observers.push(observer);
         self.horizon = Time::ZERO;

@@ -33,6 +33,13 @@ pub struct Packet {
     pub header: Header,
 }
 
+/// What a packet carries beyond its header, where a transport of the run asks for it: another cache line.
+///
+/// It belongs to the transport and, if it has one, to its agent (`engine/agent.rs`): both say what the words mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub struct Record(pub [u64; 8]);
+
 /// What the two ends tell each other; each transport says what the fields mean to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
@@ -89,9 +96,35 @@ pub fn reverse_label(label: u32) -> u32 {
 pub struct Arena {
     slots: Vec<Packet>,
     free: Vec<PacketId>,
+    /// By slot; none unless packets have records.
+    records: Vec<Record>,
+    has_records: bool,
 }
 
 impl Arena {
+    /// One in which each packet has a record, or none.
+    pub fn new(has_records: bool) -> Arena {
+        Arena { has_records, ..Arena::default() }
+    }
+
+    /// Whether packets have records.
+    #[inline(always)]
+    pub fn has_records(&self) -> bool {
+        self.has_records
+    }
+
+    /// The record of a packet, where packets have them.
+    #[inline]
+    pub fn record(&mut self, id: PacketId) -> &mut Record {
+        &mut self.records[id.index()]
+    }
+
+    /// A packet and its record.
+    #[inline]
+    pub fn with_record(&mut self, id: PacketId) -> (&mut Packet, &mut Record) {
+        (&mut self.slots[id.index()], &mut self.records[id.index()])
+    }
+
     /// Puts a packet into a slot.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
@@ -100,12 +133,18 @@ impl Arena {
             return id;
         }
         self.slots.push(packet);
+        if self.has_records {
+            self.records.push(Record::default());
+        }
         PacketId(self.slots.len() as u32 - 1)
     }
 
     /// Exchanges two packets: each takes the other's place, in lists too.
     pub fn swap(&mut self, a: PacketId, b: PacketId) {
         self.slots.swap(a.index(), b.index());
+        if self.has_records {
+            self.records.swap(a.index(), b.index());
+        }
     }
 
     /// Takes the packet out of its slot.

@@ -8,12 +8,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{Connection, Entry, Run};
+use crate::agent::Agent;
 use crate::balancer::{Balancer, Routing};
 use crate::faults::{Faults, packets};
 use crate::observe::Observe;
 use crate::problem::{Problem, join, list, steps};
 use crate::queue::{Feature, Queue};
-use crate::routing;
+use crate::routing::{self, Routes};
 use crate::topology::{Fabric, Topology, heights};
 use crate::traffic::{self, Demand};
 use crate::transport::Transport;
@@ -41,6 +42,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Optio
     }
     problems.extend(agreement(&transports));
     problems.extend(draft.queue(&transports));
+    problems.extend(draft.agent(&transports));
     problems.extend(draft.connections());
     problems.extend(draft.paths());
     problems.extend(draft.endless());
@@ -51,6 +53,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Optio
         }
         problems.extend(draft.traffic(fabric));
         problems.extend(draft.routing(fabric));
+        problems.extend(draft.answers(fabric));
         problems.extend(draft.faults(fabric));
         problems.extend(draft.observe(fabric));
     }
@@ -200,6 +203,83 @@ impl<'a> Draft<'a> {
         problems
     }
 
+    /// A port computes for one transport, and does so only if one is in use that needs it.
+    fn agent(&self, transports: &[Chosen<'a>]) -> Vec<Problem> {
+        let at = |chosen: &Chosen| join(&chosen.path, chosen.transport.name());
+        let needs = transports.iter().filter(|chosen| chosen.used);
+        let needs: Vec<_> =
+            needs.filter_map(|chosen| Some((at(chosen), chosen.transport.agent()?))).collect();
+        let mut problems = Vec::new();
+        if let Some((first, needed)) = needs.first() {
+            let other = needs.iter().find(|(_, agent)| agent.name() != needed.name());
+            problems.extend(other.map(|(at, agent)| {
+                let message = format!(
+                    "needs the agent \"{}\" at each port, where {first} needs \"{}\": a port has one",
+                    agent.name(),
+                    needed.name()
+                );
+                Problem::new(at.clone(), message).with_hint(Some("put them into runs of their own".into()))
+            }));
+        }
+        let Some((value, agent)) = self.part::<Agent>("agent", self.document.get("agent")) else {
+            return problems;
+        };
+        problems.extend(own("agent", agent.name(), value, agent.problems()));
+        let wrong = match needs.first() {
+            Some((_, needed)) if needed.name() == agent.name() => return problems,
+            Some((at, needed)) => format!("{at} needs the agent \"{}\"", needed.name()),
+            None => format!("it serves the transport \"{}\", which no traffic entry has", agent.serves()),
+        };
+        let message = format!("\"{}\" is not used: {wrong}", agent.name());
+        problems.push(Problem::new("agent", message).with_value(value));
+        problems
+    }
+
+    /// Agents tell each flow one rate: its packets take one path, and, where agents are to see them, so do answers.
+    fn answers(&self, fabric: &Fabric) -> Vec<Problem> {
+        let mut branches = None;
+        let problem = |(path, entry): (String, &'a Value)| {
+            let (_, transport) = self.transport_of(&path, entry)?;
+            let recommended = transport.agent()?;
+            let (at, balancer) = self.balancer_of(&path, entry);
+            let balancer = balancer.unwrap_or_else(|| transport.recommended_balancer());
+            let name = recommended.name();
+            let backwards = "routing.balancer.nix = { answers = \"backwards\" }";
+            if !balancer.one_path() {
+                let message = format!(
+                    "\"{}\" sends a flow's packets by several paths, and the agent \"{name}\" tells a flow one rate",
+                    balancer.name()
+                );
+                return Some(Problem::new(at, message).with_hint(Some(format!("use {backwards}"))));
+            }
+            if !recommended.needs_answers() || balancer.answers_backwards() {
+                return None;
+            }
+            let branches = *branches.get_or_insert_with(|| {
+                Routes::build(fabric).is_ok_and(|routes| routing::most_paths(fabric, &routes, 2) > 1)
+            });
+            branches.then(|| {
+                let message = format!(
+                    "under \"{}\" answers take links of their own, and the agent \"{name}\" has to see them where it saw the data",
+                    balancer.name()
+                );
+                Problem::new(at, message).with_hint(Some(format!("use {backwards}")))
+            })
+        };
+        self.entries().filter_map(problem).collect()
+    }
+
+    /// The balancer that an entry's flows have, if the scenario names one, and where.
+    fn balancer_of(&self, path: &str, entry: &'a Value) -> (String, Option<Balancer>) {
+        let given = |path: String, document: &'a Value| {
+            let routing = document.get("routing").filter(|value| !value.is_null());
+            self.part::<Routing>(&path, routing)?.1.balancer
+        };
+        let own = given(join(path, "routing"), entry);
+        let at = if own.is_some() { join(path, "routing.balancer") } else { "routing.balancer".to_string() };
+        (at, own.or_else(|| given("routing".to_string(), self.document)))
+    }
+
     /// What carries an entry's flows: where the scenario says so, and what.
     fn transport_of(&self, path: &str, entry: &'a Value) -> Option<(String, Transport)> {
         let given = |document: &'a Value| document.get("transport").filter(|value| !value.is_null());
@@ -248,16 +328,10 @@ impl<'a> Draft<'a> {
 
     /// A transport that is to choose paths itself needs a balancer that leaves them to it.
     fn paths(&self) -> Vec<Problem> {
-        let given = |document: &'a Value, key: &str| document.get(key).filter(|value| !value.is_null());
-        let balancer = |path: String, document: &'a Value| {
-            let (_, routing) = self.part::<Routing>(&path, given(document, "routing"))?;
-            routing.balancer
-        };
         let problem = |(path, entry): (String, &'a Value)| {
             let (at, transport) = self.transport_of(&path, entry)?;
-            let own = balancer(join(&path, "routing"), entry);
-            let named = own.or_else(|| balancer("routing".to_string(), self.document));
-            let balancer = named.unwrap_or_else(|| transport.recommended_balancer());
+            let balancer =
+                self.balancer_of(&path, entry).1.unwrap_or_else(|| transport.recommended_balancer());
             let field = transport.chooses_paths().filter(|_| !balancer.leaves_paths())?;
             let message =
                 format!("needs a balancer that leaves paths to the sender, not \"{}\"", balancer.name());

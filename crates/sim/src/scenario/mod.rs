@@ -23,6 +23,7 @@ pub use self::entry::{Connection, Entry};
 pub use self::files::{Files, no_files};
 pub use self::schema::{of as schema_of, schema, text as schema_text};
 pub use self::text::Format;
+use crate::agent::Agent;
 use crate::balancer::{Balancer, Routing};
 use crate::derived::settle;
 use crate::faults::Faults;
@@ -132,6 +133,9 @@ pub struct Scenario {
     /// What ports do with packets that wait. Absent: what the transport recommends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// What is computed at each port as packets pass. Absent: what the transport needs, with its defaults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
     /// What goes wrong in the network, and when. Absent: nothing.
     #[serde(default, skip_serializing_if = "Faults::is_empty")]
     pub faults: Faults,
@@ -222,6 +226,12 @@ impl Scenario {
         self.queue.clone().unwrap_or_else(recommended)
     }
 
+    /// What is computed at each port, if any transport in use needs that. The check made sure that all agree.
+    pub fn agent(&self) -> Option<Agent> {
+        let needed = self.traffic.iter().find_map(|entry| self.transport_of(entry).agent())?;
+        Some(self.agent.clone().unwrap_or(needed))
+    }
+
     /// Bytes on the wire of the largest full data packet of any transport in use: what a queue's
     /// limit in full packets counts in.
     pub fn full_packet(&self) -> u64 {
@@ -244,6 +254,7 @@ impl Scenario {
             transport: written_out(&self.transport),
             routing: Routing { balancer: Some(shared) },
             queue: Some(self.queue()),
+            agent: self.agent(),
             traffic: self.traffic.iter().map(entry).collect(),
             ..self.clone()
         }

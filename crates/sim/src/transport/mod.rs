@@ -6,6 +6,7 @@
 
 pub mod delivery;
 pub mod frame;
+pub mod paced;
 pub mod reassembly;
 pub mod rtt;
 pub mod session;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use self::frame::{Frame, udp_frame};
 use crate::advice::Advice;
+use crate::agent::Agent;
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
@@ -90,6 +92,7 @@ transports! {
     mptcp::Mptcp = "mptcp",
     parallel_tcp::ParallelTcp = "parallel-tcp",
     dcqcn::Dcqcn = "dcqcn",
+    rcp::Rcp = "rcp",
 }
 
 impl Transport {
@@ -137,6 +140,16 @@ pub trait Settings {
     /// What it needs from the ports on its way.
     fn needs(&self) -> &'static [Feature] {
         &[]
+    }
+
+    /// What is computed at ports for it, with defaults, if it needs that.
+    fn agent(&self) -> Option<Agent> {
+        None
+    }
+
+    /// Whether its packets carry a record each: see [`Record`](crate::engine::packet::Record).
+    fn has_records(&self) -> bool {
+        self.agent().is_some()
     }
 
     /// Whether its data packets are ECN-capable, so that queues may mark them.

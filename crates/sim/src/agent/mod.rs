@@ -1,0 +1,91 @@
+//! What is computed at each port as packets pass: the rates that switches give to flows.
+//!
+//! A member has a configuration, which is part of the scenario, and a `Model`, which is its state at one port. Adding one
+//! is its file and its line in the list below; `rcp` is the shortest example. The contract is in `engine/agent.rs`.
+
+use crate::derived::{Longest, Values};
+use crate::engine::agent::{AgentContext, PortAgent};
+use crate::engine::packet::{Packet, Record};
+use crate::ids::FlowId;
+use crate::problem::Problem;
+use crate::register::{dispatch, register};
+use crate::topology::Link;
+use crate::units::Time;
+
+/// One list: configuration and model of each agent, and the way from one to the other.
+macro_rules! agents {
+    ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
+        register! {
+            /// What is computed at each port as packets pass.
+            pub enum Agent: Settings { $($module::$config = $name),* }
+        }
+
+        /// The state of an agent at one port.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
+        pub enum Model {
+            $($config(<$module::$config as Build>::Model),)*
+        }
+
+        impl Agent {
+            /// The agent at the port of a link.
+            pub fn model(&self, link: &Link) -> Model {
+                match self {
+                    $(Agent::$config(config) => Model::$config(config.model(link)),)*
+                }
+            }
+        }
+
+        dispatch! {
+            impl PortAgent for Model [$($config)*] {
+                #[inline]
+                fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext);
+                #[inline]
+                fn on_answer(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext);
+                fn tick(&mut self, cx: &mut AgentContext);
+                fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String));
+                fn heap_bytes(&self) -> usize;
+            }
+        }
+    };
+}
+
+agents! {
+    rcp::RcpPort = "rcp",
+}
+
+/// What an agent's configuration tells the check and the engine.
+pub trait Settings {
+    /// The name of the transport that it serves.
+    fn serves(&self) -> &'static str;
+
+    /// All that is wrong beyond what the schema says; paths are below the agent.
+    fn problems(&self) -> Vec<Problem> {
+        Vec::new()
+    }
+
+    /// Fields that the scenario leaves to the network, with what follows from it.
+    fn derived(&self, longest: &Longest) -> Values {
+        let _ = longest;
+        Vec::new()
+    }
+
+    /// Whether answers must go the data's links backwards, so that the agents that the data met see them.
+    fn needs_answers(&self) -> bool {
+        false
+    }
+
+    /// Most links of a path that what packets carry has room for.
+    fn links_most(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// From the configuration to the state at one port.
+pub trait Build {
+    /// The state at one port.
+    type Model: PortAgent;
+
+    /// The agent at the port of a link, before any packet.
+    fn model(&self, link: &Link) -> Self::Model;
+}

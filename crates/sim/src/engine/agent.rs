@@ -1,0 +1,207 @@
+//! Port agents: the contract between the engine and what a node computes at a port as packets pass.
+//!
+//! A fabric has agents of one kind, one at each port, hosts' ports included, or none, and then pays nothing for them.
+//! They serve one transport: an agent sees that transport's packets to their receivers as they come to its port, and the
+//! answers, which come by the other direction of the port's cable. It reads and writes what the packets carry
+//! (`Header`, [`Record`]), keeps what it needs at its port, and may ask for ticks. It touches no other port and no host.
+//! The agents themselves are in `agent/`.
+
+use super::calendar::Calendar;
+use super::egress::{Egress, PortQueue};
+use super::event::{Event, Phase, order};
+use super::members::Members;
+use super::network::Network;
+use super::packet::{Arena, Packet, Record};
+use super::port::Port;
+use crate::ids::{ConnId, FlowId, LinkId, PacketId};
+use crate::random::Stream;
+use crate::units::{Rate, Time};
+
+/// What is computed at one port. A new agent implements it.
+pub trait PortAgent {
+    /// A packet to its receiver comes to the port, before the queue sees it.
+    fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext);
+
+    /// A packet to its sender has come by the other direction of the cable; whether by all links of the data, depends on
+    /// the balancer.
+    fn on_answer(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
+        let _ = (packet, record, cx);
+    }
+
+    /// The tick set by [`AgentContext::tick_at`] comes, after all other events of that instant.
+    fn tick(&mut self, cx: &mut AgentContext) {
+        let _ = cx;
+        unreachable!("this agent asks for no ticks");
+    }
+
+    /// For the audit: reports what is left behind of flows that are over.
+    fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
+        let _ = (now, is_open, found);
+    }
+
+    /// Bytes that it takes beyond its own size. For the limit on memory and for benchmarks.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A port as its agent sees it.
+pub struct AgentContext<'a> {
+    /// The present.
+    pub now: Time,
+    /// The link that the port feeds: no other port of the fabric has this number.
+    pub link: LinkId,
+    /// The flow of the packet that passes; at ticks [`FlowId::NONE`].
+    pub flow: FlowId,
+    /// The agent's own random stream.
+    pub chance: &'a mut Stream,
+    port: &'a Port,
+    waiting_bytes: u64,
+    sent_bytes: u64,
+    dropped_bytes: u64,
+    ticking: &'a mut bool,
+    calendar: &'a mut Calendar,
+}
+
+impl AgentContext<'_> {
+    /// The present rate of the link.
+    #[inline]
+    pub fn rate(&self) -> Rate {
+        self.port.rate
+    }
+
+    /// Bytes that wait at the port, without the packet on the wire.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.waiting_bytes
+    }
+
+    /// Bytes of all packets whose transmission has begun since the start of the run.
+    pub fn sent_bytes(&self) -> u64 {
+        self.sent_bytes
+    }
+
+    /// Bytes of all packets that have come to the port since the start of the run, those that it dropped included.
+    pub fn arrived_bytes(&self) -> u64 {
+        self.sent_bytes + self.waiting_bytes + self.dropped_bytes
+    }
+
+    /// Asks for a tick, unless one is pending: see [`PortAgent::tick`].
+    #[inline]
+    pub fn tick_at(&mut self, time: Time) {
+        if *self.ticking {
+            return;
+        }
+        *self.ticking = true;
+        let order = order(Phase::Port, self.port.rank, TICK);
+        self.calendar.push(Event { time: time.max(Time(self.now.0 + 1)), order, a: TICK, b: self.link.0 });
+    }
+}
+
+/// Tells an agent's tick from the timer of the port's queue.
+pub const TICK: u32 = 1;
+
+/// The agents of a run.
+pub struct Agents<A> {
+    /// The model of the transport that they serve.
+    serves: u8,
+    /// By link; none without agents.
+    ports: Vec<AtPort<A>>,
+}
+
+/// An agent at its port.
+struct AtPort<A> {
+    agent: A,
+    chance: Stream,
+    ticking: bool,
+}
+
+impl<A: PortAgent> Agents<A> {
+    /// An agent for each link, with a stream of its own; they serve that model.
+    pub fn new(serves: u8, agents: impl Iterator<Item = (A, Stream)>) -> Agents<A> {
+        let ports = agents.map(|(agent, chance)| AtPort { agent, chance, ticking: false }).collect();
+        Agents { serves, ports }
+    }
+
+    /// No agents.
+    pub fn none() -> Agents<A> {
+        Agents { serves: 0, ports: Vec::new() }
+    }
+
+    /// Whether there are none.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.ports.is_empty()
+    }
+
+    /// The agents, by link.
+    pub fn iter(&self) -> impl Iterator<Item = (&A, bool)> {
+        self.ports.iter().map(|port| (&port.agent, port.ticking))
+    }
+
+    /// Bytes of all of them.
+    pub fn bytes(&self) -> u64 {
+        let own = |port: &AtPort<A>| size_of::<AtPort<A>>() + port.agent.heap_bytes();
+        self.ports.iter().map(own).sum::<usize>() as u64
+    }
+}
+
+impl<M: Members> Network<'_, M> {
+    /// A packet comes to a port: shows it to the port's agent if it is one to a receiver.
+    #[inline(never)]
+    pub(super) fn show_packet(&mut self, link: LinkId, id: PacketId) {
+        let Packet { transport, conn, dst, .. } = self.arena[id];
+        if transport == self.agents.serves && dst == self.conns[conn.index()].dst {
+            let (agent, arena, mut cx) = self.at_agent(link, conn);
+            let (packet, record) = arena.with_record(id);
+            agent.on_packet(packet, record, &mut cx);
+        }
+    }
+
+    /// A packet has come out of a link: shows it to the agent at the other direction if it is an answer.
+    #[inline(never)]
+    pub(super) fn show_answer(&mut self, link: LinkId, id: PacketId) {
+        let Packet { transport, conn, dst, .. } = self.arena[id];
+        if transport == self.agents.serves && dst != self.conns[conn.index()].dst {
+            let (agent, arena, mut cx) = self.at_agent(link.reverse(), conn);
+            let (packet, record) = arena.with_record(id);
+            agent.on_answer(packet, record, &mut cx);
+        }
+    }
+
+    /// The tick of a port's agent comes.
+    #[inline(never)]
+    pub(super) fn tick(&mut self, link: LinkId) {
+        self.agents.ports[link.index()].ticking = false;
+        let (agent, _, mut cx) = self.at_agent(link, ConnId::NONE);
+        agent.tick(&mut cx);
+    }
+
+    /// An agent and its port, which is brought up to date.
+    #[inline(always)]
+    fn at_agent(&mut self, link: LinkId, conn: ConnId) -> (&mut M::Agent, &mut Arena, AgentContext<'_>) {
+        self.settle(link, self.now);
+        let Egress { port, queue, losses, .. } = &self.egress[link.index()];
+        let (waiting_bytes, sent_bytes) = match queue {
+            // What waits counts as sent.
+            PortQueue::Committed(departures, _) => {
+                let waiting = port.bytes - u64::from(departures.wire_bytes());
+                (waiting, port.sent.bytes - waiting)
+            }
+            PortQueue::Serviced(_) => (port.bytes - u64::from(port.wire_bytes), port.sent.bytes),
+        };
+        let AtPort { agent, chance, ticking } = &mut self.agents.ports[link.index()];
+        let cx = AgentContext {
+            now: self.now,
+            link,
+            flow: self.conns.get(conn.index()).map_or(FlowId::NONE, |conn| conn.flow),
+            chance,
+            port,
+            waiting_bytes,
+            sent_bytes,
+            dropped_bytes: losses.dropped.bytes,
+            ticking,
+            calendar: &mut self.calendar,
+        };
+        (agent, &mut self.arena, cx)
+    }
+}

@@ -1,0 +1,187 @@
+//! Senders that are told their rate: the host's side that RCP, D3, PDQ and RACS share.
+//!
+//! A flow opens with a SYN, which asks the switches on its way for a rate; the answer says it. Packets are sent one by one
+//! at that rate, each is acknowledged, and packets ask again: each packet of data or the first after an answer, as the scheme
+//! says, or one without payload if no data may leave in time. A FIN, repeated until it is answered, takes the flow off the
+//! switches. What packets ask and what answers mean is the scheme's ([`Scheme`]), and stands in the record beside each packet;
+//! what switches compute is its agent's (`agent/`). Lost packets are noticed by later ones that were acknowledged, or by a
+//! timeout (RFC 6298), and sent again.
+
+mod receiver;
+mod sender;
+pub mod settings;
+
+use std::fmt::Debug;
+
+use self::receiver::Receiver;
+use self::sender::Sender;
+pub use self::settings::{Paced, Pacing};
+use super::audit_ranges;
+use crate::engine::conn::Conn;
+use crate::engine::endpoint::{Configs, Endpoint, Ends};
+use crate::engine::host::{Host, Owner, Start};
+use crate::engine::packet::{Packet, Record};
+use crate::ids::ConnId;
+use crate::topology::Fabric;
+use crate::units::{Rate, Time};
+
+/// What packets ask for and what answers mean: what a researcher writes. One for each flow, at its sender.
+pub trait Scheme: Clone + Debug + Default {
+    /// The transport's configuration.
+    type Config: Paced;
+
+    /// Whether each packet of data asks, or only the first after an answer.
+    const EACH_ASKS: bool;
+
+    /// A packet is about to ask: fills in what it carries.
+    fn ask(&mut self, asks: Asks, flow: &Flow, config: &Self::Config, record: &mut Record);
+
+    /// The answer to a packet that asked, which was not the last.
+    fn answer(&mut self, record: &Record, flow: &Flow, config: &Self::Config) -> Granted;
+
+    /// Whether the sender gives the flow up now. It is asked at each answer and before a packet that asks without payload.
+    fn gives_up(&self, flow: &Flow, config: &Self::Config) -> bool {
+        let _ = (flow, config);
+        false
+    }
+}
+
+/// Which packet asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// The SYN, perhaps not for the first time.
+    First,
+    /// A packet between the SYN and the FIN.
+    Again,
+    /// The FIN: the flow is over, complete or given up, and wants nothing.
+    Last,
+}
+
+/// What a sender knows of its flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Flow {
+    /// The present.
+    pub now: Time,
+    /// Bytes that have not been acknowledged.
+    pub left: u64,
+    /// Its deadline; [`Time::NEVER`] without one.
+    pub due: Time,
+    /// The last round trip; none before the first answer.
+    pub rtt: Option<Time>,
+    /// Rate of the host's own link.
+    pub line: Rate,
+    /// The rate at which it may send now, in bit/s.
+    pub rate: u64,
+    /// Bytes on the wire of so many bytes of payload: for rates, which count headers.
+    pub wire_left: u64,
+}
+
+/// What an answer allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// The rate in bit/s, counted on the wire; 0: none.
+    pub rate: u64,
+    /// If no packet of data has asked by then, counted from now, one without payload does.
+    pub again: Time,
+}
+
+/// What `Header::kind` says. Packets to the receiver: `ack` is when they were made, in ps; data: `number` is its place in the
+/// flow in packets; SYN: `seq` is the flow's size. Answers: `number` and `ack` are those of the packet that they answer, `seq`
+/// is the number of the first packet that is missing.
+pub mod kind {
+    /// Data that does not ask.
+    pub const DATA: u8 = 0;
+    /// Data that asks.
+    pub const DATA_ASKS: u8 = 1;
+    /// Asks, without payload.
+    pub const ASK: u8 = 2;
+    /// The flow begins.
+    pub const SYN: u8 = 3;
+    /// The flow is over.
+    pub const FIN: u8 = 4;
+    /// The flow is over: its sender has given it up.
+    pub const TERM: u8 = 5;
+    /// Acknowledges data that did not ask.
+    pub const ACK: u8 = 6;
+    /// Answers data that asked, and acknowledges it.
+    pub const DATA_ANSWER: u8 = 7;
+    /// Answers a SYN or a packet that asked without payload.
+    pub const ANSWER: u8 = 8;
+    /// Answers FIN or TERM.
+    pub const FIN_ANSWER: u8 = 9;
+
+    /// Whether a packet to a receiver asks, and so is for agents.
+    #[inline]
+    pub fn asks(kind: u8) -> bool {
+        kind != DATA
+    }
+}
+
+/// Timers of a sender.
+pub mod timer {
+    /// The next packet may go.
+    pub const PACE: u8 = 0;
+    /// It is time to ask.
+    pub const ASK: u8 = 2;
+    /// Nothing has been answered for too long.
+    pub const RETRANSMIT: u8 = 4;
+}
+
+/// All connections of a run under one scheme.
+pub struct Model<S: Scheme> {
+    configs: Configs<S::Config>,
+    senders: Ends<Sender<S>>,
+    receivers: Ends<Receiver>,
+}
+
+impl<S: Scheme> Model<S> {
+    pub(super) fn new(configs: Vec<S::Config>, _fabric: &Fabric) -> Model<S> {
+        Model { configs: Configs(configs), senders: Ends::default(), receivers: Ends::default() }
+    }
+}
+
+impl<S: Scheme> Endpoint for Model<S> {
+    fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
+        let config = self.configs.of(cx.conn(id));
+        self.senders.open(id, cx).begin(id, start, config, cx);
+    }
+
+    fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
+        self.receivers.open(id, cx).clear();
+    }
+
+    #[inline]
+    fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let config = self.configs.of(cx.conn(packet.conn));
+        self.receivers.at(packet.conn, cx).on_packet(packet, config.pacing(), cx);
+    }
+
+    #[inline]
+    fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
+        let config = self.configs.of(cx.conn(packet.conn));
+        self.senders.at(packet.conn, cx).on_answer(packet, config, cx);
+    }
+
+    #[inline]
+    fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        let config = self.configs.of(cx.conn(id));
+        self.senders.at(id, cx).next_packet(id, config, cx)
+    }
+
+    fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
+        let Owner::Sender(id) = owner else { unreachable!("only senders have timers") };
+        let config = self.configs.of(cx.conn(id));
+        self.senders.at(id, cx).on_timer(id, kind, config, cx);
+    }
+
+    fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
+        for (id, conn) in conns {
+            if conn.accepted() {
+                audit_ranges(*id, conn, self.receivers.get(*id).received(), found);
+            }
+            if let Some(what) = self.senders.get(*id).audit() {
+                found(format!("connection {id}: {what}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! The sending end: packets one by one at the rate that switches gave, and the questions that they carry.
+
+use std::collections::VecDeque;
+
+use super::{Asks, Flow, Paced, Pacing, Scheme, kind, timer};
+use crate::engine::host::{Host, Owner, Start, Timer, Toward};
+use crate::engine::packet::{Header, Packet, Record, flag};
+use crate::ids::ConnId;
+use crate::transport::rtt::Rtt;
+use crate::transport::source::{Next, PlainFlow, Source};
+use crate::units::{Rate, Time};
+
+/// The sender of one flow.
+#[derive(Clone, Debug, Default)]
+pub struct Sender<S> {
+    scheme: S,
+    stage: Stage,
+    size: u64,
+    due: Time,
+    source: PlainFlow,
+    /// Bytes that have not been acknowledged.
+    left: u64,
+    /// Packets from the first unacknowledged one on; `base` is its number.
+    sent: VecDeque<Sent>,
+    base: u32,
+    /// Transmissions that may be under way, in their order: number of the transmission, and of the packet.
+    flight: VecDeque<(u32, u32)>,
+    /// Packets that are to be sent again.
+    lost: VecDeque<u32>,
+    transmissions: u32,
+    /// The last transmission that was acknowledged, and one more.
+    heard: u32,
+    /// What switches gave, in bit/s.
+    rate: u64,
+    /// When the last packet of data left, and its bytes on the wire.
+    last: (Time, u32),
+    /// Whether a packet that asked is not answered yet.
+    asked: bool,
+    rtt: Rtt,
+    last_rtt: Option<Time>,
+    /// Timeouts since the last answer.
+    silent: u32,
+    pace: Timer,
+    ask: Timer,
+    retransmit: Timer,
+}
+
+/// How far a flow is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// Its SYN is not answered.
+    #[default]
+    Opens,
+    /// Data may be sent.
+    Open,
+    /// Its FIN is not answered; or, of one that was given up, its TERM.
+    Closes { given_up: bool },
+    /// The FIN is answered.
+    Over,
+}
+
+/// A packet that has been sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    len: u16,
+    state: State,
+    /// Its last transmission.
+    transmission: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    UnderWay,
+    Lost,
+    Acknowledged,
+}
+
+impl<S: Scheme> Sender<S> {
+    /// The flow starts: asks for a rate.
+    pub fn begin(&mut self, id: ConnId, start: Start, config: &S::Config, cx: &mut impl Host) {
+        let (mut sent, mut flight, mut lost) = (
+            std::mem::take(&mut self.sent),
+            std::mem::take(&mut self.flight),
+            std::mem::take(&mut self.lost),
+        );
+        sent.clear();
+        flight.clear();
+        lost.clear();
+        *self = Sender {
+            size: start.size,
+            left: start.size,
+            due: start.due,
+            source: PlainFlow::new(start.size),
+            sent,
+            flight,
+            lost,
+            ..Sender::default()
+        };
+        self.send_alone(id, kind::SYN, config, cx);
+    }
+
+    /// What the scheme is told of the flow.
+    fn flow(&self, id: ConnId, pacing: &Pacing, cx: &impl Host) -> Flow {
+        Flow {
+            now: cx.now(),
+            left: self.left,
+            wire_left: pacing.wire_bytes(self.left),
+            due: self.due,
+            rtt: self.last_rtt,
+            line: cx.rate(cx.port(id)),
+            rate: self.rate,
+        }
+    }
+
+    /// Has the scheme fill in what the next packet carries.
+    fn fill(&mut self, asks: Asks, id: ConnId, config: &S::Config, cx: &mut impl Host) {
+        let flow = self.flow(id, config.pacing(), cx);
+        let mut record = Record::default();
+        self.scheme.ask(asks, &flow, config, &mut record);
+        *cx.record() = record;
+        self.asked = true;
+    }
+
+    /// Sends a packet without payload, which asks.
+    fn send_alone(&mut self, id: ConnId, kind: u8, config: &S::Config, cx: &mut impl Host) {
+        let asks = match kind {
+            kind::SYN => Asks::First,
+            kind::ASK => Asks::Again,
+            _ => Asks::Last,
+        };
+        self.fill(asks, id, config, cx);
+        let header = Header { kind, seq: self.size, ack: cx.now().0, ..Header::default() };
+        cx.send_control(id, Toward::Receiver, config.pacing().control_size(), header);
+        let again = cx.now().saturating_add(self.timeout(config.pacing()));
+        if kind == kind::ASK {
+            cx.set_timer(&mut self.ask, again, Owner::Sender(id), timer::ASK);
+        } else {
+            cx.set_timer(&mut self.retransmit, again, Owner::Sender(id), timer::RETRANSMIT);
+        }
+    }
+
+    /// The time after which what is not answered is lost.
+    fn timeout(&self, pacing: &Pacing) -> Time {
+        let timeout = self.rtt.timeout(Time::ZERO).unwrap_or(pacing.rto_min).max(pacing.rto_min);
+        Time(timeout.0.saturating_mul(1 << self.silent.min(30))).min(pacing.rto_max)
+    }
+
+    /// When the next packet of data may leave; never without a rate.
+    fn due_at(&self) -> Time {
+        match self.rate {
+            0 => Time::NEVER,
+            rate => self.last.0.saturating_add(Rate(rate).transmission(u64::from(self.last.1))),
+        }
+    }
+
+    /// Whether there is data to send.
+    fn has_data(&self) -> bool {
+        self.stage == Stage::Open && (!self.lost.is_empty() || self.source.left() > 0)
+    }
+
+    /// Takes the flow's turn if its next packet may go, else when it may.
+    fn wait_for_turn(&mut self, id: ConnId, cx: &mut impl Host) {
+        let due = self.due_at();
+        if !self.has_data() || due == Time::NEVER {
+            self.pace.clear();
+        } else if due <= cx.now() {
+            cx.ready(id);
+        } else {
+            cx.set_timer(&mut self.pace, due, Owner::Sender(id), timer::PACE);
+        }
+    }
+
+    /// The wire is free.
+    pub fn next_packet(
+        &mut self,
+        id: ConnId,
+        config: &S::Config,
+        cx: &mut impl Host,
+    ) -> (Option<Packet>, bool) {
+        if !self.has_data() || self.due_at() > cx.now() {
+            self.wait_for_turn(id, cx);
+            return (None, false);
+        }
+        let pacing = config.pacing();
+        let Some(number) = self.next_number(pacing) else { return (None, false) };
+        let sent = &mut self.sent[(number - self.base) as usize];
+        let again = sent.state == State::Lost;
+        (sent.state, sent.transmission) = (State::UnderWay, self.transmissions);
+        let len = sent.len;
+        self.flight.push_back((self.transmissions, number));
+        self.transmissions += 1;
+        let counts = cx.sender(id);
+        counts.packets_sent += 1;
+        counts.retransmissions += u32::from(again);
+        let asks = S::EACH_ASKS || !self.asked;
+        if asks {
+            self.fill(Asks::Again, id, config, cx);
+            let again = cx.now().saturating_add(self.timeout(pacing));
+            cx.set_timer(&mut self.ask, again, Owner::Sender(id), timer::ASK);
+        }
+        let kind = if asks { kind::DATA_ASKS } else { kind::DATA };
+        let size = pacing.data_size(u32::from(len));
+        let header = Header { kind, len, number, ack: cx.now().0, ..Header::default() };
+        let flags = if asks { flag::TRIMMABLE } else { 0 };
+        let packet = cx.packet(id, Toward::Receiver, size, flags, header);
+        self.last = (cx.now(), size);
+        if !self.retransmit.is_set() {
+            self.start_timer(id, pacing, cx);
+        }
+        // The port asks again when the packet is on its way.
+        let more =
+            self.has_data() && self.due_at() <= cx.now().saturating_add(cx.transmission(cx.port(id), size));
+        if !more {
+            self.wait_for_turn(id, cx);
+        }
+        (Some(packet), more)
+    }
+
+    /// The packet to send next: what was lost goes first.
+    fn next_number(&mut self, pacing: &Pacing) -> Option<u32> {
+        while let Some(number) = self.lost.pop_front() {
+            let place = number.checked_sub(self.base);
+            if place.is_some_and(|place| self.sent[place as usize].state == State::Lost) {
+                return Some(number);
+            }
+        }
+        let Next::Range { len, .. } = self.source.next(pacing.mss.0 as u32) else { return None };
+        self.sent.push_back(Sent { len: len as u16, state: State::UnderWay, transmission: 0 });
+        Some(self.base + self.sent.len() as u32 - 1)
+    }
+
+    fn start_timer(&mut self, id: ConnId, pacing: &Pacing, cx: &mut impl Host) {
+        let due = cx.now().saturating_add(self.timeout(pacing));
+        cx.set_timer(&mut self.retransmit, due, Owner::Sender(id), timer::RETRANSMIT);
+    }
+
+    /// An answer arrives.
+    pub fn on_answer(&mut self, packet: &Packet, config: &S::Config, cx: &mut impl Host) {
+        let (id, header, pacing) = (packet.conn, packet.header, config.pacing());
+        match (self.stage, header.kind) {
+            (Stage::Over, _) => return,
+            (Stage::Closes { .. }, kind::FIN_ANSWER) => {
+                self.stage = Stage::Over;
+                for timer in [&mut self.pace, &mut self.ask, &mut self.retransmit] {
+                    timer.clear();
+                }
+                return cx.finish(id);
+            }
+            (Stage::Closes { .. }, _) => return,
+            (Stage::Opens, kind::ANSWER) => {
+                self.stage = Stage::Open;
+                self.retransmit.clear();
+            }
+            _ => {}
+        }
+        let rtt = cx.now() - Time(header.ack);
+        self.rtt.sample(rtt);
+        self.last_rtt = Some(rtt);
+        self.silent = 0;
+        if header.kind != kind::ANSWER {
+            self.acknowledge(header, id, pacing, cx);
+        }
+        if self.left == 0 {
+            cx.acknowledged(id);
+            return self.close(id, false, config, cx);
+        }
+        if header.kind != kind::ACK {
+            self.asked = false;
+            let record = *cx.record();
+            let flow = self.flow(id, pacing, cx);
+            let granted = self.scheme.answer(&record, &flow, config);
+            self.rate = granted.rate;
+            let again = cx.now().saturating_add(granted.again);
+            cx.set_timer(&mut self.ask, again, Owner::Sender(id), timer::ASK);
+            if self.gives_up(id, config, cx) {
+                return;
+            }
+        }
+        self.wait_for_turn(id, cx);
+    }
+
+    /// Gives the flow up if the scheme says so.
+    fn gives_up(&mut self, id: ConnId, config: &S::Config, cx: &mut impl Host) -> bool {
+        let flow = self.flow(id, config.pacing(), cx);
+        let gives_up = self.scheme.gives_up(&flow, config);
+        if gives_up {
+            cx.give_up(id);
+            self.close(id, true, config, cx);
+        }
+        gives_up
+    }
+
+    /// Takes the flow off the switches.
+    fn close(&mut self, id: ConnId, given_up: bool, config: &S::Config, cx: &mut impl Host) {
+        self.stage = Stage::Closes { given_up };
+        (self.rate, self.silent) = (0, 0);
+        self.pace.clear();
+        self.ask.clear();
+        self.send_alone(id, if given_up { kind::TERM } else { kind::FIN }, config, cx);
+    }
+
+    /// A packet of data has arrived, as the sender now hears.
+    fn acknowledge(&mut self, header: Header, id: ConnId, pacing: &Pacing, cx: &mut impl Host) {
+        if let Some(place) = header.number.checked_sub(self.base) {
+            self.heard = self.heard.max(self.sent[place as usize].transmission + 1);
+            self.arrived(place);
+        }
+        // Acknowledgements that were lost are made good for.
+        while u64::from(self.base) < header.seq {
+            self.arrived(0);
+        }
+        while let Some(&(transmission, number)) = self.flight.front() {
+            let sent = number.checked_sub(self.base).map(|place| &mut self.sent[place as usize]);
+            if let Some(sent) =
+                sent.filter(|sent| sent.state == State::UnderWay && sent.transmission == transmission)
+            {
+                if transmission + pacing.reordering >= self.heard {
+                    break;
+                }
+                sent.state = State::Lost;
+                self.lost.push_back(number);
+            }
+            self.flight.pop_front();
+        }
+        if self.flight.is_empty() {
+            self.retransmit.clear();
+        } else {
+            self.start_timer(id, pacing, cx);
+        }
+    }
+
+    fn arrived(&mut self, place: u32) {
+        let sent = &mut self.sent[place as usize];
+        if sent.state != State::Acknowledged {
+            sent.state = State::Acknowledged;
+            self.left -= u64::from(sent.len);
+        }
+        while self.sent.front().is_some_and(|sent| sent.state == State::Acknowledged) {
+            self.sent.pop_front();
+            self.base += 1;
+        }
+    }
+
+    /// One of the sender's timers.
+    pub fn on_timer(&mut self, id: ConnId, kind: u8, config: &S::Config, cx: &mut impl Host) {
+        let owner = Owner::Sender(id);
+        match kind {
+            timer::PACE => {
+                if cx.timer_is_due(&mut self.pace, owner, kind) {
+                    self.wait_for_turn(id, cx);
+                }
+            }
+            timer::ASK => {
+                if cx.timer_is_due(&mut self.ask, owner, kind)
+                    && self.stage == Stage::Open
+                    && !self.gives_up(id, config, cx)
+                {
+                    self.send_alone(id, kind::ASK, config, cx);
+                }
+            }
+            _ => {
+                if cx.timer_is_due(&mut self.retransmit, owner, kind) {
+                    self.on_timeout(id, config, cx);
+                }
+            }
+        }
+    }
+
+    /// Nothing has been answered for too long.
+    fn on_timeout(&mut self, id: ConnId, config: &S::Config, cx: &mut impl Host) {
+        cx.sender(id).timeouts += 1;
+        self.silent += 1;
+        match self.stage {
+            Stage::Opens => {
+                if !self.gives_up(id, config, cx) {
+                    self.send_alone(id, kind::SYN, config, cx);
+                }
+            }
+            Stage::Closes { given_up } => {
+                self.send_alone(id, if given_up { kind::TERM } else { kind::FIN }, config, cx);
+            }
+            Stage::Open => {
+                for (transmission, number) in self.flight.drain(..) {
+                    let Some(place) = number.checked_sub(self.base) else { continue };
+                    let sent = &mut self.sent[place as usize];
+                    if sent.state == State::UnderWay && sent.transmission == transmission {
+                        sent.state = State::Lost;
+                        self.lost.push_back(number);
+                    }
+                }
+                self.wait_for_turn(id, cx);
+            }
+            Stage::Over => {}
+        }
+    }
+
+    /// What is wrong in the sender's own books, if anything is.
+    pub fn audit(&self) -> Option<String> {
+        if self.stage != Stage::Open {
+            return None;
+        }
+        let unsent = self.source.left();
+        let open = self.sent.iter().filter(|sent| sent.state != State::Acknowledged);
+        let missing = unsent + open.map(|sent| u64::from(sent.len)).sum::<u64>();
+        if missing != self.left {
+            return Some(format!("{missing} bytes are not acknowledged, {} counted", self.left));
+        }
+        let idle = !self.ask.is_set() && !self.pace.is_set() && !self.retransmit.is_set();
+        idle.then(|| "an open flow has no timer that would wake it".to_string())
+    }
+}

@@ -1,0 +1,147 @@
+//! What all transports with a given rate have in common for the scenario and its check.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Agent;
+use crate::balancer::Balancer;
+use crate::balancer::assigned::Answers;
+use crate::balancer::nix::Nix;
+use crate::problem::Problem;
+use crate::queue::Queue;
+use crate::queue::drop_tail::DropTail;
+use crate::units::{Bytes, Time};
+
+/// How packets are sent at a rate that switches give.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Pacing {
+    /// Payload of a full packet.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
+    pub mss: Bytes,
+    /// Bytes of a packet of data besides its payload: IPv4 20, TCP 20.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
+    pub header_bytes: Bytes,
+    /// Bytes of a SYN, a FIN, an answer and other packets without payload.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
+    pub control_bytes: Bytes,
+    /// Bytes of every packet for what is asked and answered. The papers on D3 and PDQ have about 16; most simulations
+    /// count none.
+    #[schemars(extend("x-maximum" = "1000B"))]
+    pub congestion_header: Bytes,
+    /// A packet is lost when so many that were sent after it have been acknowledged (RFC 5681 has three duplicates).
+    #[schemars(range(min = 1, max = 1000))]
+    pub reordering: u32,
+    /// The least retransmission timeout; that before the first round trip is measured, too.
+    #[schemars(extend("x-minimum" = "1us"))]
+    pub rto_min: Time,
+    /// The longest retransmission timeout: each one without an answer is twice the one before.
+    #[schemars(extend("x-minimum" = "1us"))]
+    pub rto_max: Time,
+}
+
+impl Default for Pacing {
+    fn default() -> Self {
+        Pacing {
+            mss: Bytes(1460),
+            header_bytes: Bytes(40),
+            control_bytes: Bytes(40),
+            congestion_header: Bytes(0),
+            reordering: 3,
+            rto_min: Time::from_us(10_000),
+            rto_max: Time::from_us(1_000_000),
+        }
+    }
+}
+
+impl Pacing {
+    /// Bytes on the wire of so many bytes of payload.
+    pub fn data_size(&self, len: u32) -> u32 {
+        len + (self.header_bytes.0 + self.congestion_header.0) as u32
+    }
+
+    /// Bytes on the wire of a packet without payload.
+    pub fn control_size(&self) -> u32 {
+        (self.control_bytes.0 + self.congestion_header.0) as u32
+    }
+
+    /// Bytes on the wire of so many bytes of a flow.
+    pub fn wire_bytes(&self, payload: u64) -> u64 {
+        let header = self.header_bytes.0 + self.congestion_header.0;
+        payload.saturating_add(payload.div_ceil(self.mss.0).saturating_mul(header))
+    }
+
+    /// What is wrong in it; paths are below it.
+    pub fn problems(&self) -> Vec<Problem> {
+        let wrong = self.rto_max < self.rto_min;
+        let message = format!("\"{}\" is below rto_min, which is \"{}\"", self.rto_max, self.rto_min);
+        wrong.then(|| Problem::new("rto_max", message)).into_iter().collect()
+    }
+}
+
+/// A transport whose senders are told their rate. `paced_settings!` makes its `Settings` of this.
+pub trait Paced {
+    /// How packets are sent.
+    fn pacing(&self) -> &Pacing;
+
+    /// What switches compute for it by default.
+    fn recommended_agent(&self) -> Agent;
+
+    /// The queue that ports get if the scenario names none.
+    fn recommended_queue(&self) -> Queue {
+        DropTail::default().into()
+    }
+
+    /// The balancer that its flows get if the scenario names none: a random shortest path, and answers on its links.
+    fn recommended_balancer(&self) -> Balancer {
+        Nix { answers: Answers::Backwards, ..Nix::default() }.into()
+    }
+
+    /// All that is wrong in its own fields.
+    fn own_problems(&self) -> Vec<Problem> {
+        Vec::new()
+    }
+}
+
+/// Implements [`Settings`](crate::transport::Settings) for a transport that is [`Paced`].
+macro_rules! paced_settings {
+    ($config:ident) => {
+        impl $crate::transport::Settings for $config {
+            fn problems(&self) -> Vec<$crate::problem::Problem> {
+                let pacing = $crate::problem::within("pacing", self.pacing.problems());
+                pacing.chain($crate::transport::paced::Paced::own_problems(self)).collect()
+            }
+
+            fn agent(&self) -> Option<$crate::agent::Agent> {
+                Some($crate::transport::paced::Paced::recommended_agent(self))
+            }
+
+            fn recommended_queue(&self) -> $crate::queue::Queue {
+                $crate::transport::paced::Paced::recommended_queue(self)
+            }
+
+            fn recommended_balancer(&self) -> $crate::balancer::Balancer {
+                $crate::transport::paced::Paced::recommended_balancer(self)
+            }
+
+            fn full_packet(&self) -> u64 {
+                u64::from(self.pacing.data_size(self.pacing.mss.0 as u32))
+            }
+
+            fn answer_bytes(&self) -> u64 {
+                u64::from(self.pacing.control_size())
+            }
+
+            fn framing(&self) -> Option<$crate::transport::Framing> {
+                let header = self.pacing.header_bytes.0 + self.pacing.congestion_header.0;
+                Some($crate::transport::Framing { payload: self.pacing.mss.0, header, pad_last: false })
+            }
+
+            fn longest_timeout(&self) -> $crate::units::Time {
+                self.pacing.rto_max
+            }
+        }
+    };
+}
+
+pub(crate) use paced_settings;

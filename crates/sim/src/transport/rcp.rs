@@ -1,0 +1,61 @@
+//! RCP, the rate control protocol: each packet learns the least rate on its way, and the flow sends at that rate.
+//!
+//! Source: Dukkipati and McKeown, "Why flow-completion time is the right metric for congestion control", CCR 2006, and the
+//! authors' code for ns-2. What switches compute is in `agent/rcp.rs`, what hosts share with other schemes in `paced`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::paced::settings::paced_settings;
+use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
+use crate::agent::Agent;
+use crate::agent::rcp::{RcpPort, word};
+use crate::engine::packet::Record;
+use crate::transport::rtt::Rtt;
+use crate::units::Time;
+
+/// RCP: all flows on a link send at one rate, which its switch computes (`agent.rcp`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rcp {
+    /// How packets are sent.
+    pub pacing: Pacing,
+}
+
+impl Paced for Rcp {
+    fn pacing(&self) -> &Pacing {
+        &self.pacing
+    }
+
+    fn recommended_agent(&self) -> Agent {
+        RcpPort::default().into()
+    }
+}
+
+paced_settings!(Rcp);
+
+/// What a sender under RCP remembers: the smoothed round trip, of which it tells the switches.
+#[derive(Clone, Debug, Default)]
+pub struct Sender {
+    rtt: Rtt,
+}
+
+impl Scheme for Sender {
+    type Config = Rcp;
+
+    const EACH_ASKS: bool = true;
+
+    fn ask(&mut self, _asks: Asks, _flow: &Flow, _config: &Rcp, record: &mut Record) {
+        record.0[word::RATE] = u64::MAX;
+        record.0[word::RTT] = self.rtt.smoothed().map_or(0, |rtt| rtt.0);
+    }
+
+    fn answer(&mut self, record: &Record, flow: &Flow, _config: &Rcp) -> Granted {
+        let rtt = flow.rtt.unwrap_or(Time::ZERO);
+        self.rtt.sample(rtt);
+        Granted { rate: record.0[word::RATE].min(flow.line.0), again: rtt }
+    }
+}
+
+/// All RCP flows of a run.
+pub type Model = paced::Model<Sender>;
