@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from flowyard.model import Model
 
-__all__ = ["Senders", "most_senders"]
+__all__ = ["Senders", "largest", "most_senders"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +133,24 @@ def most_senders(
     return _found(rows, share)
 
 
+def largest(throughput: Mapping[int, float], share: float = 0.99) -> tuple[int | None, int | None]:
+    """The rule of the search for numbers that have been run otherwise, as by a sweep: `most` and `highest` of Senders.
+
+    Args:
+        throughput: Application throughput by number of senders.
+        share: That to reach.
+    """
+    most = highest = None
+    unbroken = True
+    for senders in sorted(throughput):
+        unbroken = unbroken and throughput[senders] >= share
+        if throughput[senders] >= share:
+            highest = senders
+        if unbroken:
+            most = senders
+    return most, highest
+
+
 def _row(given: Any, senders: int, seed: int, progress: Callable[[Any], None]) -> dict[str, Any] | None:
     """Runs a scenario; None if it was interrupted."""
     from flowyard.analysis import background, due, measured, picoseconds
@@ -166,9 +184,8 @@ def _found(rows: Sequence[Mapping[str, Any]], share: float) -> Senders:
         .with_columns(met)
         .with_columns((pl.col("application_throughput") >= share).alias("reached"))
     )
-    reaching = points.filter("reached")["senders"].to_list()
-    first = points.filter(pl.col("reached").cum_min().cast(pl.Boolean))["senders"].to_list()
-    return Senders(max(first, default=None), max(reaching, default=None), share, points, runs)
+    most, highest = largest(dict(points.select("senders", "application_throughput").iter_rows()), share)
+    return Senders(most, highest, share, points, runs)
 
 
 def _check(numbers: Sequence[int], share: float, seeds: Sequence[int], search: str) -> None:

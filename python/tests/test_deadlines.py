@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import flowyard as fy
 from flowyard import ScenarioError, analysis
-from flowyard.deadlines import most_senders
+from flowyard.deadlines import largest, most_senders
 from flowyard.errors import UserError
 
 PAGE = pages.ROOT / "docs" / "how-to" / "deadlines.md"
@@ -63,10 +63,11 @@ def test_every_flow_with_a_deadline_has_one_outcome():
 
 
 def test_abandoned_flows_are_told_apart_where_the_column_is_there():
-    gone = [False] * 5 + [True, True, False, False, True]
+    # The first is complete all the same, the last has no deadline.
+    gone = [True] + [False] * 4 + [True, True, False, False, True]
     row = analysis.timeliness(MIXED.with_columns(abandoned=pl.Series(gone))).row(0, named=True)
-    # The last of them has no deadline.
-    assert (row["abandoned"], row["unfinished"], row["application_throughput"]) == (2, 1, 0.25)
+    assert [row[name] for name in ("met", "late", "abandoned", "unfinished")] == [2, 3, 2, 1]
+    assert row["application_throughput"] == 0.25
 
 
 def test_outcomes_by_entry():
@@ -288,6 +289,14 @@ def test_a_throughput_that_rises_again_is_seen_by_a_grid():
     found = most_senders(scenario, [6, 2, 8, 4])
     assert found.points["reached"].to_list() == [True, False, True, False]
     assert (found.most, found.highest) == (2, 6)
+
+
+def test_the_rule_for_tables_of_ones_own():
+    assert largest({}) == (None, None)
+    assert largest({30: 0.5, 10: 1.0, 20: 0.99}) == (20, 20)
+    assert largest({30: 0.995, 10: 1.0, 20: 0.98, 40: 0.9}) == (10, 30)
+    assert largest({5: 0.9, 10: 1.0}) == (None, 10)
+    assert largest({5: 0.9, 10: 0.8}, share=0.8) == (10, 10)
 
 
 def test_none_and_all_may_reach_the_share():
