@@ -15,6 +15,7 @@ mod ndp_options;
 mod parallel_tcp;
 mod pfabric;
 mod pias;
+mod rcp;
 mod swift;
 mod tcp;
 mod windows;

@@ -1,0 +1,222 @@
+//! RCP against processor sharing, max-min fairness and the fluid equation of its rate; and the pacer that it shares with
+//! other schemes against times by hand.
+//!
+//! Dukkipati and McKeown, "Why flow-completion time is the right metric for congestion control", CCR 2006.
+
+use crate::common::{MS, PACKET, Run, US, run, run_with};
+
+/// Four links of 75 us: 300 us there and back, besides transmissions.
+const RTT: u64 = 300 * US;
+
+/// A rack at 10 Gbps whose routers have alpha = 0.4, with what flows there are, and samples of their rates every 3 ms.
+fn rack(hosts: u32, traffic: &str, until_ms: u64) -> Run {
+    run(&format!(
+        r#"
+        [topology.single-switch]
+        hosts = {hosts}
+        rate = "10Gbps"
+        delay = "75us"
+        [transport.rcp]
+        [agent.rcp]
+        alpha = 0.4
+        beta = 0.4
+        {traffic}
+        [observe]
+        samples = {{ every = "3ms", links = [], flows = ["*"] }}
+        [run]
+        until = "{until_ms}ms"
+        "#
+    ))
+}
+
+/// An entry whose flows to host 0 start at that time.
+fn entry(name: &str, senders: &[u32], start_ms: u64, size: &str) -> String {
+    let pairs: Vec<[u32; 2]> = senders.iter().map(|&sender| [sender, 0]).collect();
+    format!(
+        "[[traffic]]\nname = \"{name}\"\narrivals.at-once = {{ at = \"{start_ms}ms\" }}\n\
+         matrix.pairs = {pairs:?}\nsizes = {size}\nbackground = true\n"
+    )
+}
+
+/// Rates of flows at a sample, in ascending order, in shares of what the line carries: 1460 of 1500 B are payload.
+fn shares(run: &Run, at: u64, line: f64) -> Vec<f64> {
+    let samples = run.samples("rate_bps").into_iter().filter(|(time, _)| *time == at);
+    let mut shares: Vec<f64> = samples.map(|(_, rate)| rate / (line * 1460.0 / 1500.0)).collect();
+    shares.sort_by(f64::total_cmp);
+    shares
+}
+
+/// From ten round trips after a fifth flow has joined four that share the link, all have a fifth on the mean of the next ten;
+/// likewise after one has left, all have
+/// a fourth: within 10 %.
+#[test]
+fn flows_share_as_processors_ten_round_trips_after_a_change() {
+    let traffic =
+        entry("long", &[1, 2, 3, 4], 0, "\"endless\"") + &entry("joins", &[5], 150, "{ fixed = \"40MB\" }");
+    let run = rack(6, &traffic, 600);
+    let before = shares(&run, 150 * MS, 1e10);
+    assert_eq!(before.len(), 4);
+    assert!(before.iter().all(|share| (share / 0.25 - 1.0).abs() < 0.1), "{before:?}");
+    let joined = shares(&run, 156 * MS, 1e10);
+    assert_eq!(joined.len(), 5);
+    assert!(joined.iter().all(|share| (share / 0.2 - 1.0).abs() < 0.1), "{joined:?}");
+    let left_at = 150 * MS + run.flow_of("joins", "fct_ps");
+    let settled = left_at + 10 * RTT + RTT;
+    // The first sample whose whole interval lies behind that.
+    let at = settled.div_ceil(3 * MS) * 3 * MS + 3 * MS;
+    let after = shares(&run, at, 1e10);
+    assert_eq!(after.len(), 4);
+    assert!(after.iter().all(|share| (share / 0.25 - 1.0).abs() < 0.1), "{after:?} at {at}");
+}
+
+/// Two links in a row: one flow crosses both, one the first, two the second. Max-min: a third each on the second, and what is
+/// left of the first, two thirds, to the flow that has it for itself.
+#[test]
+fn a_parking_lot_is_shared_max_min() {
+    let run = run(r#"
+        [topology.explicit]
+        hosts = ["0", "1", "2", "3", "4"]
+        switches = [{ name = "a" }, { name = "b" }, { name = "c" }]
+        cables = [
+            { ends = ["0", "a"] }, { ends = ["1", "a"] }, { ends = ["a", "b"] }, { ends = ["2", "b"] },
+            { ends = ["3", "b"] }, { ends = ["b", "c"] }, { ends = ["4", "c"] },
+        ]
+        rate = "1Gbps"
+        delay = "50us"
+        [transport.rcp]
+        [agent.rcp]
+        alpha = 0.4
+        beta = 0.4
+        [[traffic]]
+        name = "long"
+        arrivals.at-once = {}
+        matrix.pairs = [[0, 4], [1, 2], [2, 4], [3, 4]]
+        sizes = "endless"
+        background = true
+        [observe]
+        samples = { every = "20ms", links = [], flows = ["*"] }
+        [run]
+        until = "300ms"
+        "#);
+    let found = shares(&run, 300 * MS, 1e9);
+    for (share, expected) in found.iter().zip([1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0]) {
+        assert!((share / expected - 1.0).abs() < 0.1, "{found:?}");
+    }
+}
+
+/// The authors' constants: five flows begin at half of the link, and u' = (alpha / d) u (1 - u) = 2 u (1 - u) a second from
+/// there: u(t) = 1 / (1 + e^(-2t)). Within 5 points, on means of 200 ms.
+#[test]
+fn a_cold_start_follows_the_fluid_equation() {
+    let run = run(&format!(
+        r#"
+        [topology.single-switch]
+        hosts = 6
+        rate = "1Gbps"
+        delay = "75us"
+        [transport.rcp]
+        [agent.rcp]
+        alpha = 0.4
+        beta = 0.4
+        initial_rate = 0.1
+        initial_rtt = "200ms"
+        timeslot = "10ms"
+        {}
+        [observe]
+        samples = {{ every = "200ms", links = ["switch -> host 0"], flows = [] }}
+        [run]
+        until = "2s"
+        "#,
+        entry("long", &[1, 2, 3, 4, 5], 0, "\"endless\"")
+    ));
+    let found = run.samples("utilisation");
+    assert_eq!(found.len(), 10);
+    // The integral of u is ln(1 + e^(2t)) / 2.
+    let integral = |t: f64| (2.0 * t).exp().ln_1p() / 2.0;
+    for (at, share) in found {
+        let end = at as f64 / 1e12;
+        let expected = (integral(end) - integral(end - 0.2)) / 0.2;
+        assert!((share - expected).abs() < 0.05, "at {end} s: {share}, expected {expected}");
+    }
+}
+
+/// Alone on an idle link whose rate is the line's: SYN there, answer back, then packets back to back. Over two cables of 75 us
+/// at 1 Gbps, n packets of 1500 B: handshake 4 (75 us + 320 ns), data n + 1 packet times and 150 us.
+#[test]
+fn a_lone_flow_takes_a_handshake_and_its_packets() {
+    let scenario = |packets: u64| {
+        format!(
+            r#"
+            [topology.single-switch]
+            hosts = 2
+            rate = "1Gbps"
+            delay = "75us"
+            [transport.rcp]
+            [agent.rcp]
+            initial_rate = 1.0
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once.jitter = "0s"
+            matrix.pairs = [[1, 0]]
+            sizes.fixed = "{}B"
+            "#,
+            1460 * packets
+        )
+    };
+    for packets in [1, 10] {
+        let run = run(&scenario(packets));
+        let expected = 4 * (75 * US + 320_000) + (packets + 1) * PACKET + 150 * US;
+        assert_eq!(run.flow("fct_ps"), expected);
+        assert_eq!(run.flow("ideal_fct_ps"), (packets + 1) * PACKET + 150 * US);
+        // The last acknowledgement: two more links.
+        assert_eq!(run.flow("fct_acked_ps"), expected + 2 * (75 * US + 320_000));
+    }
+}
+
+/// Half of the line: packets are 24 us apart.
+#[test]
+fn packets_are_as_far_apart_as_the_rate_says() {
+    let run = run(r#"
+        [topology.single-switch]
+        hosts = 2
+        rate = "1Gbps"
+        delay = "75us"
+        [transport.rcp]
+        [agent.rcp]
+        alpha = 0.0
+        beta = 0.0
+        initial_rate = 0.5
+        [[traffic]]
+        name = "flow"
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[1, 0]]
+        sizes.fixed = "14600B"
+        "#);
+    assert_eq!(run.flow("fct_ps"), 4 * (75 * US + 320_000) + 9 * 2 * PACKET + 2 * PACKET + 150 * US);
+}
+
+/// Whatever is lost, SYN, data or FIN, every flow completes, and nothing is given up.
+#[test]
+fn flows_survive_lossy_links() {
+    let text = r#"
+        [topology.single-switch]
+        hosts = 9
+        rate = "1Gbps"
+        delay = "5us"
+        [transport.rcp]
+        [[traffic]]
+        name = "incast"
+        arrivals.at-once = {}
+        matrix.incast = { senders = 8 }
+        sizes.fixed = "60KB"
+        [[faults.events]]
+        at = "0s"
+        target.cable = ["switch", "host 0"]
+        change.loss = 0.05
+    "#;
+    for seed in ["1", "2", "3"] {
+        let run = run_with(text, &[("run.seed", seed)]);
+        assert_eq!((run.counters().unfinished_flows, run.counters().abandoned_flows), (0, 0));
+        assert!(run.counters().lost > 0 && run.counters().retransmissions > 0);
+    }
+}
