@@ -1,0 +1,32 @@
+//! What packets of transports with a given rate (`transport/paced`) are to agents: `Header::kind`.
+//!
+//! Packets to the receiver: `ack` is when they were made, in ps; data: `number` is its place in the
+//! flow in packets; SYN: `seq` is the flow's size. Answers: `number` and `ack` are those of the packet that they answer, `seq`
+//! is the number of the first packet that is missing.
+
+/// Data that does not ask.
+pub const DATA: u8 = 0;
+/// Data that asks.
+pub const DATA_ASKS: u8 = 1;
+/// Asks, without payload.
+pub const ASK: u8 = 2;
+/// The flow begins.
+pub const SYN: u8 = 3;
+/// The flow is over.
+pub const FIN: u8 = 4;
+/// The flow is over: its sender has given it up.
+pub const TERM: u8 = 5;
+/// Acknowledges data that did not ask.
+pub const ACK: u8 = 6;
+/// Answers data that asked, and acknowledges it.
+pub const DATA_ANSWER: u8 = 7;
+/// Answers a SYN or a packet that asked without payload.
+pub const ANSWER: u8 = 8;
+/// Answers FIN or TERM.
+pub const FIN_ANSWER: u8 = 9;
+
+/// Whether a packet to a receiver asks, and so is for agents.
+#[inline]
+pub fn asks(kind: u8) -> bool {
+    kind != DATA
+}
