@@ -126,7 +126,8 @@ impl<'a> Checked<'a> {
         let ready = self.ready.get_or_init(|| {
             let setup = Setup::new(&self.scenario, Arc::clone(self.fabric()));
             let setup = setup.map_err(|apart| Problem::new("topology", apart.to_string()))?;
-            let misled = misled(&self.scenario, &setup);
+            let mut misled = misled(&self.scenario, &setup);
+            misled.extend(setup.queue_problems());
             if !misled.is_empty() {
                 return Err(Problems(misled));
             }

@@ -9,6 +9,7 @@ use crate::agent::{self, Agent};
 use crate::balancer::{self, Balancer};
 use crate::derived::{Longest, Values, settle};
 use crate::engine::calendar::Agenda;
+use crate::engine::credit::{CLASSES, Credits};
 use crate::engine::gate::Thresholds;
 use crate::engine::members::Members;
 use crate::engine::network::Parts;
@@ -16,11 +17,13 @@ use crate::engine::plan::{Carrier, Plan};
 use crate::engine::rules::Rules;
 use crate::faults::packets;
 use crate::faults::timeline::Timeline;
-use crate::queue::{self, Queue};
+use crate::ids::NodeId;
+use crate::problem::{Problem, within};
+use crate::queue::{self, Feature, Queue};
 use crate::routing::{Disconnected, Routes, min_host_delay};
 use crate::scenario::{Connection, PortMode, Scenario};
 use crate::topology::{Fabric, Link};
-use crate::traffic::{FLOWS_MAX, Traffic};
+use crate::traffic::{Demand, FLOWS_MAX, Traffic};
 use crate::transport::{self, Transport};
 use crate::units::Time;
 
@@ -53,6 +56,8 @@ pub struct Setup {
     pub full_packet: u64,
     /// For each traffic entry, its transport and balancer.
     pub carriers: Vec<Carrier>,
+    /// For each traffic entry, whether its flows have deadlines.
+    due: Vec<bool>,
     /// Fields that the scenario leaves to the network, by their paths, with the values that are used.
     pub derived: BTreeMap<String, Value>,
 }
@@ -140,6 +145,7 @@ impl Setup {
             agent,
             full_packet: scenario.full_packet(),
             carriers,
+            due: demands.iter().map(Demand::has_deadlines).collect(),
             derived,
         })
     }
@@ -177,6 +183,34 @@ impl Setup {
     pub fn transport_at(&self, model: u8, config: u8) -> &Transport {
         let at = self.places.iter().position(|&place| place == (model, config));
         &self.transports[at.expect("each configuration has its place")]
+    }
+
+    /// What is wrong with the queue on this network, with this traffic.
+    pub fn queue_problems(&self) -> Vec<Problem> {
+        let found = self.queue.problems_with(&self.fabric, &self.sends(), self.full_packet);
+        within(format!("queue.{}", self.queue.name()), found).collect()
+    }
+
+    /// Of each host, the classes of data that it may send, for queues that give credits.
+    fn sends(&self) -> Vec<[bool; CLASSES]> {
+        let mut sends = vec![[false; CLASSES]; self.fabric.hosts as usize];
+        if !self.queue.offers().contains(&Feature::Credits) {
+            return sends;
+        }
+        let classes = |entry: u32, deadline: bool| {
+            self.transports[usize::from(self.carriers[entry as usize].transport)].classes(deadline)
+        };
+        let mut note = |host: NodeId, classes: [bool; CLASSES]| {
+            sends[host.index()].iter_mut().zip(classes).for_each(|(sends, class)| *sends |= class);
+        };
+        for flow in &self.traffic.flows {
+            note(flow.src, classes(flow.entry, flow.deadline.is_some()));
+        }
+        for chain in 0..self.traffic.chains.len() as u32 {
+            let entry = self.traffic.chains.entry(chain);
+            note(self.traffic.chains.host(chain), classes(entry, self.due[entry as usize]));
+        }
+        sends
     }
 
     /// Of all senders that somebody waits for.
@@ -238,6 +272,10 @@ impl Members for Setup {
 
     fn thresholds(&self, link: &Link, back: &Link) -> Thresholds {
         self.queue.thresholds(link, back, self.full_packet)
+    }
+
+    fn credits(&self) -> Credits {
+        self.queue.credits(&self.fabric, &self.sends(), self.full_packet)
     }
 
     fn port_bytes(&self) -> usize {

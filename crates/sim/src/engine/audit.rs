@@ -48,6 +48,7 @@ impl<M: Members> Engine<'_, '_, M> {
         self.audit_packets(&found, &mut wrong);
         self.audit_ports(&found, &mut wrong);
         self.audit_pauses(&mut wrong);
+        self.net.audit_credits(&mut wrong);
         self.audit_conns(&found, &mut wrong);
         self.audit_agents(&found, &mut wrong);
         self.audit_starts(&mut wrong);

@@ -6,6 +6,7 @@
 use super::after::Aftermath;
 use super::calendar::Calendar;
 use super::conn::Conn;
+use super::credit::Credits;
 use super::event::{Event, Phase, order};
 use super::gate::Pauses;
 use super::packet::{Arena, flag};
@@ -71,6 +72,7 @@ pub struct PortContext<'a> {
     pub(crate) conns: &'a mut [Conn],
     pub(crate) after: &'a mut Aftermath,
     pub(crate) pauses: &'a mut Pauses,
+    pub(crate) credits: &'a mut Credits,
 }
 
 impl PortContext<'_> {

@@ -79,6 +79,7 @@ impl<M: Members> Engine<'_, '_, M> {
         let fault =
             self.net.egress[link.index()].port.fault.as_mut().expect("only faulty links lose packets");
         fault.lost += 1;
+        self.net.forfeit(link, id);
         self.net.lose(id);
     }
 
@@ -86,6 +87,7 @@ impl<M: Members> Engine<'_, '_, M> {
     #[cold]
     pub(super) fn lose_without_way(&mut self, id: PacketId) {
         self.net.unroutable += 1;
+        self.net.forfeit(self.net.arena[id].ingress, id);
         self.net.lose(id);
     }
 }

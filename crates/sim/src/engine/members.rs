@@ -1,6 +1,7 @@
 //! The kinds of parts that a run is put together from. The engine knows them only by their contracts; `setup` names them.
 
 use super::agent::PortAgent;
+use super::credit::Credits;
 use super::discipline::Discipline;
 use super::endpoint::Endpoint;
 use super::gate::Thresholds;
@@ -52,6 +53,9 @@ pub trait Members {
 
     /// If so, the thresholds for packets that arrive by that link; the second one is its other direction.
     fn thresholds(&self, link: &Link, back: &Link) -> Thresholds;
+
+    /// What the heads of links may send; empty unless the queue gives credits: see `engine/credit.rs`.
+    fn credits(&self) -> Credits;
 
     /// Memory that a port takes beyond one with a single queue: see `engine/memory.rs`.
     fn port_bytes(&self) -> usize;

@@ -7,6 +7,7 @@ pub mod audit;
 mod buckets;
 pub mod calendar;
 pub mod conn;
+pub mod credit;
 mod cx;
 mod deadlock;
 pub mod discipline;

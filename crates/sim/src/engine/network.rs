@@ -6,6 +6,7 @@ use super::after::Aftermath;
 use super::agent::{Agents, TICK};
 use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
+use super::credit::{Credits, charged};
 use super::discipline::{Discipline, PortContext, Queued};
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
 use super::event::{Event, Phase, order};
@@ -57,6 +58,8 @@ pub struct Network<'a, M: Members> {
     pub after: Aftermath,
     /// Who is told to stop for what waits; empty unless the queue is lossless.
     pub pauses: Pauses,
+    /// What may be sent to whom; empty unless the queue gives credits.
+    pub credits: Credits,
     /// Whether anything depends on the end of a flow.
     pub reacts: bool,
     /// Place among simultaneous timers and starts, and their counter, by host.
@@ -164,6 +167,7 @@ impl<'a, M: Members> Network<'a, M> {
             Some(rules) if !fault_of.contains_key(&id) => PortQueue::Committed(Departures::default(), rules),
             _ => PortQueue::Serviced(parts.members.queue()),
         };
+        let credits = parts.members.credits();
         let port_of = |id: LinkId, link: &Link, rank| {
             let mut port = Port::new(link, rank);
             // A packet that is dropped, or a port that is told to go on, is an act of its instant.
@@ -182,6 +186,7 @@ impl<'a, M: Members> Network<'a, M> {
                 })
             };
             port.fault = fault_of.get(&id).map(fault);
+            port.paused = credits.paused_at_first(id);
             port
         };
         let egress_of = |(at, (link, rank)): (usize, (&Link, u32))| Egress {
@@ -212,6 +217,7 @@ impl<'a, M: Members> Network<'a, M> {
             kicks: Vec::new(),
             after: Aftermath::default(),
             pauses,
+            credits,
             reacts: false,
             host_ranks: ranks(hosts, 1),
             host_events: vec![0; hosts],
@@ -386,6 +392,11 @@ impl<'a, M: Members> Network<'a, M> {
         let (_, mut cx) = self.at_port(link);
         cx.port.settle(now);
         cx.keep(packet.size);
+        if !cx.credits.links.is_empty()
+            && let Some((class, size)) = charged(&packet)
+        {
+            cx.spend(class, size);
+        }
         start(&mut cx, Queued { id, size: packet.size }, now);
         if more {
             schedule_departure(cx.port, cx.calendar, link);
@@ -503,6 +514,7 @@ impl<'a, M: Members> Network<'a, M> {
             conns: &mut self.conns,
             after: &mut self.after,
             pauses: &mut self.pauses,
+            credits: &mut self.credits,
         };
         (queue, cx)
     }

@@ -43,6 +43,9 @@ impl<M: Members> Network<'_, M> {
     /// The wire is free and takes a frame, if by now there still is something to tell.
     #[cold]
     pub fn send_frame(&mut self, link: LinkId) -> bool {
+        if !self.credits.links.is_empty() {
+            return self.send_credit(link);
+        }
         let gate = &mut self.pauses.gates[link.reverse().index()];
         let port = &mut self.egress[link.index()].port;
         port.frame_waits = false;
@@ -87,6 +90,9 @@ impl<M: Members> Engine<'_, '_, M> {
     /// wire goes on.
     #[cold]
     pub(super) fn obey(&mut self, frame: Event) {
+        if !self.net.credits.links.is_empty() {
+            return self.take_credit(LinkId(frame.b));
+        }
         let (link, stopped, now) = (LinkId(frame.b).reverse(), frame.a as u8, self.net.now);
         let stops = &mut self.net.pauses.stops[link.index()];
         let port = &mut self.net.egress[link.index()].port;

@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::advice::Advice;
 use crate::derived::{Derivable, Longest, Values};
+use crate::engine::credit::{CLASSES, Credits};
 use crate::engine::discipline::{Discipline, PortContext, Queued};
 use crate::engine::gate::Thresholds;
 use crate::engine::rules::{Room, Rules};
 use crate::ids::PacketId;
 use crate::problem::Problem;
 use crate::register::{dispatch, register};
-use crate::topology::Link;
+use crate::topology::{Fabric, Link};
 use crate::units::Bytes;
 
 /// One list: configuration and model of each queue, and the way from one to the other.
@@ -72,6 +73,7 @@ queues! {
     codel::Codel = "codel",
     red::Red = "red",
     pie::Pie = "pie",
+    daq::DaqPort = "daq",
 }
 
 /// What a queue's configuration tells the check and the engine.
@@ -127,6 +129,19 @@ pub trait Settings {
         Thresholds::NONE
     }
 
+    /// What the heads of links may send to its switches, by the classes of the data that each host sends: empty unless
+    /// it gives credits, see `engine/credit.rs`.
+    fn credits(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], full_packet: u64) -> Credits {
+        let _ = (fabric, sends, full_packet);
+        Credits::default()
+    }
+
+    /// What is wrong with it on that network, with that traffic; paths are below the queue.
+    fn problems_with(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], full_packet: u64) -> Vec<Problem> {
+        let _ = (fabric, sends, full_packet);
+        Vec::new()
+    }
+
     /// Memory that a port takes beyond one with a single queue: see `engine/memory.rs`.
     fn port_bytes(&self) -> usize {
         0
@@ -150,6 +165,7 @@ impl Queue {
     pub fn at_host(&self) -> Model {
         match self {
             Queue::Lossless(_) => Model::Lossless(lossless::Model::at_host()),
+            Queue::DaqPort(_) => Model::DaqPort(daq::Model::at_host()),
             _ => Queue::from(infinite::Infinite {}).model(0),
         }
     }
@@ -178,6 +194,8 @@ pub enum Feature {
     Scheduling,
     /// No port drops: it stops those who send to it in time.
     Lossless,
+    /// No port drops: it gives who sends to it credit for the room that it has, by class.
+    Credits,
     /// No port drops: it holds all that arrives.
     Unlimited,
 }
@@ -191,6 +209,7 @@ impl Feature {
             Feature::Classes => "classes",
             Feature::Scheduling => "scheduling by remaining size",
             Feature::Lossless => "flow control",
+            Feature::Credits => "credits",
             Feature::Unlimited => "unlimited room",
         }
     }

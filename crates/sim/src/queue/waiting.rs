@@ -45,6 +45,12 @@ impl Waiting {
         Some(packet)
     }
 
+    /// The first packet.
+    #[inline]
+    pub fn first(&self) -> Option<Queued> {
+        self.packets.first()
+    }
+
     /// The last packet.
     #[inline]
     pub fn last(&self) -> Option<Queued> {

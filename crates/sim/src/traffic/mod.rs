@@ -146,6 +146,11 @@ impl Demand {
         self.deadline.or_else(|| self.deadlines.as_ref().map(|deadlines| deadlines.sample(stream)))
     }
 
+    /// Whether its flows are ever due.
+    pub fn has_deadlines(&self) -> bool {
+        self.deadline.is_some() || self.deadlines.is_some()
+    }
+
     /// All that is wrong with the entry by itself on so many hosts.
     pub fn problems(&self, hosts: u32) -> Vec<Problem> {
         let mut problems = Vec::new();

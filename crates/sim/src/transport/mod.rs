@@ -21,10 +21,11 @@ use crate::agent::Agent;
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
+use crate::engine::credit::{CLASSES, Word};
 use crate::engine::endpoint::Endpoint;
 use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
-use crate::ids::ConnId;
+use crate::ids::{ConnId, LinkId};
 use crate::problem::Problem;
 use crate::queue::{Feature, Queue};
 use crate::register::{dispatch, register};
@@ -77,6 +78,7 @@ macro_rules! transports {
                 #[inline]
                 fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool);
                 fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
+                fn credited(&mut self, link: LinkId, class: usize, word: Word, cx: &mut impl Host);
                 fn window(&self, id: ConnId, conn: &Conn) -> Option<u64>;
                 fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String));
             }
@@ -93,6 +95,7 @@ transports! {
     parallel_tcp::ParallelTcp = "parallel-tcp",
     dcqcn::Dcqcn = "dcqcn",
     rcp::Rcp = "rcp",
+    daq::Daq = "daq",
 }
 
 impl Transport {
@@ -164,6 +167,13 @@ pub trait Settings {
 
     /// The queue that ports get if the scenario names none.
     fn recommended_queue(&self) -> Queue;
+
+    /// Of flows with a deadline, or without one: whether their data is of the class of the short ones, and of the long
+    /// ones. For ports that give credit to each (`engine/credit.rs`).
+    fn classes(&self, deadline: bool) -> [bool; CLASSES] {
+        let _ = deadline;
+        [true; CLASSES]
+    }
 
     /// Whether its connections can be kept: see [`Endpoint::connect`].
     fn keeps(&self) -> bool {

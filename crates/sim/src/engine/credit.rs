@@ -1,0 +1,318 @@
+//! Credits: who sends by a link may have only so much in the buffer behind it, and is told when some of it has left.
+//!
+//! After Ding and Rojas-Cessa, "DAQ: Deadline-Aware Queue Scheme for Scheduling Service Flows in Data Centers",
+//! Algorithm 2, which follows Kung and Morris, "Credit-Based Flow Control for ATM Networks", IEEE Network 1995. The head
+//! of a link, at a host or a switch, has a window of bytes for each class of data. It spends a packet's bytes when the
+//! packet's transmission begins. When the packet's transmission by its next link begins, the node there owes the bytes
+//! to that head and tells it by a frame in the other direction of the cable: as soon as the packet on that wire is gone,
+//! ahead of all packets. What falls due meanwhile goes in one frame. A frame also tells how much of the class waits at
+//! the port that the last packet left, and the load of that port. A class whose window is below a full packet stands
+//! still at its port, as one that is paused (`pause`). Hosts hold whatever comes: links that end at hosts have no window.
+//!
+//! Faults lose no frame. Of a packet that a fault loses, the node at the end of the link notices that it is missing, as
+//! nodes do that number what they send on a link, and owes its bytes at once.
+//!
+//! A run without the queue "daq" has none of this: its lists are empty.
+
+use super::Engine;
+use super::cx::Cx;
+use super::discipline::{Discipline, PortContext};
+use super::egress::{PortQueue, schedule_departure};
+use super::endpoint::Endpoint;
+use super::event::{Event, Phase, order};
+use super::members::Members;
+use super::network::Network;
+use super::packet::{Packet, flag};
+use super::port::Port;
+use super::ring::Ring;
+use crate::ids::{LinkId, NodeId, PacketId};
+
+/// Classes of data: with a deadline, or short; without one, or long.
+pub const CLASSES: usize = 2;
+/// The class of flows with a deadline.
+pub const SHORT: usize = 0;
+/// The class of flows without one.
+pub const LONG: usize = 1;
+
+/// The window of a link that has none.
+pub const UNLIMITED: u32 = u32::MAX;
+
+/// The load of a port that got as many bytes as its link carries.
+pub const FULL_LOAD: u32 = 1_000_000;
+
+/// The bits of [`Port::paused`] for each class.
+const PAUSES: [u8; CLASSES] = [1, !1];
+
+/// The class of a packet of data by that of its header.
+#[inline(always)]
+pub fn class_of(class: u8) -> usize {
+    if class == 0 { SHORT } else { LONG }
+}
+
+/// What the heads of links may send, and what they are owed.
+#[derive(Debug, Default)]
+pub struct Credits {
+    /// By link; empty unless the run's queue gives credits.
+    pub links: Vec<Credit>,
+    /// By the link that they cross: frames under way, first to last.
+    under_way: Vec<Ring<Frame>>,
+    full_packet: u32,
+    frame_bytes: u32,
+}
+
+/// The account of a link. One cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Credit {
+    /// Bytes that its head may send, by class; [`UNLIMITED`] for both without a window.
+    pub window: [u32; CLASSES],
+    /// Bytes that have left the node behind it, of which no frame tells yet.
+    pub owed: [u32; CLASSES],
+    /// The windows at the start.
+    pub given: [u32; CLASSES],
+    /// Bytes of the class that waited at the port that its last packet left.
+    queue: [u32; CLASSES],
+    /// The load of that port, in millionths.
+    load: u32,
+    /// Frames sent.
+    frames: u32,
+    /// Whether a frame is to be sent.
+    due: bool,
+}
+
+/// What a frame tells.
+#[derive(Clone, Copy, Debug, Default)]
+struct Frame {
+    bytes: [u32; CLASSES],
+    queue: [u32; CLASSES],
+    load: u32,
+}
+
+/// What a host hears of one of its classes when a frame comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// Bytes that waited of the class at the port that its last packet left, without the packet.
+    pub queue: u64,
+    /// Bytes that had come to that port in the last round trip, as a share of what its link carries, in millionths.
+    pub load: u32,
+}
+
+impl Credits {
+    /// Windows of each link, full packets of so many bytes, frames of so many.
+    pub fn new(windows: Vec<[u32; CLASSES]>, full_packet: u32, frame_bytes: u32) -> Credits {
+        let account = |given| Credit {
+            window: given,
+            owed: [0; CLASSES],
+            given,
+            queue: [0; CLASSES],
+            load: 0,
+            frames: 0,
+            due: false,
+        };
+        let under_way = vec![Ring::default(); windows.len()];
+        Credits { links: windows.into_iter().map(account).collect(), under_way, full_packet, frame_bytes }
+    }
+
+    /// The classes that stand still at the head of a link before anything has been sent, a bit each.
+    pub fn paused_at_first(&self, link: LinkId) -> u8 {
+        self.links.get(link.index()).map_or(0, |credit| self.stopped(credit))
+    }
+
+    /// The classes that a window stops, a bit each.
+    fn stopped(&self, credit: &Credit) -> u8 {
+        let stops = |class: &usize| credit.window[*class] < self.full_packet;
+        (0..CLASSES).filter(stops).fold(0, |bits, class| bits | PAUSES[class])
+    }
+
+    /// The transmission of a packet of data begins at the head of a link.
+    #[inline]
+    pub fn spend(&mut self, link: LinkId, class: usize, size: u32, port: &mut Port) {
+        let Some(credit) = self.links.get_mut(link.index()).filter(|credit| credit.is_limited()) else {
+            return;
+        };
+        debug_assert!(credit.window[class] >= size, "link {link} has no credit for a packet that it sends");
+        credit.window[class] -= size;
+        if credit.window[class] < self.full_packet {
+            port.paused |= PAUSES[class];
+        }
+    }
+
+    /// Bytes that came by a link are no longer behind it. Whether its head is to be told who does not know it yet.
+    fn owe(&mut self, ingress: LinkId, class: usize, size: u32) -> bool {
+        let Some(credit) = self.links.get_mut(ingress.index()).filter(|credit| credit.is_limited()) else {
+            return false;
+        };
+        credit.owed[class] += size;
+        !std::mem::replace(&mut credit.due, true)
+    }
+
+    /// Bytes that frames under way tell of, of a link and class.
+    fn told(&self, link: LinkId, class: usize) -> u32 {
+        self.under_way[link.reverse().index()].iter().map(|frame| frame.bytes[class]).sum()
+    }
+}
+
+impl Credit {
+    /// Whether the link has a window.
+    #[inline]
+    fn is_limited(&self) -> bool {
+        self.given[SHORT] != UNLIMITED
+    }
+}
+
+impl PortContext<'_> {
+    /// The transmission of a waiting packet of data begins here.
+    #[inline]
+    pub fn spend(&mut self, class: usize, size: u32) {
+        self.credits.spend(self.link, class, size, self.port);
+    }
+
+    /// A packet of data leaves this port, at which so many bytes of its class go on waiting: its bytes are owed to the
+    /// head of the link that it came by.
+    #[inline]
+    pub fn release(&mut self, packet: PacketId, class: usize, size: u32, word: Word) {
+        let ingress = self.arena[packet].ingress;
+        let asks = self.credits.owe(ingress, class, size);
+        if let Some(credit) = self.credits.links.get_mut(ingress.index()) {
+            credit.queue[class] = u32::try_from(word.queue).unwrap_or(u32::MAX);
+            credit.load = word.load;
+        }
+        if asks {
+            self.after.pause(ingress);
+        }
+    }
+}
+
+impl<M: Members> Network<'_, M> {
+    /// The wire is free and takes a frame, if something is owed.
+    #[cold]
+    pub(super) fn send_credit(&mut self, link: LinkId) -> bool {
+        let credits = &mut self.credits;
+        let credit = &mut credits.links[link.reverse().index()];
+        let port = &mut self.egress[link.index()].port;
+        port.frame_waits = false;
+        if !std::mem::take(&mut credit.due) {
+            return false;
+        }
+        credit.frames = credit.frames.wrapping_add(1);
+        let bytes = std::mem::take(&mut credit.owed);
+        credits.under_way[link.index()].push(Frame { bytes, queue: credit.queue, load: credit.load });
+        let time = port.transmit_frame(self.now, credits.frame_bytes);
+        let order = order(Phase::Pause, port.rank, credit.frames);
+        self.calendar.push(Event { time, order, a: 0, b: link.0 });
+        true
+    }
+
+    /// A fault has lost a packet that came or was to come by a link.
+    #[cold]
+    pub(super) fn forfeit(&mut self, ingress: LinkId, id: PacketId) {
+        if let Some((class, size)) = charged(&self.arena[id])
+            && self.credits.owe(ingress, class, size)
+        {
+            self.after.pause(ingress);
+        }
+    }
+
+    /// Compares each window, and what of it is under way, with what was given.
+    pub(super) fn audit_credits(&self, wrong: &mut Vec<String>) {
+        if self.credits.links.is_empty() {
+            return;
+        }
+        let mut behind = vec![[0; CLASSES]; self.credits.links.len()];
+        for event in self.calendar.iter() {
+            if event.phase() == Phase::Arrival as u8 || event.phase() == Phase::Lost as u8 {
+                let on_wire = charged(&self.arena[PacketId(event.a)]);
+                on_wire.into_iter().for_each(|(class, size)| behind[event.b as usize][class] += size);
+            }
+        }
+        for egress in &self.egress {
+            let PortQueue::Serviced(model) = &egress.queue else { continue };
+            model.resident(&mut |id| {
+                let packet = &self.arena[id];
+                if let (Some((class, size)), Some(behind)) =
+                    (charged(packet), behind.get_mut(packet.ingress.index()))
+                {
+                    behind[class] += size;
+                }
+            });
+        }
+        for (link, (credit, behind)) in self.credits.links.iter().zip(behind).enumerate() {
+            for (class, behind) in behind.into_iter().enumerate().filter(|_| credit.is_limited()) {
+                let (window, owed) = (credit.window[class], credit.owed[class]);
+                let told = self.credits.told(LinkId(link as u32), class);
+                if window + behind + owed + told != credit.given[class] {
+                    let given = credit.given[class];
+                    wrong.push(format!(
+                        "link {link}, class {class}: a credit of {given} bytes, but a window of {window}, {behind} on the \
+                         wire and behind it, {owed} owed, {told} in frames"
+                    ));
+                }
+            }
+            let paused = self.egress[link].port.paused;
+            if paused != self.credits.stopped(credit) {
+                wrong.push(format!(
+                    "link {link}: classes {paused:#b} stand still, with windows {:?}",
+                    credit.window
+                ));
+            }
+        }
+    }
+
+    /// Takes back what a frame under way tells of: how a test of the audit loses a credit.
+    #[cfg(test)]
+    pub fn lose_credit(&mut self) -> bool {
+        let tells = |ring: &&mut Ring<Frame>| ring.first().is_some_and(|frame| frame.bytes != [0; CLASSES]);
+        let Some(ring) = self.credits.under_way.iter_mut().find(tells) else { return false };
+        for _ in 0..ring.len() {
+            let frame = ring.pop().expect("it has so many");
+            ring.push(Frame { bytes: [0; CLASSES], ..frame });
+        }
+        true
+    }
+}
+
+impl<M: Members> Engine<'_, '_, M> {
+    /// A frame has come by that link: the windows of the other direction grow, and a host hears of it.
+    #[cold]
+    pub(super) fn take_credit(&mut self, by: LinkId) {
+        let (link, now, credits) = (by.reverse(), self.net.now, &mut self.net.credits);
+        let frame = credits.under_way[by.index()].pop().expect("a frame for each of its events");
+        let credit = &mut credits.links[link.index()];
+        for (window, bytes) in credit.window.iter_mut().zip(frame.bytes) {
+            *window += bytes;
+        }
+        let credit = *credit;
+        let stopped = credits.stopped(&credit);
+        let before = std::mem::replace(&mut self.net.egress[link.index()].port.paused, stopped);
+        let head = self.net.ends[by.index()];
+        if head.index() < self.net.host_ranks.len() {
+            self.tell(head, link, frame);
+        }
+        let port = &mut self.net.egress[link.index()].port;
+        if before & !stopped == 0 || port.serving {
+            return;
+        }
+        if port.free_at > now {
+            schedule_departure(port, &mut self.net.calendar, link);
+        } else {
+            self.depart(link);
+        }
+    }
+
+    /// The transports of a host hear of each class of which something has left.
+    fn tell(&mut self, host: NodeId, link: LinkId, frame: Frame) {
+        for class in (0..CLASSES).filter(|&class| frame.bytes[class] > 0) {
+            let word = Word { queue: u64::from(frame.queue[class]), load: frame.load };
+            for (transport, model) in self.transports.iter_mut().enumerate() {
+                let mut cx = Cx { net: &mut self.net, transport: transport as u8, host };
+                model.credited(link, class, word, &mut cx);
+            }
+        }
+    }
+}
+
+/// The class and the bytes of a packet for which credit is spent.
+#[inline(always)]
+pub fn charged(packet: &Packet) -> Option<(usize, u32)> {
+    (!packet.has(flag::CONTROL)).then(|| (class_of(packet.header.class), packet.size))
+}

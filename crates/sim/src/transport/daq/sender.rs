@@ -1,0 +1,340 @@
+//! The sending end of DAQ: a handshake that measures the round trip, a window that follows the queue at the switch.
+
+use std::collections::VecDeque;
+
+use super::{Daq, Late, Send, kind};
+use crate::engine::credit::{CLASSES, LONG, SHORT, Word};
+use crate::engine::host::{Host, Owner, Start, Timer, Toward};
+use crate::engine::packet::{Header, Packet};
+use crate::ids::ConnId;
+use crate::queue::daq::{EXPIRED, NO_DEADLINE};
+use crate::transport::source::{Next, PlainFlow, Source};
+use crate::units::Time;
+
+/// Something has not been answered.
+pub const RETRANSMIT: u8 = 0;
+/// The deadline has passed.
+pub const LATE: u8 = 2;
+
+/// The sending end of a connection.
+#[derive(Clone, Debug, Default)]
+pub struct Sender {
+    source: PlainFlow,
+    stage: Stage,
+    /// The deadline; [`Time::NEVER`] without one. What packets carry is what is left of it (the paper's D = D - RTT).
+    due: Time,
+    /// The last measured (paper: no smoothing).
+    rtt: Time,
+    /// flow_win, in bytes on the wire.
+    window: u64,
+    /// When it changes next: once in a round trip.
+    change_at: Time,
+    /// Bytes of full packets on the wire.
+    full: u64,
+    header: u64,
+    /// Packets from the first unacknowledged one on; `base` is its number.
+    sent: VecDeque<Sent>,
+    base: u32,
+    /// Bytes on the wire of those under way.
+    under_way: u64,
+    /// Bytes sent since the round began, where there are rounds.
+    round: u64,
+    lost: u32,
+    /// No packet before it is lost.
+    repair: u32,
+    timer: Timer,
+    late: Timer,
+}
+
+/// How far a flow is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// It waits for the SYN/ACK.
+    Opening,
+    /// It sends.
+    Open,
+    /// It has been given up and waits for the receiver to know.
+    Quitting,
+    /// Nothing is left to do.
+    #[default]
+    Over,
+}
+
+/// A packet that has been sent.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    len: u16,
+    last: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    UnderWay,
+    Lost,
+    Acknowledged,
+}
+
+impl Sender {
+    /// A flow starts, with the memory of the one before: a SYN goes out.
+    pub fn start(&mut self, id: ConnId, start: Start, config: &Daq, cx: &mut impl Host) {
+        let mut sent = std::mem::take(&mut self.sent);
+        sent.clear();
+        *self = Sender {
+            source: PlainFlow::new(start.size),
+            stage: Stage::Opening,
+            due: start.due,
+            window: config.initial_window(),
+            full: config.full(),
+            header: config.header_bytes.0,
+            sent,
+            ..Sender::default()
+        };
+        self.say(kind::SYN, id, config, cx);
+        if config.late == Late::GiveUp && self.due != Time::NEVER {
+            // What arrives at the instant of the deadline is in time.
+            let after = self.due.saturating_add(Time(1));
+            cx.set_timer(&mut self.late, after, Owner::Sender(id), LATE);
+        }
+    }
+
+    /// Bytes on the wire that may be under way.
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn time_left(&self, now: Time) -> u64 {
+        match self.due {
+            Time::NEVER => NO_DEADLINE,
+            due if due < now => EXPIRED,
+            due => due.0 - now.0,
+        }
+    }
+
+    /// Sends a control packet; one that is to be answered sets the timer.
+    fn say(&mut self, kind: u8, id: ConnId, config: &Daq, cx: &mut impl Host) {
+        let left = self.time_left(cx.now());
+        let (seq, ack) = if kind == kind::SYN { (cx.conn(id).size, left) } else { (0, 0) };
+        let number = self.base + self.sent.len() as u32;
+        let header = Header { kind, number, seq, ack, ..Header::default() };
+        cx.send_control(id, Toward::Receiver, config.control_bytes.0 as u32, header);
+        if kind != kind::FIN {
+            let due = cx.now() + config.control_timeout();
+            cx.set_timer(&mut self.timer, due, Owner::Sender(id), RETRANSMIT);
+        }
+    }
+
+    /// Whether the window has room for something that is there to be sent. A flow of which nothing is under way has room for
+    /// a packet.
+    fn may_send(&self, config: &Daq) -> bool {
+        if self.stage != Stage::Open || (self.lost == 0 && self.source.left() == 0) {
+            return false;
+        }
+        let size = match self.lost {
+            0 => self.header + self.source.left().min(config.mss.0),
+            _ => self.size(self.sent[(self.first_lost() - self.base) as usize]),
+        };
+        let used = match config.send {
+            Send::Sliding => self.under_way,
+            Send::Rounds => self.round,
+        };
+        used == 0 || used + size <= self.window
+    }
+
+    fn size(&self, sent: Sent) -> u64 {
+        self.header + u64::from(sent.len)
+    }
+
+    fn first_lost(&self) -> u32 {
+        let mut number = self.repair.max(self.base);
+        while self.sent[(number - self.base) as usize].state != State::Lost {
+            number += 1;
+        }
+        number
+    }
+
+    /// The wire is free: what was lost goes first. The link's credit is the port's concern.
+    pub fn next_packet(&mut self, id: ConnId, config: &Daq, cx: &mut impl Host) -> (Option<Packet>, bool) {
+        if !self.may_send(config) {
+            return (None, false);
+        }
+        let number = if self.lost > 0 { self.first_lost() } else { self.cut(config) };
+        let sent = &mut self.sent[(number - self.base) as usize];
+        let counts = cx.sender(id);
+        counts.packets_sent += 1;
+        if sent.state == State::Lost {
+            counts.retransmissions += 1;
+            self.lost -= 1;
+            self.repair = number + 1;
+        }
+        sent.state = State::UnderWay;
+        let sent = *sent;
+        let size = self.size(sent);
+        self.under_way += size;
+        self.round += size;
+        if !self.timer.is_set() {
+            self.start_timer(id, config, cx);
+        }
+        let header = Header {
+            kind: if sent.last { kind::LAST } else { kind::DATA },
+            class: self.class() as u8,
+            len: sent.len,
+            number,
+            seq: self.rtt.0,
+            ack: self.time_left(cx.now()),
+        };
+        let packet = cx.packet(id, Toward::Receiver, size as u32, 0, header);
+        (Some(packet), self.may_send(config))
+    }
+
+    fn class(&self) -> usize {
+        if self.due == Time::NEVER { LONG } else { SHORT }
+    }
+
+    /// Cuts a new packet off the source.
+    fn cut(&mut self, config: &Daq) -> u32 {
+        let Next::Range { len, last, .. } = self.source.next(config.mss.0 as u32) else {
+            unreachable!("who may send has something to send");
+        };
+        self.sent.push_back(Sent { len: len as u16, last, state: State::UnderWay });
+        self.base + self.sent.len() as u32 - 1
+    }
+
+    fn start_timer(&mut self, id: ConnId, config: &Daq, cx: &mut impl Host) {
+        cx.set_timer(&mut self.timer, cx.now() + config.timeout, Owner::Sender(id), RETRANSMIT);
+    }
+
+    /// An answer: the round trip is measured anew, and the window follows the queue.
+    pub fn on_packet(
+        &mut self,
+        packet: &Packet,
+        words: &[Option<Word>; CLASSES],
+        config: &Daq,
+        cx: &mut impl Host,
+    ) {
+        let (id, header) = (packet.conn, &packet.header);
+        match (self.stage, header.kind) {
+            (Stage::Opening, kind::SYN_ACK) => {
+                self.measure(header.seq, cx);
+                self.stage = Stage::Open;
+                self.change_at = cx.now() + self.rtt;
+                self.timer.clear();
+                cx.ready(id);
+            }
+            (Stage::Open, kind::ACK) => {
+                self.measure(header.seq, cx);
+                self.acknowledge(header.number);
+                if cx.now() >= self.change_at {
+                    self.change_at = cx.now() + self.rtt;
+                    self.change(words[self.class()], config);
+                }
+                self.go_on(id, config, cx);
+            }
+            (Stage::Quitting, kind::QUIT_ACK) => self.end(id, cx),
+            _ => {}
+        }
+    }
+
+    /// The packet that is answered was made at that time.
+    fn measure(&mut self, stamp: u64, cx: &impl Host) {
+        self.rtt = cx.now() - Time(stamp);
+    }
+
+    /// A packet has arrived, perhaps not for the first time.
+    fn acknowledge(&mut self, number: u32) {
+        let Some(place) = number.checked_sub(self.base) else { return };
+        let sent = &mut self.sent[place as usize];
+        let before = std::mem::replace(&mut sent.state, State::Acknowledged);
+        let sent = *sent;
+        match before {
+            State::UnderWay => self.under_way -= self.size(sent),
+            State::Lost => self.lost -= 1,
+            State::Acknowledged => return,
+        }
+        while self.sent.front().is_some_and(|sent| sent.state == State::Acknowledged) {
+            self.sent.pop_front();
+            self.base += 1;
+        }
+    }
+
+    /// Once in a round trip (the paper's flow_win + 1 and flow_win / 2^k): a packet more, or a half or a quarter.
+    fn change(&mut self, word: Option<Word>, config: &Daq) {
+        let word = word.unwrap_or(Word { queue: 0, load: 0 });
+        if word.queue <= config.target_queue() {
+            self.window += self.full;
+        } else {
+            let k = if config.is_loaded(word.load) { 2 } else { 1 };
+            self.window = (self.window >> k).max(self.full);
+        }
+    }
+
+    /// After an acknowledgement.
+    fn go_on(&mut self, id: ConnId, config: &Daq, cx: &mut impl Host) {
+        if self.under_way == 0 {
+            self.round = 0;
+        }
+        if self.sent.is_empty() && self.source.left() == 0 {
+            self.say(kind::FIN, id, config, cx);
+            cx.acknowledged(id);
+            return self.end(id, cx);
+        }
+        if self.under_way == 0 {
+            self.timer.clear();
+        } else {
+            self.start_timer(id, config, cx);
+        }
+        if self.may_send(config) {
+            cx.ready(id);
+        }
+    }
+
+    fn end(&mut self, id: ConnId, cx: &mut impl Host) {
+        self.stage = Stage::Over;
+        self.timer.clear();
+        self.late.clear();
+        cx.finish(id);
+    }
+
+    /// Nothing has answered: what is under way is taken for lost.
+    pub fn on_timeout(&mut self, id: ConnId, config: &Daq, cx: &mut impl Host) {
+        if !cx.timer_is_due(&mut self.timer, Owner::Sender(id), RETRANSMIT) {
+            return;
+        }
+        cx.sender(id).timeouts += 1;
+        match self.stage {
+            Stage::Opening => self.say(kind::SYN, id, config, cx),
+            Stage::Quitting => self.say(kind::QUIT, id, config, cx),
+            Stage::Open => {
+                for sent in self.sent.iter_mut().filter(|sent| sent.state == State::UnderWay) {
+                    sent.state = State::Lost;
+                    self.lost += 1;
+                }
+                (self.under_way, self.round, self.repair) = (0, 0, self.base);
+                cx.ready(id);
+            }
+            Stage::Over => unreachable!("whoever is done has no timer"),
+        }
+    }
+
+    /// The deadline has passed and not all is acknowledged: the receiver is told that no more will come.
+    pub fn on_deadline(&mut self, id: ConnId, config: &Daq, cx: &mut impl Host) {
+        if cx.timer_is_due(&mut self.late, Owner::Sender(id), LATE) {
+            self.stage = Stage::Quitting;
+            cx.give_up(id);
+            self.say(kind::QUIT, id, config, cx);
+        }
+    }
+
+    /// What is wrong in the sender's own books, if anything is.
+    pub fn audit(&self) -> Option<String> {
+        let count = |state| self.sent.iter().filter(move |sent| sent.state == state);
+        let lost = count(State::Lost).count() as u32;
+        let under_way: u64 = count(State::UnderWay).map(|sent| self.size(*sent)).sum();
+        if (under_way, lost) != (self.under_way, self.lost) {
+            let counted = (self.under_way, self.lost);
+            return Some(format!("{under_way} bytes under way and {lost} packets lost, counted {counted:?}"));
+        }
+        let waits = self.stage != Stage::Over && under_way > 0 && !self.timer.is_set();
+        waits.then(|| "something is under way and no timer is set".to_string())
+    }
+}
