@@ -391,6 +391,25 @@ mod tests {
     }
 
     #[test]
+    fn catches_a_credit_that_is_lost_on_its_way() {
+        let found = findings("daq", |engine| {
+            while !engine.net.lose_credit() {
+                engine.step();
+            }
+        });
+        assert_found(&found, "a credit of");
+    }
+
+    #[test]
+    fn catches_a_class_that_stands_still_in_spite_of_its_credit() {
+        let found = findings("daq", |engine| {
+            let link = engine.net.credits.links.iter().position(|credit| credit.given[1] < u32::MAX).unwrap();
+            engine.net.egress[link].port.paused = 1;
+        });
+        assert_found(&found, "stand still");
+    }
+
+    #[test]
     fn catches_a_skipped_arrival() {
         let found = findings("tcp", |engine| {
             engine.net.calendar.lose(|event| event.phase() == Phase::Arrival as u8).unwrap();

@@ -472,3 +472,154 @@ impl Discipline for Model {
         [control, urgent, later, long].into_iter().flat_map(Waiting::iter).for_each(found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::engine::packet::Header;
+    use crate::ids::{ConnId, LinkId};
+
+    fn state(config: &DaqPort) -> State {
+        *config.model(1500).0
+    }
+
+    fn data(class: u8, ack: u64, seq: u64, conn: u32) -> Packet {
+        Packet {
+            created_at: Time::ZERO,
+            wire_at: Time::ZERO,
+            size: 1500,
+            conn: ConnId(conn),
+            dst: crate::ids::NodeId(0),
+            ingress: LinkId::NONE,
+            label: conn,
+            transport: 0,
+            balancer: 0,
+            flags: 0,
+            hops: 0,
+            header: Header { class, ack, seq, ..Header::default() },
+        }
+    }
+
+    /// The paper's mark for a flow without a deadline.
+    const MARK: i64 = -10;
+
+    /// A packet with the paper's deadline field, in ms: the mark, time left, or another negative value for one that has
+    /// expired.
+    fn marked(deadline: i64, conn: u32) -> Packet {
+        match deadline {
+            MARK => data(LONG as u8, NO_DEADLINE, 0, conn),
+            expired if expired < 0 => data(SHORT as u8, EXPIRED, 0, conn),
+            left => data(SHORT as u8, left as u64 * 1_000_000_000, 0, conn),
+        }
+    }
+
+    proptest! {
+        /// Algorithm 1, with T = ratio x RTT; nothing else of a packet matters.
+        #[test]
+        fn packets_are_sorted_by_the_time_left(
+            deadline in -20i64..60, ratio in 0u32..200, rtt_us in 1u64..1000, conn in any::<u32>(),
+        ) {
+            let rtt = Derived::Given(Time::from_us(rtt_us));
+            let port = state(&DaqPort { ratio: Some(f64::from(ratio)), rtt, ..DaqPort::default() });
+            let threshold_us = u64::from(ratio) * rtt_us;
+            let place = match deadline {
+                MARK => Place::Long,
+                ..0 => Place::Later,
+                _ if deadline as u64 * 1000 <= threshold_us => Place::Urgent,
+                _ => Place::Later,
+            };
+            prop_assert_eq!(port.place(&marked(deadline, conn)), place);
+            prop_assert_eq!(port.place(&Packet { flags: flag::CONTROL, ..marked(deadline, conn) }), Place::Control);
+        }
+
+        /// Whatever comes and goes: Q1.2 is served only if Q1.1 is empty, a class that stands still is not served, and
+        /// somebody is if anybody may be.
+        #[test]
+        fn urgent_packets_go_first(deeds in prop::collection::vec((0u8..8, 64u32..1501, 0u8..4), 1..300)) {
+            let mut port = state(&DaqPort::default());
+            for (deed, size, stopped) in deeds {
+                let packet = Queued { id: PacketId(0), size };
+                match deed {
+                    0 | 1 => port.urgent.push(packet),
+                    2 | 3 => port.later.push(packet),
+                    4 => port.long.push(packet),
+                    _ => {
+                        let paused = (stopped & 1) | if stopped & 2 != 0 { !1 } else { 0 };
+                        let before = [port.urgent.len(), port.later.len(), port.long.len()];
+                        let may = [paused & 1 == 0 && before[0] + before[1] > 0, paused & 2 == 0 && before[2] > 0];
+                        let class = port.next_class(paused);
+                        prop_assert_eq!(class.is_some(), may[SHORT] || may[LONG]);
+                        if let Some(class) = class {
+                            prop_assert!(may[class]);
+                            port.pop(class).expect("the class has a packet");
+                            let after = [port.urgent.len(), port.later.len(), port.long.len()];
+                            prop_assert!(after[1] == before[1] || before[0] == 0);
+                        }
+                    }
+                }
+                for class in [SHORT, LONG] {
+                    prop_assert!(port.bytes(class) > 0 || port.deficit[class] == 0);
+                }
+            }
+        }
+    }
+
+    /// With 1 : 100 a round is 151.5 kB; over 100 rounds of packets of any size the shares are right to 2 %.
+    #[test]
+    fn backlogged_classes_share_by_their_weights() {
+        let mut chance = crate::random::Stream::new(1, 0, crate::random::Purpose::Queue, 0);
+        for (short_weight, long_weight) in [(1, 100), (100, 1), (1, 1), (3, 7)] {
+            let mut port = state(&DaqPort { short_weight, long_weight, ..DaqPort::default() });
+            let mut served = [0; CLASSES];
+            while served[SHORT] + served[LONG] < 100 * 151_500 {
+                let size = 64 + chance.below(1437) as u32;
+                let packet = Queued { id: PacketId(0), size };
+                while port.later.len() < 3 {
+                    port.later.push(packet);
+                }
+                while port.long.len() < 3 {
+                    port.long.push(packet);
+                }
+                let class = port.next_class(0).expect("both wait");
+                served[class] += u64::from(port.pop(class).expect("it has one").size);
+            }
+            let share = served[SHORT] as f64 / served[LONG] as f64;
+            let fair = f64::from(short_weight) / f64::from(long_weight);
+            assert!((share / fair - 1.0).abs() < 0.02, "{short_weight} : {long_weight} gave {share}");
+        }
+    }
+
+    /// 1 Gbps carries 125 B in 1 us. Of a round trip of 10 us with 1000 B the next one tells, and the one behind that of
+    /// none.
+    #[test]
+    fn the_load_is_that_of_the_last_round_trip() {
+        let mut port = state(&DaqPort { rtt: Derived::Given(Time::from_us(10)), ..DaqPort::default() });
+        let rate = Rate(1_000_000_000);
+        port.count(Time::from_us(21), 600);
+        port.count(Time::from_us(29), 400);
+        assert_eq!(port.load(Time::from_us(29), rate), 0);
+        assert_eq!(port.load(Time::from_us(30), rate), 800_000);
+        assert_eq!(port.load(Time::from_us(39), rate), 800_000);
+        assert_eq!(port.load(Time::from_us(40), rate), 0);
+        port.count(Time::from_us(49), 1250);
+        assert_eq!(port.load(Time::from_us(57), rate), FULL_LOAD);
+        assert_eq!(port.load(Time::from_us(67), rate), 0);
+    }
+
+    /// 30 round trips of 2 ms that the packet says are 60 ms. Without a threshold all are urgent, even those that have
+    /// expired.
+    #[test]
+    fn the_threshold_may_be_that_of_the_packet_or_none() {
+        let measured = state(&DaqPort { threshold: Threshold::Measured, ..DaqPort::default() });
+        let ms = 1_000_000_000;
+        assert_eq!(measured.place(&data(0, 60 * ms, 2 * ms, 0)), Place::Urgent);
+        assert_eq!(measured.place(&data(0, 60 * ms + 1, 2 * ms, 0)), Place::Later);
+        for threshold in [Threshold::Fixed, Threshold::Measured] {
+            let one = state(&DaqPort { ratio: Some(1e9), threshold, ..DaqPort::default() });
+            assert_eq!(one.place(&data(0, EXPIRED, 0, 0)), Place::Urgent);
+            assert_eq!(one.place(&data(1, NO_DEADLINE, 0, 0)), Place::Long);
+        }
+    }
+}

@@ -276,6 +276,7 @@ mod tests {
             losses: &mut Losses::default(),
             conns: &mut [conn],
             after: &mut Aftermath::default(),
+            credits: &mut Default::default(),
             pauses: &mut Pauses::default(),
         };
         for (number, &(size, flags)) in (0..).zip(coming) {

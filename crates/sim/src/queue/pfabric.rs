@@ -226,6 +226,7 @@ mod tests {
             losses: &mut Losses::default(),
             conns: &mut [conn; 4],
             after: &mut Aftermath::default(),
+            credits: &mut Default::default(),
             pauses: &mut Pauses::default(),
         };
         for (number, &(conn, dst, rank)) in coming.iter().enumerate() {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 /// Small networks with many paths, all cables of one rate, so that no flow is faster on several of them than on one.
-fn small_topology(rate: impl Strategy<Value = &'static str>) -> impl Strategy<Value = String> {
+pub fn small_topology(rate: impl Strategy<Value = &'static str>) -> impl Strategy<Value = String> {
     let side = || 2u32..4;
     let shape = prop_oneof![
         (2u32..4, 1u32..4, 1u32..4, 1u32..3).prop_map(|(leaves, spines, hosts, parallel)| format!(

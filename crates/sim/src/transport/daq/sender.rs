@@ -224,7 +224,8 @@ impl Sender {
             (Stage::Open, kind::ACK) => {
                 self.measure(header.seq, cx);
                 self.acknowledge(header.number);
-                if cx.now() >= self.change_at {
+                let whole = config.send == Send::Sliding || self.under_way == 0;
+                if whole && cx.now() >= self.change_at {
                     self.change_at = cx.now() + self.rtt;
                     self.change(words[self.class()], config);
                 }
