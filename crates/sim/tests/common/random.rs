@@ -219,6 +219,21 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
              control_class = {control}\nbyte_counter = \"30KB\"\ncnp_interval = \"7us\"\ntimeout = \"2ms\""
         )
     });
+    let daq = (1u32..40_000, 0u32..100_000, flag()).prop_map(|(window, target, rounds)| {
+        let send = if rounds { "rounds" } else { "sliding" };
+        format!(
+            "[transport.daq]\ninitial_window = \"{window}B\"\ntarget_queue = \"{target}B\"\nsend = \"{send}\""
+        )
+    });
+    // Room for a packet from each of all that send to one switch.
+    let daq_port = (20u32..60, 1u32..9, 1u32..9, 1u32..1500).prop_map(|(packets, short, long, frame)| {
+        format!(
+            "[queue.daq]\nshort_weight = {short}\nlong_weight = {long}\nframe_bytes = \"{frame}B\"\n\
+             short_buffer = \"{}B\"\nlong_buffer = \"{}B\"",
+            1500 * packets,
+            1500 * (packets + 7)
+        )
+    });
     let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn.clone(), codel, red, pie];
     let hosts = prop_oneof![
         pias,
@@ -232,6 +247,8 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         (datagram.clone(), pfabric_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (dcqcn, lossless.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram.clone(), lossless).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (daq, daq_port.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (datagram.clone(), daq_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (datagram, ndp_port).prop_map(|(transport, queue)| transport + "\n" + &queue),
     ];
     let matrix = prop_oneof![
