@@ -42,6 +42,8 @@ __all__ = [
     "Cubic",
     "D2tcp",
     "DCell",
+    "Daq",
+    "DaqPort",
     "DataMining",
     "Datagram",
     "Dcqcn",
@@ -97,6 +99,7 @@ __all__ = [
     "Interpolation",
     "Join",
     "LastIdle",
+    "Late",
     "LeafSpine",
     "Limit",
     "LimitBytes",
@@ -163,6 +166,7 @@ __all__ = [
     "Samples",
     "Scenario",
     "Search",
+    "Send",
     "Single",
     "SingleSwitch",
     "Sizes",
@@ -179,6 +183,7 @@ __all__ = [
     "TakenBy",
     "Tcp",
     "ThreeTier",
+    "Threshold",
     "Times",
     "Topology",
     "Transport",
@@ -1880,6 +1885,62 @@ class Rcp(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Daq(Model):
+    """DAQ. Windows follow from the network unless they are given."""
+
+    _tag = "daq"
+
+    mss: str = "1460B"
+    """Payload of a full packet. A size, such as "64KiB", at least 1B, at most 65000B."""
+
+    header_bytes: str = "40B"
+    """Bytes of a data packet besides its payload. A size, such as "64KiB", at least 1B, at most 1000B."""
+
+    control_bytes: str = "40B"
+    """Bytes of a packet without payload: SYN, SYN/ACK, ACK, FIN. A size, such as "64KiB", at least 1B, at
+    most 1000B.
+    """
+
+    initial_window: str | Literal["derived"] = "derived"
+    """flow_win at the start: bytes that a flow may have on their way without an acknowledgement. "derived"
+    (paper): rate x round trip to the switch / 2, where that is half of the round trip to the receiver:
+    a quarter of the bandwidth-delay product; at least a packet. A size, such as "64KiB", at least 1B,
+    at most 1GB.
+    """
+
+    target_queue: str | Literal["derived"] = "derived"
+    """Q: flow_win grows while no more than this waits of its class at the port (the paper has a delay and
+    no number). "derived": four bandwidth-delay products, so that a window that is quartered still fills
+    the path. A size, such as "64KiB", at least 0B, at most 1GB.
+    """
+
+    load_limit: float = 0.8
+    """Above this load of the port flow_win is divided by 4 and not by 2 (paper: 80 % of the link). At most
+    1000.0.
+    """
+
+    send: Send = "sliding"
+    """When a flow sends what its window allows; the paper's text sends a window for each acknowledgement,
+    which would grow without bound.
+    """
+
+    late: Late = "keep"
+    """What a sender does whose deadline has passed."""
+
+    timeout: str = "2s"
+    """Without an acknowledgement for so long, all that is under way is sent again. Only faults lose
+    packets; the default is above what a packet waits at a port of 1 Gbps whose 2 MB have one part in
+    101 of it, 1.6 s. A time, such as "10us", at least 1us, at most 1000s.
+    """
+
+    control_timeout: str | Literal["derived"] = "derived"
+    """A SYN, or the FIN of a flow that is given up, is sent again when nothing has answered it for so
+    long. "derived": ten round trips of the longest path, and at least 1 ms. A time, such as "10us", at
+    least 1us, at most 1000s.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Infinite(Model):
     """First-in first-out without a limit."""
 
@@ -2215,6 +2276,61 @@ class Pie(Model):
 
     limit: Limit = LimitPackets(1000)
     """How much may wait, the packet on the wire not counted; more is dropped (Linux: 1000 packets)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DaqPort(Model):
+    """Three queues for data: of flows with a deadline Q1.1, urgent, and Q1.2; Q2 of flows without. Control
+    packets have a queue of their own, which goes first. Who sends to a switch has credit for its share
+    of the buffers.
+    """
+
+    _tag = "daq"
+
+    ratio: float | None = None
+    """A packet is urgent whose flow is due within so many round trips (paper: best between 20 and 60).
+    From 1e9 on there is no threshold, and all flows with a deadline wait in one queue, as with 0.
+    Absent: 30. At most 1000000000.0.
+    """
+
+    rtt: str | Literal["derived"] = "derived"
+    """The round trip that `ratio` counts in, and over which the load of a port is taken (paper: 300 us).
+    "derived": that of a full packet and its answer over the longest path, with nothing in the way. A
+    time, such as "10us", at least 1ns, at most 1s.
+    """
+
+    threshold: Threshold = "fixed"
+    """Whose round trip `ratio` counts in."""
+
+    short_weight: int = 1
+    """Share of the link for flows with a deadline while both classes have packets (paper: w_s / w_l =
+    0.01, in bytes). At least 1, at most 1000000.
+    """
+
+    long_weight: int = 100
+    """Share of the link for flows without a deadline. At least 1, at most 1000000."""
+
+    short_buffer: str = "2MB"
+    """Memory of a switch for flows with a deadline, divided among those who send to it (paper: 2 MB). A
+    size, such as "64KiB", at least 64B, at most 1GB.
+    """
+
+    long_buffer: str = "2MB"
+    """Memory of a switch for flows without a deadline (paper: 2 MB). A size, such as "64KiB", at least
+    64B, at most 1GB.
+    """
+
+    short_senders: int | None = None
+    """N_w: into so many parts `short_buffer` is divided. Absent: for each switch, the links by which flows
+    with a deadline may come: those from hosts that send any or relay, and those from switches. At least
+    1, at most 1000000.
+    """
+
+    long_senders: int | None = None
+    """The same for `long_buffer` and flows without a deadline. At least 1, at most 1000000."""
+
+    frame_bytes: str = "64B"
+    """Bytes of a frame that tells of credit. A size, such as "64KiB", at least 1B, at most 1500B."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2982,7 +3098,8 @@ Transport = (
     | ParallelTcp
     | Dcqcn
     | Rcp
-    | Literal["datagram", "tcp", "ndp", "pfabric", "mptcp", "parallel-tcp", "dcqcn", "rcp"]
+    | Daq
+    | Literal["datagram", "tcp", "ndp", "pfabric", "mptcp", "parallel-tcp", "dcqcn", "rcp", "daq"]
 )
 
 # How many bytes of payload a flow carries.
@@ -3122,6 +3239,12 @@ Partition = (
 # The rates by which ranges are cut.
 Estimates = Literal["measured", "equal"]
 
+# When a flow sends what its window allows.
+Send = Literal["sliding", "rounds"]
+
+# What a sender does whose deadline has passed.
+Late = Literal["keep", "give-up"]
+
 # What a port does with packets that have to wait.
 Queue = (
     Infinite
@@ -3134,8 +3257,19 @@ Queue = (
     | Codel
     | Red
     | Pie
+    | DaqPort
     | Literal[
-        "infinite", "drop-tail", "ecn", "ndp", "strict-priority", "pfabric", "lossless", "codel", "red", "pie"
+        "infinite",
+        "drop-tail",
+        "ecn",
+        "ndp",
+        "strict-priority",
+        "pfabric",
+        "lossless",
+        "codel",
+        "red",
+        "pie",
+        "daq",
     ]
 )
 
@@ -3150,6 +3284,9 @@ Trim = Literal["coin", "arriving"]
 
 # What of a port a packet's mark depends on.
 MarkBy = Literal["port", "class", "none"]
+
+# Whose round trip the threshold of urgency counts in; the paper does not say.
+Threshold = Literal["fixed", "measured"]
 
 # What is computed at each port as packets pass.
 Agent = RcpPort | Literal["rcp"]

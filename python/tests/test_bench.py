@@ -64,8 +64,10 @@ def test_the_cases_are_the_ones_that_others_rely_on():
                 "pias",
                 "pfabric",
                 "dcqcn",
+                "daq",
             )
         ),
+        "daq-rack",
     }
     assert all(case.path.exists() for case in cases.CASES)
 

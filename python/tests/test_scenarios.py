@@ -115,3 +115,17 @@ def test_answers_follow_their_queries() -> None:
     ndp, _ = run("requests-and-replies", transport="ndp", queue="ndp")
     late = [(~flows["met_deadline"].drop_nulls()).sum() for flows in (flows, alone, ndp)]
     assert late[0] > late[1] >= late[2] == 0
+
+
+def test_weights_decide_whose_answers_are_late() -> None:
+    reversed_weights = {"queue__daq__short_weight": 100, "queue__daq__long_weight": 1}
+    met, rates = [], []
+    for weights in ({}, reversed_weights):
+        flows, links = run("daq-incast", **weights)
+        assert total(links, "drops") == flows["retransmissions"].sum() == 0
+        met.append(flows["met_deadline"].drop_nulls().mean())
+        long = flows.filter(pl.col("tag") == "long")["delivered_bytes"].sum()
+        rates.append(long * 8 / (seconds(flows.filter(pl.col("tag") == "answers")) * 1e9))
+    assert met[0] < 0.5 and met[1] > 0.95
+    # With 1 : 100 the long flows have all but a hundredth of the link, less headers.
+    assert rates[0] > 0.9 > rates[1] > 0.5

@@ -56,6 +56,8 @@ CASES = [
     Case("pias-permutation-k8", 10, k=8, limit=2.5, rounds=3),
     Case("pfabric-permutation-k8", 10, k=8, limit=4.0, rounds=3),
     Case("dcqcn-permutation-k8", 10, k=8, limit=4.0, rounds=3),
+    Case("daq-permutation-k8", 10, k=8, limit=4.0, rounds=3),
+    Case("daq-rack", 10, k=8, limit=4.0, rounds=3),
 ]
 
 # Nanoseconds a packet-hop of the second case, over those of the first: the limit, and the guard until it is met.

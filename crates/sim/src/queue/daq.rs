@@ -227,7 +227,7 @@ impl Settings for DaqPort {
                 let least = Bytes(u64::from(parts) * full_packet);
                 let message = match given {
                     Some(_) => format!(
-                        "makes a window of {} B out of a {buffer_field} of {buffer}, below a packet of {full_packet} B: \
+                        "{parts} makes a window of {} B out of a {buffer_field} of {buffer}, below a packet of {full_packet} B: \
                          at least {least} are needed",
                         buffer.0 / u64::from(parts)
                     ),
