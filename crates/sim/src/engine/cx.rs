@@ -161,6 +161,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         let port = conn.port_at(self.host);
         self.net.packets_made += 1;
         let id = self.net.insert(packet);
+        self.net.note_offer(port, id);
         self.net.offer(port, id);
     }
 

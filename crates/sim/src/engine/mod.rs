@@ -230,8 +230,19 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// A packet comes out of a link: its host receives it, or its next port gets it.
     #[inline(always)]
     fn arrive(&mut self, event: &Event, hint: u32) {
+        if self.net.shows { self.arrive_shown(event, hint) } else { self.arrive_as::<false>(event, hint) }
+    }
+
+    /// The same where somebody is shown packets: apart, so that nobody else pays for it.
+    #[inline(never)]
+    fn arrive_shown(&mut self, event: &Event, hint: u32) {
+        self.arrive_as::<true>(event, hint);
+    }
+
+    #[inline(always)]
+    fn arrive_as<const SHOWN: bool>(&mut self, event: &Event, hint: u32) {
         let (link, id) = (LinkId(event.b), PacketId(event.a));
-        if self.net.shows {
+        if SHOWN {
             self.show_arrival(link, id);
         }
         self.net.packet_hops += 1;
@@ -247,11 +258,19 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 }
                 match self.net.next_link(at, id, event.order) {
                     LinkId::NONE => self.lose_without_way(id),
-                    next => self.net.offer(next, id),
+                    next => self.pass_on::<SHOWN>(next, id),
                 }
             }
-            next => self.net.offer(LinkId(next), id),
+            next => self.pass_on::<SHOWN>(LinkId(next), id),
         }
+    }
+
+    #[inline(always)]
+    fn pass_on<const SHOWN: bool>(&mut self, next: LinkId, id: PacketId) {
+        if SHOWN {
+            self.net.note_offer(next, id);
+        }
+        self.net.offer(next, id);
     }
 
     /// Shows a packet that comes out of a link to the observers, the audit and the agent that sees answers there.

@@ -303,9 +303,9 @@ impl<'a, M: Members> Network<'a, M> {
         id
     }
 
-    /// A packet has come to a port: for the port's agent and for an audit.
+    /// A packet has come to a port: for the port's agent and for an audit. To be said before [`Network::offer`].
     #[inline(always)]
-    fn note_offer(&mut self, link: LinkId, id: PacketId) {
+    pub fn note_offer(&mut self, link: LinkId, id: PacketId) {
         if self.shows {
             self.show_offer(link, id);
         }
@@ -325,7 +325,6 @@ impl<'a, M: Members> Network<'a, M> {
     #[inline(always)]
     pub fn offer(&mut self, link: LinkId, id: PacketId) {
         let (now, at) = (self.now, link.index());
-        self.note_offer(link, id);
         let (queue, mut cx) = self.at_port(link);
         let size = cx.arena[id].size;
         match queue {
@@ -421,6 +420,7 @@ impl<'a, M: Members> Network<'a, M> {
             let Packet { conn, ingress, .. } = self.arena[id];
             if self.arena[id].has(flag::ROUTED) {
                 self.paths.turn(&mut self.arena[id]);
+                self.note_offer(ingress.reverse(), id);
                 self.offer(ingress.reverse(), id);
                 continue;
             }
@@ -433,6 +433,7 @@ impl<'a, M: Members> Network<'a, M> {
                 hops += 1;
             }
             self.arena[id].hops = hops;
+            self.note_offer(ingress.reverse(), id);
             self.offer(ingress.reverse(), id);
         }
     }

@@ -109,6 +109,7 @@ impl<S: Scheme> Model<S> {
     }
 }
 
+/// Calls that the engine would inline are not: each further transport in its loop costs all others.
 impl<S: Scheme> Endpoint for Model<S> {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(id));
@@ -119,19 +120,19 @@ impl<S: Scheme> Endpoint for Model<S> {
         self.receivers.open(id, cx).clear();
     }
 
-    #[inline]
+    #[inline(never)]
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(packet.conn));
         self.receivers.at(packet.conn, cx).on_packet(packet, config.pacing(), cx);
     }
 
-    #[inline]
+    #[inline(never)]
     fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
         let config = self.configs.of(cx.conn(packet.conn));
         self.senders.at(packet.conn, cx).on_answer(packet, config, cx);
     }
 
-    #[inline]
+    #[inline(never)]
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
         let config = self.configs.of(cx.conn(id));
         self.senders.at(id, cx).next_packet(id, config, cx)
