@@ -1,0 +1,237 @@
+"""DAQ's packets as runs capture them: when each came to the port of the aggregator, when it left, and why then.
+
+A packet of data says how much time is left to its flow. A capture has it when its last bit arrives at the end of a
+link; rates and delays are known, so that the instants at which transmissions began are known, too, to the nanosecond.
+Nothing is lost and nothing sent twice, so that a packet's flow and number name it on every cable.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from flowyard.papers.daq import _rack as rack
+from flowyard.sweeps import Sweep
+
+URGENT, OTHER, LONG = "Q1.1", "Q1.2", "Q2"
+# What the field for the time left says of flows without a deadline, and of those whose deadline has passed.
+NO_DEADLINE, EXPIRED = 2**64 - 1, 2**64 - 2
+ENDLESS = 1e9
+DELAY_NS, HEADERS_BYTES = 68_840, 40
+DATA, LAST = 0, 1
+FIRST_PORT = 32_768
+
+# pcap with nanoseconds: what stands before the packets, and a packet of data: record, IPv4, UDP, the simulator's own.
+_FILE = 24
+_RECORD = np.dtype(
+    [
+        ("s", "<u4"),
+        ("ns", "<u4"),
+        ("captured", "<u4"),
+        ("length", "<u4"),
+        ("ip", "V12"),
+        ("from", ">u4"),
+        ("to", ">u4"),
+        ("port", ">u2"),
+        ("other_port", ">u2"),
+        ("udp", "V4"),
+        ("flags", "u1"),
+        ("kind", "u1"),
+        ("len", ">u2"),
+        ("number", ">u4"),
+        ("rtt", ">u8"),
+        ("left", ">u8"),
+    ]
+)
+
+
+def read(path: Path) -> pl.DataFrame:
+    """The packets of data to the aggregator in a file, in its order.
+
+    Returns:
+        time_ns, sender, flow, number, bytes, left_ps (as the field has it).
+    """
+    raw = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    offsets, at, end = [], _FILE, len(raw)
+    lengths = raw.tobytes()
+    while at < end:
+        captured = int.from_bytes(lengths[at + 8 : at + 12], "little")
+        # Shorter ones are control packets, whose headers are cut off.
+        if captured == _RECORD.itemsize - 16:
+            offsets.append(at)
+        at += 16 + captured
+    rows = raw[np.array(offsets, dtype=np.int64)[:, None] + np.arange(_RECORD.itemsize)]
+    records = np.ascontiguousarray(rows).view(_RECORD)[:, 0] if offsets else np.empty(0, _RECORD)
+    to = records["to"].astype(np.int64) - 0x0A000001
+    records = records[(records["kind"] <= LAST) & (to == rack.AGGREGATOR)]
+    return pl.DataFrame(
+        {
+            "time_ns": records["s"].astype(np.int64) * 1_000_000_000 + records["ns"],
+            "sender": records["from"].astype(np.int64) - 0x0A000001,
+            "flow": records["port"].astype(np.int64) - FIRST_PORT,
+            "number": records["number"].astype(np.int64),
+            "bytes": records["length"].astype(np.int64),
+            "left_ps": records["left"].astype(np.uint64),
+        }
+    )
+
+
+def place(ratio: float, rtt_ps: int = rack.RTT_PS) -> pl.Expr:
+    """The paper's algorithm 1 for what a packet says of its time left."""
+    left = pl.col("left_ps")
+    threshold = int(min(ratio * rtt_ps, EXPIRED - 1))
+    urgent = (left != NO_DEADLINE) if ratio >= ENDLESS else (left <= threshold)
+    return (
+        pl.when(left == NO_DEADLINE)
+        .then(pl.lit(LONG))
+        .when(urgent)
+        .then(pl.lit(URGENT))
+        .otherwise(pl.lit(OTHER))
+        .alias("place")
+    )
+
+
+def port(run: Path, ratio: float) -> pl.DataFrame:
+    """A row for each packet of data that the aggregator got, in the order in which they left the port.
+
+    Returns:
+        sender, flow, number, bytes, left_ps, place, and the nanoseconds at which its sender began to send it, it had
+        come to the switch, and its transmission by the port began.
+    """
+    files = sorted((run / "pcap").glob("*.pcap"))
+    cables = [read(path) for path in files]
+    own = [place for place, path in enumerate(files) if "host_0-" in path.name]
+    (left,) = (cables[place] for place in own)
+    came = pl.concat([cable for place, cable in enumerate(cables) if place not in own])
+    wire_ns = 8 * pl.col("bytes")
+    joined = left.rename({"time_ns": "left_at"}).join(
+        came.select("flow", "number", came_ns="time_ns"), on=["flow", "number"], validate="1:1"
+    )
+    if len(joined) != len(left):
+        raise ValueError(f"{run}: packets that left without having come")
+    return joined.with_columns(
+        place(ratio),
+        sent_ns=pl.col("came_ns") - DELAY_NS - wire_ns,
+        began_ns=pl.col("left_at") - DELAY_NS - wire_ns,
+    ).drop("left_at")
+
+
+def occupancy(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
+    """A row a run: the mean bytes that wait in Q1.1 and in Q1.2, from the first packet to the last."""
+    rows = []
+    for run in sweep.runs.filter("done").iter_rows(named=True):
+        packets = port(sweep.path(run["run"]), run["ratio"])
+        waited = (pl.col("bytes") * (pl.col("began_ns") - pl.col("came_ns"))).sum()
+        sums = dict(packets.group_by("place").agg(waited).iter_rows())
+        began, ended = packets["came_ns"].min(), packets["began_ns"].max()
+        assert isinstance(began, int)
+        assert isinstance(ended, int)
+        keys = {name: run[name] for name in (*axes, "replica")}
+        means = {
+            "urgent_bytes": sums.get(URGENT, 0) / (ended - began),
+            "other_bytes": sums.get(OTHER, 0) / (ended - began),
+        }
+        rows.append(keys | means)
+    return pl.DataFrame(rows).sort(*axes, "replica")
+
+
+def disorders(packets: pl.DataFrame) -> dict[str, int]:
+    """How often a port did what it must not: let one of Q1.2 go before one of Q1.1, or leave a queue's order.
+
+    What comes at the very nanosecond of a decision is too late for it.
+    """
+    found = {"later_before_urgent": 0, "out_of_order": 0}
+    rows = packets.select("place", "came_ns", "began_ns").sort("began_ns")
+    for name in (URGENT, OTHER, LONG):
+        came = rows.filter(place=name)["came_ns"].to_numpy()
+        # Somebody who came later has left before.
+        found["out_of_order"] += int((np.maximum.accumulate(came)[:-1] > came[1:]).sum()) if len(came) else 0
+    urgent, later = (rows.filter(place=name) for name in (URGENT, OTHER))
+    starts = later["began_ns"].to_numpy()
+    there = np.searchsorted(np.sort(urgent["came_ns"].to_numpy()), starts, side="left")
+    gone = np.searchsorted(np.sort(urgent["began_ns"].to_numpy()), starts, side="left")
+    found["later_before_urgent"] = int((there > gone).sum())
+    return found
+
+
+class Port:
+    """A port that knows three queues and two deficits, and no flow: the paper's figure 1 by deficit round robin."""
+
+    def __init__(self, short_weight: int, long_weight: int, full_bytes: int = 1500) -> None:
+        least = min(short_weight, long_weight)
+        self.queues: dict[str, deque[tuple[int, Any]]] = {name: deque() for name in (URGENT, OTHER, LONG)}
+        self.quanta = [full_bytes * weight // least for weight in (short_weight, long_weight)]
+        self.deficits, self.turn = [0, 0], 0
+
+    def push(self, place: str, size: int, packet: Any) -> None:
+        """One comes."""
+        self.queues[place].append((size, packet))
+
+    def _head(self, side: int) -> str | None:
+        names = (URGENT, OTHER) if side == 0 else (LONG,)
+        return next((name for name in names if self.queues[name]), None)
+
+    def pop(self) -> Any:
+        """The one that goes next; None if none is there."""
+        heads = [self._head(side) for side in (0, 1)]
+        if heads == [None, None]:
+            return None
+        while True:
+            head = heads[self.turn]
+            if head and self.queues[head][0][0] <= self.deficits[self.turn]:
+                size, packet = self.queues[head].popleft()
+                self.deficits[self.turn] -= size
+                if self._head(self.turn) is None:
+                    self.deficits[self.turn] = 0
+                return packet
+            self.turn = 1 - self.turn
+            if heads[self.turn]:
+                self.deficits[self.turn] += self.quanta[self.turn]
+
+
+def unforeseen(packets: pl.DataFrame, short_weight: int, long_weight: int) -> int:
+    """How many packets such a port would not have let go when they went, given what had come and left before."""
+    came = list(packets.sort("came_ns").select("came_ns", "place", "bytes", "flow", "number").iter_rows())
+    model, there, wrong = Port(short_weight, long_weight), 0, 0
+    names = packets.sort("began_ns").select("began_ns", "flow", "number").iter_rows()
+    for began, flow, number in names:
+        while there < len(came) and (came[there][0] < began or not any(model.queues.values())):
+            _, place, size, *name = came[there]
+            model.push(place, size, tuple(name))
+            there += 1
+        if model.pop() != (flow, number):
+            wrong += 1
+            # From here on with what the port has, not with what the model thought.
+            model = _again(packets, began, short_weight, long_weight)
+    return wrong
+
+
+def _again(packets: pl.DataFrame, after_ns: int, short_weight: int, long_weight: int) -> Port:
+    """A port with what waits after an instant."""
+    model = Port(short_weight, long_weight)
+    waiting = packets.filter((pl.col("came_ns") < after_ns) & (pl.col("began_ns") > after_ns)).sort("came_ns")
+    for place, size, flow, number in waiting.select("place", "bytes", "flow", "number").iter_rows():
+        model.push(place, size, (flow, number))
+    return model
+
+
+def most_outstanding(packets: pl.DataFrame, return_ns: int) -> dict[str, int]:
+    """The most bytes that were ever sent and not yet given back as credit, of each class over all senders together.
+
+    Args:
+        packets: What `port` gives.
+        return_ns: From the beginning of a packet's transmission by the port until its sender has its credit again.
+    """
+    found = {}
+    for name, long in (("short", False), ("long", True)):
+        own = packets.filter((pl.col("place") == LONG) == long)
+        times = np.concatenate([own["sent_ns"].to_numpy(), own["began_ns"].to_numpy() + return_ns])
+        sizes = own["bytes"].to_numpy()
+        changes = np.concatenate([sizes, -sizes])
+        # At one instant what returns comes first: it may be what the new packet is sent by.
+        order = np.lexsort((changes, times))
+        found[name] = int(np.cumsum(changes[order]).max(initial=0))
+    return found
