@@ -24,7 +24,7 @@ MEAN_BYTES, LONG_FLOWS = 15_000, 2
 # Hosts 1 and 2 have the long flows.
 FIRST = 1 + LONG_FLOWS
 SENDERS, RATES = tuple(range(5, 41, 5)), tuple(range(1000, 8001, 1000))
-WORKERS, UNTIL_PS = 40, 1_500_000_000_000
+GAP, WORKERS, UNTIL_PS = "1600ms", 40, 1_500_000_000_000
 # Flows of the last 100 ms are not counted: most are not due before the end of the run.
 SETTLED_PS = UNTIL_PS - 100_000_000_000
 OWN = (rack.DAQ, rack.DAQ_SHORT, rack.D3, rack.RCP)
@@ -40,7 +40,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     long = rack.long_flows(LONG_FLOWS)
 
     def incast(names: Sequence[str], readings: Sequence[str], rounds: int, replicas: int) -> Plan:
-        flows = rack.incast(MEAN_BYTES, rounds, "1600ms", FLOORED)
+        flows = rack.incast(MEAN_BYTES, rounds, GAP, FLOORED, at=GAP)
         axes = [
             rack.readings(readings),
             rack.schemes(names, [long, flows]),
@@ -164,7 +164,7 @@ FIGURE = Figure(
         *rack.ASSUMED,
         *rack.ASSUMED_OTHERS,
         "A mean size of 15 KB. Long flows are 100 MB from each of two more hosts, one after the other without a pause. "
-        "Rounds begin 1.6 s after the last answer of the one before, 20 of them in each run.",
+        "Rounds begin 1.6 s after the last answer of the one before, the first 1.6 s after the long flows; 20 a run.",
         "At random times 40 workers answer for 1.5 s, the length of the run; flows that start in the last 100 ms are "
         "not counted. A flow that has not ended by then is late.",
         "The throughput of long flows is their payload, over the whole run and together. What DAQ's weights promise is "

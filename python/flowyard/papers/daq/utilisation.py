@@ -3,6 +3,7 @@
 The fluid equation of RCP's start, du/dt = (alpha/d) u (1 - u), is drawn beside it.
 """
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,7 +99,7 @@ def _grows(tables: Tables) -> Judgement:
     if isinstance(windows, Judgement):
         return windows
     means = [_over(windows, rack.RCP, at, at + 200) or 0.0 for at in range(0, UNTIL_MS, 200)]
-    falls = [100 * (1 - after / before) for before, after in zip(means, means[1:], strict=False)]
+    falls = [100 * (1 - after / before) for before, after in pairwise(means)]
     said = f"from {means[0]:.4g} to {means[-1]:.4g} %; largest fall {max(0.0, *falls):.3g} %"
     return judge.judged(max(falls) <= 2 and means[-1] > means[0], said, "no fall by more than 2 %")
 
