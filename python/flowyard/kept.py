@@ -88,9 +88,12 @@ _KEY = _Kind(
     "the name of a folder, of letters and digits", lambda value: isinstance(value, str) and value.isalnum()
 )
 
+# Of DAQ's port a word, for its threshold is a number of round trips.
+_THRESHOLD = _Kind(f"{_LIMIT.words}, or a word", lambda value: isinstance(value, str) or _LIMIT.fits(value))
+
 _NAMED = _Variant({})
 _TRANSPORT = _Variant({"tcp": _Added(_TABLE)})
-_QUEUE = _Variant({key: _Added(_LIMIT) for key in ("limit", "data_limit", "threshold")})
+_QUEUE = _Variant({**dict.fromkeys(("limit", "data_limit"), _Added(_LIMIT)), "threshold": _Added(_THRESHOLD)})
 _ROUTING = {"balancer": _Maybe(_NAMED)}
 
 _SCENARIO = {

@@ -48,11 +48,11 @@ def plans(scale: Scale) -> dict[str, Plan]:
         ]
         return Plan(axes=axes, replicas=replicas, name="incast")
 
-    def poisson(names: Sequence[str], replicas: int) -> Plan:
+    def poisson(names: Sequence[str], readings: Sequence[str], replicas: int) -> Plan:
         flows = rack.poisson(MEAN_BYTES, 1000, FLOORED, WORKERS, FIRST, until="1500ms")
         rates = scale.pick((1000, 3000, 5000, 7000, 8000), RATES)
         axes = [
-            rack.readings(list(DEADLINES)),
+            rack.readings(readings),
             rack.schemes(names, [long, flows], FIRST + WORKERS, run={"until": "1500ms"}),
             Axis("flows_per_s", {"traffic.short.arrivals.poisson.rate": list(rates)}, labels=rates),
         ]
@@ -62,8 +62,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
         "incast": incast(OWN, tight, scale.pick(4, 20), scale.pick(2, 10)),
         "incast_other_deadlines": incast(OWN, loose, scale.pick(1, 5), scale.pick(2, 10)),
         "incast_others": incast(OTHERS, tight, scale.pick(1, 5), scale.pick(2, 5)),
-        "poisson": poisson(OWN, scale.pick(2, 10)),
-        "poisson_others": poisson(OTHERS, scale.pick(2, 5)),
+        "poisson": poisson((*OWN, rack.PDQ), list(DEADLINES), scale.pick(2, 10)),
+        "poisson_others": poisson([name for name in OTHERS if name != rack.PDQ], tight, scale.pick(1, 5)),
     }
 
 

@@ -143,7 +143,7 @@ FIGURE = Figure(
         "Short flows have 30 KB in the mean and deadlines as in figures 5 to 8; at 10 Gbps deadlines and round trips "
         "are a tenth, the flows ten times as many. Web search has deadlines of at least 20 ms, of mean 200 ms.",
         "Two bottlenecks: three switches in a row; a third of the flows cross both cables, 1800 a second.",
-        "No flow is without a deadline, so that DAQ's weights do not matter. RCP has gains of 0.1 and 1 and the network's "
-        "own round trip.",
+        "No flow is without a deadline, so that DAQ's weights do not matter. RCP has gains of 0.1 and 1 and the "
+        "network's own round trip.",
     ),
 )

@@ -89,7 +89,11 @@ def _by_reading(
             said = ", ".join(f"{name} {counts[name]:.1f}" for name in needs)
             most = dict(rows.select("scheme", "most").iter_rows())
             more = [name for name in needs if counts[name] == most[name]]
-            one = judge.between(measure(counts), low, high).because(f"senders at 99 %: {said}")
+            value = measure(counts)
+            one = judge.between(value, low, high).because(f"senders at 99 %: {said}")
+            if value is None:
+                # There is nothing to be so many times as large as.
+                one = judge.judged(False, f"senders at 99 %: {said}", one.expected)
             if more:
                 one = one.noted(f"{' and '.join(more)} had 99 % with all numbers that were run")
             found[reading] = one
