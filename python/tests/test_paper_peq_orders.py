@@ -1,13 +1,14 @@
-"""ALL-5 and PEQ-P9, P11, P12: disciplines that come down to SRPT, and those that are not there."""
+"""ALL-5 and PEQ-P9: disciplines that come down to SRPT, and RCP, which comes down to processor sharing."""
 
 import polars as pl
 import pytest
+from conftest import drawn_from_csv
 
-from flowyard import slotted, sweeps
+from flowyard import sweeps
 from flowyard.papers.across import orders
 from flowyard.papers.figure import Scale
-from flowyard.papers.judge import FAIL, NOT_REACHED
-from flowyard.papers.peq import later
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.peq import rcp
 from flowyard.sweeps.results import Sweep
 
 ALIKE = orders.FIGURE.claims["ALL-5"]
@@ -89,21 +90,25 @@ def test_tables_survive_csv(tables, tmp_path):
     assert len(orders.FIGURE.draw(again).axes) == 4
 
 
-class TestLater:
-    """What is not there is not reached, and the schema says that it is not there."""
+class TestRcp:
+    figure = rcp.FIGURE
 
-    tables = later.FIGURE.tables(Scale.QUICK, {})
+    def test_claim(self, made):
+        found = self.figure.claims["PEQ-P9"](made(self.figure))
+        assert {name: one.verdict for name, one in found.readings} == dict.fromkeys(rcp.GAINS, PASS)
+        assert len(drawn_from_csv(self.figure, made(self.figure)).axes) == 4
 
-    @pytest.mark.parametrize("claim", later.FIGURE.claims)
-    def test_not_reached(self, claim, tmp_path):
-        self.tables["parts"].write_csv(tmp_path / "parts")
-        again = {"parts": pl.read_csv(tmp_path / "parts")}
-        found = later.FIGURE.claims[claim](again)
-        assert found == later.FIGURE.claims[claim](self.tables)
-        assert (found.verdict, "does not have the transport" in found.reason) == (NOT_REACHED, True)
-        there = {"parts": again["parts"].with_columns(there=pl.lit(True))}
-        assert "no figure measures" in later.FIGURE.claims[claim](there).reason
+    def test_one_rate_that_differs_fails(self, made):
+        tables = made(self.figure)
+        one = (pl.col("flow") == 0) & (pl.col("span") == 3)
+        less = tables["rates"].with_columns(of_share=pl.when(one).then(0.8).otherwise(1.0))
+        assert self.figure.claims["PEQ-P9"]({**tables, "rates": less}).verdict == FAIL
+        even = less.with_columns(of_share=pl.lit(0.8))
+        assert self.figure.claims["PEQ-P9"]({**tables, "rates": even}).verdict == PASS
 
-    def test_members_are_those_of_the_schema(self):
-        assert {"pdq", "racs"} <= later.members(slotted.schema(), "DisciplineConfig")
-        assert not self.tables["parts"]["there"].any()
+    def test_a_queue_that_moves_fails(self, made):
+        tables = made(self.figure)
+        moved = tables["queues"].with_columns(queue_bytes=pl.col("span") * 500.0)
+        assert self.figure.claims["PEQ-P9"]({**tables, "queues": moved}).verdict == FAIL
+        none = tables["queues"].filter(pl.col("span") < 0)
+        assert self.figure.claims["PEQ-P9"]({**tables, "queues": none}).verdict == NOT_REACHED

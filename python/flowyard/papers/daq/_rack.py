@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+import flowyard as fy
 from flowyard.papers.daq._models import DEADLINES, size_max_bytes
 from flowyard.sweeps import Axis, Sweep
 
@@ -139,7 +140,15 @@ def schemes(names: Sequence[str], traffic: Sequence[Mapping[str, Any]], hosts: i
         more: Other parts of the scenario, such as run.
     """
     base = {"topology": rack(hosts), "traffic": list(traffic), **more}
-    return Axis("scheme", scenarios=[{**base, **SCHEMES[name]} for name in names], labels=list(names))
+    known = there(names)
+    return Axis("scheme", scenarios=[{**base, **SCHEMES[name]} for name in known], labels=known)
+
+
+def there(names: Sequence[str]) -> list[str]:
+    """Those whose transport the simulator has."""
+    parts = fy.schema()["$defs"]["Transport"]["oneOf"]
+    have = {name for one in parts for name in one.get("properties", ())}
+    return [name for name in names if have.issuperset(SCHEMES[name]["transport"])]
 
 
 def senders(numbers: Sequence[int], first: int = 1) -> Axis:

@@ -83,12 +83,11 @@ def _web(flows: int) -> dict[str, Any]:
 def plans(scale: Scale) -> dict[str, Plan]:
     """Four networks or workloads, each under all schemes."""
     flows = scale.pick(1500, 12_000)
+    known = rack.there(SCHEMES)
     bases = {TEN: _ten(flows), PARKING: _parking(flows), TREE: _tree(flows), WEB: _web(flows // 5)}
     return {
         name: Plan(
-            axes=[
-                Axis("scheme", scenarios=[base | rack.SCHEMES[one] for one in SCHEMES], labels=list(SCHEMES))
-            ],
+            axes=[Axis("scheme", scenarios=[base | rack.SCHEMES[one] for one in known], labels=known)],
             replicas=scale.pick(2, 5),
             name=name,
             set={"run.until": "20s"},

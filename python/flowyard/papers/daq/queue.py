@@ -13,6 +13,7 @@ import polars as pl
 from flowyard.papers import judge, style
 from flowyard.papers.daq import _packets as packets
 from flowyard.papers.daq import _rack as rack
+from flowyard.papers.daq import _turns as turns
 from flowyard.papers.daq._models import FLOORED, PLAIN
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan, Sweep
@@ -52,7 +53,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
         return Axis("scheme", scenarios=[scenario | {"transport": {"daq": HEADERS}}], labels=[rack.DAQ])
 
     backlog = [_backlog(1, "short", deadline="1000s"), _backlog(3, "long")]
-    steady = {"observe": {"capture": {"links": ["host-switch", "* -> host 0"]}}, "run": {"until": "250ms"}}
+    steady = {"observe": captured, "run": {"until": "250ms"}}
     stress = rack.schemes((rack.DAQ,), [rack.long_flows(LONG_FLOWS), *_short(2000, FIRST, 100)], FIRST + 100)
     replicas = scale.pick(2, 5)
     return {
@@ -121,7 +122,7 @@ def _port(sweep: Sweep) -> pl.DataFrame:
                 **{name: counts.get(name, 0) for name in (packets.URGENT, packets.OTHER, packets.LONG)},
                 "misplaced": packets.misplaced(own, flows, run["ratio"]),
                 **packets.disorders(own),
-                "unforeseen": packets.unforeseen(own, *WEIGHTS[run["weights"]]),
+                "unforeseen": turns.unforeseen(own, *WEIGHTS[run["weights"]]),
                 **{f"{name}_outstanding_bytes": most for name, most in outstanding.items()},
                 "flows": flows.height,
             }
@@ -147,7 +148,7 @@ def _shares(sweep: Sweep) -> pl.DataFrame:
 
 
 def _none(tables: Tables, columns: tuple[str, ...], needs: tuple[str, ...] = ()) -> Judgement:
-    """No mistake of a kind in any run, and something of what there is to be mistaken about."""
+    """No mistake of a kind in any run, where there are packets in all queues named."""
     runs = tables["port"]
     if lacking := [name for name in needs if not runs[name].sum()]:
         return judge.not_reached(f"no packets in {', '.join(lacking)}")
@@ -158,9 +159,8 @@ def _none(tables: Tables, columns: tuple[str, ...], needs: tuple[str, ...] = ())
 
 
 def _classified(tables: Tables) -> Judgement:
-    # That a packet waits where it belongs shows in whom it goes before and after.
-    places = (packets.URGENT, packets.OTHER, packets.LONG)
-    return _none(tables, ("misplaced", "unforeseen"), places)
+    # Where a packet waits shows in whom it goes before and after.
+    return _none(tables, ("misplaced", "unforeseen"), (packets.URGENT, packets.OTHER, packets.LONG))
 
 
 def _urgent_first(tables: Tables) -> Judgement:
@@ -180,7 +180,7 @@ def _within_buffers(tables: Tables) -> Judgement:
 
 
 def _lossless(tables: Tables) -> Judgement:
-    drops, runs = tables["drops"]["drops"].sum(), tables["drops"]["runs"].sum()
+    drops, runs = tables["drops"].select(pl.col("drops", "runs").sum()).row(0)
     return judge.judged(drops == 0, f"{drops} drops in {runs} runs", "0 drops")
 
 
@@ -188,11 +188,8 @@ def _by_weight(tables: Tables) -> Judgement:
     found = {}
     for name, (short, long) in WEIGHTS.items():
         sums = tables["shares"].filter(weights=name).select(pl.col("short_bytes", "long_bytes").sum())
-        own, other = sums.row(0) if len(sums) else (0, 0)
-        if (
-            min(tables["shares"].filter(weights=name)["long_bytes"].len(), 1) == 0
-            or own + other < LEAST_BYTES
-        ):
+        own, other = sums.row(0)
+        if own + other < LEAST_BYTES:
             found[f"weights {name}"] = judge.not_reached(f"{own + other:,} bytes, fewer than 15 MB")
             continue
         ratio = own / other if other else None
@@ -255,8 +252,7 @@ FIGURE = Figure(
         "with thresholds of 10 and 30 RTT and four pairs of weights; 100 workers without captures.",
         "A packet without a deadline says so by a mark of its own; the paper's is -10. Packets whose deadline has "
         "passed belong to Q1.2.",
-        "Packets that are captured have 64 B of headers, which a capture holds whole.",
-        "Control packets, which have a queue of their own, do not count. A packet that comes at the very instant at "
-        "which the port chooses is too late for that choice.",
+        "Captured packets have 64 B of headers. Control packets, which have a queue of their own, do not count. A "
+        "packet that comes at the very instant at which the port chooses is too late for that choice.",
     ),
 )

@@ -1,6 +1,7 @@
 """PEQ section 1.4: RCP emulates processor sharing.
 
-Long flows share a port and have settled; one more joins. Ten round trips later all flows have the same rate, and what waits at the port hardly moves. Rates are those of forty round trips, since one has few packets of a flow.
+Long flows share a port and have settled; one more joins. Ten round trips later all flows have the same rate, and what
+waits at the port hardly moves. Rates are those of forty round trips, since one has few packets of a flow.
 """
 
 from collections.abc import Mapping
@@ -110,7 +111,7 @@ def _shares(tables: Tables) -> Judgement:
         queue = judge.at_most(moved / BDP_BYTES, TOLERANCE).because(
             f"the mean queue moves by {moved:,.0f} B of {BDP_BYTES:,} B, the bandwidth-delay product"
         )
-        least, most = (float(one or 0) for one in (rates["of_share"].min(), rates["of_share"].max()))  # type: ignore[arg-type]
+        least, most = own["of_share"].sort()[[0, -1]]
         said = f"flows have {least:.3g} to {most:.3g} of C / n: what waits takes a part of the rates"
         found[gains] = judge.together([rate, queue]).noted(said)
     return judge.by_reading(found)
@@ -144,7 +145,8 @@ FIGURE = Figure(
     needs={"rates": Needs(5, by=("gains", "settled")), "queues": Needs(5, by=("gains", "settled"))},
     assumed=(
         "2 to 16 flows without an end share a link of 1 Gbps for 600 round trips of 300 us; then one joins. Rates and "
-        "queue (sampled every 100 us) are means over spans of 40 round trips, the first of which begins 10 round trips after the join.",
+        "the queue, which is sampled every 100 us, are means over spans of 40 round trips; the first begins 10 round "
+        "trips after the join.",
         "RCP's slots and its first estimate of the round trip are 300 us, and a new flow gets the rate that the router "
         "offers; the default gains are those of its ns-2 model.",
         "The queue is near constant if its means move by no more than a tenth of the bandwidth-delay product.",

@@ -1,0 +1,596 @@
+"""DAQ in packets: what is read of captured packets, and every judge on tables made up for it."""
+
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import drawn_from_csv, open_sweep
+
+from flowyard import sweeps
+from flowyard.analysis.intervals import replica_means
+from flowyard.papers.across import deadline_order
+from flowyard.papers.daq import (
+    _background_judges,
+    _judges,
+    _packets,
+    _rack,
+    _turns,
+    background,
+    incast,
+    inversion,
+    map,  # noqa: A004 - the figure's name
+    ours,
+    queue,
+    quick_start,
+    senders,
+    sensitivity,
+    threshold,
+    utilisation,
+)
+from flowyard.papers.daq._models import DEADLINES, FLOORED, PLAIN, UNIFORM
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.sweeps import Axis, Plan
+
+FIGURES = (
+    *(background, incast, inversion, map, ours, queue, quick_start, senders, sensitivity, threshold),
+    *(utilisation, deadline_order),
+)
+DAQ, SHORT, D3, RCP, PDQ = _rack.DAQ, _rack.DAQ_SHORT, _rack.D3, _rack.RCP, _rack.PDQ
+
+
+@pytest.mark.parametrize("scale", Scale)
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda module: module.FIGURE.id)
+def test_plans_can_be_run(figure, scale):
+    for plan in figure.FIGURE.plans(scale).values():
+        if isinstance(plan, Plan):
+            assert plan.first()["run"]
+
+
+def test_the_rack_has_the_round_trip_of_the_paper():
+    scenario = {
+        "topology": _rack.rack(3),
+        **_rack.SCHEMES[DAQ],
+        "traffic": [_rack.incast(10_000, 1, "1ms", FLOORED, 2)],
+    }
+    plan = Plan(scenario)
+    derived = plan.first()["queue"]["daq"]
+    assert derived["rtt"] in ("derived", "300us")
+
+
+def rows(**columns):
+    """A table in which every combination of the first lists has a row for each replica; the last is computed."""
+    *keys, (value, function) = columns.items()
+    made = [{}]
+    for name, values in keys:
+        made = [{**row, name: one} for row in made for one in values]
+    return pl.DataFrame(
+        [{**row, "replica": replica, value: float(function(**row))} for row in made for replica in range(3)]
+    )
+
+
+def valued(curve, *at):
+    """A curve is a number or a function."""
+    return curve(*at) if callable(curve) else curve
+
+
+def verdicts(judged):
+    return {name: one.verdict for name, one in judged.readings}
+
+
+class TestJudges:
+    def test_trend(self):
+        falling = rows(x=[1, 2, 3], y=lambda x: 10 - x)
+        assert _judges.trend(falling, "x", "y", rising=False).verdict == PASS
+        assert _judges.trend(falling, "x", "y", rising=True).verdict == FAIL
+        # One step the wrong way by more than the slack fails, however far the ends are apart.
+        bent = rows(x=[1, 2, 3, 4], y=lambda x: {1: 50, 2: 20, 3: 21, 4: 0}[x])
+        assert _judges.trend(bent, "x", "y", rising=False).verdict == FAIL
+        assert _judges.trend(bent, "x", "y", rising=False, slack=1.5).verdict == PASS
+        flat = rows(x=[1, 2], y=lambda **_: 7)
+        assert _judges.trend(flat, "x", "y", rising=False).verdict == FAIL
+        assert _judges.trend(falling.filter(x=1), "x", "y", rising=False).verdict == NOT_REACHED
+
+    def test_what_is_missing_is_named(self):
+        found = _judges.ordered(
+            rows(scheme=[DAQ], x=[1], y=lambda **_: 1), [(DAQ, D3)], "y", "x", points=True
+        )
+        assert (found.verdict, found.reason) == (NOT_REACHED, "no runs of D3")
+
+    def test_largest_gain(self):
+        means = {"a": {1: 30.0, 2: 10.0}, "b": {1: 20.0, 2: 8.0}, "c": {1: 40.0}}
+        assert _judges.largest_gain(means, "a", ["b", "c"]) == (pytest.approx(50), "over b at 1")
+
+    @pytest.mark.parametrize(
+        ("shares", "number"),
+        [
+            ({10: 100, 20: 99, 30: 98}, 20),
+            ({10: 100, 20: 98}, 15),
+            ({10: 98.9, 20: 98}, 0),
+            ({10: 100, 20: 99.5}, 20),
+            # The largest number counts, as in the paper.
+            ({10: 98, 20: 99.5, 30: 98.5}, 25),
+        ],
+    )
+    def test_supported(self, shares, number):
+        points = pl.DataFrame(
+            {"senders": list(shares), "in_time_pct": [float(one) for one in shares.values()]}
+        )
+        assert senders.supported(points) == pytest.approx(number)
+
+
+def packets_of(*listed):
+    """Packets: came, began, place, and bytes if they are not 1500."""
+    return pl.DataFrame(
+        [
+            {
+                "flow": i,
+                "number": 0,
+                "came_ns": came,
+                "began_ns": began,
+                "place": place,
+                "sent_ns": came - 100,
+            }
+            | {"bytes": size[0] if size else 1500}
+            for i, (came, began, place, *size) in enumerate(listed)
+        ]
+    )
+
+
+URGENT, OTHER, LONG = _packets.URGENT, _packets.OTHER, _packets.LONG
+
+
+class TestPackets:
+    def test_places(self):
+        left = [0, 3_000_000_000, 3_000_000_001, _packets.EXPIRED, _packets.NO_DEADLINE]
+        table = pl.DataFrame({"left_ps": pl.Series(left, dtype=pl.UInt64)})
+
+        def places(ratio):
+            return table.select(_packets.place(ratio)).to_series().to_list()
+
+        assert places(10) == [URGENT, URGENT, OTHER, OTHER, LONG]
+        assert places(0) == [URGENT, OTHER, OTHER, OTHER, LONG]
+        assert places(1e9) == [URGENT, URGENT, URGENT, URGENT, LONG]
+
+    def test_misplaced(self):
+        flows = pl.DataFrame({"id": [0, 1], "start_ps": [0, 0], "deadline_ps": [4_000_000_000, None]})
+        own = pl.DataFrame({"flow": [0, 0, 0, 1], "sent_ns": [500_000, 1_500_000, 4_000_500, 0]})
+        right = own.with_columns(place=pl.Series([OTHER, URGENT, OTHER, LONG]))
+        assert _packets.misplaced(right, flows, 10) == 0
+        assert _packets.misplaced(right, flows, 20) == 1
+        assert _packets.misplaced(right.with_columns(place=pl.lit(URGENT)), flows, 10) == 3
+
+    def test_disorders(self):
+        fine = packets_of((0, 4, OTHER), (5, 20, URGENT), (6, 40, OTHER), (20, 30, URGENT))
+        assert set(_packets.disorders(fine).values()) == {0}
+        late = packets_of((0, 4, OTHER), (5, 30, URGENT), (6, 20, OTHER))
+        assert _packets.disorders(late)["later_before_urgent"] == 1
+        swapped = packets_of((0, 20, LONG), (1, 10, LONG))
+        assert _packets.disorders(swapped)["out_of_order"] == 1
+
+    def test_outstanding(self):
+        own = packets_of((100, 150, URGENT), (120, 250, OTHER), (200, 260, LONG))
+        # Sent at 0, 20 and 100; given back 10 later than the port begins with them.
+        assert _packets.most_outstanding(own, 10) == {"short": 3000, "long": 1500}
+        assert _packets.most_outstanding(packets_of((100, 110, LONG), (220, 230, LONG)), 10)["long"] == 1500
+
+    def test_turns_by_hand(self):
+        """Weights 1:2, all packets full: one short, two long, and so on."""
+        turns, served = _turns.Turns.of(1, 2), []
+        for _ in range(6):
+            side, turns = turns.choose([1500, 1500])
+            served.append(side)
+        assert served == [1, 1, 0, 1, 1, 0]
+        assert turns.emptied(1).deficits[1] == 0
+        # Who has nothing gets nothing.
+        assert _turns.Turns.of(1, 2).choose([1500, None])[0] == 0
+
+    def test_unforeseen(self):
+        waiting = [
+            (0, at, place) for at, place in ((10, LONG), (20, LONG), (30, URGENT), (40, LONG), (50, OTHER))
+        ]
+        assert _turns.unforeseen(packets_of(*waiting), 1, 2) == 0
+        assert _turns.unforeseen(packets_of(*waiting), 1, 1) > 0
+        swapped = [(0, 10, LONG), (0, 20, OTHER), (0, 30, URGENT)]
+        assert _turns.unforeseen(packets_of(*swapped), 1, 2) == 1
+
+    def test_a_capture_has_the_packets_of_the_run(self, tmp_path):
+        traffic = [_rack.long_flows(1, 3), _rack.incast(10_000, 2, "2ms", PLAIN, 2)]
+        scenario = {
+            "topology": _rack.rack(4),
+            **_rack.SCHEMES[DAQ],
+            "transport": {"daq": queue.HEADERS},
+            "traffic": traffic,
+            "observe": {"capture": {"links": ["host-switch", "* -> host 0"]}},
+        }
+        plan = Plan(scenario, [Axis("ratio", {"queue.daq.ratio": [10]}, labels=[10])])
+        assert not sweeps.execute(plan, tmp_path / "s").failed
+        sweep = open_sweep(tmp_path / "s")
+        (run,) = sweep.runs["run"]
+        own, flows = _packets.port(sweep.path(run), 10), sweep.flows.collect()
+        counts = dict(own.group_by("flow").len().iter_rows())
+        short = flows.filter(tag="short")
+        assert {row["id"]: row["packets_sent"] for row in short.iter_rows(named=True)} == {
+            flow: count for flow, count in counts.items() if flow in short["id"]
+        }
+        assert (own["began_ns"] >= own["came_ns"]).all()
+        assert (own["came_ns"] > own["sent_ns"]).all()
+        assert _packets.misplaced(own, flows, 10) == 0
+        means = _packets.occupancy(sweep, ["ratio"]).row(0, named=True)
+        assert means["other_bytes"] > means["urgent_bytes"] >= 0
+
+
+class TestPort:
+    figure = queue.FIGURE
+
+    def test_claims(self, made):
+        for claim, judge in self.figure.claims.items():
+            assert judge(made(self.figure)).verdict == PASS, claim
+        assert len(drawn_from_csv(self.figure, made(self.figure)).axes) == 2
+
+    @pytest.mark.parametrize(
+        ("claim", "table", "column", "more"),
+        [
+            ("DAQ-A1.a", "port", "misplaced", 1),
+            ("DAQ-A1.a", "port", "unforeseen", 1),
+            ("DAQ-A2.a", "drops", "drops", 1),
+            ("DAQ-A2.b", "port", "short_outstanding_bytes", 2_000_000),
+            ("DAQ-A2.b", "port", "long_outstanding_bytes", 2_000_000),
+            ("DAQ-F1.a", "port", "later_before_urgent", 1),
+            ("DAQ-F1.a", "port", "out_of_order", 1),
+            ("DAQ-F1.b", "shares", "long_bytes", 1_000_000),
+            ("DAQ-P6", "port", "unforeseen", 1),
+        ],
+    )
+    def test_mistakes_fail(self, claim, table, column, more, made):
+        tables = made(self.figure)
+        wrong = tables[table].with_columns(pl.col(column) + more)
+        assert self.figure.claims[claim]({**tables, table: wrong}).verdict == FAIL
+
+    def test_too_few_bytes_are_not_judged(self, made):
+        few = made(self.figure)["shares"].with_columns(pl.col("short_bytes", "long_bytes") // 100)
+        assert self.figure.claims["DAQ-F1.b"]({"shares": few}).verdict == NOT_REACHED
+
+
+class TestThreshold:
+    figure = threshold.FIGURE
+    shares: ClassVar = {0: 86.0, 10: 93.0, 20: 95.0, 30: 95.8, 60: 95.0, 100: 90.0, threshold.ENDLESS: 86.1}
+
+    def tables(self, shares=None, other_end=0):
+        shares = shares or self.shares
+        runs = rows(
+            reading=threshold.READINGS, ratio=list(shares), in_time_pct=lambda ratio, **_: shares[ratio]
+        )
+        length = rows(ratio=list(shares), urgent_bytes=lambda ratio: min(ratio, 1000))
+        queues = length.with_columns(other_bytes=2000 - pl.col("urgent_bytes"))
+        ends = pl.DataFrame(
+            {"late": [threshold.KEEP, threshold.GIVE_UP], "flows": 100, "other_end": other_end}
+        )
+        return {
+            "runs": runs,
+            "points": replica_means(runs, threshold.KEYS, ["in_time_pct"]),
+            "ends": ends.with_columns(in_time_0_pct=pl.lit(90.0), in_time_endless_pct=pl.lit(90.0)),
+            "queues": queues,
+            "queue_points": replica_means(queues, ["ratio"], ["urgent_bytes", "other_bytes"]),
+        }
+
+    @pytest.mark.parametrize("claim", figure.claims)
+    def test_the_curve_of_the_paper_passes(self, claim):
+        assert self.figure.claims[claim](self.tables()).verdict == PASS
+
+    @pytest.mark.parametrize(
+        ("claim", "changed"),
+        [
+            ("DAQ-F3.a", {0: 80.0}),
+            ("DAQ-F3.a", {threshold.ENDLESS: 95.0}),
+            ("DAQ-F3.b", {30: 99.0}),
+            ("DAQ-F3.c", {10: 97.0}),
+            ("DAQ-F3.c", {20: 97.0}),
+            ("DAQ-F3.d", {100: 97.0}),
+        ],
+    )
+    def test_other_curves_fail(self, claim, changed):
+        assert self.figure.claims[claim](self.tables({**self.shares, **changed})).verdict == FAIL
+
+    def test_queues_and_ends(self):
+        tables = self.tables()
+        swapped = tables["queues"].rename({"urgent_bytes": "other_bytes", "other_bytes": "urgent_bytes"})
+        assert self.figure.claims["DAQ-F3.h"]({"queues": swapped}).verdict == FAIL
+        assert self.figure.claims["DAQ-F3.e"](self.tables(other_end=1)).verdict == FAIL
+
+    def test_drawn_from_files(self):
+        assert len(drawn_from_csv(self.figure, self.tables()).axes) == 2
+
+
+class TestUtilisation:
+    figure = utilisation.FIGURE
+
+    def windows(self, **changed):
+        shapes = {
+            DAQ: 100.0,
+            D3: 98.0,
+            RCP: lambda at: 100 / (1 + np.exp(-2 * at / 1000)),
+        } | changed
+        own = rows(
+            scheme=list(shapes),
+            window_ms=range(0, 4000, 10),
+            used_pct=lambda scheme, window_ms: valued(shapes[scheme], window_ms),
+        )
+        fluid = pl.DataFrame({"window_ms": [0, 10], "used_pct": [50.0, 51.0]})
+        return {
+            "windows": own,
+            "means": replica_means(own, ["scheme", "window_ms"], ["used_pct"]),
+            "fluid": fluid,
+        }
+
+    @pytest.mark.parametrize("claim", figure.claims)
+    def test_the_curves_of_the_paper_pass(self, claim):
+        assert self.figure.claims[claim](self.windows()).verdict == PASS
+
+    @pytest.mark.parametrize(
+        ("claim", "changed"),
+        [
+            ("DAQ-F4.a", {DAQ: lambda at: 96.0 if at == 2000 else 100.0}),
+            ("DAQ-F4.b", {RCP: 80.0}),
+            ("DAQ-F4.c", {RCP: lambda at: 50.0 if at < 2000 else 40.0}),
+            ("DAQ-F4.d", {RCP: lambda at: 99.0 if at else 101.0}),
+            ("DAQ-F4.e", {D3: 60.0}),
+            ("DAQ-F4.f", {RCP: lambda at: 50 + at / 100}),
+        ],
+    )
+    def test_others_fail(self, claim, changed):
+        assert self.figure.claims[claim](self.windows(**changed)).verdict == FAIL
+
+    def test_drawn_from_files(self):
+        assert len(drawn_from_csv(self.figure, self.windows()).axes) == 2
+
+
+class TestSenders:
+    figure = senders.FIGURE
+
+    def tables(self, **counts):
+        made = [
+            {"reading": reading, "scheme": scheme, "supported": float(count), "most": 100, "replicas": 10}
+            for reading in DEADLINES
+            for scheme, count in counts.items()
+        ]
+        return {"supported": pl.DataFrame(made)}
+
+    @pytest.mark.parametrize(
+        ("counts", "expected"),
+        [
+            ({DAQ: 70, D3: 35, RCP: 22}, [PASS, PASS, PASS]),
+            ({DAQ: 50, D3: 35, RCP: 22}, [FAIL, FAIL, FAIL]),
+            ({DAQ: 60, D3: 35, RCP: 20}, [PASS, PASS, FAIL]),
+            ({DAQ: 0, D3: 0, RCP: 0}, [FAIL, FAIL, FAIL]),
+            ({DAQ: 70}, [PASS, NOT_REACHED, NOT_REACHED]),
+        ],
+    )
+    def test_claims(self, counts, expected):
+        tables = self.tables(**counts)
+        assert [judge(tables).verdict for judge in self.figure.claims.values()] == expected
+
+    def test_who_has_99_percent_everywhere_is_told(self):
+        note = self.figure.claims["DAQ-F5.b"](self.tables(**{DAQ: 100, D3: 50})).note
+        assert note == "DAQ had 99 % with all numbers that were run"
+
+
+class TestIncast:
+    figure = incast.FIGURE
+    dctcp = _rack.DCTCP
+
+    def tables(self, **changed):
+        curves = {
+            DAQ: lambda mean, count: 99.2 - count / 40 if mean == 30 else 99.5,
+            D3: lambda mean, count: 100 - (4 + 0.8 * (mean - 10)) * count / 40,
+            RCP: lambda mean, count: 100 - (6 + 0.7 * (mean - 10)) * count / 40,
+            self.dctcp: 93.0,
+        } | changed
+        runs = rows(
+            reading=list(DEADLINES),
+            scheme=list(curves),
+            mean_kb=incast.MEANS_KB,
+            senders=incast.SENDERS,
+            in_time_pct=lambda scheme, mean_kb, senders, **_: valued(curves[scheme], mean_kb, senders),
+        )
+        return {"runs": runs, "points": replica_means(runs, incast.KEYS, ["in_time_pct"])}
+
+    @pytest.mark.parametrize("claim", figure.claims)
+    def test_the_curves_of_the_paper_pass(self, claim):
+        found = self.figure.claims[claim](self.tables())
+        assert set(verdicts(found)) == set(DEADLINES)
+        assert found.verdict == PASS
+
+    @pytest.mark.parametrize(
+        ("claim", "changed"),
+        [
+            ("DAQ-F6.a", {RCP: 100.0}),
+            ("DAQ-F6.b", {D3: 90.0}),
+            ("DAQ-F6.c", {RCP: 90.0}),
+            ("DAQ-F6.d", {DAQ: 98.4}),
+            ("DAQ-F6.e", {DAQ: 99.9}),
+            ("DAQ-F6.f", {D3: lambda mean, count: 90 + count / 10 - mean / 10}),
+            ("DAQ-F6.f", {RCP: lambda mean, count: 80 + mean / 10 - count / 10}),
+            ("DAQ-P5", {dctcp: 40.0}),
+        ],
+    )
+    def test_others_fail(self, claim, changed):
+        assert self.figure.claims[claim](self.tables(**changed)).verdict == FAIL
+
+    def test_drawn_from_files(self):
+        assert len(drawn_from_csv(self.figure, self.tables()).axes) == 9
+
+
+class TestInversion:
+    figure = inversion.FIGURE
+
+    def tables(self, daq, d3):
+        shares = {DAQ: daq, D3: d3}
+        runs = rows(
+            reading=list(DEADLINES),
+            scheme=[DAQ, D3],
+            senders=[10, 40],
+            inverted_pct=lambda scheme, **_: shares[scheme],
+        ).with_columns(missed_pct=pl.lit(1.0))
+        return {"runs": runs, "points": replica_means(runs, inversion.KEYS, ["inverted_pct", "missed_pct"])}
+
+    def test_claim(self):
+        judge = self.figure.claims["DAQ-P4"]
+        assert judge(self.tables(5, 10)).verdict == PASS
+        assert judge(self.tables(10, 5)).verdict == FAIL
+        assert len(drawn_from_csv(self.figure, self.tables(5, 10)).axes) == 3
+
+
+class TestBackground:
+    figure = background.FIGURE
+
+    def tables(self, short=None, long=None, rate_short=None, rate_long=None):
+        """Curves as the paper has them, of DAQ with both weights."""
+        names = [DAQ, SHORT, D3, RCP, PDQ]
+        default = {
+            "short": {D3: lambda x: 95 - (x - 5) / 7, RCP: lambda x: 95 - (x - 5) / 7},
+            "long": {D3: 96.0, RCP: 70.0},
+            "rate_short": {
+                D3: lambda x: 98.5 if x < 8000 else 30.0,
+                RCP: lambda x: 98.5 if x < 8000 else 40.0,
+            },
+            "rate_long": {D3: lambda x: 96 - x / 400, RCP: 71.0, PDQ: 5.0},
+        }
+        daq = {
+            "short": lambda x: 99.5 if x <= 35 else 98.0,
+            "long": 96.4,
+            "rate_short": lambda x: 98.5 if x < 8000 else 81.0,
+            "rate_long": 96.4,
+        }
+        given = {"short": short, "long": long, "rate_short": rate_short, "rate_long": rate_long}
+        curves = {what: dict.fromkeys(names, daq[what]) | default[what] | (given[what] or {}) for what in daq}
+        found = {}
+        for table, x, values in (
+            (_background_judges.INCAST, background.SENDERS, ("short", "long")),
+            (_background_judges.POISSON, background.RATES, ("rate_short", "rate_long")),
+        ):
+            column = _background_judges.X[table]
+            parts = [
+                rows(
+                    reading=list(DEADLINES),
+                    scheme=names,
+                    **{column: x},
+                    **{
+                        to: lambda scheme, what=what, column=column, **row: valued(
+                            curves[what][scheme], row[column]
+                        )
+                    },
+                )
+                for what, to in zip(
+                    values, (_background_judges.IN_TIME, _background_judges.LONG), strict=True
+                )
+            ]
+            runs = parts[0].join(parts[1], on=["reading", "scheme", column, "replica"])
+            found[table] = runs
+            found[f"{table}_points"] = replica_means(
+                runs, [*background.KEYS, column], [_background_judges.IN_TIME, _background_judges.LONG]
+            )
+        return found
+
+    @pytest.mark.parametrize("claim", sorted(set(figure.claims) - {"DAQ-P2"}))
+    def test_the_curves_of_the_paper_pass(self, claim):
+        found = self.figure.claims[claim](self.tables())
+        assert found.verdict == PASS, found
+
+    def test_weights_are_readings(self):
+        both = verdicts(self.figure.claims["DAQ-F7a.a"](self.tables(short={SHORT: 50.0})))
+        assert {name.startswith("weights 1:100"): verdict for name, verdict in both.items()} == {
+            True: PASS,
+            False: FAIL,
+        }
+        assert len(both) == 2 * len(DEADLINES)
+
+    @pytest.mark.parametrize(
+        ("claim", "changed"),
+        [
+            ("DAQ-F7a.a", {"short": {DAQ: 98.9}}),
+            ("DAQ-F7a.b", {"short": {DAQ: 96.0}}),
+            ("DAQ-F7a.c", {"short": {D3: 99.0}}),
+            ("DAQ-F7a.d", {"short": {RCP: 94.0}}),
+            ("DAQ-F7b.a", {"long": {D3: 99.0}}),
+            ("DAQ-F7b.a", {"long": {RCP: 97.5}}),
+            ("DAQ-F7b.b", {"long": {D3: 80.0}}),
+            ("DAQ-F7b.c", {"long": {D3: 95.0}}),
+            ("DAQ-F8a.a", {"rate_short": {RCP: 97.0}}),
+            ("DAQ-F8a.b", {"rate_short": {RCP: 25.0}}),
+            ("DAQ-F8a.b", {"rate_short": {D3: 45.0}}),
+            ("DAQ-F8a.c", {"rate_short": {DAQ: 79.0}}),
+            ("DAQ-F8b.a", {"rate_long": {RCP: lambda x: 71 - x / 200}}),
+            ("DAQ-F8b.b", {"rate_long": {DAQ: 90.0}}),
+            ("DAQ-F8b.c", {"rate_long": {DAQ: 60.0}}),
+            ("DAQ-P1", {"rate_long": {RCP: 50.0}}),
+            ("DAQ-P2", {}),
+            ("DAQ-P3", {"rate_long": {DAQ: 90.0}}),
+            ("DAQ-P7", {"rate_long": {PDQ: lambda x: 97.0 if x == 1000 else 5.0}}),
+        ],
+    )
+    def test_others_fail(self, claim, changed):
+        assert self.figure.claims[claim](self.tables(**changed)).verdict == FAIL
+
+    def test_a_gain_of_a_third_passes(self):
+        saved = {D3: 75.0, RCP: 75.0}
+        tables = self.tables(short=dict.fromkeys((D3, RCP), 98.0), rate_short=saved)
+        assert self.figure.claims["DAQ-P2"](tables).verdict == PASS
+
+    def test_drawn_from_files(self):
+        assert len(drawn_from_csv(self.figure, self.tables()).axes) == 4
+
+
+class TestQuickStart:
+    figure = quick_start.FIGURE
+
+    def test_claim(self, made):
+        found = self.figure.claims["DAQ-P8"](made(self.figure))
+        assert list(verdicts(found).values()) == [PASS, FAIL]
+        sent = dict(made(self.figure)["first_round_trip"].iter_rows())
+        # Whole packets of the first windows; the first microsecond may be cut off.
+        assert sent[quick_start.DAQ] == pytest.approx(6 * 1500, abs=125)
+        assert [sent[name] for name in quick_start.TCP] == pytest.approx([3 * 1500, 10 * 1500], abs=125)
+        assert len(drawn_from_csv(self.figure, made(self.figure)).axes) == 1
+
+
+class TestOrder:
+    figure = deadline_order.FIGURE
+
+    def tables(self, slots, packets):
+        def made(shares):
+            return rows(
+                scheme=list(shares),
+                mean_kb=[10, 30],
+                senders=[10, 40],
+                in_time_pct=lambda scheme, **_: shares[scheme],
+            )
+
+        return {"slots": made(slots), "packets": made(packets)}
+
+    @pytest.mark.parametrize(
+        ("slots", "packets", "expected"),
+        [
+            ((80, 85, 90), (90, 80, 85, 86), [PASS, PASS]),
+            ((80, 90, 85), (90, 80, 85, 86), [FAIL, PASS]),
+            ((80, 85, 90), (75, 80, 85, 86), [FAIL, FAIL]),
+            ((80, 85, 90), (90, 80, 78, 86), [PASS, FAIL]),
+        ],
+    )
+    def test_claim(self, slots, packets, expected):
+        tables = self.tables(
+            dict(zip(deadline_order.DISCIPLINES, slots, strict=True)),
+            dict(zip(deadline_order.PACKETS, packets, strict=True)),
+        )
+        assert list(verdicts(self.figure.claims["ALL-2"](tables)).values()) == expected
+
+    def test_slots(self):
+        shares = dict(deadline_order.point(30, 60, 20, 0).iter_rows())
+        assert list(shares) == list(deadline_order.DISCIPLINES)
+        # Who asks first is served first, against earliest deadline first.
+        assert 0 < shares["D3"] < shares["PDQ"] <= 100
+
+
+def test_readings_have_their_names():
+    assert list(DEADLINES) == [FLOORED, PLAIN, UNIFORM]
