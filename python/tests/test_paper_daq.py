@@ -62,7 +62,7 @@ def test_the_rack_has_the_round_trip_of_the_paper():
 def rows(**columns):
     """A table in which every combination of the first lists has a row for each replica; the last is computed."""
     *keys, (value, function) = columns.items()
-    made = [{}]
+    made: list[dict] = [{}]
     for name, values in keys:
         made = [{**row, name: one} for row in made for one in values]
     return pl.DataFrame(
@@ -99,8 +99,9 @@ class TestJudges:
         assert (found.verdict, found.reason) == (NOT_REACHED, "no runs of D3")
 
     def test_largest_gain(self):
-        means = {"a": {1: 30.0, 2: 10.0}, "b": {1: 20.0, 2: 8.0}, "c": {1: 40.0}}
-        assert _judges.largest_gain(means, "a", ["b", "c"]) == (pytest.approx(50), "over b at 1")
+        means = {"a": {1.0: 30.0, 2.0: 10.0}, "b": {1.0: 20.0, 2.0: 8.0}, "c": {1.0: 40.0}}
+        gain, where = _judges.largest_gain(means, "a", ["b", "c"])
+        assert (round(gain, 6), where) == (50, "over b at 1")
 
     @pytest.mark.parametrize(
         ("shares", "number"),
@@ -192,6 +193,9 @@ class TestPackets:
         ]
         assert _turns.unforeseen(packets_of(*waiting), 1, 2) == 0
         assert _turns.unforeseen(packets_of(*waiting), 1, 1) > 0
+        # One that waits to the end keeps its class from being empty.
+        kept = [(0, 10, LONG), (1, 20, URGENT, 400), (30, 40, URGENT, 1000), (30, 50, LONG), (30, 60, LONG)]
+        assert _turns.unforeseen(packets_of(*kept, (1, None, OTHER)), 1, 2) == 0
         swapped = [(0, 10, LONG), (0, 20, OTHER), (0, 30, URGENT)]
         assert _turns.unforeseen(packets_of(*swapped), 1, 2) == 1
 

@@ -93,11 +93,11 @@ def place(ratio: float, rtt_ps: int = rack.RTT_PS) -> pl.Expr:
 
 
 def port(run: Path, ratio: float) -> pl.DataFrame:
-    """A row for each packet of data that the aggregator got, in the order in which they left the port.
+    """A row for each packet of data that came to the switch for the aggregator, in the order in which they came.
 
     Returns:
         sender, flow, number, bytes, left_ps, place, and the nanoseconds at which its sender began to send it, it had
-        come to the switch, and its transmission by the port began.
+        come to the switch, and its transmission by the port began: null if it still waits when the run ends.
     """
     files = sorted((run / "pcap").glob("*.pcap"))
     cables = [read(path) for path in files]
@@ -105,10 +105,10 @@ def port(run: Path, ratio: float) -> pl.DataFrame:
     (left,) = (cables[place] for place in own)
     came = pl.concat([cable for place, cable in enumerate(cables) if place not in own])
     wire_ns = 8 * pl.col("bytes")
-    joined = left.rename({"time_ns": "left_at"}).join(
-        came.select("flow", "number", came_ns="time_ns"), on=["flow", "number"], validate="1:1"
+    joined = came.rename({"time_ns": "came_ns"}).join(
+        left.select("flow", "number", left_at="time_ns"), on=["flow", "number"], how="left", validate="1:1"
     )
-    if len(joined) != len(left):
+    if joined["left_at"].count() != len(left):
         raise ValueError(f"{run}: packets that left without having come")
     return joined.with_columns(
         place(ratio),
@@ -121,7 +121,7 @@ def occupancy(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
     """A row a run: the mean bytes that wait in Q1.1 and in Q1.2, from the first packet to the last."""
     rows = []
     for run in sweep.runs.filter("done").iter_rows(named=True):
-        packets = port(sweep.path(run["run"]), run["ratio"])
+        packets = port(sweep.path(run["run"]), run["ratio"]).drop_nulls("began_ns")
         waited = (pl.col("bytes") * (pl.col("began_ns") - pl.col("came_ns"))).sum()
         sums = dict(packets.group_by("place").agg(waited).iter_rows())
         began, ended = packets["came_ns"].min(), packets["began_ns"].max()
@@ -142,14 +142,15 @@ def disorders(packets: pl.DataFrame) -> dict[str, int]:
     What comes at the very nanosecond of a decision is too late for it.
     """
     found = {"later_before_urgent": 0, "out_of_order": 0}
-    rows = packets.select("place", "came_ns", "began_ns").sort("began_ns")
+    rows = packets.select("place", "came_ns", "began_ns").drop_nulls().sort("began_ns")
     for name in (URGENT, OTHER, LONG):
         came = rows.filter(place=name)["came_ns"].to_numpy()
         # Somebody who came later has left before.
         found["out_of_order"] += int((np.maximum.accumulate(came)[:-1] > came[1:]).sum()) if len(came) else 0
     urgent, later = (rows.filter(place=name) for name in (URGENT, OTHER))
     starts = later["began_ns"].to_numpy()
-    there = np.searchsorted(np.sort(urgent["came_ns"].to_numpy()), starts, side="left")
+    all_urgent = packets.filter(place=URGENT)["came_ns"].sort().to_numpy()
+    there = np.searchsorted(all_urgent, starts, side="left")
     gone = np.searchsorted(np.sort(urgent["began_ns"].to_numpy()), starts, side="left")
     found["later_before_urgent"] = int((there > gone).sum())
     return found
@@ -190,9 +191,9 @@ def most_outstanding(packets: pl.DataFrame, return_ns: int) -> dict[str, int]:
     found = {}
     for name, long in (("short", False), ("long", True)):
         own = packets.filter((pl.col("place") == LONG) == long)
-        times = np.concatenate([own["sent_ns"].to_numpy(), own["began_ns"].to_numpy() + return_ns])
-        sizes = own["bytes"].to_numpy()
-        changes = np.concatenate([sizes, -sizes])
+        gone = own.drop_nulls("began_ns")
+        times = np.concatenate([own["sent_ns"].to_numpy(), gone["began_ns"].to_numpy() + return_ns])
+        changes = np.concatenate([own["bytes"].to_numpy(), -gone["bytes"].to_numpy()])
         # At one instant what returns comes first: it may be what the new packet is sent by.
         order = np.lexsort((changes, times))
         found[name] = int(np.cumsum(changes[order]).max(initial=0))

@@ -59,12 +59,12 @@ def unforeseen(packets: pl.DataFrame, short_weight: int, long_weight: int) -> in
     Of packets that came at one instant either may be the first: they are taken in the order in which they left. And
     what came in the very nanosecond of a choice may have been there or not: all that may be remembered is followed.
     """
-    came = list(
-        packets.sort("came_ns", "began_ns").select("came_ns", "place", "bytes", "flow", "number").rows()
-    )
+    ordered = packets.sort("came_ns", "began_ns", nulls_last=True)
+    came = ordered.select("came_ns", "place", "bytes", "flow", "number").rows()
     queues: dict[str, deque[tuple[int, int, Any]]] = {name: deque() for name in (URGENT, OTHER, LONG)}
     known, there, wrong = {Turns.of(short_weight, long_weight)}, 0, 0
-    departures = packets.sort("began_ns").select("began_ns", "place", "flow", "number").rows()
+    left = packets.drop_nulls("began_ns").sort("began_ns")
+    departures = left.select("began_ns", "place", "flow", "number").rows()
     for began, place, *name in departures:
         while there < len(came) and came[there][0] <= began:
             at, where, size, *other = came[there]
