@@ -62,7 +62,7 @@ def test_the_rack_has_the_round_trip_of_the_paper():
 def rows(**columns):
     """A table in which every combination of the first lists has a row for each replica; the last is computed."""
     *keys, (value, function) = columns.items()
-    made: list[dict] = [{}]
+    made: list[dict[str, object]] = [{}]
     for name, values in keys:
         made = [{**row, name: one} for row in made for one in values]
     return pl.DataFrame(

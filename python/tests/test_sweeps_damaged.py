@@ -179,3 +179,25 @@ def test_a_model_s_run_is_made_again(name, tmp_path):
     again = sweeps.sweep(plan, tmp_path / "m")
     assert again.complete
     assert sorted(again.scan("table").collect()["sum"]) == [1, 2]
+
+
+def test_a_threshold_may_be_a_word(tmp_path):
+    """As DAQ's port has it: the run is whole."""
+    plan = sweeps.Plan(
+        {
+            "topology": {"single-switch": {"hosts": 3}},
+            "transport": "daq",
+            "queue": {"daq": {"threshold": "measured"}},
+            "traffic": [
+                {
+                    "name": "few",
+                    "arrivals": "at-once",
+                    "matrix": {"pairs": [[1, 0], [2, 0]]},
+                    "sizes": {"fixed": "3KB"},
+                    "deadline": "10ms",
+                }
+            ],
+        }
+    )
+    assert not sweeps.execute(plan, tmp_path / "s").failed
+    assert open_sweep(tmp_path / "s").complete

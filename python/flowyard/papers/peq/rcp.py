@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 # Gains of the ns-2 model, and those that RCP's authors use; slots and first round trip are the rack's with both.
 GAINS: Mapping[str, Mapping[str, float]] = {
-    "alpha 0.4, beta 0.4": {"alpha": 0.4, "beta": 0.4},
-    "alpha 0.1, beta 1": {"alpha": 0.1, "beta": 1.0},
+    "alpha 0.4 and beta 0.4": {"alpha": 0.4, "beta": 0.4},
+    "alpha 0.1 and beta 1": {"alpha": 0.1, "beta": 1.0},
 }
 SETTLED = (2, 4, 8, 16)
 # In round trips: when one joins, how long it may take, and over how many each rate is taken, in which the smallest has
