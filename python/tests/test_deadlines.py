@@ -225,6 +225,7 @@ TRANSPORTS = {
     "d2tcp": {"transport": {"tcp": {**TCP, "congestion": "d2tcp"}}, "queue": {"ecn": {}}},
     "pfabric": {"transport": "pfabric", "queue": "pfabric"},
     "ndp": {"transport": "ndp", "queue": "ndp"},
+    "daq": {"transport": "daq"},
     "datagram": {"transport": "datagram", "queue": {"drop-tail": {"limit": {"packets": 20}}}},
 }
 

@@ -114,6 +114,8 @@ def no_drop(run: Run) -> str | None:
         return f"{queue} trims data packets that do not fit."
     if "lossless" in queue.offers:
         return f"{queue} pauses the ports that send to it before it has to drop."
+    if "credits" in queue.offers:
+        return f"{queue} gives who sends to it credit for the room that it has: it never drops."
     limit = queue.settings.get("limit")
     if not limit:
         return f"{queue} dropped none: {_fullest(run, limit)}."

@@ -301,12 +301,15 @@ struct State {
     turn: usize,
     /// Largest number of bytes that may wait of each class: for assertions.
     buffers: [u64; CLASSES],
-    /// What the load is taken over: round trips one behind the other. The number of the present one, its bytes so far,
-    /// and those of the one before.
+    /// What the load is taken over: round trips one behind the other. When the present one ends, its bytes so far, and
+    /// those of the one before.
     rtt: Time,
-    span: u64,
+    until: Time,
     come: u64,
     came: u64,
+    /// The rate of the link, and what it carries in a round trip.
+    rate: Rate,
+    full: u64,
 }
 
 /// Which packets are urgent.
@@ -359,19 +362,24 @@ impl State {
     /// Goes on to the round trip of that time.
     #[inline]
     fn pass_time(&mut self, now: Time) {
-        let span = now.0 / self.rtt.0.max(1);
-        if span != self.span {
-            self.came = if span == self.span + 1 { self.come } else { 0 };
-            (self.span, self.come) = (span, 0);
+        if now < self.until {
+            return;
         }
+        let span = self.rtt.0.max(1);
+        let over = (now.0 - self.until.0) / span;
+        self.came = if over == 0 { self.come } else { 0 };
+        self.until = Time(self.until.0.saturating_add((over + 1).saturating_mul(span)));
+        self.come = 0;
     }
 
     /// What came in the last round trip that is over, as a share of what the link carries in one, in millionths.
     #[inline]
     fn load(&mut self, now: Time, rate: Rate) -> u32 {
         self.pass_time(now);
-        let full = bytes_in(rate, self.rtt).max(1);
-        u32::try_from(self.came.saturating_mul(u64::from(FULL_LOAD)) / full).unwrap_or(u32::MAX)
+        if rate != self.rate {
+            (self.rate, self.full) = (rate, bytes_in(rate, self.rtt).max(1));
+        }
+        u32::try_from(self.came.saturating_mul(u64::from(FULL_LOAD)) / self.full).unwrap_or(u32::MAX)
     }
 
     fn bytes(&self, class: usize) -> u64 {

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use self::sender::{LATE, RETRANSMIT, Sender};
 use super::delivery::Delivery;
+use super::late::LateFlow;
 use super::{Framing, Settings, audit_ranges};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
@@ -57,7 +58,7 @@ pub struct Daq {
     /// grow without bound.
     pub send: Send,
     /// What a sender does whose deadline has passed.
-    pub late: Late,
+    pub late: LateFlow,
     /// Without an acknowledgement for so long, all that is under way is sent again. Only faults lose packets; the default is
     /// above what a packet waits at a port of 1 Gbps whose 2 MB have one part in 101 of it, 1.6 s.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1000s"))]
@@ -78,16 +79,6 @@ pub enum Send {
     Rounds,
 }
 
-/// What a sender does whose deadline has passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Late {
-    /// It goes on.
-    Keep,
-    /// It gives the flow up and says so to the receiver.
-    GiveUp,
-}
-
 impl Default for Daq {
     fn default() -> Self {
         Daq {
@@ -98,7 +89,7 @@ impl Default for Daq {
             target_queue: Derived::FromNetwork,
             load_limit: 0.8,
             send: Send::Sliding,
-            late: Late::Keep,
+            late: LateFlow::Keep,
             timeout: Time::from_us(2_000_000),
             control_timeout: Derived::FromNetwork,
         }

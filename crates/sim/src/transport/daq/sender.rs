@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use super::{Daq, Late, Send, kind};
+use super::{Daq, Send, kind};
 use crate::engine::credit::{CLASSES, LONG, SHORT, Word};
 use crate::engine::host::{Host, Owner, Start, Timer, Toward};
 use crate::engine::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::queue::daq::{EXPIRED, NO_DEADLINE};
+use crate::transport::late::LateFlow;
 use crate::transport::source::{Next, PlainFlow, Source};
 use crate::units::Time;
 
@@ -91,7 +92,7 @@ impl Sender {
             ..Sender::default()
         };
         self.say(kind::SYN, id, config, cx);
-        if config.late == Late::GiveUp && self.due != Time::NEVER {
+        if config.late == LateFlow::GiveUp && self.due != Time::NEVER {
             // What arrives at the instant of the deadline is in time.
             let after = self.due.saturating_add(Time(1));
             cx.set_timer(&mut self.late, after, Owner::Sender(id), LATE);
