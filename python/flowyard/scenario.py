@@ -99,7 +99,7 @@ __all__ = [
     "Interpolation",
     "Join",
     "LastIdle",
-    "Late",
+    "LateFlow",
     "LeafSpine",
     "Limit",
     "LimitBytes",
@@ -1924,7 +1924,7 @@ class Daq(Model):
     which would grow without bound.
     """
 
-    late: Late = "keep"
+    late: LateFlow = "keep"
     """What a sender does whose deadline has passed."""
 
     timeout: str = "2s"
@@ -3242,8 +3242,8 @@ Estimates = Literal["measured", "equal"]
 # When a flow sends what its window allows.
 Send = Literal["sliding", "rounds"]
 
-# What a sender does whose deadline has passed.
-Late = Literal["keep", "give-up"]
+# What becomes of a flow that cannot end in time any more.
+LateFlow = Literal["keep", "give-up"]
 
 # What a port does with packets that have to wait.
 Queue = (
