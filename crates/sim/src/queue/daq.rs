@@ -407,6 +407,14 @@ impl State {
         }
     }
 
+    /// A packet of data leaves: credit is spent on the next link, and owed to the head of the one that it came by.
+    #[inline]
+    fn leave(&mut self, packet: Queued, class: usize, cx: &mut PortContext) {
+        cx.spend(class, packet.size);
+        let word = Word { queue: self.bytes(class), load: self.load(cx.now, cx.port.rate) };
+        cx.release(packet.id, class, packet.size, word);
+    }
+
     /// Takes the first packet of a class.
     #[inline]
     fn pop(&mut self, class: usize) -> Option<Queued> {
@@ -463,10 +471,29 @@ impl Discipline for Model {
         }
         let class = state.next_class(cx.port.paused)?;
         let packet = state.pop(class)?;
-        cx.spend(class, packet.size);
-        let word = Word { queue: state.bytes(class), load: state.load(cx.now, cx.port.rate) };
-        cx.release(packet.id, class, packet.size, word);
+        state.leave(packet, class, cx);
         Some(packet)
+    }
+
+    /// What meets nobody goes on as if it had waited: its class has had its turn, and has nothing left of it.
+    #[inline]
+    fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
+        let state = &mut *self.0;
+        let packet = &cx.arena[id];
+        let (size, class) = (packet.size, class_of(packet.header.class));
+        let control = packet.has(flag::CONTROL);
+        let alone = state.bytes(SHORT) + state.bytes(LONG) == 0 && cx.port.paused & 1 << class == 0;
+        if !state.control.is_empty() || !(control || alone) {
+            self.enqueue(id, cx);
+            return self.dequeue(cx);
+        }
+        state.count(cx.now, size);
+        cx.keep(size);
+        if !control {
+            state.turn = class;
+            state.leave(Queued { id, size }, class, cx);
+        }
+        Some(Queued { id, size })
     }
 
     #[inline]
