@@ -117,6 +117,8 @@ def _falls(runs: pl.DataFrame) -> Judgement:
                 # At the left end all are in time, and nothing can fall.
                 if (rows["in_time_pct"] < 100).any():
                     found.append(judges.trend(rows, x, "in_time_pct", rising=False))
+    if not found:
+        return judge.judged(False, "all flows are in time everywhere", "falling curves")
     bad = [one for one in found if one.verdict != judge.PASS]
     said = f"{len(found) - len(bad)} of {len(found)} curves fall"
     return judge.judged(not bad, said, "all").because("; ".join(one.reason for one in bad[: judge.SHOWN]))
