@@ -52,7 +52,13 @@ def bounds(
             return judge.not_reached(f"{name} has no such {x}")
         below, above = points.row(0, named=True), points.row(-1, named=True)
         worst = below if below[value] < low or above[value] <= high else above
-        return judge.between(worst[value], low, high).because(f"{name} at {x} = {worst[x]}")
+        why = {
+            rack.DAQ: rack.STARVED,
+            rack.DAQ_SHORT: rack.CUT,
+            rack.D3: rack.ASKING if x == X[POISSON] else "",
+        }
+        more = f": {why[name]}" if worst[value] < low and why.get(name) else ""
+        return judge.between(worst[value], low, high).because(f"{name} at {x} = {worst[x]}{more}")
 
     return judged
 

@@ -60,6 +60,17 @@ SCHEMES: Mapping[str, dict[str, Any]] = {
     },
 }
 PAPER = (DAQ, D3, RCP)
+# Why DAQ misses what the paper has, where it does.
+CUT = (
+    "while more than Q, 150 KB, waits of the short flows and the load is above 80 %, windows are quartered each round "
+    "trip, and what is left of a flow goes a packet a round trip; DAQ-Q has other Q"
+)
+STARVED = "with weights 1:100 short flows have 1/101 of the link beside long ones (DAQ-X1, DAQ-F7.c)"
+# And D3.
+ASKING = (
+    "flows run at their size over the time left, so that many are there at a time, and each asks every round trip: 40 "
+    "B in 300 us are 1 Mbps a flow"
+)
 OTHERS = (D3_EARLY, RCP_SCALED, PDQ, PDQ_PEQ, RACS, DCTCP, D2TCP, NDP, PFABRIC, PIAS)
 
 COLOURS = (

@@ -93,8 +93,16 @@ def draw(tables: Tables) -> "Picture":
             points = tables[f"{figure}_points"].filter(reading=FLOORED).sort(x)
             for scheme in rack.SCHEMES:
                 own = points.filter(scheme=scheme)
+                if own.is_empty():
+                    continue
                 axes.plot(own[x].to_numpy(), own[value].to_numpy(), **rack.look(scheme))
-            axes.set(xlabel=x.replace("_per_s", " a second"), ylim=(-2, 102))
+            letter = "ab"[row]
+            title = (
+                f"figure 7{letter}: rounds of answers"
+                if x == X[INCAST]
+                else f"figure 8{letter}: random times"
+            )
+            axes.set(title=title, xlabel=x.replace("_per_s", " a second"), ylim=(-2, 102))
         panels[2 * row].set_ylabel(labels[value])
     picture.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     return picture

@@ -82,14 +82,16 @@ def _daq_holds(runs: pl.DataFrame) -> Judgement:
     means = replica_means(runs.filter(pl.col("mean_kb") < 30, scheme=rack.DAQ), KEYS, ["in_time_pct"])
     worst = means.sort("in_time_pct").row(0, named=True)
     found = judge.at_least(worst["in_time_pct"], 98.5)
-    return found.because(f"least with {worst['senders']} senders of {worst['mean_kb']} KB")
+    return found.because(f"least with {worst['senders']} senders of {worst['mean_kb']} KB: {rack.CUT}")
 
 
 def _daq_at_30(runs: pl.DataFrame) -> Judgement:
     if lacking := judges.missing(runs, (rack.DAQ,)):
         return lacking
     found = judges.mean(runs, "in_time_pct", scheme=rack.DAQ, senders=SENDERS[-1], mean_kb=30)
-    return judge.between(found, 97, 99)
+    return judge.between(found, 97, 99).because(
+        rack.CUT if found is not None and found < 97 else "all are in time"
+    )
 
 
 def _dctcp(runs: pl.DataFrame) -> Judgement:

@@ -74,7 +74,11 @@ def supported(points: pl.DataFrame) -> float:
 
 
 def _by_reading(
-    measure: Callable[[dict[str, float]], float | None], low: float, high: float, needs: tuple[str, ...]
+    measure: Callable[[dict[str, float]], float | None],
+    low: float,
+    high: float,
+    needs: tuple[str, ...],
+    why: str = "",
 ) -> Callable[[Tables], Judgement]:
     """A number made of those of the schemes, for every reading of the deadlines."""
 
@@ -86,7 +90,7 @@ def _by_reading(
             if missing := [name for name in needs if name not in counts]:
                 found[reading] = judge.not_reached(f"{', '.join(missing)} not run")
                 continue
-            said = ", ".join(f"{name} {counts[name]:.1f}" for name in needs)
+            said = ", ".join(f"{name} {counts[name]:.1f}" for name in needs) + (f"; {why}" if why else "")
             most = dict(rows.select("scheme", "most").iter_rows())
             more = [name for name in needs if counts[name] == most[name]]
             value = measure(counts)
@@ -116,7 +120,7 @@ def draw(tables: Tables) -> "Picture":
         colours = [rack.look(name)["color"] for name in names]
         bars.barh(names, rows["supported"].to_numpy(), color=colours)
         bars.invert_yaxis()
-        bars.set(title=f"deadlines: {reading}", xlabel="senders with 99 % in time")
+        bars.set(title=f"deadlines: {reading}", xlabel="senders with 99 % in time", xlim=(0, None))
         bars.grid(axis="y", visible=False)
         if place:
             bars.set_yticklabels([])
@@ -135,7 +139,7 @@ FIGURE = Figure(
     plans=plans,
     tables=tables,
     claims={
-        "DAQ-F5.a": _by_reading(lambda counts: counts[rack.DAQ], 60, 85, (rack.DAQ,)),
+        "DAQ-F5.a": _by_reading(lambda counts: counts[rack.DAQ], 60, 85, (rack.DAQ,), rack.CUT),
         "DAQ-F5.b": _by_reading(lambda counts: _ratio(counts, rack.D3), 1.7, 2.4, (rack.DAQ, rack.D3)),
         "DAQ-F5.c": _by_reading(
             lambda counts: _ratio(counts, rack.RCP), 3 + 1e-9, float("inf"), (rack.DAQ, rack.RCP)

@@ -100,7 +100,8 @@ def _one_queue(means: dict[int, float]) -> Judgement:
 
 def _best(means: dict[int, float]) -> Judgement:
     best = max(means, key=means.__getitem__)
-    return judge.between(means[best], 94, 98).because(f"at {best} RTT")
+    more = f": {rack.CUT}" if means[best] < 94 else ""
+    return judge.between(means[best], 94, 98).because(f"at {best} RTT{more}")
 
 
 def _where(means: dict[int, float]) -> Judgement:
