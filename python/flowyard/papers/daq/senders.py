@@ -90,10 +90,11 @@ def _by_reading(
             if missing := [name for name in needs if name not in counts]:
                 found[reading] = judge.not_reached(f"{', '.join(missing)} not run")
                 continue
-            said = ", ".join(f"{name} {counts[name]:.1f}" for name in needs) + (f"; {why}" if why else "")
+            said = ", ".join(f"{name} {counts[name]:.1f}" for name in needs)
             most = dict(rows.select("scheme", "most").iter_rows())
             more = [name for name in needs if counts[name] == most[name]]
             value = measure(counts)
+            said += f"; {why}" if why and value and value < low else ""
             one = judge.between(value, low, high).because(f"senders at 99 %: {said}")
             if value is None:
                 # There is nothing to be so many times as large as.
