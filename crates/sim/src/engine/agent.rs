@@ -58,7 +58,7 @@ pub struct AgentContext<'a> {
     port: &'a Port,
     waiting_bytes: u64,
     sent_bytes: u64,
-    dropped_bytes: u64,
+    lost_bytes: u64,
     ticking: &'a mut bool,
     calendar: &'a mut Calendar,
 }
@@ -80,9 +80,9 @@ impl AgentContext<'_> {
         self.sent_bytes
     }
 
-    /// Bytes of all packets that have come to the port since the start of the run, those that it dropped included.
+    /// Bytes of all packets that have come to the port since the start of the run, what it dropped or trimmed off included.
     pub fn arrived_bytes(&self) -> u64 {
-        self.sent_bytes + self.waiting_bytes + self.dropped_bytes
+        self.sent_bytes + self.waiting_bytes + self.lost_bytes
     }
 
     /// Asks for a tick, unless one is pending: see [`PortAgent::tick`].
@@ -198,7 +198,7 @@ impl<M: Members> Network<'_, M> {
             port,
             waiting_bytes,
             sent_bytes,
-            dropped_bytes: losses.dropped.bytes,
+            lost_bytes: losses.dropped.bytes + losses.trimmed_bytes,
             ticking,
             calendar: &mut self.calendar,
         };

@@ -11,6 +11,7 @@ use super::event::{Event, Phase, order};
 use super::gate::Pauses;
 use super::packet::{Arena, flag};
 use super::port::{Losses, Port};
+use super::rules::Rules;
 use crate::ids::{LinkId, PacketId};
 use crate::random::Stream;
 use crate::units::Time;
@@ -111,6 +112,21 @@ impl PortContext<'_> {
             a: 0,
             b: self.link.0,
         });
+    }
+
+    /// A packet does not fit: how many bytes of it pass all the same, or none if it has been dropped.
+    #[cold]
+    pub fn refuse(&mut self, id: PacketId, rules: &Rules) -> Option<u32> {
+        let packet = &self.arena[id];
+        if rules.keep_headers && packet.has(flag::CONTROL | flag::TRIMMED) {
+            return Some(packet.size);
+        }
+        if rules.keep_headers && packet.has(flag::TRIMMABLE) {
+            let header = packet.size - u32::from(packet.header.len);
+            return Some(self.trim(id, header));
+        }
+        self.drop(id);
+        None
     }
 
     /// Cuts the payload off a packet that is not counted in the port at this moment. Returns its new size.

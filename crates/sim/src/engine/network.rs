@@ -326,13 +326,14 @@ impl<'a, M: Members> Network<'a, M> {
     pub fn offer(&mut self, link: LinkId, id: PacketId) {
         let (now, at) = (self.now, link.index());
         let (queue, mut cx) = self.at_port(link);
-        let size = cx.arena[id].size;
+        let mut size = cx.arena[id].size;
         match queue {
             PortQueue::Committed(departures, rules) => {
                 departures.settle(cx.port, now);
                 let wire = departures.wire_bytes();
                 if !rules.admits(cx.port, wire, size) {
-                    return cx.drop(id);
+                    let Some(kept) = cx.refuse(id, rules) else { return };
+                    size = kept;
                 }
                 cx.keep(size);
                 if rules.marks(cx.port, wire) {

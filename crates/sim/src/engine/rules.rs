@@ -39,6 +39,9 @@ pub struct Rules {
     pub counts_wire: bool,
     /// Whether marking looks at the queue on departure rather than on arrival.
     pub mark_on_dequeue: bool,
+    /// Whether packets without payload pass above the limit, and what may be trimmed loses its payload rather than being
+    /// dropped.
+    pub keep_headers: bool,
 }
 
 impl Rules {
@@ -48,6 +51,7 @@ impl Rules {
         threshold: Room::UNLIMITED,
         counts_wire: true,
         mark_on_dequeue: false,
+        keep_headers: false,
     };
 
     /// What of the port's occupancy counts, given the packet on the wire.

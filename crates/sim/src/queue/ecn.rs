@@ -70,6 +70,7 @@ impl Ecn {
             threshold: self.threshold.or(Limit::Packets(65)).room(full_packet),
             counts_wire: self.limit_counts_wire,
             mark_on_dequeue: self.mark == MarkOn::Dequeue,
+            keep_headers: false,
         }
     }
 }

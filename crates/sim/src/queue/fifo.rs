@@ -23,9 +23,10 @@ impl Discipline for Fifo {
     #[inline]
     fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
         let wire = cx.port.wire_bytes;
-        let size = cx.arena[id].size;
+        let mut size = cx.arena[id].size;
         if !self.rules.admits(cx.port, wire, size) {
-            return cx.drop(id);
+            let Some(kept) = cx.refuse(id, &self.rules) else { return };
+            size = kept;
         }
         cx.keep(size);
         if !self.rules.mark_on_dequeue && self.rules.marks(cx.port, wire) {

@@ -14,7 +14,7 @@ pub struct Infinite {}
 
 impl Settings for Infinite {
     fn offers(&self) -> &'static [Feature] {
-        &[Feature::Unlimited]
+        &[Feature::Unlimited, Feature::Headers]
     }
 
     fn committed(&self, _full_packet: u64) -> Option<Rules> {

@@ -198,6 +198,8 @@ pub enum Feature {
     Credits,
     /// No port drops: it holds all that arrives.
     Unlimited,
+    /// No port drops what asks for a rate: it lets it pass, without payload if it must.
+    Headers,
 }
 
 impl Feature {
@@ -211,6 +213,7 @@ impl Feature {
             Feature::Lossless => "flow control",
             Feature::Credits => "credits",
             Feature::Unlimited => "unlimited room",
+            Feature::Headers => "room for headers",
         }
     }
 }
