@@ -20,10 +20,14 @@ pub const TERM: u8 = 5;
 pub const ACK: u8 = 6;
 /// Answers data that asked, and acknowledges it.
 pub const DATA_ANSWER: u8 = 7;
-/// Answers a SYN or a packet that asked without payload.
+/// Answers a packet that asked without payload.
 pub const ANSWER: u8 = 8;
 /// Answers FIN or TERM.
 pub const FIN_ANSWER: u8 = 9;
+/// Answers a SYN.
+pub const SYN_ANSWER: u8 = 10;
+/// Answers data that asked, and of which a full port has left the header.
+pub const CUT_ANSWER: u8 = 11;
 
 /// Whether a packet to a receiver asks, and so is for agents.
 #[inline]

@@ -46,6 +46,7 @@ macro_rules! agents {
                 fn on_answer(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext);
                 fn tick(&mut self, cx: &mut AgentContext);
                 fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String));
+                fn audit_idle(&self, found: &mut dyn FnMut(String));
                 fn heap_bytes(&self) -> usize;
             }
         }
@@ -54,6 +55,7 @@ macro_rules! agents {
 
 agents! {
     rcp::RcpPort = "rcp",
+    d3::D3Port = "d3",
 }
 
 /// What an agent's configuration tells the check and the engine.
@@ -75,6 +77,11 @@ pub trait Settings {
     /// Whether answers must go the data's links backwards, so that the agents that the data met see them.
     fn needs_answers(&self) -> bool {
         false
+    }
+
+    /// If what it keeps goes wrong for good when a packet that asks is lost: what to set in it where packets may be lost.
+    fn needs_all(&self) -> Option<&'static str> {
+        None
     }
 
     /// Most links of a path that what packets carry has room for.

@@ -175,6 +175,10 @@ impl Settings for Explicit {
         self.answers == Answers::Backwards
     }
 
+    fn links_most(&self, longest: u32) -> u32 {
+        self.routes.iter().map(|route| (route.path.len() as u32).saturating_sub(1)).fold(longest, u32::max)
+    }
+
     fn problems(&self, fabric: &Fabric) -> Vec<Problem> {
         let names = Names::new(fabric);
         let problem = |(place, route): (usize, &Route)| {

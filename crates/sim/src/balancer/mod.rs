@@ -95,6 +95,11 @@ pub trait Settings {
         false
     }
 
+    /// Most links of its paths on a network whose longest shortest path has so many.
+    fn links_most(&self, longest: u32) -> u32 {
+        longest
+    }
+
     /// Whether it is for networks alone whose paths go up and then down.
     fn climbs(&self) -> bool {
         false

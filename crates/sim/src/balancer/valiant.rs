@@ -42,6 +42,10 @@ impl Settings for Valiant {
     fn answers_backwards(&self) -> bool {
         self.answers == Answers::Backwards
     }
+
+    fn links_most(&self, longest: u32) -> u32 {
+        if self.via == Via::Any { 2 * longest } else { longest }
+    }
 }
 
 /// Where connections may go.

@@ -39,6 +39,11 @@ pub trait PortAgent {
         let _ = (now, is_open, found);
     }
 
+    /// For the audit, when no flow is open: reports what is left behind of any.
+    fn audit_idle(&self, found: &mut dyn FnMut(String)) {
+        let _ = found;
+    }
+
     /// Bytes that it takes beyond its own size. For the limit on memory and for benchmarks.
     fn heap_bytes(&self) -> usize {
         0
@@ -136,6 +141,12 @@ impl<A: PortAgent> Agents<A> {
     /// The agents, by link.
     pub fn iter(&self) -> impl Iterator<Item = (&A, bool)> {
         self.ports.iter().map(|port| (&port.agent, port.ticking))
+    }
+
+    /// The agent at a link: for tests of the audit.
+    #[cfg(test)]
+    pub fn at(&mut self, link: LinkId) -> &mut A {
+        &mut self.ports[link.index()].agent
     }
 
     /// Bytes of all of them.

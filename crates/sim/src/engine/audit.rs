@@ -206,7 +206,11 @@ impl<M: Members> Engine<'_, '_, M> {
                 ));
             }
             let is_open = |flow: FlowId| open.contains(&flow);
-            agent.audit(self.net.now, &is_open, &mut |what| wrong.push(format!("agent {link}: {what}")));
+            let mut found = |what| wrong.push(format!("agent {link}: {what}"));
+            agent.audit(self.net.now, &is_open, &mut found);
+            if open.is_empty() {
+                agent.audit_idle(&mut found);
+            }
         }
     }
 
@@ -449,6 +453,18 @@ mod tests {
             engine.net.calendar.lose(|event| event.phase() == Phase::Port as u8).unwrap();
         });
         assert_found(&found, "its timer is set");
+    }
+
+    #[test]
+    fn catches_a_flow_that_an_agent_still_remembers() {
+        let d3 = "d3]\n[agent.d3]\nstate = \"flows\"\n[queue.infinite";
+        let found = findings(d3, |engine| {
+            let crate::agent::Model::D3Port(port) = engine.net.agents.at(crate::ids::LinkId(0)) else {
+                unreachable!()
+            };
+            port.leave_behind(FlowId(1000));
+        });
+        assert_found(&found, "remembers flow 1000, which is over");
     }
 
     #[test]

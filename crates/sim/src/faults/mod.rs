@@ -139,6 +139,17 @@ impl Faults {
         *self == Faults::default()
     }
 
+    /// Where it says that packets of any kind are lost, if it does; what is down from the start loses none, for routes know.
+    pub fn loses(&self) -> Option<String> {
+        let loses = |fault: &Fault| match fault.change {
+            FaultChange::Down => fault.at > Time::ZERO,
+            FaultChange::Loss(share) => share > 0.0,
+            FaultChange::Up | FaultChange::Rate(_) => false,
+        };
+        let event = self.events.iter().position(loses).map(|index| format!("events.{index}.change"));
+        event.or_else(|| (!self.packets.is_empty()).then(|| "packets".to_string()))
+    }
+
     /// All that is wrong with the events in that network; paths are below the faults.
     pub fn problems(&self, fabric: &Fabric) -> Vec<Problem> {
         let mut problems = Vec::new();

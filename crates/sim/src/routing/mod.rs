@@ -305,6 +305,32 @@ pub fn most_paths(fabric: &Fabric, routes: &Routes, enough: u64) -> u64 {
     most
 }
 
+/// The most links of a shortest path between two hosts, and such a pair; none with fewer than two hosts.
+pub fn longest(fabric: &Fabric) -> Option<(u32, NodeId, NodeId)> {
+    let ports = Ports::all(fabric);
+    let mut homes = BTreeSet::new();
+    let mut longest = None;
+    for to in (0..fabric.hosts).map(NodeId) {
+        // Hosts on one switch are reached alike.
+        if let [home] = ports.ends(to)
+            && !homes.insert(*home)
+        {
+            continue;
+        }
+        let distances = ports.distances(to);
+        let hosts = (0..fabric.hosts).map(NodeId).filter(|from| *from != to);
+        let farthest = hosts
+            .map(|from| (distances[from.index()], from))
+            .max_by_key(|(links, from)| (*links, std::cmp::Reverse(*from)));
+        if let Some((links, from)) = farthest
+            && longest.is_none_or(|(most, _, _)| links > most)
+        {
+            longest = Some((links, from, to));
+        }
+    }
+    longest
+}
+
 /// The smallest propagation delay from a host to another: what no message between hosts can beat.
 pub fn min_host_delay(fabric: &Fabric) -> Time {
     // Dijkstra from all hosts at once: each node learns its nearest host. A shortest way between

@@ -43,6 +43,8 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Optio
     problems.extend(agreement(&transports));
     problems.extend(draft.queue(&transports));
     problems.extend(draft.agent(&transports));
+    problems.extend(draft.requests(&transports));
+    problems.extend(draft.without_deadlines());
     problems.extend(draft.connections());
     problems.extend(draft.paths());
     problems.extend(draft.endless());
@@ -54,6 +56,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Optio
         problems.extend(draft.traffic(fabric));
         problems.extend(draft.routing(fabric));
         problems.extend(draft.answers(fabric));
+        problems.extend(draft.too_long(fabric, &transports));
         problems.extend(draft.faults(fabric));
         problems.extend(draft.observe(fabric));
     }
@@ -267,6 +270,103 @@ impl<'a> Draft<'a> {
             })
         };
         self.entries().filter_map(problem).collect()
+    }
+
+    /// The agent of the run, if it has one, and the transport that needs it.
+    fn agent_in_use(&self, transports: &[Chosen<'a>]) -> Option<(Agent, String)> {
+        let used = transports.iter().filter(|chosen| chosen.used);
+        let (chosen, recommended) =
+            used.filter_map(|chosen| Some((chosen, chosen.transport.agent()?))).next()?;
+        let given = match self.document.get("agent").filter(|value| !value.is_null()) {
+            Some(value) => self.part::<Agent>("agent", Some(value))?.1,
+            None => recommended,
+        };
+        let at = join(&chosen.path, chosen.transport.name());
+        (given.serves() == chosen.transport.name()).then_some((given, at))
+    }
+
+    /// An agent that must see every packet that asks is for networks that lose none.
+    fn requests(&self, transports: &[Chosen<'a>]) -> Vec<Problem> {
+        let Some((agent, at)) = self.agent_in_use(transports) else { return Vec::new() };
+        let Some(instead) = agent.needs_all() else { return Vec::new() };
+        let instead = format!("agent.{}.{instead}", agent.name());
+        let name = agent.name();
+        let mut problems = Vec::new();
+        if let Some((value, queue)) = self.part::<Queue>("queue", self.document.get("queue"))
+            && !queue.offers().contains(&Feature::Headers)
+        {
+            let message = format!(
+                "\"{}\" may drop packets that ask, each of which the agent \"{name}\" of {at} counts once",
+                queue.name()
+            );
+            let hint = format!("use queue.drop-tail.keep_headers = true or {instead}");
+            problems.push(Problem::new("queue", message).with_value(value).with_hint(Some(hint)));
+        }
+        if let Some((_, faults)) = self.part::<Faults>("faults", self.document.get("faults"))
+            && let Some(path) = faults.loses()
+        {
+            let message =
+                format!("loses packets that ask, each of which the agent \"{name}\" of {at} counts once");
+            let hint = Some(format!("use {instead}"));
+            problems.push(Problem::new(join("faults", &path), message).with_hint(hint));
+        }
+        problems
+    }
+
+    /// What packets carry has room for so many links of a path.
+    fn too_long(&self, fabric: &Fabric, transports: &[Chosen<'a>]) -> Vec<Problem> {
+        let Some((agent, at)) = self.agent_in_use(transports) else { return Vec::new() };
+        let most = agent.links_most();
+        if most == usize::MAX {
+            return Vec::new();
+        }
+        let Some((links, from, to)) = routing::longest(fabric) else { return Vec::new() };
+        let problem = |(path, entry): (String, &'a Value)| {
+            let (_, transport) = self.transport_of(&path, entry)?;
+            if transport.name() != agent.serves() {
+                return None;
+            }
+            let (balancer_at, balancer) = self.balancer_of(&path, entry);
+            let balancer = balancer.unwrap_or_else(|| transport.recommended_balancer());
+            let longest = balancer.links_most(links);
+            if longest as usize <= most {
+                return None;
+            }
+            let room = format!("packets of {at} have room for {most} links of a path");
+            let [from, to] = [from, to].map(|node| &fabric.nodes[node.index()].name);
+            Some(match longest > links {
+                true => Problem::new(
+                    balancer_at,
+                    format!("{room}, and \"{}\" has paths of up to {longest}", balancer.name()),
+                ),
+                false => Problem::new(
+                    at.clone(),
+                    format!("{room}, and from \"{from}\" to \"{to}\" there are {links}"),
+                ),
+            })
+        };
+        self.entries().filter_map(problem).collect()
+    }
+
+    /// What a transport does with late flows needs flows that can be late.
+    fn without_deadlines(&self) -> Vec<Problem> {
+        let mut asks: Vec<(String, bool)> = Vec::new();
+        for (path, entry) in self.entries() {
+            let (Some((at, transport)), Some(demands)) =
+                (self.transport_of(&path, entry), self.part::<Entry>(&path, Some(entry)))
+            else {
+                return Vec::new();
+            };
+            let Some(field) = transport.for_deadlines() else { continue };
+            let field = join(&join(&at, transport.name()), field);
+            let has = demands.1.deadline.is_some() || demands.1.deadlines.is_some();
+            match asks.iter_mut().find(|(known, _)| *known == field) {
+                Some((_, any)) => *any |= has,
+                None => asks.push((field, has)),
+            }
+        }
+        let message = "is for flows with deadlines, and none of its flows has one; give traffic a deadline";
+        asks.into_iter().filter(|(_, any)| !any).map(|(field, _)| Problem::new(field, message)).collect()
     }
 
     /// The balancer that an entry's flows have, if the scenario names one, and where.

@@ -97,6 +97,7 @@ transports! {
     dcqcn::Dcqcn = "dcqcn",
     rcp::Rcp = "rcp",
     daq::Daq = "daq",
+    d3::D3 = "d3",
 }
 
 impl Transport {
@@ -164,6 +165,11 @@ pub trait Settings {
     /// Whether it retransmits lost packets.
     fn retransmits(&self) -> bool {
         true
+    }
+
+    /// A field that says something of flows with deadlines alone, if it is set so.
+    fn for_deadlines(&self) -> Option<&'static str> {
+        None
     }
 
     /// The queue that ports get if the scenario names none.

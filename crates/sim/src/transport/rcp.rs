@@ -50,7 +50,7 @@ impl Scheme for Sender {
         record.0[word::RTT] = self.rtt.smoothed().map_or(0, |rtt| rtt.0);
     }
 
-    fn answer(&mut self, record: &Record, flow: &Flow, _config: &Rcp) -> Granted {
+    fn answer(&mut self, _asked: Asks, record: &Record, flow: &Flow, _config: &Rcp) -> Granted {
         let rtt = flow.rtt.unwrap_or(Time::ZERO);
         self.rtt.sample(rtt);
         Granted { rate: record.0[word::RATE].min(flow.line.0), again: rtt }

@@ -5,6 +5,7 @@ mod common;
 
 mod cubic;
 mod d2tcp;
+mod d3;
 mod daq;
 mod dcqcn;
 mod dctcp;

@@ -37,8 +37,15 @@ pub trait Scheme: Clone + Debug + Default {
     /// A packet is about to ask: fills in what it carries.
     fn ask(&mut self, asks: Asks, flow: &Flow, config: &Self::Config, record: &mut Record);
 
-    /// The answer to a packet that asked, which was not the last.
-    fn answer(&mut self, record: &Record, flow: &Flow, config: &Self::Config) -> Granted;
+    /// The answer to a packet that asked, which was not the last; also one that comes late, when the flow is over.
+    fn answer(&mut self, asked: Asks, record: &Record, flow: &Flow, config: &Self::Config) -> Granted;
+
+    /// The answer to the last packet that asked, a FIN or TERM: whether switches are rid of the flow. Otherwise another FIN
+    /// or TERM goes.
+    fn is_off(&mut self, record: &Record) -> bool {
+        let _ = record;
+        true
+    }
 
     /// Whether the sender gives the flow up now. It is asked at each answer and before a packet that asks without payload.
     fn gives_up(&self, flow: &Flow, config: &Self::Config) -> bool {
@@ -73,8 +80,10 @@ pub struct Flow {
     pub line: Rate,
     /// The rate at which it may send now, in bit/s.
     pub rate: u64,
-    /// Bytes on the wire of so many bytes of payload: for rates, which count headers.
+    /// Bytes on the wire of those: for rates, which count headers.
     pub wire_left: u64,
+    /// Bytes on the wire of what is still to be sent: what has never been sent, and what was lost.
+    pub wire_unsent: u64,
 }
 
 /// What an answer allows.

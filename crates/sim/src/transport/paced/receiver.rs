@@ -31,7 +31,7 @@ impl Receiver {
         let answer = match packet.header.kind {
             kind::SYN => {
                 self.size = seq;
-                kind::ANSWER
+                kind::SYN_ANSWER
             }
             kind::FIN => kind::FIN_ANSWER,
             kind::TERM => {
@@ -41,7 +41,7 @@ impl Receiver {
             // What a full port cut down to its header asks all the same.
             _ if packet.has(flag::TRIMMED) => {
                 cx.receiver(packet.conn).trims += 1;
-                kind::ANSWER
+                kind::CUT_ANSWER
             }
             kind::ASK => kind::ANSWER,
             asked => {

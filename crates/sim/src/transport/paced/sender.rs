@@ -25,8 +25,9 @@ pub struct Sender<S> {
     base: u32,
     /// Transmissions that may be under way, in their order: number of the transmission, and of the packet.
     flight: VecDeque<(u32, u32)>,
-    /// Packets that are to be sent again.
+    /// Packets that are to be sent again, and the bytes of those of them that have not arrived meanwhile.
     lost: VecDeque<u32>,
+    lost_bytes: u64,
     transmissions: u32,
     /// The last transmission that was acknowledged, and one more.
     heard: u32,
@@ -34,8 +35,9 @@ pub struct Sender<S> {
     rate: u64,
     /// When the last packet of data left, and its bytes on the wire.
     last: (Time, u32),
-    /// Whether a packet that asked is not answered yet.
-    asked: bool,
+    /// When the last packet that asked was made, if it is not answered yet: requests and answers keep their order, so that
+    /// what was asked before has been answered then, or is lost.
+    asked: Option<Time>,
     rtt: Rtt,
     last_rtt: Option<Time>,
     /// Timeouts since the last answer.
@@ -105,6 +107,7 @@ impl<S: Scheme> Sender<S> {
             now: cx.now(),
             left: self.left,
             wire_left: pacing.wire_bytes(self.left),
+            wire_unsent: pacing.wire_bytes(self.source.left() + self.lost_bytes),
             due: self.due,
             rtt: self.last_rtt,
             line: cx.rate(cx.port(id)),
@@ -113,12 +116,11 @@ impl<S: Scheme> Sender<S> {
     }
 
     /// Has the scheme fill in what the next packet carries.
-    fn fill(&mut self, asks: Asks, id: ConnId, config: &S::Config, cx: &mut impl Host) {
-        let flow = self.flow(id, config.pacing(), cx);
+    fn fill(&mut self, asks: Asks, flow: &Flow, config: &S::Config, cx: &mut impl Host) {
         let mut record = Record::default();
-        self.scheme.ask(asks, &flow, config, &mut record);
+        self.scheme.ask(asks, flow, config, &mut record);
         *cx.record() = record;
-        self.asked = true;
+        self.asked = Some(cx.now());
     }
 
     /// Sends a packet without payload, which asks.
@@ -128,7 +130,8 @@ impl<S: Scheme> Sender<S> {
             kind::ASK => Asks::Again,
             _ => Asks::Last,
         };
-        self.fill(asks, id, config, cx);
+        let flow = self.flow(id, config.pacing(), cx);
+        self.fill(asks, &flow, config, cx);
         let header = Header { kind, seq: self.size, ack: cx.now().0, ..Header::default() };
         cx.send_control(id, Toward::Receiver, config.pacing().control_size(), header);
         let again = cx.now().saturating_add(self.timeout(config.pacing()));
@@ -182,6 +185,8 @@ impl<S: Scheme> Sender<S> {
             return (None, false);
         }
         let pacing = config.pacing();
+        // What asks for a rate for what is to be sent, is itself part of that.
+        let asking = (S::EACH_ASKS || self.asked.is_none()).then(|| self.flow(id, pacing, cx));
         let Some(number) = self.next_number(pacing) else { return (None, false) };
         let sent = &mut self.sent[(number - self.base) as usize];
         let again = sent.state == State::Lost;
@@ -192,16 +197,15 @@ impl<S: Scheme> Sender<S> {
         let counts = cx.sender(id);
         counts.packets_sent += 1;
         counts.retransmissions += u32::from(again);
-        let asks = S::EACH_ASKS || !self.asked;
-        if asks {
-            self.fill(Asks::Again, id, config, cx);
+        if let Some(flow) = asking {
+            self.fill(Asks::Again, &flow, config, cx);
             let again = cx.now().saturating_add(self.timeout(pacing));
             cx.set_timer(&mut self.ask, again, Owner::Sender(id), timer::ASK);
         }
-        let kind = if asks { kind::DATA_ASKS } else { kind::DATA };
+        let kind = if asking.is_some() { kind::DATA_ASKS } else { kind::DATA };
         let size = pacing.data_size(u32::from(len));
         let header = Header { kind, len, number, ack: cx.now().0, ..Header::default() };
-        let flags = if asks { flag::TRIMMABLE } else { 0 };
+        let flags = if asking.is_some() { flag::TRIMMABLE } else { 0 };
         let packet = cx.packet(id, Toward::Receiver, size, flags, header);
         self.last = (cx.now(), size);
         if !self.retransmit.is_set() {
@@ -220,7 +224,10 @@ impl<S: Scheme> Sender<S> {
     fn next_number(&mut self, pacing: &Pacing) -> Option<u32> {
         while let Some(number) = self.lost.pop_front() {
             let place = number.checked_sub(self.base);
-            if place.is_some_and(|place| self.sent[place as usize].state == State::Lost) {
+            if let Some(sent) = place.map(|place| self.sent[place as usize])
+                && sent.state == State::Lost
+            {
+                self.lost_bytes -= u64::from(sent.len);
                 return Some(number);
             }
         }
@@ -237,17 +244,33 @@ impl<S: Scheme> Sender<S> {
     /// An answer arrives.
     pub fn on_answer(&mut self, packet: &Packet, config: &S::Config, cx: &mut impl Host) {
         let (id, header, pacing) = (packet.conn, packet.header, config.pacing());
-        match (self.stage, header.kind) {
+        let last = self.asked.is_some_and(|asked| asked.0 == header.ack);
+        let asked = match header.kind {
+            kind::ACK => None,
+            kind::SYN_ANSWER => Some(Asks::First),
+            kind::FIN_ANSWER => Some(Asks::Last),
+            _ => Some(Asks::Again),
+        };
+        if asked.is_some() && last {
+            self.asked = None;
+        }
+        match (self.stage, asked) {
             (Stage::Over, _) => return,
-            (Stage::Closes { .. }, kind::FIN_ANSWER) => {
-                self.stage = Stage::Over;
-                for timer in [&mut self.pace, &mut self.ask, &mut self.retransmit] {
-                    timer.clear();
-                }
-                return cx.finish(id);
+            (Stage::Closes { given_up }, Some(Asks::Last)) => {
+                let is_off = self.scheme.is_off(cx.record());
+                return match last {
+                    true if is_off => self.finish(id, cx),
+                    true => self.send_last(id, given_up, config, cx),
+                    false => {}
+                };
             }
-            (Stage::Closes { .. }, _) => return,
-            (Stage::Opens, kind::ANSWER) => {
+            (Stage::Closes { .. }, Some(asked)) => {
+                let (record, flow) = (*cx.record(), self.flow(id, pacing, cx));
+                self.scheme.answer(asked, &record, &flow, config);
+                return;
+            }
+            (Stage::Closes { .. }, None) => return,
+            (Stage::Opens, Some(Asks::First)) => {
                 self.stage = Stage::Open;
                 self.retransmit.clear();
             }
@@ -257,26 +280,33 @@ impl<S: Scheme> Sender<S> {
         self.rtt.sample(rtt);
         self.last_rtt = Some(rtt);
         self.silent = 0;
-        if header.kind != kind::ANSWER {
+        if matches!(header.kind, kind::ACK | kind::DATA_ANSWER | kind::CUT_ANSWER) {
             self.acknowledge(header, id, pacing, cx);
+        }
+        if let Some(asked) = asked {
+            let (record, flow) = (*cx.record(), self.flow(id, pacing, cx));
+            let granted = self.scheme.answer(asked, &record, &flow, config);
+            self.rate = granted.rate;
+            let again = cx.now().saturating_add(granted.again);
+            cx.set_timer(&mut self.ask, again, Owner::Sender(id), timer::ASK);
         }
         if self.left == 0 {
             cx.acknowledged(id);
             return self.close(id, false, config, cx);
         }
-        if header.kind != kind::ACK {
-            self.asked = false;
-            let record = *cx.record();
-            let flow = self.flow(id, pacing, cx);
-            let granted = self.scheme.answer(&record, &flow, config);
-            self.rate = granted.rate;
-            let again = cx.now().saturating_add(granted.again);
-            cx.set_timer(&mut self.ask, again, Owner::Sender(id), timer::ASK);
-            if self.gives_up(id, config, cx) {
-                return;
-            }
+        if asked.is_some() && self.gives_up(id, config, cx) {
+            return;
         }
         self.wait_for_turn(id, cx);
+    }
+
+    /// Switches have forgotten the flow.
+    fn finish(&mut self, id: ConnId, cx: &mut impl Host) {
+        self.stage = Stage::Over;
+        for timer in [&mut self.pace, &mut self.ask, &mut self.retransmit] {
+            timer.clear();
+        }
+        cx.finish(id);
     }
 
     /// Gives the flow up if the scheme says so.
@@ -296,29 +326,35 @@ impl<S: Scheme> Sender<S> {
         (self.rate, self.silent) = (0, 0);
         self.pace.clear();
         self.ask.clear();
+        self.send_last(id, given_up, config, cx);
+    }
+
+    /// Sends a FIN, or a TERM.
+    fn send_last(&mut self, id: ConnId, given_up: bool, config: &S::Config, cx: &mut impl Host) {
         self.send_alone(id, if given_up { kind::TERM } else { kind::FIN }, config, cx);
     }
 
-    /// A packet of data has arrived, as the sender now hears.
+    /// A packet of data has arrived, as the sender now hears, or its header has.
     fn acknowledge(&mut self, header: Header, id: ConnId, pacing: &Pacing, cx: &mut impl Host) {
         if let Some(place) = header.number.checked_sub(self.base) {
-            self.heard = self.heard.max(self.sent[place as usize].transmission + 1);
-            self.arrived(place);
+            let sent = self.sent[place as usize];
+            self.heard = self.heard.max(sent.transmission + 1);
+            if header.kind != kind::CUT_ANSWER {
+                self.arrived(place);
+            } else if sent.state == State::UnderWay {
+                self.lose(header.number);
+            }
         }
         // Acknowledgements that were lost are made good for.
         while u64::from(self.base) < header.seq {
             self.arrived(0);
         }
         while let Some(&(transmission, number)) = self.flight.front() {
-            let sent = number.checked_sub(self.base).map(|place| &mut self.sent[place as usize]);
-            if let Some(sent) =
-                sent.filter(|sent| sent.state == State::UnderWay && sent.transmission == transmission)
-            {
+            if self.is_under_way(transmission, number) {
                 if transmission + pacing.reordering >= self.heard {
                     break;
                 }
-                sent.state = State::Lost;
-                self.lost.push_back(number);
+                self.lose(number);
             }
             self.flight.pop_front();
         }
@@ -329,11 +365,29 @@ impl<S: Scheme> Sender<S> {
         }
     }
 
+    /// Whether that transmission of a packet is its last one, and nothing has been heard of it.
+    fn is_under_way(&self, transmission: u32, number: u32) -> bool {
+        let sent = number.checked_sub(self.base).map(|place| self.sent[place as usize]);
+        sent.is_some_and(|sent| sent.state == State::UnderWay && sent.transmission == transmission)
+    }
+
+    /// A packet that was under way is to be sent again.
+    fn lose(&mut self, number: u32) {
+        let sent = &mut self.sent[(number - self.base) as usize];
+        sent.state = State::Lost;
+        self.lost_bytes += u64::from(sent.len);
+        self.lost.push_back(number);
+    }
+
     fn arrived(&mut self, place: u32) {
         let sent = &mut self.sent[place as usize];
+        let len = u64::from(sent.len);
+        if sent.state == State::Lost {
+            self.lost_bytes -= len;
+        }
         if sent.state != State::Acknowledged {
             sent.state = State::Acknowledged;
-            self.left -= u64::from(sent.len);
+            self.left -= len;
         }
         while self.sent.front().is_some_and(|sent| sent.state == State::Acknowledged) {
             self.sent.pop_front();
@@ -376,16 +430,11 @@ impl<S: Scheme> Sender<S> {
                     self.send_alone(id, kind::SYN, config, cx);
                 }
             }
-            Stage::Closes { given_up } => {
-                self.send_alone(id, if given_up { kind::TERM } else { kind::FIN }, config, cx);
-            }
+            Stage::Closes { given_up } => self.send_last(id, given_up, config, cx),
             Stage::Open => {
-                for (transmission, number) in self.flight.drain(..) {
-                    let Some(place) = number.checked_sub(self.base) else { continue };
-                    let sent = &mut self.sent[place as usize];
-                    if sent.state == State::UnderWay && sent.transmission == transmission {
-                        sent.state = State::Lost;
-                        self.lost.push_back(number);
+                while let Some((transmission, number)) = self.flight.pop_front() {
+                    if self.is_under_way(transmission, number) {
+                        self.lose(number);
                     }
                 }
                 self.wait_for_turn(id, cx);

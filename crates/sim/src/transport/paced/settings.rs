@@ -97,6 +97,11 @@ pub trait Paced {
         Nix { answers: Answers::Backwards, ..Nix::default() }.into()
     }
 
+    /// A field that says something of flows with deadlines alone, if it is set so.
+    fn for_deadlines(&self) -> Option<&'static str> {
+        None
+    }
+
     /// All that is wrong in its own fields.
     fn own_problems(&self) -> Vec<Problem> {
         Vec::new()
@@ -114,6 +119,10 @@ macro_rules! paced_settings {
 
             fn agent(&self) -> Option<$crate::agent::Agent> {
                 Some($crate::transport::paced::Paced::recommended_agent(self))
+            }
+
+            fn for_deadlines(&self) -> Option<&'static str> {
+                $crate::transport::paced::Paced::for_deadlines(self)
             }
 
             fn recommended_queue(&self) -> $crate::queue::Queue {

@@ -1,0 +1,549 @@
+//! D3 at a port: rates are given to flows in the order in which they ask, to those with deadlines as much as they ask for.
+//!
+//! Source: Wilson et al., "Better never than late: meeting deadlines in datacenter networks", SIGCOMM 2011; the order of the
+//! steps is that of its Snippet 1, as a public model has it (SymbioticLab/Aequitas, `ext/d3_*.cpp`). A port counts flows (N),
+//! what they were given (A) and what they ask for (D); each packet that asks takes back what its flow was given before and
+//! gets a new allocation, one entry of the vector that it carries. The capacity that is given away follows what the link
+//! carries and what waits, interval by interval.
+//!
+//! What the paper leaves open is a field: whether an allocation may be above what is left (`allocation`), and whether
+//! ports remember flows (`state`). Rates are whole numbers of kbit/s, so that what is taken back is to the last bit what
+//! was given.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Build, Settings, kind};
+use crate::derived::{Derived, Longest, Values};
+use crate::engine::agent::{AgentContext, PortAgent};
+use crate::engine::packet::{Packet, Record};
+use crate::ids::FlowId;
+use crate::topology::Link;
+use crate::units::{Rate, Time};
+
+/// What D3's routers compute.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct D3Port {
+    /// Share of the unused capacity by which the capacity that is given away grows in an interval.
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub alpha: f64,
+    /// Share of the queue that is to be drained in an interval: so much less is given away.
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub beta: f64,
+    /// The capacity is computed anew after this time. "derived": the round trip of the network's longest path.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub interval: Derived<Time>,
+    /// How much of what is left a flow gets.
+    pub allocation: Allocation,
+    /// The least allocation. The paper's lets a flow send a header in each round trip; with headers that need no allocation,
+    /// as a public model (SymbioticLab/Aequitas) and this one have them, it is 0.
+    pub base_rate: Rate,
+    /// What a port remembers.
+    pub state: PortState,
+}
+
+/// How much of what is left a flow gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Allocation {
+    /// The paper's: what it asks for and a fair share of what nobody asks for, if what it asks for is left. Others may hold
+    /// part of that share, so that the sum of the allocations may be above the capacity.
+    Greedy,
+    /// The same, and never more than is left.
+    Capped,
+}
+
+/// What a port remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PortState {
+    /// Three sums (paper). A packet that asks and is lost would leave them wrong for good, so that nothing may lose one.
+    Counters,
+    /// What each flow was given and asks for: a packet that is lost, or comes twice, changes nothing for others.
+    Flows,
+}
+
+impl Default for D3Port {
+    fn default() -> Self {
+        D3Port {
+            alpha: 0.1,
+            beta: 1.0,
+            interval: Derived::FromNetwork,
+            allocation: Allocation::Greedy,
+            base_rate: Rate(0),
+            state: PortState::Counters,
+        }
+    }
+}
+
+/// Interval of a network too small to derive one.
+const INTERVAL_LEAST: Time = Time::from_us(1);
+
+impl Settings for D3Port {
+    fn serves(&self) -> &'static str {
+        "d3"
+    }
+
+    fn derived(&self, longest: &Longest) -> Values {
+        match self.interval {
+            Derived::FromNetwork => {
+                vec![("interval".into(), json!(longest.round_trip.max(INTERVAL_LEAST)))]
+            }
+            Derived::Given(_) => Vec::new(),
+        }
+    }
+
+    fn needs_answers(&self) -> bool {
+        true
+    }
+
+    fn links_most(&self) -> usize {
+        LINKS
+    }
+
+    fn needs_all(&self) -> Option<&'static str> {
+        (self.state == PortState::Counters).then_some("state = \"flows\"")
+    }
+}
+
+impl Build for D3Port {
+    type Model = Model;
+
+    fn model(&self, link: &Link) -> Model {
+        Model {
+            alpha: self.alpha,
+            beta: self.beta,
+            interval: self.interval.or(INTERVAL_LEAST),
+            capped: self.allocation == Allocation::Capped,
+            base: (self.base_rate.0 / UNIT) as i64,
+            keeps: self.state == PortState::Flows,
+            capacity: kbits(link.rate),
+            flows: 0,
+            allocated: 0,
+            demand: 0,
+            entries: Vec::new(),
+            begun: None,
+            sent: 0,
+        }
+    }
+}
+
+/// Bit/s in a unit of the rates that packets carry: 32 bits hold up to 2 Tbit/s.
+pub const UNIT: u64 = 1000;
+
+/// Links of a path of whose allocations a packet has room.
+pub const LINKS: usize = 7;
+
+/// Words of the record that packets of D3 carry, each with two rates in kbit/s.
+pub mod word {
+    /// What the flow asks for, and what it asked for before. In a FIN or TERM in place of the first: how often its SYN was
+    /// counted.
+    pub const DESIRED: usize = 0;
+    /// From here on by link of the path: what the flow was given there before, and what it is given now.
+    pub const ALLOCATED: usize = 1;
+    /// The second of these until the packet has passed the link's port.
+    pub const NONE: i32 = i32::MIN;
+
+    /// Two numbers in a word.
+    #[inline]
+    pub fn pack(first: i32, second: i32) -> u64 {
+        u64::from(first as u32) | u64::from(second as u32) << 32
+    }
+
+    /// The two numbers of a word.
+    #[inline]
+    pub fn unpack(word: u64) -> (i32, i32) {
+        (word as u32 as i32, (word >> 32) as u32 as i32)
+    }
+}
+
+/// A rate in kbit/s.
+fn kbits(rate: Rate) -> f64 {
+    rate.0 as f64 / UNIT as f64
+}
+
+/// What is known and given at one port. Rates are in kbit/s.
+#[derive(Clone, Debug)]
+pub struct Model {
+    alpha: f64,
+    beta: f64,
+    interval: Time,
+    capped: bool,
+    base: i64,
+    /// Whether it remembers flows.
+    keeps: bool,
+    /// C: what is given away.
+    capacity: f64,
+    /// N: flows.
+    flows: i64,
+    /// A: the sum of what they were given.
+    allocated: i64,
+    /// D: the sum of what they ask for.
+    demand: i64,
+    /// The flows, by number, if it remembers them.
+    entries: Vec<Entry>,
+    /// When the present interval began; none while the port rests.
+    begun: Option<Time>,
+    /// Bytes that had been sent before it.
+    sent: u64,
+}
+
+#[cfg(test)]
+impl Model {
+    /// Remembers a flow that never was: how a test of the audit leaves an entry behind.
+    pub fn leave_behind(&mut self, flow: FlowId) {
+        self.recall(Request { flow, flows: 0, last: false, desired: 0, before: 0, past: 0 });
+    }
+}
+
+/// A flow that the port remembers.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    flow: FlowId,
+    desired: i64,
+    allocated: i64,
+}
+
+/// A packet that asks, as a port sees it.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    flow: FlowId,
+    /// By how many flows N grows: 1 for a SYN, less than 0 for a FIN or TERM.
+    flows: i64,
+    last: bool,
+    /// What is asked for, and what was before.
+    desired: i64,
+    before: i64,
+    /// What was given before.
+    past: i64,
+}
+
+impl Model {
+    /// What a flow is given.
+    fn grant(&mut self, request: Request) -> i64 {
+        let Request { flow, last, .. } = request;
+        let place = if self.keeps { self.recall(request) } else { self.count(request) };
+        if last {
+            return 0;
+        }
+        let capacity = self.capacity as i64;
+        let left = capacity - self.allocated;
+        let share = ((capacity - self.demand) / self.flows.max(1)).max(0);
+        let granted = match left > request.desired {
+            true if self.capped => (request.desired + share).min(left),
+            true => request.desired + share,
+            false => left,
+        };
+        let granted = granted.max(self.base).min(i64::from(i32::MAX));
+        self.allocated += granted;
+        if let Some(entry) = self.entries.get_mut(place) {
+            debug_assert_eq!(entry.flow, flow);
+            entry.allocated = granted;
+        }
+        granted
+    }
+
+    /// Takes back what the packet says that its flow was given.
+    fn count(&mut self, request: Request) -> usize {
+        self.flows += request.flows;
+        self.allocated -= request.past;
+        self.demand += request.desired - request.before;
+        usize::MAX
+    }
+
+    /// Takes back what the flow was given, and says where it stands.
+    fn recall(&mut self, request: Request) -> usize {
+        let found = self.entries.binary_search_by_key(&request.flow, |entry| entry.flow);
+        let place = match (found, request.last) {
+            (Ok(place), _) => place,
+            // It is repeated.
+            (Err(_), true) => return usize::MAX,
+            (Err(place), false) => {
+                self.entries.insert(place, Entry { flow: request.flow, desired: 0, allocated: 0 });
+                place
+            }
+        };
+        let entry = &mut self.entries[place];
+        self.allocated -= entry.allocated;
+        self.demand += request.desired - entry.desired;
+        (entry.desired, entry.allocated) = (request.desired, 0);
+        if request.last {
+            self.entries.remove(place);
+        }
+        self.flows = self.entries.len() as i64;
+        place
+    }
+
+    /// The capacity after an interval of so many seconds in which so many bits were sent and at whose end so many wait.
+    fn adapt(&mut self, length: f64, sent: f64, waiting: f64, line: f64) {
+        let rate = |bits: f64| bits / length / UNIT as f64;
+        let change = self.alpha * (line - rate(sent)) - self.beta * rate(waiting);
+        self.capacity = (self.capacity + change).clamp(0.0, line);
+    }
+}
+
+impl PortAgent for Model {
+    #[inline]
+    fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
+        let hop = usize::from(packet.hops);
+        if !kind::asks(packet.header.kind) || hop >= LINKS {
+            return;
+        }
+        if self.begun.is_none() {
+            (self.begun, self.sent) = (Some(cx.now), cx.sent_bytes());
+            cx.tick_at(cx.now.saturating_add(self.interval));
+        }
+        let (now, before) = word::unpack(record.0[word::DESIRED]);
+        let (past, _) = word::unpack(record.0[word::ALLOCATED + hop]);
+        let last = matches!(packet.header.kind, kind::FIN | kind::TERM);
+        let first = packet.header.kind == kind::SYN;
+        let granted = self.grant(Request {
+            flow: cx.flow,
+            flows: if last { -i64::from(now) } else { i64::from(first) },
+            last,
+            desired: if last { 0 } else { i64::from(now) },
+            before: i64::from(before),
+            past: i64::from(past),
+        });
+        record.0[word::ALLOCATED + hop] = word::pack(past, granted as i32);
+    }
+
+    fn tick(&mut self, cx: &mut AgentContext) {
+        let begun = self.begun.expect("it has asked for the tick");
+        let sent = cx.sent_bytes() - self.sent;
+        let (waiting, before) = (cx.waiting_bytes(), self.capacity);
+        let bits = |bytes: u64| bytes as f64 * 8.0;
+        self.adapt((cx.now - begun).seconds(), bits(sent), bits(waiting), kbits(cx.rate()));
+        // With nothing to see, nothing changes any more: the next packet that asks begins the next interval.
+        let rests = sent == 0 && waiting == 0 && self.capacity == before;
+        self.begun = (!rests).then_some(cx.now);
+        self.sent = cx.sent_bytes();
+        if !rests {
+            cx.tick_at(cx.now.saturating_add(self.interval));
+        }
+    }
+
+    fn audit(&self, _now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
+        if !self.keeps {
+            return;
+        }
+        for entry in self.entries.iter().filter(|entry| !is_open(entry.flow)) {
+            found(format!("remembers flow {}, which is over", entry.flow));
+        }
+        let sum = |of: fn(&Entry) -> i64| self.entries.iter().map(of).sum::<i64>();
+        let sums = (sum(|entry| entry.allocated), sum(|entry| entry.desired));
+        if sums != (self.allocated, self.demand) {
+            let counted = (self.allocated, self.demand);
+            found(format!("counts {counted:?} kbit/s given and asked for, its flows have {sums:?}"));
+        }
+    }
+
+    fn audit_idle(&self, found: &mut dyn FnMut(String)) {
+        let Model { flows, allocated, demand, .. } = *self;
+        if (flows, allocated, demand) != (0, 0, 0) {
+            found(format!(
+                "counts {flows} flows with {allocated} kbit/s that ask for {demand}, and all are over"
+            ));
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+    use crate::random::{Purpose, Stream};
+
+    /// A port of 1 Gbps: 1,000,000 kbit/s.
+    const C: i64 = 1_000_000;
+
+    fn port(config: &D3Port) -> Model {
+        let link = Link { from: NodeId(0), to: NodeId(1), rate: Rate(1_000_000_000), delay: Time::ZERO };
+        config.model(&link)
+    }
+
+    fn with(allocation: Allocation, state: PortState) -> Model {
+        port(&D3Port { allocation, state, ..D3Port::default() })
+    }
+
+    /// A flow that asks one port, as its sender does: it remembers what it asked for and was given.
+    struct Asker {
+        flow: u32,
+        open: bool,
+        desired: i64,
+        given: i64,
+    }
+
+    impl Asker {
+        fn new(flow: u32) -> Asker {
+            Asker { flow, open: false, desired: 0, given: 0 }
+        }
+
+        fn request(&self, desired: i64, last: bool) -> Request {
+            let flows = if last { -1 } else { i64::from(!self.open) };
+            let (before, past) = (self.desired, self.given);
+            Request { flow: FlowId(self.flow), flows, last, desired, before, past }
+        }
+
+        fn ask(&mut self, port: &mut Model, desired: i64) -> i64 {
+            self.given = port.grant(self.request(desired, false));
+            (self.desired, self.open) = (desired, true);
+            self.given
+        }
+
+        fn end(&mut self, port: &mut Model) {
+            port.grant(self.request(0, true));
+            (self.desired, self.given, self.open) = (0, 0, false);
+        }
+    }
+
+    fn sums(port: &Model) -> (i64, i64, i64) {
+        (port.flows, port.allocated, port.demand)
+    }
+
+    /// Two flows on one link, by hand, in kbit/s, whatever a port remembers.
+    #[test]
+    fn who_asks_first_is_served_first() {
+        for state in [PortState::Counters, PortState::Flows] {
+            let mut port = with(Allocation::Greedy, state);
+            let (mut a, mut b) = (Asker::new(1), Asker::new(2));
+            // N = 1, D = 600,000: left C, fair share C - D: all of it.
+            assert_eq!(a.ask(&mut port, 600_000), C);
+            assert_eq!(sums(&port), (1, C, 600_000));
+            // D = 1,100,000: nothing is left, and the share is 0.
+            assert_eq!(b.ask(&mut port, 500_000), 0);
+            assert_eq!(sums(&port), (2, C, 1_100_000));
+            // What a has is taken back: C is left, and the share is still 0.
+            assert_eq!(a.ask(&mut port, 600_000), 600_000);
+            // 400,000 are left, less than b asks for.
+            assert_eq!(b.ask(&mut port, 500_000), 400_000);
+            assert_eq!(sums(&port), (2, C, 1_100_000));
+            a.end(&mut port);
+            assert_eq!(sums(&port), (1, 400_000, 500_000));
+            assert_eq!(b.ask(&mut port, 500_000), C);
+            b.end(&mut port);
+            assert_eq!(sums(&port), (0, 0, 0));
+            port.audit_idle(&mut |what| panic!("{what}"));
+        }
+    }
+
+    /// The flow with the nearer deadline asks for 600,000 second, and the first one keeps its 700,000.
+    #[test]
+    fn a_nearer_deadline_does_not_help_who_comes_later() {
+        let mut port = with(Allocation::Greedy, PortState::Counters);
+        let (mut far, mut near) = (Asker::new(1), Asker::new(2));
+        far.ask(&mut port, 700_000);
+        assert_eq!(near.ask(&mut port, 600_000), 0);
+        for _ in 0..10 {
+            assert_eq!(far.ask(&mut port, 700_000), 700_000);
+            assert_eq!(near.ask(&mut port, 600_000), 300_000);
+        }
+    }
+
+    /// Three flows, by hand: two without deadlines have halves, a third asks for 100,000. With N = 3 the share is
+    /// (C - D) / 3 = 300,000, and the second still has its half: 200,000 are left, and the paper's rule gives 400,000.
+    #[test]
+    fn the_papers_rule_gives_more_than_is_left() {
+        for (allocation, given, sum) in
+            [(Allocation::Greedy, 400_000, 1_200_000), (Allocation::Capped, 200_000, C)]
+        {
+            let mut port = with(allocation, PortState::Counters);
+            let (mut a, mut b, mut c) = (Asker::new(1), Asker::new(2), Asker::new(3));
+            assert_eq!([a.ask(&mut port, 0), b.ask(&mut port, 0)], [C, 0]);
+            assert_eq!([a.ask(&mut port, 0), b.ask(&mut port, 0)], [C / 2, C / 2]);
+            assert_eq!([c.ask(&mut port, 100_000), a.ask(&mut port, 0)], [0, 300_000]);
+            assert_eq!(c.ask(&mut port, 100_000), given);
+            assert_eq!(port.allocated, sum);
+        }
+    }
+
+    /// Random flows come, ask and go: the sums are those of the flows, and the allocations are never above the capacity
+    /// if capped. The paper's rule is above it at times, by less than a share.
+    #[test]
+    fn only_capped_allocations_stay_within_the_capacity() {
+        let mut excess = [0; 2];
+        for seed in 0..40 {
+            for (place, allocation) in [Allocation::Greedy, Allocation::Capped].into_iter().enumerate() {
+                let state = [PortState::Counters, PortState::Flows][seed as usize % 2];
+                let mut port = with(allocation, state);
+                let mut chance = Stream::new(seed, 0, Purpose::Agent, 0);
+                let mut askers: Vec<Asker> = (0..12).map(Asker::new).collect();
+                for _ in 0..2000 {
+                    let asker = &mut askers[chance.below(12) as usize];
+                    if asker.open && chance.below(8) == 0 {
+                        asker.end(&mut port);
+                        continue;
+                    }
+                    let desired = if chance.coin() { 0 } else { chance.below(400_000) as i64 };
+                    let above_before = port.allocated - C;
+                    asker.ask(&mut port, desired);
+                    let open = || askers.iter().filter(|asker| asker.open);
+                    let demand: i64 = open().map(|asker| asker.desired).sum();
+                    let given: i64 = open().map(|asker| asker.given).sum();
+                    assert_eq!(sums(&port), (open().count() as i64, given, demand));
+                    let above = port.allocated - C;
+                    if above > 0 {
+                        excess[place] = excess[place].max(above);
+                        let share = (C - demand).max(0) / open().count() as i64;
+                        assert!(above <= above_before.max(share), "{above} kbit/s");
+                    }
+                }
+                askers.iter_mut().filter(|asker| asker.open).for_each(|asker| asker.end(&mut port));
+                assert_eq!(sums(&port), (0, 0, 0));
+            }
+        }
+        assert!(excess[0] > C / 10 && excess[1] == 0, "{excess:?} kbit/s above the capacity");
+    }
+
+    /// A SYN or a FIN that comes twice leaves no ghost where flows are remembered.
+    #[test]
+    fn what_comes_twice_counts_once_where_flows_are_remembered() {
+        let mut port = with(Allocation::Greedy, PortState::Flows);
+        let syn = |flow| Request {
+            flow: FlowId(flow),
+            flows: 1,
+            last: false,
+            desired: 100_000,
+            before: 0,
+            past: 0,
+        };
+        assert_eq!(port.grant(syn(4)), C);
+        assert_eq!(port.grant(syn(4)), C);
+        assert_eq!(port.grant(syn(3)), 0);
+        assert_eq!(sums(&port), (2, C, 200_000));
+        for flow in [3, 3, 4, 4] {
+            port.grant(Request { last: true, desired: 0, ..syn(flow) });
+        }
+        assert_eq!(sums(&port), (0, 0, 0));
+    }
+
+    /// By hand: T = 300 us, alpha = 0.1, beta = 1. A full interval at whose end 15,000 B wait: C - 120 kbit / 300 us = 0.6 C.
+    /// Then 0.6 C are used and nothing waits: 0.6 C + 0.1 * 0.4 C = 0.64 C. It stays between 0 and the link's rate.
+    #[test]
+    fn the_capacity_follows_use_and_queue() {
+        let mut port = port(&D3Port::default());
+        port.adapt(300e-6, 300e3, 120e3, 1e6);
+        assert!((port.capacity - 0.6e6).abs() < 1e-3, "{}", port.capacity);
+        port.adapt(300e-6, 180e3, 0.0, 1e6);
+        assert!((port.capacity - 0.64e6).abs() < 1e-3, "{}", port.capacity);
+        port.adapt(300e-6, 300e3, 1e6, 1e6);
+        assert_eq!(port.capacity, 0.0);
+        (0..1000).for_each(|_| port.adapt(300e-6, 0.0, 0.0, 1e6));
+        assert_eq!(port.capacity, 1e6);
+    }
+
+    #[test]
+    fn an_audit_finds_what_is_left_behind() {
+        let mut found = Vec::new();
+        let mut port = with(Allocation::Greedy, PortState::Counters);
+        Asker::new(1).ask(&mut port, 0);
+        port.audit_idle(&mut |what| found.push(what));
+        assert_eq!(found, ["counts 1 flows with 1000000 kbit/s that ask for 0, and all are over"]);
+    }
+}

@@ -1,0 +1,218 @@
+//! D3 against times and rates by hand: who asks first is served first, with one least rate for each path; and what ports
+//! count, which must be nothing once all flows are over. Every run is audited for that.
+//!
+//! Wilson et al., "Better never than late: meeting deadlines in datacenter networks", SIGCOMM 2011.
+
+use flowyard_sim::engine::finished::Status;
+
+use crate::common::{MS, PACKET, Run, US, run, run_with};
+
+/// Four links of 75 us: 300 us there and back, besides transmissions.
+const RTT: u64 = 300 * US;
+
+/// A packet of 40 B at 1 Gbps.
+const CONTROL: u64 = 320_000;
+
+/// A rack at 1 Gbps under D3, with what else the scenario says.
+fn rack(hosts: u32, rest: &str) -> Run {
+    run(&format!(
+        r#"
+        [topology.single-switch]
+        hosts = {hosts}
+        rate = "1Gbps"
+        delay = "75us"
+        {rest}
+        "#
+    ))
+}
+
+/// Flows to host 0 from each of these hosts, which start at that time.
+fn entry(name: &str, senders: &[u32], start_us: u64, rest: &str) -> String {
+    let pairs: Vec<[u32; 2]> = senders.iter().map(|&sender| [sender, 0]).collect();
+    format!(
+        "[[traffic]]\nname = \"{name}\"\narrivals.at-once = {{ at = \"{start_us}us\" }}\nmatrix.pairs = {pairs:?}\n{rest}\n"
+    )
+}
+
+/// A flow by itself: a SYN and its answer, 300 us and four times 40 B, then 100 packets at line rate, the last of which
+/// crosses two links.
+#[test]
+fn a_flow_alone_has_the_line_after_a_round_trip() {
+    let run = rack(2, &format!("[transport.d3]\n{}", entry("flow", &[1], 0, "sizes.fixed = \"146KB\"")));
+    assert_eq!(run.flow("fct_ps"), RTT + 4 * CONTROL + 101 * PACKET + RTT / 2);
+}
+
+/// Two flows, each with enough for the link. The first one's deadline is far: 10 MB on the wire in 100 ms need 0.8 Gbps and
+/// more. The second one comes 10 ms later and is due 12 ms after that, for which it needs most of the link for 8 ms. In the
+/// order of deadlines both end in time; in the order of arrival the second one does not.
+#[test]
+fn a_far_deadline_that_came_first_goes_before_a_near_one() {
+    let far = entry("far", &[1], 0, "sizes.fixed = \"9.8MB\"\ndeadline = \"100ms\"");
+    let near = entry("near", &[2], 10_000, "sizes.fixed = \"1MB\"\ndeadline = \"12ms\"");
+    let run = rack(3, &format!("[transport.d3]\n{far}{near}"));
+    let wire = |payload: u64| payload / 1460 * PACKET;
+    assert!(wire(9_800_000 + 1_000_000) < 95 * MS, "both fit by EDF");
+    assert!(run.flow_of("far", "fct_ps") <= 100 * MS, "{}", run.flow_of("far", "fct_ps"));
+    assert!(run.flow_of("near", "fct_ps") > 12 * MS, "{}", run.flow_of("near", "fct_ps"));
+    // Alone it would have been in time.
+    let near = entry("near", &[2], 10_000, "sizes.fixed = \"1MB\"\ndeadline = \"12ms\"");
+    assert!(rack(3, &format!("[transport.d3]\n{near}")).flow("fct_ps") < 12 * MS);
+}
+
+/// Flows without deadlines ask for nothing and share what nobody asks for: within 2 % of each other, and at least nine
+/// tenths of the link together.
+#[test]
+fn long_flows_share_equally() {
+    let long = entry("long", &[1, 2, 3, 4, 5], 0, "sizes = \"endless\"\nbackground = true");
+    for allocation in ["greedy", "capped"] {
+        let run = rack(
+            6,
+            &format!(
+                "[transport.d3]\n[agent.d3]\nallocation = \"{allocation}\"\n{long}\n[run]\nuntil = \"200ms\"\n"
+            ),
+        );
+        let bytes = run.flows("delivered_bytes");
+        let mean = bytes.iter().sum::<u64>() as f64 / bytes.len() as f64;
+        assert_eq!(bytes.len(), 5);
+        assert!(bytes.iter().all(|&own| (own as f64 / mean - 1.0).abs() < 0.02), "{allocation}: {bytes:?}");
+        let used = mean * 5.0 * 8.0 * 1500.0 / 1460.0 / (1e9 * 0.2);
+        println!("{allocation}: {used:.4} of the link");
+        assert!(used > 0.9, "{allocation}: {used} of the link");
+    }
+}
+
+/// Two bottlenecks. One flow crosses 400 and 100 Mbps, another one only the first: that one is given half of it, 200 Mbps,
+/// and so is the one that can use only 100 Mbps of its half. Without adaptation, so that capacities are those of the links.
+#[test]
+fn the_least_allocation_of_a_path_is_the_rate() {
+    let run = run(r#"
+        [topology.explicit]
+        hosts = ["0", "1", "2", "3"]
+        switches = [{ name = "a" }, { name = "b" }, { name = "c" }]
+        cables = [
+            { ends = ["0", "a"] }, { ends = ["1", "a"] }, { ends = ["a", "b"], rate = "400Mbps" },
+            { ends = ["2", "b"] }, { ends = ["b", "c"], rate = "100Mbps" }, { ends = ["3", "c"] },
+        ]
+        rate = "1Gbps"
+        delay = "20us"
+        [transport.d3]
+        [agent.d3]
+        alpha = 0.0
+        beta = 0.0
+        [[traffic]]
+        name = "long"
+        arrivals.at-once = {}
+        matrix.pairs = [[0, 3]]
+        sizes = "endless"
+        background = true
+        [[traffic]]
+        name = "short"
+        arrivals.at-once = {}
+        matrix.pairs = [[1, 2]]
+        sizes = "endless"
+        background = true
+        [run]
+        until = "200ms"
+        "#);
+    let rate = |name| run.flow_of(name, "delivered_bytes") as f64 * 8.0 * 1500.0 / 1460.0 / 0.2 / 1e6;
+    let found = [rate("long"), rate("short")];
+    assert!((found[0] / 100.0 - 1.0).abs() < 0.02 && (found[1] / 200.0 - 1.0).abs() < 0.02, "{found:?} Mbps");
+}
+
+/// A flow that cannot end in time gives up: it counts as abandoned, and what it held goes to the others.
+#[test]
+fn who_gives_up_frees_the_rate() {
+    // 10 MB in 50 ms need 1.6 Gbps.
+    let hopeless = entry("hopeless", &[1], 0, "sizes.fixed = \"10MB\"\ndeadline = \"50ms\"");
+    let other = entry("other", &[2], 0, "sizes.fixed = \"1.46MB\"");
+    let times = ["keep", "give-up"].map(|late| {
+        let run = rack(3, &format!("[transport.d3]\nlate = \"{late}\"\n{hopeless}{other}"));
+        assert_eq!(run.status(), Status::Complete);
+        assert_eq!(run.flow_of("hopeless", "abandoned"), u64::from(late == "give-up"));
+        assert_eq!(run.flow_of("other", "abandoned"), 0);
+        run.flow_of("other", "fct_ps")
+    });
+    // Two round trips, and 1000 packets of 12 us with the whole link.
+    assert!(times[1] < 13 * MS, "{times:?}");
+    assert!(times[0] > 50 * MS, "{times:?}");
+}
+
+/// A burst of flows into a small buffer, each with payload in what asks: full ports cut requests and lose none. The
+/// audit finds no count left behind.
+#[test]
+fn full_ports_cut_requests_and_lose_none() {
+    let senders: Vec<u32> = (1..31).collect();
+    let burst = entry("burst", &senders, 0, "sizes.fixed = \"50KB\"\ndeadline = \"5ms\"");
+    let run = rack(
+        31,
+        &format!("[transport.d3]\n[queue.drop-tail]\nlimit.packets = 3\nkeep_headers = true\n{burst}"),
+    );
+    assert_eq!(run.status(), Status::Complete);
+    assert!(run.counters().trims > 0, "{:?}", run.counters());
+    assert_eq!(run.total("delivered_bytes"), 30 * 50_000);
+}
+
+/// A trimmed request is sent again when its answer comes, and not after a timeout.
+#[test]
+fn a_trimmed_packet_is_sent_again_at_once() {
+    let senders: Vec<u32> = (1..31).collect();
+    let burst = entry("burst", &senders, 0, "sizes.fixed = \"1KB\"");
+    let run = rack(
+        31,
+        &format!(
+            "[transport.d3]\npacing.rto_min = \"100ms\"\n[agent.d3]\nbase_rate = \"1Gbps\"\n[queue.drop-tail]\n\
+             limit.packets = 3\nkeep_headers = true\n{burst}"
+        ),
+    );
+    assert!(run.counters().trims > 0 && run.counters().timeouts == 0, "{:?}", run.counters());
+    assert!(run.most("fct_ps") < 10 * MS, "{}", run.most("fct_ps"));
+}
+
+/// SYNs, requests and FINs are lost: ports that remember flows forget them all the same.
+#[test]
+fn lost_requests_leave_no_ghosts_where_flows_are_remembered() {
+    let senders: Vec<u32> = (1..16).collect();
+    let burst = entry("burst", &senders, 0, "sizes.fixed = \"100KB\"\ndeadline = \"20ms\"");
+    let events: Vec<String> = (1..16)
+        .map(|host| {
+            format!("{{ at = \"0s\", target.cable = [\"host {host}\", \"switch 0\"], change.loss = 0.05 }}")
+        })
+        .collect();
+    let run = rack(
+        16,
+        &format!(
+            "[transport.d3]\nlate = \"give-up\"\n[agent.d3]\nstate = \"flows\"\n[queue.drop-tail]\nlimit.packets = 10\n\
+             [faults]\nevents = [{}]\n{burst}",
+            events.join(", ")
+        ),
+    );
+    assert_eq!(run.status(), Status::Complete);
+    assert!(run.counters().timeouts > 0 && run.counters().drops > 0, "{:?}", run.counters());
+    let ended = run.flow_cells("completed_ps").iter().flatten().count() as u64 + run.total("abandoned");
+    assert_eq!(ended, 15);
+}
+
+/// Requests that wait for longer than a timeout are repeated although none is lost. Ports with counters count them twice,
+/// and senders take back what they were counted.
+#[test]
+fn needless_repeats_leave_no_ghosts() {
+    let text = r#"
+        [topology.single-switch]
+        hosts = 9
+        rate = "10Mbps"
+        delay = "75us"
+        [transport.d3]
+        pacing.rto_min = "1ms"
+        [agent.d3]
+        base_rate = "10Mbps"
+        [queue.infinite]
+        [[traffic]]
+        name = "incast"
+        arrivals.at-once = {}
+        matrix.incast = { senders = 8 }
+        sizes.fixed = "60KB"
+        "#;
+    let run = run_with(text, &[]);
+    assert_eq!(run.status(), Status::Complete);
+    assert!(run.counters().timeouts > 0 && run.counters().drops == 0, "{:?}", run.counters());
+}
