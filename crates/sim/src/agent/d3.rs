@@ -279,7 +279,9 @@ impl Model {
     /// The capacity after an interval of so many seconds in which so many bits were sent and at whose end so many wait.
     fn adapt(&mut self, length: f64, sent: f64, waiting: f64, line: f64) {
         let rate = |bits: f64| bits / length / UNIT as f64;
-        let change = self.alpha * (line - rate(sent)) - self.beta * rate(waiting);
+        // A packet counts when its transmission begins: what is above the line is on its wire in the next interval.
+        let used = rate(sent).min(line);
+        let change = self.alpha * (line - used) - self.beta * rate(waiting);
         self.capacity = (self.capacity + change).clamp(0.0, line);
     }
 }

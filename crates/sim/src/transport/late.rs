@@ -1,14 +1,14 @@
-//! What senders do with flows that cannot end in time any more.
+//! What senders do with flows that cannot end in time any more: a field of several transports.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a flow that cannot end in time any more.
+/// What a sender does whose deadline has passed, or cannot be met any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum LateFlow {
-    /// Its sender goes on.
+pub enum Late {
+    /// It goes on.
     Keep,
-    /// Its sender gives it up, and says so to switches and to the receiver.
+    /// It gives the flow up and says so to the receiver.
     GiveUp,
 }

@@ -234,9 +234,21 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             1500 * (packets + 7)
         )
     });
+    // Ports with counters, where no request is lost, and ports that remember flows, behind any drop-tail.
+    let d3 = (flag(), flag(), 0u32..3, 1u32..12, flag()).prop_map(|(capped, keeps, guard, limit, wire)| {
+        let allocation = if capped { "capped" } else { "greedy" };
+        let (state, keep_headers) = if keeps { ("flows", false) } else { ("counters", true) };
+        format!(
+            "[transport.d3]\nguard_rtts = {guard}\npacing = {{ rto_min = \"1ms\" }}\n[agent.d3]\n\
+             allocation = \"{allocation}\"\nstate = \"{state}\"\n[queue.drop-tail]\n\
+             limit = {{ packets = {} }}\nlimit_counts_wire = {wire}\nkeep_headers = {keep_headers}",
+            limit + 1
+        )
+    });
     let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn.clone(), codel, red, pie];
     let hosts = prop_oneof![
         pias,
+        d3,
         (marked, ecn).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (mptcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (parallel, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
@@ -287,12 +299,16 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
         "" => String::new(),
         entry => format!("[[traffic]]\nname = \"followers\"\n{entry}\nsizes.fixed = \"4KB\"\n"),
     });
-    let balancer = prop_oneof![Just("single"), Just("per-flow"), Just("per-packet"), Just("permuted")];
+    let balancer =
+        prop_oneof![Just("\"single\""), Just("\"per-flow\""), Just("\"per-packet\""), Just("\"permuted\"")];
     let entry = (matrix, sizes, arrivals, followers);
     (topology, hosts, balancer, entry, any::<u32>()).prop_map(
         |(topology, hosts, balancer, (matrix, sizes, arrivals, followers), seed)| {
+            // Agents see answers where they saw the data.
+            let agents = hosts.contains("[agent.");
+            let balancer = if agents { "{ nix = { answers = \"backwards\" } }" } else { balancer };
             format!(
-                "{topology}\n{hosts}\n[routing]\nbalancer = \"{balancer}\"\n[[traffic]]\nname = \"flows\"\npriority = {}\n\
+                "{topology}\n{hosts}\n[routing]\nbalancer = {balancer}\n[[traffic]]\nname = \"flows\"\npriority = {}\n\
                  {matrix}\n{sizes}\n{arrivals}\n{followers}[run]\nwork_limit = 10000000\nseed = {seed}",
                 seed % 8
             )
