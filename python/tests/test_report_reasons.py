@@ -364,6 +364,12 @@ OF_ONES_OWN = [
         "trims",
         f"No switch port's data queue was full: {HELD}, the max is 15 packets.",
     ),
+    (
+        {"headers": "max"},
+        True,
+        "trims",
+        f"No request met a full switch port: {HELD}, the max is 15 packets.",
+    ),
     ({}, True, "marks", "Only queues that offer ECN marking mark; queue.red of this run does not offer it."),
     ({"ecn": None}, True, "marks", f"queue.red marked none: {HELD}."),
     ({"ecn": "min"}, True, "marks", f"No switch port held more than its min: {HELD}, the min is 10 packets."),

@@ -29,8 +29,8 @@ use crate::units::{SECOND, Time};
 pub struct D3 {
     /// How packets are sent.
     pub pacing: Pacing,
-    /// Round trips that a flow takes off the time that it has left, for the delay of requests and answers: 2 in the paper, 0
-    /// in a public model (SymbioticLab/Aequitas).
+    /// Round trips that a flow takes off the time that it has left, for the delay of requests and answers: 0 in
+    /// a public model (SymbioticLab/Aequitas); 2 is ascribed to the paper.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub guard_rtts: f64,
     /// What becomes of a flow that is late, or would need more than the link of its sender carries. The paper has giving up
