@@ -78,7 +78,6 @@ fn long_flows_share_equally_what_the_capacity_is() {
         // Without the packet on the wire.
         let waiting = run.queue_mean("switch", "host 0") - used * 1500.0;
         let steady = 0.1 * (1.0 - used) * 1e9 * 300e-6 / 8.0;
-        println!("{allocation}: {used:.4} of the link, {waiting:.0} B wait, {steady:.0} B by the rule");
         assert!(
             (waiting / steady - 1.0).abs() < 0.2,
             "{allocation}: {waiting} B wait, {steady} B by the rule"
@@ -193,7 +192,7 @@ fn lost_requests_leave_no_ghosts_where_flows_are_remembered() {
     );
     assert_eq!(run.status(), Status::Complete);
     assert!(run.counters().timeouts > 0 && run.counters().drops > 0, "{:?}", run.counters());
-    let ended = run.flow_cells("completed_ps").iter().flatten().count() as u64 + run.total("abandoned");
+    let ended = run.flow_cells("fct_ps").iter().flatten().count() as u64 + run.total("abandoned");
     assert_eq!(ended, 15);
 }
 
