@@ -124,7 +124,8 @@ def completed(snippet: str) -> dict[str, Any]:
         if "list" in written.get("sizes", {}):
             entry["flows"] = len(written["sizes"]["list"])
         written = {"traffic": [other, {"name": "snippet", **entry}]}
-    transport = "ndp" if "ndp" in written.get("queue", {}) else "tcp"
+    # Agents have the names of the transports that they serve.
+    transport = next(iter(written.get("agent", {})), "ndp" if "ndp" in written.get("queue", {}) else "tcp")
     return {"topology": {"fat-tree": {"k": 4}}, "transport": transport, "traffic": [other], **written}
 
 

@@ -13,7 +13,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::late::Late;
+use super::late::LateFlow;
 use super::paced::settings::paced_settings;
 use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
 use crate::agent::Agent;
@@ -35,12 +35,12 @@ pub struct D3 {
     pub guard_rtts: f64,
     /// What becomes of a flow that is late, or would need more than the link of its sender carries. The paper has giving up
     /// as an option (section 6.1.3); a flow that is kept asks for nothing any more once its deadline has passed.
-    pub late: Late,
+    pub late: LateFlow,
 }
 
 impl Default for D3 {
     fn default() -> Self {
-        D3 { pacing: Pacing::default(), guard_rtts: 0.0, late: Late::Keep }
+        D3 { pacing: Pacing::default(), guard_rtts: 0.0, late: LateFlow::Keep }
     }
 }
 
@@ -54,7 +54,7 @@ impl Paced for D3 {
     }
 
     fn for_deadlines(&self) -> Option<&'static str> {
-        (self.late == Late::GiveUp).then_some("late")
+        (self.late == LateFlow::GiveUp).then_some("late")
     }
 
     fn recommended_queue(&self) -> Queue {
@@ -157,7 +157,7 @@ impl Scheme for Sender {
             Some(rate) => rate > flow.line.0 / UNIT,
             None => flow.due != Time::NEVER,
         };
-        config.late == Late::GiveUp && late()
+        config.late == LateFlow::GiveUp && late()
     }
 }
 
@@ -204,11 +204,11 @@ mod tests {
             Sender::default().gives_up(&flow(unsent, due), &config)
         };
         let due = Time::from_us(2000);
-        assert!(!gives_up(Late::GiveUp, 125_000, due), "exactly the line");
-        assert!(gives_up(Late::GiveUp, 125_001, due));
-        assert!(gives_up(Late::GiveUp, 1, Time::from_us(1000)));
-        assert!(!gives_up(Late::GiveUp, 1_000_000, Time::NEVER));
-        assert!(!gives_up(Late::Keep, 125_001, due));
+        assert!(!gives_up(LateFlow::GiveUp, 125_000, due), "exactly the line");
+        assert!(gives_up(LateFlow::GiveUp, 125_001, due));
+        assert!(gives_up(LateFlow::GiveUp, 1, Time::from_us(1000)));
+        assert!(!gives_up(LateFlow::GiveUp, 1_000_000, Time::NEVER));
+        assert!(!gives_up(LateFlow::Keep, 125_001, due));
         let mut record = Record::default();
         Sender::default().ask(Asks::Again, &flow(125_001, due), &D3::default(), &mut record);
         assert_eq!(word::unpack(record.0[word::DESIRED]), (1_000_000, 0));

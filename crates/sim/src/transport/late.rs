@@ -1,14 +1,14 @@
-//! What senders do with flows that cannot end in time any more: a field of several transports.
+//! What senders do with flows that cannot end in time any more.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a sender does whose deadline has passed, or cannot be met any more.
+/// What becomes of a flow that cannot end in time any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Late {
-    /// It goes on.
+pub enum LateFlow {
+    /// Its sender goes on.
     Keep,
-    /// It gives the flow up and says so to the receiver.
+    /// Its sender gives it up, and says so to switches and to the receiver.
     GiveUp,
 }

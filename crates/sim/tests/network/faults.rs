@@ -398,6 +398,8 @@ proptest! {
     /// the tables agree; and both port modes and both calendars see the same.
     #[test]
     fn faults_hang_nobody_and_lose_nothing_unaccounted((text, faults) in (random_scenario(), random_faults())) {
+        // Counters are refused where requests may be lost.
+        let text = text.replace("state = \"counters\"", "state = \"flows\"");
         let run = run(&(text.clone() + &faults));
         prop_assert_eq!(run.0.summary.status, Status::Complete);
         let transports = words(&run.0.flows, "transport");
