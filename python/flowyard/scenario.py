@@ -12,11 +12,13 @@ from typing import Literal
 from flowyard.model import Model, Wrapped
 
 __all__ = [
+    "D3",
     "After",
     "AfterEach",
     "Agent",
     "AlibabaStorage",
     "AllToAll",
+    "Allocation",
     "Answers",
     "ArrivalTime",
     "Arrivals",
@@ -41,6 +43,7 @@ __all__ = [
     "Covers",
     "Cubic",
     "D2tcp",
+    "D3Port",
     "DCell",
     "Daq",
     "DaqPort",
@@ -144,6 +147,7 @@ __all__ = [
     "Pie",
     "Poisson",
     "PortMode",
+    "PortState",
     "Preset",
     "Proportional",
     "PullOrder",
@@ -1941,6 +1945,29 @@ class Daq(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class D3(Model):
+    """D3: flows with deadlines ask for the rates that they need, and get them in the order in which they
+    ask (`agent.d3`).
+    """
+
+    _tag = "d3"
+
+    pacing: Pacing = Pacing()
+    """How packets are sent."""
+
+    guard_rtts: float = 0.0
+    """Round trips that a flow takes off the time that it has left, for the delay of requests and answers:
+    0 in a public model (SymbioticLab/Aequitas); 2 is ascribed to the paper. At most 1000.0.
+    """
+
+    late: LateFlow = "keep"
+    """What becomes of a flow that is late, or would need more than the link of its sender carries. The
+    paper has giving up as an option (section 6.1.3); a flow that is kept asks for nothing any more once
+    its deadline has passed.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Infinite(Model):
     """First-in first-out without a limit."""
 
@@ -1968,6 +1995,12 @@ class DropTail(Model):
 
     limit_counts_wire: bool = True
     """Whether the packet on the wire counts towards the limit (htsim: yes; ns-3: no)."""
+
+    keep_headers: bool = False
+    """Whether a full queue still takes packets without payload, above its limit, and cuts the payload off
+    those that ask switches for a rate, rather than dropping them: no request is lost (after a public
+    model of D3, SymbioticLab's Aequitas, in which requests are never dropped).
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2367,6 +2400,38 @@ class RcpPort(Model):
 
     min_packets: float = 0.01
     """The least rate: so many packets of 1000 B in a round trip. At least 1e-06, at most 1000.0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class D3Port(Model):
+    """What D3's routers compute."""
+
+    _tag = "d3"
+
+    alpha: float = 0.1
+    """Share of the unused capacity by which the capacity that is given away grows in an interval. At most
+    10.0.
+    """
+
+    beta: float = 1.0
+    """Share of the queue that is to be drained in an interval: so much less is given away. At most 10.0."""
+
+    interval: str | Literal["derived"] = "derived"
+    """The capacity is computed anew after this time. "derived": the round trip of the network's longest
+    path. A time, such as "10us", at least 1ns.
+    """
+
+    allocation: Allocation = "greedy"
+    """How much of what is left a flow gets."""
+
+    base_rate: str = "0bps"
+    """The least allocation. The paper's lets a flow send a header in each round trip; with headers that
+    need no allocation, as a public model (SymbioticLab/Aequitas) and this one have them, it is 0. A
+    rate, such as "10Gbps".
+    """
+
+    state: PortState = "counters"
+    """What a port remembers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3099,7 +3164,8 @@ Transport = (
     | Dcqcn
     | Rcp
     | Daq
-    | Literal["datagram", "tcp", "ndp", "pfabric", "mptcp", "parallel-tcp", "dcqcn", "rcp", "daq"]
+    | D3
+    | Literal["datagram", "tcp", "ndp", "pfabric", "mptcp", "parallel-tcp", "dcqcn", "rcp", "daq", "d3"]
 )
 
 # How many bytes of payload a flow carries.
@@ -3289,7 +3355,13 @@ MarkBy = Literal["port", "class", "none"]
 Threshold = Literal["fixed", "measured"]
 
 # What is computed at each port as packets pass.
-Agent = RcpPort | Literal["rcp"]
+Agent = RcpPort | D3Port | Literal["rcp", "d3"]
+
+# How much of what is left a flow gets.
+Allocation = Literal["greedy", "capped"]
+
+# What a port remembers.
+PortState = Literal["counters", "flows"]
 
 # What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or
 # "core 0".
