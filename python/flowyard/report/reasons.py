@@ -128,7 +128,7 @@ def no_trim(run: Run) -> str | None:
         return None
     if not (queue := _queue(run)):
         return UNKNOWN
-    field, limit = queue.beginning("headers") if "headers" in queue.offers else (None, None)
+    field, limit = queue.beginning("headers") if "headers" in queue.offers else ("", None)
     if limit:
         return f"No request met a full switch port: {_fullest(run, limit)}{_against(field, limit)}."
     if "trimming" not in queue.offers:
