@@ -56,6 +56,8 @@ macro_rules! agents {
 agents! {
     rcp::RcpPort = "rcp",
     d3::D3Port = "d3",
+    pdq::PdqPort = "pdq",
+    racs::RacsPort = "racs",
 }
 
 /// What an agent's configuration tells the check and the engine.

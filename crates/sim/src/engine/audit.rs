@@ -273,6 +273,7 @@ impl<M: Members> Engine<'_, '_, M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent;
     use crate::engine::calendar::Agenda;
     use crate::engine::packet::flag;
     use crate::scenario::Scenario;
@@ -471,5 +472,68 @@ mod tests {
     fn catches_a_delivery_that_was_not_received() {
         let found = findings("tcp", |engine| engine.net.conns[0].receiver.delivered_bytes += 1);
         assert_found(&found, "in received ranges");
+    }
+
+    #[test]
+    fn catches_a_flow_left_on_a_port() {
+        let found = findings("pdq", |engine| {
+            // The port to the host that all send to.
+            let agent::Model::PdqPort(port) = engine.net.agents.at(crate::ids::LinkId(1)) else { unreachable!() };
+            port.leave_behind(FlowId(1_000_000));
+        });
+        assert_found(&found, "flow 1000000, which is over, should have left the list");
+    }
+
+    /// Six flows to one host, with losses, and long after them one between two others: meanwhile all lists have become empty.
+    #[test]
+    fn lists_of_pdq_become_empty() {
+        let text = r#"
+            [topology.single-switch]
+            hosts = 9
+            [transport.pdq.pacing]
+            rto_min = "200us"
+            [faults]
+            events = [{ at = "0s", target.random-cables = { share = 1.0 }, change = { loss = 0.05 } }]
+            [[traffic]]
+            name = "incast"
+            arrivals.at-once = {}
+            matrix.incast = { senders = 6 }
+            sizes.fixed = "30KB"
+            [[traffic]]
+            name = "due"
+            arrivals.at-once = {}
+            matrix.incast = { senders = 6 }
+            sizes.fixed = "30KB"
+            deadline = "100us"
+            [[traffic]]
+            name = "later"
+            arrivals.at-once = { at = "100ms" }
+            matrix.pairs = [[7, 8]]
+            sizes.fixed = "30KB"
+            [run]
+            audit = true
+            "#;
+        let scenario: Scenario = toml::from_str(text).unwrap();
+        let setup = Setup::new(&scenario, scenario.topology.build().into()).unwrap();
+        let plan = setup.plan(&scenario, Agenda::Calendar);
+        let mut engine = Engine::new(&plan);
+        let flows = |engine: &Engine<Setup>| {
+            let of = |(agent, _): (&agent::Model, bool)| match agent {
+                agent::Model::PdqPort(port) => port.flows(),
+                _ => unreachable!(),
+            };
+            engine.net.agents.iter().map(of).sum::<usize>()
+        };
+        // Of the events before the last flow, how many entries there are: at most, and after the last one.
+        let (mut most, mut last) = (0, 0);
+        while engine.net.now < crate::units::Time::from_us(100_000) {
+            last = flows(&engine);
+            most = most.max(last);
+            assert_eq!(engine.step(), None);
+        }
+        assert!(most > 6, "{most} entries at most");
+        assert_eq!((engine.flows_done, last), (12, 0));
+        engine.audit();
+        assert_eq!(engine.violations, Vec::<String>::new());
     }
 }

@@ -98,6 +98,8 @@ transports! {
     rcp::Rcp = "rcp",
     daq::Daq = "daq",
     d3::D3 = "d3",
+    pdq::Pdq = "pdq",
+    racs::Racs = "racs",
 }
 
 impl Transport {

@@ -1,0 +1,417 @@
+//! PDQ at a port: the most critical flow sends at all the rate there is, and the others wait.
+//!
+//! Source: Hong, Caesar and Godfrey, "Finishing Flows Quickly with Preemptive Scheduling", SIGCOMM 2012, algorithms 1 to 3,
+//! Early Start, Suppressed Probing and the rate controller. `list` is the list of flows that a port keeps, `order` who is
+//! more critical. The host's side is `transport/pdq.rs`.
+//!
+//! What the paper leaves open, and what is done here:
+//!
+//! - Flows that the list has no room for share what its flows leave, each as much: their number is estimated from the time
+//!   that each of their packets says to lie between it and the next one, which adds up to the time that passes, once for
+//!   each flow. What is left is looked at when the rate controller is, as RCP would, and again for each packet; of a list's flow
+//!   counts what it has been given, answered or not. One that is paused probes as if it stood behind all flows in the list
+//!   and outside it.
+//! - A rate below a packet a round trip is none (`least`).
+//! - "Not sending", of whom dampening keeps others from beginning, is a flow whose last answer had no rate, new or paused.
+
+mod list;
+mod order;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use self::list::{Entry, List};
+pub use self::order::Order;
+use super::{Build, Settings, kind};
+use crate::derived::{Derived, Longest, Values};
+use crate::engine::agent::{AgentContext, PortAgent};
+use crate::engine::packet::{Packet, Record};
+use crate::ids::FlowId;
+use crate::problem::Problem;
+use crate::topology::Link;
+use crate::units::{Bytes, SECOND, Time};
+
+/// What PDQ's switches compute: who sends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PdqPort {
+    /// Which flow is more critical than another.
+    pub order: Order,
+    /// K of Early Start: so many round trips before the flows that send are through, the next ones begin (paper: 2; 0: none
+    /// begins early).
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub early_start: f64,
+    /// Suppressed Probing: the flow at place i of the list, from 0, probes every so many times i round trips, and at least
+    /// every round trip (paper: 0.2).
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub probe_spacing: f64,
+    /// Dampening: for so long after one waiting flow may begin, no other may. The paper has no number; the model of PDQ in
+    /// Aequitas has 10 us.
+    #[schemars(extend("x-maximum" = "1s"))]
+    pub dampening: Time,
+    /// What a flow sends in a round trip at least: a lower rate is none. Not in the paper, whose ports also give away what they
+    /// have for a moment, as when the rate controller has raised what flows may use and the one that sends does not know yet.
+    #[schemars(extend("x-maximum" = "1MB"))]
+    pub least: Bytes,
+    /// Flows in the list: twice as many as send (paper), and at most so many.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub list_most: u32,
+    /// The rate controller computes anew every so many mean round trips, and drains in that time what waits (paper: 2). A
+    /// flow of which nothing was heard for as long is taken off the list.
+    #[schemars(range(min = 0.1, max = 1000.0))]
+    pub interval_rtts: f64,
+    /// The mean round trip before the first flow has measured one. "derived": that of the network's longest path.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub initial_rtt: Derived<Time>,
+    /// With `order = "peq"`: alpha, the weight of the slots left in H.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub peq_alpha: f64,
+    /// With `order = "peq"`: beta, the weight in H of the slots left over the slots until the deadline.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    pub peq_beta: f64,
+    /// With `order = "peq"`: a slot is as long as so many bytes take on the link (GopalaKrishna: packets of 1 KB).
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+    pub peq_slot: Bytes,
+}
+
+impl Default for PdqPort {
+    fn default() -> Self {
+        PdqPort {
+            order: Order::Pdq,
+            early_start: 2.0,
+            probe_spacing: 0.2,
+            dampening: Time::from_us(10),
+            least: Bytes(1500),
+            list_most: 1000,
+            interval_rtts: 2.0,
+            initial_rtt: Derived::FromNetwork,
+            peq_alpha: 0.6,
+            peq_beta: 0.4,
+            peq_slot: Bytes(1000),
+        }
+    }
+}
+
+/// Round trip of a network too small to derive one.
+const RTT_LEAST: Time = Time::from_us(1);
+
+impl Settings for PdqPort {
+    fn serves(&self) -> &'static str {
+        "pdq"
+    }
+
+    fn derived(&self, longest: &Longest) -> Values {
+        let rtt = longest.round_trip.max(RTT_LEAST);
+        let left = self.initial_rtt == Derived::FromNetwork;
+        left.then(|| ("initial_rtt".to_string(), json!(rtt))).into_iter().collect()
+    }
+
+    fn needs_answers(&self) -> bool {
+        true
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        let levels = self.order == Order::Peq && self.peq_alpha == 0.0 && self.peq_beta == 0.0;
+        let message = "0 with peq_beta = 0 makes all flows as urgent; one of them must be above 0";
+        levels.then(|| Problem::new("peq_alpha", message)).into_iter().collect()
+    }
+}
+
+impl Build for PdqPort {
+    type Model = Model;
+
+    fn model(&self, link: &Link) -> Model {
+        Model {
+            early_start: self.early_start,
+            probe_spacing: self.probe_spacing,
+            dampening: self.dampening,
+            least: self.least.0 as f64 * 8.0 * SECOND as f64,
+            interval_rtts: self.interval_rtts,
+            list: List::new(self.order.ranking(self, link.rate), self.list_most as usize),
+            capacity: link.rate.0 as f64,
+            rtt: self.initial_rtt.or(RTT_LEAST).0,
+            rtts: (0, 0),
+            begun: None,
+            accepted: (FlowId::NONE, Time::ZERO),
+            outside: Outside::default(),
+        }
+    }
+}
+
+/// Words of the record that packets of PDQ carry.
+pub mod word {
+    /// R_H: the rate in bit/s that the sender wants, then what ports leave of it.
+    pub const RATE: usize = 0;
+    /// P_H: the number of the link whose port pauses the flow; [`NOBODY`](super::NOBODY).
+    pub const PAUSED_BY: usize = 1;
+    /// D_H: when the flow is due, in ps; that of [`Time::NEVER`](super::Time::NEVER) without a deadline.
+    pub const DUE: usize = 2;
+    /// T_H: what the flow has left to send takes so long at the sender's highest rate, in ps.
+    pub const LEFT: usize = 3;
+    /// I_H: round trips from one probe to the next, a float's bits.
+    pub const PROBE: usize = 4;
+    /// RTT_H: the sender's estimate of the round trip in ps; 0: it has none.
+    pub const RTT: usize = 5;
+    /// The time from this packet of the flow to the next one in ps, as far as the sender knows; 0: it does not.
+    pub const SPACING: usize = 6;
+}
+
+/// No port pauses the flow.
+pub const NOBODY: u64 = u64::MAX;
+
+/// One port. Rates are in bit/s.
+#[derive(Clone, Debug)]
+pub struct Model {
+    early_start: f64,
+    probe_spacing: f64,
+    dampening: Time,
+    /// Bits times picoseconds: over a round trip, the least rate.
+    least: f64,
+    interval_rtts: f64,
+    list: List,
+    /// C': what flows may send together.
+    capacity: f64,
+    /// RTT_avg in ps.
+    rtt: u64,
+    /// Round trips that packets told of since the last tick: their sum in ps, and their number.
+    rtts: (u64, u64),
+    /// When the present interval began; none while the port rests.
+    begun: Option<Time>,
+    /// The last flow that was to wait and may send, and since when.
+    accepted: (FlowId, Time),
+    outside: Outside,
+}
+
+/// How many flows come by that are not in the list.
+#[derive(Clone, Debug, Default)]
+struct Outside {
+    /// Sum of the times in ps from their packets to the next ones, over the present interval.
+    spacings: u64,
+    /// Their number, as the last interval had it.
+    last: f64,
+    /// What the list left for them at the end of it, in bit/s.
+    left: f64,
+}
+
+impl Outside {
+    /// Their number; at least as many as have come in the present interval, whose full length in ps is given.
+    fn number(&self, interval: Time) -> f64 {
+        self.last.max(self.spacings as f64 / interval.0 as f64)
+    }
+}
+
+impl Model {
+    /// Time from tick to tick.
+    fn interval(&self) -> Time {
+        Time((self.interval_rtts * self.rtt as f64) as u64).max(Time::from_ns(1))
+    }
+
+    /// The interval, of a flow whose own round trip may be longer.
+    fn patience(&self, rtt: u64) -> Time {
+        Time((self.interval_rtts * self.rtt.max(rtt) as f64) as u64).max(Time::from_ns(1))
+    }
+
+    /// The flow of a packet that no other port has paused: whether it may send, and how fast.
+    fn schedule(&mut self, words: &mut [u64; 8], cx: &AgentContext) {
+        let entry = Entry {
+            flow: cx.flow,
+            due: Time(words[word::DUE]),
+            left: words[word::LEFT],
+            rtt: words[word::RTT],
+            expires: cx.now.saturating_add(self.patience(words[word::RTT])),
+            rate: 0,
+            given: 0,
+            paused_by: NOBODY,
+        };
+        let Some(place) = self.list.note(entry, cx.now) else {
+            let spacing = words[word::SPACING];
+            self.outside.spacings += if spacing == 0 { self.rtt } else { spacing };
+            let left = self.list.left(self.capacity).min(self.outside.left);
+            let share = left / self.outside.number(self.interval()).max(1.0);
+            return self.answer(self.at_least(share, words[word::RTT]), words, cx);
+        };
+        let free = self.list.available(place, self.capacity, self.early_start, self.rtt);
+        let mut rate = words[word::RATE].min(self.at_least(free, words[word::RTT]));
+        let waited = self.list.entry(place).rate == 0;
+        if rate > 0 && waited {
+            let (other, since) = self.accepted;
+            if other != FlowId::NONE && other != cx.flow && cx.now < since.saturating_add(self.dampening) {
+                rate = 0;
+            } else {
+                self.accepted = (cx.flow, cx.now);
+            }
+        }
+        let entry = self.list.entry_mut(place);
+        entry.given = rate;
+        if rate == 0 {
+            entry.paused_by = u64::from(cx.link.0);
+        }
+        self.answer(rate, words, cx);
+    }
+
+    /// A rate, or none if it is too low for a flow with that round trip.
+    fn at_least(&self, rate: f64, rtt: u64) -> u64 {
+        let rtt = if rtt == 0 { self.rtt } else { rtt };
+        if rate * (rtt as f64) < self.least { 0 } else { rate as u64 }
+    }
+
+    /// Writes into the packet how fast its flow may send; 0: it is paused here.
+    fn answer(&self, rate: u64, words: &mut [u64; 8], cx: &AgentContext) {
+        words[word::RATE] = words[word::RATE].min(rate);
+        words[word::PAUSED_BY] = if rate == 0 { u64::from(cx.link.0) } else { NOBODY };
+    }
+
+    /// Wakes a port that rests.
+    fn begin(&mut self, cx: &mut AgentContext) {
+        if self.begun.is_none() {
+            self.begun = Some(cx.now);
+            self.capacity = cx.rate().0 as f64;
+            self.outside.left = 0.0;
+            cx.tick_at(cx.now.saturating_add(self.interval()));
+        }
+    }
+}
+
+impl PortAgent for Model {
+    /// Algorithm 1.
+    #[inline]
+    fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
+        let Record(words) = record;
+        let paused_by = words[word::PAUSED_BY];
+        let is_over = matches!(packet.header.kind, kind::FIN | kind::TERM);
+        if is_over || (paused_by != NOBODY && paused_by != u64::from(cx.link.0)) {
+            self.list.remove(cx.flow);
+            return;
+        }
+        self.begin(cx);
+        if words[word::RTT] != 0 {
+            self.rtts = (self.rtts.0 + words[word::RTT], self.rtts.1 + 1);
+        }
+        self.schedule(words, cx);
+    }
+
+    /// Algorithm 3.
+    #[inline]
+    fn on_answer(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
+        let Record(words) = record;
+        if packet.header.kind == kind::FIN_ANSWER {
+            return;
+        }
+        let (paused_by, me) = (words[word::PAUSED_BY], u64::from(cx.link.0));
+        if paused_by != NOBODY {
+            words[word::RATE] = 0;
+            if paused_by != me {
+                self.list.remove(cx.flow);
+                return;
+            }
+        }
+        let place = self.list.find(cx.flow);
+        let behind = match place {
+            Some(place) => place as f64,
+            None if paused_by == me => self.list.len() as f64 + self.outside.number(self.interval()),
+            None => return,
+        };
+        let probe = f64::from_bits(words[word::PROBE]).max(self.probe_spacing * behind);
+        words[word::PROBE] = probe.to_bits();
+        if let Some(place) = place {
+            let entry = self.list.entry(place);
+            // Its next packet comes after a round trip if it sends, if only one that asks; after so many if it is paused.
+            let next = Time((probe.max(1.0) * entry.rtt.max(self.rtt) as f64) as u64);
+            let expires = cx.now.saturating_add(next).saturating_add(self.patience(entry.rtt));
+            let entry = self.list.entry_mut(place);
+            entry.paused_by = paused_by;
+            entry.rate = words[word::RATE];
+            entry.given = entry.rate;
+            entry.expires = expires;
+        }
+    }
+
+    /// The rate controller, and the end of what is out of date.
+    fn tick(&mut self, cx: &mut AgentContext) {
+        let begun = self.begun.expect("it has asked for the tick");
+        if self.rtts.1 > 0 {
+            self.rtt = (self.rtts.0 / self.rtts.1).max(1);
+            self.rtts = (0, 0);
+        }
+        self.list.expire(cx.now);
+        self.outside.last = self.outside.spacings as f64 / (cx.now - begun).0 as f64;
+        self.outside.spacings = 0;
+        let interval = self.interval();
+        let (waiting, line) = (cx.waiting_bytes() as f64 * 8.0, cx.rate().0 as f64);
+        self.capacity = (line - waiting * SECOND as f64 / interval.0 as f64).max(0.0);
+        self.outside.left = self.list.left(self.capacity);
+        let rests = self.list.len() == 0 && waiting == 0.0 && self.outside.last == 0.0;
+        self.begun = (!rests).then_some(cx.now);
+        if !rests {
+            cx.tick_at(cx.now.saturating_add(interval));
+        }
+    }
+
+    fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
+        let since = self.begun.unwrap_or(now);
+        for entry in self.list.entries() {
+            if entry.expires <= since {
+                let of = if is_open(entry.flow) { "is open" } else { "is over" };
+                found(format!("flow {}, which {of}, should have left the list", entry.flow));
+            }
+        }
+        self.list.audit(found);
+    }
+
+    fn audit_idle(&self, found: &mut dyn FnMut(String)) {
+        if self.begun.is_none() && self.list.len() > 0 {
+            found(format!("{} flows are in the list of a port that rests", self.list.len()));
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.list.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+impl Model {
+    /// Flows in its list.
+    pub fn flows(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Puts a flow into the list that nothing will take off again: how a test of the audit injects that defect.
+    pub fn leave_behind(&mut self, flow: FlowId) {
+        let entry = Entry {
+            flow,
+            due: Time(1),
+            left: 1,
+            rtt: 1,
+            expires: Time::ZERO,
+            rate: 1,
+            given: 1,
+            paused_by: NOBODY,
+        };
+        assert_eq!(self.list.note(entry, Time::ZERO), Some(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: twenty flows each of which says that its next packet comes in a tenth of the interval, and keeps to that, and
+    /// thirty that come once in three intervals.
+    #[test]
+    fn flows_outside_are_counted_by_the_time_between_their_packets() {
+        let interval = Time::from_us(100);
+        let mut outside = Outside::default();
+        for _ in 0..10 {
+            (0..20).for_each(|_| outside.spacings += Time::from_us(10).0);
+        }
+        (0..10).for_each(|_| outside.spacings += Time::from_us(300).0);
+        assert_eq!(outside.number(interval), 50.0);
+        // In the next interval those who have come in this one count at least.
+        outside = Outside { last: 50.0, ..Outside::default() };
+        assert_eq!(outside.number(interval), 50.0);
+        outside.spacings = 70 * interval.0;
+        assert_eq!(outside.number(interval), 70.0);
+    }
+}

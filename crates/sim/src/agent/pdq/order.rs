@@ -1,0 +1,174 @@
+//! Who is more critical: the order of a port's list.
+
+use std::cmp::Ordering;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::PdqPort;
+use super::list::Entry;
+use crate::units::{Rate, Time};
+
+/// Which flow is more critical than another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// The paper's: the one that is due first, and one without a deadline after all with one; then the one with less left;
+    /// then the flow that began first.
+    #[default]
+    Pdq,
+    /// The one that is due first, then the flow that began first.
+    Edf,
+    /// The one with less left, whatever is due, then the flow that began first.
+    Sjf,
+    /// That of PEQ, preemptive efficient queueing (GopalaKrishna, NJIT 2017, equation 2.1 and algorithm 1), in PDQ's frame,
+    /// which nobody has published: flows in ascending order of H = alpha left + beta left / time are put where they make
+    /// nobody late, others behind. What a packet costs grows with the square of the list.
+    Peq,
+}
+
+impl Order {
+    /// What a port on a link of that rate sorts by.
+    pub(super) fn ranking(self, config: &PdqPort, rate: Rate) -> Ranking {
+        match self {
+            Order::Pdq => Ranking::ByKey(|entry| (entry.due, entry.left)),
+            Order::Edf => Ranking::ByKey(|entry| (entry.due, 0)),
+            Order::Sjf => Ranking::ByKey(|entry| (Time::NEVER, entry.left)),
+            Order::Peq => Ranking::Peq(Peq {
+                alpha: config.peq_alpha,
+                beta: config.peq_beta,
+                slot: rate.transmission(config.peq_slot.0).0.max(1) as f64,
+                candidates: Vec::new(),
+                service: Vec::new(),
+            }),
+        }
+    }
+}
+
+/// What a list is sorted by.
+#[derive(Clone, Debug)]
+pub enum Ranking {
+    /// A number for each flow, small ones first, then flows by their ids.
+    ByKey(fn(&Entry) -> (Time, u64)),
+    /// PEQ's order, in which the place of each depends on all.
+    Peq(Peq),
+}
+
+impl Ranking {
+    /// Puts the list in order, of which only the flow at that place may stand wrong; says where that is now.
+    pub fn place(&mut self, entries: &mut [Entry], place: usize, now: Time) -> usize {
+        match self {
+            Ranking::ByKey(key) => settle(entries, place, |entry| (key(entry), entry.flow)),
+            Ranking::Peq(peq) => {
+                let flow = entries[place].flow;
+                peq.sort(entries, now);
+                entries.iter().position(|entry| entry.flow == flow).expect("it is in the list")
+            }
+        }
+    }
+
+    /// Whether two neighbours stand in order, as far as that does not change with time.
+    pub fn is_sorted(&self, first: &Entry, second: &Entry) -> bool {
+        match self {
+            Ranking::ByKey(key) => (key(first), first.flow) < (key(second), second.flow),
+            Ranking::Peq(_) => true,
+        }
+    }
+}
+
+/// Moves the entry at that place to where it belongs among the others, which are sorted.
+fn settle<K: Ord>(entries: &mut [Entry], mut place: usize, key: impl Fn(&Entry) -> K) -> usize {
+    while place > 0 && key(&entries[place]) < key(&entries[place - 1]) {
+        entries.swap(place, place - 1);
+        place -= 1;
+    }
+    while place + 1 < entries.len() && key(&entries[place + 1]) < key(&entries[place]) {
+        entries.swap(place, place + 1);
+        place += 1;
+    }
+    place
+}
+
+/// PEQ's order. Times are in slots.
+#[derive(Clone, Debug)]
+pub struct Peq {
+    alpha: f64,
+    beta: f64,
+    /// Picoseconds.
+    slot: f64,
+    /// Memory that is used again.
+    candidates: Vec<Candidate>,
+    service: Vec<Candidate>,
+}
+
+/// A flow that is to get a place.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    entry: Entry,
+    urgency: f64,
+    left: f64,
+    /// Until it is due; infinite without a deadline.
+    time: f64,
+    /// When it would be done: what it and all before it have left.
+    done: f64,
+}
+
+impl Peq {
+    fn sort(&mut self, entries: &mut [Entry], now: Time) {
+        let Peq { alpha, beta, slot, .. } = *self;
+        let candidate = |entry: &Entry| {
+            let left = entry.left as f64 / slot;
+            let time = match entry.due {
+                Time::NEVER => f64::INFINITY,
+                due => due.0.saturating_sub(now.0) as f64 / slot,
+            };
+            // Of one that is due now or was so nothing makes H finite, nor does it fit anywhere.
+            let over = if time > 0.0 { left / time } else { 0.0 };
+            Candidate { entry: *entry, urgency: alpha * left + beta * over, left, time, done: 0.0 }
+        };
+        self.candidates.clear();
+        self.candidates.extend(entries.iter().map(candidate));
+        self.candidates.sort_unstable_by(|a, b| {
+            let by_time = || a.time.total_cmp(&b.time).then(a.entry.flow.cmp(&b.entry.flow));
+            a.urgency.total_cmp(&b.urgency).then_with(by_time)
+        });
+        self.service.clear();
+        // Who fits nowhere is moved to the front of the candidates.
+        let mut behind = 0;
+        for at in 0..self.candidates.len() {
+            let new = self.candidates[at];
+            match place(&self.service, &new) {
+                Some(place) => {
+                    let ahead = if place == 0 { 0.0 } else { self.service[place - 1].done };
+                    self.service.insert(place, Candidate { done: ahead + new.left, ..new });
+                    self.service[place + 1..].iter_mut().for_each(|other| other.done += new.left);
+                }
+                None => {
+                    self.candidates[behind] = new;
+                    behind += 1;
+                }
+            }
+        }
+        let order = self.service.iter().chain(&self.candidates[..behind]);
+        entries.iter_mut().zip(order).for_each(|(entry, candidate)| *entry = candidate.entry);
+    }
+}
+
+/// Where in the list a flow goes, if it fits: at its end, or else as near to its head as it makes nobody late (algorithm 1 as
+/// printed, which goes on when it has found a place).
+fn place(service: &[Candidate], new: &Candidate) -> Option<usize> {
+    let ahead = service.last().map_or(0.0, |tail| tail.done);
+    if new.time - new.left >= ahead {
+        return Some(service.len());
+    }
+    let mut found = None;
+    for (at, entry) in service.iter().enumerate().rev() {
+        if (entry.time - entry.done).partial_cmp(&new.left) == Some(Ordering::Less) {
+            break;
+        }
+        if entry.done - entry.left + new.left <= new.time {
+            found = Some(at);
+        }
+    }
+    found
+}

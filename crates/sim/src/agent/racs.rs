@@ -1,0 +1,359 @@
+//! RACS at a port: flows share the link by weights, which grow as they have less left, so that short ones end first.
+//!
+//! Source: Munir, Qazi and Qaisar, "On achieving low latency in data centers", ICC 2013. Published are the idea, weights of
+//! flows that packets carry to switches, rates in proportion to them, and that this approximates shortest remaining
+//! processing time. Not published, as far as we could find, are the weight itself, here 1 / s^k of the s bytes left, and the
+//! constants of the controller of spare capacity, which is RCP's here with alpha 0.1 and beta 1; nor how ports know the sum
+//! of weights. Here they keep the flows themselves, each with its weight, rather than adding differences as D3 does: a SYN or
+//! a FIN that is lost then leaves nothing behind, since a flow of which nothing comes any more is taken off.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Build, Settings, kind};
+use crate::derived::{Derived, Longest, Values};
+use crate::engine::agent::{AgentContext, PortAgent};
+use crate::engine::packet::{Packet, Record};
+use crate::ids::FlowId;
+use crate::topology::Link;
+use crate::units::{SECOND, Time};
+
+/// What RACS's switches compute: rates in proportion to weights, 1 / (bytes left)^k. None of these numbers is published.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RacsPort {
+    /// k: how much more a flow gets that has less left. 0: all get as much; the larger, the nearer to shortest remaining
+    /// processing time.
+    #[schemars(range(min = 0.0, max = 30.0))]
+    pub exponent: f64,
+    /// Share of the spare capacity that is handed out in a round trip.
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub alpha: f64,
+    /// Share of the queue that is drained in a round trip.
+    #[schemars(range(min = 0.0, max = 10.0))]
+    pub beta: f64,
+    /// The capacity that is shared is computed anew after this time. "derived": the round trip of the network's longest path.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub interval: Derived<Time>,
+    /// A flow of which nothing came for so many mean round trips, or intervals if these are longer, is taken off.
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub silent_rtts: f64,
+}
+
+impl Default for RacsPort {
+    fn default() -> Self {
+        RacsPort { exponent: 1.0, alpha: 0.1, beta: 1.0, interval: Derived::FromNetwork, silent_rtts: 4.0 }
+    }
+}
+
+/// Interval of a network too small to derive one.
+const INTERVAL_LEAST: Time = Time::from_us(1);
+
+impl Settings for RacsPort {
+    fn serves(&self) -> &'static str {
+        "racs"
+    }
+
+    fn derived(&self, longest: &Longest) -> Values {
+        let rtt = longest.round_trip.max(INTERVAL_LEAST);
+        let left = self.interval == Derived::FromNetwork;
+        left.then(|| ("interval".to_string(), json!(rtt))).into_iter().collect()
+    }
+}
+
+impl Build for RacsPort {
+    type Model = Model;
+
+    fn model(&self, link: &Link) -> Model {
+        let interval = self.interval.or(INTERVAL_LEAST);
+        Model {
+            exponent: self.exponent,
+            alpha: self.alpha,
+            beta: self.beta,
+            interval,
+            silent_rtts: self.silent_rtts,
+            flows: Flows::default(),
+            capacity: link.rate.0 as f64,
+            rtt: interval.seconds(),
+            rtts: (0, 0),
+            begun: None,
+            arrived: 0,
+        }
+    }
+}
+
+/// Words of the record that packets of RACS carry.
+pub mod word {
+    /// The least rate on the way so far, in bit/s: switches lower it, the receiver sends it back.
+    pub const RATE: usize = 0;
+    /// The sender's estimate of the round trip in ps; 0: it has none.
+    pub const RTT: usize = 1;
+    /// What the flow has left, in full packets, at least one: a float's bits.
+    pub const LEFT: usize = 2;
+}
+
+/// The weight of a flow with so many full packets left.
+fn weight(left: f64, exponent: f64) -> f64 {
+    libm::pow(left.max(1.0), -exponent)
+}
+
+/// One port. Rates are in bit/s, times in seconds.
+#[derive(Clone, Debug)]
+pub struct Model {
+    exponent: f64,
+    alpha: f64,
+    beta: f64,
+    interval: Time,
+    silent_rtts: f64,
+    flows: Flows,
+    /// What is shared: more than the link's rate where flows cannot use their shares.
+    capacity: f64,
+    /// Mean round trip of the packets that pass.
+    rtt: f64,
+    /// Round trips that packets told of in this interval: their sum in ps, and their number.
+    rtts: (u64, u64),
+    /// When the present interval began; none while the port rests.
+    begun: Option<Time>,
+    /// Bytes that had come before it.
+    arrived: u64,
+}
+
+impl Model {
+    /// The capacity after an interval of so many seconds, in which `traffic` bit/s came and at whose end so many bits wait.
+    fn update(&mut self, length: f64, traffic: f64, waiting: f64, line: f64) {
+        if self.rtts.1 > 0 {
+            self.rtt = (self.rtts.0 as f64 / self.rtts.1 as f64 / SECOND as f64).max(1e-9);
+            self.rtts = (0, 0);
+        }
+        let spare = self.alpha * (line - traffic) - self.beta * waiting / self.rtt;
+        self.capacity *= 1.0 + (length / self.rtt).min(1.0) * spare / line;
+        // Not below RCP's least rate, nor above what all flows together could use if nothing else held them back.
+        let most = line * self.flows.entries.len().max(1) as f64;
+        self.capacity = self.capacity.min(most).max(80.0 / self.rtt);
+    }
+
+    fn silence(&self) -> Time {
+        let rtt = Time((self.rtt * SECOND as f64) as u64).max(self.interval);
+        Time((self.silent_rtts * rtt.0 as f64) as u64)
+    }
+}
+
+impl PortAgent for Model {
+    #[inline]
+    fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
+        if matches!(packet.header.kind, kind::FIN | kind::TERM) {
+            return self.flows.remove(cx.flow);
+        }
+        if !kind::asks(packet.header.kind) {
+            return self.flows.hear(cx.flow, cx.now);
+        }
+        if self.begun.is_none() {
+            self.begun = Some(cx.now);
+            self.arrived = cx.arrived_bytes();
+            self.capacity = cx.rate().0 as f64;
+            cx.tick_at(cx.now.saturating_add(self.interval));
+        }
+        let Record(words) = record;
+        if words[word::RTT] != 0 {
+            self.rtts = (self.rtts.0 + words[word::RTT], self.rtts.1 + 1);
+        }
+        let weight = weight(f64::from_bits(words[word::LEFT]), self.exponent);
+        let share = self.flows.note(cx.flow, weight, cx.now);
+        words[word::RATE] = words[word::RATE].min((self.capacity * share) as u64);
+    }
+
+    fn tick(&mut self, cx: &mut AgentContext) {
+        let begun = self.begun.expect("it has asked for the tick");
+        let length = (cx.now - begun).seconds();
+        let arrived = cx.arrived_bytes();
+        let traffic = (arrived - self.arrived) as f64 * 8.0 / length;
+        self.flows.forget(Time(cx.now.0.saturating_sub(self.silence().0)));
+        let waiting = cx.waiting_bytes();
+        self.update(length, traffic, waiting as f64 * 8.0, cx.rate().0 as f64);
+        self.arrived = arrived;
+        let rests = self.flows.entries.is_empty() && waiting == 0;
+        self.begun = (!rests).then_some(cx.now);
+        if !rests {
+            cx.tick_at(cx.now + self.interval);
+        }
+    }
+
+    fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
+        let since = self.begun.unwrap_or(now).0.saturating_sub(self.silence().0);
+        for entry in &self.flows.entries {
+            if !is_open(entry.flow) && entry.heard.0.saturating_add(self.silence().0) < since {
+                found(format!("flow {}, which is over, should have been taken off", entry.flow));
+            }
+        }
+        self.flows.audit(found);
+    }
+
+    fn audit_idle(&self, found: &mut dyn FnMut(String)) {
+        if self.begun.is_none() && !self.flows.entries.is_empty() {
+            found(format!("a port that rests has {} flows", self.flows.entries.len()));
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.flows.entries.capacity() * size_of::<Entry>()
+    }
+}
+
+/// The flows that share a port, by their numbers, and the sum of their weights.
+#[derive(Clone, Debug, Default)]
+struct Flows {
+    entries: Vec<Entry>,
+    sum: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    flow: FlowId,
+    weight: f64,
+    /// When its last packet came.
+    heard: Time,
+}
+
+impl Flows {
+    fn find(&self, flow: FlowId) -> Result<usize, usize> {
+        // Flows mostly come in the order of their numbers.
+        match self.entries.last() {
+            Some(last) if last.flow < flow => Err(self.entries.len()),
+            _ => self.entries.binary_search_by_key(&flow, |entry| entry.flow),
+        }
+    }
+
+    /// A flow says its weight: its share of all.
+    fn note(&mut self, flow: FlowId, weight: f64, now: Time) -> f64 {
+        let entry = Entry { flow, weight, heard: now };
+        match self.find(flow) {
+            Ok(place) => {
+                let before = std::mem::replace(&mut self.entries[place], entry).weight;
+                self.change(weight, before);
+            }
+            Err(place) => {
+                self.entries.insert(place, entry);
+                self.change(weight, 0.0);
+            }
+        }
+        (weight / self.sum).min(1.0)
+    }
+
+    /// A packet of a flow comes that says no weight.
+    fn hear(&mut self, flow: FlowId, now: Time) {
+        if let Ok(place) = self.find(flow) {
+            self.entries[place].heard = now;
+        }
+    }
+
+    fn remove(&mut self, flow: FlowId) {
+        if let Ok(place) = self.find(flow) {
+            let before = self.entries.remove(place).weight;
+            self.change(0.0, before);
+        }
+    }
+
+    /// Takes off flows of which nothing has come since. What was rounded on the way is made good for.
+    fn forget(&mut self, since: Time) {
+        self.entries.retain(|entry| entry.heard >= since);
+        self.add_up();
+    }
+
+    /// One weight is another now. Where next to nothing is left of the sum, that may be what was rounded, and all is added up
+    /// anew.
+    fn change(&mut self, new: f64, old: f64) {
+        let before = self.sum;
+        self.sum += new - old;
+        if self.sum < 1e-6 * before {
+            self.add_up();
+        }
+    }
+
+    fn add_up(&mut self) {
+        self.sum = self.entries.iter().map(|entry| entry.weight).sum();
+    }
+
+    /// What is wrong in it.
+    fn audit(&self, found: &mut dyn FnMut(String)) {
+        let sum: f64 = self.entries.iter().map(|entry| entry.weight).sum();
+        if (sum - self.sum).abs() > 1e-6 * sum {
+            found(format!("weights add up to {sum}, {} counted", self.sum));
+        }
+        if !self.entries.is_sorted_by(|a, b| a.flow < b.flow) {
+            found("flows are not in the order of their numbers".to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+impl Model {
+    /// Flows that it knows.
+    pub fn flows(&self) -> usize {
+        self.flows.entries.len()
+    }
+
+    /// Keeps a flow of which nothing came for long: how a test of the audit injects that defect.
+    pub fn leave_behind(&mut self, flow: FlowId) {
+        self.flows.note(flow, 1.0, Time::ZERO);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+    use crate::units::Rate;
+
+    /// By hand: 10, 20 and 50 packets left have shares of 10/17, 5/17 and 2/17 with k = 1, and 100/129, 25/129 and 4/129 with
+    /// k = 2; with k = 0 a third each, and with k = 30 the first has all but 2^-30.
+    #[test]
+    fn shares_are_in_proportion_to_weights() {
+        let shares = |exponent| {
+            let mut flows = Flows::default();
+            let left = [(3, 10.0), (1, 20.0), (2, 50.0)];
+            for (flow, left) in left {
+                flows.note(FlowId(flow), weight(left, exponent), Time::ZERO);
+            }
+            left.map(|(flow, left)| flows.note(FlowId(flow), weight(left, exponent), Time::ZERO))
+        };
+        let close = |found: [f64; 3], expected: [f64; 3]| {
+            let close = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12);
+            assert!(close, "{found:?} {expected:?}");
+        };
+        close(shares(1.0), [10.0 / 17.0, 5.0 / 17.0, 2.0 / 17.0]);
+        close(shares(2.0), [100.0 / 129.0, 25.0 / 129.0, 4.0 / 129.0]);
+        close(shares(0.0), [1.0 / 3.0; 3]);
+        close(shares(30.0), [1.0 - 0.5_f64.powi(30), 0.5_f64.powi(30), 0.0]);
+    }
+
+    /// Weights of which one is 10^-240 of the other: when the large one goes, the small one has all.
+    #[test]
+    fn a_weight_that_was_lost_in_rounding_comes_back() {
+        let mut flows = Flows::default();
+        flows.note(FlowId(1), weight(1e8, 30.0), Time::ZERO);
+        assert_eq!(flows.note(FlowId(2), weight(1.0, 30.0), Time::ZERO), 1.0);
+        flows.remove(FlowId(2));
+        assert_eq!(flows.note(FlowId(1), weight(1e8, 30.0), Time::from_us(1)), 1.0);
+        flows.forget(Time::from_us(2));
+        assert_eq!((flows.entries.len(), flows.sum), (0, 0.0));
+    }
+
+    /// By hand: C = 1 Gbps, d = T = 100 us. Half of the link is in use: C' = 1.05 C. Nothing is left and 1250 B wait, a tenth of
+    /// what the link carries in d: C' = 1.05 * 0.9 C.
+    #[test]
+    fn the_capacity_grows_by_what_is_left_and_shrinks_by_what_waits() {
+        let link = Link { from: NodeId(0), to: NodeId(1), rate: Rate(1_000_000_000), delay: Time::ZERO };
+        let config = RacsPort { interval: Derived::Given(Time::from_us(100)), ..RacsPort::default() };
+        let mut port = config.model(&link);
+        (1..3).for_each(|flow| drop(port.flows.note(FlowId(flow), 1.0, Time::ZERO)));
+        port.update(1e-4, 0.5e9, 0.0, 1e9);
+        assert!((port.capacity - 1.05e9).abs() < 1.0, "{}", port.capacity);
+        port.update(1e-4, 1e9, 10_000.0, 1e9);
+        assert!((port.capacity - 0.945e9).abs() < 1.0, "{}", port.capacity);
+        (0..1000).for_each(|_| port.update(1e-4, 0.0, 0.0, 1e9));
+        assert_eq!(port.capacity, 2e9);
+        (0..1000).for_each(|_| port.update(1e-4, 1e9, 1e9, 1e9));
+        assert!((port.capacity - 80.0 / 1e-4).abs() < 1.0, "{}", port.capacity);
+    }
+}

@@ -1,0 +1,64 @@
+//! RACS: flows send at rates in proportion to weights, which grow as they have less left.
+//!
+//! Source: Munir, Qazi and Qaisar, "On achieving low latency in data centers", ICC 2013. What switches compute, and what of it
+//! is not published, is in `agent/racs.rs`; what hosts share with other schemes in `paced`. The first packet after an answer
+//! says anew what the flow has left, so that its weight is at most a round trip old.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::paced::settings::paced_settings;
+use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
+use crate::agent::Agent;
+use crate::agent::racs::{RacsPort, word};
+use crate::engine::packet::Record;
+use crate::transport::rtt::Rtt;
+use crate::units::Time;
+
+/// RACS: flows share links by weights, 1 / (bytes left)^k (`agent.racs`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Racs {
+    /// How packets are sent.
+    pub pacing: Pacing,
+}
+
+impl Paced for Racs {
+    fn pacing(&self) -> &Pacing {
+        &self.pacing
+    }
+
+    fn recommended_agent(&self) -> Agent {
+        RacsPort::default().into()
+    }
+}
+
+paced_settings!(Racs);
+
+/// What a sender under RACS remembers: the smoothed round trip, of which it tells the switches.
+#[derive(Clone, Debug, Default)]
+pub struct Sender {
+    rtt: Rtt,
+}
+
+impl Scheme for Sender {
+    type Config = Racs;
+
+    const EACH_ASKS: bool = false;
+
+    fn ask(&mut self, _asks: Asks, flow: &Flow, config: &Racs, record: &mut Record) {
+        record.0[word::RATE] = u64::MAX;
+        record.0[word::RTT] = self.rtt.smoothed().map_or(0, |rtt| rtt.0);
+        let packets = flow.left as f64 / config.pacing.mss.0 as f64;
+        record.0[word::LEFT] = packets.max(1.0).to_bits();
+    }
+
+    fn answer(&mut self, _asked: Asks, record: &Record, flow: &Flow, _config: &Racs) -> Granted {
+        let rtt = flow.rtt.unwrap_or(Time::ZERO);
+        self.rtt.sample(rtt);
+        Granted { rate: record.0[word::RATE].min(flow.line.0), again: rtt }
+    }
+}
+
+/// All RACS flows of a run.
+pub type Model = paced::Model<Sender>;
