@@ -146,7 +146,8 @@ impl Model {
         }
         let sample = self.rtt_sum / self.rtt_bytes;
         let share = length / self.rtt;
-        let gain = if sample >= self.rtt { share } else { self.rate / capacity * (sample / self.rtt) * share };
+        let gain =
+            if sample >= self.rtt { share } else { self.rate / capacity * (sample / self.rtt) * share };
         self.rtt += gain.min(1.0) * (sample - self.rtt);
         (self.rtt_bytes, self.rtt_sum) = (0.0, 0.0);
     }

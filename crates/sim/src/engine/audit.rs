@@ -478,7 +478,9 @@ mod tests {
     fn catches_a_flow_left_on_a_port() {
         let found = findings("pdq", |engine| {
             // The port to the host that all send to.
-            let agent::Model::PdqPort(port) = engine.net.agents.at(crate::ids::LinkId(1)) else { unreachable!() };
+            let agent::Model::PdqPort(port) = engine.net.agents.at(crate::ids::LinkId(1)) else {
+                unreachable!()
+            };
             port.leave_behind(FlowId(1_000_000));
         });
         assert_found(&found, "flow 1000000, which is over, should have left the list");

@@ -73,7 +73,9 @@ fn the_oracle() {
 fn jobs(run: &Run) -> Vec<Job> {
     let (starts, sizes) = (run.flows("start_ps"), run.flows("size_bytes"));
     let due = run.flow_cells("deadline_ps");
-    (0..starts.len()).map(|at| (starts[at], on_wire(sizes[at]), due[at].map(|due| starts[at] + due))).collect()
+    (0..starts.len())
+        .map(|at| (starts[at], on_wire(sizes[at]), due[at].map(|due| starts[at] + due)))
+        .collect()
 }
 
 /// When the flows of a run ended.
@@ -190,10 +192,15 @@ fn who_is_paused_sends_probes_and_nothing_else() {
 /// to send, one of the two packets that come in 12 us waits: more than half of a round trip's worth.
 #[test]
 fn dampening_keeps_two_from_beginning_at_once() {
-    let traffic =
-        rack(3, "", &(flow("small", 1, 0, 0, "sizes.fixed = \"100KB\"") + &flow("large", 2, 0, 0, "sizes.fixed = \"200KB\"")));
+    let traffic = rack(
+        3,
+        "",
+        &(flow("small", 1, 0, 0, "sizes.fixed = \"100KB\"")
+            + &flow("large", 2, 0, 0, "sizes.fixed = \"200KB\"")),
+    );
     let most = |dampening: &str| {
-        let text = traffic.replacen("at = \"0us\"", "at = \"5us\"", 2).replacen("at = \"5us\"", "at = \"0us\"", 1);
+        let text =
+            traffic.replacen("at = \"0us\"", "at = \"5us\"", 2).replacen("at = \"5us\"", "at = \"0us\"", 1);
         let run = run_with(&text, &[("agent.pdq.dampening", dampening), ("agent.pdq.early_start", "0")]);
         run.link("switch", "host 0", "queue_max_bytes")
     };
@@ -214,8 +221,14 @@ fn orders() {
         if ends[0] < ends[1] { "large" } else { "small" }
     };
     // A megabyte takes 8.2 ms, the other 1.6 ms.
-    assert_eq!(["pdq", "edf", "sjf", "peq"].map(|order| first(order, "20ms")), ["large", "large", "small", "small"]);
-    assert_eq!(["pdq", "edf", "sjf", "peq"].map(|order| first(order, "9200us")), ["large", "large", "small", "large"]);
+    assert_eq!(
+        ["pdq", "edf", "sjf", "peq"].map(|order| first(order, "20ms")),
+        ["large", "large", "small", "small"]
+    );
+    assert_eq!(
+        ["pdq", "edf", "sjf", "peq"].map(|order| first(order, "9200us")),
+        ["large", "large", "small", "large"]
+    );
 }
 
 /// Two links in a row. A flow over both is paused on the second by a more critical one: the first then carries a less critical
@@ -252,7 +265,9 @@ fn who_is_paused_elsewhere_keeps_nobody_waiting() {
 #[test]
 fn no_two_ports_wait_for_each_other() {
     for order in ["pdq", "edf", "sjf", "peq"] {
-        for (seed, matrix, flows) in [(1, "permutation", 48), (2, "permutation", 48), (3, "uniform", 120), (4, "uniform", 120)] {
+        for (seed, matrix, flows) in
+            [(1, "permutation", 48), (2, "permutation", 48), (3, "uniform", 120), (4, "uniform", 120)]
+        {
             let text = format!(
                 r#"
                 transport = "pdq"
@@ -274,7 +289,11 @@ fn no_two_ports_wait_for_each_other() {
                 flows = {flows}
                 "#
             );
-            let overrides = [("run.seed", &*seed.to_string()), ("agent.pdq.order", order), ("transport.pdq.late", "keep")];
+            let overrides = [
+                ("run.seed", &*seed.to_string()),
+                ("agent.pdq.order", order),
+                ("transport.pdq.late", "keep"),
+            ];
             let run = run_with(&text, &overrides);
             assert_eq!((run.status(), run.counters().unfinished_flows), (Status::Complete, 0));
             assert_eq!(run.counters().abandoned_flows, 0);

@@ -39,7 +39,8 @@ fn two_flows_share_by_their_weights() {
     let (a, b) = (60e6, 100e6);
     for (exponent, left) in [(0.0, 40e6), (1.0, 80e6), (2.0, 98.0_f64.cbrt() * 20e6), (30.0, 100e6)] {
         let run = rack(&[60_000_000, 100_000_000], exponent);
-        let formula = (f64::powf(5.0, exponent + 1.0) - f64::powf(3.0, exponent + 1.0)).powf(1.0 / (exponent + 1.0));
+        let formula =
+            (f64::powf(5.0, exponent + 1.0) - f64::powf(3.0, exponent + 1.0)).powf(1.0 / (exponent + 1.0));
         assert!((formula * 20e6 - left).abs() < 0.001 * left, "{formula}");
         let first = run.flow_of("flow-0", "fct_ps") as f64 / on_wire(a + b - left);
         let second = run.flow_of("flow-1", "fct_ps") as f64 / on_wire(a + b);

@@ -174,7 +174,14 @@ mod tests {
     /// Due first; of those that are due at once, or never, the smaller one; of equals the earlier one.
     #[test]
     fn the_most_critical_stand_first() {
-        let given = [flow(1, 0, 10), flow(2, 5000, 90), flow(3, 0, 5), flow(4, 4000, 99), flow(5, 5000, 80), flow(0, 0, 10)];
+        let given = [
+            flow(1, 0, 10),
+            flow(2, 5000, 90),
+            flow(3, 0, 5),
+            flow(4, 4000, 99),
+            flow(5, 5000, 80),
+            flow(0, 0, 10),
+        ];
         for (order, expected) in [
             (Order::Pdq, [4, 5, 2, 3, 0, 1]),
             (Order::Edf, [4, 2, 5, 0, 1, 3]),
@@ -258,7 +265,8 @@ mod tests {
         let sorted = |order, jobs: &[(u64, u64)]| {
             let mut list = list(order, 100);
             for (at, &(left, time)) in jobs.iter().enumerate() {
-                let place = list.note(flow(at as u32 + 1, 1000 + time * slot, left * slot), NOW).expect("room");
+                let place =
+                    list.note(flow(at as u32 + 1, 1000 + time * slot, left * slot), NOW).expect("room");
                 list.entry_mut(place).rate = 1;
             }
             flows(&list)
