@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::late::Late;
+use super::late::LateFlow;
 use super::paced::settings::paced_settings;
 use super::paced::{self, Asks, Flow, Granted, Paced, Pacing, Scheme};
 use crate::agent::Agent;
@@ -24,14 +24,14 @@ pub struct Pdq {
     /// What a sender does whose flow cannot be in time. "give-up" is the paper's Early Termination: it gives up when the
     /// deadline has passed, when what is left takes longer at the highest rate, or when it is paused and the time left is
     /// shorter than a round trip.
-    pub late: Late,
+    pub late: LateFlow,
     /// How packets are sent.
     pub pacing: Pacing,
 }
 
 impl Default for Pdq {
     fn default() -> Self {
-        Pdq { late: Late::GiveUp, pacing: Pacing::default() }
+        Pdq { late: LateFlow::GiveUp, pacing: Pacing::default() }
     }
 }
 
@@ -111,7 +111,7 @@ impl Scheme for Sender {
     }
 
     fn gives_up(&self, flow: &Flow, config: &Pdq) -> bool {
-        if config.late == Late::Keep || flow.due == Time::NEVER {
+        if config.late == LateFlow::Keep || flow.due == Time::NEVER {
             return false;
         }
         let time_left = Time(flow.due.0.saturating_sub(flow.now.0));
@@ -191,7 +191,7 @@ mod tests {
         let answer = answered(0, 3, 0.0);
         sender.answer(Asks::First, &answer, &flow(125_000, 0, Time::NEVER), &Pdq::default());
         let gives_up = |unsent, rate, due| {
-            let keep = Pdq { late: Late::Keep, ..Pdq::default() };
+            let keep = Pdq { late: LateFlow::Keep, ..Pdq::default() };
             let flow = flow(unsent, rate, Time::from_us(due));
             assert!(!sender.gives_up(&flow, &keep));
             sender.gives_up(&flow, &Pdq::default())
