@@ -126,6 +126,7 @@ __all__ = [
     "Normal",
     "Observe",
     "OnOff",
+    "Order",
     "Pace",
     "PacePoisson",
     "PaceRate",
@@ -138,6 +139,8 @@ __all__ = [
     "Paths",
     "PathsCount",
     "PathsOneIn",
+    "Pdq",
+    "PdqPort",
     "PerFlow",
     "PerPacket",
     "Permutation",
@@ -153,6 +156,8 @@ __all__ = [
     "PullOrder",
     "PullTurns",
     "Queue",
+    "Racs",
+    "RacsPort",
     "RandomCables",
     "RandomNodes",
     "Rcp",
@@ -1968,6 +1973,32 @@ class D3(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Pdq(Model):
+    """PDQ: the most critical flows send, at all the rate there is, and the others wait (`agent.pdq`)."""
+
+    _tag = "pdq"
+
+    late: LateFlow = "give-up"
+    """What a sender does whose flow cannot be in time. "give-up" is the paper's Early Termination: it
+    gives up when the deadline has passed, when what is left takes longer at the highest rate, or when
+    it is paused and the time left is shorter than a round trip.
+    """
+
+    pacing: Pacing = Pacing()
+    """How packets are sent."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Racs(Model):
+    """RACS: flows share links by weights, 1 / (bytes left)^k (`agent.racs`)."""
+
+    _tag = "racs"
+
+    pacing: Pacing = Pacing()
+    """How packets are sent."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Infinite(Model):
     """First-in first-out without a limit."""
 
@@ -2432,6 +2463,94 @@ class D3Port(Model):
 
     state: PortState = "counters"
     """What a port remembers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PdqPort(Model):
+    """What PDQ's switches compute: who sends."""
+
+    _tag = "pdq"
+
+    order: Order = "pdq"
+    """Which flow is more critical than another."""
+
+    early_start: float = 2.0
+    """K of Early Start: so many round trips before the flows that send are through, the next ones begin
+    (paper: 2; 0: none begins early). At most 1000.0.
+    """
+
+    probe_spacing: float = 0.2
+    """Suppressed Probing: the flow at place i of the list, from 0, probes every so many times i round
+    trips, and at least every round trip (paper: 0.2). At most 1000.0.
+    """
+
+    dampening: str = "10us"
+    """Dampening: for so long after one waiting flow may begin, no other may. The paper has no number; the
+    model of PDQ in Aequitas has 10 us. A time, such as "10us", at most 1s.
+    """
+
+    least: str = "1500B"
+    """What a flow sends in a round trip at least: a lower rate is none. Not in the paper, whose ports also
+    give away what they have for a moment, as when the rate controller has raised what flows may use and
+    the one that sends does not know yet. A size, such as "64KiB", at most 1MB.
+    """
+
+    list_most: int = 1000
+    """Flows in the list: twice as many as send (paper), and at most so many. At least 1, at most 1000000."""
+
+    interval_rtts: float = 2.0
+    """The rate controller computes anew every so many mean round trips, and drains in that time what waits
+    (paper: 2). A flow of which nothing was heard for as long is taken off the list. At least 0.1, at
+    most 1000.0.
+    """
+
+    initial_rtt: str | Literal["derived"] = "derived"
+    """The mean round trip before the first flow has measured one. "derived": that of the network's longest
+    path. A time, such as "10us", at least 1ns.
+    """
+
+    peq_alpha: float = 0.6
+    """With `order = "peq"`: alpha, the weight of the slots left in H. At most 1000.0."""
+
+    peq_beta: float = 0.4
+    """With `order = "peq"`: beta, the weight in H of the slots left over the slots until the deadline. At
+    most 1000.0.
+    """
+
+    peq_slot: str = "1KB"
+    """With `order = "peq"`: a slot is as long as so many bytes take on the link (GopalaKrishna: packets of
+    1 KB). A size, such as "64KiB", at least 1B, at most 1GB.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class RacsPort(Model):
+    """What RACS's switches compute: rates in proportion to weights, 1 / (bytes left)^k. None of these
+    numbers is published.
+    """
+
+    _tag = "racs"
+
+    exponent: float = 1.0
+    """k: how much more a flow gets that has less left. 0: all get as much; the larger, the nearer to
+    shortest remaining processing time. At most 30.0.
+    """
+
+    alpha: float = 0.1
+    """Share of the spare capacity that is handed out in a round trip. At most 10.0."""
+
+    beta: float = 1.0
+    """Share of the queue that is drained in a round trip. At most 10.0."""
+
+    interval: str | Literal["derived"] = "derived"
+    """The capacity that is shared is computed anew after this time. "derived": the round trip of the
+    network's longest path. A time, such as "10us", at least 1ns.
+    """
+
+    silent_rtts: float = 4.0
+    """A flow of which nothing came for so many mean round trips, or intervals if these are longer, is
+    taken off. At least 1.0, at most 1000.0.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3165,7 +3284,22 @@ Transport = (
     | Rcp
     | Daq
     | D3
-    | Literal["datagram", "tcp", "ndp", "pfabric", "mptcp", "parallel-tcp", "dcqcn", "rcp", "daq", "d3"]
+    | Pdq
+    | Racs
+    | Literal[
+        "datagram",
+        "tcp",
+        "ndp",
+        "pfabric",
+        "mptcp",
+        "parallel-tcp",
+        "dcqcn",
+        "rcp",
+        "daq",
+        "d3",
+        "pdq",
+        "racs",
+    ]
 )
 
 # How many bytes of payload a flow carries.
@@ -3355,13 +3489,16 @@ MarkBy = Literal["port", "class", "none"]
 Threshold = Literal["fixed", "measured"]
 
 # What is computed at each port as packets pass.
-Agent = RcpPort | D3Port | Literal["rcp", "d3"]
+Agent = RcpPort | D3Port | PdqPort | RacsPort | Literal["rcp", "d3", "pdq", "racs"]
 
 # How much of what is left a flow gets.
 Allocation = Literal["greedy", "capped"]
 
 # What a port remembers.
 PortState = Literal["counters", "flows"]
+
+# Which flow is more critical than another.
+Order = Literal["pdq", "edf", "sjf", "peq"]
 
 # What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or
 # "core 0".

@@ -486,6 +486,21 @@ mod tests {
         assert_found(&found, "flow 1000000, which is over, should have left the list");
     }
 
+    #[test]
+    fn catches_a_flow_that_keeps_its_share() {
+        let found = findings("racs", |engine| {
+            // Longer than anything is silent.
+            while engine.net.now < crate::units::Time::from_us(1000) {
+                engine.step();
+            }
+            let agent::Model::RacsPort(port) = engine.net.agents.at(crate::ids::LinkId(1)) else {
+                unreachable!()
+            };
+            port.leave_behind(FlowId(1_000_000));
+        });
+        assert_found(&found, "flow 1000000, which is over, should have been taken off");
+    }
+
     /// Six flows to one host, with losses, and long after them one between two others: meanwhile all lists have become empty.
     #[test]
     fn lists_of_pdq_become_empty() {
