@@ -330,8 +330,8 @@ impl PortAgent for Model {
     /// The rate controller, and the end of what is out of date.
     fn tick(&mut self, cx: &mut AgentContext) {
         let begun = self.begun.expect("it has asked for the tick");
-        if self.rtts.1 > 0 {
-            self.rtt = (self.rtts.0 / self.rtts.1).max(1);
+        if let Some(mean) = self.rtts.0.checked_div(self.rtts.1) {
+            self.rtt = mean.max(1);
             self.rtts = (0, 0);
         }
         self.list.expire(cx.now);
