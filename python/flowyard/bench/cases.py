@@ -58,6 +58,14 @@ CASES = [
     Case("dcqcn-permutation-k8", 10, k=8, limit=4.0, rounds=3),
     Case("daq-permutation-k8", 10, k=8, limit=4.0, rounds=3),
     Case("daq-rack", 10, k=8, limit=4.0, rounds=3),
+    Case("rcp-permutation-k8", 10, k=8, limit=4.0, rounds=3),
+    Case("rcp-rack", 10, k=8, limit=4.0, rounds=3),
+    Case("d3-permutation-k8", 10, k=8, limit=4.0, rounds=3),
+    Case("d3-rack", 10, k=8, limit=4.0, rounds=3),
+    Case("pdq-permutation-k8", 10, k=8, limit=4.0, rounds=3),
+    Case("pdq-rack", 10, k=8, limit=4.0, rounds=3),
+    Case("racs-permutation-k8", 10, k=8, limit=4.0, rounds=3),
+    Case("racs-rack", 10, k=8, limit=4.0, rounds=3),
 ]
 
 # Nanoseconds a packet-hop of the second case, over those of the first: the limit, and the guard until it is met.
