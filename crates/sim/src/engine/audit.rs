@@ -181,7 +181,9 @@ impl<M: Members> Engine<'_, '_, M> {
 
     /// What is counted by link and class is what waits.
     fn audit_pauses(&self, wrong: &mut Vec<String>) {
-        for (link, (gate, found)) in self.net.pauses.gates.iter().zip(self.net.count_waiting()).enumerate() {
+        for (link, (gate, found)) in
+            self.net.control.pauses.gates.iter().zip(self.net.count_waiting()).enumerate()
+        {
             if gate.waiting != found {
                 let counted = gate.waiting;
                 wrong.push(format!(
@@ -390,7 +392,7 @@ mod tests {
     fn catches_a_packet_at_the_wrong_gate() {
         let found = findings("dcqcn", |engine| {
             let (_, id) = waiting(engine, |packet| packet.ingress != crate::ids::LinkId::NONE);
-            engine.net.pauses.gates[engine.net.arena[id].ingress.index()].waiting[1] += 64;
+            engine.net.control.pauses.gates[engine.net.arena[id].ingress.index()].waiting[1] += 64;
         });
         assert_found(&found, "bytes counted by class");
     }
@@ -408,7 +410,14 @@ mod tests {
     #[test]
     fn catches_a_class_that_stands_still_in_spite_of_its_credit() {
         let found = findings("daq", |engine| {
-            let link = engine.net.credits.links.iter().position(|credit| credit.given[1] < u32::MAX).unwrap();
+            let link = engine
+                .net
+                .control
+                .credits
+                .links
+                .iter()
+                .position(|credit| credit.given[1] < u32::MAX)
+                .unwrap();
             engine.net.egress[link].port.paused = 1;
         });
         assert_found(&found, "stand still");

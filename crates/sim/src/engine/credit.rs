@@ -164,7 +164,7 @@ impl PortContext<'_> {
     /// The transmission of a waiting packet of data begins here.
     #[inline]
     pub fn spend(&mut self, class: usize, size: u32) {
-        self.credits.spend(self.link, class, size, self.port);
+        self.control.credits.spend(self.link, class, size, self.port);
     }
 
     /// A packet of data leaves this port, at which so many bytes of its class go on waiting: its bytes are owed to the
@@ -172,8 +172,8 @@ impl PortContext<'_> {
     #[inline]
     pub fn release(&mut self, packet: PacketId, class: usize, size: u32, word: Word) {
         let ingress = self.arena[packet].ingress;
-        let asks = self.credits.owe(ingress, class, size);
-        if let Some(credit) = self.credits.links.get_mut(ingress.index()) {
+        let asks = self.control.credits.owe(ingress, class, size);
+        if let Some(credit) = self.control.credits.links.get_mut(ingress.index()) {
             credit.queue[class] = u32::try_from(word.queue).unwrap_or(u32::MAX);
             credit.load = word.load;
         }
@@ -187,7 +187,7 @@ impl<M: Members> Network<'_, M> {
     /// The wire is free and takes a frame, if something is owed.
     #[cold]
     pub(super) fn send_credit(&mut self, link: LinkId) -> bool {
-        let credits = &mut self.credits;
+        let credits = &mut self.control.credits;
         let credit = &mut credits.links[link.reverse().index()];
         let port = &mut self.egress[link.index()].port;
         port.frame_waits = false;
@@ -207,7 +207,7 @@ impl<M: Members> Network<'_, M> {
     #[cold]
     pub(super) fn forfeit(&mut self, ingress: LinkId, id: PacketId) {
         if let Some((class, size)) = charged(&self.arena[id])
-            && self.credits.owe(ingress, class, size)
+            && self.control.credits.owe(ingress, class, size)
         {
             self.after.pause(ingress);
         }
@@ -215,10 +215,10 @@ impl<M: Members> Network<'_, M> {
 
     /// Compares each window, and what of it is under way, with what was given.
     pub(super) fn audit_credits(&self, wrong: &mut Vec<String>) {
-        if self.credits.links.is_empty() {
+        if self.control.credits.links.is_empty() {
             return;
         }
-        let mut behind = vec![[0; CLASSES]; self.credits.links.len()];
+        let mut behind = vec![[0; CLASSES]; self.control.credits.links.len()];
         for event in self.calendar.iter() {
             if event.phase() == Phase::Arrival as u8 || event.phase() == Phase::Lost as u8 {
                 let on_wire = charged(&self.arena[PacketId(event.a)]);
@@ -236,10 +236,10 @@ impl<M: Members> Network<'_, M> {
                 }
             });
         }
-        for (link, (credit, behind)) in self.credits.links.iter().zip(behind).enumerate() {
+        for (link, (credit, behind)) in self.control.credits.links.iter().zip(behind).enumerate() {
             for (class, behind) in behind.into_iter().enumerate().filter(|_| credit.is_limited()) {
                 let (window, owed) = (credit.window[class], credit.owed[class]);
-                let told = self.credits.told(LinkId(link as u32), class);
+                let told = self.control.credits.told(LinkId(link as u32), class);
                 let whole = window.checked_add(behind + owed + told);
                 if whole != Some(credit.given[class]) {
                     let given = credit.given[class];
@@ -250,7 +250,7 @@ impl<M: Members> Network<'_, M> {
                 }
             }
             let paused = self.egress[link].port.paused;
-            if paused != self.credits.stopped(credit) {
+            if paused != self.control.credits.stopped(credit) {
                 wrong.push(format!(
                     "link {link}: classes {paused:#b} stand still, with windows {:?}",
                     credit.window
@@ -263,7 +263,7 @@ impl<M: Members> Network<'_, M> {
     #[cfg(test)]
     pub fn lose_credit(&mut self) -> bool {
         let tells = |ring: &&mut Ring<Frame>| ring.first().is_some_and(|frame| frame.bytes != [0; CLASSES]);
-        let Some(ring) = self.credits.under_way.iter_mut().find(tells) else { return false };
+        let Some(ring) = self.control.credits.under_way.iter_mut().find(tells) else { return false };
         for _ in 0..ring.len() {
             let frame = ring.pop().expect("it has so many");
             ring.push(Frame { bytes: [0; CLASSES], ..frame });
@@ -276,7 +276,7 @@ impl<M: Members> Engine<'_, '_, M> {
     /// A frame has come by that link: the windows of the other direction grow, and a host hears of it.
     #[cold]
     pub(super) fn take_credit(&mut self, by: LinkId) {
-        let (link, now, credits) = (by.reverse(), self.net.now, &mut self.net.credits);
+        let (link, now, credits) = (by.reverse(), self.net.now, &mut self.net.control.credits);
         let frame = credits.under_way[by.index()].pop().expect("a frame for each of its events");
         let credit = &mut credits.links[link.index()];
         for (window, bytes) in credit.window.iter_mut().zip(frame.bytes) {
@@ -415,7 +415,7 @@ mod tests {
         let plan = setup.plan(&scenario, Agenda::Calendar);
         let engine: Engine<Setup> = Engine::new(&plan);
         let mut given = vec![];
-        for (link, credit) in setup.fabric.links.iter().zip(&engine.net.credits.links) {
+        for (link, credit) in setup.fabric.links.iter().zip(&engine.net.control.credits.links) {
             match setup.fabric.is_host(link.from) {
                 true => given.push(credit.given),
                 false => assert_eq!(credit.given, [UNLIMITED; CLASSES]),

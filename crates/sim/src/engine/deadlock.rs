@@ -35,18 +35,20 @@ impl<M: Members> Engine<'_, '_, M> {
 impl<M: Members> Network<'_, M> {
     /// When to look for a deadlock first.
     pub(super) fn first_deadlock_look(&self) -> Time {
-        if self.pauses.gates.is_empty() { Time::NEVER } else { LOOK_EVERY }
+        if self.control.pauses.gates.is_empty() { Time::NEVER } else { LOOK_EVERY }
     }
 
     /// The links of a cycle of ports, paused since that time or before, that wait for each other; each one's packets
     /// are behind those of the next. None if there is none.
     pub fn deadlock(&self, fabric: &Fabric, since: Time) -> Vec<LinkId> {
-        if self.pauses.gates.is_empty() {
+        if self.control.pauses.gates.is_empty() {
             return Vec::new();
         }
         let place = |link: LinkId, class: usize| link.index() * CLASSES + class;
-        let mut stuck: Vec<bool> = vec![false; self.pauses.gates.len() * CLASSES];
-        for (link, (gate, stops)) in self.pauses.gates.iter().zip(&self.pauses.stops).enumerate() {
+        let mut stuck: Vec<bool> = vec![false; self.control.pauses.gates.len() * CLASSES];
+        for (link, (gate, stops)) in
+            self.control.pauses.gates.iter().zip(&self.control.pauses.stops).enumerate()
+        {
             // Word that a class may go on may be on its way.
             let stopped = self.egress[link].port.paused & gate.wanted;
             let old = |&class: &usize| stopped & 1 << class != 0 && stops.since_by_class[class] <= since;
@@ -84,7 +86,7 @@ impl<M: Members> Network<'_, M> {
         // The long queues are those of hosts, full of their own packets, which came from nowhere.
         let links = &fabric.links;
         let mut relays = vec![false; fabric.nodes.len()];
-        for (link, gate) in links.iter().zip(&self.pauses.gates) {
+        for (link, gate) in links.iter().zip(&self.control.pauses.gates) {
             relays[link.to.index()] |= gate.waiting.iter().any(|&bytes| bytes > 0);
         }
         let mut waits = Vec::new();

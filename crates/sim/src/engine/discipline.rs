@@ -6,9 +6,8 @@
 use super::after::Aftermath;
 use super::calendar::Calendar;
 use super::conn::Conn;
-use super::credit::Credits;
 use super::event::{Event, Phase, order};
-use super::gate::Pauses;
+use super::gate::FlowControl;
 use super::packet::{Arena, flag};
 use super::port::{Losses, Port};
 use super::rules::Rules;
@@ -72,8 +71,7 @@ pub struct PortContext<'a> {
     pub(crate) losses: &'a mut Losses,
     pub(crate) conns: &'a mut [Conn],
     pub(crate) after: &'a mut Aftermath,
-    pub(crate) pauses: &'a mut Pauses,
-    pub(crate) credits: &'a mut Credits,
+    pub(crate) control: &'a mut FlowControl,
 }
 
 impl PortContext<'_> {

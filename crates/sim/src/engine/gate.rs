@@ -3,6 +3,7 @@
 //! A switch counts, for each link that comes in and each class of traffic, the bytes that wait in it; the lossless queue
 //! (`queue/lossless.rs`) does so. Who is to be told something for it, `pause` tells.
 
+use super::credit::Credits;
 use crate::units::Time;
 
 /// Classes that a frame tells of.
@@ -15,6 +16,15 @@ pub const FRAME_BYTES: u32 = 64;
 #[inline(always)]
 pub fn class_of(class: u8) -> usize {
     usize::from(class) % CLASSES
+}
+
+/// What nodes tell each other across links, so that buffers do not overflow: under one queue pauses, under another credits.
+#[derive(Debug, Default)]
+pub struct FlowControl {
+    /// Who is told to stop for what waits; empty unless the queue is lossless.
+    pub pauses: Pauses,
+    /// What may be sent to whom; empty unless the queue gives credits.
+    pub credits: Credits,
 }
 
 /// What the end of each link counts and tells its head.

@@ -6,12 +6,12 @@ use super::after::Aftermath;
 use super::agent::{Agents, TICK};
 use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
-use super::credit::{Credits, charged};
+use super::credit::charged;
 use super::discipline::{Discipline, PortContext, Queued};
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
 use super::event::{Event, Phase, order};
 use super::finished::LinkCounts;
-use super::gate::{Gate, Pauses, Stops, Thresholds};
+use super::gate::{FlowControl, Gate, Pauses, Stops, Thresholds};
 use super::members::Members;
 use super::packet::{Arena, Packet, Record, flag, reverse_label};
 use super::path::{Choose, Hop, Opening};
@@ -56,10 +56,8 @@ pub struct Network<'a, M: Members> {
     pub kicks: Vec<LinkId>,
     /// What is to be done before the next event.
     pub after: Aftermath,
-    /// Who is told to stop for what waits; empty unless the queue is lossless.
-    pub pauses: Pauses,
-    /// What may be sent to whom; empty unless the queue gives credits.
-    pub credits: Credits,
+    /// What nodes tell each other so that buffers do not overflow.
+    pub control: FlowControl,
     /// Whether anything depends on the end of a flow.
     pub reacts: bool,
     /// Place among simultaneous timers and starts, and their counter, by host.
@@ -216,8 +214,7 @@ impl<'a, M: Members> Network<'a, M> {
             ready: vec![ReadyList::default(); links],
             kicks: Vec::new(),
             after: Aftermath::default(),
-            pauses,
-            credits,
+            control: FlowControl { pauses, credits },
             reacts: false,
             host_ranks: ranks(hosts, 1),
             host_events: vec![0; hosts],
@@ -392,7 +389,7 @@ impl<'a, M: Members> Network<'a, M> {
         let (_, mut cx) = self.at_port(link);
         cx.port.settle(now);
         cx.keep(packet.size);
-        if !cx.credits.links.is_empty()
+        if !cx.control.credits.links.is_empty()
             && let Some((class, size)) = charged(&packet)
         {
             cx.spend(class, size);
@@ -515,8 +512,7 @@ impl<'a, M: Members> Network<'a, M> {
             losses,
             conns: &mut self.conns,
             after: &mut self.after,
-            pauses: &mut self.pauses,
-            credits: &mut self.credits,
+            control: &mut self.control,
         };
         (queue, cx)
     }
@@ -564,7 +560,7 @@ impl<'a, M: Members> Network<'a, M> {
                 PortQueue::Committed(departures, _) => departures.stop(&mut egress.port, end),
                 PortQueue::Serviced(_) => egress.port.stop(end),
             }
-            LinkCounts::new(egress, self.pauses.stops.get(link), busy, end)
+            LinkCounts::new(egress, self.control.pauses.stops.get(link), busy, end)
         };
         links.map(stop).collect()
     }

@@ -43,10 +43,10 @@ impl<M: Members> Network<'_, M> {
     /// The wire is free and takes a frame, if by now there still is something to tell.
     #[cold]
     pub fn send_frame(&mut self, link: LinkId) -> bool {
-        if !self.credits.links.is_empty() {
+        if !self.control.credits.links.is_empty() {
             return self.send_credit(link);
         }
-        let gate = &mut self.pauses.gates[link.reverse().index()];
+        let gate = &mut self.control.pauses.gates[link.reverse().index()];
         let port = &mut self.egress[link.index()].port;
         port.frame_waits = false;
         if gate.told == gate.wanted {
@@ -62,7 +62,7 @@ impl<M: Members> Network<'_, M> {
 
     /// The run ends: those who are stopped have been until now.
     pub fn stop_pauses(&mut self, end: Time) {
-        for (egress, stops) in self.egress.iter().zip(&mut self.pauses.stops) {
+        for (egress, stops) in self.egress.iter().zip(&mut self.control.pauses.stops) {
             if egress.port.paused != 0 {
                 stops.paused = stops.paused + (end - stops.since);
             }
@@ -71,7 +71,7 @@ impl<M: Members> Network<'_, M> {
 
     /// Bytes that wait by the link that they came by and their class, found by looking: for the audit.
     pub fn count_waiting(&self) -> Vec<[u32; CLASSES]> {
-        let mut waiting = vec![[0; CLASSES]; self.pauses.gates.len()];
+        let mut waiting = vec![[0; CLASSES]; self.control.pauses.gates.len()];
         for egress in &self.egress {
             let PortQueue::Serviced(model) = &egress.queue else { continue };
             model.resident(&mut |id| {
@@ -90,11 +90,11 @@ impl<M: Members> Engine<'_, '_, M> {
     /// wire goes on.
     #[cold]
     pub(super) fn obey(&mut self, frame: Event) {
-        if !self.net.credits.links.is_empty() {
+        if !self.net.control.credits.links.is_empty() {
             return self.take_credit(LinkId(frame.b));
         }
         let (link, stopped, now) = (LinkId(frame.b).reverse(), frame.a as u8, self.net.now);
-        let stops = &mut self.net.pauses.stops[link.index()];
+        let stops = &mut self.net.control.pauses.stops[link.index()];
         let port = &mut self.net.egress[link.index()].port;
         let before = std::mem::replace(&mut port.paused, stopped);
         stops.pauses += u64::from((stopped & !before).count_ones());

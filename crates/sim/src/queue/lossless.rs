@@ -261,7 +261,7 @@ impl PortContext<'_> {
     /// A packet is to wait that came in by that link. False if not even the headroom has room for it.
     #[inline]
     pub fn take_in(&mut self, ingress: LinkId, class: usize, size: u32) -> bool {
-        let Some(gate) = self.pauses.gates.get_mut(ingress.index()) else {
+        let Some(gate) = self.control.pauses.gates.get_mut(ingress.index()) else {
             // It is where it was made.
             return true;
         };
@@ -281,7 +281,7 @@ impl PortContext<'_> {
     #[inline]
     pub fn let_out(&mut self, packet: PacketId, class: usize, size: u32) {
         let ingress = self.arena[packet].ingress;
-        let Some(gate) = self.pauses.gates.get_mut(ingress.index()) else {
+        let Some(gate) = self.control.pauses.gates.get_mut(ingress.index()) else {
             return;
         };
         gate.waiting[class] -= size;

@@ -250,7 +250,7 @@ mod tests {
     use crate::engine::after::Aftermath;
     use crate::engine::calendar::{Agenda, Calendar};
     use crate::engine::conn::Conn;
-    use crate::engine::gate::Pauses;
+    use crate::engine::gate::FlowControl;
     use crate::engine::packet::{Arena, Header, Packet};
     use crate::engine::port::{Losses, Port};
     use crate::ids::{ConnId, LinkId, NodeId};
@@ -276,8 +276,7 @@ mod tests {
             losses: &mut Losses::default(),
             conns: &mut [conn],
             after: &mut Aftermath::default(),
-            credits: &mut Default::default(),
-            pauses: &mut Pauses::default(),
+            control: &mut FlowControl::default(),
         };
         for (number, &(size, flags)) in (0..).zip(coming) {
             let id = cx.arena.insert(Packet {

@@ -198,7 +198,7 @@ mod tests {
     use crate::engine::after::Aftermath;
     use crate::engine::calendar::{Agenda, Calendar};
     use crate::engine::conn::Conn;
-    use crate::engine::gate::Pauses;
+    use crate::engine::gate::FlowControl;
     use crate::engine::packet::{Arena, Header, Packet};
     use crate::engine::port::{Losses, Port};
     use crate::ids::LinkId;
@@ -226,8 +226,7 @@ mod tests {
             losses: &mut Losses::default(),
             conns: &mut [conn; 4],
             after: &mut Aftermath::default(),
-            credits: &mut Default::default(),
-            pauses: &mut Pauses::default(),
+            control: &mut FlowControl::default(),
         };
         for (number, &(conn, dst, rank)) in coming.iter().enumerate() {
             let id = cx.arena.insert(Packet {
