@@ -186,8 +186,7 @@ impl Settings for DaqPort {
     /// The buffers of each switch in equal parts (paper, section II: buffer / N_w), in whole packets, so that what all
     /// may send finds room. Who sends no data of a class has no credit for it.
     fn credits(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], full_packet: u64) -> Credits {
-        let (senders, enters, shares) =
-            (senders(fabric, sends), entrances(fabric, sends), self.shares());
+        let (senders, enters, shares) = (senders(fabric, sends), entrances(fabric, sends), self.shares());
         let window = |link: &Link| {
             if fabric.is_host(link.to) {
                 return [UNLIMITED; CLASSES];
@@ -236,7 +235,8 @@ impl Settings for DaqPort {
                          {flows} may come to {switch}"
                     ),
                 };
-                problems.push(Problem::new(if given.is_some() { senders_field } else { buffer_field }, message));
+                problems
+                    .push(Problem::new(if given.is_some() { senders_field } else { buffer_field }, message));
             }
         }
         if let Some(ratio) = self.ratio
@@ -422,7 +422,8 @@ impl State {
             SHORT => self.urgent.pop().or_else(|| self.later.pop()),
             _ => self.long.pop(),
         }?;
-        self.deficit[class] = if self.bytes(class) == 0 { 0 } else { self.deficit[class] - u64::from(packet.size) };
+        self.deficit[class] =
+            if self.bytes(class) == 0 { 0 } else { self.deficit[class] - u64::from(packet.size) };
         Some(packet)
     }
 }
@@ -434,11 +435,7 @@ impl Model {
 
     /// At a host's port: in it waits what the host says and, if it relays, the data of others.
     pub fn at_host() -> Model {
-        Model::new(State {
-            quanta: [1 << 17; CLASSES],
-            buffers: [u64::MAX; CLASSES],
-            ..State::default()
-        })
+        Model::new(State { quanta: [1 << 17; CLASSES], buffers: [u64::MAX; CLASSES], ..State::default() })
     }
 }
 
