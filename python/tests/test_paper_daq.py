@@ -49,20 +49,16 @@ def test_plans_can_be_run(figure, scale):
             assert plan.first()["run"]
 
 
-def test_schemes_that_are_there():
-    """What the simulator does not have is left out; DAQ, RCP and those before them are there."""
-    least = {
-        DAQ,
-        SHORT,
-        RCP,
-        _rack.RCP_SCALED,
-        _rack.DCTCP,
-        _rack.D2TCP,
-        _rack.NDP,
-        _rack.PFABRIC,
-        _rack.PIAS,
-    }
-    assert least <= set(_rack.there(list(_rack.SCHEMES)))
+@pytest.mark.parametrize("name", _rack.SCHEMES)
+def test_each_scheme_is_accepted_on_the_rack(name: str):
+    """With deadlines and without: the figures have both."""
+    short = _rack.incast(10_000, 1, "1ms", next(iter(DEADLINES)), 2)
+    rack = {"topology": _rack.rack(3), **_rack.SCHEMES[name]}
+    fy.check({**rack, "traffic": [short]})
+    fy.check({**rack, "traffic": [{key: short[key] for key in short if key != "deadlines"}]})
+
+
+def test_schemes_are_told_apart_by_colour():
     assert len({_rack.look(name)["color"] for name in _rack.SCHEMES}) == len(_rack.SCHEMES)
 
 

@@ -83,7 +83,7 @@ def _web(flows: int) -> dict[str, Any]:
 def plans(scale: Scale) -> dict[str, Plan]:
     """Four networks or workloads, each under all schemes."""
     flows = scale.pick(1500, 12_000)
-    known = rack.there(SCHEMES)
+    known = list(SCHEMES)
     bases = {TEN: _ten(flows), PARKING: _parking(flows), TREE: _tree(flows), WEB: _web(flows // 5)}
     return {
         name: Plan(
