@@ -48,6 +48,10 @@ def some_checks():
     return figures, checks + slotted.checks(figures["slotted"]) + paths.checks(figures["paths"])
 
 
+# With deadlines and rates: each on a fat-tree and on the rack of DAQ's paper.
+RATES = ("daq", "rcp", "d3", "pdq", "racs")
+
+
 def test_the_cases_are_the_ones_that_others_rely_on():
     assert {case.name for case in cases.CASES} == {
         *(f"ndp-permutation-k{k}" for k in (8, 16, 32)),
@@ -64,10 +68,10 @@ def test_the_cases_are_the_ones_that_others_rely_on():
                 "pias",
                 "pfabric",
                 "dcqcn",
-                "daq",
+                *RATES,
             )
         ),
-        "daq-rack",
+        *(f"{name}-rack" for name in RATES),
     }
     assert all(case.path.exists() for case in cases.CASES)
 
