@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from flowyard.papers import captured
 from flowyard.papers.daq import _rack as rack
 from flowyard.sweeps import Sweep
 
@@ -20,30 +21,6 @@ NO_DEADLINE, EXPIRED = 2**64 - 1, 2**64 - 2
 ENDLESS = 1e9
 DELAY_NS, HEADERS_BYTES = 68_840, 40
 DATA, LAST = 0, 1
-FIRST_PORT = 32_768
-
-# pcap with nanoseconds: what stands before the packets, and a packet of data: record, IPv4, UDP, the simulator's own.
-_FILE = 24
-_RECORD = np.dtype(
-    [
-        ("s", "<u4"),
-        ("ns", "<u4"),
-        ("captured", "<u4"),
-        ("length", "<u4"),
-        ("ip", "V12"),
-        ("from", ">u4"),
-        ("to", ">u4"),
-        ("port", ">u2"),
-        ("other_port", ">u2"),
-        ("udp", "V4"),
-        ("flags", "u1"),
-        ("kind", "u1"),
-        ("len", ">u2"),
-        ("number", ">u4"),
-        ("rtt", ">u8"),
-        ("left", ">u8"),
-    ]
-)
 
 
 def read(path: Path) -> pl.DataFrame:
@@ -52,27 +29,17 @@ def read(path: Path) -> pl.DataFrame:
     Returns:
         time_ns, sender, flow, number, bytes, left_ps (as the field has it).
     """
-    raw = np.frombuffer(path.read_bytes(), dtype=np.uint8)
-    offsets, at, end = [], _FILE, len(raw)
-    lengths = raw.tobytes()
-    while at < end:
-        captured = int.from_bytes(lengths[at + 8 : at + 12], "little")
-        # Shorter ones are control packets, whose headers are cut off.
-        if captured == _RECORD.itemsize - 16:
-            offsets.append(at)
-        at += 16 + captured
-    rows = raw[np.array(offsets, dtype=np.int64)[:, None] + np.arange(_RECORD.itemsize)]
-    records = np.ascontiguousarray(rows).view(_RECORD)[:, 0] if offsets else np.empty(0, _RECORD)
-    to = records["to"].astype(np.int64) - 0x0A000001
+    records, _ = captured.records(path)
+    to = captured.hosts(records["to"])
     records = records[(records["kind"] <= LAST) & (to == rack.AGGREGATOR)]
     return pl.DataFrame(
         {
-            "time_ns": records["s"].astype(np.int64) * 1_000_000_000 + records["ns"],
-            "sender": records["from"].astype(np.int64) - 0x0A000001,
-            "flow": records["port"].astype(np.int64) - FIRST_PORT,
+            "time_ns": captured.time_ns(records),
+            "sender": captured.hosts(records["from"]),
+            "flow": captured.flows(records["port"]),
             "number": records["number"].astype(np.int64),
             "bytes": records["length"].astype(np.int64),
-            "left_ps": records["left"].astype(np.uint64),
+            "left_ps": records["words"][:, 1].astype(np.uint64),
         }
     )
 

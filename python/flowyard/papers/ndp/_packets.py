@@ -12,32 +12,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from flowyard.papers import captured
+
 DATA, LAST, ACK, NACK, PULL = range(5)
 # The bit of a kind that says that an answer pulls as well, and that of the flags that says trimmed.
 PULLS, TRIMMED = 8, 2
-FIRST_PORT = 32_768
-
-# pcap with nanoseconds: what stands before the packets, and a packet: record, IPv4, UDP, the simulator's own header.
-_HEAD = 24
-_RECORD = np.dtype(
-    [
-        ("s", "<u4"),
-        ("ns", "<u4"),
-        ("captured", "<u4"),
-        ("length", "<u4"),
-        ("ip", "V12"),
-        ("from", ">u4"),
-        ("to", ">u4"),
-        ("port", ">u2"),
-        ("other_port", ">u2"),
-        ("udp", "V4"),
-        ("flags", "u1"),
-        ("kind", "u1"),
-        ("len", ">u2"),
-        ("number", ">u4"),
-        ("words", ">u8", 2),
-    ]
-)
 
 
 def read(path: Path) -> pl.DataFrame:
@@ -46,18 +25,18 @@ def read(path: Path) -> pl.DataFrame:
     Returns:
         time_ns, sender and receiver (hosts), flow, kind (one of the five above), trimmed, number and bytes.
     """
-    records: NDArray[np.void] = np.frombuffer(path.read_bytes()[_HEAD:], dtype=_RECORD)
-    if len(records) and set(records["captured"].tolist()) != {_RECORD.itemsize - 16}:
+    records, cut = captured.records(path)
+    if cut:
         raise ValueError(f"{path}: not only NDP's packets")
     kind = records["kind"] & (PULLS - 1)
     forward = (kind == DATA) | (kind == LAST)
     port = np.where(forward, records["port"], records["other_port"])
     return pl.DataFrame(
         {
-            "time_ns": records["s"].astype(np.int64) * 1_000_000_000 + records["ns"],
-            "sender": records["from"].astype(np.int64) - 0x0A000001,
-            "receiver": records["to"].astype(np.int64) - 0x0A000001,
-            "flow": port.astype(np.int64) - FIRST_PORT,
+            "time_ns": captured.time_ns(records),
+            "sender": captured.hosts(records["from"]),
+            "receiver": captured.hosts(records["to"]),
+            "flow": captured.flows(port),
             "kind": kind.astype(np.int64),
             "trimmed": (records["flags"] & TRIMMED) > 0,
             "number": records["number"].astype(np.int64),
