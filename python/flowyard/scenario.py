@@ -2453,7 +2453,7 @@ class D3Port(Model):
     """
 
     allocation: Allocation = "greedy"
-    """How much of what is left a flow gets."""
+    """The share of the remaining capacity that a flow gets."""
 
     base_rate: str = "0bps"
     """The least allocation. The paper's lets a flow send a header in each round trip; with headers that
@@ -2462,7 +2462,7 @@ class D3Port(Model):
     """
 
     state: PortState = "counters"
-    """What a port remembers."""
+    """The state that a port keeps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3491,10 +3491,10 @@ Threshold = Literal["fixed", "measured"]
 # What is computed at each port as packets pass.
 Agent = RcpPort | D3Port | PdqPort | RacsPort | Literal["rcp", "d3", "pdq", "racs"]
 
-# How much of what is left a flow gets.
+# The share of the remaining capacity that a flow gets.
 Allocation = Literal["greedy", "capped"]
 
-# What a port remembers.
+# The state that a port keeps.
 PortState = Literal["counters", "flows"]
 
 # Which flow is more critical than another.

@@ -6,8 +6,8 @@
 //! gets a new allocation, one entry of the vector that it carries. The capacity that is given away follows what the link
 //! carries and what waits, interval by interval.
 //!
-//! What the paper leaves open is a field: whether an allocation may be above what is left (`allocation`), and whether
-//! ports remember flows (`state`). Rates are whole numbers of kbit/s, so that what is taken back is to the last bit what
+//! Two choices that the paper leaves open are fields: an allocation may exceed the remaining capacity or not (`allocation`), and a
+//! port keeps counters or per-flow state (`state`). Rates are whole numbers of kbit/s, so that what is taken back is to the last bit what
 //! was given.
 
 use schemars::JsonSchema;
@@ -35,33 +35,33 @@ pub struct D3Port {
     /// The capacity is computed anew after this time. "derived": the round trip of the network's longest path.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub interval: Derived<Time>,
-    /// How much of what is left a flow gets.
+    /// The share of the remaining capacity that a flow gets.
     pub allocation: Allocation,
     /// The least allocation. The paper's lets a flow send a header in each round trip; with headers that need no allocation,
     /// as a public model (SymbioticLab/Aequitas) and this one have them, it is 0.
     pub base_rate: Rate,
-    /// What a port remembers.
+    /// The state that a port keeps.
     pub state: PortState,
 }
 
-/// How much of what is left a flow gets.
+/// The share of the remaining capacity that a flow gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocation {
-    /// The paper's: what it asks for and a fair share of what nobody asks for, if what it asks for is left. Others may hold
-    /// part of that share, so that the sum of the allocations may be above the capacity.
+    /// The paper's: the requested rate plus a fair share of the unrequested capacity, if the requested rate is available. Other
+    /// flows may hold part of that share, so that the sum of the allocations may exceed the capacity.
     Greedy,
-    /// The same, and never more than is left.
+    /// The same, limited to the remaining capacity.
     Capped,
 }
 
-/// What a port remembers.
+/// The state that a port keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortState {
     /// Three sums (paper). A packet that asks and is lost would leave them wrong for good, so that nothing may lose one.
     Counters,
-    /// What each flow was given and asks for: a packet that is lost, or comes twice, changes nothing for others.
+    /// Allocation and request of each flow: a request that is lost, or repeated, changes nothing for other flows.
     Flows,
 }
 
@@ -138,8 +138,8 @@ pub const LINKS: usize = 7;
 
 /// Words of the record that packets of D3 carry, each with two rates in kbit/s.
 pub mod word {
-    /// What the flow asks for, and what it asked for before. In a FIN or TERM in place of the first: how often its SYN was
-    /// counted.
+    /// The requested rate, and the one requested before. In a FIN or TERM in place of the first: the number of times that ports
+    /// counted its SYN.
     pub const DESIRED: usize = 0;
     /// From here on by link of the path: what the flow was given there before, and what it is given now.
     pub const ALLOCATED: usize = 1;
@@ -164,7 +164,7 @@ fn kbits(rate: Rate) -> f64 {
     rate.0 as f64 / UNIT as f64
 }
 
-/// What is known and given at one port. Rates are in kbit/s.
+/// Counters and allocations at one port. Rates are in kbit/s.
 #[derive(Clone, Debug)]
 pub struct Model {
     alpha: f64,
@@ -213,7 +213,7 @@ struct Request {
     /// By how many flows N grows: 1 for a SYN, less than 0 for a FIN or TERM.
     flows: i64,
     last: bool,
-    /// What is asked for, and what was before.
+    /// The requested rate, and the one before.
     desired: i64,
     before: i64,
     /// What was given before.
@@ -221,7 +221,7 @@ struct Request {
 }
 
 impl Model {
-    /// What a flow is given.
+    /// The allocation of a flow.
     fn grant(&mut self, request: Request) -> i64 {
         let Request { flow, last, .. } = request;
         let place = if self.keeps { self.recall(request) } else { self.count(request) };
