@@ -1,5 +1,5 @@
 //! DAQ: senders start at once with a share of the path, go by the length of the queue at the switch, and say with each
-//! packet how much time is left to their flow; ports (`queue/daq.rs`) and credits (`engine/credit.rs`) do the rest.
+//! packet how much time is left to their flow; ports (`queue/daq`) and credits (`engine/credit.rs`) do the rest.
 //!
 //! Source: Ding and Rojas-Cessa, "DAQ: Deadline-Aware Queue Scheme for Scheduling Service Flows in Data Centers", section
 //! II-B; where it is silent or contradicts itself, the choice is said at the field or where it is made. `sender` is the
