@@ -10,6 +10,7 @@ pub mod late;
 pub mod paced;
 pub mod reassembly;
 pub mod rtt;
+pub mod sent;
 pub mod session;
 pub mod source;
 pub mod tagging;

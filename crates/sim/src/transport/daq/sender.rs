@@ -1,7 +1,5 @@
 //! The sending end of DAQ: a handshake that measures the round trip, a window that follows the queue at the switch.
 
-use std::collections::VecDeque;
-
 use super::{Daq, Send, kind};
 use crate::engine::credit::{CLASSES, LONG, SHORT, Word};
 use crate::engine::host::{Host, Owner, Start, Timer, Toward};
@@ -9,6 +7,7 @@ use crate::engine::packet::{Header, Packet};
 use crate::ids::ConnId;
 use crate::queue::daq::{EXPIRED, NO_DEADLINE};
 use crate::transport::late::LateFlow;
+use crate::transport::sent::{Sent, SentList, State};
 use crate::transport::source::{Next, PlainFlow, Source};
 use crate::units::Time;
 
@@ -33,16 +32,12 @@ pub struct Sender {
     /// Bytes of full packets on the wire.
     full: u64,
     header: u64,
-    /// Packets from the first unacknowledged one on; `base` is its number.
-    sent: VecDeque<Sent>,
-    base: u32,
+    /// Packets that have been sent; of each, whether it is the last one.
+    sent: SentList<bool>,
     /// Bytes on the wire of those under way.
     under_way: u64,
     /// Bytes sent since the round began, where there are rounds.
     round: u64,
-    lost: u32,
-    /// No packet before it is lost.
-    repair: u32,
     timer: Timer,
     late: Timer,
 }
@@ -61,26 +56,9 @@ enum Stage {
     Over,
 }
 
-/// A packet that has been sent.
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    len: u16,
-    last: bool,
-    state: State,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    UnderWay,
-    Lost,
-    Acknowledged,
-}
-
 impl Sender {
     /// A flow starts, with the memory of the one before: a SYN goes out.
     pub fn start(&mut self, id: ConnId, start: Start, config: &Daq, cx: &mut impl Host) {
-        let mut sent = std::mem::take(&mut self.sent);
-        sent.clear();
         *self = Sender {
             source: PlainFlow::new(start.size),
             stage: Stage::Opening,
@@ -88,7 +66,7 @@ impl Sender {
             window: config.initial_window(),
             full: config.full(),
             header: config.header_bytes.0,
-            sent,
+            sent: std::mem::take(&mut self.sent).restart(),
             ..Sender::default()
         };
         self.say(kind::SYN, id, config, cx);
@@ -116,7 +94,7 @@ impl Sender {
     fn say(&mut self, kind: u8, id: ConnId, config: &Daq, cx: &mut impl Host) {
         let left = self.time_left(cx.now());
         let (seq, ack) = if kind == kind::SYN { (cx.conn(id).size, left) } else { (0, 0) };
-        let number = self.base + self.sent.len() as u32;
+        let number = self.sent.end();
         let header = Header { kind, number, seq, ack, ..Header::default() };
         cx.send_control(id, Toward::Receiver, config.control_bytes.0 as u32, header);
         if kind != kind::FIN {
@@ -128,13 +106,14 @@ impl Sender {
     /// Whether the window has room for something that is there to be sent. A flow of which nothing is under way has room for
     /// a packet.
     fn may_send(&self, config: &Daq) -> bool {
-        if self.stage != Stage::Open || (self.lost == 0 && self.source.left() == 0) {
+        if self.stage != Stage::Open || (self.sent.lost() == 0 && self.source.left() == 0) {
             return false;
         }
-        let size = match self.lost {
-            0 => self.header + self.source.left().min(config.mss.0),
-            _ => self.size(self.sent[(self.first_lost() - self.base) as usize]),
+        let len = match self.sent.lost() {
+            0 => self.source.left().min(config.mss.0),
+            _ => self.sent.get(self.sent.first_lost()).map_or(0, |sent| u64::from(sent.len)),
         };
+        let size = self.header + len;
         let used = match config.send {
             Send::Sliding => self.under_way,
             Send::Rounds => self.round,
@@ -142,16 +121,8 @@ impl Sender {
         used == 0 || used + size <= self.window
     }
 
-    fn size(&self, sent: Sent) -> u64 {
+    fn size(&self, sent: Sent<bool>) -> u64 {
         self.header + u64::from(sent.len)
-    }
-
-    fn first_lost(&self) -> u32 {
-        let mut number = self.repair.max(self.base);
-        while self.sent[(number - self.base) as usize].state != State::Lost {
-            number += 1;
-        }
-        number
     }
 
     /// The wire is free: what was lost goes first. The link's credit is the port's concern.
@@ -159,17 +130,12 @@ impl Sender {
         if !self.may_send(config) {
             return (None, false);
         }
-        let number = if self.lost > 0 { self.first_lost() } else { self.cut(config) };
-        let sent = &mut self.sent[(number - self.base) as usize];
+        let again = self.sent.lost() > 0;
+        let number = if again { self.sent.send_first_lost() } else { self.cut(config) };
+        let sent = self.sent.get(number).expect("it has just been sent");
         let counts = cx.sender(id);
         counts.packets_sent += 1;
-        if sent.state == State::Lost {
-            counts.retransmissions += 1;
-            self.lost -= 1;
-            self.repair = number + 1;
-        }
-        sent.state = State::UnderWay;
-        let sent = *sent;
+        counts.retransmissions += u32::from(again);
         let size = self.size(sent);
         self.under_way += size;
         self.round += size;
@@ -177,7 +143,7 @@ impl Sender {
             self.start_timer(id, config, cx);
         }
         let header = Header {
-            kind: if sent.last { kind::LAST } else { kind::DATA },
+            kind: if sent.note { kind::LAST } else { kind::DATA },
             class: self.class() as u8,
             len: sent.len,
             number,
@@ -197,8 +163,7 @@ impl Sender {
         let Next::Range { len, last, .. } = self.source.next(config.mss.0 as u32) else {
             unreachable!("who may send has something to send");
         };
-        self.sent.push_back(Sent { len: len as u16, last, state: State::UnderWay });
-        self.base + self.sent.len() as u32 - 1
+        self.sent.push(len as u16, last)
     }
 
     fn start_timer(&mut self, id: ConnId, config: &Daq, cx: &mut impl Host) {
@@ -244,18 +209,10 @@ impl Sender {
 
     /// A packet has arrived, perhaps not for the first time.
     fn acknowledge(&mut self, number: u32) {
-        let Some(place) = number.checked_sub(self.base) else { return };
-        let sent = &mut self.sent[place as usize];
-        let before = std::mem::replace(&mut sent.state, State::Acknowledged);
-        let sent = *sent;
-        match before {
-            State::UnderWay => self.under_way -= self.size(sent),
-            State::Lost => self.lost -= 1,
-            State::Acknowledged => return,
-        }
-        while self.sent.front().is_some_and(|sent| sent.state == State::Acknowledged) {
-            self.sent.pop_front();
-            self.base += 1;
+        if let Some(sent) = self.sent.acknowledge(number)
+            && sent.state == State::UnderWay
+        {
+            self.under_way -= self.size(sent);
         }
     }
 
@@ -307,11 +264,8 @@ impl Sender {
             Stage::Opening => self.say(kind::SYN, id, config, cx),
             Stage::Quitting => self.say(kind::QUIT, id, config, cx),
             Stage::Open => {
-                for sent in self.sent.iter_mut().filter(|sent| sent.state == State::UnderWay) {
-                    sent.state = State::Lost;
-                    self.lost += 1;
-                }
-                (self.under_way, self.round, self.repair) = (0, 0, self.base);
+                self.sent.lose_all();
+                (self.under_way, self.round) = (0, 0);
                 cx.ready(id);
             }
             Stage::Over => unreachable!("whoever is done has no timer"),
@@ -329,12 +283,12 @@ impl Sender {
 
     /// What is wrong in the sender's own books, if anything is.
     pub fn audit(&self) -> Option<String> {
-        let count = |state| self.sent.iter().filter(move |sent| sent.state == state);
-        let lost = count(State::Lost).count() as u32;
-        let under_way: u64 = count(State::UnderWay).map(|sent| self.size(*sent)).sum();
-        if (under_way, lost) != (self.under_way, self.lost) {
-            let counted = (self.under_way, self.lost);
-            return Some(format!("{under_way} bytes under way and {lost} packets lost, counted {counted:?}"));
+        let under_way: u64 = self.sent.those(State::UnderWay).map(|sent| self.size(sent)).sum();
+        if under_way != self.under_way {
+            return Some(format!("{under_way} bytes under way, counted {}", self.under_way));
+        }
+        if let Some(wrong) = self.sent.audit() {
+            return Some(wrong);
         }
         let waits = self.stage != Stage::Over && under_way > 0 && !self.timer.is_set();
         waits.then(|| "something is under way and no timer is set".to_string())

@@ -7,6 +7,7 @@ use crate::engine::host::{Host, Owner, Start, Timer, Toward};
 use crate::engine::packet::{Header, Packet, Record, flag};
 use crate::ids::ConnId;
 use crate::transport::rtt::Rtt;
+use crate::transport::sent::{SentList, State};
 use crate::transport::source::{Next, PlainFlow, Source};
 use crate::units::{Rate, Time};
 
@@ -20,9 +21,8 @@ pub struct Sender<S> {
     source: PlainFlow,
     /// Bytes that have not been acknowledged.
     left: u64,
-    /// Packets from the first unacknowledged one on; `base` is its number.
-    sent: VecDeque<Sent>,
-    base: u32,
+    /// Packets that have been sent; of each, the number of its last transmission.
+    sent: SentList<u32>,
     /// Transmissions that may be under way, in their order: number of the transmission, and of the packet.
     flight: VecDeque<(u32, u32)>,
     /// Packets that are to be sent again, and the bytes of those of them that have not arrived meanwhile.
@@ -61,31 +61,10 @@ enum Stage {
     Over,
 }
 
-/// A packet that has been sent.
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    len: u16,
-    state: State,
-    /// Its last transmission.
-    transmission: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    UnderWay,
-    Lost,
-    Acknowledged,
-}
-
 impl<S: Scheme> Sender<S> {
     /// The flow starts: asks for a rate.
     pub fn begin(&mut self, id: ConnId, start: Start, config: &S::Config, cx: &mut impl Host) {
-        let (mut sent, mut flight, mut lost) = (
-            std::mem::take(&mut self.sent),
-            std::mem::take(&mut self.flight),
-            std::mem::take(&mut self.lost),
-        );
-        sent.clear();
+        let (mut flight, mut lost) = (std::mem::take(&mut self.flight), std::mem::take(&mut self.lost));
         flight.clear();
         lost.clear();
         *self = Sender {
@@ -93,7 +72,7 @@ impl<S: Scheme> Sender<S> {
             left: start.size,
             due: start.due,
             source: PlainFlow::new(start.size),
-            sent,
+            sent: std::mem::take(&mut self.sent).restart(),
             flight,
             lost,
             ..Sender::default()
@@ -188,9 +167,8 @@ impl<S: Scheme> Sender<S> {
         // What asks for a rate for what is to be sent, is itself part of that.
         let asking = (S::EACH_ASKS || self.asked.is_none()).then(|| self.flow(id, pacing, cx));
         let Some(number) = self.next_number(pacing) else { return (None, false) };
-        let sent = &mut self.sent[(number - self.base) as usize];
-        let again = sent.state == State::Lost;
-        (sent.state, sent.transmission) = (State::UnderWay, self.transmissions);
+        let (sent, again) = self.sent.send(number);
+        sent.note = self.transmissions;
         let len = sent.len;
         self.flight.push_back((self.transmissions, number));
         self.transmissions += 1;
@@ -223,8 +201,7 @@ impl<S: Scheme> Sender<S> {
     /// The packet to send next: what was lost goes first.
     fn next_number(&mut self, pacing: &Pacing) -> Option<u32> {
         while let Some(number) = self.lost.pop_front() {
-            let place = number.checked_sub(self.base);
-            if let Some(sent) = place.map(|place| self.sent[place as usize])
+            if let Some(sent) = self.sent.get(number)
                 && sent.state == State::Lost
             {
                 self.lost_bytes -= u64::from(sent.len);
@@ -232,8 +209,7 @@ impl<S: Scheme> Sender<S> {
             }
         }
         let Next::Range { len, .. } = self.source.next(pacing.mss.0 as u32) else { return None };
-        self.sent.push_back(Sent { len: len as u16, state: State::UnderWay, transmission: 0 });
-        Some(self.base + self.sent.len() as u32 - 1)
+        Some(self.sent.push(len as u16, 0))
     }
 
     fn start_timer(&mut self, id: ConnId, pacing: &Pacing, cx: &mut impl Host) {
@@ -336,18 +312,17 @@ impl<S: Scheme> Sender<S> {
 
     /// A packet of data has arrived, as the sender now hears, or its header has.
     fn acknowledge(&mut self, header: Header, id: ConnId, pacing: &Pacing, cx: &mut impl Host) {
-        if let Some(place) = header.number.checked_sub(self.base) {
-            let sent = self.sent[place as usize];
-            self.heard = self.heard.max(sent.transmission + 1);
+        if let Some(sent) = self.sent.get(header.number) {
+            self.heard = self.heard.max(sent.note + 1);
             if header.kind != kind::CUT_ANSWER {
-                self.arrived(place);
+                self.arrived(header.number);
             } else if sent.state == State::UnderWay {
                 self.lose(header.number);
             }
         }
         // Acknowledgements that were lost are made good for.
-        while u64::from(self.base) < header.seq {
-            self.arrived(0);
+        while u64::from(self.sent.base()) < header.seq {
+            self.arrived(self.sent.base());
         }
         while let Some(&(transmission, number)) = self.flight.front() {
             if self.is_under_way(transmission, number) {
@@ -367,32 +342,24 @@ impl<S: Scheme> Sender<S> {
 
     /// Whether that transmission of a packet is its last one, and nothing has been heard of it.
     fn is_under_way(&self, transmission: u32, number: u32) -> bool {
-        let sent = number.checked_sub(self.base).map(|place| self.sent[place as usize]);
-        sent.is_some_and(|sent| sent.state == State::UnderWay && sent.transmission == transmission)
+        let sent = self.sent.get(number);
+        sent.is_some_and(|sent| sent.state == State::UnderWay && sent.note == transmission)
     }
 
     /// A packet that was under way is to be sent again.
     fn lose(&mut self, number: u32) {
-        let sent = &mut self.sent[(number - self.base) as usize];
-        sent.state = State::Lost;
-        self.lost_bytes += u64::from(sent.len);
+        self.sent.lose(number);
+        self.lost_bytes += self.sent.get(number).map_or(0, |sent| u64::from(sent.len));
         self.lost.push_back(number);
     }
 
-    fn arrived(&mut self, place: u32) {
-        let sent = &mut self.sent[place as usize];
+    fn arrived(&mut self, number: u32) {
+        let Some(sent) = self.sent.acknowledge(number) else { return };
         let len = u64::from(sent.len);
         if sent.state == State::Lost {
             self.lost_bytes -= len;
         }
-        if sent.state != State::Acknowledged {
-            sent.state = State::Acknowledged;
-            self.left -= len;
-        }
-        while self.sent.front().is_some_and(|sent| sent.state == State::Acknowledged) {
-            self.sent.pop_front();
-            self.base += 1;
-        }
+        self.left -= len;
     }
 
     /// One of the sender's timers.
@@ -449,7 +416,7 @@ impl<S: Scheme> Sender<S> {
             return None;
         }
         let unsent = self.source.left();
-        let open = self.sent.iter().filter(|sent| sent.state != State::Acknowledged);
+        let open = self.sent.those(State::UnderWay).chain(self.sent.those(State::Lost));
         let missing = unsent + open.map(|sent| u64::from(sent.len)).sum::<u64>();
         if missing != self.left {
             return Some(format!("{missing} bytes are not acknowledged, {} counted", self.left));

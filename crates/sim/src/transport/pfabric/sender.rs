@@ -1,11 +1,10 @@
 //! The sending end of pFabric: a window that opens at line rate, a fixed timeout, and probes when nothing gets through.
 
-use std::collections::VecDeque;
-
 use super::{Pfabric, Remaining, kind};
 use crate::engine::host::{Host, Owner, Timer, Toward};
 use crate::engine::packet::{Header, Packet};
 use crate::ids::ConnId;
+use crate::transport::sent::{Sent, SentList, State};
 use crate::transport::source::{Next, PlainFlow, Source};
 
 /// The sender's timer; even, by the convention of `Endpoint::timer`.
@@ -20,13 +19,9 @@ pub struct Sender {
     source: PlainFlow,
     /// Bytes of the flow that are not acknowledged.
     unacknowledged: u64,
-    /// Packets from the first unacknowledged one on; `base` is its number.
-    sent: VecDeque<Sent>,
-    base: u32,
+    /// Packets that have been sent; of each, whether it is the last one.
+    sent: SentList<bool>,
     under_way: u32,
-    lost: u32,
-    /// No packet before it is lost.
-    repair: u32,
     cwnd: u32,
     ssthresh: u32,
     /// Packets acknowledged since the window last grew, beyond slow start.
@@ -39,30 +34,13 @@ pub struct Sender {
     pub(super) eager: bool,
 }
 
-/// A packet that has been sent.
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    len: u16,
-    last: bool,
-    state: State,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    UnderWay,
-    Lost,
-    Acknowledged,
-}
-
 impl Sender {
     /// Starts over for another flow, with the memory of the one before.
     pub fn reset(&mut self, config: &Pfabric, size: u64) {
-        let mut sent = std::mem::take(&mut self.sent);
-        sent.clear();
         *self = Sender {
             source: PlainFlow::new(size),
             unacknowledged: size,
-            sent,
+            sent: std::mem::take(&mut self.sent).restart(),
             cwnd: config.initial_window(),
             ssthresh: u32::MAX,
             ..Sender::default()
@@ -86,22 +64,17 @@ impl Sender {
 
     /// Whether the window has room for something that is there to be sent.
     pub fn may_send(&self) -> bool {
-        !self.probing && self.under_way < self.cwnd && (self.lost > 0 || self.source.left() > 0)
+        !self.probing && self.under_way < self.cwnd && (self.sent.lost() > 0 || self.source.left() > 0)
     }
 
     /// The next packet, which may be sent: what was lost goes first.
     pub fn next_packet(&mut self, id: ConnId, config: &Pfabric, cx: &mut impl Host) -> Packet {
-        let number = if self.lost > 0 { self.first_lost() } else { self.cut(config) };
-        let sent = &mut self.sent[(number - self.base) as usize];
+        let again = self.sent.lost() > 0;
+        let number = if again { self.sent.send_first_lost() } else { self.cut(config) };
+        let Sent { len, note: last, .. } = self.sent.get(number).expect("it has just been sent");
         let counts = cx.sender(id);
         counts.packets_sent += 1;
-        if sent.state == State::Lost {
-            counts.retransmissions += 1;
-            self.lost -= 1;
-            self.repair = number + 1;
-        }
-        sent.state = State::UnderWay;
-        let Sent { len, last, .. } = *sent;
+        counts.retransmissions += u32::from(again);
         self.under_way += 1;
         if !self.timer.is_set() {
             self.start_timer(id, config, cx);
@@ -116,21 +89,12 @@ impl Sender {
         cx.packet(id, Toward::Receiver, u32::from(len) + config.header_bytes.0 as u32, 0, header)
     }
 
-    fn first_lost(&self) -> u32 {
-        let mut number = self.repair.max(self.base);
-        while self.sent[(number - self.base) as usize].state != State::Lost {
-            number += 1;
-        }
-        number
-    }
-
     /// Cuts a new packet off the source.
     fn cut(&mut self, config: &Pfabric) -> u32 {
         let Next::Range { len, last, .. } = self.source.next(config.mss.0 as u32) else {
             unreachable!("who may send has something to send");
         };
-        self.sent.push_back(Sent { len: len as u16, last, state: State::UnderWay });
-        self.base + self.sent.len() as u32 - 1
+        self.sent.push(len as u16, last)
     }
 
     /// What ports sort a packet by; `unsent` has the packet's own bytes.
@@ -151,22 +115,22 @@ impl Sender {
             return;
         }
         let (id, header) = (packet.conn, &packet.header);
-        let (base, left) = (self.base, self.unacknowledged);
+        let (base, left) = (self.sent.base(), self.unacknowledged);
         self.silent = 0;
         self.probing = false;
         if header.kind == kind::ACK {
             self.acknowledge(header.number);
         }
         // Acknowledgements that were lost are made good for.
-        while u64::from(self.base) < header.seq {
-            self.acknowledge(self.base);
+        while u64::from(self.sent.base()) < header.seq {
+            self.acknowledge(self.sent.base());
         }
         if self.unacknowledged < left {
             self.grow(config);
         }
         if self.under_way == 0 {
             self.timer.clear();
-        } else if self.base > base {
+        } else if self.sent.base() > base {
             self.start_timer(id, config, cx);
         }
         if self.is_done() {
@@ -177,18 +141,9 @@ impl Sender {
 
     /// A packet has arrived, as the sender now hears, perhaps not for the first time.
     fn acknowledge(&mut self, number: u32) {
-        let Some(place) = number.checked_sub(self.base) else { return };
-        let sent = &mut self.sent[place as usize];
-        match std::mem::replace(&mut sent.state, State::Acknowledged) {
-            State::UnderWay => self.under_way -= 1,
-            State::Lost => self.lost -= 1,
-            State::Acknowledged => return,
-        }
+        let Some(sent) = self.sent.acknowledge(number) else { return };
+        self.under_way -= u32::from(sent.state == State::UnderWay);
         self.unacknowledged -= u64::from(sent.len);
-        while self.sent.front().is_some_and(|sent| sent.state == State::Acknowledged) {
-            self.sent.pop_front();
-            self.base += 1;
-        }
     }
 
     /// Slow start up to the threshold, then a packet a window, for each answer that acknowledges something.
@@ -211,11 +166,8 @@ impl Sender {
         self.ssthresh = (self.cwnd / 2).max(2);
         self.cwnd = 1;
         self.growth = 0;
-        for sent in self.sent.iter_mut().filter(|sent| sent.state == State::UnderWay) {
-            sent.state = State::Lost;
-        }
-        self.lost += std::mem::take(&mut self.under_way);
-        self.repair = self.base;
+        self.sent.lose_all();
+        self.under_way = 0;
         self.probing = self.silent >= config.probe_after;
         if self.probing {
             self.send_probe(id, config, cx);
@@ -227,7 +179,7 @@ impl Sender {
     fn send_probe(&mut self, id: ConnId, config: &Pfabric, cx: &mut impl Host) {
         let header = Header {
             kind: kind::PROBE,
-            number: self.base,
+            number: self.sent.base(),
             ack: self.rank(self.source.left(), config),
             ..Header::default()
         };
@@ -238,15 +190,12 @@ impl Sender {
 
     /// What is wrong in the sender's own books, if anything is.
     pub fn audit(&self) -> Option<String> {
-        let count = |state| self.sent.iter().filter(|sent| sent.state == state).count() as u32;
-        let (under_way, lost) = (count(State::UnderWay), count(State::Lost));
-        if (under_way, lost) != (self.under_way, self.lost) {
-            let counted = (self.under_way, self.lost);
-            return Some(format!("{under_way} packets under way and {lost} lost, counted {counted:?}"));
+        let under_way = self.sent.those(State::UnderWay).count() as u32;
+        if under_way != self.under_way {
+            return Some(format!("{under_way} packets under way, counted {}", self.under_way));
         }
-        let first_repair = self.repair.max(self.base) - self.base;
-        if self.sent.iter().take(first_repair as usize).any(|sent| sent.state == State::Lost) {
-            return Some(format!("a packet before number {} is lost", self.repair));
+        if let Some(wrong) = self.sent.audit() {
+            return Some(wrong);
         }
         let waits = (under_way > 0 || self.probing) && !self.timer.is_set();
         waits.then(|| "something is under way and no timer is set".to_string())
