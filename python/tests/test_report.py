@@ -339,7 +339,7 @@ EMPTY = {
             "status": "stalled",
             "change": lambda summary: summary.update(deadlock=["a -> b", "b -> a"]),
         },
-        "Ports waited for each other, paused, in a circle at",
+        "Ports waited for each other, paused or without credit, in a circle at",
     ),
     "one flow": ({"flows": 1}, "1 of 1 flows"),
     "no flow": ({"flows": 0}, "The scenario has no flow."),

@@ -105,7 +105,7 @@ pub struct Summary {
     pub status: Status,
     /// Which limit ended it, if the status says so.
     pub limit: Option<Limit>,
-    /// The links of a cycle of paused ports, "from -> to", if the run ended for that.
+    /// The links of a cycle of ports, paused or without credit, "from -> to", if the run ended for that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deadlock: Vec<String>,
     /// Simulated time at the end.

@@ -41,7 +41,7 @@ def ending(run: Run) -> str:
             run.limit,
             f"The run reached its limit, run.until = {settings.get('until', at)}, while flows were open.",
         ),
-        "stalled": f"Ports waited for each other, paused, in a circle at {at}: {', '.join(circle)}."
+        "stalled": f"Ports waited for each other, paused or without credit, in a circle at {at}: {', '.join(circle)}."
         if circle
         else f"Nothing moved any more at {at}: no event was left, or no payload arrived for run.stall = "
         f"{settings.get('stall', '?')} and for twice the longest retransmission timeout although flows were open. "

@@ -158,6 +158,11 @@ impl Credit {
     fn is_limited(&self) -> bool {
         self.given[SHORT] != UNLIMITED
     }
+
+    /// Whether its head has sent what it has not heard of.
+    pub fn is_spent(&self) -> bool {
+        self.window != self.given
+    }
 }
 
 impl PortContext<'_> {
@@ -218,23 +223,12 @@ impl<M: Members> Network<'_, M> {
         if self.control.credits.links.is_empty() {
             return;
         }
-        let mut behind = vec![[0; CLASSES]; self.control.credits.links.len()];
+        let mut behind = self.charged_waiting();
         for event in self.calendar.iter() {
             if event.phase() == Phase::Arrival as u8 || event.phase() == Phase::Lost as u8 {
                 let on_wire = charged(&self.arena[PacketId(event.a)]);
                 on_wire.into_iter().for_each(|(class, size)| behind[event.b as usize][class] += size);
             }
-        }
-        for egress in &self.egress {
-            let PortQueue::Serviced(model) = &egress.queue else { continue };
-            model.resident(&mut |id| {
-                let packet = &self.arena[id];
-                if let (Some((class, size)), Some(behind)) =
-                    (charged(packet), behind.get_mut(packet.ingress.index()))
-                {
-                    behind[class] += size;
-                }
-            });
         }
         for (link, (credit, behind)) in self.control.credits.links.iter().zip(behind).enumerate() {
             for (class, behind) in behind.into_iter().enumerate().filter(|_| credit.is_limited()) {
@@ -257,6 +251,48 @@ impl<M: Members> Network<'_, M> {
                 ));
             }
         }
+    }
+
+    /// Bytes of data that wait, by the link that they came by and their class.
+    fn charged_waiting(&self) -> Vec<[u32; CLASSES]> {
+        let mut waiting = vec![[0; CLASSES]; self.control.credits.links.len()];
+        for egress in &self.egress {
+            let PortQueue::Serviced(model) = &egress.queue else { continue };
+            model.resident(&mut |id| {
+                let packet = &self.arena[id];
+                if let (Some((class, size)), Some(waiting)) =
+                    (charged(packet), waiting.get_mut(packet.ingress.index()))
+                {
+                    waiting[class] += size;
+                }
+            });
+        }
+        waiting
+    }
+
+    /// The links and classes that stand still until something that they sent moves: it all waits at the node behind, and
+    /// no credit is under way. For the search for deadlocks.
+    pub(super) fn without_credit(&self) -> Vec<(LinkId, usize)> {
+        let credits = &self.control.credits;
+        let stands = |(link, class): &(LinkId, usize)| {
+            let credit = &credits.links[link.index()];
+            let (window, given) = (credit.window[*class] + credit.owed[*class], credit.given[*class]);
+            credit.is_limited()
+                && window < given
+                && window + credits.told(*link, *class) < credits.full_packet
+        };
+        let links = (0..credits.links.len() as u32).map(LinkId);
+        let mut found: Vec<_> =
+            links.flat_map(|link| (0..CLASSES).map(move |class| (link, class))).filter(stands).collect();
+        if !found.is_empty() {
+            let waiting = self.charged_waiting();
+            found.retain(|&(link, class)| {
+                let credit = &credits.links[link.index()];
+                let here = credit.window[class] + credit.owed[class] + credits.told(link, class);
+                here + waiting[link.index()][class] == credit.given[class]
+            });
+        }
+        found
     }
 
     /// Takes back what a frame under way tells of: how a test of the audit loses a credit.

@@ -1,15 +1,18 @@
-//! Deadlocks of a lossless fabric: ports that are paused, each for packets that wait at another one of them.
+//! Deadlocks of a lossless fabric: ports that are paused or have no credit, each for packets that wait at another one.
 //!
 //! A port that is told to stop may go on when what came from it and waits behind its link has shrunk. It never will if
 //! all of that waits at ports which are themselves told to stop and never will go on: the largest set of ports that
-//! only wait for each other. If there is one, it has a cycle, and nothing in it has moved or ever will.
+//! only wait for each other. If there is one, it has a cycle, and nothing in it has moved or ever will. A port without
+//! credit is in the same place: it goes on when something of what it sent has left the node behind its link.
 
 use super::Engine;
+use super::credit::charged;
 use super::discipline::Discipline;
 use super::egress::PortQueue;
 use super::gate::{CLASSES, class_of};
 use super::members::Members;
 use super::network::Network;
+use super::packet::Packet;
 use crate::ids::LinkId;
 use crate::topology::Fabric;
 use crate::units::Time;
@@ -35,17 +38,21 @@ impl<M: Members> Engine<'_, '_, M> {
 impl<M: Members> Network<'_, M> {
     /// When to look for a deadlock first.
     pub(super) fn first_deadlock_look(&self) -> Time {
-        if self.control.pauses.gates.is_empty() { Time::NEVER } else { LOOK_EVERY }
+        if self.is_lossless() { LOOK_EVERY } else { Time::NEVER }
     }
 
-    /// The links of a cycle of ports, paused since that time or before, that wait for each other; each one's packets
-    /// are behind those of the next. None if there is none.
+    /// Whether nodes tell each other when to stop.
+    fn is_lossless(&self) -> bool {
+        !self.control.pauses.gates.is_empty() || !self.control.credits.links.is_empty()
+    }
+
+    /// The links of a cycle of ports that wait for each other, paused since that time or before, or without credit; each
+    /// one's packets are behind those of the next. None if there is none.
     pub fn deadlock(&self, fabric: &Fabric, since: Time) -> Vec<LinkId> {
-        if self.control.pauses.gates.is_empty() {
+        if !self.is_lossless() {
             return Vec::new();
         }
-        let place = |link: LinkId, class: usize| link.index() * CLASSES + class;
-        let mut stuck: Vec<bool> = vec![false; self.control.pauses.gates.len() * CLASSES];
+        let mut stuck: Vec<bool> = vec![false; self.egress.len() * CLASSES];
         for (link, (gate, stops)) in
             self.control.pauses.gates.iter().zip(&self.control.pauses.stops).enumerate()
         {
@@ -55,6 +62,9 @@ impl<M: Members> Network<'_, M> {
             for class in (0..CLASSES).filter(old) {
                 stuck[place(LinkId(link as u32), class)] = true;
             }
+        }
+        for (link, class) in self.without_credit() {
+            stuck[place(link, class)] = true;
         }
         // Most looks end here, and do not go through all that waits.
         if !stuck.contains(&true) {
@@ -89,15 +99,17 @@ impl<M: Members> Network<'_, M> {
         for (link, gate) in links.iter().zip(&self.control.pauses.gates) {
             relays[link.to.index()] |= gate.waiting.iter().any(|&bytes| bytes > 0);
         }
+        for (link, credit) in links.iter().zip(&self.control.credits.links) {
+            relays[link.to.index()] |= credit.is_spent();
+        }
         let mut waits = Vec::new();
         for (link, egress) in self.egress.iter().enumerate().filter(|(at, _)| relays[links[*at].from.index()])
         {
             let PortQueue::Serviced(model) = &egress.queue else { continue };
             model.resident(&mut |id| {
                 let packet = &self.arena[id];
-                let class = class_of(packet.header.class);
-                if packet.ingress != LinkId::NONE {
-                    waits.push((packet.ingress.index() * CLASSES + class, link * CLASSES + class));
+                if let Some(class) = self.stops(packet).filter(|_| packet.ingress != LinkId::NONE) {
+                    waits.push((place(packet.ingress, class), place(LinkId(link as u32), class)));
                 }
             });
         }
@@ -105,4 +117,17 @@ impl<M: Members> Network<'_, M> {
         waits.dedup();
         waits
     }
+
+    /// The class of a packet that may be told to stop.
+    fn stops(&self, packet: &Packet) -> Option<usize> {
+        match self.control.credits.links.is_empty() {
+            true => Some(class_of(packet.header.class)),
+            false => charged(packet).map(|(class, _)| class),
+        }
+    }
+}
+
+/// The number of a class at the head of a link.
+fn place(link: LinkId, class: usize) -> usize {
+    link.index() * CLASSES + class
 }

@@ -57,7 +57,7 @@ pub struct Finished {
     pub subflows: Vec<Subflow>,
     /// By directed link.
     pub links: Vec<LinkCounts>,
-    /// The links of a cycle of paused ports, if the run ended for that.
+    /// The links of a cycle of ports, paused or without credit, if the run ended for that.
     pub deadlock: Vec<LinkId>,
     /// Violations that the audit found; empty without an audit.
     pub violations: Vec<String>,

@@ -328,6 +328,61 @@ fn other_transports_live_by_credits() {
     }
 }
 
+/// Five switches in a ring, a host at each, and flows without a deadline to the host two switches on, so that each cable of
+/// the ring carries what its switch's host sends and what comes from the switch before.
+fn ring(flows: &str, buffer: &str) -> Run {
+    let name = |what: &str, index: usize| format!("\"{what}{}\"", index % 5);
+    let hosts: Vec<_> = (0..5).map(|index| name("h", index)).collect();
+    let switches: Vec<_> = (0..5).map(|index| format!("{{ name = {} }}", name("s", index))).collect();
+    let cables = (0..5).map(|index| {
+        let (host, here, next) = (name("h", index), name("s", index), name("s", index + 1));
+        format!("{{ ends = [{host}, {here}] }}, {{ ends = [{here}, {next}] }}")
+    });
+    run(&format!(
+        r#"
+        transport.daq.initial_window = "300KB"
+        queue.daq.long_buffer = "{buffer}"
+        [topology.explicit]
+        hosts = [{}]
+        switches = [{}]
+        cables = [{}]
+        [[traffic]]
+        name = "round"
+        arrivals.at-once = {{ jitter = "0s" }}
+        matrix.pairs = {flows}
+        sizes.fixed = "300KB"
+        "#,
+        hosts.join(", "),
+        switches.join(", "),
+        cables.collect::<Vec<_>>().join(", ")
+    ))
+}
+
+/// Each link to a switch has credit for a packet. All five flows start at once: after two hops each cable of the ring has
+/// spent its credit on a packet that wants the next cable of the ring.
+#[test]
+fn a_ring_whose_credits_wait_for_each_other_is_a_deadlock() {
+    let run = ring("[[0, 2], [1, 3], [2, 4], [3, 0], [4, 1]]", "4500B");
+    assert_eq!((run.status(), run.counters().drops), (Status::Stalled, 0));
+    let mut deadlock = run.0.summary.deadlock.clone();
+    deadlock.sort();
+    assert_eq!(deadlock, ["s0 -> s1", "s1 -> s2", "s2 -> s3", "s3 -> s4", "s4 -> s0"]);
+    assert!(run.end() < 5 * MS, "seen within milliseconds, not after run.stall");
+}
+
+/// Without one of the five flows the others wait for each other only until the last of them has gone on; nor do credits
+/// for all that is under way make anybody wait.
+#[test]
+fn a_ring_with_a_gap_or_with_room_is_none() {
+    for (flows, buffer) in
+        [("[[0, 2], [1, 3], [2, 4], [3, 0]]", "4500B"), ("[[0, 2], [1, 3], [2, 4], [3, 0], [4, 1]]", "2MB")]
+    {
+        let run = ring(flows, buffer);
+        assert_eq!((run.status(), run.counters().drops), (Status::Complete, 0));
+        assert_eq!(run.0.summary.deadlock, Vec::<String>::new());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
