@@ -9,7 +9,7 @@
 //! routing | traffic
 //! faults | derived
 //! engine | advice
-//! queue | balancer | agent
+//! queue | balancer | agent | controller
 //! transport
 //! observe
 //! scenario
@@ -27,6 +27,7 @@ pub mod advisor;
 pub mod agent;
 pub mod balancer;
 pub mod checked;
+pub mod controller;
 pub mod derived;
 pub mod engine;
 pub mod estimate;

@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["routing", "traffic"],
     &["faults", "derived"],
     &["engine", "advice"],
-    &["queue", "balancer", "agent"],
+    &["queue", "balancer", "agent", "controller"],
     &["transport"],
     &["observe"],
     &["scenario"],

@@ -1,0 +1,3 @@
+//! Central control: what a controller decides for all hosts.
+
+pub mod rates;

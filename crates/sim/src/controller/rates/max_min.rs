@@ -1,0 +1,200 @@
+//! Max-min fair rates by water-filling: no rate can grow but at the cost of one that is no larger.
+//!
+//! Source: Bertsekas and Gallager, "Data networks", 2nd edition (1992), 6.5.2. The link whose flows can get least is filled
+//! first: it divides what it has left among those of its flows that have no rate yet, by weight. These then count as given on
+//! their other links, and the next link follows. Beside the renormalisation of ASY it says what fairness would cost: no queue
+//! starves, and the sum of rates is lower.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::matrix::{Offered, Part};
+use super::paths::Paths;
+
+/// Max-min fair rates of destination queues on the links of their hosts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MaxMin {
+    /// No queue gets more than it offers.
+    pub cap_by_offered: bool,
+    /// The weight of queues of each class, from class 0: where they share a link, rates are as their weights. A class beyond the
+    /// end has 1.
+    #[schemars(length(max = 8), inner(range(min = 0.000001, max = 1000000.0)))]
+    pub priorities: Vec<f64>,
+}
+
+impl MaxMin {
+    /// The weight of a class.
+    pub fn priority(&self, class: usize) -> f64 {
+        self.priorities.get(class).copied().unwrap_or(1.0)
+    }
+}
+
+/// Computes rates of flows, with what it needs to do so kept from use to use.
+#[derive(Clone, Debug, Default)]
+pub struct WaterFilling {
+    /// By flow.
+    rates: Vec<f64>,
+    /// By link: what is left, and the weight of flows without a rate.
+    left: Vec<f64>,
+    weight: Vec<f64>,
+    /// By link, where the list of its flows ends; and these lists, one behind the other.
+    ends: Vec<u32>,
+    flows: Vec<u32>,
+    /// What each link could give a flow of weight 1 when it was last looked at; that only grows. Bits of positive numbers
+    /// have the order of these.
+    shares: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+impl WaterFilling {
+    /// The rates of flows with these paths and positive weights. A flow that wants no more than some rate has one more link of
+    /// that capacity, which is its own; a flow without links has no rate.
+    pub fn fill(&mut self, capacities: &[f64], paths: &Paths, weights: &[f64]) -> &[f64] {
+        self.list(capacities, paths, weights);
+        while let Some(Reverse((bits, link))) = self.shares.pop() {
+            let at = link as usize;
+            if self.weight[at] <= 0.0 {
+                continue;
+            }
+            let share = self.share(at);
+            if share.to_bits() > bits {
+                self.shares.push(Reverse((share.to_bits(), link)));
+                continue;
+            }
+            let start = if at == 0 { 0 } else { self.ends[at - 1] };
+            for place in start..self.ends[at] {
+                let flow = self.flows[place as usize] as usize;
+                if self.rates[flow].is_nan() {
+                    self.give(flow, share * weights[flow], weights[flow], paths);
+                }
+            }
+            // What is left of the sum of weights is rounding.
+            self.weight[at] = 0.0;
+        }
+        &self.rates
+    }
+
+    /// Lists the flows of links. A flow without a rate has NaN.
+    fn list(&mut self, capacities: &[f64], paths: &Paths, weights: &[f64]) {
+        self.rates.clear();
+        self.left.clear();
+        self.left.extend(capacities);
+        self.weight.clear();
+        self.weight.resize(capacities.len(), 0.0);
+        self.ends.clear();
+        self.ends.resize(capacities.len(), 0);
+        for (flow, weight) in weights.iter().enumerate() {
+            let links = paths.links(flow);
+            self.rates.push(if links.is_empty() { 0.0 } else { f64::NAN });
+            for &link in links {
+                self.ends[link as usize] += 1;
+                self.weight[link as usize] += weight;
+            }
+        }
+        let mut end = 0;
+        for count in &mut self.ends {
+            end += std::mem::replace(count, end);
+        }
+        self.flows.clear();
+        self.flows.resize(end as usize, 0);
+        for flow in 0..paths.len() {
+            for &link in paths.links(flow) {
+                let place = &mut self.ends[link as usize];
+                self.flows[*place as usize] = flow as u32;
+                *place += 1;
+            }
+        }
+        self.shares.clear();
+        for link in 0..capacities.len() {
+            if self.weight[link] > 0.0 {
+                self.shares.push(Reverse((self.share(link).to_bits(), link as u32)));
+            }
+        }
+    }
+
+    fn share(&self, link: usize) -> f64 {
+        self.left[link].max(0.0) / self.weight[link]
+    }
+
+    fn give(&mut self, flow: usize, rate: f64, weight: f64, paths: &Paths) {
+        self.rates[flow] = rate;
+        for &link in paths.links(flow) {
+            self.left[link as usize] -= rate;
+            self.weight[link as usize] -= weight;
+        }
+    }
+}
+
+/// Gives the entries of a matrix of offered rates max-min fair rates: each has the links of its source and of its destination.
+#[derive(Clone, Debug)]
+pub struct FairRates {
+    config: MaxMin,
+    part: Part,
+    filling: WaterFilling,
+    paths: Paths,
+    weights: Vec<f64>,
+    capacities: Vec<f64>,
+    /// By host: the place of its column in the part.
+    column_place: Vec<u32>,
+    updated: Vec<u16>,
+}
+
+impl FairRates {
+    /// For so many hosts.
+    pub fn new(config: MaxMin, hosts: usize) -> FairRates {
+        FairRates {
+            config,
+            part: Part::default(),
+            filling: WaterFilling::default(),
+            paths: Paths::default(),
+            weights: Vec::new(),
+            capacities: Vec::new(),
+            column_place: vec![0; hosts],
+            updated: Vec::new(),
+        }
+    }
+
+    /// Gives each entry that depends on what has changed its rate; returns the sources of these. The rates are those that
+    /// computing all anew would give.
+    pub fn update(&mut self, offered: &mut Offered) -> &[u16] {
+        self.updated.clear();
+        while offered.next_changed(&mut self.part) {
+            self.network(offered);
+            let mut rates = self.filling.fill(&self.capacities, &self.paths, &self.weights).iter();
+            for &row in &self.part.rows {
+                for (entry, &rate) in offered.entries_mut(row).iter_mut().zip(&mut rates) {
+                    entry.rate = rate;
+                }
+            }
+            self.updated.extend(&self.part.rows);
+        }
+        &self.updated
+    }
+
+    /// The links of the part: those of rows, those of columns, and those that cap one entry.
+    fn network(&mut self, offered: &Offered) {
+        let Part { rows, columns } = &self.part;
+        self.paths.clear();
+        self.weights.clear();
+        self.capacities.clear();
+        self.capacities.resize(rows.len() + columns.len(), 1.0);
+        for (place, &column) in columns.iter().enumerate() {
+            self.column_place[usize::from(column)] = (rows.len() + place) as u32;
+        }
+        for (place, &row) in rows.iter().enumerate() {
+            let row = offered.row(row);
+            for (entry, &destination) in row.entries.iter().zip(&row.destinations) {
+                let links =
+                    [place as u32, self.column_place[usize::from(destination)], self.capacities.len() as u32];
+                if self.config.cap_by_offered {
+                    self.capacities.push(entry.offered);
+                }
+                self.paths.push(&links[..if self.config.cap_by_offered { 3 } else { 2 }]);
+                self.weights.push(entry.scaled / entry.offered);
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Rates by iterative renormalisation of rows and columns: the controller of ASY.
+//!
+//! Sources: Sviridov, Bianco and Giaccone, "To sync or not to sync: why asynchronous traffic control is good enough for your
+//! data center", Globecom 2018, III-B; Sinkhorn, "A relationship between arbitrary positive matrices and doubly stochastic
+//! matrices", Annals of Mathematical Statistics 35 (1964). The paper does not say how many rounds there are, nor what follows
+//! them: so many rounds divide each row, then each column, by its sum; one last division makes no sum exceed 1; what is
+//! then left of rows and columns is handed out. Most entries then share the links that they need, but the rates of queues
+//! that stand in the way of the highest sum go towards 0 on a sparse matrix.
+//!
+//! A rate is `u[i] * r[i][j] * v[j]`: a division of a row or a column changes one factor, so that a round reads the
+//! entries twice and writes none.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::lines::Lines;
+use super::matrix::{Offered, Part, Row};
+
+/// How rates are made of the offered ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sinkhorn {
+    /// So many times each row, then each column, is divided by its sum. Few rounds are fairer on a sparse matrix, many
+    /// come nearer to the highest sum of rates.
+    #[schemars(range(min = 1, max = 60))]
+    pub rounds: u32,
+    /// What a division does to a row or column whose sum is below 1.
+    pub scaling: Scaling,
+    /// What is left of rows and columns is handed out, queue by queue in an order drawn when each began to wait.
+    pub fill: bool,
+    /// No queue gets more than it offers; rows and columns are then scaled down only.
+    pub cap_by_offered: bool,
+    /// The least rate of a queue that has something to send, as a share of its link; it is taken from the largest of its row
+    /// and of its column, as far as these can spare it. 0: none, as in the paper.
+    #[schemars(range(min = 0.0, max = 0.01))]
+    pub guard: f64,
+    /// What the offered rates of each class are multiplied by, from class 0; a class beyond the end has 1 (II-B: priorities
+    /// by the entries of R).
+    #[schemars(length(max = 8), inner(range(min = 0.000001, max = 1000000.0)))]
+    pub priorities: Vec<f64>,
+}
+
+/// What a division does to a row or column whose sum is below 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scaling {
+    /// It is scaled up to 1: the rates have nearly the highest sum.
+    #[default]
+    Both,
+    /// It stays as it is: one round is then as good as many, and the sum is lower.
+    Down,
+}
+
+impl Default for Sinkhorn {
+    fn default() -> Self {
+        Sinkhorn {
+            rounds: 20,
+            scaling: Scaling::Both,
+            fill: true,
+            cap_by_offered: false,
+            guard: 0.0,
+            priorities: Vec::new(),
+        }
+    }
+}
+
+impl Sinkhorn {
+    /// What the offered rates of a class are multiplied by.
+    pub fn priority(&self, class: usize) -> f64 {
+        self.priorities.get(class).copied().unwrap_or(1.0)
+    }
+
+    fn only_down(&self) -> bool {
+        self.scaling == Scaling::Down || self.cap_by_offered
+    }
+}
+
+/// A row or a column that lacks less than this is full.
+const SLACK_LEAST: f64 = 1e-6;
+
+/// Rows whose sums agree with each other to this share of them are done: the procedure contracts Hilbert's projective metric, so
+/// that no later round moves a rate further than twice that, and 60 rounds by 6e-10 at most.
+const AGREED: f64 = 5e-12;
+
+/// Computes rates, with what it needs to do so kept from update to update.
+#[derive(Clone, Debug)]
+pub struct Normaliser {
+    config: Sinkhorn,
+    part: Part,
+    rows: Lines,
+    columns: Lines,
+    /// By host: the place of its column in the part.
+    column_place: Vec<u16>,
+    row_slack: Vec<f64>,
+    column_slack: Vec<f64>,
+    candidates: Vec<Candidate>,
+    updated: Vec<u16>,
+}
+
+impl Normaliser {
+    /// For so many hosts.
+    pub fn new(config: Sinkhorn, hosts: usize) -> Normaliser {
+        Normaliser {
+            config,
+            part: Part::default(),
+            rows: Lines::new(),
+            columns: Lines::new(),
+            column_place: vec![0; hosts],
+            row_slack: Vec::new(),
+            column_slack: Vec::new(),
+            candidates: Vec::new(),
+            updated: Vec::new(),
+        }
+    }
+
+    /// Gives each entry that depends on what has changed its rate; returns the sources of these. The rates are those that
+    /// computing all anew would give.
+    pub fn update(&mut self, offered: &mut Offered) -> &[u16] {
+        self.updated.clear();
+        while offered.next_changed(&mut self.part) {
+            self.pack(offered);
+            match offered.is_even() {
+                true => self.scale::<true>(),
+                false => self.scale::<false>(),
+            }
+            self.write(offered);
+            if self.config.fill {
+                self.fill(offered);
+            }
+            if self.config.guard > 0.0 {
+                self.guard(offered);
+            }
+            self.updated.extend(&self.part.rows);
+        }
+        &self.updated
+    }
+
+    /// Lays out the part by rows and by columns.
+    fn pack(&mut self, offered: &Offered) {
+        let Part { rows, columns } = &self.part;
+        let even = offered.is_even();
+        self.rows.shape(rows, even, |&row| offered.row(row).entries.len());
+        self.columns.shape(columns, even, |&column| offered.column(column).len());
+        for (place, &column) in self.columns.lines.iter().enumerate() {
+            self.column_place[usize::from(column)] = place as u16;
+        }
+        for place in 0..self.rows.lines.len() {
+            let row = offered.row(self.rows.lines[place]);
+            let mut at = self.rows.first(place);
+            for (number, destination) in row.destinations.iter().enumerate() {
+                let column = self.column_place[usize::from(*destination)];
+                let scaled = if even { None } else { Some(row.entries[number].scaled) };
+                at = self.rows.put(at, column, scaled);
+                self.columns.push(column, place as u16, scaled);
+            }
+        }
+    }
+
+    /// Finds the factors. Each column's sum is then at most 1, since columns are divided last; one more division of rows does
+    /// the same to these.
+    fn scale<const EVEN: bool>(&mut self) {
+        let Normaliser { rows, columns, .. } = self;
+        if self.config.only_down() {
+            // Rows stay below 1 when columns shrink: a second round would change nothing.
+            rows.divide::<EVEN, false>(columns);
+            columns.divide::<EVEN, false>(rows);
+            return;
+        }
+        for round in 0..self.config.rounds {
+            let spread = rows.divide::<EVEN, true>(columns);
+            columns.divide::<EVEN, true>(rows);
+            // Before the first round, columns have not been divided yet.
+            if round > 0 && spread <= AGREED {
+                break;
+            }
+        }
+        rows.divide::<EVEN, false>(columns);
+    }
+
+    /// Gives entries their rates and notes what these leave of rows and columns.
+    fn write(&mut self, offered: &mut Offered) {
+        self.row_slack.clear();
+        self.column_slack.clear();
+        self.column_slack.resize(self.columns.lines.len(), 1.0);
+        for (place, &row) in self.rows.lines.iter().enumerate() {
+            let factor = self.rows.factors[place];
+            let mut slack = 1.0;
+            for (entry, column) in offered.entries_mut(row).iter_mut().zip(self.rows.others(place)) {
+                let mut rate = factor * entry.scaled * self.columns.factors[usize::from(column)];
+                if self.config.cap_by_offered {
+                    rate = rate.min(entry.offered);
+                }
+                entry.rate = rate;
+                slack -= rate;
+                self.column_slack[usize::from(column)] -= rate;
+            }
+            self.row_slack.push(slack);
+        }
+    }
+
+    /// Raises entries by what their row and their column both have left. No entry has anything left behind it, and what
+    /// others have only falls: one pass is enough.
+    fn fill(&mut self, offered: &mut Offered) {
+        self.candidates.clear();
+        for (place, &row) in self.rows.lines.iter().enumerate() {
+            if self.row_slack[place] <= SLACK_LEAST {
+                continue;
+            }
+            let entries = &offered.row(row).entries;
+            for (number, (entry, column)) in entries.iter().zip(self.rows.others(place)).enumerate() {
+                if self.column_slack[usize::from(column)] > SLACK_LEAST {
+                    let order = (entry.order, entry.queue);
+                    self.candidates.push(Candidate {
+                        order,
+                        place,
+                        row,
+                        number,
+                        column: usize::from(column),
+                    });
+                }
+            }
+        }
+        self.candidates.sort_unstable_by_key(|candidate| candidate.order);
+        for candidate in &self.candidates {
+            let entry = &mut offered.entries_mut(candidate.row)[candidate.number];
+            let row = &mut self.row_slack[candidate.place];
+            let column = &mut self.column_slack[candidate.column];
+            let mut slack = row.min(*column);
+            if self.config.cap_by_offered {
+                slack = slack.min(entry.offered - entry.rate);
+            }
+            if slack > SLACK_LEAST {
+                entry.rate += slack;
+                *row -= slack;
+                *column -= slack;
+            }
+        }
+    }
+
+    /// Raises entries to the least rate, at the cost of the largest of their row and of their column.
+    fn guard(&mut self, offered: &mut Offered) {
+        let guard = self.config.guard;
+        for (place, &row) in self.rows.lines.iter().enumerate() {
+            for number in 0..offered.row(row).entries.len() {
+                let Row { destinations, entries } = offered.row(row);
+                let (destination, entry) = (destinations[number], entries[number]);
+                let column = usize::from(self.column_place[usize::from(destination)]);
+                let least = if self.config.cap_by_offered { guard.min(entry.offered) } else { guard };
+                let rate =
+                    |source, destination| offered.entry(source, destination).expect("in its column").rate;
+                let in_row =
+                    entries.iter().zip(destinations).map(|(entry, &destination)| (entry.rate, destination));
+                let in_column = offered.column(destination).iter();
+                let in_column = in_column.map(|&source| (rate(source, destination), source));
+                let (from_row, other_column) = largest(in_row);
+                let (from_column, other_row) = largest(in_column);
+                let (row_left, column_left) =
+                    (self.row_slack[place].max(0.0), self.column_slack[column].max(0.0));
+                let row_spare = row_left + (from_row - guard).max(0.0);
+                let column_spare = column_left + (from_column - guard).max(0.0);
+                let raise = (least - entry.rate).min(row_spare).min(column_spare);
+                if raise <= 0.0 {
+                    continue;
+                }
+                let (row_gives, column_gives) = ((raise - row_left).max(0.0), (raise - column_left).max(0.0));
+                offered.entries_mut(row)[number].rate += raise;
+                offered.entry_mut(row, other_column).expect("in the row").rate -= row_gives;
+                offered.entry_mut(other_row, destination).expect("in the column").rate -= column_gives;
+                self.row_slack[place] += row_gives - raise;
+                self.column_slack[column] += column_gives - raise;
+                self.column_slack[usize::from(self.column_place[usize::from(other_column)])] += row_gives;
+                let other_place = self.rows.lines.iter().position(|&line| line == other_row);
+                self.row_slack[other_place.expect("of this part")] += column_gives;
+            }
+        }
+    }
+}
+
+fn largest(rates: impl Iterator<Item = (f64, u16)>) -> (f64, u16) {
+    rates.fold((0.0, 0), |most, rate| if rate.0 > most.0 { rate } else { most })
+}
+
+/// An entry whose row and column both have something left.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    order: (u32, u32),
+    /// The place of its row in the part.
+    place: usize,
+    row: u16,
+    /// Its number in its row.
+    number: usize,
+    /// The place of its column in the part.
+    column: usize,
+}

@@ -1,0 +1,14 @@
+//! The algorithms by which a controller gives rates and paths, against closed forms and slower ones.
+
+mod flowtune;
+mod hedera;
+mod matching;
+mod max_min;
+mod sinkhorn;
+
+use flowyard_sim::random::{Purpose, Stream};
+
+/// Chance of a test's own.
+fn chance(number: u64) -> Stream {
+    Stream::new(number, 0, Purpose::Ties, 0)
+}
