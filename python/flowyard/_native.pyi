@@ -163,5 +163,12 @@ def chase_seconds(steps: int) -> float:
 def path_bytes(k: int, connections: int) -> tuple[int, int]:
     """Bytes of the table of whole paths after so many connections under "nix", and how many paths it has."""
 
+def agent_bytes(text: str) -> tuple[int, int]:
+    """Bytes of all port agents once a scenario, given as JSON, has been run, and the number of ports that have one.
+
+    Raises:
+        ValueError: The scenario cannot be run.
+    """
+
 def explain() -> dict[str, list[dict[str, str]]]:
     """The columns of all tables: {table: [{name, unit, kind, meaning}]}."""

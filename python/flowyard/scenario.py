@@ -1978,10 +1978,11 @@ class Pdq(Model):
 
     _tag = "pdq"
 
-    late: LateFlow = "give-up"
+    late: LateFlow | None = None
     """What a sender does whose flow cannot be in time. "give-up" is the paper's Early Termination: it
     gives up when the deadline has passed, when what is left takes longer at the highest rate, or when
-    it is paused and the time left is shorter than a round trip.
+    it is paused and the time left is shorter than a round trip. Without this field flows that have a
+    deadline are given up.
     """
 
     pacing: Pacing = Pacing()
@@ -2490,9 +2491,10 @@ class PdqPort(Model):
     """
 
     least: str = "1500B"
-    """What a flow sends in a round trip at least: a lower rate is none. Not in the paper, whose ports also
-    give away what they have for a moment, as when the rate controller has raised what flows may use and
-    the one that sends does not know yet. A size, such as "64KiB", at most 1MB.
+    """What a flow sends in a round trip at least: a lower rate is none, unless it is half of the link. Not
+    in the paper, whose ports also give away what they have for a moment, as when the rate controller
+    has raised what flows may use and the one that sends does not know yet. A size, such as "64KiB", at
+    most 1MB.
     """
 
     list_most: int = 1000
@@ -2547,9 +2549,15 @@ class RacsPort(Model):
     network's longest path. A time, such as "10us", at least 1ns.
     """
 
+    request_share: float = 0.05
+    """Requests without payload take at most this share of the link: with many flows each waits longer than
+    a round trip for its next one. Default: what RTP gives to the control packets of all participants
+    (RFC 3550, section 6.2). At least 0.001, at most 1000.0.
+    """
+
     silent_rtts: float = 4.0
-    """A flow of which nothing came for so many mean round trips, or intervals if these are longer, is
-    taken off. At least 1.0, at most 1000.0.
+    """A flow of which nothing came for so many mean round trips, or times from request to request or
+    intervals if these are longer, is taken off. At least 1.0, at most 1000.0.
     """
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import flowyard.bench as bench
 from flowyard import _native
-from flowyard.bench import cases, child, machine, memory, page, paths, slotted, speed, startup, threads
+from flowyard.bench import cases, child, machine, memory, page, paths, ports, slotted, speed, startup, threads
 from flowyard.bench.checks import Check
 from flowyard.errors import UserError
 
@@ -29,6 +29,11 @@ FIGURES: dict[str, Any] = {
         "flows_present": 100.0,
     },
     "paths": {"ratio": 1.05, "drawing_ms": 60.0, "bytes_per_path": 80.0},
+    "ports": {
+        "growth": {"pdq": 1.4, "racs": 2.1},
+        "bytes_per_port": dict.fromkeys(ports.AGENTS, 400.0),
+        "bytes_per_flow": {"rcp": 0.0, "d3": 0.0, "pdq": 0.1, "racs": 65.0},
+    },
 }
 ROUND = {
     "cpu_s": 0.2,
@@ -45,7 +50,8 @@ def some_checks():
     figures = FIGURES | {"cases": [speed.row(case, [ROUND | {"cpu_s": 0.3}, ROUND], 20.0)]}
     checks = speed.checks([case], figures) + memory.checks(figures["memory"])
     checks += threads.checks(figures["threads"]) + startup.checks(figures["startup_ms"])
-    return figures, checks + slotted.checks(figures["slotted"]) + paths.checks(figures["paths"])
+    checks += slotted.checks(figures["slotted"]) + paths.checks(figures["paths"])
+    return figures, checks + ports.checks(figures["ports"])
 
 
 # With deadlines and rates: each on a fat-tree and on the rack of DAQ's paper.
@@ -94,6 +100,9 @@ def test_limits_hold_from_their_side():
     assert met["two runs on two threads, of what two floor processes get"]
     assert met["TCP permutation, k = 16, paths by nix, a packet-hop"]
     assert not met["drawing the paths of this permutation, both ways"]
+    assert met["pdq, 10,000 flows at a port, a packet-hop"]
+    assert not met["racs, 10,000 flows at a port, a packet-hop"]
+    assert not met["racs, a flow at a port"]
 
 
 def test_growth_is_checked_when_both_ends_are_measured():
@@ -129,6 +138,23 @@ def test_the_table_of_paths_is_filled():
     assert 100 < found <= 200
     # A path of six links has seven words of four bytes.
     assert table_bytes > 20 * found
+
+
+@pytest.mark.parametrize("name", ports.AGENTS)
+def test_agents_take_as_much_as_they_keep(name):
+    empty, found = _native.agent_bytes(json.dumps(ports.burst(name, 200, "1ps")))
+    full, _ = _native.agent_bytes(json.dumps(ports.burst(name, 200, "1ms")))
+    assert found == 202
+    assert 0 < empty / found <= ports.PORT_LIMIT
+    # RACS keeps every flow at each of its two ports, 24 bytes each.
+    assert full - empty >= (2 * 200 * 24 if name == "racs" else 0)
+
+
+def test_scenarios_of_many_flows_at_a_port_run():
+    for name in ports.TIMED:
+        for flows in (ports.MANY, ports.FEW):
+            file = cases.SCENARIOS / "bench" / f"{name}-port-{flows}.toml"
+            assert child.run(file, {"run.until": "1ms"})["status"] == "limit"
 
 
 def test_the_page_keeps_what_is_written_by_hand(tmp_path):

@@ -1,6 +1,7 @@
 //! The Python binding: module `flowyard._native`. Thin: it moves values across the border and has no
 //! opinion about what they mean.
 
+mod agents;
 mod checked;
 mod errors;
 mod fabric;
@@ -27,6 +28,8 @@ use crate::table::columns;
 mod _native {
     #[pymodule_export]
     use super::{chase_seconds, explain, floor_seconds, read_cdf, schema};
+    #[pymodule_export]
+    use crate::agents::agent_bytes;
     #[pymodule_export]
     use crate::checked::Checked;
     #[pymodule_export]

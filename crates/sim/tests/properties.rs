@@ -28,12 +28,13 @@ proptest! {
 
         let (sizes, delivered) = (run.flows("size_bytes"), run.flows("delivered_bytes"));
         let (completed, fct) = (run.flows("completed"), run.flow_cells("fct_ps"));
+        let abandoned = run.flows("abandoned");
         let (acked, ideal) = (run.flow_cells("fct_acked_ps"), run.flow_cells("ideal_fct_ps"));
         let reliable = words(&run.0.flows, "transport").iter().all(|name| name != "datagram");
         for row in 0..sizes.len() {
             prop_assert_eq!(completed[row] == 1, delivered[row] == sizes[row]);
             prop_assert_eq!(completed[row] == 1, fct[row].is_some());
-            prop_assert!(!reliable || completed[row] == 1, "flow {} was given up", row);
+            prop_assert!(!reliable || completed[row] + abandoned[row] == 1, "flow {} did not end", row);
             if let (Some(fct), Some(ideal)) = (fct[row], ideal[row]) {
                 prop_assert!(fct >= ideal, "flow {}: {} ps, ideal {}", row, fct, ideal);
             }
@@ -45,7 +46,7 @@ proptest! {
         let sent = run.flows("packets_sent");
         let (retransmissions, timeouts) = (run.flows("retransmissions"), run.flows("timeouts"));
         for row in 0..sizes.len() {
-            prop_assert!(sent[row] > retransmissions[row], "at least one packet is new");
+            prop_assert!(sent[row] > retransmissions[row] || abandoned[row] == 1, "at least one packet is new");
             prop_assert!(reliable || retransmissions[row] + timeouts[row] == 0);
         }
         prop_assert_eq!(sum(retransmissions), counters.retransmissions);

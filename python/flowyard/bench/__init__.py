@@ -1,7 +1,7 @@
 """`flowyard bench`: the engine's speed and memory on this machine, against the targets.
 
-`cases` says what is timed, `speed`, `memory`, `threads`, `startup`, `slotted` and `paths` measure, each with its
-method in its first lines, `checks` compares with what was promised, `page` prints and writes docs/benchmarks.md.
+`cases` says what is timed, `speed`, `memory`, `threads`, `startup`, `slotted`, `paths` and `ports` measure, each with
+its method in its first lines, `checks` compares with what was promised, `page` prints and writes docs/benchmarks.md.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from typing import Any
 from flowyard.bench.cases import CASES
 from flowyard.bench.checks import Check
 
-PARTS = ("memory", "threads", "start-up", "slotted", "paths")
+PARTS = ("memory", "threads", "start-up", "slotted", "paths", "ports")
 NAMES = (*(case.name for case in CASES), *PARTS)
 
 
@@ -65,7 +65,7 @@ def options() -> argparse.ArgumentParser:
 
 def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]]:
     """The figures as plain data, and what was promised of them."""
-    from flowyard.bench import machine, memory, paths, slotted, speed, startup, threads
+    from flowyard.bench import machine, memory, paths, ports, slotted, speed, startup, threads
 
     cases = [case for case in CASES if case.name in wanted]
     figures = speed.measure(cases, rounds, tell) | {"machine": machine.describe()}
@@ -85,6 +85,9 @@ def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]
     if "paths" in wanted:
         figures["paths"] = paths.measure(rounds, tell)
         checks += paths.checks(figures["paths"])
+    if "ports" in wanted:
+        figures["ports"] = ports.measure(rounds, tell)
+        checks += ports.checks(figures["ports"])
     tell("")
     checks.sort(key=lambda check: check.target)
     figures["targets"] = [check.json() for check in checks]

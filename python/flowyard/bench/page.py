@@ -24,6 +24,7 @@ TARGETS = {
     9: "The slotted link",
     10: "Every transport",
     11: "Whole paths",
+    12: "Port agents",
 }
 
 

@@ -6,6 +6,11 @@
 //! constants of the controller of spare capacity, which is RCP's here with alpha 0.1 and beta 1; nor how ports know the sum
 //! of weights. Here they keep the flows themselves, each with its weight, rather than adding differences as D3 does: a SYN or
 //! a FIN that is lost then leaves nothing behind, since a flow of which nothing comes any more is taken off.
+//!
+//! Not published either is how often a flow asks. Once a round trip, n flows ask for n times a header a round trip, which for
+//! n large enough is more than the link carries, so that no data gets through. Ports therefore say how long to wait: so long
+//! that the requests of all flows take `request_share` of the link. What a port says then has its effect as much later, and
+//! the controller counts that time as the round trip.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +22,7 @@ use crate::engine::agent::{AgentContext, PortAgent};
 use crate::engine::packet::{Packet, Record};
 use crate::ids::FlowId;
 use crate::topology::Link;
-use crate::units::{SECOND, Time};
+use crate::units::Time;
 
 /// What RACS's switches compute: rates in proportion to weights, 1 / (bytes left)^k. None of these numbers is published.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,14 +41,26 @@ pub struct RacsPort {
     /// The capacity that is shared is computed anew after this time. "derived": the round trip of the network's longest path.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub interval: Derived<Time>,
-    /// A flow of which nothing came for so many mean round trips, or intervals if these are longer, is taken off.
+    /// Requests without payload take at most this share of the link: with many flows each waits longer than a round trip for
+    /// its next one. Default: what RTP gives to the control packets of all participants (RFC 3550, section 6.2).
+    #[schemars(range(min = 0.001, max = 1000.0))]
+    pub request_share: f64,
+    /// A flow of which nothing came for so many mean round trips, or times from request to request or intervals if these are
+    /// longer, is taken off.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub silent_rtts: f64,
 }
 
 impl Default for RacsPort {
     fn default() -> Self {
-        RacsPort { exponent: 1.0, alpha: 0.1, beta: 1.0, interval: Derived::FromNetwork, silent_rtts: 4.0 }
+        RacsPort {
+            exponent: 1.0,
+            alpha: 0.1,
+            beta: 1.0,
+            interval: Derived::FromNetwork,
+            request_share: 0.05,
+            silent_rtts: 4.0,
+        }
     }
 }
 
@@ -72,13 +89,16 @@ impl Build for RacsPort {
             alpha: self.alpha,
             beta: self.beta,
             interval,
+            request_share: self.request_share,
             silent_rtts: self.silent_rtts,
             flows: Flows::default(),
             capacity: link.rate.0 as f64,
-            rtt: interval.seconds(),
+            rtt: interval,
             rtts: (0, 0),
+            wait: Time::ZERO,
             begun: None,
             arrived: 0,
+            forgot: Time::ZERO,
         }
     }
 }
@@ -91,6 +111,12 @@ pub mod word {
     pub const RTT: usize = 1;
     /// What the flow has left, in full packets, at least one: a float's bits.
     pub const LEFT: usize = 2;
+    /// Bytes of a request without payload.
+    pub const SIZE: usize = 3;
+    /// The time until the flow's next request, as far as the sender knows, in ps.
+    pub const SPACING: usize = 4;
+    /// The longest time in ps that a switch on the way wants between requests: switches raise it, the receiver sends it back.
+    pub const WAIT: usize = 5;
 }
 
 /// The weight of a flow with so many full packets left.
@@ -105,37 +131,44 @@ pub struct Model {
     alpha: f64,
     beta: f64,
     interval: Time,
+    request_share: f64,
     silent_rtts: f64,
     flows: Flows,
     /// What is shared: more than the link's rate where flows cannot use their shares.
     capacity: f64,
     /// Mean round trip of the packets that pass.
-    rtt: f64,
+    rtt: Time,
     /// Round trips that packets told of in this interval: their sum in ps, and their number.
     rtts: (u64, u64),
+    /// What was last said of the time between requests.
+    wait: Time,
     /// When the present interval began; none while the port rests.
     begun: Option<Time>,
     /// Bytes that had come before it.
     arrived: u64,
+    /// When flows of which nothing came were last looked for.
+    forgot: Time,
 }
 
 impl Model {
     /// The capacity after an interval of so many seconds, in which `traffic` bit/s came and at whose end so many bits wait.
     fn update(&mut self, length: f64, traffic: f64, waiting: f64, line: f64) {
-        if self.rtts.1 > 0 {
-            self.rtt = (self.rtts.0 as f64 / self.rtts.1 as f64 / SECOND as f64).max(1e-9);
+        if let Some(mean) = self.rtts.0.checked_div(self.rtts.1) {
+            self.rtt = Time(mean.max(1_000));
             self.rtts = (0, 0);
         }
-        let spare = self.alpha * (line - traffic) - self.beta * waiting / self.rtt;
-        self.capacity *= 1.0 + (length / self.rtt).min(1.0) * spare / line;
+        let delay = self.rtt.max(self.wait).seconds();
+        let spare = self.alpha * (line - traffic) - self.beta * waiting / delay;
+        self.capacity *= 1.0 + (length / delay).min(1.0) * spare / line;
         // Not below RCP's least rate, nor above what all flows together could use if nothing else held them back.
         let most = line * self.flows.entries.len().max(1) as f64;
-        self.capacity = self.capacity.min(most).max(80.0 / self.rtt);
+        self.capacity = self.capacity.min(most).max(80.0 / delay);
     }
 
-    fn silence(&self) -> Time {
-        let rtt = Time((self.rtt * SECOND as f64) as u64).max(self.interval);
-        Time((self.silent_rtts * rtt.0 as f64) as u64)
+    /// A flow whose requests are so far apart is silent after this time.
+    fn silence(&self, spacing: Time) -> Time {
+        let longest = self.rtt.max(self.interval).max(spacing);
+        Time((self.silent_rtts * longest.0 as f64) as u64)
     }
 }
 
@@ -146,10 +179,11 @@ impl PortAgent for Model {
             return self.flows.remove(cx.flow);
         }
         if !kind::asks(packet.header.kind) {
-            return self.flows.hear(cx.flow, cx.now);
+            return self.flows.hear(cx.flow, cx.now.saturating_add(self.silence(self.wait)));
         }
         if self.begun.is_none() {
             self.begun = Some(cx.now);
+            self.forgot = cx.now;
             self.arrived = cx.arrived_bytes();
             self.capacity = cx.rate().0 as f64;
             cx.tick_at(cx.now.saturating_add(self.interval));
@@ -159,8 +193,12 @@ impl PortAgent for Model {
             self.rtts = (self.rtts.0 + words[word::RTT], self.rtts.1 + 1);
         }
         let weight = weight(f64::from_bits(words[word::LEFT]), self.exponent);
-        let share = self.flows.note(cx.flow, weight, cx.now);
+        let spacing = Time(words[word::SPACING]).max(self.wait);
+        let share = self.flows.note(cx.flow, weight, cx.now.saturating_add(self.silence(spacing)));
         words[word::RATE] = words[word::RATE].min((self.capacity * share) as u64);
+        let all = cx.rate().transmission(self.flows.entries.len() as u64 * words[word::SIZE]);
+        self.wait = Time((all.0 as f64 / self.request_share) as u64);
+        words[word::WAIT] = words[word::WAIT].max(self.wait.0);
     }
 
     fn tick(&mut self, cx: &mut AgentContext) {
@@ -168,7 +206,11 @@ impl PortAgent for Model {
         let length = (cx.now - begun).seconds();
         let arrived = cx.arrived_bytes();
         let traffic = (arrived - self.arrived) as f64 * 8.0 / length;
-        self.flows.forget(Time(cx.now.0.saturating_sub(self.silence().0)));
+        // To look at each flow once while it could fall silent costs a packet nothing that grows with their number.
+        if cx.now >= self.forgot.saturating_add(self.silence(self.wait)) {
+            self.flows.forget(cx.now);
+            self.forgot = cx.now;
+        }
         let waiting = cx.waiting_bytes();
         self.update(length, traffic, waiting as f64 * 8.0, cx.rate().0 as f64);
         self.arrived = arrived;
@@ -180,9 +222,9 @@ impl PortAgent for Model {
     }
 
     fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
-        let since = self.begun.unwrap_or(now).0.saturating_sub(self.silence().0);
+        let since = self.forgot.min(now);
         for entry in &self.flows.entries {
-            if !is_open(entry.flow) && entry.heard.0.saturating_add(self.silence().0) < since {
+            if !is_open(entry.flow) && entry.expires <= since {
                 found(format!("flow {}, which is over, should have been taken off", entry.flow));
             }
         }
@@ -205,14 +247,16 @@ impl PortAgent for Model {
 struct Flows {
     entries: Vec<Entry>,
     sum: f64,
+    /// The largest sum since all were added up.
+    largest: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     flow: FlowId,
     weight: f64,
-    /// When its last packet came.
-    heard: Time,
+    /// When it is taken off unless a packet of it comes.
+    expires: Time,
 }
 
 impl Flows {
@@ -225,8 +269,8 @@ impl Flows {
     }
 
     /// A flow says its weight: its share of all.
-    fn note(&mut self, flow: FlowId, weight: f64, now: Time) -> f64 {
-        let entry = Entry { flow, weight, heard: now };
+    fn note(&mut self, flow: FlowId, weight: f64, expires: Time) -> f64 {
+        let entry = Entry { flow, weight, expires };
         match self.find(flow) {
             Ok(place) => {
                 let before = std::mem::replace(&mut self.entries[place], entry).weight;
@@ -241,9 +285,10 @@ impl Flows {
     }
 
     /// A packet of a flow comes that says no weight.
-    fn hear(&mut self, flow: FlowId, now: Time) {
+    fn hear(&mut self, flow: FlowId, expires: Time) {
         if let Ok(place) = self.find(flow) {
-            self.entries[place].heard = now;
+            let entry = &mut self.entries[place];
+            entry.expires = entry.expires.max(expires);
         }
     }
 
@@ -254,24 +299,25 @@ impl Flows {
         }
     }
 
-    /// Takes off flows of which nothing has come since. What was rounded on the way is made good for.
-    fn forget(&mut self, since: Time) {
-        self.entries.retain(|entry| entry.heard >= since);
+    /// Takes off flows of which nothing has come in time.
+    fn forget(&mut self, now: Time) {
+        self.entries.retain(|entry| entry.expires > now);
         self.add_up();
     }
 
-    /// One weight is another now. Where next to nothing is left of the sum, that may be what was rounded, and all is added up
-    /// anew.
+    /// One weight is another now. Where next to nothing is left of the largest sum, that may be what was rounded, and all is
+    /// added up anew.
     fn change(&mut self, new: f64, old: f64) {
-        let before = self.sum;
         self.sum += new - old;
-        if self.sum < 1e-6 * before {
+        self.largest = self.largest.max(self.sum);
+        if self.sum < 1e-6 * self.largest {
             self.add_up();
         }
     }
 
     fn add_up(&mut self) {
         self.sum = self.entries.iter().map(|entry| entry.weight).sum();
+        self.largest = self.sum;
     }
 
     /// What is wrong in it.
@@ -330,7 +376,7 @@ mod tests {
         assert_eq!(flows.note(FlowId(2), weight(1.0, 30.0), Time::ZERO), 1.0);
         flows.remove(FlowId(2));
         assert_eq!(flows.note(FlowId(1), weight(1e8, 30.0), Time::from_us(1)), 1.0);
-        flows.forget(Time::from_us(2));
+        flows.forget(Time::from_us(1));
         assert_eq!((flows.entries.len(), flows.sum), (0, 0.0));
     }
 

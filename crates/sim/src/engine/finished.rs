@@ -63,6 +63,8 @@ pub struct Finished {
     pub violations: Vec<String>,
     /// If it has stalled, by traffic entry what flows wait for that are to end.
     pub waits: Vec<Option<Waits>>,
+    /// Bytes of the agents at the end of the run: what they keep flows in does not shrink.
+    pub agent_bytes: u64,
 }
 
 /// Counters of a whole run.
@@ -152,6 +154,7 @@ impl<M: Members> Engine<'_, '_, M> {
             deadlock: self.deadlock,
             violations: self.violations,
             waits,
+            agent_bytes: self.net.agents.bytes(),
         }
     }
 

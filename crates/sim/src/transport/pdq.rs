@@ -18,21 +18,15 @@ use crate::transport::rtt::Rtt;
 use crate::units::{Rate, Time};
 
 /// PDQ: the most critical flows send, at all the rate there is, and the others wait (`agent.pdq`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pdq {
     /// What a sender does whose flow cannot be in time. "give-up" is the paper's Early Termination: it gives up when the
     /// deadline has passed, when what is left takes longer at the highest rate, or when it is paused and the time left is
-    /// shorter than a round trip.
-    pub late: LateFlow,
+    /// shorter than a round trip. Without this field flows that have a deadline are given up.
+    pub late: Option<LateFlow>,
     /// How packets are sent.
     pub pacing: Pacing,
-}
-
-impl Default for Pdq {
-    fn default() -> Self {
-        Pdq { late: LateFlow::GiveUp, pacing: Pacing::default() }
-    }
 }
 
 impl Paced for Pdq {
@@ -42,6 +36,10 @@ impl Paced for Pdq {
 
     fn recommended_agent(&self) -> Agent {
         PdqPort::default().into()
+    }
+
+    fn for_deadlines(&self) -> Option<&'static str> {
+        (self.late == Some(LateFlow::GiveUp)).then_some("late")
     }
 }
 
@@ -111,7 +109,7 @@ impl Scheme for Sender {
     }
 
     fn gives_up(&self, flow: &Flow, config: &Pdq) -> bool {
-        if config.late == LateFlow::Keep || flow.due == Time::NEVER {
+        if config.late == Some(LateFlow::Keep) || flow.due == Time::NEVER {
             return false;
         }
         let time_left = Time(flow.due.0.saturating_sub(flow.now.0));
@@ -191,7 +189,7 @@ mod tests {
         let answer = answered(0, 3, 0.0);
         sender.answer(Asks::First, &answer, &flow(125_000, 0, Time::NEVER), &Pdq::default());
         let gives_up = |unsent, rate, due| {
-            let keep = Pdq { late: LateFlow::Keep, ..Pdq::default() };
+            let keep = Pdq { late: Some(LateFlow::Keep), ..Pdq::default() };
             let flow = flow(unsent, rate, Time::from_us(due));
             assert!(!sender.gives_up(&flow, &keep));
             sender.gives_up(&flow, &Pdq::default())

@@ -2,7 +2,7 @@
 //!
 //! Source: Munir, Qazi and Qaisar, "On achieving low latency in data centers", ICC 2013. What switches compute, and what of it
 //! is not published, is in `agent/racs.rs`; what hosts share with other schemes in `paced`. The first packet after an answer
-//! says anew what the flow has left, so that its weight is at most a round trip old.
+//! says anew what the flow has left: its weight is a round trip old, or the time that ports want between requests.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,10 +35,12 @@ impl Paced for Racs {
 
 paced_settings!(Racs);
 
-/// What a sender under RACS remembers: the smoothed round trip, of which it tells the switches.
+/// What a sender under RACS remembers: the smoothed round trip and the time between its requests, of which it tells the
+/// switches.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
     rtt: Rtt,
+    spacing: Time,
 }
 
 impl Scheme for Sender {
@@ -51,12 +53,15 @@ impl Scheme for Sender {
         record.0[word::RTT] = self.rtt.smoothed().map_or(0, |rtt| rtt.0);
         let packets = flow.left as f64 / config.pacing.mss.0 as f64;
         record.0[word::LEFT] = packets.max(1.0).to_bits();
+        record.0[word::SIZE] = u64::from(config.pacing.control_size());
+        record.0[word::SPACING] = self.spacing.0;
     }
 
     fn answer(&mut self, _asked: Asks, record: &Record, flow: &Flow, _config: &Racs) -> Granted {
         let rtt = flow.rtt.unwrap_or(Time::ZERO);
         self.rtt.sample(rtt);
-        Granted { rate: record.0[word::RATE].min(flow.line.0), again: rtt }
+        self.spacing = Time(record.0[word::WAIT]).max(rtt);
+        Granted { rate: record.0[word::RATE].min(flow.line.0), again: self.spacing }
     }
 }
 

@@ -245,10 +245,45 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             limit + 1
         )
     });
+    let rcp = (1u32..10, 1u32..20, 1u32..20).prop_map(|(alpha, beta, initial)| {
+        let tenths = |tenths| f64::from(tenths) / 10.0;
+        format!(
+            "[transport.rcp]\npacing = {{ rto_min = \"1ms\" }}\n[agent.rcp]\nalpha = {}\nbeta = {}\n\
+             initial_rate = {}",
+            tenths(alpha),
+            tenths(beta),
+            tenths(initial) / 2.0
+        )
+    });
+    let pdq = (0usize..4, 0u32..4, 0u32..4, 1u32..5, 0u32..2000, 0usize..3).prop_map(
+        |(order, early, spacing, list, least, late)| {
+            let order = ["pdq", "edf", "sjf", "peq"][order];
+            let late = ["", "late = \"keep\"\n", "late = \"give-up\"\n"][late];
+            format!(
+                "[transport.pdq]\n{late}pacing = {{ rto_min = \"1ms\", reordering = {list} }}\n[agent.pdq]\n\
+                 order = \"{order}\"\nearly_start = {early}\nprobe_spacing = {}\ndampening = \"{}us\"\n\
+                 least = \"{least}B\"\nlist_most = {}",
+                f64::from(spacing) / 5.0,
+                10 * early,
+                list * list
+            )
+        },
+    );
+    let racs = (0u32..5, 0u32..10, 0u32..20, 1u32..8).prop_map(|(exponent, alpha, beta, silent)| {
+        format!(
+            "[transport.racs]\npacing = {{ rto_min = \"1ms\" }}\n[agent.racs]\nexponent = {exponent}\n\
+             alpha = {}\nbeta = {}\nsilent_rtts = {silent}",
+            f64::from(alpha) / 10.0,
+            f64::from(beta) / 10.0
+        )
+    });
     let fifo = prop_oneof![Just("[queue.infinite]".to_string()), drop_tail, ecn.clone(), codel, red, pie];
     let hosts = prop_oneof![
         pias,
         d3,
+        (rcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (pdq, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
+        (racs, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (marked, ecn).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (mptcp, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
         (parallel, fifo.clone()).prop_map(|(transport, queue)| transport + "\n" + &queue),
@@ -301,15 +336,21 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
     });
     let balancer =
         prop_oneof![Just("\"single\""), Just("\"per-flow\""), Just("\"per-packet\""), Just("\"permuted\"")];
-    let entry = (matrix, sizes, arrivals, followers);
+    let deadlines = flag();
+    let entry = (matrix, sizes, arrivals, deadlines, followers);
     (topology, hosts, balancer, entry, any::<u32>()).prop_map(
-        |(topology, hosts, balancer, (matrix, sizes, arrivals, followers), seed)| {
+        |(topology, hosts, balancer, (matrix, sizes, arrivals, deadlines, followers), seed)| {
+            // Senders may give up flows that can be late.
+            let deadlines = match deadlines || hosts.contains("give-up") {
+                true => "deadlines.exponential = { mean = \"300us\", min = \"20us\" }\n",
+                false => "",
+            };
             // Agents see answers where they saw the data.
             let agents = hosts.contains("[agent.");
             let balancer = if agents { "{ nix = { answers = \"backwards\" } }" } else { balancer };
             format!(
                 "{topology}\n{hosts}\n[routing]\nbalancer = {balancer}\n[[traffic]]\nname = \"flows\"\npriority = {}\n\
-                 {matrix}\n{sizes}\n{arrivals}\n{followers}[run]\nwork_limit = 10000000\nseed = {seed}",
+                 {matrix}\n{sizes}\n{arrivals}\n{deadlines}{followers}[run]\nwork_limit = 10000000\nseed = {seed}",
                 seed % 8
             )
         },

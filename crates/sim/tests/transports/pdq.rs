@@ -231,6 +231,18 @@ fn orders() {
     );
 }
 
+/// A header and its answer need 2.1 us over one switch with links of 0.2 us, in which 1 Gbps carries 260 B. A flow that has
+/// waited once knows of no other round trip, and a packet in each would be 5.8 Gbps: half of the link is enough.
+#[test]
+fn a_round_trip_shorter_than_a_packet_stops_nobody() {
+    let traffic: String =
+        (1..=4).map(|host| flow(&format!("flow-{host}"), host, 0, 0, "sizes.fixed = \"100KB\"")).collect();
+    let run = run_with(&rack(5, "", &traffic), &[("topology.single-switch.delay", "200ns")]);
+    let last = ends(&run).into_iter().max().expect("a flow");
+    assert_eq!((run.status(), run.counters().unfinished_flows), (Status::Complete, 0));
+    assert!(last <= 2 * 4 * on_wire(100_000), "{last} ps");
+}
+
 /// Two links in a row. A flow over both is paused on the second by a more critical one: the first then carries a less critical
 /// one at once, though the paused flow stands before it. So both links are busy all the time, and the last flow on the
 /// first ends when its bytes and the other's are through, but for ten round trips, for three changes of who sends; had the

@@ -101,6 +101,37 @@ fn what_a_flow_cannot_use_others_get() {
     assert!((0.85..0.91).contains(&share), "{share}");
 }
 
+/// Five hundred flows on 10 Gbps and 22 us would ask for 500 x 320 bit / 22 us = 7.3 Gbps if each asked every round trip. They
+/// take a twentieth of the link, and two each besides: the SYN, and the request that follows on an answer of when few had come.
+/// What is not data is a request, and each packet has its answer; for 10 ms no flow ends.
+#[test]
+fn requests_leave_the_link_to_data() {
+    let text = r#"
+        transport = "racs"
+        queue = "infinite"
+        [topology.single-switch]
+        hosts = 101
+        rate = "10Gbps"
+        delay = "5us"
+        [[traffic]]
+        name = "flows"
+        arrivals.at-once = {}
+        matrix.incast = { senders = 100 }
+        sizes.fixed = "600KB"
+        flows = 500
+        "#;
+    let requests = |share: &str| {
+        let run = run_with(text, &[("agent.racs.request_share", share), ("run.until", "10ms")]);
+        let data: u64 = run.flows("packets_sent").iter().sum();
+        let requests = run.counters().packets / 2 - data;
+        assert_eq!(run.counters().unfinished_flows, 500, "nobody has sent a FIN");
+        requests as f64 / (run.end() as f64 / 1e12 * 10e9 / 320.0 * 0.05 + 2.0 * 500.0)
+    };
+    let (told, not_told) = (requests("0.05"), requests("1000"));
+    assert!(told <= 1.0, "{told} of what they may be");
+    assert!(not_told > 2.0, "{not_told} of what they may be");
+}
+
 /// One packet in thirty is lost on each link: all flows end, and the audit finds none on a port that should have left it.
 #[test]
 fn losses_leave_no_flow_behind() {

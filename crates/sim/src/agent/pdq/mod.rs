@@ -11,7 +11,8 @@
 //!   each flow. What is left is looked at when the rate controller is, as RCP would, and again for each packet; of a list's flow
 //!   counts what it has been given, answered or not. One that is paused probes as if it stood behind all flows in the list
 //!   and outside it.
-//! - A rate below a packet a round trip is none (`least`).
+//! - A rate below a packet a round trip is none (`least`), unless it is half of the link: where a round trip has no room for
+//!   two packets, nobody would ever send.
 //! - "Not sending", of whom dampening keeps others from beginning, is a flow whose last answer had no rate, new or paused.
 
 mod list;
@@ -30,7 +31,7 @@ use crate::engine::packet::{Packet, Record};
 use crate::ids::FlowId;
 use crate::problem::Problem;
 use crate::topology::Link;
-use crate::units::{Bytes, SECOND, Time};
+use crate::units::{Bytes, Rate, SECOND, Time};
 
 /// What PDQ's switches compute: who sends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +51,7 @@ pub struct PdqPort {
     /// Aequitas has 10 us.
     #[schemars(extend("x-maximum" = "1s"))]
     pub dampening: Time,
-    /// What a flow sends in a round trip at least: a lower rate is none. Not in the paper, whose ports also give away what they
+    /// What a flow sends in a round trip at least: a lower rate is none, unless it is half of the link. Not in the paper, whose ports also give away what they
     /// have for a moment, as when the rate controller has raised what flows may use and the one that sends does not know yet.
     #[schemars(extend("x-maximum" = "1MB"))]
     pub least: Bytes,
@@ -229,10 +230,10 @@ impl Model {
             self.outside.spacings += if spacing == 0 { self.rtt } else { spacing };
             let left = self.list.left(self.capacity).min(self.outside.left);
             let share = left / self.outside.number(self.interval()).max(1.0);
-            return self.answer(self.at_least(share, words[word::RTT]), words, cx);
+            return self.answer(self.at_least(share, words[word::RTT], cx.rate()), words, cx);
         };
         let free = self.list.available(place, self.capacity, self.early_start, self.rtt);
-        let mut rate = words[word::RATE].min(self.at_least(free, words[word::RTT]));
+        let mut rate = words[word::RATE].min(self.at_least(free, words[word::RTT], cx.rate()));
         let waited = self.list.entry(place).rate == 0;
         if rate > 0 && waited {
             let (other, since) = self.accepted;
@@ -250,10 +251,11 @@ impl Model {
         self.answer(rate, words, cx);
     }
 
-    /// A rate, or none if it is too low for a flow with that round trip.
-    fn at_least(&self, rate: f64, rtt: u64) -> u64 {
+    /// A rate, or none if it is too low for a flow with that round trip on a link of that rate.
+    fn at_least(&self, rate: f64, rtt: u64, line: Rate) -> u64 {
         let rtt = if rtt == 0 { self.rtt } else { rtt };
-        if rate * (rtt as f64) < self.least { 0 } else { rate as u64 }
+        let enough = (self.least / rtt as f64).min(line.0 as f64 / 2.0);
+        if rate < enough { 0 } else { rate as u64 }
     }
 
     /// Writes into the packet how fast its flow may send; 0: it is paused here.
@@ -396,6 +398,18 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// By hand: 1500 B in 100 us are 120 Mbps. In 5 us they are 2.4 Gbps, more than the link carries, of which half is enough.
+    #[test]
+    fn a_rate_below_a_packet_a_round_trip_is_none() {
+        let line = Rate(1_000_000_000);
+        let link =
+            Link { from: crate::ids::NodeId(0), to: crate::ids::NodeId(1), rate: line, delay: Time::ZERO };
+        let port = PdqPort::default().model(&link);
+        let given = |rate, rtt_us| port.at_least(rate, Time::from_us(rtt_us).0, line);
+        assert_eq!([given(119e6, 100), given(121e6, 100)], [0, 121_000_000]);
+        assert_eq!([given(499e6, 5), given(501e6, 5)], [0, 501_000_000]);
+    }
 
     /// By hand: twenty flows each of which says that its next packet comes in a tenth of the interval, and keeps to that, and
     /// thirty that come once in three intervals.
