@@ -36,6 +36,8 @@ pub struct Calendar {
     far: BinaryHeap<Reverse<Event>>,
     plain_heap: bool,
     stats: Stats,
+    /// Events after which [`Calendar::adapt`] looks again.
+    look_after: u32,
     /// Buckets opened so far, and words of 64 buckets looked at to find them: what a test bounds.
     pub opened: u64,
     /// See `opened`.
@@ -55,6 +57,8 @@ pub const UNSEEN: u32 = u32::MAX;
 
 const SMALLEST_RING: usize = 1 << 10;
 const LARGEST_RING: usize = 1 << 20;
+/// Events before the first look of [`Calendar::adapt`], and between two at most: each interval is twice the one before.
+const ADAPT_SOON: u32 = 1 << 11;
 const ADAPT_EVERY: u32 = 1 << 15;
 
 impl Calendar {
@@ -70,6 +74,7 @@ impl Calendar {
             far: BinaryHeap::new(),
             plain_heap: agenda == Agenda::Heap,
             stats: Stats::default(),
+            look_after: ADAPT_SOON,
             opened: 0,
             scanned: 0,
         }
@@ -142,7 +147,7 @@ impl Calendar {
         self.opened += 1;
         self.today.clear();
         self.cursor = 0;
-        if self.stats.popped >= ADAPT_EVERY {
+        if self.stats.popped >= self.look_after {
             self.adapt();
         }
         let far = self.far.peek().map(|Reverse(event)| event.time.0 >> self.shift);
@@ -176,11 +181,13 @@ impl Calendar {
         if each > 24 && self.shift > 0 {
             self.shift -= 1 + u32::from(each > 96 && self.shift > 1);
         } else if each < 6 && self.shift < 40 {
-            self.shift += 1;
+            // Not above 16 events to a bucket, if all come as these have.
+            self.shift += (12 / each.max(1)).ilog2();
         }
         // Half the width makes twice the buckets for the same time.
         let longer = ring << shift.saturating_sub(self.shift) << u32::from(far > popped / 8);
         let longer = longer.min(LARGEST_RING);
+        self.look_after = (2 * self.look_after).min(ADAPT_EVERY);
         if shift != self.shift || longer != ring {
             self.rebuild(shift, longer);
         }
