@@ -9,23 +9,28 @@
 //! the port that the last packet left, and the load of that port. A class whose window is below a full packet stands
 //! still at its port, as one that is paused (`pause`). Hosts hold whatever comes: links that end at hosts have no window.
 //!
+//! A frame is an event only for a port at which some class stands still. Otherwise its head reads what has come when it
+//! next asks: when a window falls below a full packet, when a transport wants the last word, and when the next frame is
+//! sent, so that few are kept. What has come is what came before the present: a frame comes when all else of its instant
+//! has happened.
+//!
 //! Faults lose no frame. Of a packet that a fault loses, the node at the end of the link notices that it is missing, as
 //! nodes do that number what they send on a link, and owes its bytes at once.
 //!
 //! A run without the queue "daq" has none of this: its lists are empty.
 
 use super::Engine;
-use super::cx::Cx;
+use super::calendar::Calendar;
 use super::discipline::{Discipline, PortContext};
 use super::egress::{PortQueue, schedule_departure};
-use super::endpoint::Endpoint;
 use super::event::{Event, Phase, order};
 use super::members::Members;
 use super::network::Network;
 use super::packet::{Packet, flag};
 use super::port::Port;
 use super::ring::Ring;
-use crate::ids::{LinkId, NodeId, PacketId};
+use crate::ids::{LinkId, PacketId};
+use crate::units::Time;
 
 /// Classes of data: with a deadline, or short; without one, or long.
 pub const CLASSES: usize = 2;
@@ -78,18 +83,25 @@ pub struct Credit {
     frames: u32,
     /// Whether a frame is to be sent.
     due: bool,
+    /// Whether an event is pending for the next frame to come.
+    awaits: bool,
+    /// Of each class what its head heard last: see [`Word`].
+    heard: [(u32, u32); CLASSES],
 }
 
 /// What a frame tells.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Frame {
+    /// When it comes, and its place among the events of that instant.
+    at: Time,
+    order: u64,
     bytes: [u32; CLASSES],
     queue: [u32; CLASSES],
     load: u32,
 }
 
-/// What a host hears of one of its classes when a frame comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a host last heard of a class at one of its links; at first nothing waits and nothing comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Word {
     /// Bytes that waited of the class at the port that its last packet left, without the packet.
     pub queue: u64,
@@ -108,6 +120,8 @@ impl Credits {
             load: 0,
             frames: 0,
             due: false,
+            awaits: false,
+            heard: [(0, 0); CLASSES],
         };
         let under_way = vec![Ring::default(); windows.len()];
         Credits { links: windows.into_iter().map(account).collect(), under_way, full_packet, frame_bytes }
@@ -126,15 +140,68 @@ impl Credits {
 
     /// The transmission of a packet of data begins at the head of a link.
     #[inline]
-    pub fn spend(&mut self, link: LinkId, class: usize, size: u32, port: &mut Port) {
+    fn spend(
+        &mut self,
+        (link, now): (LinkId, Time),
+        (class, size): (usize, u32),
+        port: &mut Port,
+        calendar: &mut Calendar,
+    ) {
         let Some(credit) = self.links.get_mut(link.index()).filter(|credit| credit.is_limited()) else {
             return;
         };
         debug_assert!(credit.window[class] >= size, "link {link} has no credit for a packet that it sends");
         credit.window[class] -= size;
         if credit.window[class] < self.full_packet {
-            port.paused |= PAUSES[class];
+            self.stop(link, class, now, port, calendar);
         }
+    }
+
+    /// A class stands still, unless frames have brought credit for it.
+    #[inline(never)]
+    fn stop(&mut self, link: LinkId, class: usize, now: Time, port: &mut Port, calendar: &mut Calendar) {
+        self.hear(link, now);
+        if self.links[link.index()].window[class] < self.full_packet {
+            port.paused |= PAUSES[class];
+            self.await_frame(link, calendar);
+        }
+    }
+
+    /// The head of a link reads the frames that came before that time.
+    #[inline]
+    fn hear(&mut self, link: LinkId, before: Time) {
+        let credit = &mut self.links[link.index()];
+        let frames = &mut self.under_way[link.reverse().index()];
+        while let Some(frame) = frames.first()
+            && frame.at < before
+        {
+            frames.pop();
+            for class in (0..CLASSES).filter(|&class| frame.bytes[class] > 0) {
+                credit.window[class] += frame.bytes[class];
+                credit.heard[class] = (frame.queue[class], frame.load);
+            }
+        }
+    }
+
+    /// If a class stands still at the head of a link, the next frame to come becomes an event.
+    #[inline]
+    fn await_frame(&mut self, link: LinkId, calendar: &mut Calendar) {
+        let (credit, full) = (&mut self.links[link.index()], self.full_packet);
+        let stands = |class| credit.window[class] < full && credit.given[class] > 0;
+        if credit.awaits || !(stands(SHORT) || stands(LONG)) {
+            return;
+        }
+        if let Some(frame) = self.under_way[link.reverse().index()].first() {
+            credit.awaits = true;
+            calendar.push(Event { time: frame.at, order: frame.order, a: 0, b: link.reverse().0 });
+        }
+    }
+
+    /// What a host last heard of a class at one of its links.
+    pub(super) fn word(&mut self, link: LinkId, class: usize, now: Time) -> Word {
+        self.hear(link, now);
+        let (queue, load) = self.links[link.index()].heard[class];
+        Word { queue: u64::from(queue), load }
     }
 
     /// Bytes that came by a link are no longer behind it. Whether its head is to be told who does not know it yet.
@@ -169,7 +236,8 @@ impl PortContext<'_> {
     /// The transmission of a waiting packet of data begins here.
     #[inline]
     pub fn spend(&mut self, class: usize, size: u32) {
-        self.control.credits.spend(self.link, class, size, self.port);
+        let place = (self.link, self.now);
+        self.control.credits.spend(place, (class, size), self.port, self.calendar);
     }
 
     /// A packet of data leaves this port, at which so many bytes of its class go on waiting: its bytes are owed to the
@@ -192,19 +260,24 @@ impl<M: Members> Network<'_, M> {
     /// The wire is free and takes a frame, if something is owed.
     #[cold]
     pub(super) fn send_credit(&mut self, link: LinkId) -> bool {
-        let credits = &mut self.control.credits;
-        let credit = &mut credits.links[link.reverse().index()];
+        let (credits, now, head) = (&mut self.control.credits, self.now, link.reverse());
         let port = &mut self.egress[link.index()].port;
         port.frame_waits = false;
-        if !std::mem::take(&mut credit.due) {
+        if !std::mem::take(&mut credits.links[head.index()].due) {
             return false;
         }
+        credits.hear(head, now);
+        let credit = &mut credits.links[head.index()];
         credit.frames = credit.frames.wrapping_add(1);
-        let bytes = std::mem::take(&mut credit.owed);
-        credits.under_way[link.index()].push(Frame { bytes, queue: credit.queue, load: credit.load });
-        let time = port.transmit_frame(self.now, credits.frame_bytes);
-        let order = order(Phase::Pause, port.rank, credit.frames);
-        self.calendar.push(Event { time, order, a: 0, b: link.0 });
+        let frame = Frame {
+            at: port.transmit_frame(now, credits.frame_bytes),
+            order: order(Phase::Pause, port.rank, credit.frames),
+            bytes: std::mem::take(&mut credit.owed),
+            queue: credit.queue,
+            load: credit.load,
+        };
+        credits.under_way[link.index()].push(frame);
+        credits.await_frame(head, &mut self.calendar);
         true
     }
 
@@ -309,22 +382,15 @@ impl<M: Members> Network<'_, M> {
 }
 
 impl<M: Members> Engine<'_, '_, M> {
-    /// A frame has come by that link: the windows of the other direction grow, and a host hears of it.
+    /// A frame has come by that link to a port at which a class stood still.
     #[cold]
     pub(super) fn take_credit(&mut self, by: LinkId) {
         let (link, now, credits) = (by.reverse(), self.net.now, &mut self.net.control.credits);
-        let frame = credits.under_way[by.index()].pop().expect("a frame for each of its events");
-        let credit = &mut credits.links[link.index()];
-        for (window, bytes) in credit.window.iter_mut().zip(frame.bytes) {
-            *window += bytes;
-        }
-        let credit = *credit;
-        let stopped = credits.stopped(&credit);
+        credits.links[link.index()].awaits = false;
+        credits.hear(link, Time(now.0 + 1));
+        credits.await_frame(link, &mut self.net.calendar);
+        let stopped = credits.stopped(&credits.links[link.index()]);
         let before = std::mem::replace(&mut self.net.egress[link.index()].port.paused, stopped);
-        let head = self.net.ends[by.index()];
-        if head.index() < self.net.host_ranks.len() {
-            self.tell(head, link, frame);
-        }
         let port = &mut self.net.egress[link.index()].port;
         if before & !stopped == 0 || port.serving {
             return;
@@ -333,17 +399,6 @@ impl<M: Members> Engine<'_, '_, M> {
             schedule_departure(port, &mut self.net.calendar, link);
         } else {
             self.depart(link);
-        }
-    }
-
-    /// The transports of a host hear of each class of which something has left.
-    fn tell(&mut self, host: NodeId, link: LinkId, frame: Frame) {
-        for class in (0..CLASSES).filter(|&class| frame.bytes[class] > 0) {
-            let word = Word { queue: u64::from(frame.queue[class]), load: frame.load };
-            for (transport, model) in self.transports.iter_mut().enumerate() {
-                let mut cx = Cx { net: &mut self.net, transport: transport as u8, host };
-                model.credited(link, class, word, &mut cx);
-            }
         }
     }
 }

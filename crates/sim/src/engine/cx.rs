@@ -1,6 +1,7 @@
 //! The engine's [`Host`]: the host of an event, with its connections and ports.
 
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
+use super::credit::Word;
 use super::event::{self, Phase};
 use super::host::{Host, Owner, Toward};
 use super::members::Members;
@@ -147,6 +148,11 @@ impl<M: Members> Host for Cx<'_, '_, M> {
             packet.label = path.label;
             packet.flags = packet.flags & !(flag::ROUTED | flag::BACKWARDS) | path.flags;
         }
+    }
+
+    #[inline]
+    fn word(&mut self, port: LinkId, class: usize) -> Word {
+        self.net.control.credits.word(port, class, self.net.now)
     }
 
     #[inline]

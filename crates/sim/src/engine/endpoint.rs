@@ -4,12 +4,11 @@
 //! themselves are in `transport/`.
 
 use super::conn::Conn;
-use super::credit::Word;
 use super::host::{Host, Owner, Start};
 use super::packet::Packet;
+use crate::ids::ConnId;
 #[cfg(debug_assertions)]
 use crate::ids::NodeId;
-use crate::ids::{ConnId, LinkId};
 
 /// The ends of a transport's connections at all hosts of a run. A new transport implements it.
 ///
@@ -49,12 +48,6 @@ pub trait Endpoint {
 
     /// A timer event has come. Call [`Host::timer_is_due`] first.
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
-
-    /// At a host: a frame has brought credit for a class of data to its end of a link, which may send more of it from now
-    /// on. Only where the queue gives credits: see `engine/credit.rs`.
-    fn credited(&mut self, link: LinkId, class: usize, word: Word, cx: &mut impl Host) {
-        let _ = (link, class, word, cx);
-    }
 
     /// The congestion window of a connection in bytes, if it has one; for samples.
     fn window(&self, id: ConnId, conn: &Conn) -> Option<u64> {

@@ -4,6 +4,7 @@
 //! pending and which flows are over.
 
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
+use super::credit::Word;
 use super::endpoint::Endpoint;
 use super::host::{Host, Owner, Start, Toward};
 use super::packet::{Header, Packet, Record, flag};
@@ -251,6 +252,10 @@ impl Host for FakeHost {
     }
 
     fn next_path(&mut self, _packet: &mut Packet) {}
+
+    fn word(&mut self, _port: LinkId, _class: usize) -> Word {
+        Word::default()
+    }
 
     fn record(&mut self) -> &mut Record {
         &mut self.record

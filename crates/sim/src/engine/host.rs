@@ -4,6 +4,7 @@
 //! takes its place.
 
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
+use super::credit::Word;
 use super::packet::{Header, Packet, Record, flag};
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
@@ -101,6 +102,9 @@ pub trait Host {
 
     /// The present rate of a port.
     fn rate(&self, port: LinkId) -> Rate;
+
+    /// What credit frames said last of a class at a port: see `engine/credit.rs`. Only where the queue gives credits.
+    fn word(&mut self, port: LinkId, class: usize) -> Word;
 
     /// The number of shortest paths between the hosts of a connection, as routes are now; for its sender.
     fn shortest_paths(&self, id: ConnId) -> u64;

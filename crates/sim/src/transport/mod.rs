@@ -23,11 +23,11 @@ use crate::agent::Agent;
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::credit::{CLASSES, Word};
+use crate::engine::credit::CLASSES;
 use crate::engine::endpoint::Endpoint;
 use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
-use crate::ids::{ConnId, LinkId};
+use crate::ids::ConnId;
 use crate::problem::Problem;
 use crate::queue::{Feature, Queue};
 use crate::register::{dispatch, register};
@@ -80,7 +80,6 @@ macro_rules! transports {
                 #[inline]
                 fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool);
                 fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
-                fn credited(&mut self, link: LinkId, class: usize, word: Word, cx: &mut impl Host);
                 fn window(&self, id: ConnId, conn: &Conn) -> Option<u64>;
                 fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String));
             }

@@ -19,11 +19,11 @@ use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::credit::{CLASSES, FULL_LOAD, LONG, SHORT, Word};
+use crate::engine::credit::{CLASSES, FULL_LOAD, LONG, SHORT};
 use crate::engine::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start, Toward};
 use crate::engine::packet::{Header, Packet};
-use crate::ids::{ConnId, LinkId};
+use crate::ids::ConnId;
 use crate::queue::daq::DaqPort;
 use crate::queue::{Feature, Queue};
 use crate::topology::Fabric;
@@ -239,18 +239,11 @@ pub struct Model {
     configs: Configs<Daq>,
     senders: Ends<Sender>,
     receivers: Ends<Receiver>,
-    /// By link and class, what its head heard last, if it is a host.
-    words: Vec<[Option<Word>; CLASSES]>,
 }
 
 impl Model {
-    pub(super) fn new(configs: Vec<Daq>, fabric: &Fabric) -> Model {
-        Model {
-            configs: Configs(configs),
-            senders: Ends::default(),
-            receivers: Ends::default(),
-            words: vec![[None; CLASSES]; fabric.links.len()],
-        }
+    pub(super) fn new(configs: Vec<Daq>, _fabric: &Fabric) -> Model {
+        Model { configs: Configs(configs), senders: Ends::default(), receivers: Ends::default() }
     }
 }
 
@@ -277,8 +270,7 @@ impl Endpoint for Model {
     fn at_sender(&mut self, packet: &Packet, cx: &mut impl Host) {
         let id = packet.conn;
         let config = self.configs.of(cx.conn(id));
-        let words = self.words[cx.port(id).index()];
-        self.senders.at(id, cx).on_packet(packet, &words, config, cx);
+        self.senders.at(id, cx).on_packet(packet, config, cx);
     }
 
     #[inline]
@@ -295,10 +287,6 @@ impl Endpoint for Model {
             LATE => self.senders.at(id, cx).on_deadline(id, config, cx),
             _ => unreachable!("DAQ has no other timers"),
         }
-    }
-
-    fn credited(&mut self, link: LinkId, class: usize, word: Word, _cx: &mut impl Host) {
-        self.words[link.index()][class] = Some(word);
     }
 
     fn window(&self, id: ConnId, _conn: &Conn) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! The sending end of DAQ: a handshake that measures the round trip, a window that follows the queue at the switch.
 
 use super::{Daq, Send, kind};
-use crate::engine::credit::{CLASSES, LONG, SHORT, Word};
+use crate::engine::credit::{LONG, SHORT, Word};
 use crate::engine::host::{Host, Owner, Start, Timer, Toward};
 use crate::engine::packet::{Header, Packet};
 use crate::ids::ConnId;
@@ -171,13 +171,7 @@ impl Sender {
     }
 
     /// An answer: the round trip is measured anew, and the window follows the queue.
-    pub fn on_packet(
-        &mut self,
-        packet: &Packet,
-        words: &[Option<Word>; CLASSES],
-        config: &Daq,
-        cx: &mut impl Host,
-    ) {
+    pub fn on_packet(&mut self, packet: &Packet, config: &Daq, cx: &mut impl Host) {
         let (id, header) = (packet.conn, &packet.header);
         match (self.stage, header.kind) {
             (Stage::Opening, kind::SYN_ACK) => {
@@ -193,7 +187,8 @@ impl Sender {
                 let whole = config.send == Send::Sliding || self.under_way == 0;
                 if whole && cx.now() >= self.change_at {
                     self.change_at = cx.now() + self.rtt;
-                    self.change(words[self.class()], config);
+                    let word = cx.word(cx.port(id), self.class());
+                    self.change(word, config);
                 }
                 self.go_on(id, config, cx);
             }
@@ -217,8 +212,7 @@ impl Sender {
     }
 
     /// Once in a round trip (the paper's flow_win + 1 and flow_win / 2^k): a packet more, or a half or a quarter.
-    fn change(&mut self, word: Option<Word>, config: &Daq) {
-        let word = word.unwrap_or(Word { queue: 0, load: 0 });
+    fn change(&mut self, word: Word, config: &Daq) {
         if word.queue <= config.target_queue() {
             self.window += self.full;
         } else {
