@@ -1,3 +1,4 @@
 //! Central control: what a controller decides for all hosts.
 
 pub mod rates;
+pub mod syn;
