@@ -2465,6 +2465,13 @@ class D3Port(Model):
     state: PortState = "counters"
     """The state that a port keeps."""
 
+    silent_intervals: float = 4.0
+    """With per-flow state: a flow that has not asked for so many intervals is forgotten, as one whose path
+    a fault has moved. Requests are at most two round trips apart, half of it for the answer; as much
+    again is for queues. A flow that was only slow is remembered again when it asks. At least 1.0, at
+    most 1000000.0.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class PdqPort(Model):

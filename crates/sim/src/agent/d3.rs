@@ -12,8 +12,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+use super::interval::{self, Intervals};
 use super::{Build, Settings, kind};
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::agent::{AgentContext, PortAgent};
@@ -42,6 +42,11 @@ pub struct D3Port {
     pub base_rate: Rate,
     /// The state that a port keeps.
     pub state: PortState,
+    /// With per-flow state: a flow that has not asked for so many intervals is forgotten, as one whose path a fault has moved.
+    /// Requests are at most two round trips apart, half of it for the answer; as much again is for queues. A flow that was only
+    /// slow is remembered again when it asks.
+    #[schemars(range(min = 1.0, max = 1000000.0))]
+    pub silent_intervals: f64,
 }
 
 /// The share of the remaining capacity that a flow gets.
@@ -74,12 +79,10 @@ impl Default for D3Port {
             allocation: Allocation::Greedy,
             base_rate: Rate(0),
             state: PortState::Counters,
+            silent_intervals: 4.0,
         }
     }
 }
-
-/// Interval of a network too small to derive one.
-const INTERVAL_LEAST: Time = Time::from_us(1);
 
 impl Settings for D3Port {
     fn serves(&self) -> &'static str {
@@ -87,12 +90,7 @@ impl Settings for D3Port {
     }
 
     fn derived(&self, longest: &Longest) -> Values {
-        match self.interval {
-            Derived::FromNetwork => {
-                vec![("interval".into(), json!(longest.round_trip.max(INTERVAL_LEAST)))]
-            }
-            Derived::Given(_) => Vec::new(),
-        }
+        interval::derived(&[("interval", self.interval)], longest)
     }
 
     fn needs_answers(&self) -> bool {
@@ -115,16 +113,17 @@ impl Build for D3Port {
         Model {
             alpha: self.alpha,
             beta: self.beta,
-            interval: self.interval.or(INTERVAL_LEAST),
+            interval: self.interval.or(interval::LEAST),
             capped: self.allocation == Allocation::Capped,
             base: (self.base_rate.0 / UNIT) as i64,
             keeps: self.state == PortState::Flows,
+            silent_intervals: self.silent_intervals,
             capacity: kbits(link.rate),
             flows: 0,
             allocated: 0,
             demand: 0,
             entries: Vec::new(),
-            begun: None,
+            intervals: Intervals::default(),
             sent: 0,
         }
     }
@@ -174,6 +173,7 @@ pub struct Model {
     base: i64,
     /// Whether it remembers flows.
     keeps: bool,
+    silent_intervals: f64,
     /// C: what is given away.
     capacity: f64,
     /// N: flows.
@@ -184,9 +184,8 @@ pub struct Model {
     demand: i64,
     /// The flows, by number, if it remembers them.
     entries: Vec<Entry>,
-    /// When the present interval began; none while the port rests.
-    begun: Option<Time>,
-    /// Bytes that had been sent before it.
+    intervals: Intervals,
+    /// Bytes that had been sent before the present interval.
     sent: u64,
 }
 
@@ -194,7 +193,8 @@ pub struct Model {
 impl Model {
     /// Remembers a flow that never was: how a test of the audit leaves an entry behind.
     pub fn leave_behind(&mut self, flow: FlowId) {
-        self.recall(Request { flow, flows: 0, last: false, desired: 0, before: 0, past: 0 });
+        let now = Time::ZERO;
+        self.recall(Request { now, flow, flows: 0, last: false, desired: 0, before: 0, past: 0 });
     }
 }
 
@@ -204,11 +204,14 @@ struct Entry {
     flow: FlowId,
     desired: i64,
     allocated: i64,
+    /// When it asked last.
+    asked: Time,
 }
 
 /// A packet that asks, as a port sees it.
 #[derive(Clone, Copy, Debug)]
 struct Request {
+    now: Time,
     flow: FlowId,
     /// By how many flows N grows: 1 for a SYN, less than 0 for a FIN or TERM.
     flows: i64,
@@ -261,19 +264,40 @@ impl Model {
             // It is repeated.
             (Err(_), true) => return usize::MAX,
             (Err(place), false) => {
-                self.entries.insert(place, Entry { flow: request.flow, desired: 0, allocated: 0 });
+                let Request { now, flow, .. } = request;
+                self.entries.insert(place, Entry { flow, desired: 0, allocated: 0, asked: now });
                 place
             }
         };
         let entry = &mut self.entries[place];
         self.allocated -= entry.allocated;
         self.demand += request.desired - entry.desired;
-        (entry.desired, entry.allocated) = (request.desired, 0);
+        (entry.desired, entry.allocated, entry.asked) = (request.desired, 0, request.now);
         if request.last {
             self.entries.remove(place);
         }
         self.flows = self.entries.len() as i64;
         place
+    }
+
+    /// How long a flow may be silent.
+    fn silence(&self) -> Time {
+        Time((self.silent_intervals * self.interval.0 as f64) as u64)
+    }
+
+    /// Forgets flows that have been silent for longer.
+    fn forget(&mut self, now: Time) {
+        let since = Time(now.0.saturating_sub(self.silence().0));
+        let Model { entries, allocated, demand, .. } = self;
+        entries.retain(|entry| {
+            let stays = entry.asked >= since;
+            if !stays {
+                *allocated -= entry.allocated;
+                *demand -= entry.desired;
+            }
+            stays
+        });
+        self.flows = self.entries.len() as i64;
     }
 
     /// The capacity after an interval of so many seconds in which so many bits were sent and at whose end so many wait.
@@ -293,15 +317,16 @@ impl PortAgent for Model {
         if !kind::asks(packet.header.kind) || hop >= LINKS {
             return;
         }
-        if self.begun.is_none() {
-            (self.begun, self.sent) = (Some(cx.now), cx.sent_bytes());
-            cx.tick_at(cx.now.saturating_add(self.interval));
+        if self.intervals.begun().is_none() {
+            self.intervals.begin(self.interval, cx);
+            self.sent = cx.sent_bytes();
         }
         let (now, before) = word::unpack(record.0[word::DESIRED]);
         let (past, _) = word::unpack(record.0[word::ALLOCATED + hop]);
         let last = matches!(packet.header.kind, kind::FIN | kind::TERM);
         let first = packet.header.kind == kind::SYN;
         let granted = self.grant(Request {
+            now: cx.now,
             flow: cx.flow,
             flows: if last { -i64::from(now) } else { i64::from(first) },
             last,
@@ -313,26 +338,32 @@ impl PortAgent for Model {
     }
 
     fn tick(&mut self, cx: &mut AgentContext) {
-        let begun = self.begun.expect("it has asked for the tick");
+        let length = self.intervals.length(cx.now).seconds();
         let sent = cx.sent_bytes() - self.sent;
         let (waiting, before) = (cx.waiting_bytes(), self.capacity);
         let bits = |bytes: u64| bytes as f64 * 8.0;
-        self.adapt((cx.now - begun).seconds(), bits(sent), bits(waiting), kbits(cx.rate()));
+        self.adapt(length, bits(sent), bits(waiting), kbits(cx.rate()));
+        if self.keeps {
+            self.forget(cx.now);
+        }
         // With nothing to see, nothing changes any more: the next packet that asks begins the next interval.
-        let rests = sent == 0 && waiting == 0 && self.capacity == before;
-        self.begun = (!rests).then_some(cx.now);
+        let rests = sent == 0 && waiting == 0 && self.capacity == before && self.entries.is_empty();
         self.sent = cx.sent_bytes();
-        if !rests {
-            cx.tick_at(cx.now.saturating_add(self.interval));
+        match rests {
+            true => self.intervals.rest(),
+            false => self.intervals.begin(self.interval, cx),
         }
     }
 
-    fn audit(&self, _now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
+    fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
         if !self.keeps {
             return;
         }
-        for entry in self.entries.iter().filter(|entry| !is_open(entry.flow)) {
-            found(format!("remembers flow {}, which is over", entry.flow));
+        // Flows are forgotten when an interval ends.
+        let looked = self.intervals.begun().unwrap_or(now);
+        for entry in self.entries.iter().filter(|entry| entry.asked.saturating_add(self.silence()) < looked) {
+            let of = if is_open(entry.flow) { "is open" } else { "is over" };
+            found(format!("remembers flow {}, which {of} and silent", entry.flow));
         }
         let sum = |of: fn(&Entry) -> i64| self.entries.iter().map(of).sum::<i64>();
         let sums = (sum(|entry| entry.allocated), sum(|entry| entry.desired));
@@ -344,7 +375,9 @@ impl PortAgent for Model {
 
     fn audit_idle(&self, found: &mut dyn FnMut(String)) {
         let Model { flows, allocated, demand, .. } = *self;
-        if (flows, allocated, demand) != (0, 0, 0) {
+        // A port that remembers flows forgets the last of them at a tick.
+        let forgets = self.keeps && self.intervals.begun().is_some();
+        if (flows, allocated, demand) != (0, 0, 0) && !forgets {
             found(format!(
                 "counts {flows} flows with {allocated} kbit/s that ask for {demand}, and all are over"
             ));
@@ -390,7 +423,7 @@ mod tests {
         fn request(&self, desired: i64, last: bool) -> Request {
             let flows = if last { -1 } else { i64::from(!self.open) };
             let (before, past) = (self.desired, self.given);
-            Request { flow: FlowId(self.flow), flows, last, desired, before, past }
+            Request { now: Time::ZERO, flow: FlowId(self.flow), flows, last, desired, before, past }
         }
 
         fn ask(&mut self, port: &mut Model, desired: i64) -> i64 {
@@ -508,6 +541,7 @@ mod tests {
     fn what_comes_twice_counts_once_where_flows_are_remembered() {
         let mut port = with(Allocation::Greedy, PortState::Flows);
         let syn = |flow| Request {
+            now: Time::ZERO,
             flow: FlowId(flow),
             flows: 1,
             last: false,
@@ -523,6 +557,33 @@ mod tests {
             port.grant(Request { last: true, desired: 0, ..syn(flow) });
         }
         assert_eq!(sums(&port), (0, 0, 0));
+    }
+
+    /// Two of three flows ask no more: after four intervals of 300 us their rates are free. One that asks again is remembered.
+    #[test]
+    fn who_is_silent_is_forgotten() {
+        let interval = Derived::Given(Time::from_us(300));
+        let mut port = port(&D3Port { interval, state: PortState::Flows, ..D3Port::default() });
+        let asks = |flow, now, desired| Request {
+            now: Time::from_us(now),
+            flow: FlowId(flow),
+            flows: 1,
+            last: false,
+            desired,
+            before: 0,
+            past: 0,
+        };
+        assert_eq!(port.grant(asks(1, 0, 600_000)), C);
+        assert_eq!(port.grant(asks(1, 1, 600_000)), C);
+        assert_eq!(port.grant(asks(2, 2, 300_000)), 0);
+        assert_eq!(port.grant(asks(1, 3, 600_000)), 600_000 + 100_000 / 2);
+        assert_eq!(port.grant(asks(3, 600, 100_000)), 100_000);
+        assert_eq!(sums(&port), (3, 750_000, C));
+        port.forget(Time::from_us(1202));
+        assert_eq!(sums(&port), (3, 750_000, C), "1200 us since the second one asked");
+        port.forget(Time::from_us(1204));
+        assert_eq!(sums(&port), (1, 100_000, 100_000));
+        assert_eq!(port.grant(asks(2, 1300, 300_000)), 300_000 + 600_000 / 2);
     }
 
     /// By hand: T = 300 us, alpha = 0.1, beta = 1. A full interval at whose end 15,000 B wait: C - 120 kbit / 300 us = 0.6 C.

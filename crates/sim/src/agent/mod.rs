@@ -3,6 +3,7 @@
 //! A member has a configuration, which is part of the scenario, and a `Model`, which is its state at one port. Adding one
 //! is its file and its line in the list below; `rcp` is the shortest example. The contract is in `engine/agent.rs`.
 
+pub mod interval;
 pub mod kind;
 
 use crate::derived::{Longest, Values};

@@ -6,8 +6,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+use super::interval::{self, Intervals};
 use super::{Build, Settings};
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::agent::{AgentContext, PortAgent};
@@ -58,16 +58,13 @@ impl Default for RcpPort {
     }
 }
 
-/// Round trip of a network too small to derive one.
-const RTT_LEAST: Time = Time::from_us(1);
-
 impl RcpPort {
     fn initial_rtt(&self) -> Time {
-        self.initial_rtt.or(RTT_LEAST)
+        self.initial_rtt.or(interval::LEAST)
     }
 
     fn timeslot(&self) -> Time {
-        self.timeslot.or(RTT_LEAST)
+        self.timeslot.or(interval::LEAST)
     }
 }
 
@@ -77,10 +74,7 @@ impl Settings for RcpPort {
     }
 
     fn derived(&self, longest: &Longest) -> Values {
-        let rtt = longest.round_trip.max(RTT_LEAST);
-        let fields = [("initial_rtt", self.initial_rtt), ("timeslot", self.timeslot)];
-        let left = fields.into_iter().filter(|(_, time)| *time == Derived::FromNetwork);
-        left.map(|(field, _)| (field.to_string(), json!(rtt))).collect()
+        interval::derived(&[("initial_rtt", self.initial_rtt), ("timeslot", self.timeslot)], longest)
     }
 }
 
@@ -97,7 +91,7 @@ impl Build for RcpPort {
             timeslot: self.timeslot(),
             rate: self.initial_rate * link.rate.0 as f64,
             rtt: rtt.seconds(),
-            begun: None,
+            intervals: Intervals::default(),
             arrived: 0,
             rtt_bytes: 0.0,
             rtt_sum: 0.0,
@@ -124,9 +118,8 @@ pub struct Model {
     rate: f64,
     /// Mean round trip of the packets that pass.
     rtt: f64,
-    /// When the present interval began; none while the port rests.
-    begun: Option<Time>,
-    /// Bytes that had come before it.
+    intervals: Intervals,
+    /// Bytes that had come before the present interval.
     arrived: u64,
     /// Of packets in this interval that know their round trip: bytes, and bytes times round trip.
     rtt_bytes: f64,
@@ -166,13 +159,12 @@ impl Model {
 impl PortAgent for Model {
     #[inline]
     fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
-        if self.begun.is_none() {
+        if self.intervals.begun().is_none() {
             // Ports do not compute in step: the first interval is as long as normal(T, 0.2 T) says.
             let mean = self.interval().0 as f64;
             let first = (mean + 0.2 * mean * normal::quantile(cx.chance.unit())).max(0.0);
-            self.begun = Some(cx.now);
             self.arrived = cx.arrived_bytes();
-            cx.tick_at(cx.now.saturating_add(Time(first as u64)));
+            self.intervals.begin(Time(first as u64), cx);
         }
         let Record(words) = record;
         if words[word::RTT] != 0 {
@@ -184,8 +176,7 @@ impl PortAgent for Model {
     }
 
     fn tick(&mut self, cx: &mut AgentContext) {
-        let begun = self.begun.expect("it has asked for the tick");
-        let length = (cx.now - begun).seconds();
+        let length = self.intervals.length(cx.now).seconds();
         let arrived = cx.arrived_bytes();
         let came = arrived - self.arrived;
         let (waiting, line) = (cx.waiting_bytes(), cx.rate().0 as f64);
@@ -193,10 +184,10 @@ impl PortAgent for Model {
         self.update(length, came as f64 * 8.0 / length, waiting as f64 * 8.0, line);
         // With nothing to see, nothing changes any more: the next packet begins the next interval.
         let rests = came == 0 && waiting == 0 && self.rate == before;
-        self.begun = (!rests).then_some(cx.now);
         self.arrived = arrived;
-        if !rests {
-            cx.tick_at(cx.now + self.interval());
+        match rests {
+            true => self.intervals.rest(),
+            false => self.intervals.begin(self.interval(), cx),
         }
     }
 }

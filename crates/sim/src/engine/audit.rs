@@ -469,12 +469,16 @@ mod tests {
     fn catches_a_flow_that_an_agent_still_remembers() {
         let d3 = "d3]\n[agent.d3]\nstate = \"flows\"\n[queue.infinite";
         let found = findings(d3, |engine| {
-            let crate::agent::Model::D3Port(port) = engine.net.agents.at(crate::ids::LinkId(0)) else {
+            // Longer than anything is silent.
+            while engine.net.now < crate::units::Time::from_us(1000) {
+                engine.step();
+            }
+            let agent::Model::D3Port(port) = engine.net.agents.at(crate::ids::LinkId(1)) else {
                 unreachable!()
             };
-            port.leave_behind(FlowId(1000));
+            port.leave_behind(FlowId(1_000_000));
         });
-        assert_found(&found, "remembers flow 1000, which is over");
+        assert_found(&found, "remembers flow 1000000, which is over and silent");
     }
 
     #[test]

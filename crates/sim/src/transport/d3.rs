@@ -144,7 +144,8 @@ impl Scheme for Sender {
         self.count(asked, record);
         let given = vector(record).map(|(_, given)| given).filter(|given| *given != word::NONE);
         let least = given.min().unwrap_or(0).max(0) as u64;
-        Granted { rate: (least * UNIT).min(flow.line.0), again: flow.rtt.unwrap_or(Time::ZERO) }
+        let rate = (least * UNIT).min(flow.line.0);
+        Granted { rate, again: flow.patience(rate) }
     }
 
     fn is_off(&mut self, record: &Record) -> bool {
@@ -180,6 +181,7 @@ mod tests {
             rate: 0,
             wire_left: unsent,
             wire_unsent: unsent,
+            last: (Time::from_us(900), 1500),
         }
     }
 

@@ -138,6 +138,7 @@ mod tests {
             rate,
             wire_left: wire_unsent,
             wire_unsent,
+            last: (Time::ZERO, 0),
         }
     }
 

@@ -51,9 +51,10 @@ impl Scheme for Sender {
     }
 
     fn answer(&mut self, _asked: Asks, record: &Record, flow: &Flow, _config: &Rcp) -> Granted {
-        let rtt = flow.rtt.unwrap_or(Time::ZERO);
-        self.rtt.sample(rtt);
-        Granted { rate: record.0[word::RATE].min(flow.line.0), again: rtt }
+        self.rtt.sample(flow.rtt.unwrap_or(Time::ZERO));
+        let rate = record.0[word::RATE].min(flow.line.0);
+        // The authors' code sends a packet without payload (REF) each round trip if packets of data are further apart.
+        Granted { rate, again: flow.patience(rate) }
     }
 }
 

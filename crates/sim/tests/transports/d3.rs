@@ -59,9 +59,26 @@ fn a_far_deadline_that_came_first_goes_before_a_near_one() {
     assert!(rack(3, &format!("[transport.d3]\n{near}")).flow("fct_ps") < 12 * MS);
 }
 
+/// A flow that gets nothing asks once in each round trip. The first flow wants the whole line and has it. The second one, from
+/// 1 ms on, is answered after at least 4 (75 us + 320 ns), and at most 12 us for a packet on the wire and 320 ns for each of at
+/// most 34 requests later, which never drain: from 9 ms / 324.2 us = 27.8 to 9 ms / 301.28 us = 29.9 answers until
+/// 10 ms, and a SYN.
+#[test]
+fn who_gets_nothing_asks_each_round_trip() {
+    let takes_all = entry("takes-all", &[1], 0, "sizes.fixed = \"10MB\"\ndeadline = \"20ms\"");
+    let waits = entry("waits", &[2], 1000, "sizes.fixed = \"1MB\"");
+    let agent = "[agent.d3]\nalpha = 0.0\nbeta = 0.0";
+    let run = rack(3, &format!("[transport.d3]\n{agent}\n{takes_all}{waits}\n[run]\nuntil = \"10ms\"\n"));
+    assert_eq!(run.flow_of("waits", "delivered_bytes"), 0);
+    let asked = run.link("host 2", "switch", "packets");
+    assert!((28..=30).contains(&asked), "{asked}");
+}
+
 /// Flows without deadlines ask for nothing and share what nobody asks for: within 2 % of each other. How much of the link
-/// that is follows from the rule of the capacity, which is steady where alpha (C - u / T) = beta q / T: on the means of a run,
-/// within a fifth.
+/// that is follows from the rule of the capacity. Over n intervals the changes alpha (C - u / T) - beta q / T add up to no more
+/// than C itself, so that their mean is C / n at most: that is 1 / (n alpha (1 - u)) of either term. Queues are looked at
+/// n times there and all the time here, which is a matter of chance: with a spread of twice the mean, three deviations are
+/// 6 / sqrt(n).
 #[test]
 fn long_flows_share_equally_what_the_capacity_is() {
     let long = entry("long", &[1, 2, 3, 4, 5], 0, "sizes = \"endless\"\nbackground = true");
@@ -78,8 +95,10 @@ fn long_flows_share_equally_what_the_capacity_is() {
         // Without the packet on the wire.
         let waiting = run.queue_mean("switch", "host 0") - used * 1500.0;
         let steady = 0.1 * (1.0 - used) * 1e9 * 300e-6 / 8.0;
+        let intervals: f64 = 400.0 / 0.3;
+        let bound = 1.0 / (intervals * 0.1 * (1.0 - used)) + 6.0 / intervals.sqrt();
         assert!(
-            (waiting / steady - 1.0).abs() < 0.2,
+            (waiting / steady - 1.0).abs() < bound,
             "{allocation}: {waiting} B wait, {steady} B by the rule"
         );
     }
@@ -185,7 +204,7 @@ fn lost_requests_leave_no_ghosts_where_flows_are_remembered() {
     let run = rack(
         16,
         &format!(
-            "[transport.d3]\nlate = \"give-up\"\n[agent.d3]\nstate = \"flows\"\n[queue.drop-tail]\nlimit.packets = 10\n\
+            "[transport.d3]\nlate = \"give-up\"\n[agent.d3]\nstate = \"flows\"\n[queue.drop-tail]\nlimit.packets = 3\n\
              [faults]\nevents = [{}]\n{burst}",
             events.join(", ")
         ),
@@ -194,6 +213,53 @@ fn lost_requests_leave_no_ghosts_where_flows_are_remembered() {
     assert!(run.counters().timeouts > 0 && run.counters().drops > 0, "{:?}", run.counters());
     let ended = run.flow_cells("fct_ps").iter().flatten().count() as u64 + run.total("abandoned");
     assert_eq!(ended, 15);
+}
+
+/// A fault moves a flow's path, and its FIN goes the new one: ports of the old path forget it. The flow of host 2, which
+/// shared the link from b to c with it, has half of the link before, and the whole after that: 83.3 packets a millisecond, of
+/// which one more or less is 1.2 %.
+#[test]
+fn ports_that_a_flow_has_left_forget_it() {
+    let run = run(r#"
+        [topology.explicit]
+        hosts = ["0", "1", "2", "3"]
+        switches = [{ name = "a" }, { name = "b" }, { name = "c" }, { name = "d" }, { name = "e" }]
+        cables = [
+            { ends = ["0", "a"] }, { ends = ["a", "b"] }, { ends = ["b", "c"] }, { ends = ["c", "1"] },
+            { ends = ["a", "d"] }, { ends = ["d", "e"] }, { ends = ["e", "c"] },
+            { ends = ["2", "b"] }, { ends = ["c", "3"] },
+        ]
+        rate = "1Gbps"
+        delay = "10us"
+        [transport.d3]
+        pacing.rto_min = "1ms"
+        [routing]
+        balancer = "per-flow"
+        [agent.d3]
+        state = "flows"
+        alpha = 0.0
+        beta = 0.0
+        [faults]
+        detection_delay = "200us"
+        events = [{ at = "2ms", target.cable = ["a", "b"], change = "down" }]
+        [[traffic]]
+        name = "moves"
+        arrivals.at-once = {}
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "1MB"
+        [[traffic]]
+        name = "stays"
+        arrivals.at-once = {}
+        matrix.pairs = [[2, 3]]
+        sizes.fixed = "2MB"
+        [observe]
+        samples = { every = "1ms", links = ["b -> c"], flows = [] }
+        "#);
+    assert_eq!(run.status(), Status::Complete);
+    assert!(run.link("a", "b", "bytes") > 0 && run.link("e", "c", "bytes") > 0, "it has moved");
+    let rates = run.samples("utilisation");
+    let after = rates.iter().filter(|(time, _)| (6 * MS..=10 * MS).contains(time));
+    assert!(after.clone().count() == 5 && after.clone().all(|(_, used)| *used > 0.985), "{rates:?}");
 }
 
 /// Requests that wait for longer than a timeout are repeated although none is lost. Ports with counters count them twice,

@@ -66,8 +66,10 @@ CUT = (
 STARVED = "with weights 1:100 short flows have 1/101 of the link beside long ones (DAQ-X1, DAQ-F7.c)"
 # And D3.
 ASKING = (
-    "flows run at their size over the time left, so that many are there at a time, and each asks every round trip: 40 "
-    "B in 300 us are 1 Mbps a flow"
+    "its capacity C + alpha (C0 - u/T) - beta q/T, with T = 300 us, alpha = 0.1 and beta = 1, is steady where a mean "
+    "of 0.1 (1 - U) C0 T waits, which at random arrivals is U = 0.69. Flows beyond add up, and each asks every round "
+    "trip: 40 B in 300 us are 1.07 Mbps a flow. At 7000 flows/s data is 7 % of the link, requests 88 %, idle 5 %; with "
+    "alpha = beta = 0 data is 89 %, and 94 % of the flows are in time"
 )
 OTHERS = (D3_EARLY, RCP_SCALED, PDQ, PDQ_PEQ, RACS, DCTCP, D2TCP, NDP, PFABRIC, PIAS)
 

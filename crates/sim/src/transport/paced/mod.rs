@@ -84,6 +84,25 @@ pub struct Flow {
     pub wire_left: u64,
     /// Bytes on the wire of what is still to be sent: what has never been sent, and what was lost.
     pub wire_unsent: u64,
+    /// When the last packet of data left, and its bytes on the wire.
+    pub last: (Time, u32),
+}
+
+impl Flow {
+    /// How long to wait at that rate, in bit/s, for a packet of data that asks, so that each round trip has a request: for a
+    /// round trip, or not at all if none may leave in it.
+    pub fn patience(&self, rate: u64) -> Time {
+        let rtt = self.rtt.unwrap_or(Time::ZERO);
+        if next_at(self.last, rate) <= self.now.saturating_add(rtt) { rtt } else { Time::ZERO }
+    }
+}
+
+/// When the packet after one that left then, with so many bytes on the wire, may leave at a rate in bit/s; never without one.
+fn next_at((left, size): (Time, u32), rate: u64) -> Time {
+    match rate {
+        0 => Time::NEVER,
+        rate => left.saturating_add(Rate(rate).transmission(u64::from(size))),
+    }
 }
 
 /// What an answer allows.

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use super::{Asks, Flow, Paced, Pacing, Scheme, kind, timer};
+use super::{Asks, Flow, Paced, Pacing, Scheme, kind, next_at, timer};
 use crate::engine::host::{Host, Owner, Start, Timer, Toward};
 use crate::engine::packet::{Header, Packet, Record, flag};
 use crate::ids::ConnId;
 use crate::transport::rtt::Rtt;
 use crate::transport::sent::{SentList, State};
 use crate::transport::source::{Next, PlainFlow, Source};
-use crate::units::{Rate, Time};
+use crate::units::Time;
 
 /// The sender of one flow.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +91,7 @@ impl<S: Scheme> Sender<S> {
             rtt: self.last_rtt,
             line: cx.rate(cx.port(id)),
             rate: self.rate,
+            last: self.last,
         }
     }
 
@@ -129,10 +130,7 @@ impl<S: Scheme> Sender<S> {
 
     /// When the next packet of data may leave; never without a rate.
     fn due_at(&self) -> Time {
-        match self.rate {
-            0 => Time::NEVER,
-            rate => self.last.0.saturating_add(Rate(rate).transmission(u64::from(self.last.1))),
-        }
+        next_at(self.last, self.rate)
     }
 
     /// Whether there is data to send.
