@@ -31,6 +31,16 @@ fn one_link_is_shared_by_weight() {
     assert!((allocator.rate(0) - 1.98).abs() < 1e-9, "1 % of the link stays free");
 }
 
+/// From price 2 on, weights 1 and 2 want 1.5 of 4, and would want 0.75 less at a price higher by 1: the step is 0.4 * -2.5 / 0.75.
+#[test]
+fn a_step_is_a_share_of_newtons() {
+    let mut allocator = Allocator::new(Flowtune { initial_price: 2.0, ..whole() }, &[4.0]);
+    allocator.start(0, &[0], 1.0);
+    allocator.start(1, &[0], 2.0);
+    allocator.iterate();
+    assert!((allocator.price(0) - 2.0 / 3.0).abs() < 1e-12, "{}", allocator.price(0));
+}
+
 /// A long flow over n links of capacity 1, with a short one on each: the long one gets 1 / (n + 1), each price is (n + 1) / n.
 #[test]
 fn parking_lot() {

@@ -251,6 +251,17 @@ proptest! {
     }
 }
 
+/// 129 senders to one host have less than the least rate each, and none can spare any: all keep what they have.
+#[test]
+fn guard_takes_nothing_that_is_not_there() {
+    let entries: Vec<(u16, u16, f64)> = (1..130).map(|source| (source, 0, 1.0)).collect();
+    let mut offered = matrix(130, &entries);
+    normalise(&Sinkhorn { guard: 0.01, ..Sinkhorn::default() }, 130, &mut offered);
+    for (source, destination, _) in entries {
+        assert!((rate(&offered, source, destination) - 1.0 / 129.0).abs() < 1e-9);
+    }
+}
+
 /// The sum of rates as a share of the highest there is.
 fn share_of_optimum(config: &Sinkhorn, offered: &mut Offered, hosts: usize) -> f64 {
     normalise(config, hosts, offered);
