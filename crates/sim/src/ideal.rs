@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 
 use crate::balancer::Balancer;
 use crate::ids::{LinkId, NodeId};
+use crate::random::{Purpose, Stream, flow_key};
 use crate::routing::Routes;
 use crate::setup::Setup;
 use crate::topology::{Fabric, Link};
@@ -65,25 +66,39 @@ type Place = (NodeId, Rate, Time);
 /// The ideal completion times of a run's flows. Paths are looked up once for each pair of places.
 pub struct Ideals<'a> {
     setup: &'a Setup,
+    seed: u64,
+    replica: u64,
     ways: FxHashMap<(Place, Place, u8, u8), Way>,
 }
 
 impl<'a> Ideals<'a> {
     /// Of a run.
-    pub fn new(setup: &'a Setup) -> Ideals<'a> {
-        Ideals { setup, ways: FxHashMap::default() }
+    pub fn new(setup: &'a Setup, seed: u64, replica: u64) -> Ideals<'a> {
+        Ideals { setup, seed, replica, ways: FxHashMap::default() }
     }
 
-    /// The flow's, in picoseconds; `None` if its transport cuts flows into packets of random lengths.
+    /// The flow's, in picoseconds; `None` if its transport does not say how it cuts flows into packets of random lengths.
     pub fn ideal_fct(&mut self, flow: &Flow) -> Option<u64> {
         let Setup { fabric, routes, carriers, transports, .. } = self.setup;
         let carrier = &carriers[flow.entry as usize];
-        let framing = transports[carrier.transport as usize].framing()?;
+        let transport = &transports[carrier.transport as usize];
+        let full = Framing { payload: transport.full_packet(), header: 0, pad_last: false };
+        let framing = transport.framing();
+        let own = || {
+            let key = flow_key(&carrier.name, flow.number);
+            transport.packets(flow.size, Stream::new(self.seed, self.replica, Purpose::Packets, key))
+        };
+        let packets = if framing.is_some() { None } else { Some(own()?) };
         let place = |host| place(fabric, routes, host);
         let key = (place(flow.src), place(flow.dst), carrier.transport, carrier.balancer);
         let setup = self.setup;
-        let way = self.ways.entry(key).or_insert_with(|| Way::new(setup, flow, framing));
-        Some(way.ideal(flow.size, framing).0)
+        let way = self.ways.entry(key).or_insert_with(|| Way::new(setup, flow, framing.unwrap_or(full)));
+        let ideal = match (packets, framing) {
+            (Some(packets), _) => way.ideal_of(packets),
+            (None, Some(framing)) => way.ideal(flow.size, framing),
+            (None, None) => return None,
+        };
+        Some(ideal.0)
     }
 }
 
@@ -113,6 +128,26 @@ impl Way {
             ports: subflows,
             most: if sprayed { u64::MAX } else { subflows },
         }
+    }
+
+    /// The same of a flow of packets of those bytes on the wire, on one path: each follows the one before it at every hop.
+    fn ideal_of(&self, packets: impl Iterator<Item = u64>) -> Time {
+        let mut there: Vec<Vec<Time>> =
+            self.kinds.iter().map(|kind| vec![Time::ZERO; kind.rates.len()]).collect();
+        for bytes in packets {
+            for (kind, there) in self.kinds.iter().zip(&mut there) {
+                let mut before = Time::ZERO;
+                for (rate, there) in kind.rates.iter().zip(there) {
+                    *there = before.max(*there).saturating_add(rate.transmission(bytes));
+                    before = *there;
+                }
+            }
+        }
+        let ends = self.kinds.iter().zip(&there);
+        let time = |(kind, there): (&Kind, &Vec<Time>)| {
+            there.last().map_or(Time::ZERO, |last| last.saturating_add(kind.delay))
+        };
+        ends.map(time).min().expect("a shortest path")
     }
 
     /// The ideal completion time of a flow of that size.

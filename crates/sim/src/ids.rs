@@ -40,6 +40,8 @@ id!(
     PacketId,
     /// A whole path among those that sources have chosen.
     PathId,
+    /// A queue of one host's packets to another, under central control.
+    QueueId,
 );
 
 impl LinkId {

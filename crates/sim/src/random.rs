@@ -44,6 +44,10 @@ pub enum Purpose {
     PullTurns = 16,
     /// An agent's own chance (entity: link).
     Agent = 17,
+    /// A controller's own chance, and what its control channel loses (entity: which of them).
+    Controller = 18,
+    /// By how much a server's clock is late (entity: node).
+    Clock = 19,
     /// Which hosts send in a traffic entry (entity: hash of the entry's name).
     Sources = 20,
     /// A source that starts one flow after the other (entity: hash of the entry's name and the host).

@@ -19,7 +19,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::observe::Recorders;
 use crate::observe::capture::Cable;
 use crate::records::{Column, Definition, Table, Values, connections, digest, flows, links};
-use crate::scenario::Scenario;
+use crate::scenario::{Run, Scenario};
 use crate::setup::Setup;
 use crate::topology::{Fabric, Link};
 use crate::traffic::{EntrySummary, Flow};
@@ -182,7 +182,7 @@ pub fn collect(
     recorders: Recorders,
 ) -> Outcome {
     let (observed, observed_summary) = observed(recorders, setup);
-    let flows = flows_table(setup, finished);
+    let flows = flows_table(setup, finished, &scenario.run);
     let links = links_table(&setup.fabric, finished);
     let sum = |count: fn(&Counts) -> u64| finished.flows.iter().map(count).sum::<u64>();
     let at_links = |count: fn(&LinkCounts) -> u64| finished.links.iter().map(count).sum::<u64>();
@@ -359,9 +359,9 @@ pub fn planned_flows(setup: &Setup) -> Table {
     Table { name: "flows", columns: vec![id, tag, src, dst, size, start, deadline] }
 }
 
-fn flows_table(setup: &Setup, finished: &Finished) -> Table {
+fn flows_table(setup: &Setup, finished: &Finished, Run { seed, replica, .. }: &Run) -> Table {
     let all = || all_flows(setup, finished);
-    let mut ideals = Ideals::new(setup);
+    let mut ideals = Ideals::new(setup, *seed, *replica);
     let since = |at: Time, flow: &Flow| (at != Time::NEVER).then(|| (at - flow.start).0);
     let pairs = || all().zip(&finished.flows);
     let fct: Vec<Option<u64>> = pairs().map(|(flow, counts)| since(counts.completed_at, flow)).collect();

@@ -7,8 +7,10 @@ use serde_json::Value;
 
 use crate::agent::{self, Agent};
 use crate::balancer::{self, Balancer};
+use crate::controller::{self, Controller};
 use crate::derived::{Longest, Values, settle};
 use crate::engine::calendar::Agenda;
+use crate::engine::controller::Channel;
 use crate::engine::credit::{CLASSES, Credits};
 use crate::engine::gate::Thresholds;
 use crate::engine::members::Members;
@@ -25,7 +27,7 @@ use crate::scenario::{Connection, PortMode, Scenario};
 use crate::topology::{Fabric, Link};
 use crate::traffic::{Demand, FLOWS_MAX, Traffic};
 use crate::transport::{self, Transport};
-use crate::units::Time;
+use crate::units::{Bytes, Time};
 
 /// A run ready to start.
 #[derive(Clone, Debug)]
@@ -52,6 +54,8 @@ pub struct Setup {
     pub queue: Queue,
     /// What is computed at ports, if anything is, and the model of the transport that it serves.
     pub agent: Option<(Agent, u8)>,
+    /// What decides for all hosts, if anything does, and the model of the transport that it serves.
+    pub controller: Option<(Controller, u8)>,
     /// Bytes of the largest full data packet on the wire, for limits that count in it.
     pub full_packet: u64,
     /// For each traffic entry, its transport and balancer.
@@ -130,6 +134,13 @@ impl Setup {
             let served = transports.iter().position(|transport| transport.name() == agent.serves());
             (settled, places[served.expect("the check refuses agents that serve nobody")].0)
         });
+        let controller = scenario.controller.as_ref().map(|controller| {
+            let values = controller.derived(&fabric, Bytes(scenario.full_packet()));
+            let settled = settle(controller, controller.name(), &values);
+            note(&format!("controller.{}", controller.name()), values);
+            let served = transports.iter().position(|transport| transport.name() == controller.serves());
+            (settled, places[served.expect("the check refuses controllers that serve nobody")].0)
+        });
         let paths = named.into_iter().map(|(_, path)| path).collect();
         Ok(Setup {
             fabric,
@@ -143,6 +154,7 @@ impl Setup {
             balancers,
             queue,
             agent,
+            controller,
             full_packet: scenario.full_packet(),
             carriers,
             due: demands.iter().map(Demand::has_deadlines).collect(),
@@ -228,6 +240,7 @@ impl Members for Setup {
     type Queue = queue::Model;
     type Balancer = balancer::Model;
     type Agent = agent::Model;
+    type Controller = controller::Model;
 
     fn endpoints(&self, fabric: &Fabric) -> Vec<transport::Model> {
         Transport::models(&self.transports, fabric)
@@ -244,6 +257,11 @@ impl Members for Setup {
     fn agent(&self, link: &Link) -> agent::Model {
         let (agent, _) = self.agent.as_ref().expect("asked only where there are agents");
         agent.model(link)
+    }
+
+    fn controller(&self) -> Option<(controller::Model, u8, Channel)> {
+        let (controller, serves) = self.controller.as_ref()?;
+        Some((controller.model(&self.fabric, &self.routes), *serves, controller.channel()))
     }
 
     fn has_records(&self) -> bool {

@@ -67,6 +67,7 @@ balancers! {
     per_flow::PerFlow = "per-flow",
     per_packet::PerPacket = "per-packet",
     permuted::Permuted = "permuted",
+    granted::Granted = "granted",
     ;
     whole paths
     nix::Nix = "nix",
@@ -82,6 +83,11 @@ pub mod assigned;
 pub trait Settings {
     /// Whether it leaves the path to the source.
     fn leaves_paths(&self) -> bool {
+        false
+    }
+
+    /// Whether packets carry paths that a controller has chosen.
+    fn follows_controller(&self) -> bool {
         false
     }
 

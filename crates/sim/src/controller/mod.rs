@@ -1,4 +1,149 @@
-//! Central control: what a controller decides for all hosts.
+//! What decides for all hosts at once when, or how fast, they send.
+//!
+//! A member has a configuration, which is part of the scenario, and a `Model`, which is its state in a run. Adding one is its
+//! file and its line in the list below; `max_min` is the shortest example. The contract is in `engine/controller.rs`.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::balancer::Balancer;
+use crate::derived::Values;
+use crate::engine::controller::{Channel, ControlContext, Controller as Contract, Report};
+use crate::problem::Problem;
+use crate::register::register;
+use crate::routing::Routes;
+use crate::topology::Fabric;
+use crate::units::{Bytes, Time};
+
+pub mod offered;
 pub mod rates;
-pub mod syn;
+
+/// One list: configuration and model of each controller, and the way from one to the other.
+macro_rules! controllers {
+    ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
+        register! {
+            /// What decides for all hosts when, or how fast, they send.
+            pub enum Controller: Settings { $($module::$config = $name),* }
+        }
+
+        /// The state of a controller.
+        #[allow(missing_docs, reason = "the configuration structs have the documentation")]
+        pub enum Model {
+            $($config(<$module::$config as Build>::Model),)*
+        }
+
+        impl Controller {
+            /// The controller of a network, before anything has happened.
+            pub fn model(&self, fabric: &Fabric, routes: &Routes) -> Model {
+                match self {
+                    $(Controller::$config(config) => Model::$config(config.model(fabric, routes)),)*
+                }
+            }
+        }
+
+        impl Contract for Model {
+            fn is_urgent(&self, report: &Report) -> bool {
+                match self { $(Model::$config(model) => model.is_urgent(report),)* }
+            }
+
+            fn counts_packets(&self) -> bool {
+                match self { $(Model::$config(model) => model.counts_packets(),)* }
+            }
+
+            fn act(&mut self, reports: &[Report], cx: &mut ControlContext) {
+                match self { $(Model::$config(model) => model.act(reports, cx),)* }
+            }
+
+            fn audit(&self, found: &mut dyn FnMut(String)) {
+                match self { $(Model::$config(model) => model.audit(found),)* }
+            }
+
+            fn heap_bytes(&self) -> usize {
+                match self { $(Model::$config(model) => model.heap_bytes(),)* }
+            }
+        }
+    };
+}
+
+controllers! {
+    asy::Asy = "asy",
+    max_min::MaxMinRates = "max-min",
+    syn::Syn = "syn",
+}
+
+/// What a controller's configuration tells the check and the engine.
+pub trait Settings {
+    /// The name of the transport that it serves.
+    fn serves(&self) -> &'static str {
+        "central"
+    }
+
+    /// All that is wrong beyond what the schema says; paths are below the controller.
+    fn problems(&self) -> Vec<Problem> {
+        Vec::new()
+    }
+
+    /// Its problems on that network, with full packets of so many bytes on the wire; paths are below the controller.
+    fn problems_on(&self, fabric: &Fabric, full_packet: Bytes) -> Vec<Problem> {
+        let _ = (fabric, full_packet);
+        Vec::new()
+    }
+
+    /// Fields that the scenario leaves to the network, with what follows from it.
+    fn derived(&self, fabric: &Fabric, full_packet: Bytes) -> Values {
+        let _ = (fabric, full_packet);
+        Vec::new()
+    }
+
+    /// How its reports and orders travel.
+    fn channel(&self) -> Channel;
+
+    /// Why it has no use for a network in which something goes wrong, if it has none.
+    fn refuses_faults(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The balancer that the flows need that it serves; none: any does.
+    fn balancer(&self) -> Option<Balancer> {
+        None
+    }
+}
+
+/// The way between hosts and controller, apart from the network.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ControlChannel {
+    /// From a host to the controller, and back.
+    pub delay: Time,
+    /// Probability that a message is lost.
+    #[schemars(range(min = 0.0, max = 0.9))]
+    pub loss: f64,
+    /// After this time a lost report or rate is sent again, and leave that was lost is noticed.
+    #[schemars(extend("x-minimum" = "1us"))]
+    pub timeout: Time,
+}
+
+impl Default for ControlChannel {
+    fn default() -> Self {
+        // Fastpass waits 200 us before it repeats a request (its public code).
+        ControlChannel { delay: Time::ZERO, loss: 0.0, timeout: Time::from_us(200) }
+    }
+}
+
+impl ControlChannel {
+    /// With servers whose clocks are late by up to so much.
+    fn channel(self, clock_error: Time) -> Channel {
+        let ControlChannel { delay, loss, timeout } = self;
+        Channel { delay, loss, timeout, clock_error }
+    }
+}
+
+/// From the configuration to the state in a run.
+pub trait Build {
+    /// The state in a run.
+    type Model: Contract;
+
+    /// The controller of a network, before anything has happened.
+    fn model(&self, fabric: &Fabric, routes: &Routes) -> Self::Model;
+}
+

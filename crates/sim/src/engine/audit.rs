@@ -52,6 +52,9 @@ impl<M: Members> Engine<'_, '_, M> {
         self.audit_conns(&found, &mut wrong);
         self.audit_agents(&found, &mut wrong);
         self.audit_starts(&mut wrong);
+        if let Some(room) = &mut self.net.room {
+            room.audit(&mut wrong);
+        }
         let at = self.net.now;
         self.violations.extend(wrong.into_iter().map(|what| format!("at {at}: {what}")));
         self.violations.truncate(FINDINGS_MAX);

@@ -169,6 +169,11 @@ impl Conn {
         if host == self.src { self.sender.port } else { self.receiver.port }
     }
 
+    /// Whether its sender has nothing left to do.
+    pub fn sender_done(&self) -> bool {
+        self.sender.done
+    }
+
     /// Whether a packet of it has arrived at its receiver.
     pub fn accepted(&self) -> bool {
         self.receiver.accepted

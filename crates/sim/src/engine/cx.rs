@@ -1,6 +1,7 @@
 //! The engine's [`Host`]: the host of an event, with its connections and ports.
 
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
+use super::controller::Report;
 use super::credit::Word;
 use super::event::{self, Phase};
 use super::host::{Host, Owner, Toward};
@@ -148,6 +149,12 @@ impl<M: Members> Host for Cx<'_, '_, M> {
             packet.label = path.label;
             packet.flags = packet.flags & !(flag::ROUTED | flag::BACKWARDS) | path.flags;
         }
+    }
+
+    fn report(&mut self, report: Report) {
+        let Network { room, calendar, now, .. } = &mut *self.net;
+        let room = room.as_mut().expect("the check gives each transport that reports a controller");
+        room.report(report, *now, calendar);
     }
 
     #[inline]

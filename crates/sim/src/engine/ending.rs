@@ -101,6 +101,7 @@ impl<M: Members> Engine<'_, '_, M> {
                 + conns
                 + packets
                 + self.net.agents.bytes()
+                + self.net.room.as_ref().map_or(0, |room| room.bytes())
                 + self.observed()
                 + self.net.paths.bytes()
                 > self.plan.memory_limit =>

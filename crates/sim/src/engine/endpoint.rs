@@ -4,11 +4,10 @@
 //! themselves are in `transport/`.
 
 use super::conn::Conn;
+use super::controller::Act;
 use super::host::{Host, Owner, Start};
 use super::packet::Packet;
-use crate::ids::ConnId;
-#[cfg(debug_assertions)]
-use crate::ids::NodeId;
+use crate::ids::{ConnId, NodeId, QueueId};
 
 /// The ends of a transport's connections at all hosts of a run. A new transport implements it.
 ///
@@ -48,6 +47,19 @@ pub trait Endpoint {
 
     /// A timer event has come. Call [`Host::timer_is_due`] first.
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
+
+    /// At a host: the controller has said something about one of its queues. Only under central control: see
+    /// `engine/controller.rs`.
+    fn ordered(&mut self, queue: QueueId, act: Act, cx: &mut impl Host) {
+        let _ = (queue, act, cx);
+        unreachable!("the check gives a controller to no other transport than its own");
+    }
+
+    /// Payload that waits at a host in queues that the transport has there, if it has such queues; for samples.
+    fn waiting(&self, host: NodeId) -> Option<u64> {
+        let _ = host;
+        None
+    }
 
     /// The congestion window of a connection in bytes, if it has one; for samples.
     fn window(&self, id: ConnId, conn: &Conn) -> Option<u64> {

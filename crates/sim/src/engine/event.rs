@@ -26,6 +26,8 @@ pub enum Phase {
     Pause = 6,
     /// The timer of a port's queue fires, or its agent's tick: all else of the instant has happened.
     Port = 7,
+    /// A message of central control arrives, or the controller acts: see `engine/controller.rs`.
+    Control = 8,
 }
 
 /// Something that will happen. What `a` and `b` mean depends on the phase:
@@ -39,6 +41,7 @@ pub enum Phase {
 /// | `Timer` | connection or link | see [`timer`] |
 /// | `Pause` | the classes that are paused | the link that the frame crosses |
 /// | `Port` | 0 for the queue's timer, 1 for the agent's tick | the link |
+/// | `Control` | the message, or that the controller acts: see `engine/controller.rs` | 0 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When.

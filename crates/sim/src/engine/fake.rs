@@ -4,6 +4,7 @@
 //! pending and which flows are over.
 
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
+use super::controller::Report;
 use super::credit::Word;
 use super::endpoint::Endpoint;
 use super::host::{Host, Owner, Start, Toward};
@@ -37,6 +38,8 @@ pub struct FakeHost {
     pub finished: Vec<ConnId>,
     /// What the packet carries that has just arrived or is sent next.
     pub record: Record,
+    /// What the controller was told.
+    pub reports: Vec<Report>,
     /// Connections whose receiver has heard that they were given up.
     pub given_up: Vec<ConnId>,
 }
@@ -61,6 +64,7 @@ impl FakeHost {
             completed: Vec::new(),
             finished: Vec::new(),
             record: Record::default(),
+            reports: Vec::new(),
             given_up: Vec::new(),
         };
         host.connection(size);
@@ -255,6 +259,10 @@ impl Host for FakeHost {
 
     fn word(&mut self, _port: LinkId, _class: usize) -> Word {
         Word::default()
+    }
+
+    fn report(&mut self, report: Report) {
+        self.reports.push(report);
     }
 
     fn record(&mut self) -> &mut Record {

@@ -4,6 +4,7 @@
 //! takes its place.
 
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
+use super::controller::Report;
 use super::credit::Word;
 use super::packet::{Header, Packet, Record, flag};
 use crate::ids::{ConnId, LinkId, NodeId};
@@ -129,6 +130,9 @@ pub trait Host {
     /// The number of the path that a packet takes, which must be the last one made in its direction of its connection;
     /// none unless the balancer leaves the path to the source.
     fn path(&self, packet: &Packet) -> Option<u32>;
+
+    /// Tells the run's controller of a queue at this host.
+    fn report(&mut self, report: Report);
 
     /// Puts a packet that has just been made on the path that is next, if the balancer leaves that to the source.
     fn next_path(&mut self, packet: &mut Packet);

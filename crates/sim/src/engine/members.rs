@@ -1,6 +1,7 @@
 //! The kinds of parts that a run is put together from. The engine knows them only by their contracts; `setup` names them.
 
 use super::agent::PortAgent;
+use super::controller::{Channel, Controller};
 use super::credit::Credits;
 use super::discipline::Discipline;
 use super::endpoint::Endpoint;
@@ -19,6 +20,8 @@ pub trait Members {
     type Balancer: Choose;
     /// What is computed at a port.
     type Agent: PortAgent;
+    /// What decides for all hosts.
+    type Controller: Controller;
 
     /// The transports, in the order by which connections name them.
     fn endpoints(&self, fabric: &Fabric) -> Vec<Self::Endpoint>;
@@ -31,6 +34,9 @@ pub trait Members {
 
     /// The agent at the port of a link, if there are any.
     fn agent(&self, link: &Link) -> Self::Agent;
+
+    /// The controller, the model of the transport that it serves, and how it reaches the hosts; if there is one.
+    fn controller(&self) -> Option<(Self::Controller, u8, Channel)>;
 
     /// Whether packets have records: see [`Record`](super::packet::Record).
     fn has_records(&self) -> bool;

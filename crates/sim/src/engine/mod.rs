@@ -7,6 +7,7 @@ pub mod audit;
 mod buckets;
 pub mod calendar;
 pub mod conn;
+pub mod controller;
 pub mod credit;
 mod cx;
 mod deadlock;
@@ -127,6 +128,9 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         if plan.audit {
             engine.net.tallies = vec![Tally::default(); plan.parts.fabric.links.len()];
             engine.net.shows = true;
+            if let Some(room) = &mut engine.net.room {
+                room.audit_decisions();
+            }
         }
         engine.deadlock_look = engine.net.first_deadlock_look();
         engine.schedule_faults();
@@ -223,6 +227,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             phase if phase == Phase::Lost as u8 => self.lose_on_link(LinkId(event.b), PacketId(event.a)),
             phase if phase == Phase::Pause as u8 => self.obey(event),
             phase if phase == Phase::Port as u8 => self.net.port_timer(LinkId(event.b), event.a),
+            phase if phase == Phase::Control as u8 => self.control(event),
             _ => self.fault(event.b),
         }
     }

@@ -6,6 +6,7 @@ use super::after::Aftermath;
 use super::agent::{Agents, TICK};
 use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
+use super::controller::Room;
 use super::credit::charged;
 use super::discipline::{Discipline, PortContext, Queued};
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
@@ -42,6 +43,8 @@ pub struct Network<'a, M: Members> {
     pub tallies: Vec<Tally>,
     /// What is computed at ports.
     pub agents: Agents<M::Agent>,
+    /// The controller, if there is one.
+    pub(super) room: Option<Box<Room<M::Controller>>>,
     /// Whether somebody is to be shown packets: an audit, or agents.
     pub shows: bool,
     /// What the packet carries that a host has just received, and what it sends next: see [`Host::record`](super::host::Host::record).
@@ -208,6 +211,15 @@ impl<'a, M: Members> Network<'a, M> {
                 }
                 None => Agents::none(),
             },
+            room: parts.members.controller().map(|(controller, serves, channel)| {
+                let late = |host| {
+                    let share = stream(Purpose::Clock, host).unit();
+                    Time((channel.clock_error.0 as f64 * share) as u64)
+                };
+                let clocks = (0..hosts).map(late).collect();
+                let streams = [0, 1].map(|entity| stream(Purpose::Controller, entity));
+                Box::new(Room::new(controller, serves, channel, streams, clocks))
+            }),
             record: Record::default(),
             conns: Vec::new(),
             free_conns: Vec::new(),

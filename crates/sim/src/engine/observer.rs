@@ -11,7 +11,7 @@ use super::endpoint::Endpoint;
 use super::members::Members;
 use super::network::{Network, Tally};
 use super::packet::Packet;
-use crate::ids::{ConnId, FlowId, LinkId};
+use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
 /// What watches: what a researcher writes for a measurement of their own.
@@ -73,6 +73,7 @@ trait Inside {
     fn entry(&self, flow: FlowId) -> u32;
     fn ended(&self, flow: FlowId) -> Counts;
     fn window(&self, id: ConnId) -> Option<u64>;
+    fn backlog(&self, host: NodeId) -> Option<u64>;
 }
 
 impl<M: Members> Inside for Engine<'_, '_, M> {
@@ -101,6 +102,11 @@ impl<M: Members> Inside for Engine<'_, '_, M> {
     fn window(&self, id: ConnId) -> Option<u64> {
         let Conn { transport, via, .. } = self.net.conns[id.index()];
         self.transports[transport as usize].window(via, &self.net.conns[via.index()])
+    }
+
+    fn backlog(&self, host: NodeId) -> Option<u64> {
+        let kept = self.transports.iter().filter_map(|transport| transport.waiting(host));
+        kept.reduce(|sum, more| sum + more)
     }
 }
 
@@ -147,6 +153,11 @@ impl View<'_> {
     /// What a flow has counted that is no longer open.
     pub fn ended(&self, flow: FlowId) -> Counts {
         self.inside.ended(flow)
+    }
+
+    /// Payload that waits at a host in queues of its transport, if there is one that has such queues.
+    pub fn backlog(&self, host: NodeId) -> Option<u64> {
+        self.inside.backlog(host)
     }
 
     /// Bytes that a connection may have under way, if its transport has such a window.

@@ -8,7 +8,7 @@ use wildmatch::WildMatch;
 use super::chosen_links;
 use crate::engine::observer::{Observer, View};
 use crate::engine::plan::Carrier;
-use crate::ids::{FlowId, LinkId};
+use crate::ids::{FlowId, LinkId, NodeId};
 use crate::records::{Column, Table, Values, samples};
 use crate::topology::Fabric;
 use crate::units::Time;
@@ -60,12 +60,14 @@ enum Series {
     Utilisation,
     CwndBytes,
     RateBps,
+    BacklogBytes,
 }
 
-const SERIES: [&str; 5] = ["queue_bytes", "queue_packets", "utilisation", "cwnd_bytes", "rate_bps"];
+const SERIES: [&str; 6] =
+    ["queue_bytes", "queue_packets", "utilisation", "cwnd_bytes", "rate_bps", "backlog_bytes"];
 
 /// Series of a link and of a flow: so many rows each has at an instant, at most.
-pub const SERIES_OF_LINK: u64 = 3;
+pub const SERIES_OF_LINK: u64 = 4;
 /// See [`SERIES_OF_LINK`].
 pub const SERIES_OF_FLOW: u64 = 2;
 
@@ -87,6 +89,8 @@ pub struct Sampler {
 
 struct Sampled {
     link: LinkId,
+    /// The host that sends by it.
+    host: Option<NodeId>,
     /// How long packets had been on its wire by the sample before.
     busy: Time,
 }
@@ -118,7 +122,10 @@ impl Rows {
 impl Sampler {
     /// Before the run.
     pub fn new(wanted: &Samples, fabric: &Fabric, carriers: &[Carrier]) -> Sampler {
-        let sampled = |link: LinkId| Sampled { link, busy: Time::ZERO };
+        let sampled = |link: LinkId| {
+            let from = fabric.links[link.index()].from;
+            Sampled { link, host: fabric.is_host(from).then_some(from), busy: Time::ZERO }
+        };
         let matchers: Vec<_> = wanted.flows.iter().map(|pattern| WildMatch::new(pattern)).collect();
         let is_wanted = |carrier: &Carrier| matchers.iter().any(|matcher| matcher.matches(&carrier.name));
         Sampler {
@@ -175,6 +182,9 @@ impl Sampler {
             self.rows.push(at, Series::QueueBytes, id, port.bytes as f64);
             self.rows.push(at, Series::QueuePackets, id, f64::from(port.packets));
             self.rows.push(at, Series::Utilisation, id, busy.0 as f64 / self.every.0 as f64);
+            if let Some(bytes) = sampled.host.and_then(|host| view.backlog(host)) {
+                self.rows.push(at, Series::BacklogBytes, id, bytes as f64);
+            }
         }
     }
 

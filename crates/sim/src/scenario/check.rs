@@ -44,6 +44,8 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Optio
     problems.extend(draft.queue(&transports));
     problems.extend(draft.agent(&transports));
     problems.extend(draft.requests(&transports));
+    problems.extend(draft.controller(&transports, fabric.as_ref()));
+    problems.extend(draft.granted());
     problems.extend(draft.without_deadlines());
     problems.extend(draft.connections());
     problems.extend(draft.paths());
@@ -83,7 +85,7 @@ fn routes(fabric: &Fabric) -> Option<String> {
 }
 
 /// What a configuration says about itself, with its full path.
-fn own(path: &str, name: &str, value: &Value, problems: Vec<Problem>) -> Vec<Problem> {
+pub(super) fn own(path: &str, name: &str, value: &Value, problems: Vec<Problem>) -> Vec<Problem> {
     fn below<'a>(value: &'a Value, step: &str) -> Option<&'a Value> {
         match step.parse::<usize>() {
             Ok(index) if value.is_array() => value.get(index),
@@ -124,23 +126,23 @@ fn agreement(transports: &[Chosen]) -> Vec<Problem> {
 }
 
 /// A document of which parts may be wrong.
-struct Draft<'a> {
-    document: &'a Value,
+pub(super) struct Draft<'a> {
+    pub(super) document: &'a Value,
     found: &'a [Problem],
 }
 
 /// A transport that the scenario names.
-struct Chosen<'a> {
-    path: String,
+pub(super) struct Chosen<'a> {
+    pub(super) path: String,
     value: &'a Value,
-    transport: Transport,
+    pub(super) transport: Transport,
     /// Whether any traffic entry runs over it.
-    used: bool,
+    pub(super) used: bool,
 }
 
 impl<'a> Draft<'a> {
     /// A part, if it is there and nothing in it is wrong.
-    fn part<T: DeserializeOwned>(&self, path: &str, value: Option<&'a Value>) -> Option<(&'a Value, T)> {
+    pub(super) fn part<T: DeserializeOwned>(&self, path: &str, value: Option<&'a Value>) -> Option<(&'a Value, T)> {
         let inside = |problem: &Problem| {
             problem.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
@@ -149,7 +151,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The traffic entries with their paths; none if there are too many.
-    fn entries(&self) -> impl Iterator<Item = (String, &'a Value)> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (String, &'a Value)> {
         let whole = self.found.iter().all(|problem| problem.path != "traffic");
         let entries = self.document.get("traffic").filter(|_| whole).and_then(Value::as_array);
         let entries = entries.map_or(&[][..], Vec::as_slice);
@@ -370,7 +372,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The balancer that an entry's flows have, if the scenario names one, and where.
-    fn balancer_of(&self, path: &str, entry: &'a Value) -> (String, Option<Balancer>) {
+    pub(super) fn balancer_of(&self, path: &str, entry: &'a Value) -> (String, Option<Balancer>) {
         let given = |path: String, document: &'a Value| {
             let routing = document.get("routing").filter(|value| !value.is_null());
             self.part::<Routing>(&path, routing)?.1.balancer
@@ -381,7 +383,7 @@ impl<'a> Draft<'a> {
     }
 
     /// What carries an entry's flows: where the scenario says so, and what.
-    fn transport_of(&self, path: &str, entry: &'a Value) -> Option<(String, Transport)> {
+    pub(super) fn transport_of(&self, path: &str, entry: &'a Value) -> Option<(String, Transport)> {
         let given = |document: &'a Value| document.get("transport").filter(|value| !value.is_null());
         let (at, value) = match given(entry) {
             Some(own) => (join(path, "transport"), Some(own)),

@@ -7,6 +7,7 @@
 
 mod bounds;
 mod check;
+mod control;
 mod entry;
 mod files;
 mod schema;
@@ -24,6 +25,7 @@ pub use self::files::{Files, no_files};
 pub use self::schema::{of as schema_of, schema, text as schema_text};
 pub use self::text::Format;
 use crate::agent::Agent;
+use crate::controller::Controller;
 use crate::balancer::{Balancer, Routing};
 use crate::derived::settle;
 use crate::faults::Faults;
@@ -136,6 +138,9 @@ pub struct Scenario {
     /// What is computed at each port as packets pass. Absent: what the transport needs, with its defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
+    /// What decides for all hosts when, or how fast, they send. Absent: nothing; the transport "central" needs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<Controller>,
     /// What goes wrong in the network, and when. Absent: nothing.
     #[serde(default, skip_serializing_if = "Faults::is_empty")]
     pub faults: Faults,
@@ -214,7 +219,11 @@ impl Scenario {
     pub fn balancer_of(&self, entry: &Entry) -> Balancer {
         let own = entry.routing.as_ref().and_then(|routing| routing.balancer.clone());
         let shared = || self.routing.balancer.clone();
-        own.or_else(shared).unwrap_or_else(|| self.transport_of(entry).recommended_balancer())
+        let transport = self.transport_of(entry);
+        let controller = self.controller.as_ref().filter(|controller| controller.serves() == transport.name());
+        own.or_else(shared)
+            .or_else(|| controller?.balancer())
+            .unwrap_or_else(|| transport.recommended_balancer())
     }
 
     /// What every port does with packets that wait. The check made sure that all transports agree.

@@ -23,13 +23,15 @@ use crate::agent::Agent;
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
+use crate::engine::controller::Act;
 use crate::engine::credit::CLASSES;
 use crate::engine::endpoint::Endpoint;
 use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
-use crate::ids::ConnId;
+use crate::ids::{ConnId, NodeId, QueueId};
 use crate::problem::Problem;
 use crate::queue::{Feature, Queue};
+use crate::random::Stream;
 use crate::register::{dispatch, register};
 use crate::topology::Fabric;
 use crate::units::Time;
@@ -80,6 +82,8 @@ macro_rules! transports {
                 #[inline]
                 fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool);
                 fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
+                fn ordered(&mut self, queue: QueueId, act: Act, cx: &mut impl Host);
+                fn waiting(&self, host: NodeId) -> Option<u64>;
                 fn window(&self, id: ConnId, conn: &Conn) -> Option<u64>;
                 fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String));
             }
@@ -100,6 +104,7 @@ transports! {
     d3::D3 = "d3",
     pdq::Pdq = "pdq",
     racs::Racs = "racs",
+    central::Central = "central",
 }
 
 impl Transport {
@@ -162,6 +167,11 @@ pub trait Settings {
     /// Whether its data packets are ECN-capable, so that queues may mark them.
     fn ecn_capable(&self) -> bool {
         self.needs().contains(&Feature::Ecn)
+    }
+
+    /// Whether a controller decides when, or how fast, it sends.
+    fn needs_controller(&self) -> bool {
+        false
     }
 
     /// Whether it retransmits lost packets.
@@ -234,6 +244,13 @@ pub trait Settings {
 
     /// How a flow is cut into packets, to compute its ideal completion time; `None` if that is random.
     fn framing(&self) -> Option<Framing>;
+
+    /// Where packets have random lengths: their bytes on the wire, one after the other, for a flow of that size with that
+    /// stream for its packets; to compute its ideal completion time.
+    fn packets(&self, size: u64, chance: Stream) -> Option<Box<dyn Iterator<Item = u64> + '_>> {
+        let _ = (size, chance);
+        None
+    }
 
     /// Fields that say what a host does for all its connections: all of a run's transports of one kind agree in them.
     fn of_host(&self) -> Vec<(&'static str, Value)> {

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod central;
 mod cubic;
 mod d2tcp;
 mod d3;

@@ -128,6 +128,16 @@ impl Backlog {
         self.queues.len() as u32 - 1
     }
 
+    /// The same by a number that its hosts have given it; it may be said again. Those between, of which reports are on their
+    /// way, are opened with it and get their ends when these come.
+    pub fn open_as(&mut self, number: u32, source: NodeId, destination: NodeId) {
+        while self.queues.len() <= number as usize {
+            self.open(source, destination);
+        }
+        let queue = &mut self.queues[number as usize];
+        (queue.source, queue.destination) = (source, destination);
+    }
+
     /// The hosts of a queue, source first.
     pub fn ends(&self, queue: u32) -> (NodeId, NodeId) {
         let queue = &self.queues[queue as usize];

@@ -104,6 +104,16 @@ impl Order {
         }
     }
 
+    /// Whether no queue waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.fresh.is_empty()
+    }
+
+    /// The ends of the queues that wait.
+    pub fn waiting(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
+        self.waiting.iter().chain(&self.fresh).map(|entry| (NodeId(entry.source), NodeId(entry.destination)))
+    }
+
     fn insert(&mut self, queue: u32, (source, destination): (NodeId, NodeId), head: &Head) {
         let tie = (self.ties.bits() >> 32) as u32;
         let key = self.policy.key(head);

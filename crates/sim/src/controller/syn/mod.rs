@@ -1,13 +1,286 @@
-//! The synchronous controller's algorithms: what waits, who sends in a slot, and by which path.
+//! SYN: in each slot a matching of hosts, whose packets all have paths of their own.
 //!
 //! Source: Sviridov, Bianco and Giaccone, "To sync or not to sync: why asynchronous traffic control is good enough for
 //! your data center", Globecom 2018, section II-A (called SYN here), after Perry et al., "Fastpass: a centralized
 //! 'zero-queue' datacenter network", SIGCOMM 2014. In each slot the controller looks at the [`backlog`], takes a
 //! [`matching`] of sources and destinations, and gives each packet a path of its own by [`colouring`] the edges of a
-//! [`clos`] network. [`audit`] checks what comes out. None of these knows the engine.
+//! [`clos`] network; each host then sends the packet at the head of the queue that was matched. [`audit`] checks each slot.
+//! These parts do not know the engine.
 
 pub mod audit;
 pub mod backlog;
 pub mod clos;
 pub mod colouring;
 pub mod matching;
+
+use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use self::backlog::{Backlog, Sequence};
+use self::clos::Clos;
+use self::matching::{Order, Policy};
+use super::{Build, ControlChannel, Settings};
+use crate::balancer::Balancer;
+use crate::balancer::granted::Granted;
+use crate::derived::{Derived, Values};
+use crate::engine::controller::{self, Act, Channel, ControlContext, Controller, Grant, Report};
+use crate::ids::{ConnId, NodeId, QueueId};
+use crate::problem::Problem;
+use crate::routing::Routes;
+use crate::topology::Fabric;
+use crate::units::{Bytes, Rate, Time};
+
+/// Leave to send, slot by slot, for all hosts at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Syn {
+    /// Bytes on the wire that a slot has room for, at the rate of the hosts' links. "derived": the transport's full packet, with its
+    /// frame, as Fastpass has it.
+    #[schemars(extend("x-minimum" = "40B", "x-maximum" = "1MB"))]
+    pub slot: Derived<Bytes>,
+    /// Which queue comes first.
+    pub policy: Policy,
+    /// Which flow of a queue comes first.
+    pub sequence: Sequence,
+    /// Whether packets to one destination share a slot that has room for them; else each takes a slot, however short.
+    pub aggregate: bool,
+    /// So many slots are computed at once, during as many before them. 1: each at its own start.
+    #[schemars(range(min = 1, max = 1024))]
+    pub batch: u32,
+    /// Each server's clock is late by a time of its own from 0 to this.
+    pub clock_error: Time,
+    /// How reports and leave to send travel.
+    pub control: ControlChannel,
+}
+
+impl Default for Syn {
+    fn default() -> Self {
+        Syn {
+            slot: Derived::FromNetwork,
+            policy: Policy::default(),
+            sequence: Sequence::default(),
+            aggregate: false,
+            batch: 1,
+            clock_error: Time::ZERO,
+            control: ControlChannel::default(),
+        }
+    }
+}
+
+/// The rate of the hosts' links: the slowest of them, where they differ.
+fn host_rate(fabric: &Fabric) -> Rate {
+    let rates = fabric.links.iter().filter(|link| fabric.is_host(link.from)).map(|link| link.rate);
+    rates.min().expect("a network has hosts")
+}
+
+impl Syn {
+    fn slot_bytes(&self) -> u64 {
+        self.slot.or(Bytes(1538)).0
+    }
+}
+
+impl Settings for Syn {
+    fn problems_on(&self, fabric: &Fabric, full_packet: Bytes) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if let Some(slot) = self.slot.given().filter(|slot| *slot < full_packet) {
+            let message = format!(
+                "{slot} is too short for the transport's packets of up to {full_packet} with their frames; cut them by \
+                 transport.central.fragment, or use {full_packet}"
+            );
+            problems.push(Problem::new("slot", message));
+        }
+        let slot = host_rate(fabric).transmission(self.slot.or(full_packet).0);
+        if self.clock_error > slot {
+            let message = format!(
+                "{} is above a slot, {slot}: packets of a slot would meet those of the next but one",
+                self.clock_error
+            );
+            problems.push(Problem::new("clock_error", message));
+        }
+        let routes = Routes::build(fabric);
+        if let Some(why) = routes.ok().and_then(|routes| Clos::new(fabric, &routes).err()) {
+            problems.push(Problem::new("", format!("finds no path of its own for each packet of a slot: {why}")));
+        }
+        problems
+    }
+
+    fn derived(&self, _fabric: &Fabric, full_packet: Bytes) -> Values {
+        let left = self.slot == Derived::FromNetwork;
+        left.then(|| ("slot".to_string(), json!(full_packet))).into_iter().collect()
+    }
+
+    fn refuses_faults(&self) -> Option<&'static str> {
+        Some("it gives packets paths on the whole network")
+    }
+
+    fn channel(&self) -> Channel {
+        self.control.channel(self.clock_error)
+    }
+
+    fn balancer(&self) -> Option<Balancer> {
+        Some(Granted {}.into())
+    }
+}
+
+impl Build for Syn {
+    type Model = Model;
+
+    fn model(&self, fabric: &Fabric, routes: &Routes) -> Model {
+        let slot = host_rate(fabric).transmission(self.slot_bytes());
+        let clos = Clos::new(fabric, routes).expect("the check refuses other networks");
+        // Leave is for the first slot that begins when it has arrived, or for the batch behind.
+        let travels = self.control.delay.0.div_ceil(slot.0);
+        let ahead = if self.batch > 1 { travels.max(u64::from(self.batch)) } else { travels };
+        Model {
+            slot,
+            room: self.slot_bytes() as u32,
+            aggregate: self.aggregate,
+            batch: self.batch,
+            ahead,
+            lossy: self.control.loss > 0.0 || self.control.delay > Time::ZERO,
+            backlog: Backlog::new(self.sequence, self.slot_bytes()),
+            order: None,
+            policy: self.policy,
+            hosts: fabric.hosts as usize,
+            clos,
+            touched: Vec::new(),
+            matched: Vec::new(),
+            pairs: Vec::new(),
+            labels: Vec::new(),
+            before: FxHashMap::default(),
+            next: Time::NEVER,
+            audits: Box::new((fabric.clone(), routes.clone(), host_rate(fabric))),
+        }
+    }
+}
+
+/// The slots of a run.
+pub struct Model {
+    slot: Time,
+    /// Bytes on the wire of a slot.
+    room: u32,
+    aggregate: bool,
+    /// Slots that are computed at once, and how many slots before the first of them that is.
+    batch: u32,
+    ahead: u64,
+    /// Whether leave may go unused, so that the controller has to remember what it gave.
+    lossy: bool,
+    backlog: Backlog,
+    /// Made with the controller's stream when it acts first.
+    order: Option<Order>,
+    policy: Policy,
+    hosts: usize,
+    clos: Clos,
+    /// Queues of which something has been heard.
+    touched: Vec<QueueId>,
+    matched: Vec<u32>,
+    pairs: Vec<(NodeId, NodeId)>,
+    labels: Vec<u32>,
+    /// Of leave that has been given: the slot of the one before it, by queue and slot.
+    before: FxHashMap<(u32, Time), Option<Time>>,
+    /// The slot at which it acts next; none while nothing waits.
+    next: Time,
+    audits: Box<(Fabric, Routes, Rate)>,
+}
+
+impl Model {
+    fn hear(&mut self, report: &Report) {
+        let queue = match *report {
+            Report::Burst { queue, from, to, flow, bytes, packets, at, .. } => {
+                self.backlog.open_as(queue.0, from, to);
+                self.backlog.burst(queue.0, flow.0, bytes, Some(packets), at);
+                queue
+            }
+            Report::Sent { queue, flow, bytes, granted } => {
+                self.backlog.sent(queue.0, flow.0, u64::from(bytes), 1, u32::from(granted));
+                queue
+            }
+            Report::Unused { queue, at } => {
+                let before = self.before.remove(&(queue.0, at)).flatten();
+                self.backlog.withdraw(queue.0, at, before);
+                queue
+            }
+            Report::Emptied { .. } => return,
+        };
+        self.touched.push(queue);
+    }
+
+    /// Tells the order what has become of the queues of which something has been heard.
+    fn relist(&mut self) {
+        let order = self.order.as_mut().expect("it has been made");
+        for queue in self.touched.drain(..) {
+            let listing = self.backlog.relist(queue.0);
+            order.note(queue.0, self.backlog.ends(queue.0), listing);
+        }
+    }
+
+    /// Gives leave for one slot.
+    fn give(&mut self, at: Time, cx: &mut ControlContext) {
+        let order = self.order.as_mut().expect("it has been made");
+        order.slot(&mut self.matched);
+        self.pairs.clear();
+        self.pairs.extend(self.matched.iter().map(|&queue| self.backlog.ends(queue)));
+        self.clos.route(&self.pairs, &mut self.labels);
+        for ((&queue, &(host, _)), &label) in self.matched.iter().zip(&self.pairs).zip(&self.labels) {
+            let head = self.backlog.head(queue).expect("a queue in the order has a head");
+            let before = self.backlog.grant(queue, at);
+            if self.lossy {
+                self.before.insert((queue, at), before);
+            }
+            let grant = Grant {
+                flow: ConnId(head.flow),
+                slot: at,
+                label: Some(label),
+                room: self.room,
+                fill: self.aggregate,
+            };
+            cx.orders.push(controller::Order { host, queue: QueueId(queue), at, act: Act::Send(grant) });
+            self.touched.push(QueueId(queue));
+        }
+        if let Some(found) = cx.found.as_deref_mut() {
+            let (fabric, routes, rate) = &*self.audits;
+            let order = self.order.as_ref().expect("it has been made");
+            let wrong = [
+                audit::matching(&self.pairs, order.waiting(), 1).err(),
+                audit::paths(fabric, routes, *rate, &self.pairs, &self.labels).err(),
+            ];
+            found.extend(wrong.into_iter().flatten().map(|what| format!("slot at {at}: {what}")));
+        }
+        self.relist();
+    }
+}
+
+impl Controller for Model {
+    /// While nothing waits the controller rests, until a burst comes.
+    fn is_urgent(&self, report: &Report) -> bool {
+        self.next == Time::NEVER && !matches!(report, Report::Emptied { .. })
+    }
+
+    fn counts_packets(&self) -> bool {
+        true
+    }
+
+    fn act(&mut self, reports: &[Report], cx: &mut ControlContext) {
+        if self.order.is_none() {
+            self.order = Some(Order::new(self.policy, self.hosts, 1, *cx.chance));
+        }
+        for report in reports {
+            self.hear(report);
+        }
+        self.relist();
+        let period = self.slot.0 * u64::from(self.batch);
+        if cx.now.0.is_multiple_of(period) {
+            let first = cx.now.0 + self.ahead * self.slot.0;
+            for number in 0..u64::from(self.batch) {
+                self.give(Time(first + number * self.slot.0), cx);
+            }
+        }
+        let rests = self.order.as_ref().is_some_and(Order::is_empty);
+        self.next = if rests { Time::NEVER } else { Time((cx.now.0 / period + 1) * period) };
+        if !rests {
+            cx.wake_at(self.next);
+        }
+    }
+}

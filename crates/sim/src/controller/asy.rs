@@ -1,0 +1,65 @@
+//! ASY: rates for all queues by iterative renormalisation, computed anew when the offered rates change.
+//!
+//! Source: Sviridov, Bianco and Giaccone, "To sync or not to sync", Globecom 2018, sections II-B and III-B. Rows and columns
+//! of the offered rates are divided by their sums again and again (`rates/sinkhorn.rs`). Flows take the paths that their
+//! hash says.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::offered::{Estimate, Procedure, Rates, too_many};
+use super::rates::matrix::Offered;
+use super::rates::sinkhorn::{Normaliser, Sinkhorn};
+use super::{Build, ControlChannel, Settings};
+use crate::engine::controller::Channel;
+use crate::problem::Problem;
+use crate::routing::Routes;
+use crate::topology::Fabric;
+use crate::units::{Bytes, Time};
+
+/// Rates by normalisation of the offered ones.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Asy {
+    /// How the rate that a queue offers is estimated.
+    pub offered: Estimate,
+    /// How offered rates become rates.
+    pub normalisation: Sinkhorn,
+    /// The least time from one computation to the next; 0: at every change.
+    pub interval: Time,
+    /// How reports and rates travel.
+    pub control: ControlChannel,
+}
+
+impl Settings for Asy {
+    fn problems_on(&self, fabric: &Fabric, _full_packet: Bytes) -> Vec<Problem> {
+        too_many(fabric)
+    }
+
+    fn channel(&self) -> Channel {
+        self.control.channel(Time::ZERO)
+    }
+}
+
+/// Renormalisation, with its settings.
+pub struct Renormalisation(Normaliser, Sinkhorn);
+
+impl Procedure for Renormalisation {
+    fn update(&mut self, offered: &mut Offered) -> &[u16] {
+        self.0.update(offered)
+    }
+
+    fn priority(&self, class: usize) -> f64 {
+        self.1.priority(class)
+    }
+}
+
+impl Build for Asy {
+    type Model = Rates<Renormalisation>;
+
+    fn model(&self, fabric: &Fabric, _routes: &Routes) -> Rates<Renormalisation> {
+        let config = &self.normalisation;
+        let procedure = Renormalisation(Normaliser::new(config.clone(), fabric.hosts as usize), config.clone());
+        Rates::new(procedure, self.offered, self.interval, fabric)
+    }
+}

@@ -1,0 +1,63 @@
+//! Max-min fair rates for all queues: what fairness costs and gains beside ASY.
+//!
+//! Source: Bertsekas and Gallager, "Data Networks", 2nd edition (1992), section 6.5.2: water-filling
+//! (`rates/max_min.rs`) on the links of the hosts; the network between them is taken to be wide enough.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::offered::{Estimate, Procedure, Rates, too_many};
+use super::rates::matrix::Offered;
+use super::rates::max_min::{FairRates, MaxMin};
+use super::{Build, ControlChannel, Settings};
+use crate::engine::controller::Channel;
+use crate::problem::Problem;
+use crate::routing::Routes;
+use crate::topology::Fabric;
+use crate::units::{Bytes, Time};
+
+/// Max-min fair rates, computed anew when the offered rates change.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MaxMinRates {
+    /// How the rate that a queue offers is estimated; it only caps, if `filling` says so.
+    pub offered: Estimate,
+    /// How links are shared.
+    pub filling: MaxMin,
+    /// The least time from one computation to the next; 0: at every change.
+    pub interval: Time,
+    /// How reports and rates travel.
+    pub control: ControlChannel,
+}
+
+impl Settings for MaxMinRates {
+    fn problems_on(&self, fabric: &Fabric, _full_packet: Bytes) -> Vec<Problem> {
+        too_many(fabric)
+    }
+
+    fn channel(&self) -> Channel {
+        self.control.channel(Time::ZERO)
+    }
+}
+
+/// Water-filling, with its settings.
+pub struct Filling(FairRates, MaxMin);
+
+impl Procedure for Filling {
+    fn update(&mut self, offered: &mut Offered) -> &[u16] {
+        self.0.update(offered)
+    }
+
+    fn priority(&self, class: usize) -> f64 {
+        self.1.priority(class)
+    }
+}
+
+impl Build for MaxMinRates {
+    type Model = Rates<Filling>;
+
+    fn model(&self, fabric: &Fabric, _routes: &Routes) -> Rates<Filling> {
+        let procedure = Filling(FairRates::new(self.filling.clone(), fabric.hosts as usize), self.filling.clone());
+        Rates::new(procedure, self.offered, self.interval, fabric)
+    }
+}

@@ -1,0 +1,244 @@
+//! Rates for all queues, computed anew when what they offer changes: what controllers of rates share.
+//!
+//! Source: Sviridov, Bianco and Giaccone, "To sync or not to sync", Globecom 2018, section II-B. When a queue fills or
+//! empties the controller reads the offered rates R, makes rates W of them whose rows and columns sum to at most the rate of
+//! a host's link, and tells each host the new rates of its queues. How W is made is the [`Procedure`]. The paper leaves
+//! open how R is estimated: see [`Estimate`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::rates::matrix::{Entry, HOSTS_MOST, Offered};
+use crate::engine::controller::{Act, ControlContext, Controller, Order, Report};
+use crate::ids::{NodeId, QueueId};
+use crate::problem::Problem;
+use crate::topology::Fabric;
+use crate::units::Time;
+
+/// The rate that a queue offers, as a share of its host's link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Estimate {
+    /// 1 while something waits in it: its burst wants all of the link.
+    #[default]
+    Active,
+    /// What waits in it when the controller looks, over this time, at most 1.
+    Backlog(#[schemars(extend("x-minimum" = "1us"))] Time),
+    /// The rate at which bursts have come, averaged exponentially over this time, at most 1.
+    Average(#[schemars(extend("x-minimum" = "1us"))] Time),
+}
+
+/// The least rate that a queue with something to send offers.
+const OFFER_LEAST: f64 = 1e-6;
+
+/// How offered rates become rates.
+pub trait Procedure {
+    /// Gives each entry that depends on what has changed its rate; returns the sources of these.
+    fn update(&mut self, offered: &mut Offered) -> &[u16];
+
+    /// What the offered rates of a class are multiplied by.
+    fn priority(&self, class: usize) -> f64;
+}
+
+/// More hosts than a matrix of rates has room for.
+pub fn too_many(fabric: &Fabric) -> Vec<Problem> {
+    let hosts = fabric.hosts as usize;
+    let message = || format!("is for at most {HOSTS_MOST} hosts, and the network has {hosts}");
+    (hosts > HOSTS_MOST).then(|| Problem::new("", message())).into_iter().collect()
+}
+
+/// A queue that has had a burst.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    from: NodeId,
+    to: NodeId,
+    /// What the offered rate is multiplied by.
+    priority: f64,
+    /// Payload that waits.
+    bytes: u64,
+    /// The averaged rate of arrivals, as a share of the link, as of that time.
+    average: f64,
+    since: Time,
+    /// Whether it is in the matrix.
+    active: bool,
+}
+
+/// The rates of all queues.
+pub struct Rates<P> {
+    estimate: Estimate,
+    interval: Time,
+    offered: Offered,
+    procedure: P,
+    /// Of hosts' links, in bit/s.
+    rates: Vec<f64>,
+    queues: Vec<Option<Queue>>,
+    /// Queues that may offer another rate than at the last computation.
+    touched: Vec<QueueId>,
+    /// When rates were last computed.
+    computed: Option<Time>,
+    /// Of rates, by destination: for the audit.
+    sums: Vec<f64>,
+}
+
+impl<P: Procedure> Rates<P> {
+    /// Of a network, before anything has happened; at least `interval` is from one computation to the next.
+    pub fn new(procedure: P, estimate: Estimate, interval: Time, fabric: &Fabric) -> Rates<P> {
+        let hosts = fabric.hosts as usize;
+        let mut rates = vec![0.0; hosts];
+        for link in fabric.links.iter().filter(|link| fabric.is_host(link.from)) {
+            rates[link.from.index()] = link.rate.0 as f64;
+        }
+        Rates {
+            estimate,
+            interval,
+            offered: Offered::new(hosts),
+            procedure,
+            rates,
+            queues: Vec::new(),
+            touched: Vec::new(),
+            computed: None,
+            sums: vec![0.0; hosts],
+        }
+    }
+
+    fn queue(&self, queue: QueueId) -> Option<&Queue> {
+        self.queues.get(queue.index())?.as_ref()
+    }
+
+    fn hear(&mut self, report: &Report, chance: u32) {
+        match *report {
+            Report::Burst { queue, from, to, bytes, priority, at, .. } => {
+                if queue.index() >= self.queues.len() {
+                    self.queues.resize(queue.index() + 1, None);
+                }
+                let priority = self.procedure.priority(usize::from(priority));
+                let new = Queue { from, to, priority, bytes: 0, average: 0.0, since: at, active: false };
+                let known = self.queues[queue.index()].get_or_insert(new);
+                known.bytes += bytes;
+                if let Estimate::Average(over) = self.estimate {
+                    let share = bytes as f64 * 8.0 / (self.rates[from.index()] * over.seconds());
+                    known.average = decayed(known, at, over) + share;
+                    known.since = at;
+                }
+                if !known.active {
+                    known.active = true;
+                    let offered = 1.0;
+                    let entry =
+                        Entry { order: chance, queue: queue.0, offered, scaled: offered * priority, rate: 0.0 };
+                    self.offered.insert(from.0 as u16, to.0 as u16, entry);
+                }
+                self.touched.push(queue);
+            }
+            Report::Sent { queue, bytes, .. } => {
+                if let Some(Some(known)) = self.queues.get_mut(queue.index()) {
+                    known.bytes = known.bytes.saturating_sub(u64::from(bytes));
+                }
+                self.touched.push(queue);
+            }
+            Report::Emptied { queue } => {
+                if let Some(Some(known)) = self.queues.get_mut(queue.index())
+                    && known.active
+                {
+                    known.active = false;
+                    known.bytes = 0;
+                    self.offered.remove(known.from.0 as u16, known.to.0 as u16);
+                }
+            }
+            Report::Unused { .. } => {}
+        }
+    }
+
+    /// Reads the offered rates that may have changed.
+    fn estimate(&mut self, now: Time) {
+        let touched = std::mem::take(&mut self.touched);
+        if self.estimate != Estimate::Active {
+            for &queue in &touched {
+                let Some(known) = self.queue(queue).filter(|known| known.active) else { continue };
+                let offered = match self.estimate {
+                    Estimate::Active => 1.0,
+                    Estimate::Backlog(over) => {
+                        known.bytes as f64 * 8.0 / (self.rates[known.from.index()] * over.seconds())
+                    }
+                    Estimate::Average(over) => decayed(known, now, over),
+                };
+                let offered = offered.clamp(OFFER_LEAST, 1.0);
+                let (from, to, scaled) = (known.from, known.to, offered * known.priority);
+                self.offered.set(from.0 as u16, to.0 as u16, offered, scaled);
+            }
+        }
+        self.touched = touched;
+        self.touched.clear();
+    }
+
+    /// No host sends or receives more than its link takes.
+    fn audit(&mut self, found: &mut Vec<String>, now: Time) {
+        self.sums.fill(0.0);
+        for row in 0..self.sums.len() {
+            let of = self.offered.row(row as u16);
+            let sum: f64 = of.entries.iter().map(|entry| entry.rate).sum();
+            if sum > 1.0 + SUM_MOST {
+                found.push(format!("at {now}: the rates of host {row} sum to {sum}"));
+            }
+            for (entry, destination) in of.entries.iter().zip(&of.destinations) {
+                self.sums[usize::from(*destination)] += entry.rate;
+            }
+        }
+        for (column, sum) in self.sums.iter().enumerate().filter(|(_, sum)| **sum > 1.0 + SUM_MOST) {
+            found.push(format!("at {now}: the rates to host {column} sum to {sum}"));
+        }
+    }
+}
+
+/// By how much a sum of rates may exceed 1: rounding.
+const SUM_MOST: f64 = 1e-9;
+
+/// The averaged rate of a queue at a later time.
+fn decayed(queue: &Queue, now: Time, over: Time) -> f64 {
+    queue.average * libm::exp(-((now - queue.since).0 as f64) / over.0 as f64)
+}
+
+impl<P: Procedure> Controller for Rates<P> {
+    fn is_urgent(&self, report: &Report) -> bool {
+        match report {
+            Report::Burst { queue, .. } => {
+                self.estimate != Estimate::Active || !self.queue(*queue).is_some_and(|known| known.active)
+            }
+            Report::Emptied { .. } => true,
+            Report::Sent { .. } | Report::Unused { .. } => false,
+        }
+    }
+
+    fn counts_packets(&self) -> bool {
+        matches!(self.estimate, Estimate::Backlog(_))
+    }
+
+    fn act(&mut self, reports: &[Report], cx: &mut ControlContext) {
+        for report in reports {
+            let chance = if matches!(report, Report::Burst { .. }) { (cx.chance.bits() >> 32) as u32 } else { 0 };
+            self.hear(report, chance);
+        }
+        let next = self.computed.map_or(Time::ZERO, |at| at + self.interval);
+        if next > cx.now {
+            return cx.wake_at(next);
+        }
+        self.computed = Some(cx.now);
+        self.estimate(cx.now);
+        for &source in self.procedure.update(&mut self.offered) {
+            let order = |entry: &Entry| Order {
+                host: NodeId(u32::from(source)),
+                queue: QueueId(entry.queue),
+                at: cx.now,
+                act: Act::Rate(entry.rate),
+            };
+            cx.orders.extend(self.offered.row(source).entries.iter().map(order));
+        }
+        if let Some(found) = cx.found.as_deref_mut() {
+            self.audit(found, cx.now);
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.queues.capacity() * size_of::<Option<Queue>>() + self.rates.capacity() * 2 * size_of::<f64>()
+    }
+}
+

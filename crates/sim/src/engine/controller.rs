@@ -1,0 +1,422 @@
+//! Central control: the contract between the engine and a controller that tells hosts when, or how fast, to send.
+//!
+//! A run has one controller or none, and then pays nothing for it. It serves one transport. Hosts report what waits in
+//! their queues, each of which holds the packets to one destination; the controller acts after all else of an instant,
+//! when a report asks for that or at times of its own; its orders go to the transport at the hosts. Reports and orders
+//! cross a control channel outside of the network, without delay or loss unless the configuration says so.
+//!
+//! A controller sees all hosts at once: unlike ports and hosts it is no part of one node. The controllers themselves are
+//! in `controller/`.
+
+use super::Engine;
+use super::calendar::Calendar;
+use super::cx::Cx;
+use super::endpoint::Endpoint;
+use super::event::{Event, Phase, order};
+use super::members::Members;
+use crate::ids::{ConnId, NodeId, QueueId};
+use crate::random::Stream;
+use crate::units::Time;
+
+/// What a host tells the controller of one of its queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// A flow has put all its packets into the queue.
+    Burst {
+        /// The queue; its number is new if this is its first burst.
+        queue: QueueId,
+        /// The host that sends.
+        from: NodeId,
+        /// The host that receives.
+        to: NodeId,
+        /// The flow's connection.
+        flow: ConnId,
+        /// Payload.
+        bytes: u64,
+        /// Packets on the wire that carry it.
+        packets: u32,
+        /// The flow's priority; the lowest number goes first.
+        priority: u8,
+        /// When it came.
+        at: Time,
+    },
+    /// A packet of the queue has begun its transmission. Only for controllers that ask for that.
+    Sent {
+        /// The queue.
+        queue: QueueId,
+        /// The connection of the packet.
+        flow: ConnId,
+        /// The packet's payload.
+        bytes: u32,
+        /// Whether it is the first that leave to send has let go.
+        granted: bool,
+    },
+    /// The queue has become empty.
+    Emptied {
+        /// The queue.
+        queue: QueueId,
+    },
+    /// Leave to send was not used: the order was lost, or found nothing to send.
+    Unused {
+        /// The queue.
+        queue: QueueId,
+        /// When it was meant to be used, as its order said.
+        at: Time,
+    },
+}
+
+/// Leave to send the next packet of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The connection whose packet is meant: its flow goes to the head of the queue.
+    pub flow: ConnId,
+    /// The slot that it is for, as its order says.
+    pub slot: Time,
+    /// What the packet carries as its label, from which balancers read its path; none: the flow's own.
+    pub label: Option<u32>,
+    /// Bytes on the wire of the slot.
+    pub room: u32,
+    /// Whether further packets of the queue go with it as long as there is room.
+    pub fill: bool,
+}
+
+/// What a host is told about one of its queues.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Act {
+    /// It may send.
+    Send(Grant),
+    /// From now on it sends at this share of the rate of its host's link, by a leaky bucket.
+    Rate(f64),
+}
+
+/// An order of the controller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Order {
+    /// The host that it is for.
+    pub host: NodeId,
+    /// The host's queue.
+    pub queue: QueueId,
+    /// When it is to happen, by the host's clock; at once, if that has passed when it arrives.
+    pub at: Time,
+    /// What.
+    pub act: Act,
+}
+
+/// What decides for all hosts. A new controller implements it.
+pub trait Controller {
+    /// Whether it has to act on that report at once; otherwise it hears of it when it acts next.
+    fn is_urgent(&self, report: &Report) -> bool;
+
+    /// Whether it wants to be told of each packet that is sent.
+    fn counts_packets(&self) -> bool;
+
+    /// All else of the instant has happened, and the controller acts: on reports, in the order in which they came, or
+    /// because it wanted to at this time.
+    fn act(&mut self, reports: &[Report], cx: &mut ControlContext);
+
+    /// For the audit: reports what is wrong with its picture of the queues.
+    fn audit(&self, found: &mut dyn FnMut(String)) {
+        let _ = found;
+    }
+
+    /// Bytes that it takes beyond its own size. For the limit on memory and for benchmarks.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// What a controller sees of the run when it acts, and what it decides.
+pub struct ControlContext<'a> {
+    /// The present.
+    pub now: Time,
+    /// The controller's own random stream.
+    pub chance: &'a mut Stream,
+    /// Its orders.
+    pub orders: &'a mut Vec<Order>,
+    /// What an audit of this decision has found; none if nobody audits.
+    pub found: Option<&'a mut Vec<String>>,
+    wake: Time,
+}
+
+impl ControlContext<'_> {
+    /// Wants to act at that time at the latest, after all else of that instant.
+    pub fn wake_at(&mut self, time: Time) {
+        self.wake = self.wake.min(time.max(Time(self.now.0 + 1)));
+    }
+}
+
+/// How reports and orders travel.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Channel {
+    /// From a host to the controller, and back.
+    pub delay: Time,
+    /// Probability that a message is lost.
+    pub loss: f64,
+    /// After this time a lost report or rate is sent again, and leave that was lost is noticed.
+    pub timeout: Time,
+    /// Each server's clock is late by a time of its own from 0 to this.
+    pub clock_error: Time,
+}
+
+/// What is on its way.
+#[derive(Clone, Copy, Debug)]
+enum Message {
+    Report(Report),
+    /// With its number among the orders to its queue.
+    Order(Order, u32),
+}
+
+/// Says of an event that the controller acts.
+const ACT: u32 = u32::MAX;
+
+/// The controller with its channel to the hosts.
+pub struct Room<C> {
+    controller: C,
+    /// The model of the transport that it serves.
+    serves: u8,
+    chance: Stream,
+    channel: Channel,
+    /// What the channel loses.
+    losses: Stream,
+    /// By host, by how much its clock is late.
+    clocks: Vec<Time>,
+    counts_packets: bool,
+    /// Since it has last acted.
+    reports: Vec<Report>,
+    orders: Vec<Order>,
+    /// What is on its way, by the number in its event, and numbers that are free.
+    messages: Vec<Option<Message>>,
+    free: Vec<u32>,
+    /// Orders so far, by queue, where the channel may lose them.
+    ordered: Vec<u32>,
+    /// When it acts next.
+    due: Time,
+    counter: u32,
+    /// Times that it has acted.
+    acts: u64,
+    audited: bool,
+    found: Vec<String>,
+}
+
+impl<C: Controller> Room<C> {
+    /// A controller of that transport's model, and the clocks of all hosts.
+    pub fn new(
+        controller: C,
+        serves: u8,
+        channel: Channel,
+        [chance, losses]: [Stream; 2],
+        clocks: Vec<Time>,
+    ) -> Room<C> {
+        Room {
+            counts_packets: controller.counts_packets(),
+            controller,
+            serves,
+            chance,
+            channel,
+            losses,
+            clocks,
+            reports: Vec::new(),
+            orders: Vec::new(),
+            messages: Vec::new(),
+            free: Vec::new(),
+            ordered: Vec::new(),
+            due: Time::NEVER,
+            counter: 0,
+            acts: 0,
+            audited: false,
+            found: Vec::new(),
+        }
+    }
+
+    /// From now on each decision is audited.
+    pub fn audit_decisions(&mut self) {
+        self.audited = true;
+    }
+
+    /// Times that the controller has acted.
+    pub fn acts(&self) -> u64 {
+        self.acts
+    }
+
+    /// Bytes of its tables.
+    pub fn bytes(&self) -> u64 {
+        let own = self.reports.capacity() * size_of::<Report>()
+            + self.orders.capacity() * size_of::<Order>()
+            + self.messages.capacity() * size_of::<Option<Message>>()
+            + self.ordered.capacity() * size_of::<u32>()
+            + self.clocks.capacity() * size_of::<Time>();
+        (own + self.controller.heap_bytes()) as u64
+    }
+
+    /// What the audits of its decisions have found, and what is wrong with its picture now.
+    pub fn audit(&mut self, wrong: &mut Vec<String>) {
+        wrong.append(&mut self.found);
+        self.controller.audit(&mut |what| wrong.push(format!("controller: {what}")));
+    }
+
+    /// A host sends a report.
+    pub fn report(&mut self, report: Report, now: Time, calendar: &mut Calendar) {
+        if matches!(report, Report::Sent { .. }) && !self.counts_packets {
+            return;
+        }
+        let delay = self.travels(Time::ZERO);
+        if delay == Time::ZERO {
+            return self.hear(report, now, calendar);
+        }
+        self.post(Message::Report(report), now + delay, calendar);
+    }
+
+    /// How long a message travels that is sent again until it arrives.
+    fn travels(&mut self, least: Time) -> Time {
+        let mut delay = self.channel.delay.max(least);
+        while self.loses() {
+            delay = delay + self.channel.timeout;
+        }
+        delay
+    }
+
+    fn loses(&mut self) -> bool {
+        self.channel.loss > 0.0 && self.losses.unit() < self.channel.loss
+    }
+
+    fn hear(&mut self, report: Report, now: Time, calendar: &mut Calendar) {
+        if self.controller.is_urgent(&report) {
+            self.wake(now, calendar);
+        }
+        self.reports.push(report);
+    }
+
+    fn wake(&mut self, at: Time, calendar: &mut Calendar) {
+        if at < self.due {
+            self.due = at;
+            self.push(at, 1, ACT, calendar);
+        }
+    }
+
+    /// Messages come before the controller acts.
+    fn push(&mut self, time: Time, rank: u32, a: u32, calendar: &mut Calendar) {
+        self.counter = self.counter.wrapping_add(1);
+        calendar.push(Event { time, order: order(Phase::Control, rank, self.counter), a, b: 0 });
+    }
+
+    fn post(&mut self, message: Message, at: Time, calendar: &mut Calendar) {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.messages.push(None);
+            self.messages.len() as u32 - 1
+        });
+        self.messages[number as usize] = Some(message);
+        self.push(at, 0, number, calendar);
+    }
+
+    /// The controller acts; its orders are in `orders`.
+    fn act(&mut self, now: Time, calendar: &mut Calendar) {
+        self.due = Time::NEVER;
+        self.acts += 1;
+        let mut cx = ControlContext {
+            now,
+            chance: &mut self.chance,
+            orders: &mut self.orders,
+            found: self.audited.then_some(&mut self.found),
+            wake: Time::NEVER,
+        };
+        self.controller.act(&self.reports, &mut cx);
+        let wake = cx.wake;
+        self.reports.clear();
+        if wake != Time::NEVER {
+            self.wake(wake, calendar);
+        }
+    }
+
+    /// Sends an order to its host. Says whether it is there at once.
+    fn send(&mut self, order: Order, now: Time, calendar: &mut Calendar) -> bool {
+        let at = order.at.max(now) + self.clocks[order.host.index()];
+        if self.channel.delay == Time::ZERO && self.channel.loss == 0.0 {
+            if at > now {
+                self.post(Message::Order(order, 0), at, calendar);
+            }
+            return at <= now;
+        }
+        let number = self.number(order.queue);
+        match order.act {
+            Act::Send(grant) => {
+                if self.loses() {
+                    let unused = Report::Unused { queue: order.queue, at: grant.slot };
+                    self.post(Message::Report(unused), at + self.channel.timeout, calendar);
+                } else {
+                    self.post(Message::Order(order, number), at.max(now + self.channel.delay), calendar);
+                }
+            }
+            Act::Rate(_) => {
+                let delay = self.travels(Time(1));
+                self.post(Message::Order(order, number), at.max(now + delay), calendar);
+            }
+        }
+        false
+    }
+
+    /// The number of the next order to a queue.
+    fn number(&mut self, queue: QueueId) -> u32 {
+        if queue.index() >= self.ordered.len() {
+            self.ordered.resize(queue.index() + 1, 0);
+        }
+        let ordered = &mut self.ordered[queue.index()];
+        *ordered = ordered.wrapping_add(1);
+        *ordered
+    }
+
+    /// A message arrives: an order that is to be carried out.
+    fn arrive(&mut self, number: u32, now: Time, calendar: &mut Calendar) -> Option<Order> {
+        self.free.push(number);
+        match self.messages[number as usize].take().expect("its event comes once") {
+            Message::Report(report) => {
+                self.hear(report, now, calendar);
+                None
+            }
+            // A later rate has overtaken one that had to be repeated.
+            Message::Order(Order { queue, act: Act::Rate(_), .. }, number)
+                if self.ordered.get(queue.index()).is_some_and(|&last| last != number) =>
+            {
+                None
+            }
+            Message::Order(order, _) => Some(order),
+        }
+    }
+}
+
+impl<M: Members> Engine<'_, '_, M> {
+    /// A message of central control arrives, or the controller acts.
+    #[inline(never)]
+    pub(super) fn control(&mut self, event: Event) {
+        let now = self.net.now;
+        let room = self.net.room.as_mut().expect("only a controller has such events");
+        if event.a != ACT {
+            if let Some(order) = room.arrive(event.a, now, &mut self.net.calendar) {
+                self.obey_order(order);
+            }
+            return;
+        }
+        if room.due != now {
+            // It has acted meanwhile.
+            return;
+        }
+        room.act(now, &mut self.net.calendar);
+        let mut orders = std::mem::take(&mut room.orders);
+        for &order in &orders {
+            let room = self.net.room.as_mut().expect("it has just acted");
+            if room.send(order, now, &mut self.net.calendar) {
+                self.obey_order(order);
+            }
+        }
+        orders.clear();
+        if let Some(room) = &mut self.net.room {
+            room.orders = orders;
+        }
+    }
+
+    /// An order has reached its host.
+    fn obey_order(&mut self, order: Order) {
+        let transport = self.net.room.as_ref().expect("it gave the order").serves;
+        let mut cx = Cx { net: &mut self.net, transport, host: order.host };
+        self.transports[usize::from(transport)].ordered(order.queue, order.act, &mut cx);
+    }
+}

@@ -1,0 +1,184 @@
+//! Packets under central control: times worked out by hand.
+
+use proptest::prelude::*;
+
+use crate::common::{budget, read, run, run_with};
+
+/// 1500 B of IP and 38 B of frame at 1 Gbps.
+const PACKET: u64 = 12_304_000;
+
+/// Two hosts of three at one switch send ten packets each to the third, by links of 1 Gbps without delay.
+fn incast(controller: &str) -> String {
+    format!(
+        r#"
+        topology.single-switch = {{ hosts = 3, rate = "1Gbps", delay = "0ps" }}
+        transport.central = {{}}
+        controller.{controller}
+        [[traffic]]
+        name = "first"
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[0, 2]]
+        sizes.fixed = "15000B"
+        [[traffic]]
+        name = "second"
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[1, 2]]
+        sizes.fixed = "15000B"
+        "#
+    )
+}
+
+/// Two flows share the receiver's link: each sends a packet every 24.608 us. The last of ten leaves after nine such gaps,
+/// and crosses two links; that of the other comes at the same time and waits.
+#[test]
+fn rates_share_the_receivers_link() {
+    for controller in ["max-min = {}", "asy = {}"] {
+        let run = run(&incast(controller));
+        let mut ends = run.flows("fct_ps");
+        ends.sort_unstable();
+        let last = 9 * 2 * PACKET + 2 * PACKET;
+        assert_eq!(ends, [last, last + PACKET], "{controller}");
+    }
+}
+
+/// One packet a slot goes to the receiver: 20 slots, and the last packet crosses the second link in the slot behind. Under
+/// MMF flows take turns, but that both have been first since the first slot when the second comes: the first flow is done
+/// after 18 or 19 slots. Under SRJF it is done after 10, and under OCF, where all packets are of one age, chance decides.
+#[test]
+fn slots_are_for_one_packet_to_a_host() {
+    for (policy, least) in [("mmf", 18..=19), ("srjf", 10..=10), ("ocf", 10..=19)] {
+        let run = run(&incast(&format!("syn.policy = \"{policy}\"")));
+        let mut ends = run.flows("fct_ps");
+        ends.sort_unstable();
+        assert_eq!(ends[1], 20 * PACKET + PACKET, "{policy}");
+        assert!(least.contains(&(ends[0] / PACKET - 1)) && ends[0] % PACKET == 0, "{policy}: {ends:?}");
+        // No packet met another: at most one at a time in the port to the receiver.
+        assert_eq!(run.link("switch", "host 2", "queue_max_packets"), 1);
+    }
+}
+
+/// A controller that is 30 us away hears of the burst after these, and its leave arrives as late: for the slot that begins at
+/// 73.824 us, the first boundary at or after 36.912 (the first after 30) and 30.
+#[test]
+fn control_takes_its_time() {
+    let run = run_with(&incast("syn = {}"), &[("controller.syn.control.delay", "30us")]);
+    let mut ends = run.flows("fct_ps");
+    ends.sort_unstable();
+    assert_eq!(ends[1], (6 + 20 + 1) * PACKET);
+}
+
+/// Whatever is lost on the way to and from the controller, every packet is sent once: flows complete, and no byte is
+/// delivered twice, or the audit finds it.
+#[test]
+fn lost_control_loses_no_packet() {
+    for controller in ["syn = {}", "asy = {}", "max-min = {}"] {
+        let name = controller.split(' ').next().unwrap_or_default();
+        let set = |field: &str| format!("controller.{name}.control.{field}");
+        let run = run_with(
+            &incast(controller),
+            &[(&set("delay"), "5us"), (&set("loss"), "0.3"), (&set("timeout"), "40us")],
+        );
+        assert_eq!(run.flows("delivered_bytes"), [15_000, 15_000], "{controller}");
+        assert_eq!(run.flows("packets_sent"), [10, 10], "{controller}");
+    }
+}
+
+/// Alone in the network, a flow under ASY has the whole link: its time is the ideal one, whatever its packets' lengths, but
+/// that a bucket rounds up to a picosecond for each packet.
+#[test]
+fn a_lone_flow_has_its_ideal_time() {
+    for lengths in ["fixed = \"1500B\"", "bimodal = {}", "fbw = {}", "list = [1500, 40]"] {
+        let run = run(&format!(
+            r#"
+            topology.leaf-spine = {{ leaves = 2, spines = 2, hosts = 2, rate = "1Gbps", delay = "500ns" }}
+            transport.central.lengths.{lengths}
+            controller.asy = {{}}
+            [[traffic]]
+            name = "only"
+            arrivals.at-once.jitter = "0s"
+            matrix.pairs = [[0, 2]]
+            sizes.fixed = "100KB"
+            "#
+        ));
+        let (fct, ideal) = (run.flow("fct_ps"), run.flow("ideal_fct_ps"));
+        assert!((ideal..=ideal + run.flow("packets_sent")).contains(&fct), "{lengths}: {fct}, ideal {ideal}");
+    }
+}
+
+/// Slots for one short packet each, or filled: a hundred packets of 40 B to one host take a hundred slots, or, at
+/// 1538 / 78 = 19 to a slot, six.
+#[test]
+fn a_slot_may_be_filled() {
+    let text = |aggregate: bool| {
+        format!(
+            r#"
+            topology.single-switch = {{ hosts = 3, rate = "1Gbps", delay = "0ps" }}
+            transport.central.lengths.fixed = "40B"
+            controller.syn = {{ slot = "1538B", aggregate = {aggregate} }}
+            [[traffic]]
+            name = "only"
+            arrivals.at-once.jitter = "0s"
+            matrix.pairs = [[0, 2]]
+            sizes.fixed = "4000B"
+            "#
+        )
+    };
+    let short = 78 * 8_000;
+    assert_eq!(run(&text(false)).flow("fct_ps"), 99 * PACKET + 2 * short);
+    // Five slots of 19 packets, and five packets in the sixth.
+    assert_eq!(run(&text(true)).flow("fct_ps"), 5 * PACKET + 5 * short + short);
+}
+
+proptest! {
+    #![proptest_config(budget(24))]
+
+    /// Audited: a matching and paths in each slot, rates that no link exceeds, every packet where it was counted.
+    #[test]
+    fn any_traffic_is_carried(
+        controller in prop_oneof![
+            Just("syn.policy = \"ocf\""),
+            Just("syn.policy = \"srjf\""),
+            Just("syn = { policy = \"srjf\", sequence = \"shortest\" }"),
+            Just("syn = { batch = 16, policy = \"least-recently-allocated\", aggregate = true }"),
+            Just("syn.clock_error = \"3us\""),
+            Just("syn.control = { delay = \"20us\", loss = 0.1, timeout = \"100us\" }"),
+            Just("asy = {}"),
+            Just("asy.offered.backlog = \"1ms\""),
+            Just("asy.offered.average = \"1ms\""),
+            Just("asy.normalisation.scaling = \"down\""),
+            Just("asy.control = { delay = \"20us\", loss = 0.1, timeout = \"100us\" }"),
+            Just("max-min = {}"),
+        ],
+        lengths in prop_oneof![Just("fixed = \"1500B\""), Just("bimodal = {}"), Just("fbw = {}")],
+        seed in 0u64..1000,
+    ) {
+        let run = run_with(&format!(
+            r#"
+            topology.leaf-spine = {{ leaves = 3, spines = 2, hosts = 4, rate = "1Gbps", delay = "500ns", spine.rate = "2Gbps" }}
+            transport.central.lengths.{lengths}
+            controller.{controller}
+            [[traffic]]
+            name = "all"
+            arrivals.poisson.rate = 3000.0
+            matrix = "uniform"
+            sizes.exponential.mean = "20KB"
+            flows = 60
+            "#
+        ), &[("run.seed", &seed.to_string())]);
+        prop_assert_eq!(run.flows("delivered_bytes"), run.flows("size_bytes"));
+    }
+}
+
+/// One message each.
+#[test]
+fn what_does_not_fit_is_refused() {
+    let problem = |text: &str| read(text).expect_err("it is wrong").to_string();
+    let alone = incast("syn = {}").replace("controller.syn = {}", "");
+    assert!(problem(&alone).contains("needs a controller"), "{}", problem(&alone));
+    let other = incast("syn = {}").replace("transport.central = {}", "transport.tcp = {}");
+    assert!(problem(&other).contains("it serves the transport \"central\""), "{}", problem(&other));
+    let short = incast("syn.slot = \"1000B\"");
+    assert!(problem(&short).contains("transport.central.fragment"), "{}", problem(&short));
+    let late = incast("syn.clock_error = \"20us\"");
+    assert!(problem(&late).contains("above a slot"), "{}", problem(&late));
+}
