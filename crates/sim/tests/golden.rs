@@ -139,7 +139,9 @@ fn a_moved_figure_is_named() {
 fn every_member_is_covered() {
     use flowyard_sim::traffic::{arrivals::Arrivals, matrix::Matrix, sizes::Sizes};
     use flowyard_sim::transport::{Transport, tcp::congestion::Congestion};
-    use flowyard_sim::{agent::Agent, balancer::Balancer, queue::Queue, topology::Topology};
+    use flowyard_sim::{
+        agent::Agent, balancer::Balancer, controller::Controller, queue::Queue, topology::Topology,
+    };
 
     let scenarios: Vec<_> =
         common::goldens().iter().map(|(_, text)| common::scenario(text, &[]).resolved()).collect();
@@ -149,6 +151,7 @@ fn every_member_is_covered() {
         note("topology", scenario.topology.name());
         note("queue", scenario.queue.as_ref().expect("resolved").name());
         scenario.agent.iter().for_each(|agent| note("agent", agent.name()));
+        scenario.controller.iter().for_each(|controller| note("controller", controller.name()));
         for entry in &scenario.traffic {
             let transport = entry.transport.as_ref().expect("resolved");
             note("transport", transport.name());
@@ -166,6 +169,7 @@ fn every_member_is_covered() {
         ("topology", Topology::NAMES),
         ("queue", Queue::NAMES),
         ("agent", Agent::NAMES),
+        ("controller", Controller::NAMES),
         ("transport", Transport::NAMES),
         ("congestion control", Congestion::NAMES),
         ("balancer", Balancer::NAMES),
