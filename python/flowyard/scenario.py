@@ -22,6 +22,7 @@ __all__ = [
     "Answers",
     "ArrivalTime",
     "Arrivals",
+    "Asy",
     "AtOnce",
     "BCube",
     "BackstopRepeats",
@@ -36,9 +37,12 @@ __all__ = [
     "CamCube",
     "Capture",
     "Cdf",
+    "Central",
     "Codel",
     "Congestion",
     "Connection",
+    "ControlChannel",
+    "Controller",
     "Coupling",
     "Covers",
     "Cubic",
@@ -61,6 +65,9 @@ __all__ = [
     "Ecn",
     "Endless",
     "Entry",
+    "Estimate",
+    "EstimateAverage",
+    "EstimateBacklog",
     "Estimates",
     "Explicit",
     "Explicit2",
@@ -86,6 +93,7 @@ __all__ = [
     "Fixed",
     "FrontBack",
     "FullAck",
+    "Granted",
     "Growth",
     "Halves",
     "Histograms",
@@ -101,6 +109,7 @@ __all__ = [
     "Infinite",
     "Interpolation",
     "Join",
+    "Last",
     "LastIdle",
     "LateFlow",
     "LeafSpine",
@@ -116,6 +125,8 @@ __all__ = [
     "MarkBy",
     "MarkOn",
     "Matrix",
+    "MaxMin",
+    "MaxMinRates",
     "Milestone",
     "ModK",
     "Mptcp",
@@ -149,6 +160,7 @@ __all__ = [
     "PfabricPort",
     "Pie",
     "Poisson",
+    "Policy",
     "PortMode",
     "PortState",
     "Preset",
@@ -173,11 +185,14 @@ __all__ = [
     "Routing",
     "Run",
     "Samples",
+    "Scaling",
     "Scenario",
     "Search",
     "Send",
+    "Sequence",
     "Single",
     "SingleSwitch",
+    "Sinkhorn",
     "Sizes",
     "Sources",
     "SourcesHosts",
@@ -186,6 +201,7 @@ __all__ = [
     "StrictPriority",
     "Stride",
     "Swift",
+    "Syn",
     "TagBy",
     "TagRepeats",
     "Tagging",
@@ -294,6 +310,11 @@ class Scenario(Model):
 
     agent: Agent | None = None
     """What is computed at each port as packets pass. Absent: what the transport needs, with its defaults."""
+
+    controller: Controller | None = None
+    """What decides for all hosts when, or how fast, they send. Absent: nothing; the transport "central"
+    needs one.
+    """
 
     faults: Faults | None = None
     """What goes wrong in the network, and when. Absent: nothing."""
@@ -719,6 +740,13 @@ class Permuted(Model):
     """
 
     _tag = "permuted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Granted(Model):
+    """Each packet goes as the controller says that lets it go. Only under a controller that chooses paths."""
+
+    _tag = "granted"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2000,6 +2028,35 @@ class Racs(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Central(Model):
+    """Packets that leave as a controller says."""
+
+    _tag = "central"
+
+    lengths: Sizes = Fixed("1500B")
+    """Lengths of IP packets; longer ones are cut to `mtu`. All their bytes count as payload."""
+
+    in_turn: bool = False
+    """Whether a flow takes the lengths of a `list` in turn instead of drawing from them."""
+
+    last: Last = "whole"
+    """The last packet of a flow."""
+
+    mtu: str = "1500B"
+    """The longest IP packet. A size, such as "64KiB", at least 40B, at most 65535B."""
+
+    fragment: str | None = None
+    """Hosts cut IP packets into fragments of at most so many bytes, each a packet of its own on the wire.
+    Absent: they cut none. A size, such as "64KiB", at least 40B, at most 65535B.
+    """
+
+    link_bytes: str = "38B"
+    """Bytes on the wire on top of each packet: 38 for preamble, header, check sequence and gap of
+    Ethernet. A size, such as "64KiB", at most 1000B.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class Infinite(Model):
     """First-in first-out without a limit."""
 
@@ -2569,6 +2626,140 @@ class RacsPort(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sinkhorn(Model):
+    """How rates are made of the offered ones."""
+
+    rounds: int = 20
+    """So many times each row, then each column, is divided by its sum. Few rounds are fairer on a sparse
+    matrix, many come nearer to the highest sum of rates. At least 1, at most 60.
+    """
+
+    scaling: Scaling = "both"
+    """What a division does to a row or column whose sum is below 1."""
+
+    fill: bool = True
+    """What is left of rows and columns is handed out, queue by queue in an order drawn when each began to
+    wait.
+    """
+
+    cap_by_offered: bool = False
+    """No queue gets more than it offers; rows and columns are then scaled down only."""
+
+    guard: float = 0.0
+    """The least rate of a queue that has something to send, as a share of its link; it is taken from the
+    largest of its row and of its column, as far as these can spare it. 0: none, as in the paper. At
+    most 0.01.
+    """
+
+    priorities: Sequence[float] = ()
+    """What the offered rates of each class are multiplied by, from class 0; a class beyond the end has 1
+    (II-B: priorities by the entries of R).
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlChannel(Model):
+    """The way between hosts and controller, apart from the network."""
+
+    delay: str = "0ps"
+    """From a host to the controller, and back. A time, such as "10us"."""
+
+    loss: float = 0.0
+    """Probability that a message is lost. At most 0.9."""
+
+    timeout: str = "200us"
+    """After this time a lost report or rate is sent again, and leave that was lost is noticed. A time,
+    such as "10us", at least 1us.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asy(Model):
+    """Rates by normalisation of the offered ones."""
+
+    _tag = "asy"
+
+    offered: Estimate = "active"
+    """How the rate that a queue offers is estimated."""
+
+    normalisation: Sinkhorn = Sinkhorn()
+    """How offered rates become rates."""
+
+    interval: str = "0ps"
+    """The least time from one computation to the next; 0: at every change. A time, such as "10us"."""
+
+    control: ControlChannel = ControlChannel()
+    """How reports and rates travel."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxMin(Model):
+    """Max-min fair rates of destination queues on the links of their hosts."""
+
+    cap_by_offered: bool = False
+    """No queue gets more than it offers."""
+
+    priorities: Sequence[float] = ()
+    """The weight of queues of each class, from class 0: where they share a link, rates are as their
+    weights. A class beyond the end has 1.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxMinRates(Model):
+    """Max-min fair rates, computed anew when the offered rates change."""
+
+    _tag = "max-min"
+
+    offered: Estimate = "active"
+    """How the rate that a queue offers is estimated; it only caps, if `filling` says so."""
+
+    filling: MaxMin = MaxMin()
+    """How links are shared."""
+
+    interval: str = "0ps"
+    """The least time from one computation to the next; 0: at every change. A time, such as "10us"."""
+
+    control: ControlChannel = ControlChannel()
+    """How reports and rates travel."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Syn(Model):
+    """Leave to send, slot by slot, for all hosts at once."""
+
+    _tag = "syn"
+
+    slot: str | Literal["derived"] = "derived"
+    """Bytes on the wire that a slot has room for, at the rate of the hosts' links. "derived": the
+    transport's full packet, with its frame, as Fastpass has it. A size, such as "64KiB", at least 40B,
+    at most 1MB.
+    """
+
+    policy: Policy = "mmf"
+    """Which queue comes first."""
+
+    sequence: Sequence = "arrival"
+    """Which flow of a queue comes first."""
+
+    aggregate: bool = False
+    """Whether packets to one destination share a slot that has room for them; else each takes a slot,
+    however short.
+    """
+
+    batch: int = 1
+    """So many slots are computed at once, during as many before them. 1: each at its own start. At least
+    1, at most 1024.
+    """
+
+    clock_error: str = "0ps"
+    """Each server's clock is late by a time of its own from 0 to this. A time, such as "10us"."""
+
+    control: ControlChannel = ControlChannel()
+    """How reports and leave to send travel."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Faults(Model):
     """What goes wrong during a run; by default nothing.
 
@@ -3127,6 +3318,26 @@ class LimitBytes(Wrapped):
 
 
 @dataclass(frozen=True)
+class EstimateBacklog(Wrapped):
+    """What waits in it when the controller looks, over this time, at most 1."""
+
+    _tag = "backlog"
+
+    value: str
+    """A time, such as "10us", at least 1us."""
+
+
+@dataclass(frozen=True)
+class EstimateAverage(Wrapped):
+    """The rate at which bursts have come, averaged exponentially over this time, at most 1."""
+
+    _tag = "average"
+
+    value: str
+    """A time, such as "10us", at least 1us."""
+
+
+@dataclass(frozen=True)
 class FaultTargetCable(Wrapped):
     """All cables between two nodes, both ways."""
 
@@ -3264,12 +3475,24 @@ Balancer = (
     | PerFlow
     | PerPacket
     | Permuted
+    | Granted
     | Nix
     | Dual
     | ModK
     | Valiant
     | Explicit2
-    | Literal["single", "per-flow", "per-packet", "permuted", "nix", "dual", "mod-k", "valiant", "explicit"]
+    | Literal[
+        "single",
+        "per-flow",
+        "per-packet",
+        "permuted",
+        "granted",
+        "nix",
+        "dual",
+        "mod-k",
+        "valiant",
+        "explicit",
+    ]
 )
 
 # How a source finds a shortest path.
@@ -3301,6 +3524,7 @@ Transport = (
     | D3
     | Pdq
     | Racs
+    | Central
     | Literal[
         "datagram",
         "tcp",
@@ -3314,6 +3538,7 @@ Transport = (
         "d3",
         "pdq",
         "racs",
+        "central",
     ]
 )
 
@@ -3460,6 +3685,9 @@ Send = Literal["sliding", "rounds"]
 # What becomes of a flow that cannot end in time any more.
 LateFlow = Literal["keep", "give-up"]
 
+# The last packet of a flow under central control.
+Last = Literal["whole", "cut"]
+
 # What a port does with packets that have to wait.
 Queue = (
     Infinite
@@ -3514,6 +3742,21 @@ PortState = Literal["counters", "flows"]
 
 # Which flow is more critical than another.
 Order = Literal["pdq", "edf", "sjf", "peq"]
+
+# What decides for all hosts when, or how fast, they send.
+Controller = Asy | MaxMinRates | Syn | Literal["asy", "max-min", "syn"]
+
+# The rate that a queue offers, as a share of its host's link.
+Estimate = EstimateBacklog | EstimateAverage | Literal["active"]
+
+# What a division does to a row or column whose sum is below 1.
+Scaling = Literal["both", "down"]
+
+# Which queue comes first.
+Policy = Literal["ocf", "srjf", "mmf", "least-recently-allocated"]
+
+# How a queue's flows follow each other.
+Sequence = Literal["arrival", "shortest"]
 
 # What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or
 # "core 0".

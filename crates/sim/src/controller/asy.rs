@@ -59,7 +59,8 @@ impl Build for Asy {
 
     fn model(&self, fabric: &Fabric, _routes: &Routes) -> Rates<Renormalisation> {
         let config = &self.normalisation;
-        let procedure = Renormalisation(Normaliser::new(config.clone(), fabric.hosts as usize), config.clone());
+        let procedure =
+            Renormalisation(Normaliser::new(config.clone(), fabric.hosts as usize), config.clone());
         Rates::new(procedure, self.offered, self.interval, fabric)
     }
 }

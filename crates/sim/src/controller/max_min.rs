@@ -57,7 +57,8 @@ impl Build for MaxMinRates {
     type Model = Rates<Filling>;
 
     fn model(&self, fabric: &Fabric, _routes: &Routes) -> Rates<Filling> {
-        let procedure = Filling(FairRates::new(self.filling.clone(), fabric.hosts as usize), self.filling.clone());
+        let procedure =
+            Filling(FairRates::new(self.filling.clone(), fabric.hosts as usize), self.filling.clone());
         Rates::new(procedure, self.offered, self.interval, fabric)
     }
 }

@@ -146,4 +146,3 @@ pub trait Build {
     /// The controller of a network, before anything has happened.
     fn model(&self, fabric: &Fabric, routes: &Routes) -> Self::Model;
 }
-

@@ -123,8 +123,13 @@ impl<P: Procedure> Rates<P> {
                 if !known.active {
                     known.active = true;
                     let offered = 1.0;
-                    let entry =
-                        Entry { order: chance, queue: queue.0, offered, scaled: offered * priority, rate: 0.0 };
+                    let entry = Entry {
+                        order: chance,
+                        queue: queue.0,
+                        offered,
+                        scaled: offered * priority,
+                        rate: 0.0,
+                    };
                     self.offered.insert(from.0 as u16, to.0 as u16, entry);
                 }
                 self.touched.push(queue);
@@ -214,7 +219,8 @@ impl<P: Procedure> Controller for Rates<P> {
 
     fn act(&mut self, reports: &[Report], cx: &mut ControlContext) {
         for report in reports {
-            let chance = if matches!(report, Report::Burst { .. }) { (cx.chance.bits() >> 32) as u32 } else { 0 };
+            let chance =
+                if matches!(report, Report::Burst { .. }) { (cx.chance.bits() >> 32) as u32 } else { 0 };
             self.hear(report, chance);
         }
         let next = self.computed.map_or(Time::ZERO, |at| at + self.interval);
@@ -241,4 +247,3 @@ impl<P: Procedure> Controller for Rates<P> {
         self.queues.capacity() * size_of::<Option<Queue>>() + self.rates.capacity() * 2 * size_of::<f64>()
     }
 }
-

@@ -142,7 +142,11 @@ pub(super) struct Chosen<'a> {
 
 impl<'a> Draft<'a> {
     /// A part, if it is there and nothing in it is wrong.
-    pub(super) fn part<T: DeserializeOwned>(&self, path: &str, value: Option<&'a Value>) -> Option<(&'a Value, T)> {
+    pub(super) fn part<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        value: Option<&'a Value>,
+    ) -> Option<(&'a Value, T)> {
         let inside = |problem: &Problem| {
             problem.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };

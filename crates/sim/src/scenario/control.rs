@@ -40,9 +40,15 @@ impl<'a> Draft<'a> {
             let full = served.map(|chosen| chosen.transport.full_packet()).max().unwrap_or_default();
             problems.extend(own("controller", name, value, controller.problems_on(fabric, Bytes(full))));
         }
-        let faults = self.document.get("faults").filter(|faults| faults.as_object().is_some_and(|all| !all.is_empty()));
+        let faults = self
+            .document
+            .get("faults")
+            .filter(|faults| faults.as_object().is_some_and(|all| !all.is_empty()));
         if let (Some(why), Some(faults)) = (controller.refuses_faults(), faults) {
-            problems.push(Problem::new("faults", format!("are not for the controller \"{name}\": {why}")).with_value(faults));
+            problems.push(
+                Problem::new("faults", format!("are not for the controller \"{name}\": {why}"))
+                    .with_value(faults),
+            );
         }
         problems
     }

@@ -25,8 +25,8 @@ pub use self::files::{Files, no_files};
 pub use self::schema::{of as schema_of, schema, text as schema_text};
 pub use self::text::Format;
 use crate::agent::Agent;
-use crate::controller::Controller;
 use crate::balancer::{Balancer, Routing};
+use crate::controller::Controller;
 use crate::derived::settle;
 use crate::faults::Faults;
 use crate::observe::Observe;
@@ -220,7 +220,8 @@ impl Scenario {
         let own = entry.routing.as_ref().and_then(|routing| routing.balancer.clone());
         let shared = || self.routing.balancer.clone();
         let transport = self.transport_of(entry);
-        let controller = self.controller.as_ref().filter(|controller| controller.serves() == transport.name());
+        let controller =
+            self.controller.as_ref().filter(|controller| controller.serves() == transport.name());
         own.or_else(shared)
             .or_else(|| controller?.balancer())
             .unwrap_or_else(|| transport.recommended_balancer())

@@ -101,7 +101,8 @@ impl Settings for Syn {
         }
         let routes = Routes::build(fabric);
         if let Some(why) = routes.ok().and_then(|routes| Clos::new(fabric, &routes).err()) {
-            problems.push(Problem::new("", format!("finds no path of its own for each packet of a slot: {why}")));
+            problems
+                .push(Problem::new("", format!("finds no path of its own for each packet of a slot: {why}")));
         }
         problems
     }

@@ -146,10 +146,17 @@ impl Settings for Central {
 
     fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {
         let mut ports = vec![0; fabric.hosts as usize];
-        fabric.links.iter().filter(|link| fabric.is_host(link.from)).for_each(|link| ports[link.from.index()] += 1);
+        fabric
+            .links
+            .iter()
+            .filter(|link| fabric.is_host(link.from))
+            .for_each(|link| ports[link.from.index()] += 1);
         let several = ports.iter().position(|&ports| ports > 1);
         let problem = |host: usize| {
-            let message = format!("is for hosts with one port each, and \"{}\" has {}", fabric.nodes[host].name, ports[host]);
+            let message = format!(
+                "is for hosts with one port each, and \"{}\" has {}",
+                fabric.nodes[host].name, ports[host]
+            );
             Problem::new("", message)
         };
         several.map(problem).into_iter().collect()
@@ -161,7 +168,8 @@ impl Settings for Central {
             lengths => within(format!("lengths.{}", lengths.name()), lengths.problems()).collect(),
         };
         if self.in_turn && !matches!(self.lengths, Sizes::List(_)) {
-            let message = format!("takes the lengths of a list in turn, and lengths is \"{}\"", self.lengths.name());
+            let message =
+                format!("takes the lengths of a list in turn, and lengths is \"{}\"", self.lengths.name());
             problems.push(Problem::new("in_turn", message));
         }
         problems
