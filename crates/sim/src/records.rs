@@ -220,7 +220,7 @@ define! {
     /// The columns of samples.parquet, if the scenario asks for it: by time, then links by id, then flows by id.
     samples {
         time_ps "u64" "ps" "When the sample was taken, after all that happened at that instant."
-        series "text" "" "What value is. Of a link: queue_bytes and queue_packets, what is in its port, the packet on the wire included; utilisation, the share of the time since the sample before in which packets were being put on the wire: never above 1. Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
+        series "text" "" "What value is. Of a link: queue_bytes and queue_packets, what is in its port, the packet on the wire included; utilisation, the share of the time since the sample before in which packets were being put on the wire: never above 1; of a host's own link also backlog_bytes, the payload that waits at the host, if its transport has queues there. Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
         id "u64" "" "Number of the link in links.parquet, or of the flow in flows.parquet."
         value "f64" "" "The value, in the unit that the series' name ends with; utilisation is a share."
     }

@@ -51,7 +51,10 @@ fn slots_are_for_one_packet_to_a_host() {
         let mut ends = run.flows("fct_ps");
         ends.sort_unstable();
         assert_eq!(ends[1], 20 * PACKET + PACKET, "{policy}");
-        assert!(least.contains(&(ends[0] / PACKET - 1)) && ends[0] % PACKET == 0, "{policy}: {ends:?}");
+        assert!(
+            least.contains(&(ends[0] / PACKET - 1)) && ends[0].is_multiple_of(PACKET),
+            "{policy}: {ends:?}"
+        );
         // No packet met another: at most one at a time in the port to the receiver.
         assert_eq!(run.link("switch", "host 2", "queue_max_packets"), 1);
     }
