@@ -91,6 +91,7 @@ __all__ = [
     "Faults",
     "Fbw",
     "Fixed",
+    "FlowOrder",
     "FrontBack",
     "FullAck",
     "Granted",
@@ -189,7 +190,6 @@ __all__ = [
     "Scenario",
     "Search",
     "Send",
-    "Sequence",
     "Single",
     "SingleSwitch",
     "Sinkhorn",
@@ -2739,7 +2739,7 @@ class Syn(Model):
     policy: Policy = "mmf"
     """Which queue comes first."""
 
-    sequence: Sequence = "arrival"
+    sequence: FlowOrder = "arrival"
     """Which flow of a queue comes first."""
 
     aggregate: bool = False
@@ -3756,7 +3756,7 @@ Scaling = Literal["both", "down"]
 Policy = Literal["ocf", "srjf", "mmf", "least-recently-allocated"]
 
 # How a queue's flows follow each other.
-Sequence = Literal["arrival", "shortest"]
+FlowOrder = Literal["arrival", "shortest"]
 
 # What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or
 # "core 0".

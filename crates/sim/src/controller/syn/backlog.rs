@@ -14,7 +14,7 @@ use crate::units::Time;
 /// How a queue's flows follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Sequence {
+pub enum FlowOrder {
     /// As they arrive.
     #[default]
     Arrival,
@@ -26,7 +26,7 @@ pub enum Sequence {
 /// What waits, queue by queue. Memory goes with queues and flows, not with packets.
 #[derive(Clone, Debug)]
 pub struct Backlog {
-    sequence: Sequence,
+    sequence: FlowOrder,
     /// The most bytes that a grant lets through.
     slot_bytes: u64,
     queues: Vec<Queue>,
@@ -108,7 +108,7 @@ pub enum Listing {
 
 impl Backlog {
     /// Without queues. `slot_bytes` is the most that a grant lets through.
-    pub fn new(sequence: Sequence, slot_bytes: u64) -> Backlog {
+    pub fn new(sequence: FlowOrder, slot_bytes: u64) -> Backlog {
         Backlog { sequence, slot_bytes, queues: Vec::new(), flows: Vec::new(), vacant: NONE }
     }
 
@@ -201,7 +201,7 @@ impl Backlog {
             self.unlink(queue, before, place);
             self.flows[place as usize].next = self.vacant;
             self.vacant = place;
-        } else if self.sequence == Sequence::Shortest && before != NONE {
+        } else if self.sequence == FlowOrder::Shortest && before != NONE {
             self.unlink(queue, before, place);
             self.link(queue, place);
         }
@@ -287,7 +287,7 @@ impl Backlog {
         let bytes = self.flows[place as usize].bytes;
         let queue = &mut self.queues[queue as usize];
         let mut before = queue.last;
-        if self.sequence == Sequence::Shortest && before != NONE && self.flows[before as usize].bytes > bytes
+        if self.sequence == FlowOrder::Shortest && before != NONE && self.flows[before as usize].bytes > bytes
         {
             let mut next = queue.first;
             before = NONE;
@@ -330,7 +330,7 @@ mod tests {
 
     const SLOT: Time = Time(12_304_000);
 
-    fn one_queue(sequence: Sequence) -> (Backlog, u32) {
+    fn one_queue(sequence: FlowOrder) -> (Backlog, u32) {
         let mut backlog = Backlog::new(sequence, 1_500);
         let queue = backlog.open(NodeId(3), NodeId(5));
         (backlog, queue)
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn clocks_of_the_head() {
-        let (mut backlog, queue) = one_queue(Sequence::Arrival);
+        let (mut backlog, queue) = one_queue(FlowOrder::Arrival);
         assert_eq!(backlog.ends(queue), (NodeId(3), NodeId(5)));
         assert_eq!(backlog.head(queue), None);
         backlog.burst(queue, 7, 3_000, Some(2), Time(10));
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn outstanding_grants_move_the_head_on() {
         for packets in [Some(3), None] {
-            let (mut backlog, queue) = one_queue(Sequence::Arrival);
+            let (mut backlog, queue) = one_queue(FlowOrder::Arrival);
             backlog.burst(queue, 1, 4_500, packets, Time(0));
             backlog.burst(queue, 2, 40, packets.map(|_| 1), Time(5));
             let expected = [[1, 0, 10, 3_000], [1, 0, 20, 1_500], [2, 5, 30, 40]];
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn packets_of_unknown_length_want_more_grants_than_foreseen() {
-        let (mut backlog, queue) = one_queue(Sequence::Arrival);
+        let (mut backlog, queue) = one_queue(FlowOrder::Arrival);
         backlog.burst(queue, 1, 80, None, Time(0));
         assert_eq!(backlog.relist(queue), Listing::Enters(backlog.head(queue).expect("80 bytes")));
         backlog.grant(queue, SLOT);
@@ -407,7 +407,7 @@ mod tests {
 
     #[test]
     fn the_shortest_flow_moves_to_the_head() {
-        let (mut backlog, queue) = one_queue(Sequence::Shortest);
+        let (mut backlog, queue) = one_queue(FlowOrder::Shortest);
         backlog.burst(queue, 1, 6_000, Some(4), Time(0));
         assert!(matches!(backlog.relist(queue), Listing::Enters(head) if head.flow == 1));
         backlog.burst(queue, 2, 9_000, Some(6), Time(1));
@@ -431,7 +431,7 @@ mod tests {
     fn agrees_with_lists_of_packets() {
         let mut stream = Stream::new(4, 0, Purpose::Ties, 0);
         for (sequence, known) in
-            [Sequence::Arrival, Sequence::Shortest].map(|s| [(s, true), (s, false)]).concat()
+            [FlowOrder::Arrival, FlowOrder::Shortest].map(|s| [(s, true), (s, false)]).concat()
         {
             let mut backlog = Backlog::new(sequence, 1_500);
             let queues: Vec<u32> = (0..3).map(|host| backlog.open(NodeId(host), NodeId(9))).collect();
@@ -449,7 +449,7 @@ mod tests {
                         let (bytes, packets) = (lengths.iter().sum(), lengths.len() as u32);
                         backlog.burst(number, step as u32, bytes, known.then_some(packets), Time(step));
                         list.push((step as u32, lengths));
-                        if sequence == Sequence::Shortest {
+                        if sequence == FlowOrder::Shortest {
                             list.sort_by_key(|(_, lengths)| lengths.iter().sum::<u64>());
                         }
                     }

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use self::backlog::{Backlog, Sequence};
+use self::backlog::{Backlog, FlowOrder};
 use self::clos::Clos;
 use self::matching::{Order, Policy};
 use super::{Build, ControlChannel, Settings};
@@ -43,7 +43,7 @@ pub struct Syn {
     /// Which queue comes first.
     pub policy: Policy,
     /// Which flow of a queue comes first.
-    pub sequence: Sequence,
+    pub sequence: FlowOrder,
     /// Whether packets to one destination share a slot that has room for them; else each takes a slot, however short.
     pub aggregate: bool,
     /// So many slots are computed at once, during as many before them. 1: each at its own start.
@@ -60,7 +60,7 @@ impl Default for Syn {
         Syn {
             slot: Derived::FromNetwork,
             policy: Policy::default(),
-            sequence: Sequence::default(),
+            sequence: FlowOrder::default(),
             aggregate: false,
             batch: 1,
             clock_error: Time::ZERO,
