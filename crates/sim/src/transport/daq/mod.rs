@@ -126,6 +126,10 @@ impl Daq {
 }
 
 impl Settings for Daq {
+    fn for_deadlines(&self) -> Option<&'static str> {
+        (self.late == LateFlow::GiveUp).then_some("late")
+    }
+
     fn classes(&self, deadline: bool) -> [bool; CLASSES] {
         std::array::from_fn(|class| (class == SHORT) == deadline)
     }
