@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 # RCP's slow constants are those of one figure of the paper; what is compared here has constants that fit the network.
 SCHEMES = (rack.DAQ, rack.D3, *rack.OTHERS)
 TEN, PARKING, TREE, WEB = "rack, 10 Gbps", "two bottlenecks", "fat-tree, k = 4", "web search"
-# At 10 Gbps the last of 12,000 flows starts after 0.33 s, with a deadline of 2 ms on the mean. Requests of more than 875 flows, one
-# of 40 B each in a round trip of 28 us, fill that link: D3 then never ends, and is looked at no longer than need be.
+# At 10 Gbps the last of 12,000 flows starts after 0.33 s, with a deadline of 2 ms on the mean. Requests of more than
+# 875 flows, one of 40 B each in a round trip of 28 us, fill that link: D3 then never ends.
 UNTIL = {TEN: "1s"}
 # On two bottlenecks: whose flows cross both.
 BOTH, ONE = "both", "one"
