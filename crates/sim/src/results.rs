@@ -10,6 +10,7 @@ use crate::advice::Advice;
 use crate::advisor::advice;
 use crate::engine::audit::FINDINGS_MAX;
 use crate::engine::conn::{Counts, Subflow};
+use crate::engine::controller::ControlCounts;
 use crate::engine::finished::{Finished, Limit, LinkCounts, Status};
 use crate::estimate::Estimate;
 use crate::faults::timeline::FaultSummary;
@@ -171,6 +172,9 @@ pub struct Counters {
     pub unfinished_flows: u64,
     /// Flows that their senders gave up before every byte had arrived.
     pub abandoned_flows: u64,
+    /// Of central control, if there is a controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlCounts>,
 }
 
 /// Collects tables and summary.
@@ -207,6 +211,7 @@ pub fn collect(
         flows: finished.flows.len() as u64,
         unfinished_flows: all_flows(setup, finished).zip(&finished.flows).filter(unfinished).count() as u64,
         abandoned_flows: sum(|counts| u64::from(counts.abandoned)),
+        control: finished.totals.control,
     };
     let summary = Summary {
         flowyard: env!("CARGO_PKG_VERSION"),

@@ -166,6 +166,17 @@ enum Message {
     Order(Order, u32),
 }
 
+/// What control comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ControlCounts {
+    /// Times that the controller acted.
+    pub acts: u64,
+    /// Reports that hosts sent to it, without repeats of those that were lost.
+    pub reports: u64,
+    /// Orders that it sent to hosts, likewise.
+    pub orders: u64,
+}
+
 /// Says of an event that the controller acts.
 const ACT: u32 = u32::MAX;
 
@@ -192,8 +203,7 @@ pub struct Room<C> {
     /// When it acts next.
     due: Time,
     counter: u32,
-    /// Times that it has acted.
-    acts: u64,
+    counts: ControlCounts,
     audited: bool,
     found: Vec<String>,
 }
@@ -222,7 +232,7 @@ impl<C: Controller> Room<C> {
             ordered: Vec::new(),
             due: Time::NEVER,
             counter: 0,
-            acts: 0,
+            counts: ControlCounts::default(),
             audited: false,
             found: Vec::new(),
         }
@@ -233,9 +243,9 @@ impl<C: Controller> Room<C> {
         self.audited = true;
     }
 
-    /// Times that the controller has acted.
-    pub fn acts(&self) -> u64 {
-        self.acts
+    /// What control has come to so far.
+    pub fn counts(&self) -> ControlCounts {
+        self.counts
     }
 
     /// Bytes of its tables.
@@ -259,6 +269,7 @@ impl<C: Controller> Room<C> {
         if matches!(report, Report::Sent { .. }) && !self.counts_packets {
             return;
         }
+        self.counts.reports += 1;
         let delay = self.travels(Time::ZERO);
         if delay == Time::ZERO {
             return self.hear(report, now, calendar);
@@ -311,7 +322,7 @@ impl<C: Controller> Room<C> {
     /// The controller acts; its orders are in `orders`.
     fn act(&mut self, now: Time, calendar: &mut Calendar) {
         self.due = Time::NEVER;
-        self.acts += 1;
+        self.counts.acts += 1;
         let mut cx = ControlContext {
             now,
             chance: &mut self.chance,
@@ -329,6 +340,7 @@ impl<C: Controller> Room<C> {
 
     /// Sends an order to its host. Says whether it is there at once.
     fn send(&mut self, order: Order, now: Time, calendar: &mut Calendar) -> bool {
+        self.counts.orders += 1;
         let at = order.at.max(now) + self.clocks[order.host.index()];
         if self.channel.delay == Time::ZERO && self.channel.loss == 0.0 {
             if at > now {

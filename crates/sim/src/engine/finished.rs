@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::conn::{Conn, Counts, Subflow};
+use super::controller::ControlCounts;
 use super::egress::Egress;
 use super::gate::Stops;
 use super::members::Members;
@@ -78,6 +79,8 @@ pub struct Totals {
     pub packets: u64,
     /// Packets lost at a node from which no way was left.
     pub unroutable: u64,
+    /// Of a controller, if there is one.
+    pub control: Option<ControlCounts>,
     /// Buckets of the calendar that were opened, and words of its index that were read to find them.
     pub buckets_opened: u64,
     /// See `buckets_opened`.
@@ -144,6 +147,7 @@ impl<M: Members> Engine<'_, '_, M> {
                 packet_hops: self.net.packet_hops,
                 packets: self.net.packets_made,
                 unroutable: self.net.unroutable,
+                control: self.net.room.as_ref().map(|room| room.counts()),
                 buckets_opened: self.net.calendar.opened,
                 words_scanned: self.net.calendar.scanned,
             },

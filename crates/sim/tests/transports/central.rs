@@ -38,6 +38,9 @@ fn rates_share_the_receivers_link() {
         ends.sort_unstable();
         let last = 9 * 2 * PACKET + 2 * PACKET;
         assert_eq!(ends, [last, last + PACKET], "{controller}");
+        // Both queues fill at once, and both empty at once: two changes, and each makes two reports. Rates are told once.
+        let control = run.counters().control.expect("there is a controller");
+        assert_eq!((control.acts, control.reports, control.orders), (2, 4, 2), "{controller}");
     }
 }
 
