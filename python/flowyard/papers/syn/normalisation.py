@@ -279,7 +279,9 @@ def draw(tables: Tables) -> "Picture":
         optimum.plot(density, 100 * own["share"].to_numpy(), "o", label=f"R: {entries}", **look)
         optimum.plot(density, 100 * own["share_unfilled"].to_numpy(), "x", **look)
     optimum.axhline(95, color="#000000", linewidth=0.9, linestyle="--")
-    optimum.set(xlabel="pairs with traffic (%)", ylabel="share of the optimum (%)", title="Sum of rates (x: unfilled)")
+    optimum.set(
+        xlabel="pairs with traffic (%)", ylabel="share of the optimum (%)", title="Sum of rates (x: unfilled)"
+    )
     optimum.legend(loc="lower right")
     for place, case in enumerate(CASES):
         own = tables["rates"].filter(case=case)
@@ -294,9 +296,14 @@ def draw(tables: Tables) -> "Picture":
         own = tables["priorities"].filter(pl.col("class") == case)[column].sort().to_numpy()
         gains.plot(own, np.arange(1, len(own) + 1) / len(own), color=style.COLOURS[place], label=name)
     gains.axvline(0, color="#000000", linewidth=0.9, linestyle="--")
-    gains.set(xscale="symlog", xlabel="gain in rate, least of a class", ylabel="share of matrices", title="R doubled")
+    gains.set(
+        xscale="symlog",
+        xlabel="gain in rate, least of a class",
+        ylabel="share of matrices",
+        title="R doubled",
+    )
     gains.set_xscale("symlog", linthresh=1e-3)
-    gains.legend()
+    gains.legend(loc="upper left")
     return picture
 
 
