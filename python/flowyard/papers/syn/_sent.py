@@ -43,8 +43,8 @@ def changes(flows: pl.DataFrame, sent: pl.DataFrame, packet_bytes: int = 1500) -
         packet_bytes: Of each packet; a flow has as many as reach its size.
 
     Returns:
-        at_ns, from, to, step (1: filled, -1: emptied) by time; the column `left` is what the queue holds then, below 0 if
-        more was sent than came.
+        at_ns, from, to, step (1: filled, -1: emptied) by time; `left` is what the queue then holds, below 0 if more was
+        sent than came.
     """
     came = flows.filter(pl.col("start_ps").is_not_null()).select(
         pl.col("src").cast(pl.Int64).alias("from"),

@@ -19,7 +19,7 @@ def normalised(offered: Matrix, order: Sequence[int] | None = None, rounds: int 
 
     Args:
         offered: R, by source and destination; 0 where nothing waits.
-        order: In which what is left of rows and columns is handed out, as places in the flattened matrix; None: it is not.
+        order: In which what is left of rows and columns is handed out, as places in the flattened matrix; or it is not.
         rounds: So many times each row, then each column, is divided by its sum.
     """
     rates = scaled(offered, rounds)
@@ -38,7 +38,7 @@ def normalised(offered: Matrix, order: Sequence[int] | None = None, rounds: int 
 
 
 def scaled(offered: Matrix, rounds: int, agreed: float = 0.0) -> Matrix:
-    """R with its rows, then its columns, divided by their sums, up as well as down; until sums agree with 1 that well."""
+    """R with rows, then columns, divided by their sums, up as well as down; until sums agree with 1 that well."""
     rates = offered.astype(np.float64)
     for _ in range(rounds):
         sums = rates.sum(1)
@@ -65,3 +65,14 @@ def most(support: NDArray[np.bool_]) -> float:
     if answer.status != 0:
         raise ArithmeticError(f"the linear programme has no answer: {answer.message}")
     return -float(answer.fun)
+
+
+def sparse(random: np.random.Generator, even: bool) -> Matrix:
+    """A random R: 8 to 120 servers, 1 to 25 % of the pairs; all entries 1, or uniform."""
+    hosts = int(random.integers(8, 121))
+    there = random.random((hosts, hosts)) < random.uniform(0.01, 0.25)
+    np.fill_diagonal(there, val=False)
+    if not there.any():
+        there[0, 1] = True
+    entries: Matrix = np.ones((hosts, hosts)) if even else 1 - random.random((hosts, hosts))
+    return np.where(there, entries, 0.0)

@@ -1,7 +1,8 @@
 """SYN, section II (claims P2, P4, P13): what the controllers decide in each slot and at each update, in audited runs.
 
-The simulator's audit checks every matching with the paths of its packets, and the sums of all rates after every update. Beside
-it, what servers have sent is read from captures: the slot of each packet, and the queues that were in use.
+The simulator's audit checks every matching with the paths of its packets, and the sums of all rates after every
+update. Beside it, what servers have sent is read from captures: the slot of each packet, and the queues that were in
+use.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -101,7 +102,7 @@ def _matchings(tables: Tables) -> Judgement:
     runs = tables["runs"].filter(pl.col("system").is_in(rack.SLOTTED))
     if set(runs["system"]) != set(rack.SLOTTED):
         return judge.not_reached("some policy is missing")
-    most = max(runs["most_from_a_server"].max(), runs["most_to_a_server"].max())  # type: ignore[type-var]
+    most = int(runs.select(pl.max_horizontal("most_from_a_server", "most_to_a_server").max()).item())
     off = int(runs["off_slot"].sum())
     seen = judge.judged(
         most == 1 and off == 0,
@@ -173,7 +174,7 @@ FIGURE = Figure(
     needs={"runs": Needs(10, by=("system", "traffic"))},
     assumed=(
         *rack.ASSUMED,
-        f"{UNTIL_MS} ms from an empty network, at load 0.8 and with two packets from each server to each other one at once. "
-        "A queue is in use from a burst's arrival until its last packet begins.",
+        f"{UNTIL_MS} ms from an empty network, at load 0.8 and with two packets from each server to each other one "
+        "at once. A queue is in use from a burst's arrival until its last packet begins.",
     ),
 )
