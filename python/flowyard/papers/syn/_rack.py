@@ -15,6 +15,8 @@ from flowyard.sweeps import Axis, Plan
 
 LINK_BPS, DELAY, MTU_BYTES, FRAME_BYTES = 1_000_000_000, "0.5us", 1500, 38
 MEAN_BYTES, FLOWS, HOT_SPOT = 46_000, "bursts", 0
+# Of the figures over load.
+LOADS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 OCF, SRJF, MMF, ASY = "SYN, OCF", "SYN, SRJF", "SYN, MMF", "ASY"
 # ASY whose normalisation scales down only (SYN-S0), and rates that are max-min fair.
@@ -85,6 +87,11 @@ def _laplace(low: int, high: int, mean: float) -> float:
 def scenario_load(load: float, lengths: str) -> float:
     """What a scenario has to call a load, so that its packets offer that."""
     return load * MEAN_BYTES / offered_bytes(lengths)
+
+
+def scaled(load: float, lengths: str) -> float:
+    """The load of packets whose flows' sizes make up that much: the inverse of `scenario_load`."""
+    return load * offered_bytes(lengths) / MEAN_BYTES
 
 
 def flows_per_s(load: float, lengths: str, incast: bool = False) -> float:
