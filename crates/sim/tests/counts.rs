@@ -106,9 +106,9 @@ fn assert_close_below(what: &str, measured: f64, bound: f64) {
 fn events_and_buckets() {
     for (name, events, buckets, words) in [
         ("ndp-permutation", 1.275, 0.085, 0.085),
-        ("tcp-permutation", 1.120, 0.190, 0.190),
-        ("ndp-web-search", 1.285, 0.206, 0.206),
-        ("tcp-web-search", 1.165, 0.230, 0.231),
+        ("tcp-permutation", 1.120, 0.115, 0.115),
+        ("ndp-web-search", 1.285, 0.108, 0.108),
+        ("tcp-web-search", 1.165, 0.107, 0.107),
     ] {
         let counts = count(name, &[]);
         assert_close_below(&format!("{name}, events"), counts.a_hop(counts.events), events);

@@ -67,6 +67,7 @@ macro_rules! controllers {
 
 controllers! {
     asy::Asy = "asy",
+    flowtune::FlowtuneRates = "flowtune",
     max_min::MaxMinRates = "max-min",
     syn::Syn = "syn",
 }

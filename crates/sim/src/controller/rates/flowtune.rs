@@ -104,7 +104,7 @@ pub struct Allocator {
     config: Flowtune,
     links: Vec<Link>,
     flows: Vec<Flow>,
-    news: Vec<u32>,
+    news: Vec<(u32, f64)>,
 }
 
 impl Allocator {
@@ -148,8 +148,8 @@ impl Allocator {
     }
 
     /// One iteration: rates by the prices, made to fit, and the prices for the next. Returns the flows that are to hear of
-    /// their rate.
-    pub fn iterate(&mut self) -> &[u32] {
+    /// their rate, with that.
+    pub fn iterate(&mut self) -> &[(u32, f64)] {
         for link in &mut self.links {
             (link.load, link.slope) = (0.0, 0.0);
         }
@@ -184,7 +184,7 @@ impl Allocator {
             };
             if (flow.rate - flow.heard).abs() > self.config.threshold * flow.heard {
                 flow.heard = flow.rate;
-                self.news.push(number as u32);
+                self.news.push((number as u32, flow.rate));
             }
         }
     }

@@ -426,8 +426,11 @@ impl Endpoint for Model {
         match act {
             Act::Rate(share) => {
                 let queue = &mut self.queues[number.index()];
-                queue.bucket.set(share, cx.now(), cx.rate(queue.port));
-                self.send_when_due(number, cx);
+                // A rate that comes when all has been sent is for nothing: the next burst has to wait for its own.
+                if !queue.is_empty() {
+                    queue.bucket.set(share, cx.now(), cx.rate(queue.port));
+                    self.send_when_due(number, cx);
+                }
             }
             Act::Send(grant) => {
                 if !self.move_to_head(number, grant.flow, cx) {
