@@ -9,8 +9,8 @@
 //! routing | traffic
 //! faults | derived
 //! engine | advice
-//! queue | balancer | agent | controller
-//! transport
+//! queue | balancer | agent
+//! transport | controller
 //! observe
 //! scenario
 //! setup | slotted
