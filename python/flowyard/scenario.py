@@ -92,6 +92,8 @@ __all__ = [
     "Fbw",
     "Fixed",
     "FlowOrder",
+    "Flowtune",
+    "FlowtuneRates",
     "FrontBack",
     "FullAck",
     "Granted",
@@ -173,6 +175,7 @@ __all__ = [
     "RacsPort",
     "RandomCables",
     "RandomNodes",
+    "RateNormaliser",
     "Rcp",
     "RcpPort",
     "Red",
@@ -2693,6 +2696,55 @@ class Asy(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Flowtune(Model):
+    """Flowtune's allocator."""
+
+    gamma: float = 0.4
+    """The step of a price, as a share of Newton's (paper: 0.2 to 1.5, 0.4 in the implementation). At least
+    0.01, at most 1.9.
+    """
+
+    initial_price: float = 1.0
+    """The price of each link before the first iteration. At least 1e-06, at most 1000000.0."""
+
+    normaliser: RateNormaliser = "per-flow"
+    """What makes rates fit the links while prices still move."""
+
+    period: str = "10us"
+    """Time from iteration to iteration while there are flows. 0: one iteration whenever a flow comes or
+    goes. A time, such as "10us".
+    """
+
+    threshold: float = 0.01
+    """A flow hears of its rate when that differs by more than this share from what it heard last. At most
+    1.0.
+    """
+
+    headroom: float = 0.01
+    """The share of each link that is not allocated, for flows that have not heard of a small change. At
+    most 0.5.
+    """
+
+    weights: Sequence[float] = ()
+    """The weight of flows of each class, from class 0: the w of their utility. A class beyond the end has
+    1.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowtuneRates(Model):
+    """Rates by prices of links."""
+
+    _tag = "flowtune"
+
+    allocator: Flowtune = Flowtune()
+    """How prices and rates are iterated."""
+
+    control: ControlChannel = ControlChannel()
+    """How reports and rates travel."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class MaxMin(Model):
     """Max-min fair rates of destination queues on the links of their hosts."""
 
@@ -3744,13 +3796,16 @@ PortState = Literal["counters", "flows"]
 Order = Literal["pdq", "edf", "sjf", "peq"]
 
 # What decides for all hosts when, or how fast, they send.
-Controller = Asy | MaxMinRates | Syn | Literal["asy", "max-min", "syn"]
+Controller = Asy | FlowtuneRates | MaxMinRates | Syn | Literal["asy", "flowtune", "max-min", "syn"]
 
 # The rate that a queue offers, as a share of its host's link.
 Estimate = EstimateBacklog | EstimateAverage | Literal["active"]
 
 # What a division does to a row or column whose sum is below 1.
 Scaling = Literal["both", "down"]
+
+# What makes rates fit the links.
+RateNormaliser = Literal["per-flow", "uniform", "none"]
 
 # Which queue comes first.
 Policy = Literal["ocf", "srjf", "mmf", "least-recently-allocated"]
