@@ -1,0 +1,300 @@
+"""SYN in packets: what waits where, latencies, how often controllers decide; judges on tables made up for them."""
+
+import polars as pl
+import pytest
+from conftest import drawn_from_csv, quick_tables
+
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.syn import _rack as rack
+from flowyard.papers.syn import _window, buffers, fabrics, latency, updates, waits
+from flowyard.sweeps import Plan
+
+FIGURES = (buffers, fabrics, latency, updates, waits)
+SYN, ASY = rack.MMF, rack.ASY
+
+
+@pytest.mark.parametrize("scale", Scale)
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda module: module.FIGURE.id)
+def test_plans_can_be_run(figure, scale):
+    for plan in figure.FIGURE.plans(scale).values():
+        assert isinstance(plan, Plan)
+        assert plan.first()["run"]
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    """The tables of a figure with a short window: judges find all that they need in them."""
+    known = {}
+
+    def tables(module):
+        if module not in known:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(module, "_window", lambda _: rack.Window(10, 20, 0, 20))
+                folder = tmp_path_factory.mktemp(module.FIGURE.id)
+                known[module] = dict(quick_tables(module.FIGURE, folder))
+        return known[module]
+
+    return tables
+
+
+def verdicts(judged):
+    return {name: one.verdict for name, one in judged.readings}
+
+
+@pytest.mark.parametrize("module", [buffers, latency, waits])
+def test_real_tables_have_what_judges_need(short, module):
+    tables = short(module)
+    for claim, judge in module.FIGURE.claims.items():
+        assert judge(tables).verdict in {PASS, FAIL}, claim
+        assert judge(
+            {**tables, "runs": tables["runs"].clear(), "points": pl.DataFrame({"load": []})}
+        ).verdict == (NOT_REACHED), claim
+    assert drawn_from_csv(module.FIGURE, tables).axes
+
+
+class TestWindow:
+    def test_expressions(self):
+        rows = pl.DataFrame({"low": [10, 0, 20], "high": [12, 2, 22], "count": [1, 2, 1]})
+        assert rows.select(_window.mean()).item() == pytest.approx((11 + 2 + 21) / 4)
+        for share, value in ((0.5, 1), (0.51, 11), (0.75, 11), (0.76, 21)):
+            assert rows.select(_window.quantile(share)).item() == value
+
+    def test_what_came_before_is_taken_off(self):
+        class Runs:
+            def __init__(self, rows):
+                self.rows = pl.DataFrame(
+                    rows, schema=["part", "metric", "class", "low", "high", "count"], orient="row"
+                )
+
+            def scan(self, table):
+                assert table == "histograms"
+                return self.rows.lazy()
+
+        rows = [
+            ("before", "network_ps", "2 links", 0, 1, 3),
+            ("before", "network_ps", "2 links", 2, 3, 5),
+            ("whole", "network_ps", "2 links", 0, 1, 3),
+            ("whole", "network_ps", "2 links", 2, 3, 9),
+            ("whole", "network_ps", "4 links", 2, 3, 1),
+        ]
+        found = _window.histograms(Runs(rows), [])  # type: ignore[arg-type]
+        assert found.rows() == [("network_ps", "2 links", 2, 3, 4), ("network_ps", "4 links", 2, 3, 1)]
+        late = Runs([*rows, ("before", "network_ps", "2 links", 8, 9, 1)])
+        with pytest.raises(ValueError, match="not the beginning"):
+            _window.histograms(late, [])  # type: ignore[arg-type]
+
+
+def runs_of(syn, asy):
+    """Two replicas of each system with these values."""
+    return pl.DataFrame(
+        [
+            {"system": system, "replica": replica, "load": 0.8, **values}
+            for system, values in ((SYN, syn), (ASY, asy))
+            for replica in range(2)
+        ]
+    )
+
+
+class TestBuffers:
+    claims = buffers.FIGURE.claims
+
+    @pytest.mark.parametrize(
+        ("claim", "column", "ratios"),
+        [
+            ("SYN-F7.a", "server_mean", {0.49: FAIL, 0.6: PASS, 0.71: FAIL}),
+            ("SYN-F8.a", "leaf_mean", {1.19: FAIL, 1.45: PASS, 1.71: FAIL}),
+            ("SYN-F8.b", "leaf_p99", {0.79: FAIL, 1.0: PASS, 1.26: FAIL}),
+            ("SYN-F9.a", "spine_mean", {1.59: FAIL, 2.0: PASS, 2.51: FAIL}),
+        ],
+    )
+    def test_ratios(self, claim, column, ratios):
+        for ratio, verdict in ratios.items():
+            runs = runs_of({column: 1000.0}, {column: 1000.0 * ratio})
+            assert self.claims[claim]({"runs": runs}).verdict == verdict
+            assert self.claims[claim]({"runs": runs.filter(system=SYN)}).verdict == NOT_REACHED
+
+    @pytest.mark.parametrize(("bytes_", "verdict"), [(4990.0, FAIL), (7500.0, PASS), (10010.0, FAIL)])
+    def test_spine(self, bytes_, verdict):
+        runs = runs_of({"spine_p99": 1.0}, {"spine_p99": bytes_})
+        assert self.claims["SYN-F9.b"]({"runs": runs}).verdict == verdict
+
+    @pytest.mark.parametrize(("share", "verdict"), [(97.0, PASS), (99.0, FAIL), (99.9, FAIL)])
+    def test_share(self, share, verdict):
+        runs = runs_of({"server_share_pct": 99.0}, {"server_share_pct": share})
+        assert self.claims["SYN-F9.c"]({"runs": runs}).verdict == verdict
+
+    def test_servers_hold_what_waits_and_what_is_sent(self, short):
+        tables = short(buffers)
+        means = tables["trace"].group_by("system").agg(pl.col("servers", "leaves", "spines").mean())
+        assert len(tables["trace"]) == 2 * 400
+        # Ports looked at ten times as often have the same means, give or take what 40 ms tell.
+        runs = tables["runs"].filter(replica=0).join(means, on="system")
+        for own, sampled in (("leaf_mean", "leaves"), ("spine_mean", "spines")):
+            assert (runs[own] / runs[sampled] - 1).abs().max() < 0.05
+        assert (runs["servers"] > 1538 * 0.5).all()
+
+
+GOOD = {
+    "network_median_us": 40.0,
+    "network_mean_us": 40.0,
+    "server_mean_us": 5000.0,
+    "fct_median_us": 2000.0,
+}
+
+
+class TestLatency:
+    @pytest.mark.parametrize(
+        ("claim", "asy", "verdict"),
+        [
+            ("SYN-F10a.a", {"network_median_us": 80.0}, PASS),
+            ("SYN-F10a.a", {"network_median_us": 63.0}, FAIL),
+            ("SYN-F10a.a", {"network_median_us": 101.0}, FAIL),
+            ("SYN-F10b.a", {}, PASS),
+            ("SYN-F10b.a", {"fct_median_us": 390.0}, FAIL),
+            ("SYN-F10b.b", {}, PASS),
+            ("SYN-F10b.b", {"server_mean_us": 40.0}, FAIL),
+            ("SYN-F10b.c", {"server_mean_us": 4000.0}, PASS),
+            ("SYN-F10b.c", {}, FAIL),
+        ],
+    )
+    def test_judges(self, claim, asy, verdict):
+        assert latency.FIGURE.claims[claim]({"runs": runs_of(GOOD, GOOD | asy)}).verdict == verdict
+
+    def test_parts_make_the_whole(self, short):
+        """The last packet's wait and its way are the completion time; means of all packets are near that."""
+        runs = short(latency)["runs"]
+        assert (runs["network_median_us"].is_between(25, 80)).all()
+        assert (runs["network_mean_us"] < runs["fct_mean_us"]).all()
+        assert (runs["unfinished"] <= 0.05 * runs["flows"]).all()
+        curves = short(latency)["curves"]
+        for _, own in curves.group_by("system", "what"):
+            assert own["share"].is_sorted()
+            assert own["us"].is_sorted()
+            # Flows that are not complete count, too.
+            assert 0.95 < own["share"][-1] <= 1
+            assert len(own) > 5
+
+
+class TestWaits:
+    judge = staticmethod(waits.FIGURE.claims["SYN-P14"])
+
+    def tables(self, shares, server=lambda load: 1000 * load):
+        runs = pl.DataFrame(
+            [
+                {
+                    "load": load,
+                    "replica": replica,
+                    "server_us": float(server(load)),
+                    "last_pct": share,
+                    "mean_pct": 60.0 + load,
+                }
+                for load, share in zip(waits.LOADS, shares, strict=True)
+                for replica in range(2)
+            ]
+        )
+        return {"runs": runs, "points": runs.group_by("load").agg(pl.exclude("replica").mean())}
+
+    @pytest.mark.parametrize(
+        ("shares", "verdict"),
+        [
+            ((40.0, 45.0, 48.0, 52.0, 60.0), PASS),
+            ((40.0, 45.0, 48.0, 49.9, 60.0), FAIL),
+            ((70.0, 75.0, 80.0, 78.0, 90.0), FAIL),
+        ],
+    )
+    def test_shares(self, shares, verdict):
+        assert self.judge(self.tables(shares)).verdict == verdict
+
+    def test_waits_must_grow(self):
+        shares = (60.0, 65.0, 70.0, 75.0, 80.0)
+        assert self.judge(self.tables(shares, lambda load: 1000 * (1 - load))).verdict == FAIL
+        tables = self.tables(shares)
+        assert self.judge({**tables, "points": tables["points"].remove(load=0.7)}).verdict == NOT_REACHED
+
+
+class TestUpdates:
+    figure = updates.FIGURE
+
+    def test_claims(self, made):
+        tables = made(self.figure)
+        assert self.figure.claims["SYN-F2.a"](tables).verdict == PASS
+        # As SYN-X8 has it: from load 0.125 on there are more changes than slots.
+        found = self.figure.claims["SYN-P7"](tables)
+        assert verdicts(found) == {updates.WHOLE: FAIL, updates.SERVER: PASS}
+        means = tables["points"].filter(system=ASY, flows=updates.BURSTS).sort("load")
+        assert (means["acts_per_s"] > updates.SLOTS_PER_S).to_list() == [
+            load > 0.125 for load in means["load"]
+        ]
+        assert len(drawn_from_csv(self.figure, tables).axes) == 2
+
+    def test_f2_can_fail(self, made):
+        counted = made(self.figure)["counted"]
+        judge = self.figure.claims["SYN-F2.a"]
+        first = pl.int_range(pl.len()) == 0
+        more = counted.sort("system").with_columns(acts=pl.col("acts") + first.cast(pl.Int64))
+        assert more.row(0, named=True)["system"] == ASY
+        assert judge({"counted": more}).verdict == FAIL
+        fewer = counted.with_columns(acts=pl.when(system=SYN).then(pl.col("slots") - 1).otherwise("acts"))
+        assert judge({"counted": fewer}).verdict == FAIL
+        assert judge({"counted": counted.filter(system=ASY)}).verdict == NOT_REACHED
+        assert judge({"counted": counted.filter(system=SYN)}).verdict == NOT_REACHED
+
+    def test_p7_can_pass(self, made):
+        runs = made(self.figure)["runs"].with_columns(acts_per_s=pl.col("acts_per_s") / 10)
+        judge = self.figure.claims["SYN-P7"]
+        assert judge({"runs": runs}).verdict == PASS
+        assert judge({"runs": runs.filter(system=SYN)}).verdict == NOT_REACHED
+
+
+class TestFabrics:
+    figure = fabrics.FIGURE
+
+    def test_claims(self, made):
+        tables = made(self.figure)
+        queues, latencies = (self.figure.claims[claim](tables) for claim in ("SYN-P6", "SYN-F10.d"))
+        assert verdicts(queues) == {fabrics.BETWEEN: PASS, fabrics.UNIFORM: FAIL}
+        assert verdicts(latencies) == {fabrics.UNIFORM: FAIL, fabrics.BETWEEN: PASS}
+        assert len(drawn_from_csv(self.figure, tables).axes) == 2
+
+    def test_the_smallest_latencies(self, made):
+        """Store and forward alone: 1538 B at each link's rate, and 0.5 us of cable each."""
+        least = made(self.figure)["latencies"].group_by("fabric", "links").agg(pl.col("us").min())
+        found = {(fabric, links): us for fabric, links, us in least.iter_rows()}
+        for links, fast in (("2 links", 2 * 12.804), ("4 links", 2 * 12.804 + 2 * 1.7304)):
+            assert found[fabrics.FAST, links] == pytest.approx(fast, abs=0.02)
+            assert found[fabrics.EQUAL, links] == pytest.approx(int(links[0]) * 12.804, abs=0.04)
+
+    @pytest.mark.parametrize(
+        ("fabric", "tier", "most"),
+        [
+            (fabrics.EQUAL, "leaf-spine", 2),
+            (fabrics.EQUAL, "leaf-host", 2),
+            (fabrics.FAST, "spine-leaf", 11),
+            (fabrics.FAST, "leaf-host", 4),
+        ],
+    )
+    def test_a_packet_too_many(self, made, fabric, tier, most):
+        tables = made(self.figure)
+        own = (pl.col("fabric") == fabric) & (pl.col("tier") == tier) & (pl.col("traffic") == fabrics.BETWEEN)
+        ports = tables["ports"].with_columns(most_packets=pl.when(own).then(most).otherwise("most_packets"))
+        assert self.figure.claims["SYN-P6"]({**tables, "ports": ports}).verdict == FAIL
+
+    @pytest.mark.parametrize("claim", figure.claims)
+    def test_waits_can_fail(self, made, claim):
+        tables = made(self.figure)
+        slow = tables["waits"].with_columns(most_us=pl.lit(11.2))
+        reading = verdicts(self.figure.claims[claim]({**tables, "waits": slow}))[fabrics.BETWEEN]
+        assert reading == FAIL
+        assert self.figure.claims[claim]({**tables, "waits": slow.clear()}).verdict == NOT_REACHED
+
+    def test_one_value_can_pass(self, made):
+        tables = made(self.figure)
+        least = pl.col("us").min().over("fabric", "traffic", "links")
+        one = tables["latencies"].filter(pl.col("us") == least)
+        assert self.figure.claims["SYN-F10.d"]({**tables, "latencies": one}).verdict == PASS
+        # A third of the packets late on the fabric of two rates.
+        late = one.filter(fabric=fabrics.FAST).with_columns(pl.col("us") + 5, pl.col("count") // 2)
+        assert (
+            self.figure.claims["SYN-F10.d"]({**tables, "latencies": pl.concat([one, late])}).verdict == FAIL
+        )
