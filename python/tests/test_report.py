@@ -9,6 +9,7 @@ import altair as alt
 import polars as pl
 import pytest
 
+import flowyard as fy
 from flowyard import report
 from flowyard.errors import UserError
 from flowyard.report import charts, facts, javascript, notices, runs, tables, text
@@ -232,6 +233,20 @@ def test_definitions_are_shown_on_hover(two):
     html = page(two)
     assert 'title="Start to the last byte."' in html
     assert 'title="Packets &lt;dropped&gt;."' in html
+
+
+def test_agents_and_controllers_are_named_where_there_are_any(two, tmp_path):
+    plain = {fact.name for fact in facts.facts(runs.read(two))}
+    assert not plain & {"Agent", "Controller"}
+    entry = {"name": "all", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "15KB"}}
+    scenario = {"topology": {"single-switch": {"hosts": 4}}, "traffic": [entry]}
+    for more, name, member in (
+        ({"transport": "rcp"}, "Agent", "rcp"),
+        ({"transport": "central", "controller": "asy"}, "Controller", "asy"),
+    ):
+        folder = fy.run(scenario | more).save(tmp_path / member)
+        shown = {fact.name: fact.cells[0].main for fact in facts.facts(runs.read([folder]))}
+        assert shown[name] == member
 
 
 def test_differences_between_runs_are_marked(two):

@@ -64,6 +64,13 @@ def _cables(run: Run, links: Sequence[int]) -> list[str]:
     return names
 
 
+# Parts of a scenario that most have not: their fields, with what they are called and what they do.
+RARE = {
+    "agent": ("Agent", "What is computed at each port as packets pass."),
+    "controller": ("Controller", "What decides for all hosts when, or how fast, they send."),
+}
+
+
 def facts(runs: Sequence[Run]) -> list[Fact]:
     """What was set, for each run."""
 
@@ -79,6 +86,11 @@ def facts(runs: Sequence[Run]) -> list[Fact]:
             "Load balancing",
             "Which of the equal next hops a packet takes.",
             lambda run: variant(run.scenario["routing"].get("balancer")),
+        ),
+        *(
+            row(name, title, lambda run, part=part: variant(run.scenario.get(part)))
+            for part, (name, title) in RARE.items()
+            if any(run.scenario.get(part) for run in runs)
         ),
     ]
     entries = max(len(run.scenario["traffic"]) for run in runs)

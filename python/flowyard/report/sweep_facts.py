@@ -42,6 +42,7 @@ def facts_of(sweep: Sweep, common: Mapping[str, Any]) -> list[facts.Fact]:
             "Load balancing", "Which of the equal next hops a packet takes.",
             facts.variant(common["routing"].get("balancer") if isinstance(common["routing"], dict) else None),
         ),
+        *(row(*words, facts.variant(common[part])) for part, words in facts.RARE.items() if common.get(part)),
         *(row("Traffic", "Who sends what to whom, and when.", cell) for cell in _traffic(common["traffic"])),
         row("Seed", "What all chance comes from, with the replica.", facts.Cell(_member(common["run"], "seed"))),
         row("Engine", "Version of Flowyard, and a hash of the engine's code.", facts.Cell(sweep.engine)),
