@@ -155,7 +155,7 @@ class TestJudges:
 
 class TestUniform:
     figure = uniform.FIGURE
-    systems = (*uniform.PAPER, *uniform.OTHERS)
+    systems = (*uniform.PAPER, DOWN, MAX_MIN)
 
     def tables(self, index=None, pairs=None, **changed):
         fair = by_system(**{MMF: 0.99, "other": lambda load: 0.99 - 0.005 / (1 + 10 * load)})

@@ -42,6 +42,13 @@ def curves(axes: "Axes", points: pl.DataFrame, value: str, systems: Sequence[str
             markerfacecolor="white",
             zorder=5,
         )
+    means = points.filter(pl.col("system").is_in(systems))[value].drop_nulls().to_list()
+    if not means:
+        return
+    # The intervals of few replicas are wide: they do not decide what is seen.
     if log:
         axes.set_yscale("log")
+        axes.set_ylim(min(means) / 1.3, max(means) * 1.5)
+    else:
+        axes.set_ylim(0, max(means) * 1.15)
     axes.set(xlabel="load", xlim=(0, 1))

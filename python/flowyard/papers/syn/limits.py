@@ -169,7 +169,7 @@ def draw(tables: Tables) -> "Picture":
             at = place + 0.13 * (number - 2.5)
             axes.bar(at, row["carried"], width=0.12, color=look["color"], label=label)
             axes.plot([at - 0.06, at + 0.06], [row["limit"]] * 2, color="black", linewidth=1.5)
-    axes.set_xticks(range(len(groups)), groups)
+    axes.set_xticks(range(len(groups)), [name.replace(" and ", "\nand ") for name in groups])
     axes.set(ylabel="highest load held", ylim=(0, 1.05), title="Measured (bars), slots or wires full (lines)")
     picture.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=6)
     return picture

@@ -23,20 +23,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 QUICK_LOADS = (0.05, 0.1, 0.2, 0.4, 0.5, 0.7, 0.8, 0.9, 0.95)
-PAPER, OTHERS, RATED = (MMF, ASY, OCF, SRJF), (DOWN, MAX_MIN), (MMF, ASY, DOWN)
+PAPER, RATED = (MMF, ASY, OCF, SRJF), (MMF, ASY, DOWN)
 EVERY_MS = 1
 FLOWS_INDEX, PAIRS_INDEX = "jain_flows", "jain_pairs"
+# Why ASY is less fair, and its times vary more.
+STARVED = "pairs outside every maximum matching of a sparse R get next to nothing until it changes (SYN-X4)"
 # Readings of what is fair, and of the normalisation.
 OF_FLOWS, OF_PAIRS = "throughput of flows of 10 packets or more", "rates of pairs in 1 ms"
 BOTH, ONLY_DOWN = "ASY scales both ways", "ASY scales down only"
 
 
 def _window(scale: Scale) -> rack.Window:
-    return scale.pick(rack.Window(20, 60, 0, 30), rack.Window(500, 2000, 21_000, 100))
+    return scale.pick(rack.Window(50, 60, 0, 30), rack.Window(500, 2000, 21_000, 100))
 
 
 def _rated(scale: Scale) -> rack.Window:
-    return scale.pick(rack.Window(10, 20, 0, 0), rack.Window(200, 300, 0, 0))
+    return scale.pick(rack.Window(20, 30, 0, 0), rack.Window(100, 150, 0, 0))
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
@@ -45,7 +47,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     sampled = {"samples": {"every": f"{EVERY_MS}ms", "links": [], "flow_limit": 1_000_000}}
     return {
         "paper": rack.plan("uniform", PAPER, loads, window, replicas=scale.pick(2, 10)),
-        "others": rack.plan("uniform", OTHERS, loads, window, replicas=scale.pick(1, 5)),
+        "scaled_down": rack.plan("uniform", [DOWN], loads, window, replicas=scale.pick(1, 3)),
+        "max_min": rack.plan("uniform", [MAX_MIN], loads, window, replicas=scale.pick(1, 2)),
         "rates": rack.plan("rates", RATED, loads, _rated(scale), replicas=scale.pick(1, 10), observe=sampled),
     }
 
@@ -53,7 +56,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     """A row a run, and the means; the same of the rates of pairs."""
     window = _window(scale)
-    runs = pl.concat([completion.runs(sweeps[name], window) for name in ("paper", "others")])
+    runs = pl.concat([completion.runs(sweeps[name], window) for name in ("paper", "scaled_down", "max_min")])
     pairs = completion.pair_fairness(sweeps["rates"], _rated(scale), EVERY_MS * 10**9)
     keys = [*completion.KEYS, "unstable"]
     return {
@@ -122,7 +125,8 @@ def _near(runs: pl.DataFrame, index: str, asy: str) -> Judgement:
         .row(-1, named=True)
     )
     found = judge.at_most(abs(worst["difference"]), 0.03)
-    return found.because(f"ASY - SYN is {worst['difference']:+.3f} at load {worst['load']:g}")
+    why = f": {STARVED}" if asy == ASY and worst["difference"] < 0 else ""
+    return found.because(f"ASY - SYN is {worst['difference']:+.3f} at load {worst['load']:g}{why}")
 
 
 def _fair(runs: pl.DataFrame, index: str, asy: str) -> Judgement:
@@ -183,7 +187,7 @@ def _headline(tables: Tables) -> Judgement:
 def draw(tables: Tables) -> "Picture":
     """Figure 3 by both definitions above, figures 5a and 5b below."""
     picture, (flows, pairs, mean, spread) = style.panels(2, 2)
-    systems = (*PAPER, *OTHERS)
+    systems = (*PAPER, DOWN, MAX_MIN)
     curves(flows, tables["points"], FLOWS_INDEX, systems, log=False)
     rates = tables["pair_points"].with_columns(unstable=pl.lit(value=False))
     curves(pairs, rates, PAIRS_INDEX, RATED, log=False)
@@ -201,7 +205,7 @@ _PAPER_NEEDS = [
     Needs(10, by=completion.KEYS, least={"flows": 20_000}, where={"system": name}) for name in (MMF, ASY)
 ]
 _DOWN_NEEDS = [
-    Needs(5, by=completion.KEYS, where={"system": DOWN}, reading=reading)
+    Needs(3, by=completion.KEYS, where={"system": DOWN}, reading=reading)
     for reading in (ONLY_DOWN, f"{OF_FLOWS}, {ONLY_DOWN}")
 ]
 FIGURE = Figure(
@@ -228,6 +232,7 @@ FIGURE = Figure(
         "Figure 3: the index of the throughputs (size over FCT) of flows of at least 10 packets; or of the rates at "
         "which pairs of servers were served in windows of 1 ms, of pairs that had something to send throughout, "
         "over all windows of a run. Its packets have 1500 B.",
-        "In units of slots loads are the same but for a factor, as all packets fill one.",
+        "ASY that scales down only and max-min fair rates have fewer seeds. In units of slots loads are the same but "
+        "for a factor, as all packets fill one.",
     ),
 )
