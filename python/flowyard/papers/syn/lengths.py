@@ -216,7 +216,7 @@ FIGURE = Figure(
         "The time of empty slots is a slot for each packet and the way of a full packet.",
         "ASY carries less than its wires hold: a bucket that is ready while its link is taken loses that time "
         "(SYN-F6-LIMITS).",
-        "At loads that SYN does not hold there are fewer seeds; its FCT is that of 2.5 s (quick: 90 ms), and would grow "
-        "further.",
+        "At loads that SYN does not hold there are fewer seeds; its FCT is that of 2.5 s (quick: 90 ms), and would "
+        "grow further.",
     ),
 )
