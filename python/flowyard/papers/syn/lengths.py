@@ -161,7 +161,11 @@ def _similar(runs: pl.DataFrame, value: str) -> Judgement:
         ((load, fbw / bimodal) for load, bimodal, fbw in means.iter_rows()),
         key=lambda item: max(item[1], 1 / item[1]),
     )
-    return judge.between(worst, 0.75, 1.33).because(f"FBW over bimodal at load {load:g}")
+    slots = [rack.offered_bytes(lengths) / rack.mean_bytes(lengths) for lengths in (FBW, BIMODAL)]
+    return judge.between(worst, 0.75, 1.33).because(
+        f"FBW over bimodal at load {load:g}; a flow has {slots[0]:.0f} packets with FBW, {slots[1]:.0f} with bimodal "
+        "lengths, each of which takes a slot"
+    )
 
 
 def _smaller(runs: pl.DataFrame, value: str) -> Judgement:
