@@ -1,5 +1,6 @@
 """SYN's figures 3 to 6: what is read of runs, and every judge on tables made up for it, both ways."""
 
+import math
 from typing import ClassVar
 
 import polars as pl
@@ -292,6 +293,26 @@ class TestIncast:
 
     def test_drawn_from_files(self):
         assert len(drawn_from_csv(self.figure, self.tables()).axes) == 6
+
+
+def test_oldest_first_under_incast_is_a_queue_with_a_closed_form(tmp_path):
+    """Flows of N slots, N geometric, in the order of their arrival at one server that starts at slots.
+
+    An M/G/1 queue whose server takes vacations of a slot: the wait is that of Pollaczek and Khinchine and half a slot.
+    Packets that come by ways of 2 and of 4 links meet at the hot spot's link, which adds a slot at most.
+    """
+    load, window = 0.7, rack.Window(200, 0, 20_000, 200)
+    plan = rack.plan("x", [OCF], [load], window, replicas=3, incast=True)
+    assert not sweeps.execute(plan, tmp_path / "s").failed
+    sweep = open_sweep(tmp_path / "s")
+    own = sweep.flows.filter(pl.col("start_ps") >= window.warm_up_ms * MS, "completed").collect()
+    wait_ms = (own["fct_ps"].cast(pl.Int64) - own["ideal_fct_ps"].cast(pl.Int64)).mean() / MS
+    left = math.exp(-rack.MTU_BYTES / rack.MEAN_BYTES)
+    slot_ms = completion.SLOT_PS / MS
+    mean, square = slot_ms / (1 - left), slot_ms**2 * (1 + left) / (1 - left) ** 2
+    a_ms = rack.flows_per_s(load, FIXED, incast=True) / 1000
+    expected = a_ms * square / (2 * (1 - a_ms * mean)) + slot_ms / 2
+    assert wait_ms == pytest.approx(expected, rel=0.08)
 
 
 class TestLengths:
