@@ -9,7 +9,7 @@ from conftest import drawn_from_csv, open_sweep
 
 from flowyard import sweeps
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers.figure import Scale
+from flowyard.papers.figure import Needs, Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.syn import _completion as completion
 from flowyard.papers.syn import _judges as judges
@@ -58,6 +58,18 @@ def by_system(**values):
         return found(load) if callable(found) else found
 
     return value
+
+
+@pytest.mark.parametrize("name", ["TestUniform", "TestIncast", "TestLengths"])
+def test_too_few_seeds_are_noticed(name):
+    """What full scale needs is asked of tables and readings that there are; three seeds are too few."""
+    case = globals()[name]()
+    figure, tables = case.figure, case.tables()
+    known = {reading for judge in figure.claims.values() for reading, _ in judge(tables).readings}
+    for table, given in figure.needs.items():
+        needs = [given] if isinstance(given, Needs) else given
+        assert any("3 of " in need.lacking(tables[table]) for need in needs)
+        assert {need.reading for need in needs} <= known | {""}
 
 
 class TestWindow:
