@@ -44,6 +44,40 @@ fn rates_share_the_receivers_link() {
     }
 }
 
+/// Two hosts send to two others, of each link 0.6 to one queue and 0.4 to the other. Packets of both wait for each other on
+/// the wire, and still each queue has its rate: that of a link is guaranteed, to a packet of each queue.
+#[test]
+fn rates_are_kept_where_queues_meet_on_the_wire() {
+    let entry = |name: &str, priority: u8, pairs: &str| {
+        format!(
+            r#"
+            [[traffic]]
+            name = "{name}"
+            priority = {priority}
+            arrivals.at-once.jitter = "0s"
+            matrix.pairs = {pairs}
+            sizes.fixed = "100MB"
+            "#
+        )
+    };
+    let run = run(&format!(
+        r#"
+        topology.single-switch = {{ hosts = 4, rate = "1Gbps", delay = "0ps" }}
+        transport.central = {{}}
+        controller.asy.normalisation.priorities = [0.6, 0.4]
+        run.until = "100ms"
+        {}{}
+        "#,
+        entry("much", 0, "[[0, 2], [1, 3]]"),
+        entry("less", 1, "[[0, 3], [1, 2]]"),
+    ));
+    let packets = 100_000_000_000 / PACKET;
+    for (number, sent) in run.flows("packets_sent").into_iter().enumerate() {
+        let share = [6, 6, 4, 4][number];
+        assert!((packets * share / 10).abs_diff(sent) <= 2, "flow {number} has sent {sent} of {packets}");
+    }
+}
+
 /// One packet a slot goes to the receiver: 20 slots, and the last packet crosses the second link in the slot behind. Under
 /// MMF flows take turns, but that both have been first since the first slot when the second comes: the first flow is done
 /// after 18 or 19 slots. Under SRJF it is done after 10, and under OCF, where all packets are of one age, chance decides.
