@@ -114,6 +114,7 @@ __all__ = [
     "Join",
     "Last",
     "LastIdle",
+    "Late",
     "LateFlow",
     "LeafSpine",
     "Limit",
@@ -2058,6 +2059,9 @@ class Central(Model):
     Ethernet. A size, such as "64KiB", at most 1000B.
     """
 
+    late: Late = "made-up"
+    """Under a controller of rates, the packet after one that another queue's has kept from the wire."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Infinite(Model):
@@ -3739,6 +3743,9 @@ LateFlow = Literal["keep", "give-up"]
 
 # The last packet of a flow under central control.
 Last = Literal["whole", "cut"]
+
+# The packet after one that another queue's has kept from the wire.
+Late = Literal["made-up", "lost"]
 
 # What a port does with packets that have to wait.
 Queue = (

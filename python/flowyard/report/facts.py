@@ -88,7 +88,7 @@ def facts(runs: Sequence[Run]) -> list[Fact]:
             lambda run: variant(run.scenario["routing"].get("balancer")),
         ),
         *(
-            row(name, title, lambda run, part=part: variant(run.scenario.get(part)))
+            row(name, title, partial(_part, part))
             for part, (name, title) in RARE.items()
             if any(run.scenario.get(part) for run in runs)
         ),
@@ -238,6 +238,10 @@ def variant(value: Any) -> Cell:
         ((tag, fields),) = value.items()
         return Cell(str(tag), inline(fields))
     return Cell(inline(value) or text.NONE)
+
+
+def _part(name: str, run: Run) -> Cell:
+    return variant(run.scenario.get(name))
 
 
 def _size(run: Run) -> Cell:

@@ -191,6 +191,7 @@ proptest! {
             Just("flowtune = {}"),
             Just("flowtune.allocator = { normaliser = \"uniform\", period = \"0s\" }"),
         ],
+        late in prop_oneof![Just("made-up"), Just("lost")],
         lengths in prop_oneof![Just("fixed = \"1500B\""), Just("bimodal = {}"), Just("fbw = {}")],
         seed in 0u64..1000,
     ) {
@@ -198,6 +199,7 @@ proptest! {
             r#"
             topology.leaf-spine = {{ leaves = 3, spines = 2, hosts = 4, rate = "1Gbps", delay = "500ns", spine.rate = "2Gbps" }}
             transport.central.lengths.{lengths}
+            transport.central.late = "{late}"
             controller.{controller}
             [[traffic]]
             name = "all"

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::packets::Packets;
-use self::queue::DestinationQueue;
+use self::queue::{DestinationQueue, Late};
 use super::{Framing, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
@@ -54,6 +54,8 @@ pub struct Central {
     /// Bytes on the wire on top of each packet: 38 for preamble, header, check sequence and gap of Ethernet.
     #[schemars(extend("x-maximum" = "1000B"))]
     pub link_bytes: Bytes,
+    /// Under a controller of rates, the packet after one that another queue's has kept from the wire.
+    pub late: Late,
 }
 
 /// The last packet of a flow under central control.
@@ -76,6 +78,7 @@ impl Default for Central {
             mtu: Bytes(1500),
             fragment: None,
             link_bytes: Bytes(38),
+            late: Late::default(),
         }
     }
 }
@@ -460,6 +463,7 @@ impl Endpoint for Model {
         };
         let queue = &mut self.queues[number.index()];
         let (flow, rate) = (queue.head, cx.rate(queue.port));
+        let late = self.configs.of(cx.conn(flow)).late;
         let (mut packet, payload) = self.make(flow, cx);
         let at = &mut self.hosts[host];
         at.bytes -= u64::from(payload);
@@ -470,7 +474,7 @@ impl Endpoint for Model {
             leave.grant.room = leave.grant.room.saturating_sub(packet.size);
             packet.label = leave.grant.label.unwrap_or(packet.label);
         } else {
-            self.queues[number.index()].bucket.fill(packet.size, cx.now(), rate);
+            self.queues[number.index()].bucket.fill(packet.size, cx.now(), rate, late);
         }
         cx.report(Report::Sent { queue: number, flow, bytes: payload, granted: first });
         if self.senders.at(flow, cx).packets.is_empty() {

@@ -1,5 +1,8 @@
 //! One host's packets to one destination: flows in the order in which they came, and the leaky bucket that lets them out.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::ids::{ConnId, LinkId, NodeId};
 use crate::units::{Rate, SECOND, Time};
 
@@ -39,12 +42,22 @@ impl DestinationQueue {
     }
 }
 
+/// The packet after one that another queue's has kept from the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Late {
+    /// It is not late for that: each queue has its rate (section III-B has buckets "to guarantee an instantaneous rate").
+    #[default]
+    MadeUp,
+    /// It is as late: `next = max(now, next) + L / (w C)`. Queues with 0.6 and 0.4 of a link then get 0.4 each.
+    Lost,
+}
+
 /// A leaky bucket. A packet may start when all bytes before it have leaked out at the present rate: after a packet of L bytes
-/// at rate w C that takes L / (w C), and what is left of the wait shrinks or grows in proportion when the rate changes. It
-/// leaks while another queue's packet keeps its own from the wire: a packet that was late does not make the next one late.
-/// Otherwise queues with 0.6 and 0.4 of a link would get 0.4 each, and the rates of a full link 85 % of it.
+/// at rate w C that takes L / (w C), and what is left of the wait shrinks or grows in proportion when the rate changes. A
+/// packet may be late, because another queue's keeps it from the wire: see [`Late`].
 ///
-/// Source: protocols' section III-B of Sviridov, Bianco and Giaccone (Globecom 2018) names a bucket for each active queue; the
+/// Source: section III-B of Sviridov, Bianco and Giaccone (Globecom 2018) names a bucket for each active queue; the
 /// rule for a change is ours, the only one under which no byte leaks faster than the rates of its time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bucket {
@@ -75,9 +88,11 @@ impl Bucket {
         *self = Bucket { share, bytes, since: now };
     }
 
-    /// A packet of so many bytes on the wire starts.
-    pub fn fill(&mut self, bytes: u32, now: Time, rate: Rate) {
-        *self = Bucket { share: self.share, bytes: self.level(now, rate) + f64::from(bytes), since: now };
+    /// A packet of so many bytes on the wire starts. What it is late by is made up for by the next one, or lost.
+    pub fn fill(&mut self, bytes: u32, now: Time, rate: Rate, late: Late) {
+        let level = self.level(now, rate);
+        let level = if late == Late::MadeUp { level } else { level.max(0.0) };
+        *self = Bucket { share: self.share, bytes: level + f64::from(bytes), since: now };
     }
 
     /// When it is empty.
@@ -105,7 +120,7 @@ mod tests {
         let mut bucket = Bucket::default();
         bucket.set(0.5, Time::ZERO, rate);
         assert_eq!(bucket.due(rate), Time::ZERO);
-        bucket.fill(1500, Time::ZERO, rate);
+        bucket.fill(1500, Time::ZERO, rate, Late::MadeUp);
         assert_eq!(bucket.due(rate), Time::from_us(24));
         // After a third of the wait the rate doubles: two thirds, 16 us, become 8.
         bucket.set(1.0, Time::from_us(8), rate);
