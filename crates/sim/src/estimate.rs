@@ -55,7 +55,8 @@ impl Estimate {
         if let (Some(samples), Some(sampler)) = (&observe.samples, &recorders.sampler) {
             let looks = asked.end.0 / samples.every.0;
             let flows = sampler.flows_max().min(asked.flows);
-            let rows = sampler.links() * SERIES_OF_LINK + flows * SERIES_OF_FLOW;
+            let backlogs = if setup.controller.is_some() { sampler.host_links() } else { 0 };
+            let rows = sampler.links() * SERIES_OF_LINK + backlogs + flows * SERIES_OF_FLOW;
             sample_rows = looks.saturating_mul(rows).min(samples.rows_limit);
             port_looks = looks.saturating_mul(sampler.links()).min(samples.rows_limit);
         }

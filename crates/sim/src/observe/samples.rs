@@ -66,8 +66,9 @@ enum Series {
 const SERIES: [&str; 6] =
     ["queue_bytes", "queue_packets", "utilisation", "cwnd_bytes", "rate_bps", "backlog_bytes"];
 
-/// Series of a link and of a flow: so many rows each has at an instant, at most.
-pub const SERIES_OF_LINK: u64 = 4;
+/// Series of a link and of a flow: so many rows each has at an instant, at most; a host's own link has one more where
+/// transports keep queues at hosts.
+pub const SERIES_OF_LINK: u64 = 3;
 /// See [`SERIES_OF_LINK`].
 pub const SERIES_OF_FLOW: u64 = 2;
 
@@ -150,6 +151,11 @@ impl Sampler {
     /// Number of links that are sampled.
     pub fn links(&self) -> u64 {
         self.links.len() as u64
+    }
+
+    /// Number of these that are a host's own.
+    pub fn host_links(&self) -> u64 {
+        self.links.iter().filter(|sampled| sampled.host.is_some()).count() as u64
     }
 
     /// Number of flows that are sampled at most.
