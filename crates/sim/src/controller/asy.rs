@@ -41,26 +41,21 @@ impl Settings for Asy {
     }
 }
 
-/// Renormalisation, with its settings.
-pub struct Renormalisation(Normaliser, Sinkhorn);
-
-impl Procedure for Renormalisation {
+impl Procedure for Normaliser {
     fn update(&mut self, offered: &mut Offered) -> &[u16] {
-        self.0.update(offered)
+        Normaliser::update(self, offered)
     }
 
     fn priority(&self, class: usize) -> f64 {
-        self.1.priority(class)
+        Normaliser::priority(self, class)
     }
 }
 
 impl Build for Asy {
-    type Model = Rates<Renormalisation>;
+    type Model = Rates<Normaliser>;
 
-    fn model(&self, fabric: &Fabric, _routes: &Routes) -> Rates<Renormalisation> {
-        let config = &self.normalisation;
-        let procedure =
-            Renormalisation(Normaliser::new(config.clone(), fabric.hosts as usize), config.clone());
+    fn model(&self, fabric: &Fabric, _routes: &Routes) -> Rates<Normaliser> {
+        let procedure = Normaliser::new(self.normalisation.clone(), fabric.hosts as usize);
         Rates::new(procedure, self.offered, self.interval, fabric)
     }
 }

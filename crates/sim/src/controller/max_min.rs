@@ -40,25 +40,21 @@ impl Settings for MaxMinRates {
     }
 }
 
-/// Water-filling, with its settings.
-pub struct Filling(FairRates, MaxMin);
-
-impl Procedure for Filling {
+impl Procedure for FairRates {
     fn update(&mut self, offered: &mut Offered) -> &[u16] {
-        self.0.update(offered)
+        FairRates::update(self, offered)
     }
 
     fn priority(&self, class: usize) -> f64 {
-        self.1.priority(class)
+        FairRates::priority(self, class)
     }
 }
 
 impl Build for MaxMinRates {
-    type Model = Rates<Filling>;
+    type Model = Rates<FairRates>;
 
-    fn model(&self, fabric: &Fabric, _routes: &Routes) -> Rates<Filling> {
-        let procedure =
-            Filling(FairRates::new(self.filling.clone(), fabric.hosts as usize), self.filling.clone());
+    fn model(&self, fabric: &Fabric, _routes: &Routes) -> Rates<FairRates> {
+        let procedure = FairRates::new(self.filling.clone(), fabric.hosts as usize);
         Rates::new(procedure, self.offered, self.interval, fabric)
     }
 }

@@ -12,7 +12,7 @@
 //!   counts what it has been given, answered or not. One that is paused probes as if it stood behind all flows in the list
 //!   and outside it.
 //! - A rate below a packet a round trip is none (`least`), unless it is half of the link: where a round trip has no room for
-//!   two packets, nobody would ever send.
+//!   two packets, no flow would ever send.
 //! - "Not sending", of whom dampening keeps others from beginning, is a flow whose last answer had no rate, new or paused.
 
 mod list;

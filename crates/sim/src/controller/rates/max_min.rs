@@ -157,6 +157,11 @@ impl FairRates {
         }
     }
 
+    /// What the offered rates of a class are multiplied by.
+    pub fn priority(&self, class: usize) -> f64 {
+        self.config.priority(class)
+    }
+
     /// Gives each entry that depends on what has changed its rate; returns the sources of these. The rates are those that
     /// computing all anew would give.
     pub fn update(&mut self, offered: &mut Offered) -> &[u16] {
