@@ -5,7 +5,7 @@ import pytest
 from conftest import drawn_from_csv
 
 from flowyard import sweeps
-from flowyard.papers.across import orders
+from flowyard.papers.across import _order_packets, orders
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.peq import rcp
@@ -22,18 +22,33 @@ def tables(tmp_path_factory):
     return orders.FIGURE.tables(Scale.QUICK, {"instances": Sweep(folder)})
 
 
-def test_the_claim_waits_for_syn(tables):
-    """What is there agrees with SRPT; SYN is not there."""
-    found = ALIKE(tables)
-    assert found.verdict == NOT_REACHED
-    assert "SYN's SRJF is not simulated yet; of the others: 6 of 6" in found.reason
+def test_the_claim(tables):
+    assert ALIKE(tables).verdict == PASS
+
+
+def test_srjf_in_packets_by_hand():
+    """3 and 1 packets; one of 1 that comes in slot 2 goes first; of equal ones either does."""
+    flows = [{"arrival": at, "size": size, "deadline": 9 - at} for at, size in ((0, 3), (0, 1), (2, 1))]
+    assert _order_packets.srjf(flows) == [1, 0, 2, 0, 0]
+    sizes = {0: 3, 1: 1, 2: 1}
+    assert _order_packets.left(sizes, [1, 0, -1, 2, 0, 0]) == [1, 3, -1, 1, 2, 1]
+    for expected, ends, equal in (([1, 0, 2, 0, 0], [1, 3, 5], 5), ([0, 0, 0, 1, 2], [3, 4, 5], 2)):
+        found = _order_packets.srjf_against(flows, sizes, expected, ends)
+        assert found == (5, equal, 3, 3, equal == 5, equal == 5)
+    # Oldest first is not SRPT.
+    late = [{"arrival": 0, "size": 3, "deadline": 9}, {"arrival": 1, "size": 1, "deadline": 8}]
+    assert _order_packets.srjf(late) == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize("case", orders.CASES)
 @pytest.mark.parametrize(
     ("discipline", "column"),
     [
-        *((name, column) for name in orders.EXACT for column in ("slots_equal", "ends_equal")),
+        *(
+            (name, column)
+            for name in (*orders.EXACT, orders.SRJF)
+            for column in ("slots_equal", "ends_equal")
+        ),
         (orders.RACS, "slots_equal"),
     ],
 )
@@ -87,7 +102,7 @@ def test_tables_survive_csv(tables, tmp_path):
     again = {name: pl.read_csv(tmp_path / name) for name in tables}
     assert ALIKE(again) == ALIKE(tables)
     assert orders.FIGURE.draw
-    assert len(orders.FIGURE.draw(again).axes) == 4
+    assert len(orders.FIGURE.draw(again).axes) == 5
 
 
 class TestRcp:

@@ -37,7 +37,11 @@ def records(path: Path) -> tuple[NDArray[np.void], int]:
 
     Control packets that are shorter than their header are cut off.
     """
-    raw = path.read_bytes()
+    return parsed(path.read_bytes())
+
+
+def parsed(raw: bytes) -> tuple[NDArray[np.void], int]:
+    """As `records`, of what such a file holds."""
     whole, cut, at = [], 0, _FILE
     while at < len(raw):
         captured = int.from_bytes(raw[at + 8 : at + 12], "little")

@@ -89,7 +89,8 @@ def curve(
     axes.errorbar(
         rows[x].to_numpy(),
         rows[y].to_numpy(),
-        rows[f"{y}_ci95"].fill_null(0).to_numpy(),
+        # Of one replica each there is no interval, and a CSV file then has no type for the column.
+        rows[f"{y}_ci95"].cast(float).fill_null(0).to_numpy(),
         **{"color": COLOURS[place], "marker": MARKERS[place], "label": label or None, **look},
     )
 
