@@ -7,7 +7,20 @@ import pytest
 
 import flowyard.bench as bench
 from flowyard import _native
-from flowyard.bench import cases, child, machine, memory, page, paths, ports, slotted, speed, startup, threads
+from flowyard.bench import (
+    cases,
+    child,
+    control,
+    machine,
+    memory,
+    page,
+    paths,
+    ports,
+    slotted,
+    speed,
+    startup,
+    threads,
+)
 from flowyard.bench.checks import Check
 from flowyard.errors import UserError
 
@@ -34,6 +47,12 @@ FIGURES: dict[str, Any] = {
         "bytes_per_port": dict.fromkeys(ports.AGENTS, 400.0),
         "bytes_per_flow": {"rcp": 0.0, "d3": 0.0, "pdq": 0.1, "racs": 65.0},
     },
+    "control": {
+        "floor_ratio": {"syn": 2.5, "asy": 3.1},
+        "parts": {name: {"us_per_decision": 31.0} for name in control.CONTROLLERS},
+        "peak_memory_bytes": dict.fromkeys(control.CONTROLLERS, 1 << 30),
+        "backlog_ratio": 1.2,
+    },
 }
 ROUND = {
     "cpu_s": 0.2,
@@ -51,7 +70,7 @@ def some_checks():
     checks = speed.checks([case], figures) + memory.checks(figures["memory"])
     checks += threads.checks(figures["threads"]) + startup.checks(figures["startup_ms"])
     checks += slotted.checks(figures["slotted"]) + paths.checks(figures["paths"])
-    return figures, checks + ports.checks(figures["ports"])
+    return figures, checks + ports.checks(figures["ports"]) + control.checks(figures["control"])
 
 
 # With deadlines and rates: each on a fat-tree and on the rack of DAQ's paper.
@@ -103,6 +122,12 @@ def test_limits_hold_from_their_side():
     assert met["pdq, 10,000 flows at a port, a packet-hop"]
     assert not met["racs, 10,000 flows at a port, a packet-hop"]
     assert not met["racs, a flow at a port"]
+    assert met["SYN, 120 servers, load 0.8, a packet-hop without the controller"]
+    assert not met["ASY, 120 servers, load 0.8, a packet-hop without the controller"]
+    assert not met["SYN, a slot's control"]
+    assert met["ASY, an update of rates"]
+    assert met["SYN, 4,096 servers, a million flows"]
+    assert not met["a backlog of 1,000 packets a flow"]
 
 
 def test_growth_is_checked_when_both_ends_are_measured():
@@ -193,3 +218,22 @@ def test_mistakes_on_the_command_line(flowyard):
     assert done.returncode == 2
     assert "there is no ndp-permutation-k9; there are ndp-permutation-k8" in done.stderr
     assert "--write: a file has all" in flowyard("bench", "threads", "--write", "x.md").stderr
+
+
+def test_the_parts_of_central_control():
+    # Half of the wall time was somebody else's: a third of 0.3 s is the controller's.
+    times = {"cpu_s": 0.3, "wall_s": 0.6, "control": {"wall_s": 0.2, "acts": 10_000}}
+    parts = control.parts(times | {"packet_hops": 1_000_000})
+    assert parts == {"ns_per_packet_hop": pytest.approx(200), "us_per_decision": pytest.approx(10)}
+
+
+@pytest.mark.parametrize("name", control.CONTROLLERS)
+def test_scenarios_of_central_control_run(name):
+    rack = control.burst(2, 2, 1, 4, "1500KB", {name: control.CONTROLLERS[name]})
+    figures = child.run(rack)
+    assert figures["status"] == "limit"
+    assert figures["control"]["acts"] > 0
+    assert figures["control"]["wall_s"] > 0
+    assert figures["full_packets"] < 100
+    with pytest.raises(RuntimeError, match="status limit"):
+        control.run(rack, "complete")

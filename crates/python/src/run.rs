@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use flowyard_sim::engine::observer::Observer;
 use flowyard_sim::engine::progress::Progress;
 use flowyard_sim::observe::capture::Cable;
 use flowyard_sim::results::Observed;
@@ -57,7 +58,7 @@ pub fn run(
 ) -> PyResult<Outcome> {
     let cost = Cost::start(py)?;
 
-    let (outcome, failure) = py.detach(|| {
+    let (outcome, failure, deciding) = py.detach(|| {
         let mut failure = None;
         let mut last_breath = Instant::now();
         let watch = &mut |now: &Progress| {
@@ -74,8 +75,13 @@ pub fn run(
                 }
             }
         };
-        let outcome = checked.simulate(watch, &mut []);
-        (outcome, failure)
+        let mut deciding = Deciding { since: Instant::now(), total: Duration::ZERO };
+        let mut observers: Vec<&mut dyn Observer> = Vec::new();
+        if checked.scenario().controller.is_some() {
+            observers.push(&mut deciding);
+        }
+        let outcome = checked.simulate(watch, &mut observers);
+        (outcome, failure, deciding.total)
     });
     if let Some(error) = failure.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py)) {
         return Err(error);
@@ -85,6 +91,9 @@ pub fn run(
 
     let mut summary = serde_json::to_value(&outcome.summary).expect("a summary is plain JSON");
     add_cost(py, &mut summary, spent, &cost)?;
+    if let Some(control) = summary["counters"].get_mut("control") {
+        control["wall_s"] = json!(deciding.as_secs_f64());
+    }
     summary["engine"] = json!(env!("FLOWYARD_ENGINE"));
     if checked.scenario().run.audit {
         summary["violations"] = json!(outcome.violations);
@@ -105,6 +114,22 @@ pub fn run(
         cables,
         summary: summary.to_string(),
     })
+}
+
+/// How long the run's controller takes to decide and to tell the hosts, all times together.
+struct Deciding {
+    since: Instant,
+    total: Duration,
+}
+
+impl Observer for Deciding {
+    fn control_begins(&mut self) {
+        self.since = Instant::now();
+    }
+
+    fn control_ends(&mut self) {
+        self.total += self.since.elapsed();
+    }
 }
 
 fn breathe(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {

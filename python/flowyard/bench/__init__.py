@@ -1,7 +1,8 @@
 """`flowyard bench`: the engine's speed and memory on this machine, against the targets.
 
-`cases` says what is timed, `speed`, `memory`, `threads`, `startup`, `slotted`, `paths` and `ports` measure, each with
-its method in its first lines, `checks` compares with what was promised, `page` prints and writes docs/benchmarks.md.
+`cases` says what is timed, `speed`, `memory`, `threads`, `startup`, `slotted`, `paths`, `ports` and `control` measure,
+each with its method in its first lines, `checks` compares with what was promised, `page` prints and writes
+docs/benchmarks.md.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from typing import Any
 from flowyard.bench.cases import CASES
 from flowyard.bench.checks import Check
 
-PARTS = ("memory", "threads", "start-up", "slotted", "paths", "ports")
+PARTS = ("memory", "threads", "start-up", "slotted", "paths", "ports", "control")
 NAMES = (*(case.name for case in CASES), *PARTS)
 
 
@@ -65,7 +66,7 @@ def options() -> argparse.ArgumentParser:
 
 def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]]:
     """The figures as plain data, and what was promised of them."""
-    from flowyard.bench import machine, memory, paths, ports, slotted, speed, startup, threads
+    from flowyard.bench import control, machine, memory, paths, ports, slotted, speed, startup, threads
 
     cases = [case for case in CASES if case.name in wanted]
     figures = speed.measure(cases, rounds, tell) | {"machine": machine.describe()}
@@ -88,6 +89,9 @@ def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]
     if "ports" in wanted:
         figures["ports"] = ports.measure(rounds, tell)
         checks += ports.checks(figures["ports"])
+    if "control" in wanted:
+        figures["control"] = control.measure(rounds, tell)
+        checks += control.checks(figures["control"])
     tell("")
     checks.sort(key=lambda check: check.target)
     figures["targets"] = [check.json() for check in checks]

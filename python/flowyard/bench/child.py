@@ -62,6 +62,8 @@ def payload(scenario: dict[str, Any]) -> int:
         return size(fields["mtu"]) - header
     if name == "datagram":
         return size(fields["lengths"]["fixed"]) - size(fields["header_bytes"])
+    if name == "central":
+        return size(fields["lengths"]["fixed"])
     # Schemes that are told their rate share a table of how packets are sent.
     return size(fields.get("pacing", fields)["payload" if name == "dcqcn" else "mss"])
 

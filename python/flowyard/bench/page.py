@@ -25,6 +25,7 @@ TARGETS = {
     10: "Every transport",
     11: "Whole paths",
     12: "Port agents",
+    13: "Central control",
 }
 
 

@@ -175,6 +175,8 @@ pub struct ControlCounts {
     pub reports: u64,
     /// Orders that it sent to hosts, likewise.
     pub orders: u64,
+    /// Messages that the channel lost, either way.
+    pub lost: u64,
 }
 
 /// Says of an event that the controller acts.
@@ -287,7 +289,9 @@ impl<C: Controller> Room<C> {
     }
 
     fn loses(&mut self) -> bool {
-        self.channel.loss > 0.0 && self.losses.unit() < self.channel.loss
+        let loses = self.channel.loss > 0.0 && self.losses.unit() < self.channel.loss;
+        self.counts.lost += u64::from(loses);
+        loses
     }
 
     fn hear(&mut self, report: Report, now: Time, calendar: &mut Calendar) {
@@ -411,6 +415,7 @@ impl<M: Members> Engine<'_, '_, M> {
             // It has acted meanwhile.
             return;
         }
+        self.observers.iter_mut().for_each(|observer| observer.control_begins());
         room.act(now, &mut self.net.calendar);
         let mut orders = std::mem::take(&mut room.orders);
         for &order in &orders {
@@ -419,6 +424,7 @@ impl<M: Members> Engine<'_, '_, M> {
                 self.obey_order(order);
             }
         }
+        self.observers.iter_mut().for_each(|observer| observer.control_ends());
         orders.clear();
         if let Some(room) = &mut self.net.room {
             room.orders = orders;

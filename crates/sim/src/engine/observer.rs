@@ -36,6 +36,12 @@ pub trait Observer {
         let _ = arrival;
     }
 
+    /// The run's controller begins to decide.
+    fn control_begins(&mut self) {}
+
+    /// It has decided, and hosts have heard of what is for at once.
+    fn control_ends(&mut self) {}
+
     /// Bytes that it keeps, for the limit of the run's memory.
     fn memory(&self) -> u64 {
         0
