@@ -196,6 +196,13 @@ class TestCheck:
             (tmp_path / name / "t.csv").write_text(text)
         assert check.differences(tmp_path / "before", tmp_path / "now") == said
 
+    def test_measured_times_may_differ(self, check, tmp_path):
+        for name, text in (("before", "by,us\nSYN,1.5\n"), ("now", "by,us\nSYN,1.75\n")):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "t.csv").write_text(text)
+        assert check.differences(tmp_path / "before", tmp_path / "now", ["us"]) == []
+        assert check.differences(tmp_path / "before", tmp_path / "now", ["by"]) != []
+
     def test_a_table_too_many_or_too_few(self, check, tmp_path):
         for name in ("before/old.csv", "now/new.csv"):
             (tmp_path / name).parent.mkdir()

@@ -62,6 +62,8 @@ class Figure:
         needs: What the tables, by name, must have at full scale for a verdict: the replicas or flows of the paper.
             Where readings differ in what they need, several for a table.
         quick: What quick scale leaves out beyond what plans tell, such as sizes that only `tables` knows of.
+        measured: Columns that differ from run to run and from machine to machine, such as times that were taken. No
+            claim may read them; they are left out where a figure that is made again is compared with the published.
     """
 
     id: str
@@ -73,3 +75,4 @@ class Figure:
     assumed: Sequence[str] = field(default_factory=tuple)
     needs: Mapping[str, Needs | Sequence[Needs]] = field(default_factory=dict)
     quick: str = ""
+    measured: Sequence[str] = ()

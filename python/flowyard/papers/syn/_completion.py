@@ -16,7 +16,7 @@ from flowyard.table import read_frame
 LONG_PACKETS = 10
 SLOT_PS = 8_000 * (rack.MTU_BYTES + rack.FRAME_BYTES)
 _DELAY_PS, _FASTER = 500_000, 10
-_COLUMNS = (
+COLUMNS = (
     *("src", "dst", "size_bytes", "delivered_bytes", "start_ps", "fct_ps", "ideal_fct_ps", "packets_sent"),
 )
 KEYS = ["system", "load"]
@@ -55,7 +55,7 @@ def runs(
     for run in sweep.runs.filter("done").iter_rows(named=True):
         load = loads[run["load"]] if loads else run["load"]
         ends = [ms(load, lengths, incast) * 10**9 for ms in (window.end_ms, window.until_ms)]
-        flows = read_frame(sweep.path(run["run"]) / "flows.parquet", _COLUMNS)
+        flows = read_frame(sweep.path(run["run"]) / "flows.parquet", COLUMNS)
         found = measured(flows, window.warm_up_ms * 10**9, *ends, lengths=lengths, incast=incast)
         # Sizes are a little less than the bytes of whole packets.
         for name in ("offered", "carried"):

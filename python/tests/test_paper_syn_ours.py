@@ -1,0 +1,81 @@
+"""Figures of our own of SYN's data centre: clocks, delays, other transports, leaky buckets, lost control, cost."""
+
+import polars as pl
+import pytest
+from conftest import drawn_from_csv
+
+from flowyard.papers.figure import Scale
+from flowyard.papers.syn import _rack as rack
+from flowyard.papers.syn import clock_error, control_loss, cost, delays, late, transports
+from flowyard.sweeps import Plan
+
+FIGURES = (clock_error, delays, transports, late, control_loss, cost)
+
+
+@pytest.mark.parametrize("scale", Scale)
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda module: module.FIGURE.id)
+def test_plans_can_be_run(figure, scale):
+    for plan in figure.FIGURE.plans(scale).values():
+        assert isinstance(plan, Plan)
+        assert plan.first()["run"]
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda module: module.FIGURE.id)
+def test_drawn_from_csv(figure, made):
+    assert drawn_from_csv(figure.FIGURE, made(figure.FIGURE)).axes
+
+
+def value(points, column, **where):
+    return points.filter(**where)[column].item()
+
+
+def test_clocks(made):
+    """On links of one rate late packets wait for others; a guard of 20 us leaves 1500 B of 4038 B."""
+    points = made(clock_error.FIGURE)["points"]
+    equal = [
+        value(points, "network_us", guard=clock_error.ONE_RATE, load=0.8, error_us=us) for us in (0, 4, 12)
+    ]
+    assert equal == sorted(equal)
+    assert equal[2] > equal[0] + 1
+    assert clock_error.limit(20, clock_error.WITH) == pytest.approx(1500 / 4038)
+    beyond = points.filter("unstable").select("guard", "load", "error_us").rows()
+    assert sorted(beyond) == [(clock_error.WITH, 0.8, 4), (clock_error.WITH, 0.8, 20)]
+
+
+def test_delays_by_arithmetic(made):
+    """Of 29 in 119 pairs packets cross two links, of the others four: 5 us each is 3.51 links' worth on average."""
+    points = made(delays.FIGURE)["points"]
+    without, with_it = (
+        value(points, "network_us", system=rack.MMF, load=0.2, delay_us=us) for us in (0.0, 5.0)
+    )
+    assert with_it - without == pytest.approx(5 * (2 * 29 + 4 * 90) / 119, rel=0.05)
+
+
+def test_central_control_keeps_packets_out_of_the_network(made):
+    points = made(transports.FIGURE)["points"].filter(load=0.8)
+    by = dict(points.select("system", "network_us").iter_rows())
+    assert by[transports.SYN] < by[transports.ASY] < by[transports.DCTCP] < by[transports.TCP]
+
+
+def test_the_other_reading_is_slower(made):
+    tables = made(late.FIGURE)
+    fct = {name: value(tables["points"], "fct", system=name, load=0.8) for name in (late.MADE_UP, late.LOST)}
+    assert fct[late.LOST] > 1.2 * fct[late.MADE_UP]
+    assert set(tables["verdicts"]["reading"]) == set(late.LATE)
+    assert len(tables["verdicts"]) == 8
+
+
+def test_lost_control_costs_time(made):
+    points = made(control_loss.FIGURE)["points"]
+    for system in control_loss.CONTROLLERS:
+        own = points.filter(system=system, load=0.3).sort("loss")["fct_ms"].to_list()
+        assert own[-1] > 1.05 * own[0]
+
+
+def test_cost(made):
+    """Decisions of SYN are its slots; times are where no comparison reads them."""
+    runs = made(cost.FIGURE)["runs"]
+    slots = runs.filter(system=rack.MMF)["decisions_a_second"]
+    assert slots.to_list() == pytest.approx([1e6 / cost.SLOT_US] * len(slots), rel=0.01)
+    assert set(cost.FIGURE.measured) == {name for name in runs.columns if name.startswith("measured_")}
+    assert runs.select(pl.col("measured_hop_ns").min()).item() > 0
