@@ -6,7 +6,9 @@ python tools/publish_results.py              only judges what is there and write
 docs/results/PAPER/claims.json               a verdict for each claim, judged by the tables that are there
 docs/results/PAPER/results.json              version and scale; of each figure the engines, and what it took
 docs/results/PAPER/FIGURE.svg, FIGURE/*.csv  pictures and their data
-docs/results/README.md                       the gallery
+docs/results/README.md                       the gallery, for forges
+docs/results/index.html                      the gallery, for browsers
+docs/results/verdicts.svg                    verdicts by paper, the picture in README.md
 """
 
 import json
@@ -18,13 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from flowyard import _native
-from flowyard.papers import gallery, running, verdicts
-from flowyard.papers.catalogue import Paper, packaged
+from flowyard.papers import gallery, overview, running, verdicts
+from flowyard.papers.catalogue import ALL, Paper, Selection, packaged
+from flowyard.papers.figure import Figure, Scale
 from flowyard.papers.judge import FAIL, PASS, Judgement, not_reached
+from flowyard.papers.made import Made
 from flowyard.papers.register import Claim
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
+PICTURE = "verdicts.svg"
 KINDS = ("closed form", "model", "packets")
 # The papers whose claims are our own; those of the others are of one register, made from five papers.
 OURS = ("VAL", "LIT")
@@ -46,6 +51,8 @@ def main(folders: list[Path]) -> int:
             (RESULTS / paper.id / "claims.json").write_text(as_json(entries), encoding="utf-8")
             print(f"{paper.id}: {summary(paper, entries)}")
     (RESULTS / "README.md").write_text(page(_native.__engine__), encoding="utf-8")
+    for name, text in browsed().items():
+        (RESULTS / name).write_text(text, encoding="utf-8")
     readme = ROOT / "README.md"
     readme.write_text(with_summary(readme.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
@@ -111,7 +118,63 @@ def with_summary(text: str) -> str:
     """README.md with the summary as it is now."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table('docs/results/README.md')}\n{END}{after}"
+    link = "docs/results/README.md"
+    lines = [f"![Verdicts by paper](docs/results/{PICTURE})", "", f"{sentence()}", "", table(link)]
+    return "\n".join([f"{before}{BEGIN}", *lines, f"{END}{after}"])
+
+
+def total() -> verdicts.Summary:
+    """Verdicts of all papers together."""
+    entries = [entry for _, those, _ in published() for entry in those]
+    claims = {name: claim for paper, _, _ in published() for name, claim in paper.register.claims.items()}
+    return verdicts.summary(entries, claims)
+
+
+def sentence() -> str:
+    """The line over all papers."""
+    one = total()
+    return (
+        f"**{one.claims} claims: {one.passed} pass and {one.arithmetic} more by arithmetic, {one.predicted} fail as "
+        f"the papers' own contradictions predict, {one.failed} fail otherwise, {one.not_reached} are not judged.**"
+    )
+
+
+def browsed() -> dict[str, str]:
+    """The gallery for browsers, and its picture: files by name. They refer to the figures that are published."""
+    papers = published()
+    figures = tuple((paper, figure) for paper, _, _ in papers for figure in paper.figures)
+    claims = tuple(claim for paper, _, _ in papers for claim in paper.register.claims.values())
+    abouts = {figure: one for _, _, about in papers for figure, one in about["figures"].items()}
+    made = {
+        figure.id: Made(
+            runs=abouts[figure.id]["runs"],
+            endings=abouts[figure.id]["endings"],
+            tables=_tables(paper, figure),
+        )
+        for paper, figure in figures
+        if figure.id in abouts
+    }
+
+    def files(paper: Paper, figure: Figure) -> gallery.Files:
+        note = _made(abouts[figure.id]) if figure.id in abouts else ""
+        return gallery.Files(f"{paper.id}/{figure.id}.svg", f"{paper.id}/{figure.id}", note=note)
+
+    html = gallery.page(
+        Selection(ALL, tuple(paper for paper, _, _ in papers), figures, claims),
+        Scale.FULL,
+        made,
+        [entry for _, those, _ in papers for entry in those],
+        total(),
+        files=files,
+        top=PICTURE,
+        footer=f"Flowyard {_native.__version__}. Each figure names the engine that made it.",
+    )
+    bars = [(paper.id, summary(paper, entries)) for paper, entries, _ in papers]
+    return {"index.html": html, PICTURE: overview.picture(bars)}
+
+
+def _tables(paper: Paper, figure: Figure) -> list[str]:
+    return [path.stem for path in sorted((RESULTS / paper.id / figure.id).glob("*.csv"))]
 
 
 def table(link: str) -> str:

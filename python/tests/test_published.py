@@ -7,13 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
 
 from flowyard import _native
-from flowyard.papers import running
+from flowyard.papers import overview, running, verdicts
 from flowyard.papers.catalogue import packaged
 
 ROOT = Path(__file__).parents[2]
@@ -75,6 +77,39 @@ def test_summaries_are_up_to_date():
     assert publish.with_summary(readme) == readme
     page = (RESULTS / "README.md").read_text(encoding="utf-8")
     assert publish.page(publish.engine_of(page)) == page
+    for name, text in publish.browsed().items():
+        assert (RESULTS / name).read_text(encoding="utf-8") == text, name
+
+
+def test_the_page_for_browsers_shows_every_published_figure_and_claim_once():
+    page = (RESULTS / "index.html").read_text(encoding="utf-8")
+    for paper in PUBLISHED:
+        for claim in paper.register.claims:
+            assert page.count(f'<tr id="{claim}">') == 1, claim
+    # It has no picture or data of its own.
+    links = re.findall(r'(?:src|href)="([^"#][^"]*)"', page)
+    assert all((RESULTS / link).is_file() for link in links)
+    shown = {link for link in links if link.endswith(".svg")}
+    pictures = {path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*.svg")}
+    assert shown == pictures
+    assert {link for link in links if link.endswith(".csv")} == {
+        path.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("*.csv")
+    }
+
+
+def test_the_picture_of_verdicts_is_to_scale():
+    one = verdicts.Summary(claims=20, passed=10, arithmetic=4, predicted=0, failed=5, not_reached=1)
+    drawn = ElementTree.fromstring(overview.picture([("A", one), ("B", replace(one, claims=40))]))
+    bars = [bar for bar in drawn.iter("{http://www.w3.org/2000/svg}rect") if len(bar)]
+    assert [bar[0].text for bar in bars[:4]] == [
+        "A: 10 pass",
+        "A: 4 pass, arithmetic",
+        "A: 5 fail",
+        "A: 1 not reached",
+    ]
+    whole = overview.WIDTH - overview.LEFT - overview.RIGHT
+    for bar, share in zip(bars, (0.5, 0.2, 0.25, 0.05, 0.25), strict=False):
+        assert float(bar.attrib["width"]) == pytest.approx(share * whole - 1, abs=0.1)
 
 
 class TestCurrency:

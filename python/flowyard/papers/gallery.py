@@ -11,9 +11,9 @@ from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.papers.register import Claim, Register
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from flowyard.papers.catalogue import Selection
+    from flowyard.papers.catalogue import Paper, Selection
     from flowyard.papers.made import Made
 
 HERE = Path(__file__).parent
@@ -48,12 +48,30 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Files:
+    """Where a figure's files are, from the page, and what is said of them.
+
+    Attributes:
+        picture: The SVG.
+        folder: That of the tables.
+        png: The same picture in pixels, if there is one.
+        note: Such as which engine made them.
+    """
+
+    picture: str
+    folder: str
+    png: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Plate:
     """A figure as the page shows it."""
 
     figure: Figure
     made: "Made | None"
     rows: list[Row]
+    files: Files
 
 
 @dataclass(frozen=True)
@@ -72,8 +90,23 @@ def page(
     made: "Mapping[str, Made]",
     entries: "Sequence[Mapping[str, Any]]",
     summary: verdicts.Summary,
+    *,
+    files: "Callable[[Paper, Figure], Files] | None" = None,
+    top: str = "",
+    footer: str = "",
 ) -> str:
-    """The page as HTML; it refers to the pictures and tables in the folders beside it."""
+    """The page as HTML; it refers to the pictures and tables in the folders beside it.
+
+    Args:
+        selection: What it shows.
+        scale: At which that was made.
+        made: What became of each figure.
+        entries: What claims.json says.
+        summary: Of these.
+        files: Where a figure's files are; by default in a folder of its name.
+        top: A picture above all, its path.
+        footer: The last line; by default the engine that is running.
+    """
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
@@ -83,17 +116,25 @@ def page(
     html: str = template.render(
         name=selection.name,
         scale=str(scale),
-        chapters=_chapters(selection, made, entries),
+        chapters=_chapters(selection, made, entries, files or _beside),
         summary=summary,
-        version=_native.__version__,
-        engine=_native.__engine__,
+        top=top,
+        footer=footer
+        or f"Flowyard {_native.__version__}; engine {_native.__engine__} made all figures of this page.",
         style=(HERE / "gallery.css").read_text(encoding="utf-8"),
     )
     return html
 
 
+def _beside(_: "Paper", figure: Figure) -> Files:
+    return Files(f"{figure.id}/figure.svg", figure.id, f"{figure.id}/figure.png")
+
+
 def _chapters(
-    selection: "Selection", made: "Mapping[str, Made]", entries: "Sequence[Mapping[str, Any]]"
+    selection: "Selection",
+    made: "Mapping[str, Made]",
+    entries: "Sequence[Mapping[str, Any]]",
+    files: "Callable[[Paper, Figure], Files]",
 ) -> list[Chapter]:
     by_id = {entry["id"]: entry for entry in entries}
     chapters = []
@@ -105,7 +146,12 @@ def _chapters(
         }
         figures = [figure for owner, figure in selection.figures if owner is paper]
         plates = [
-            Plate(figure, made.get(figure.id), [mine[claim] for claim in figure.claims if claim in mine])
+            Plate(
+                figure,
+                made.get(figure.id),
+                [mine[claim] for claim in figure.claims if claim in mine],
+                files(paper, figure),
+            )
             for figure in figures
         ]
         checked = {claim for figure in figures for claim in figure.claims}
