@@ -102,6 +102,7 @@ _SCENARIO = {
     "transport": _TRANSPORT,
     "routing": _ROUTING,
     "queue": _Maybe(_QUEUE),
+    "controller": _Maybe(_NAMED),
     "traffic": _Every(
         {
             "name": _TEXT,
@@ -172,6 +173,13 @@ _RUN: Mapping[str, Any] = {
         **dict.fromkeys(("drops", "trims", "marks", "retransmissions", "timeouts"), _COUNT),
         **dict.fromkeys(("lost", "unroutable", "pauses", "bounces"), _Added(_COUNT)),
         **dict.fromkeys(("wall_s", "cpu_s"), _Added(_AMOUNT)),
+        "control": _Added(
+            {
+                **dict.fromkeys(("acts", "reports", "orders"), _COUNT),
+                "lost": _Added(_COUNT),
+                "wall_s": _Added(_AMOUNT),
+            }
+        ),
         # Some platforms do not say it.
         "peak_memory_bytes": _Maybe(_COUNT),
     },

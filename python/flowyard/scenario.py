@@ -99,6 +99,8 @@ __all__ = [
     "Granted",
     "Growth",
     "Halves",
+    "Hedera",
+    "HederaPaths",
     "Histograms",
     "HomaW1",
     "HomaW2",
@@ -163,11 +165,13 @@ __all__ = [
     "Pfabric",
     "PfabricPort",
     "Pie",
+    "Placement",
     "Poisson",
     "Policy",
     "PortMode",
     "PortState",
     "Preset",
+    "Priced",
     "Proportional",
     "PullOrder",
     "PullTurns",
@@ -748,7 +752,9 @@ class Permuted(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Granted(Model):
-    """Each packet goes as the controller says that lets it go. Only under a controller that chooses paths."""
+    """Packets go as the controller says; those of which it says nothing go as by a hash of their flow.
+    Only under a controller that chooses paths.
+    """
 
     _tag = "granted"
 
@@ -2744,8 +2750,48 @@ class FlowtuneRates(Model):
     allocator: Flowtune = Flowtune()
     """How prices and rates are iterated."""
 
+    links: Priced = "all"
+    """Which links have prices."""
+
     control: ControlChannel = ControlChannel()
     """How reports and rates travel."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hedera(Model):
+    """Hedera's scheduler."""
+
+    period: str = "5s"
+    """Counters are read and flows placed this often (paper: 5 s). A time, such as "10us", at least 1us."""
+
+    large: float = 0.1
+    """A flow is large, and is placed, when it sends more than this share of its host's link. At most 1.0."""
+
+    placement: Placement = "annealing"
+    """How large flows get their paths."""
+
+    temperature: int = 1000
+    """The temperature with which annealing begins; it falls by 1 with each step. At least 1, at most
+    1000000.
+    """
+
+    caution: float = 0.5
+    """A step to a higher energy is taken with probability exp(c (E - E') / T), where c is this times the
+    first temperature. At most 1000.0.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class HederaPaths(Model):
+    """Paths for large flows."""
+
+    _tag = "hedera"
+
+    scheduler: Hedera = Hedera()
+    """Which flows get paths, how and how often."""
+
+    control: ControlChannel = ControlChannel()
+    """How orders travel; counters are read when the controller acts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3803,7 +3849,14 @@ PortState = Literal["counters", "flows"]
 Order = Literal["pdq", "edf", "sjf", "peq"]
 
 # What decides for all hosts when, or how fast, they send.
-Controller = Asy | FlowtuneRates | MaxMinRates | Syn | Literal["asy", "flowtune", "max-min", "syn"]
+Controller = (
+    Asy
+    | FlowtuneRates
+    | HederaPaths
+    | MaxMinRates
+    | Syn
+    | Literal["asy", "flowtune", "hedera", "max-min", "syn"]
+)
 
 # The rate that a queue offers, as a share of its host's link.
 Estimate = EstimateBacklog | EstimateAverage | Literal["active"]
@@ -3813,6 +3866,12 @@ Scaling = Literal["both", "down"]
 
 # What makes rates fit the links.
 RateNormaliser = Literal["per-flow", "uniform", "none"]
+
+# Links that have prices.
+Priced = Literal["all", "hosts"]
+
+# How large flows get their paths.
+Placement = Literal["first-fit", "annealing"]
 
 # Which queue comes first.
 Policy = Literal["ocf", "srjf", "mmf", "least-recently-allocated"]

@@ -45,6 +45,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         *_deadlines(flows),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
         *lost,
+        *_control(result),
         ("retransmissions, timeouts", f"{counters['retransmissions']:,}, {counters['timeouts']:,}"),
         ("packet-hops", f"{counters['packet_hops']:,} ({rate:.2f} M/s)"),
         ("digest", result.summary["digest"][:16]),
@@ -71,6 +72,25 @@ def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
             rows.append(cells)
             name = ""
     return TextTable(title, header, rows)
+
+
+def _control(result: "Result") -> list[tuple[str, str]]:
+    """A line on the controller: how often it decided, how long that took on this machine, and its messages."""
+    control = result.summary["counters"].get("control")
+    if control is None:
+        return []
+    (name,) = result.summary["scenario"]["controller"]
+    decisions = f"{control['acts']:,} decisions"
+    # Runs of before have no times and no losses.
+    if control["acts"] and "wall_s" in control:
+        decisions += f" of {_number(control['wall_s'] / control['acts'], 1e-6)} us"
+    lost = f", {control['lost']:,} lost" if control.get("lost") else ""
+    return [
+        (
+            f"controller {name}",
+            f"{decisions}, {control['reports']:,} reports, {control['orders']:,} orders{lost}",
+        )
+    ]
 
 
 def _deadlines(flows: pl.DataFrame) -> list[tuple[str, str]]:

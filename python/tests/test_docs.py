@@ -126,9 +126,11 @@ def completed(snippet: str) -> dict[str, Any]:
         written = {"traffic": [other, {"name": "snippet", **entry}]}
     # Agents have the names of the transports that they serve.
     transport = next(iter(written.get("agent", {})), "ndp" if "ndp" in written.get("queue", {}) else "tcp")
-    # Controllers serve one transport, and paths that are granted come from a controller that chooses them.
+    # Controllers serve one transport, all but Hedera "central", and paths that are granted come from a controller that
+    # chooses them.
     granted = "granted" in written.get("routing", {}).get("balancer", {})
-    if granted or "controller" in written or "central" in written.get("transport", {}):
+    served = "controller" in written and "hedera" not in written["controller"]
+    if granted or served or "central" in written.get("transport", {}):
         transport = "central"
         written = {"controller": "syn" if granted else "asy", **written}
     return {"topology": {"fat-tree": {"k": 4}}, "transport": transport, "traffic": [other], **written}

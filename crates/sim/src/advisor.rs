@@ -2,9 +2,11 @@
 //! other.
 
 use crate::advice::{Advice, NEARLY, size};
+use crate::controller;
 use crate::derived::Longest;
 use crate::queue::ecn::{threshold_busy, threshold_least};
 use crate::queue::{Feature, Limit, Queue};
+use crate::random::{Purpose, Stream, flow_key};
 use crate::scenario::Scenario;
 use crate::setup::Setup;
 use crate::transport::{Framing, Signal, Transport};
@@ -24,13 +26,18 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     }
     let all = setup.longest.iter().copied().fold(Longest::default(), Longest::or);
     found.extend(setup.queue.advice(&format!("queue.{}", setup.queue.name()), &all));
-    for entry in &scenario.traffic {
-        if let (Some(offered), Some(framing)) =
-            (entry.arrivals.load(), scenario.transport_of(entry).framing())
-        {
-            let path = format!("traffic.{}.arrivals.{}.load", entry.name, entry.arrivals.name());
-            found.extend(load(&path, offered, framing, entry.sizes.mean()));
-        }
+    for (number, entry) in scenario.traffic.iter().enumerate() {
+        let Some(offered) = entry.arrivals.load() else { continue };
+        let path = format!("traffic.{}.arrivals.{}.load", entry.name, entry.arrivals.name());
+        let transport = scenario.transport_of(entry);
+        found.extend(match (&setup.controller, transport.framing()) {
+            (Some((controller, _)), _) if transport.needs_controller() => {
+                let in_slots = if controller.takes(1) > 1 { "slots" } else { "frames" };
+                load(&path, offered, controlled(scenario, setup, number, &**controller), in_slots)
+            }
+            (_, Some(framing)) => load(&path, offered, framed(framing, entry.sizes.mean()), "headers"),
+            _ => None,
+        });
     }
     // Transports that share ports may be told the same of them.
     let mut seen: Vec<Advice> = Vec::new();
@@ -100,17 +107,46 @@ fn marking(queue: &Queue, transport: &Transport, longest: &Longest, full_packet:
     })
 }
 
-/// A load of payload that is above what headers leave of a link. Flows have that many bytes on average.
-fn load(path: &str, load: f64, framing: Framing, mean: f64) -> Option<Advice> {
+/// Bytes on the wire for each of payload, where flows have so many bytes on average.
+fn framed(framing: Framing, mean: f64) -> f64 {
     let packets = (mean / framing.payload as f64).ceil().max(1.0);
-    let wire = (mean + packets * framing.header as f64) / mean.max(1.0);
-    (load * wire > 1.0).then(|| Advice {
+    (mean + packets * framing.header as f64) / mean.max(1.0)
+}
+
+/// So many flows tell how an entry's are cut into packets.
+const FLOWS_READ: usize = 1000;
+
+/// Bytes of a link's time that a controller gives for each of payload: what frames take, and what packets do not fill of their
+/// slots. By the packets of the first flows, as they will be drawn.
+fn controlled(
+    scenario: &Scenario,
+    setup: &Setup,
+    entry: usize,
+    controller: &dyn controller::Settings,
+) -> f64 {
+    let carrier = &setup.carriers[entry];
+    let transport = &setup.transports[usize::from(carrier.transport)];
+    let (mut taken, mut payload) = (0, 0);
+    let own = setup.traffic.flows.iter().filter(|flow| flow.entry as usize == entry);
+    for flow in own.take(FLOWS_READ) {
+        let key = flow_key(&carrier.name, flow.number);
+        let chance = Stream::new(scenario.run.seed, scenario.run.replica, Purpose::Packets, key);
+        let packets = transport.packets(flow.size, chance).into_iter().flatten();
+        taken += packets.map(|bytes| controller.takes(bytes)).sum::<u64>();
+        payload += flow.size;
+    }
+    if payload == 0 { 1.0 } else { taken as f64 / payload as f64 }
+}
+
+/// A load of payload that is above what is left of a link, where each byte of it takes so many.
+fn load(path: &str, load: f64, taken: f64, with: &str) -> Option<Advice> {
+    (load * taken > 1.0).then(|| Advice {
         path: path.to_string(),
         message: format!(
-            "payload of {load} of the link rate takes {:.3} of it with headers: queues grow as long as flows come",
-            load * wire
+            "payload of {load} of the link rate takes {:.3} of it with {with}: queues grow as long as flows come",
+            load * taken
         ),
-        write: format!("{path} = {:.2}", ((100.0 / wire).floor() / 100.0).min(load)),
+        write: format!("{path} = {:.2}", ((100.0 / taken).floor() / 100.0).min(load)),
     })
 }
 
@@ -120,6 +156,8 @@ mod tests {
 
     use super::*;
     use crate::advice::tests::FABRIC;
+    use crate::checked::Checked;
+    use crate::scenario::{Format, no_files};
     use crate::transport::tcp::Tcp;
 
     fn tcp(fields: serde_json::Value) -> Tcp {
@@ -160,7 +198,51 @@ mod tests {
     fn headers_take_their_part_of_a_load() {
         let framing = Framing { payload: 1436, header: 64, pad_last: false };
         // 1 MB in 697 packets: 1.0446 times as much on the wire, so that 0.957 fills it.
-        assert_eq!(load("l", 0.95, framing, 1e6), None);
-        assert_eq!(load("l", 0.97, framing, 1e6).expect("1.013").write, "l = 0.95");
+        let taken = framed(framing, 1e6);
+        assert_eq!(load("l", 0.95, taken, "headers"), None);
+        assert_eq!(load("l", 0.97, taken, "headers").expect("1.013").write, "l = 0.95");
+    }
+
+    /// A flow of 15 kB has ten packets of 1500 B and as many frames of 38 B. Of 40 B and 1500 B in turn it takes ten of each,
+    /// of 15.4 kB: frames are 20 x 38 B, and slots of 1538 B are half empty.
+    #[test]
+    fn frames_and_slots_take_their_part_of_a_load() {
+        let told = |controller: &str, lengths: &str, size: &str, load: f64| {
+            let text = format!(
+                r#"
+                topology.single-switch = {{ hosts = 3, rate = "1Gbps" }}
+                transport.central = {{ {lengths} }}
+                controller.{controller} = {{}}
+                traffic = [{{ name = "a", arrivals.poisson.load = {load}, matrix = "uniform", sizes.fixed = "{size}", flows = 3 }}]
+                "#
+            );
+            let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+            let advice = checked.outlook().expect("a small run").advice;
+            advice.into_iter().next().map(|advice| (advice.message, advice.write))
+        };
+        let say = |takes: &str, fits: &str| {
+            let message = format!("payload of {takes}: queues grow as long as flows come");
+            Some((message, format!("traffic.a.arrivals.poisson.load = {fits}")))
+        };
+        for controller in ["syn", "asy"] {
+            // 1500 / 1538 = 0.9753.
+            assert_eq!(told(controller, "", "15000B", 0.97), None);
+        }
+        assert_eq!(
+            told("asy", "", "15000B", 0.98),
+            say("0.98 of the link rate takes 1.005 of it with frames", "0.97")
+        );
+        let cycle = "in_turn = true, lengths.list = [1500, 40]";
+        // 15,400 / (20 x 1538) = 0.5006 and 15,400 / 16,160 = 0.953.
+        assert_eq!(told("syn", cycle, "15400B", 0.5), None);
+        assert_eq!(
+            told("syn", cycle, "15400B", 0.8),
+            say("0.8 of the link rate takes 1.598 of it with slots", "0.50")
+        );
+        assert_eq!(told("asy", cycle, "15400B", 0.95), None);
+        assert_eq!(
+            told("asy", cycle, "15400B", 0.96),
+            say("0.96 of the link rate takes 1.007 of it with frames", "0.95")
+        );
     }
 }

@@ -1,16 +1,20 @@
 //! Flowtune: rates for all queues by prices of links, iterated while anything waits.
 //!
 //! Source: Perry, Balakrishnan and Shah, "Flowtune: flowlet control for datacenter networks", NSDI 2017
-//! (`rates/flowtune.rs`). A flowlet is a queue that has something to send. The links that it pays for are those of its hosts,
-//! as in ASY; the network between them is taken to be wide enough.
+//! (`rates/flowtune.rs`). A flowlet is a queue that has something to send. It pays for every link of its path, which the
+//! controller knows, as the paper's does: it draws the path of each queue, by chance among the shortest, and the queue's
+//! packets carry it. Or only hosts' links have prices, and the network between them is taken to be wide enough, as in ASY.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::rates::flowtune::{Allocator, Flowtune};
 use super::{Build, ControlChannel, Settings};
+use crate::balancer::Balancer;
+use crate::balancer::granted::{self, Granted};
 use crate::engine::controller::{Act, Channel, ControlContext, Controller, Order, Report};
 use crate::ids::{NodeId, QueueId};
+use crate::random::Stream;
 use crate::routing::Routes;
 use crate::topology::Fabric;
 use crate::units::Time;
@@ -21,71 +25,132 @@ use crate::units::Time;
 pub struct FlowtuneRates {
     /// How prices and rates are iterated.
     pub allocator: Flowtune,
+    /// Which links have prices.
+    pub links: Priced,
     /// How reports and rates travel.
     pub control: ControlChannel,
+}
+
+/// Links that have prices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Priced {
+    /// All: the controller chooses each queue's path, and the rates of queues that meet anywhere fit there.
+    #[default]
+    All,
+    /// Those of hosts; packets take the paths of their flows.
+    Hosts,
 }
 
 impl Settings for FlowtuneRates {
     fn channel(&self) -> Channel {
         self.control.channel(Time::ZERO)
     }
+
+    fn balancer(&self) -> Option<Balancer> {
+        (self.links == Priced::All).then(|| Granted {}.into())
+    }
 }
 
 impl Build for FlowtuneRates {
     type Model = Model;
 
-    fn model(&self, fabric: &Fabric, _routes: &Routes) -> Model {
-        let hosts = fabric.hosts as usize;
+    fn model(&self, fabric: &Fabric, routes: &Routes) -> Model {
+        let unit = fabric.host_rate().0 as f64;
+        let capacities: Vec<f64> = fabric.links.iter().map(|link| link.rate.0 as f64 / unit).collect();
         Model {
-            // Shares of a host's own link: those of the source, then those of the destination.
-            allocator: Allocator::new(self.allocator.clone(), &vec![1.0; 2 * hosts]),
+            allocator: Allocator::new(self.allocator.clone(), &capacities),
             config: self.allocator.clone(),
-            hosts: hosts as u32,
-            sources: Vec::new(),
-            active: Vec::new(),
+            priced: self.links,
+            capacities,
+            queues: Vec::new(),
             waiting: 0,
             due: Time::ZERO,
+            network: Box::new((fabric.clone(), routes.clone())),
         }
     }
+}
+
+/// A queue that has had a burst.
+#[derive(Clone, Debug)]
+struct Queue {
+    from: NodeId,
+    /// The links that it pays for: its host's first.
+    links: Vec<u32>,
+    /// Its path, if the controller has chosen that.
+    label: Option<u32>,
+    /// Whether anything waits in it.
+    active: bool,
 }
 
 /// The prices of all links and the rates of all queues.
 pub struct Model {
     allocator: Allocator,
     config: Flowtune,
-    hosts: u32,
-    /// By queue, the host that sends, and whether anything waits in it.
-    sources: Vec<NodeId>,
-    active: Vec<bool>,
+    priced: Priced,
+    /// By link, in rates of a host's.
+    capacities: Vec<f64>,
+    queues: Vec<Option<Queue>>,
     /// Queues in which something waits.
     waiting: u32,
     /// When the next iteration is.
     due: Time,
+    network: Box<(Fabric, Routes)>,
 }
 
 impl Model {
     fn is_active(&self, queue: QueueId) -> bool {
-        self.active.get(queue.index()).copied().unwrap_or(false)
+        self.queues.get(queue.index()).is_some_and(|queue| queue.as_ref().is_some_and(|queue| queue.active))
     }
 
-    fn hear(&mut self, report: &Report) {
+    /// A queue that has its first burst.
+    fn open(&self, from: NodeId, to: NodeId, chance: &mut Stream) -> Queue {
+        let (fabric, routes) = &*self.network;
+        let label = (self.priced == Priced::All).then(|| chance.bits() as u32);
+        let mut links = granted::links(label.unwrap_or(0), from, to, fabric, routes);
+        if self.priced == Priced::Hosts {
+            let last = links[links.len() - 1];
+            links.truncate(1);
+            links.push(last);
+        }
+        Queue { from, links: links.iter().map(|link| link.0).collect(), label, active: false }
+    }
+
+    fn hear(&mut self, report: &Report, chance: &mut Stream) {
         match *report {
             Report::Burst { queue, from, to, priority, .. } if !self.is_active(queue) => {
-                if queue.index() >= self.active.len() {
-                    self.active.resize(queue.index() + 1, false);
-                    self.sources.resize(queue.index() + 1, NodeId::NONE);
+                if queue.index() >= self.queues.len() {
+                    self.queues.resize(queue.index() + 1, None);
                 }
-                (self.active[queue.index()], self.sources[queue.index()]) = (true, from);
+                if self.queues[queue.index()].is_none() {
+                    self.queues[queue.index()] = Some(self.open(from, to, chance));
+                }
+                let known = self.queues[queue.index()].as_mut().expect("it has just been opened");
+                known.active = true;
                 self.waiting += 1;
                 let weight = self.config.weight(usize::from(priority));
-                self.allocator.start(queue.0, &[from.0, self.hosts + to.0], weight);
+                self.allocator.start(queue.0, &known.links, weight);
             }
             Report::Emptied { queue } if self.is_active(queue) => {
-                self.active[queue.index()] = false;
+                self.queues[queue.index()].as_mut().expect("it is active").active = false;
                 self.waiting -= 1;
                 self.allocator.end(queue.0);
             }
             _ => {}
+        }
+    }
+
+    /// Normalised rates fit all links that have prices.
+    fn audit(&self, now: Time, found: &mut Vec<String>) {
+        let mut loads = vec![0.0; self.capacities.len()];
+        for (number, queue) in self.queues.iter().enumerate() {
+            let Some(queue) = queue.as_ref().filter(|queue| queue.active) else { continue };
+            queue.links.iter().for_each(|&link| loads[link as usize] += self.allocator.rate(number as u32));
+        }
+        for (link, (load, capacity)) in loads.iter().zip(&self.capacities).enumerate() {
+            if *load > capacity * (1.0 + 1e-9) {
+                found.push(format!("at {now}: rates of link {link} sum to {load} of {capacity}"));
+            }
         }
     }
 }
@@ -102,28 +167,32 @@ impl Controller for Model {
         }
     }
 
-    fn counts_packets(&self) -> bool {
-        false
-    }
-
     fn act(&mut self, reports: &[Report], cx: &mut ControlContext) {
         for report in reports {
-            self.hear(report);
+            self.hear(report, cx.chance);
         }
         if self.waiting == 0 {
             return;
         }
         if cx.now >= self.due {
             for &(number, rate) in self.allocator.iterate() {
+                let queue = self.queues[number as usize].as_ref().expect("it is active");
+                // Hosts hear of shares of their own links.
+                let share = rate / self.capacities[queue.links[0] as usize];
                 let order = Order {
-                    host: self.sources[number as usize],
+                    host: queue.from,
                     queue: QueueId(number),
                     at: cx.now,
-                    act: Act::Rate(rate),
+                    act: Act::Rate { share, label: queue.label },
                 };
                 cx.orders.push(order);
             }
             self.due = cx.now + self.config.period;
+            if self.config.fits()
+                && let Some(found) = cx.found.as_deref_mut()
+            {
+                self.audit(cx.now, found);
+            }
         }
         if self.config.period > Time::ZERO {
             cx.wake_at(self.due);
@@ -131,6 +200,7 @@ impl Controller for Model {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.sources.capacity() * size_of::<NodeId>() + self.active.capacity()
+        let links: usize = self.queues.iter().flatten().map(|queue| queue.links.capacity()).sum();
+        self.queues.capacity() * size_of::<Option<Queue>>() + links * size_of::<u32>()
     }
 }

@@ -1,4 +1,4 @@
-//! What decides for all hosts at once when, or how fast, they send.
+//! What decides for all hosts at once when, how fast or by which paths they send.
 //!
 //! A member has a configuration, which is part of the scenario, and a `Model`, which is its state in a run. Adding one is its
 //! file and its line in the list below; `max_min` is the shortest example. The contract is in `engine/controller.rs`.
@@ -50,6 +50,10 @@ macro_rules! controllers {
                 match self { $(Model::$config(model) => model.counts_packets(),)* }
             }
 
+            fn begins(&self) -> Time {
+                match self { $(Model::$config(model) => model.begins(),)* }
+            }
+
             fn act(&mut self, reports: &[Report], cx: &mut ControlContext) {
                 match self { $(Model::$config(model) => model.act(reports, cx),)* }
             }
@@ -68,6 +72,7 @@ macro_rules! controllers {
 controllers! {
     asy::Asy = "asy",
     flowtune::FlowtuneRates = "flowtune",
+    hedera::HederaPaths = "hedera",
     max_min::MaxMinRates = "max-min",
     syn::Syn = "syn",
 }
@@ -94,6 +99,11 @@ pub trait Settings {
     fn derived(&self, fabric: &Fabric, full_packet: Bytes) -> Values {
         let _ = (fabric, full_packet);
         Vec::new()
+    }
+
+    /// Bytes of a link's time that it gives to a packet of so many bytes on the wire.
+    fn takes(&self, wire_bytes: u64) -> u64 {
+        wire_bytes
     }
 
     /// How its reports and orders travel.

@@ -234,7 +234,7 @@ impl<P: Procedure> Controller for Rates<P> {
                 host: NodeId(u32::from(source)),
                 queue: QueueId(entry.queue),
                 at: cx.now,
-                act: Act::Rate(entry.rate),
+                act: Act::Rate { share: entry.rate, label: None },
             };
             cx.orders.extend(self.offered.row(source).entries.iter().map(order));
         }

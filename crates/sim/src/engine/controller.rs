@@ -1,20 +1,23 @@
 //! Central control: the contract between the engine and a controller that tells hosts when, or how fast, to send.
 //!
-//! A run has one controller or none, and then pays nothing for it. It serves one transport. Hosts report what waits in
-//! their queues, each of which holds the packets to one destination; the controller acts after all else of an instant,
-//! when a report asks for that or at times of its own; its orders go to the transport at the hosts. Reports and orders
-//! cross a control channel outside of the network, without delay or loss unless the configuration says so.
+//! A run has one controller or none, and then pays nothing for it. It serves one transport. Under the transport "central"
+//! hosts report what waits in their queues, each of which holds the packets to one destination; of any other the
+//! controller reads what each connection has delivered. It acts after all else of an instant, when a report asks for that
+//! or at times of its own; its orders go to the transport at the hosts, or give a connection another path. Reports and
+//! orders cross a control channel outside of the network, without delay or loss unless the configuration says so.
 //!
 //! A controller sees all hosts at once: unlike ports and hosts it is no part of one node. The controllers themselves are
 //! in `controller/`.
 
 use super::Engine;
 use super::calendar::Calendar;
+use super::conn::Conn;
 use super::cx::Cx;
 use super::endpoint::Endpoint;
 use super::event::{Event, Phase, order};
 use super::members::Members;
-use crate::ids::{ConnId, NodeId, QueueId};
+use super::network::Network;
+use crate::ids::{ConnId, FlowId, NodeId, QueueId};
 use crate::random::Stream;
 use crate::units::Time;
 
@@ -85,8 +88,41 @@ pub struct Grant {
 pub enum Act {
     /// It may send.
     Send(Grant),
-    /// From now on it sends at this share of the rate of its host's link, by a leaky bucket.
-    Rate(f64),
+    /// From now on it sends by a leaky bucket.
+    Rate {
+        /// At this share of the rate of its host's link.
+        share: f64,
+        /// What its packets carry as their label, from which balancers read their path; none: their flows' own.
+        label: Option<u32>,
+    },
+    /// A connection of a transport that has no such queues goes by another path.
+    Path(Placed),
+}
+
+/// The path of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The connection.
+    pub id: ConnId,
+    /// When its flow started: its slot may be another's when the order arrives.
+    pub start: Time,
+    /// What its packets carry as their label from now on.
+    pub label: u32,
+}
+
+/// A connection that is open, as its counters tell a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenFlow {
+    /// The connection.
+    pub id: ConnId,
+    /// The host that sends.
+    pub from: NodeId,
+    /// The host that receives.
+    pub to: NodeId,
+    /// When its flow started.
+    pub start: Time,
+    /// Payload that has reached the receiver.
+    pub delivered: u64,
 }
 
 /// An order of the controller.
@@ -94,7 +130,7 @@ pub enum Act {
 pub struct Order {
     /// The host that it is for.
     pub host: NodeId,
-    /// The host's queue.
+    /// The host's queue; of a path the number of the connection.
     pub queue: QueueId,
     /// When it is to happen, by the host's clock; at once, if that has passed when it arrives.
     pub at: Time,
@@ -108,7 +144,14 @@ pub trait Controller {
     fn is_urgent(&self, report: &Report) -> bool;
 
     /// Whether it wants to be told of each packet that is sent.
-    fn counts_packets(&self) -> bool;
+    fn counts_packets(&self) -> bool {
+        false
+    }
+
+    /// When it acts first, if it does so without having been asked; else [`Time::NEVER`].
+    fn begins(&self) -> Time {
+        Time::NEVER
+    }
 
     /// All else of the instant has happened, and the controller acts: on reports, in the order in which they came, or
     /// because it wanted to at this time.
@@ -136,12 +179,30 @@ pub struct ControlContext<'a> {
     /// What an audit of this decision has found; none if nobody audits.
     pub found: Option<&'a mut Vec<String>>,
     wake: Time,
+    conns: &'a [Conn],
+    serves: u8,
 }
 
 impl ControlContext<'_> {
     /// Wants to act at that time at the latest, after all else of that instant.
     pub fn wake_at(&mut self, time: Time) {
         self.wake = self.wake.min(time.max(Time(self.now.0 + 1)));
+    }
+
+    /// The connections that are open of the transport that it serves, in the order of their numbers.
+    pub fn flows(&self) -> impl Iterator<Item = OpenFlow> {
+        // Messages of a connection that is kept go by its path.
+        let own = |(number, conn): &(usize, &Conn)| {
+            conn.open && !conn.closed && conn.transport == self.serves && conn.via.index() == *number
+        };
+        let flow = |(number, conn): (usize, &Conn)| OpenFlow {
+            id: ConnId(number as u32),
+            from: conn.src,
+            to: conn.dst,
+            start: conn.start,
+            delivered: conn.receiver.delivered_bytes,
+        };
+        self.conns.iter().enumerate().filter(own).map(flow)
     }
 }
 
@@ -323,8 +384,13 @@ impl<C: Controller> Room<C> {
         self.push(at, 0, number, calendar);
     }
 
+    /// Before the run: the controller may want to act without having been asked.
+    pub fn begin(&mut self, calendar: &mut Calendar) {
+        self.wake(self.controller.begins(), calendar);
+    }
+
     /// The controller acts; its orders are in `orders`.
-    fn act(&mut self, now: Time, calendar: &mut Calendar) {
+    fn act(&mut self, now: Time, conns: &[Conn], calendar: &mut Calendar) {
         self.due = Time::NEVER;
         self.counts.acts += 1;
         let mut cx = ControlContext {
@@ -333,6 +399,8 @@ impl<C: Controller> Room<C> {
             orders: &mut self.orders,
             found: self.audited.then_some(&mut self.found),
             wake: Time::NEVER,
+            conns,
+            serves: self.serves,
         };
         self.controller.act(&self.reports, &mut cx);
         let wake = cx.wake;
@@ -362,7 +430,7 @@ impl<C: Controller> Room<C> {
                     self.post(Message::Order(order, number), at.max(now + self.channel.delay), calendar);
                 }
             }
-            Act::Rate(_) => {
+            Act::Rate { .. } | Act::Path(_) => {
                 let delay = self.travels(Time(1));
                 self.post(Message::Order(order, number), at.max(now + delay), calendar);
             }
@@ -388,8 +456,8 @@ impl<C: Controller> Room<C> {
                 self.hear(report, now, calendar);
                 None
             }
-            // A later rate has overtaken one that had to be repeated.
-            Message::Order(Order { queue, act: Act::Rate(_), .. }, number)
+            // A later rate or path has overtaken one that had to be repeated.
+            Message::Order(Order { queue, act: Act::Rate { .. } | Act::Path(_), .. }, number)
                 if self.ordered.get(queue.index()).is_some_and(|&last| last != number) =>
             {
                 None
@@ -404,9 +472,10 @@ impl<M: Members> Engine<'_, '_, M> {
     #[inline(never)]
     pub(super) fn control(&mut self, event: Event) {
         let now = self.net.now;
-        let room = self.net.room.as_mut().expect("only a controller has such events");
+        let Network { room, conns, calendar, .. } = &mut self.net;
+        let room = room.as_mut().expect("only a controller has such events");
         if event.a != ACT {
-            if let Some(order) = room.arrive(event.a, now, &mut self.net.calendar) {
+            if let Some(order) = room.arrive(event.a, now, calendar) {
                 self.obey_order(order);
             }
             return;
@@ -416,7 +485,7 @@ impl<M: Members> Engine<'_, '_, M> {
             return;
         }
         self.observers.iter_mut().for_each(|observer| observer.control_begins());
-        room.act(now, &mut self.net.calendar);
+        room.act(now, conns, calendar);
         let mut orders = std::mem::take(&mut room.orders);
         for &order in &orders {
             let room = self.net.room.as_mut().expect("it has just acted");
@@ -433,8 +502,27 @@ impl<M: Members> Engine<'_, '_, M> {
 
     /// An order has reached its host.
     fn obey_order(&mut self, order: Order) {
+        if let Act::Path(placed) = order.act {
+            return self.net.place(placed);
+        }
         let transport = self.net.room.as_ref().expect("it gave the order").serves;
         let mut cx = Cx { net: &mut self.net, transport, host: order.host };
         self.transports[usize::from(transport)].ordered(order.queue, order.act, &mut cx);
+    }
+}
+
+impl<M: Members> Network<'_, M> {
+    /// Gives a connection another path, unless it is over. Messages that it carries go by it, too.
+    fn place(&mut self, placed: Placed) {
+        let Placed { id, start, label } = placed;
+        let conn = self.conns[id.index()];
+        if !conn.open || conn.closed || conn.start != start {
+            return;
+        }
+        self.conns[id.index()].label = label;
+        if conn.flow == FlowId::NONE {
+            let messages = self.conns.iter_mut().filter(|message| message.open && message.via == id);
+            messages.for_each(|message| message.label = label);
+        }
     }
 }

@@ -132,6 +132,9 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 room.audit_decisions();
             }
         }
+        if let Some(room) = &mut engine.net.room {
+            room.begin(&mut engine.net.calendar);
+        }
         engine.deadlock_look = engine.net.first_deadlock_look();
         engine.schedule_faults();
         engine.net.reacts = engine.starts.react();

@@ -1,6 +1,6 @@
 //! The check of central control: a controller and the transport, balancer and network that it is for.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::check::{Chosen, Draft, own};
 use crate::controller::Controller;
@@ -17,7 +17,12 @@ impl<'a> Draft<'a> {
             let alone = used().filter(|chosen| chosen.transport.needs_controller());
             let problem = |chosen: &Chosen| {
                 let message = "needs a controller, which decides when, or how fast, it sends";
-                let hint = format!("add [controller.{}]", Controller::NAMES.join("] or [controller."));
+                let serve = |name: &&&str| {
+                    let controller = serde_json::from_value::<Controller>(json!({ **name: {} }));
+                    controller.is_ok_and(|controller| controller.serves() == chosen.transport.name())
+                };
+                let serving: Vec<&str> = Controller::NAMES.iter().filter(serve).copied().collect();
+                let hint = format!("add [controller.{}]", serving.join("] or [controller."));
                 Problem::new(join(&chosen.path, chosen.transport.name()), message).with_hint(Some(hint))
             };
             return alone.map(problem).collect();

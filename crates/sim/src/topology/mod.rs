@@ -165,6 +165,23 @@ impl Fabric {
         format!("{}-{}", self.nodes[link.from.index()].tier, self.nodes[link.to.index()].tier)
     }
 
+    /// What is wrong with the network for whoever expects hosts with one port each.
+    pub fn several_ports(&self) -> Option<Problem> {
+        let mut ports = vec![0; self.hosts as usize];
+        let senders = self.links.iter().map(|link| link.from).filter(|node| self.is_host(*node));
+        senders.for_each(|host| ports[host.index()] += 1);
+        let host = ports.iter().position(|&ports| ports > 1)?;
+        let message =
+            format!("is for hosts with one port each, and \"{}\" has {}", self.nodes[host].name, ports[host]);
+        Some(Problem::new("", message))
+    }
+
+    /// The rate of the hosts' links: the slowest of them, where they differ.
+    pub fn host_rate(&self) -> Rate {
+        let rates = self.links.iter().filter(|link| self.is_host(link.from)).map(|link| link.rate);
+        rates.min().expect("a network has hosts")
+    }
+
     /// Whether the node has an endpoint.
     pub fn is_host(&self, node: NodeId) -> bool {
         node.0 < self.hosts

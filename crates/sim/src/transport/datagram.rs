@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::lacking::Lacking;
 use super::{Framing, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
@@ -125,8 +126,7 @@ pub struct Model {
     /// With the mean length of a packet, which takes time to work out of a long table.
     configs: Configs<(Datagram, f64)>,
     senders: Ends<Sender>,
-    /// Bytes of the flow that the receiver still lacks.
-    missing: Ends<u64>,
+    lacking: Lacking,
 }
 
 #[derive(Clone, Debug)]
@@ -157,7 +157,7 @@ impl Model {
         Model {
             configs: Configs(configs.into_iter().map(with_mean).collect()),
             senders: Ends::default(),
-            missing: Ends::default(),
+            lacking: Lacking::default(),
         }
     }
 
@@ -228,18 +228,11 @@ impl Endpoint for Model {
     }
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        *self.missing.open(id, cx) = cx.conn(id).size;
+        self.lacking.accept(id, cx);
     }
 
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let payload = u64::from(packet.header.len);
-        cx.note_arrival(packet);
-        cx.delivered(packet.conn, payload);
-        let missing = self.missing.at(packet.conn, cx);
-        *missing -= payload;
-        if *missing == 0 {
-            cx.completed(packet.conn);
-        }
+        self.lacking.arrived(packet, cx);
     }
 
     fn at_sender(&mut self, _packet: &Packet, _cx: &mut impl Host) {

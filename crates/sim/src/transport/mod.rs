@@ -6,6 +6,7 @@
 
 pub mod delivery;
 pub mod frame;
+pub mod lacking;
 pub mod late;
 pub mod paced;
 pub mod reassembly;

@@ -91,7 +91,7 @@ fn first_fit_takes_the_first_path_with_room() {
         let flows = net.flows(&mut draws);
         let candidates: Vec<Paths> = flows.iter().map(|flow| net.candidates(flow)).collect();
         let mut left = vec![1.0; net.links()];
-        let placed = first_fit(&flows, &candidates, &mut left);
+        let placed = first_fit(&flows, &candidates, &vec![None; flows.len()], &mut left);
         let mut taken = vec![0.0; net.links()];
         for ((flow, paths), path) in flows.iter().zip(&candidates).zip(&placed) {
             let fits = |path: usize| {
@@ -105,6 +105,9 @@ fn first_fit_takes_the_first_path_with_room() {
             }
         }
         assert!(taken.iter().zip(&left).all(|(taken, left)| (taken + left - 1.0).abs() < 1e-9));
+        // Nobody moves for nothing.
+        let again = first_fit(&flows, &candidates, &placed, &mut vec![1.0; net.links()]);
+        assert_eq!(again, placed);
     }
     assert!(stayed > 0, "some find no room");
 }

@@ -226,6 +226,50 @@ fn prices_find_the_receivers_link() {
     }
 }
 
+/// One flow leaves its leaf and crosses the only uplink of 1 Gbps, one stays with its source's neighbour, one leaves from that
+/// neighbour: the first meets the second at its host and the third at the uplink. The sum of logarithms is greatest where the
+/// first, which pays for both links, has 1/3 and the others 2/3 (prices 3/2 each: Kelly 1997). Where only hosts' links have
+/// prices, the uplink is offered 3/2.
+#[test]
+fn prices_of_the_fabric_are_paid_too() {
+    let text = r#"
+        topology.leaf-spine = { leaves = 2, spines = 1, hosts = 2, rate = "1Gbps", delay = "0ps" }
+        transport.central = {}
+        controller.flowtune.allocator.headroom = 0.0
+        [[traffic]]
+        name = "flows"
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[0, 2], [0, 1], [1, 3]]
+        sizes.fixed = "10MB"
+    "#;
+    let sent = |normaliser: &str, links: &str, until: &str| {
+        let set = [
+            ("controller.flowtune.allocator.normaliser", normaliser),
+            ("controller.flowtune.links", links),
+            ("run.until", until),
+        ];
+        run_with(text, &set).flows("packets_sent")
+    };
+    let shares = |normaliser: &str, links: &str| -> Vec<f64> {
+        let (early, late) = (sent(normaliser, links, "10ms"), sent(normaliser, links, "50ms"));
+        let link = 40e9 / PACKET as f64;
+        late.iter().zip(early).map(|(late, early)| (late - early) as f64 / link).collect()
+    };
+    for normaliser in ["per-flow", "uniform"] {
+        for (share, expected) in shares(normaliser, "all").into_iter().zip([1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0])
+        {
+            // Hosts hear of changes above 1 %.
+            assert!((share / expected - 1.0).abs() < 0.015, "{normaliser}: {share} instead of {expected}");
+        }
+        for (share, expected) in shares(normaliser, "hosts").into_iter().zip([0.5, 0.5, 1.0]) {
+            assert!(
+                (share / expected - 1.0).abs() < 0.015,
+                "{normaliser}, hosts: {share} instead of {expected}"
+            );
+        }
+    }
+}
+
 /// One message each.
 #[test]
 fn what_does_not_fit_is_refused() {

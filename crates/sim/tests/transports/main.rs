@@ -10,6 +10,7 @@ mod d3;
 mod daq;
 mod dcqcn;
 mod dctcp;
+mod hedera;
 mod kept;
 mod mptcp;
 mod ndp;

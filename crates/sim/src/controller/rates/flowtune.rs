@@ -70,6 +70,11 @@ impl Flowtune {
     pub fn weight(&self, class: usize) -> f64 {
         self.weights.get(class).copied().unwrap_or(1.0)
     }
+
+    /// Whether rates fit the links before prices have converged, too.
+    pub fn fits(&self) -> bool {
+        self.normaliser != RateNormaliser::None
+    }
 }
 
 /// A flow that the allocator knows.

@@ -15,7 +15,7 @@ use crate::units::Time;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hedera {
-    /// Edge switches are polled and flows placed this often (paper: 5 s).
+    /// Counters are read and flows placed this often (paper: 5 s).
     #[schemars(extend("x-minimum" = "1us"))]
     pub period: Time,
     /// A flow is large, and is placed, when it sends more than this share of its host's link.
@@ -143,19 +143,25 @@ fn divide_destination(flows: &mut [Flow], own: &[usize], converged: &mut [bool])
 }
 
 /// Global first fit: for each flow the first of its paths on which every link has as much left as it demands, which is then taken
-/// from these; none if it stays on the path of its hash. `candidates` has the paths of each flow.
-pub fn first_fit(flows: &[Flow], candidates: &[Paths], left: &mut [f64]) -> Vec<Option<usize>> {
-    let place = |(flow, paths): (&Flow, &Paths)| {
-        let fits = |&path: &usize| {
-            paths.links(path).iter().all(|&link| left[link as usize] >= flow.demand - ROUNDING)
+/// from these; none if it stays on the path of its hash. `candidates` has the paths of each flow; one that it has already,
+/// `current`, is tried first, so that nobody moves for nothing.
+pub fn first_fit(
+    flows: &[Flow],
+    candidates: &[Paths],
+    current: &[Option<usize>],
+    left: &mut [f64],
+) -> Vec<Option<usize>> {
+    let place = |((flow, paths), current): ((&Flow, &Paths), &Option<usize>)| {
+        let fits = |path: &usize| {
+            paths.links(*path).iter().all(|&link| left[link as usize] >= flow.demand - ROUNDING)
         };
-        let path = (0..paths.len()).find(fits)?;
+        let path = current.iter().copied().chain(0..paths.len()).find(fits)?;
         for &link in paths.links(path) {
             left[link as usize] -= flow.demand;
         }
         Some(path)
     };
-    flows.iter().zip(candidates).map(place).collect()
+    flows.iter().zip(candidates).zip(current).map(place).collect()
 }
 
 /// Where a host is: neighbours in the search exchange the cores of two hosts of one switch, of one pod, or of any place.

@@ -69,12 +69,6 @@ impl Default for Syn {
     }
 }
 
-/// The rate of the hosts' links: the slowest of them, where they differ.
-fn host_rate(fabric: &Fabric) -> Rate {
-    let rates = fabric.links.iter().filter(|link| fabric.is_host(link.from)).map(|link| link.rate);
-    rates.min().expect("a network has hosts")
-}
-
 impl Syn {
     fn slot_bytes(&self) -> u64 {
         self.slot.or(Bytes(1538)).0
@@ -91,7 +85,7 @@ impl Settings for Syn {
             );
             problems.push(Problem::new("slot", message));
         }
-        let slot = host_rate(fabric).transmission(self.slot.or(full_packet).0);
+        let slot = fabric.host_rate().transmission(self.slot.or(full_packet).0);
         if self.clock_error > slot {
             let message = format!(
                 "{} is above a slot, {slot}: packets of a slot would meet those of the next but one",
@@ -116,6 +110,11 @@ impl Settings for Syn {
         Some("it gives packets paths on the whole network")
     }
 
+    /// A packet takes a slot, unless others may share it.
+    fn takes(&self, wire_bytes: u64) -> u64 {
+        if self.aggregate { wire_bytes } else { self.slot_bytes() }
+    }
+
     fn channel(&self) -> Channel {
         self.control.channel(self.clock_error)
     }
@@ -129,7 +128,7 @@ impl Build for Syn {
     type Model = Model;
 
     fn model(&self, fabric: &Fabric, routes: &Routes) -> Model {
-        let slot = host_rate(fabric).transmission(self.slot_bytes());
+        let slot = fabric.host_rate().transmission(self.slot_bytes());
         let clos = Clos::new(fabric, routes).expect("the check refuses other networks");
         // Leave is for the first slot that begins when it has arrived, or for the batch behind.
         let travels = self.control.delay.0.div_ceil(slot.0);
@@ -152,7 +151,7 @@ impl Build for Syn {
             labels: Vec::new(),
             before: FxHashMap::default(),
             next: Time::NEVER,
-            audits: Box::new((fabric.clone(), routes.clone(), host_rate(fabric))),
+            audits: Box::new((fabric.clone(), routes.clone(), fabric.host_rate())),
         }
     }
 }

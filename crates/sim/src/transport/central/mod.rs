@@ -6,22 +6,24 @@
 //! packet by packet, or a rate to each queue; nothing leaves that was not granted. Nothing answers, and what a switch
 //! drops stays lost: ports are meant to hold all that comes.
 
+pub mod bucket;
 pub mod packets;
-pub mod queue;
+pub mod queues;
 
-use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::bucket::Late;
 use self::packets::Packets;
-use self::queue::{DestinationQueue, Late};
+use self::queues::{Leave, Queues};
+use super::lacking::Lacking;
 use super::{Framing, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
 use crate::engine::conn::Conn;
-use crate::engine::controller::{Act, Grant, Report};
+use crate::engine::controller::{Act, Report};
 use crate::engine::endpoint::{Configs, Endpoint, Ends};
-use crate::engine::host::{Host, Owner, Start, Timer, Toward};
+use crate::engine::host::{Host, Owner, Start, Toward};
 use crate::engine::packet::{Header, Packet};
 use crate::ids::{ConnId, NodeId, QueueId};
 use crate::problem::{Problem, within};
@@ -148,21 +150,7 @@ impl Settings for Central {
     }
 
     fn problems_on(&self, fabric: &Fabric) -> Vec<Problem> {
-        let mut ports = vec![0; fabric.hosts as usize];
-        fabric
-            .links
-            .iter()
-            .filter(|link| fabric.is_host(link.from))
-            .for_each(|link| ports[link.from.index()] += 1);
-        let several = ports.iter().position(|&ports| ports > 1);
-        let problem = |host: usize| {
-            let message = format!(
-                "is for hosts with one port each, and \"{}\" has {}",
-                fabric.nodes[host].name, ports[host]
-            );
-            Problem::new("", message)
-        };
-        several.map(problem).into_iter().collect()
+        fabric.several_ports().into_iter().collect()
     }
 
     fn problems(&self) -> Vec<Problem> {
@@ -183,14 +171,8 @@ impl Settings for Central {
 pub struct Model {
     configs: Configs<Central>,
     senders: Ends<Sender>,
-    /// Bytes of the flow that the receiver still lacks.
-    missing: Ends<u64>,
-    /// By number; a queue is made at its first flow, and stays.
-    queues: Vec<DestinationQueue>,
-    /// Its number, by the hosts at its ends: read once a flow.
-    numbers: FxHashMap<(NodeId, NodeId), QueueId>,
-    /// By host.
-    hosts: Vec<AtHost>,
+    lacking: Lacking,
+    queues: Queues,
 }
 
 /// A flow at the host that sends it.
@@ -209,30 +191,6 @@ impl Default for Sender {
     }
 }
 
-/// What a host keeps for all its queues.
-#[derive(Clone, Debug, Default)]
-struct AtHost {
-    /// Leave to send that has not been used up, in the order in which it came.
-    grants: Vec<Leave>,
-    /// Queues that have something to send.
-    active: Vec<QueueId>,
-    /// Whether one of its flows waits for the turn at the port.
-    asked: bool,
-    /// When the next bucket is empty.
-    timer: Timer,
-    /// Bytes that wait.
-    bytes: u64,
-}
-
-/// Leave to send that a host has.
-#[derive(Clone, Copy, Debug)]
-struct Leave {
-    queue: QueueId,
-    grant: Grant,
-    /// Whether a packet has gone by it.
-    used: bool,
-}
-
 /// The timer of a host's buckets.
 const LEAK: u8 = 0;
 
@@ -241,61 +199,47 @@ impl Model {
         Model {
             configs: Configs(configs),
             senders: Ends::default(),
-            missing: Ends::default(),
-            queues: Vec::new(),
-            numbers: FxHashMap::default(),
-            hosts: vec![AtHost::default(); fabric.hosts as usize],
+            lacking: Lacking::default(),
+            queues: Queues::new(fabric.hosts as usize),
         }
-    }
-
-    /// The number of a queue.
-    fn number(&mut self, from: NodeId, to: NodeId) -> QueueId {
-        *self.numbers.entry((from, to)).or_insert_with(|| {
-            self.queues.push(DestinationQueue::new(from));
-            QueueId(self.queues.len() as u32 - 1)
-        })
     }
 
     /// Some flow of this host asks for the turn at the port of all of them, if there is something to send by leave or rate.
     fn ask(&mut self, cx: &mut impl Host) {
-        let at = &mut self.hosts[cx.host().index()];
+        let at = self.queues.of_mut(cx.host());
         let first = at.grants.first().map(|leave| leave.queue).or(at.active.first().copied());
         if let Some(queue) = first.filter(|_| !at.asked) {
             at.asked = true;
-            cx.ready(self.queues[queue.index()].head);
+            cx.ready(self.queues[queue].head);
         }
     }
 
     /// A queue has a rate and something to send: its host's port is asked for when the bucket is empty. While the port is
     /// busy that is soon enough when it is free.
     fn send_when_due(&mut self, number: QueueId, cx: &mut impl Host) {
-        let queue = &self.queues[number.index()];
-        let at = &mut self.hosts[cx.host().index()];
-        if at.asked || queue.is_empty() || !queue.bucket.leaks() {
+        let queue = &self.queues[number];
+        if self.queues.of(cx.host()).asked || queue.is_empty() || !queue.leaks() {
             return;
         }
-        let due = queue.bucket.due(cx.rate(queue.port));
+        let (port, due) = (queue.port, queue.due(cx.rate(queue.port)));
         if due <= cx.now() {
             return self.ask(cx);
         }
-        if due < at.timer.due() {
-            cx.set_timer(&mut at.timer, due, Owner::Interface(queue.port.reverse()), LEAK);
+        let timer = &mut self.queues.of_mut(cx.host()).timer;
+        if due < timer.due() {
+            cx.set_timer(timer, due, Owner::Interface(port.reverse()), LEAK);
         }
     }
 
-    /// Of this host's queues that have a rate and something to send, the one whose bucket is empty first, and when.
-    fn first_due(&self, cx: &impl Host) -> Option<(Time, QueueId)> {
-        let due = |number: &QueueId| {
-            let queue = &self.queues[number.index()];
-            (queue.bucket.due(cx.rate(queue.port)), *number)
-        };
-        let leaks = |number: &&QueueId| self.queues[number.index()].bucket.leaks();
-        self.hosts[cx.host().index()].active.iter().filter(leaks).map(due).min()
+    /// The queue of this host whose bucket is empty first, and when.
+    fn first_due(&mut self, cx: &impl Host) -> Option<(Time, QueueId)> {
+        let some = *self.queues.of(cx.host()).active.first()?;
+        self.queues.first_due(cx.host(), cx.rate(self.queues[some].port))
     }
 
     /// Moves a flow to the head of its queue, if it is in it.
     fn move_to_head(&mut self, number: QueueId, flow: ConnId, cx: &mut impl Host) -> bool {
-        let queue = &mut self.queues[number.index()];
+        let queue = &mut self.queues[number];
         let mut before = queue.head;
         if before == flow || before == ConnId::NONE {
             return before == flow;
@@ -336,21 +280,22 @@ impl Model {
 
     /// Leave for a queue that another slot has emptied is for nothing.
     fn hand_back(&mut self, cx: &mut impl Host) {
-        let Model { hosts, queues, .. } = self;
-        hosts[cx.host().index()].grants.retain(|leave| {
-            let of_use = !queues[leave.queue.index()].is_empty();
+        let mut grants = std::mem::take(&mut self.queues.of_mut(cx.host()).grants);
+        grants.retain(|leave| {
+            let of_use = !self.queues[leave.queue].is_empty();
             if !of_use && !leave.used {
                 cx.report(Report::Unused { queue: leave.queue, at: leave.grant.slot });
             }
             of_use
         });
+        self.queues.of_mut(cx.host()).grants = grants;
     }
 
     /// A packet goes on the wire: whoever is next is asked when that is free. Under leave without a rate nobody is before the
     /// next leave comes.
     fn ask_again(&mut self, cx: &mut impl Host) {
-        let at = &self.hosts[cx.host().index()];
-        let leaks = |number: &QueueId| self.queues[number.index()].bucket.leaks();
+        let at = self.queues.of(cx.host());
+        let leaks = |number: &QueueId| self.queues[*number].leaks();
         if !at.grants.is_empty() || at.active.first().is_some_and(leaks) {
             self.ask(cx);
         }
@@ -358,34 +303,26 @@ impl Model {
 
     /// Takes back leave to send that has been used, unless the slot has room for the queue's next packet.
     fn spend(&mut self, cx: &mut impl Host) {
-        let grants = &mut self.hosts[cx.host().index()].grants;
-        let Leave { queue, grant, .. } = grants[0];
-        let head = self.queues[queue.index()].head;
+        let Leave { queue, grant, .. } = self.queues.of(cx.host()).grants[0];
+        let head = self.queues[queue].head;
         let fits = grant.fill && head != ConnId::NONE && {
             let config = self.configs.of(cx.conn(head));
             let next = self.senders.at(head, cx).packets.next_bytes(config).unwrap_or(u64::MAX);
             next.saturating_add(config.link_bytes.0) <= u64::from(grant.room)
         };
         if !fits {
-            grants.remove(0);
+            self.queues.of_mut(cx.host()).grants.remove(0);
         }
     }
 
     /// The head of a queue has sent its last packet.
     fn leave(&mut self, number: QueueId, cx: &mut impl Host) {
-        let queue = &mut self.queues[number.index()];
-        let flow = queue.head;
+        let queue = &mut self.queues[number];
+        let (flow, port) = (queue.head, queue.port);
         queue.head = self.senders.at(flow, cx).next;
         if queue.is_empty() {
             queue.tail = ConnId::NONE;
-            // Its rate ends with what it was for.
-            queue.bucket.set(0.0, cx.now(), cx.rate(queue.port));
-            let place = queue.place as usize;
-            let active = &mut self.hosts[cx.host().index()].active;
-            active.swap_remove(place);
-            if let Some(moved) = active.get(place) {
-                self.queues[moved.index()].place = place as u32;
-            }
+            self.queues.unlist(number, cx.now(), cx.rate(port));
             cx.report(Report::Emptied { queue: number });
         }
         cx.finish(flow);
@@ -395,23 +332,21 @@ impl Model {
 impl Endpoint for Model {
     fn start(&mut self, id: ConnId, start: Start, cx: &mut impl Host) {
         let Conn { src, dst, .. } = *cx.conn(id);
-        let number = self.number(src, dst);
+        let number = self.queues.number(src, dst);
         let config = self.configs.of(cx.conn(id));
         let packets = Packets::new(start.size, cx.flow_stream(Purpose::Packets, start.key));
         let count = packets.count(config);
         *self.senders.open(id, cx) = Sender { packets, next: ConnId::NONE, number: 0 };
-        let (queue, at) = (&mut self.queues[number.index()], &mut self.hosts[src.index()]);
-        at.bytes += start.size;
-        if queue.is_empty() {
+        self.queues.of_mut(src).bytes += start.size;
+        let queue = &mut self.queues[number];
+        let last = std::mem::replace(&mut queue.tail, id);
+        queue.port = cx.port(id);
+        if last == ConnId::NONE {
             queue.head = id;
-            queue.place = at.active.len() as u32;
-            at.active.push(number);
+            self.queues.list(number);
         } else {
-            let last = queue.tail;
             self.senders.at(last, cx).next = id;
         }
-        queue.tail = id;
-        queue.port = cx.port(id);
         cx.report(Report::Burst {
             queue: number,
             from: src,
@@ -427,11 +362,13 @@ impl Endpoint for Model {
 
     fn ordered(&mut self, number: QueueId, act: Act, cx: &mut impl Host) {
         match act {
-            Act::Rate(share) => {
-                let queue = &mut self.queues[number.index()];
+            Act::Rate { share, label } => {
+                let queue = &mut self.queues[number];
                 // A rate that comes when all has been sent is for nothing: the next burst has to wait for its own.
                 if !queue.is_empty() {
-                    queue.bucket.set(share, cx.now(), cx.rate(queue.port));
+                    queue.label = label;
+                    let rate = cx.rate(queue.port);
+                    self.queues.set_share(number, share, cx.now(), rate);
                     self.send_when_due(number, cx);
                 }
             }
@@ -439,17 +376,19 @@ impl Endpoint for Model {
                 if !self.move_to_head(number, grant.flow, cx) {
                     return cx.report(Report::Unused { queue: number, at: grant.slot });
                 }
-                self.hosts[cx.host().index()].grants.push(Leave { queue: number, grant, used: false });
+                let at = self.queues.of_mut(cx.host());
+                at.grants.push(Leave { queue: number, grant, used: false });
                 self.ask(cx);
             }
+            Act::Path(_) => unreachable!("the engine moves connections"),
         }
     }
 
     /// The turn is that of the whole host, whichever flow asked for it.
     fn next_packet(&mut self, _id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
-        let host = cx.host().index();
-        self.hosts[host].asked = false;
-        let granted = self.hosts[host].grants.first().map(|leave| leave.queue);
+        let at = self.queues.of_mut(cx.host());
+        at.asked = false;
+        let granted = at.grants.first().map(|leave| leave.queue);
         let number = match granted {
             Some(queue) => queue,
             None => match self.first_due(cx) {
@@ -461,11 +400,11 @@ impl Endpoint for Model {
                 None => return (None, false),
             },
         };
-        let queue = &mut self.queues[number.index()];
-        let (flow, rate) = (queue.head, cx.rate(queue.port));
+        let queue = &self.queues[number];
+        let (flow, rate, label) = (queue.head, cx.rate(queue.port), queue.label);
         let late = self.configs.of(cx.conn(flow)).late;
         let (mut packet, payload) = self.make(flow, cx);
-        let at = &mut self.hosts[host];
+        let at = self.queues.of_mut(cx.host());
         at.bytes -= u64::from(payload);
         let mut first = false;
         if granted.is_some() {
@@ -474,7 +413,8 @@ impl Endpoint for Model {
             leave.grant.room = leave.grant.room.saturating_sub(packet.size);
             packet.label = leave.grant.label.unwrap_or(packet.label);
         } else {
-            self.queues[number.index()].bucket.fill(packet.size, cx.now(), rate, late);
+            packet.label = label.unwrap_or(packet.label);
+            self.queues.fill(number, packet.size, cx.now(), rate, late);
         }
         cx.report(Report::Sent { queue: number, flow, bytes: payload, granted: first });
         if self.senders.at(flow, cx).packets.is_empty() {
@@ -489,18 +429,11 @@ impl Endpoint for Model {
     }
 
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
-        *self.missing.open(id, cx) = cx.conn(id).size;
+        self.lacking.accept(id, cx);
     }
 
     fn at_receiver(&mut self, packet: &Packet, cx: &mut impl Host) {
-        let payload = u64::from(packet.header.len);
-        cx.note_arrival(packet);
-        cx.delivered(packet.conn, payload);
-        let missing = self.missing.at(packet.conn, cx);
-        *missing -= payload;
-        if *missing == 0 && payload > 0 {
-            cx.completed(packet.conn);
-        }
+        self.lacking.arrived(packet, cx);
     }
 
     fn at_sender(&mut self, _packet: &Packet, _cx: &mut impl Host) {
@@ -508,8 +441,7 @@ impl Endpoint for Model {
     }
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
-        let host = cx.host().index();
-        if cx.timer_is_due(&mut self.hosts[host].timer, owner, kind)
+        if cx.timer_is_due(&mut self.queues.of_mut(cx.host()).timer, owner, kind)
             && let Some((_, queue)) = self.first_due(cx)
         {
             self.send_when_due(queue, cx);
@@ -517,26 +449,14 @@ impl Endpoint for Model {
     }
 
     fn waiting(&self, host: NodeId) -> Option<u64> {
-        Some(self.hosts[host.index()].bytes)
+        Some(self.queues.of(host).bytes)
     }
 
-    /// A host's bytes are those of its flows, and its active queues are those that hold one.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        let mut bytes = vec![0; self.hosts.len()];
+        let mut waiting = vec![0; self.queues.hosts()];
         for (id, conn) in conns.iter().filter(|(_, conn)| !conn.sender_done()) {
-            bytes[conn.src.index()] += self.senders.get(*id).packets.bytes();
+            waiting[conn.src.index()] += self.senders.get(*id).packets.bytes();
         }
-        for (host, (at, bytes)) in self.hosts.iter().zip(bytes).enumerate() {
-            if at.bytes != bytes {
-                found(format!("host {host}: counts {} bytes that wait, its flows have {bytes}", at.bytes));
-            }
-        }
-        for (number, queue) in self.queues.iter().enumerate() {
-            let active = &self.hosts[queue.from.index()].active;
-            let listed = active.get(queue.place as usize) == Some(&QueueId(number as u32));
-            if listed == queue.is_empty() {
-                found(format!("queue {number}: listed is {listed}, empty is {}", queue.is_empty()));
-            }
-        }
+        self.queues.audit(&waiting, found);
     }
 }

@@ -1,46 +1,9 @@
-//! One host's packets to one destination: flows in the order in which they came, and the leaky bucket that lets them out.
+//! The leaky bucket that lets a queue's packets out, where the controller gives rates.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ConnId, LinkId, NodeId};
 use crate::units::{Rate, SECOND, Time};
-
-/// A queue of flows.
-#[derive(Clone, Debug)]
-pub struct DestinationQueue {
-    /// The host that sends.
-    pub from: NodeId,
-    /// The port by which its latest flow goes.
-    pub port: LinkId,
-    /// The first flow, whose packets go next, and the last.
-    pub head: ConnId,
-    /// See `head`.
-    pub tail: ConnId,
-    /// Its rate, where the controller gives rates.
-    pub bucket: Bucket,
-    /// Its place among its host's queues that have something to send.
-    pub place: u32,
-}
-
-impl DestinationQueue {
-    /// An empty one.
-    pub fn new(from: NodeId) -> DestinationQueue {
-        DestinationQueue {
-            from,
-            port: LinkId::NONE,
-            head: ConnId::NONE,
-            tail: ConnId::NONE,
-            bucket: Bucket::default(),
-            place: u32::MAX,
-        }
-    }
-
-    /// Whether no flow waits.
-    pub fn is_empty(&self) -> bool {
-        self.head == ConnId::NONE
-    }
-}
 
 /// The packet after one that another queue's has kept from the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

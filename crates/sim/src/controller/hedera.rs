@@ -1,0 +1,207 @@
+//! Hedera: large flows of TCP get paths on which they do not meet.
+//!
+//! Source: Al-Fares, Radhakrishnan, Raghavan, Huang and Vahdat, "Hedera: dynamic flow scheduling for data center networks",
+//! NSDI 2010 (`rates/hedera.rs`). Flows begin on a path by chance, as by ECMP. Every period the controller reads what each
+//! connection has delivered, as the paper's reads the counters of edge switches, takes those for large that sent more than a
+//! share of a host's link since it last looked, estimates what they would send if only hosts' links limited them, and gives
+//! them paths. Transports do not notice but by what they measure: packets that are under way stay on the old path.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::rates::hedera::{Annealing, Flow, Hedera, HostPlace, Placement, estimate, first_fit};
+use super::rates::paths::Paths;
+use super::{Build, ControlChannel, Settings};
+use crate::balancer::Balancer;
+use crate::balancer::granted::{self, Granted};
+use crate::engine::controller::{Act, Channel, ControlContext, Controller, OpenFlow, Order, Placed, Report};
+use crate::ids::{NodeId, QueueId};
+use crate::problem::Problem;
+use crate::routing::{Ports, Routes, longest, most_paths};
+use crate::topology::Fabric;
+use crate::units::{Bytes, Rate, Time};
+
+/// Paths for large flows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HederaPaths {
+    /// Which flows get paths, how and how often.
+    pub scheduler: Hedera,
+    /// How orders travel; counters are read when the controller acts.
+    pub control: ControlChannel,
+}
+
+/// More shortest paths between two hosts than that are no small search for each flow.
+const PATHS_MOST: u64 = 1024;
+
+impl Settings for HederaPaths {
+    fn serves(&self) -> &'static str {
+        "tcp"
+    }
+
+    fn problems_on(&self, fabric: &Fabric, _full_packet: Bytes) -> Vec<Problem> {
+        let mut problems: Vec<Problem> = fabric.several_ports().into_iter().collect();
+        let routes = Routes::build(fabric);
+        if routes.is_ok_and(|routes| most_paths(fabric, &routes, PATHS_MOST + 1) > PATHS_MOST) {
+            let message = format!("tries all shortest paths of a flow, and here are over {PATHS_MOST}");
+            problems.push(Problem::new("", message));
+        }
+        problems
+    }
+
+    fn channel(&self) -> Channel {
+        self.control.channel(Time::ZERO)
+    }
+
+    fn refuses_faults(&self) -> Option<&'static str> {
+        Some("it gives flows paths on the whole network")
+    }
+
+    fn balancer(&self) -> Option<Balancer> {
+        Some(Granted {}.into())
+    }
+}
+
+impl Build for HederaPaths {
+    type Model = Model;
+
+    fn model(&self, fabric: &Fabric, routes: &Routes) -> Model {
+        let rate = fabric.host_rate();
+        let cores = most_paths(fabric, routes, PATHS_MOST).max(1) as u32;
+        Model {
+            config: self.scheduler.clone(),
+            rate,
+            capacities: fabric.links.iter().map(|link| link.rate.0 as f64 / rate.0 as f64).collect(),
+            annealing: Annealing::new(&places(fabric), cores),
+            seen: Vec::new(),
+            looked: Time::ZERO,
+            network: Box::new((fabric.clone(), routes.clone())),
+        }
+    }
+}
+
+/// The edge switch of each host, and its pod: hosts that are nearer to each other than the farthest are of one.
+fn places(fabric: &Fabric) -> Vec<HostPlace> {
+    let ports = Ports::all(fabric);
+    let farthest = longest(fabric).map_or(0, |(links, _, _)| links);
+    let mut pods: Vec<Option<u32>> = vec![None; fabric.hosts as usize];
+    for host in 0..fabric.hosts {
+        if pods[host as usize].is_none() {
+            let distances = ports.distances(NodeId(host));
+            let near = |other: &usize| distances[*other] < farthest || *other == host as usize;
+            (0..pods.len()).filter(near).for_each(|other| pods[other] = pods[other].or(Some(host)));
+        }
+    }
+    let place = |(host, pod): (usize, Option<u32>)| HostPlace {
+        edge: ports.ends(NodeId(host as u32))[0].0,
+        pod: pod.expect("each host is near to itself"),
+    };
+    pods.into_iter().enumerate().map(place).collect()
+}
+
+/// What a connection had delivered when the controller last looked.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    start: Time,
+    delivered: u64,
+    /// The path that it has been given.
+    label: Option<u32>,
+}
+
+/// What the scheduler knows.
+pub struct Model {
+    config: Hedera,
+    /// Of a host's link: demands are shares of it.
+    rate: Rate,
+    /// By link, in that unit.
+    capacities: Vec<f64>,
+    annealing: Annealing,
+    /// By connection.
+    seen: Vec<Seen>,
+    looked: Time,
+    network: Box<(Fabric, Routes)>,
+}
+
+impl Model {
+    /// Reads a connection's counter: whether its flow has been large since the last look.
+    fn is_large(&mut self, flow: &OpenFlow, now: Time) -> bool {
+        let new = Seen { start: flow.start, delivered: 0, label: None };
+        if self.seen.len() <= flow.id.index() {
+            self.seen.resize(flow.id.index() + 1, Seen { start: Time::NEVER, ..new });
+        }
+        let seen = &mut self.seen[flow.id.index()];
+        if seen.start != flow.start {
+            *seen = new;
+        }
+        let bytes = flow.delivered - std::mem::replace(&mut seen.delivered, flow.delivered);
+        let over = now - self.looked.max(flow.start).min(now);
+        over > Time::ZERO && bytes as f64 * 8.0 > self.config.large * self.rate.0 as f64 * over.seconds()
+    }
+
+    /// The paths of a flow: labels, and the links between switches by which these lead. Hosts' links fit by the estimate.
+    fn paths(&self, flow: &OpenFlow) -> (Vec<u32>, Paths) {
+        let (fabric, routes) = &*self.network;
+        let labels = granted::labels(flow.from, flow.to, fabric, routes);
+        let mut paths = Paths::default();
+        for &label in &labels {
+            let links = granted::links(label, flow.from, flow.to, fabric, routes);
+            let inner: Vec<u32> = links[1..links.len() - 1].iter().map(|link| link.0).collect();
+            paths.push(&inner);
+        }
+        (labels, paths)
+    }
+}
+
+impl Controller for Model {
+    fn is_urgent(&self, _report: &Report) -> bool {
+        false
+    }
+
+    fn begins(&self) -> Time {
+        self.config.period
+    }
+
+    fn act(&mut self, _reports: &[Report], cx: &mut ControlContext) {
+        let now = cx.now;
+        cx.wake_at(now + self.config.period);
+        let mut large: Vec<OpenFlow> = cx.flows().filter(|flow| self.is_large(flow, now)).collect();
+        self.looked = now;
+        // Whoever came first chooses first.
+        large.sort_by_key(|flow| (flow.start, flow.id));
+        let flow = |flow: &OpenFlow| Flow { source: flow.from.0, destination: flow.to.0, demand: 0.0 };
+        let mut flows: Vec<Flow> = large.iter().map(flow).collect();
+        estimate(&mut flows, self.network.0.hosts as usize);
+        let (labels, paths): (Vec<Vec<u32>>, Vec<Paths>) = large.iter().map(|flow| self.paths(flow)).unzip();
+        let placed = match self.config.placement {
+            Placement::FirstFit => {
+                let current = |(flow, labels): (&OpenFlow, &Vec<u32>)| {
+                    let own = self.seen[flow.id.index()].label?;
+                    labels.iter().position(|label| *label == own)
+                };
+                let current: Vec<_> = large.iter().zip(&labels).map(current).collect();
+                first_fit(&flows, &paths, &current, &mut self.capacities.clone())
+            }
+            Placement::Annealing => {
+                self.annealing.search(&self.config, &flows, &paths, &self.capacities, cx.chance);
+                let core = |(flow, paths): (&Flow, &Paths)| {
+                    Some(self.annealing.core(flow.destination) as usize % paths.len())
+                };
+                flows.iter().zip(&paths).map(core).collect()
+            }
+        };
+        for ((flow, labels), path) in large.iter().zip(&labels).zip(placed) {
+            let label = path.map(|path| labels[path]);
+            let seen = &mut self.seen[flow.id.index()];
+            if let Some(label) = label.filter(|_| label != seen.label) {
+                seen.label = Some(label);
+                let placed = Placed { id: flow.id, start: flow.start, label };
+                let (host, queue) = (flow.from, QueueId(flow.id.0));
+                cx.orders.push(Order { host, queue, at: now, act: Act::Path(placed) });
+            }
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.seen.capacity() * size_of::<Seen>() + self.capacities.capacity() * size_of::<f64>()
+    }
+}
