@@ -6,6 +6,7 @@ Modules are imported inside the verbs that use them, so that `flowyard --help` i
 import argparse
 import json
 import os
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable
@@ -52,6 +53,7 @@ def _command(argv: list[str]) -> int:
 
             return int(import_module("flowyard.bench").main(argv[1:]))
         arguments = parser().parse_args(argv)
+        arguments.command = shlex.join(["flowyard", *argv])
         code: int = arguments.verb(arguments)
         return code
     except Exception as error:
@@ -445,7 +447,8 @@ def _run(arguments: argparse.Namespace) -> int:
     # Ctrl-C ends the run, not the program: what there is by then is kept.
     with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
         with Display() as display:
-            result = checked.run(progress=deferred.watch(display.row(path.stem)))
+            watched = deferred.watch(display.row(path.stem))
+            result = checked.run(progress=watched, command=arguments.command)
         result.write(staging.path)
         folder = staging.publish()
 

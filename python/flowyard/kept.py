@@ -127,6 +127,9 @@ _OF_MODELS = {"point", "config"}
 # What run.json holds whatever the version that wrote it, and what versions added.
 _RUN: Mapping[str, Any] = {
     **_ANY,
+    "started": _Added(_TEXT),
+    "command": _Maybe(_TEXT),
+    "overrides": _Added(_Each(_TEXT)),
     "flowyard": _TEXT,
     "digest": _TEXT,
     "traffic_digest": _Maybe(_TEXT),

@@ -6,6 +6,7 @@ What a run from a file does not need is imported late: a small run is over in le
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -38,7 +39,7 @@ class Result:
     Attributes:
         flows: A row for each flow that the scenario asked for.
         links: A row for each directed link.
-        summary: What run.json holds: scenario, version, seed, digest, status, counters.
+        summary: What run.json holds: when and how it was started, scenario, version, seed, digest, status, counters.
         samples: Queues, utilisation, windows and rates over time; None unless the scenario's `observe` asks for it.
         histograms: Distributions of queues and latencies; None likewise.
         connections: A row for each connection of flows that had several (MPTCP); None if none had.
@@ -115,7 +116,8 @@ class Checked:
         scenario: str | PathLike[str] | Model | Mapping[str, Any],
         overrides: Mapping[str, object] | None = None,
     ) -> None:
-        self._native = _native.Checked(*source(scenario), texts(overrides))
+        self._overrides = texts(overrides)
+        self._native = _native.Checked(*source(scenario), self._overrides)
         # A scenario without a name goes by that of its file.
         self._name = reading.as_text(Path(scenario).stem) if isinstance(scenario, str | PathLike) else None
 
@@ -126,6 +128,8 @@ class Checked:
         """
         replica = object.__new__(Checked)
         replica._native, replica._name = self._native.replica(number, name), None
+        # Its scenario has them: a plan's runs differ by their places on its axes.
+        replica._overrides = []
         return replica
 
     def resolved(self, *, whole: bool = False) -> dict[str, Any]:
@@ -145,10 +149,14 @@ class Checked:
         """The flows that are drawn before the run: id, tag, src, dst, size_bytes, start_ps, deadline_ps."""
         return self._native.flows()
 
-    def run(self, *, progress: Callable[[Progress], object] | None = None) -> Result:
-        """Runs it to its end: see `run`."""
+    def run(
+        self, *, progress: Callable[[Progress], object] | None = None, command: str | None = None
+    ) -> Result:
+        """Runs it to its end: see `run`. The summary keeps the command line, if there was one."""
+        asked = {"started": _utc(), "command": command, "overrides": dict(self._overrides)}
         outcome = self._native.run(progress)
-        summary = json.loads(outcome.summary)
+        # How it was asked for stands first: it is no part of the results, which are the same at any time.
+        summary = asked | json.loads(outcome.summary)
         if self._name is not None:
             summary["scenario"] = {"name": self._name} | summary["scenario"]
         # So that a folder explains itself, whatever version reads it.
@@ -188,6 +196,11 @@ def run(
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
     return Checked(scenario, overrides).run(progress=progress)
+
+
+def _utc() -> str:
+    """The time on this machine's clock, in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def _wrapped(columns: _native.Table | None) -> Table | None:

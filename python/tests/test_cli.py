@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -59,7 +60,14 @@ def test_json_is_the_summary_and_the_folder(flowyard, small, tmp_path):
     assert answer["seed"] == 5
     assert answer["violations"] == []
     assert answer["counters"]["flows"] == 2
-    assert answer["digest"] == fy.open_run(tmp_path / "there").summary["digest"]
+    summary = fy.open_run(tmp_path / "there").summary
+    assert answer["digest"] == summary["digest"]
+    assert summary["overrides"] == {"traffic.few.flows": "2", "run.seed": "5", "run.audit": "true"}
+    assert shlex.split(summary["command"])[:2] == ["flowyard", "run"]
+    # The command that is kept is one that a shell takes.
+    again = flowyard(*shlex.split(summary["command"])[1:], "-o", "then")
+    assert again.returncode == 0
+    assert fy.open_run(tmp_path / "then").summary["digest"] == answer["digest"]
 
 
 def test_a_folder_with_something_in_it_is_left_alone(flowyard, small, tmp_path):
@@ -203,12 +211,12 @@ STOPPED = """\
 import os, signal, sys
 from flowyard import cli, results
 run = results.Checked.run
-def stopped(checked, progress):
+def stopped(checked, progress, command):
     def tell(now):
         if now["packet_hops"]:
             os.kill(os.getpid(), signal.SIGINT)
         progress(now)
-    return run(checked, progress=tell)
+    return run(checked, progress=tell, command=command)
 results.Checked.run = stopped
 sys.exit(cli.main())
 """

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 
 import polars as pl
 import pytest
@@ -45,6 +46,25 @@ def test_a_run_goes_by_its_name_or_that_of_its_file(result, small):
     assert result.summary["scenario"]["name"] == "small"
     assert fy.run(small, {"name": "mine"}).summary["scenario"]["name"] == "mine"
     assert "name" not in fy.run(scenario()).summary["scenario"]
+
+
+def test_the_summary_keeps_when_and_how_it_was_asked_for(small, monkeypatch):
+    changes = {"run.seed": 2, "transport.ndp.initial_window": "8"}
+    monkeypatch.setattr(results.time, "gmtime", lambda: time.struct_time((2026, 2, 3, 4, 5, 6, 1, 34, 0)))
+    first = fy.run(small, changes)
+    head = ["started", "command", "overrides"]
+    assert list(first.summary)[:3] == head
+    assert [first.summary[name] for name in head] == [
+        "2026-02-03T04:05:06Z",
+        None,
+        {"run.seed": "2", "transport.ndp.initial_window": "8"},
+    ]
+    monkeypatch.undo()
+    second = fy.run(fy.check(small, changes))
+    assert second.summary["started"] > first.summary["started"]
+    assert second.summary["overrides"] == {}
+    # When and how is no part of the results.
+    assert second.summary["digest"] == first.summary["digest"]
 
 
 def test_every_problem_is_in_the_exception(small):
