@@ -179,9 +179,7 @@ COLUMNS = (
     "drops_ci95",
 )
 MISTAKES |= {
-    SEEDS.replace(
-        '"seed"', f'"{name}"'
-    ): f"axis {name}: the tables have a column of that name; choose another"
+    SEEDS.replace('"seed"', f'"{name}"'): f"axis {name}: the tables have a column of that name; call it "
     for name in COLUMNS
 }
 
@@ -220,6 +218,25 @@ def test_without_a_scenario_nothing_runs(tmp_path, capsys, text, why):
     plan = tmp_path / "plan.toml"
     plan.write_text(text)
     assert f"{plan} is no sweep:\n  {why}" in told(capsys, plan)
+
+
+@pytest.mark.parametrize(
+    ("axes", "proposed"),
+    [
+        (["transport"], "protocol"),
+        (["transport", "protocol"], "swept_transport"),
+        (["drops"], "swept_drops"),
+        (["drops", "swept_drops", "axis_drops"], "drops_"),
+    ],
+)
+def test_an_axis_called_like_a_column_is_given_a_name_that_works(small, axes, proposed):
+    listed = [Axis(name, {f"run.{number}": [1]}) for number, name in enumerate(axes)]
+    with pytest.raises(UserError) as refused:
+        Plan(small, listed)
+    assert str(refused.value).endswith(
+        f"axis {axes[0]}: the tables have a column of that name; call it {proposed}"
+    )
+    Plan(small, [Axis(proposed, {"run.seed": [1]})])
 
 
 def test_all_mistakes_are_told_at_once_on_one_screen(small, tmp_path, capsys):

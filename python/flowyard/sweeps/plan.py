@@ -23,7 +23,7 @@ import difflib
 import json
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date, time
 from itertools import product
@@ -141,7 +141,7 @@ class Plan:
         defined = results.explain()
         taken = COLUMNS | {column["name"] for table in results.TABLES for column in defined[table]}
         problems += [
-            f"axis {name}: the tables have a column of that name; choose another"
+            f"axis {name}: the tables have a column of that name; call it {_another(name, taken | {*names})}"
             for name in names
             if name in taken
         ]
@@ -286,6 +286,16 @@ class ModelPlan:
                     ModelTask(key_of(what | {"replica": replica}), label, values, replica, self.function)
                 )
         return tasks
+
+
+# What people mean by the name of a column.
+MEANT = {"transport": "protocol", "flows": "flow_count", "size_bytes": "size", "tag": "entry", "run": "case"}
+
+
+def _another(name: str, taken: Set[str]) -> str:
+    """A free name for an axis that is called like a column."""
+    candidates = (*([MEANT[name]] if name in MEANT else []), f"swept_{name}", f"axis_{name}")
+    return next((free for free in candidates if free not in taken), f"{name}_")
 
 
 def _header(name: str, axes: dict[str, list[Any]], replicas: int) -> dict[str, Any]:
