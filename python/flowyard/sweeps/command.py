@@ -19,7 +19,7 @@ SHOWN = 5
 def run(arguments: argparse.Namespace) -> int:
     """`flowyard sweep`: runs what is missing, and says what there is."""
     plan = sweeps.Plan.read(arguments.plan)
-    folder = arguments.output or Path("out") / arguments.plan.stem
+    folder = arguments.output or Path("out") / folder_name(plan.name, arguments.plan)
     tally = sweeps.execute(
         plan,
         folder,
@@ -52,6 +52,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{done:,} of {planned:,} runs are in {folder}")
     _complain(tally)
     return code
+
+
+def folder_name(name: str, file: Path) -> str:
+    """The folder of a sweep by its name; by its file's where a name is no name of a folder."""
+    good = name.isprintable() and not set(name) & set("/\\") and name.strip(". ") == name != ""
+    return name if good else file.stem
 
 
 def _complain(tally: Tally) -> None:
