@@ -186,7 +186,7 @@ def parser() -> argparse.ArgumentParser:
         type=_shard,
         default=(1, 1),
         metavar="I/N",
-        help="only the I-th of N parts: for job arrays on a shared folder",
+        help="only the I-th of N parts, 0 being the N-th: for job arrays on a shared folder, counted from 0 or from 1",
     )
     added.add_argument(
         "--update",
@@ -394,9 +394,10 @@ def _positive(text: str) -> int:
 
 def _shard(text: str) -> tuple[int, int]:
     i, _, n = text.partition("/")
-    if not ((i + n).isascii() and i.isdigit() and n.isdigit() and 1 <= int(i) <= int(n)):
+    if not ((i + n).isascii() and i.isdigit() and n.isdigit() and int(n) >= 1 and int(i) <= int(n)):
         raise argparse.ArgumentTypeError(f"{text!r} is not I/N with I from 1 to N, such as 1/4")
-    return int(i), int(n)
+    # Arrays of jobs count from 0 as often as from 1: either way each of N tasks has a part of its own.
+    return int(i) or int(n), int(n)
 
 
 class _Version(argparse.Action):

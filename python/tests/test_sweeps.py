@@ -267,6 +267,33 @@ def test_a_shard_says_so_and_more_shards_than_runs_are_no_harm(sweep, tmp_path):
     assert sweep("replicas = 3\n")[2] == "plan: 3 runs, 1 of them done before\n"
 
 
+def test_parts_may_be_counted_from_0_or_from_1(sweep, tmp_path):
+    text = "replicas = 5\n"
+    made = [sweep(text, "--shard", f"{i}/3", "-o", f"from-0-{i}") for i in range(3)]
+    assert [code for code, _, _ in made] == [0] * 3
+    parts = [set(digests(tmp_path / f"from-0-{i}")) for i in range(3)]
+    assert sweep(text, "--shard", "3/3", "-o", "last")[0] == 0
+    assert parts[0] == set(digests(tmp_path / "last"))
+    assert len(set.union(*parts)) == sum(map(len, parts)) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("four", "four"),
+        ("two words", "two words"),
+        ("a/b", "plan"),
+        ("..", "plan"),
+        ("a\\nb", "plan"),
+        ("", "plan"),
+    ],
+)
+def test_the_folder_is_called_as_the_sweep_is(sweep, tmp_path, name, folder):
+    code, out, _ = sweep(f'name = "{name}"\n')
+    assert (code, out) == (0, f"1 of 1 runs are in out/{folder}\n")
+    assert open_sweep(tmp_path / "out" / folder).name == name.replace("\\n", "\n")
+
+
 # What goes wrong.
 
 

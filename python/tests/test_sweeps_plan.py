@@ -284,8 +284,8 @@ def test_points_that_cannot_be_run_are_named_with_the_scenario_s_own_words(small
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--shard", "0/2"], "'0/2' is not I/N with I from 1 to N, such as 1/4"),
-        (["--shard", "3/2"], "'3/2' is not I/N"),
+        (["--shard", "3/2"], "'3/2' is not I/N with I from 1 to N, such as 1/4"),
+        (["--shard", "0/0"], "'0/0' is not I/N"),
         (["--shard", "1"], "'1' is not I/N"),
         (["--workers", "0"], "'0' is no whole number of at least 1"),
         (["--workers", "2", "--dask", "tcp://x:1"], "not allowed with argument"),
