@@ -291,7 +291,8 @@ def folders(*names):
     ],
 )
 def test_every_run_has_a_name_of_its_own(dirs, names, expected):
-    assert runs.labels(dirs, names) == expected
+    scenarios = [{"name": name, "traffic": []} for name in names]
+    assert runs.labels(dirs, scenarios) == expected
 
 
 def test_a_run_that_did_not_complete_has_a_banner(tmp_path):

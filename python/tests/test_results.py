@@ -50,7 +50,7 @@ def test_a_run_goes_by_its_name_or_that_of_its_file(result, small):
 
 def test_the_summary_keeps_when_and_how_it_was_asked_for(small, monkeypatch):
     changes = {"run.seed": 2, "transport.ndp.initial_window": "8"}
-    monkeypatch.setattr(results.time, "gmtime", lambda: time.struct_time((2026, 2, 3, 4, 5, 6, 1, 34, 0)))
+    monkeypatch.setattr(time, "gmtime", lambda: time.struct_time((2026, 2, 3, 4, 5, 6, 1, 34, 0)))
     first = fy.run(small, changes)
     head = ["started", "command", "overrides"]
     assert list(first.summary)[:3] == head

@@ -1,12 +1,16 @@
 """What was run: the scenarios side by side, with what differs."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowyard.report import text
-from flowyard.report.runs import Run
+
+if TYPE_CHECKING:
+    # Runs are called by what differs, which differing.py finds with what is below.
+    from flowyard.report.runs import Run
 
 # Of a longer list only so many members are shown.
 LIST_SHOWN = 6
@@ -36,7 +40,7 @@ class Fact:
         return self.compared and len(set(self.cells)) > 1
 
 
-def faults(run: Run) -> list[Cell]:
+def faults(run: "Run") -> list[Cell]:
     """What went wrong in the network: when and how, and to what."""
     lines = []
     for fault in run.faults:
@@ -52,7 +56,7 @@ def faults(run: Run) -> list[Cell]:
     return lines
 
 
-def _cables(run: Run, links: Sequence[int]) -> list[str]:
+def _cables(run: "Run", links: Sequence[int]) -> list[str]:
     ends = run.links.sort("id").select("from", "to")
     names = []
     for link in links:
@@ -71,10 +75,10 @@ RARE = {
 }
 
 
-def facts(runs: Sequence[Run]) -> list[Fact]:
+def facts(runs: Sequence["Run"]) -> list[Fact]:
     """What was set, for each run."""
 
-    def row(name: str, title: str, cell: Callable[[Run], Cell]) -> Fact:
+    def row(name: str, title: str, cell: Callable[["Run"], Cell]) -> Fact:
         return Fact(name, title, [cell(run) for run in runs])
 
     rows = [
@@ -99,6 +103,16 @@ def facts(runs: Sequence[Run]) -> list[Fact]:
         rows.append(row(name, "Who sends what to whom, and when.", partial(_entry, i)))
         loads = "Payload offered a second over the capacity of the hosts that the matrix loads: asked for, and drawn."
         rows.append(row("Load", loads, partial(_load, i)))
+    if any(run.scenario.get("faults") for run in runs):
+        rows.append(row("Faults", "What goes wrong in the network, and when.", _faults))
+    if any(run.scenario.get("observe") for run in runs):
+        rows.append(
+            row(
+                "Observation",
+                "What is recorded beyond flows and links; it changes no result.",
+                lambda run: variant(run.scenario.get("observe")),
+            )
+        )
     rows += [
         row(
             "Seed, replica",
@@ -116,17 +130,17 @@ def facts(runs: Sequence[Run]) -> list[Fact]:
     return rows
 
 
-def costs(runs: Sequence[Run]) -> list[Fact]:
+def costs(runs: Sequence["Run"]) -> list[Fact]:
     """What came of it and what it took, for each run."""
 
-    def row(name: str, title: str, cell: Callable[[Run], str]) -> Fact:
+    def row(name: str, title: str, cell: Callable[["Run"], str]) -> Fact:
         return Fact(name, title, [Cell(cell(run)) for run in runs], compared=False)
 
-    def speed(run: Run) -> str:
+    def speed(run: "Run") -> str:
         hops, cpu = run.counters["packet_hops"], run.counters.get("cpu_s")
         return f"{text.digits(hops / cpu / 1e6)} M/s" if cpu else text.NONE
 
-    def seconds(run: Run, name: str) -> str:
+    def seconds(run: "Run", name: str) -> str:
         value = run.counters.get(name)
         return text.duration(value * 1e12) if value is not None else text.NONE
 
@@ -157,6 +171,16 @@ def costs(runs: Sequence[Run]) -> list[Fact]:
             "Most memory of the whole process.",
             lambda run: text.size(run.counters.get("peak_memory_bytes")),
         ),
+        row(
+            "Started",
+            "By the clock of the machine that ran it.",
+            lambda run: str(run.summary.get("started") or text.NONE),
+        ),
+        row(
+            "Command",
+            "As a shell takes it; none of a run of Python or of a sweep.",
+            lambda run: str(run.summary.get("command") or text.NONE),
+        ),
         row("Version", "Of Flowyard.", lambda run: str(run.summary["flowyard"])),
         row(
             "Digest",
@@ -166,14 +190,14 @@ def costs(runs: Sequence[Run]) -> list[Fact]:
     ]
 
 
-def settings(runs: Sequence[Run]) -> list[Fact]:
+def settings(runs: Sequence["Run"]) -> list[Fact]:
     """Every field of the scenarios by its path, in the order of first appearance."""
     flat = [dict(flatten(without_repeats(run.scenario))) for run in runs]
     paths = list(dict.fromkeys(path for fields in flat for path in fields))
     return [Fact(path, "", [Cell(fields.get(path, text.NONE)) for fields in flat]) for path in paths]
 
 
-def headline(run: Run) -> str:
+def headline(run: "Run") -> str:
     """The run in a line: transport, load balancing, topology."""
     scenario = run.scenario
     parts = (scenario["transport"], scenario["routing"].get("balancer"), scenario["topology"])
@@ -240,16 +264,27 @@ def variant(value: Any) -> Cell:
     return Cell(inline(value) or text.NONE)
 
 
-def _part(name: str, run: Run) -> Cell:
+def _part(name: str, run: "Run") -> Cell:
     return variant(run.scenario.get(name))
 
 
-def _size(run: Run) -> Cell:
+def _faults(run: "Run") -> Cell:
+    settings = run.scenario.get("faults") or {}
+    events = settings.get("events") or []
+    others = {key: value for key, value in settings.items() if key != "events"}
+    kinds = Counter(inline(event.get("change")) for event in events)
+    return Cell(
+        ", ".join(f"{text.count(number)} x {kind}" for kind, number in kinds.items()) or text.NONE,
+        "; ".join(filter(None, (inline(others), *map(inline, events[:LIST_SHOWN])))),
+    )
+
+
+def _size(run: "Run") -> Cell:
     hosts = run.links.filter(run.links["tier"].str.starts_with("host-"))["from"].n_unique()
     return Cell(f"{hosts:,} hosts, {run.links.height:,} links")
 
 
-def _entry(i: int, run: Run) -> Cell:
+def _entry(i: int, run: "Run") -> Cell:
     """A traffic entry in one line; its transport and routing only where they are its own."""
     if i >= len(run.scenario["traffic"]):
         return Cell(text.NONE)
@@ -271,7 +306,7 @@ def _entry(i: int, run: Run) -> Cell:
     return Cell(f"{drawn['name']}: {text.count(drawn['flows'])} flows", "; ".join(parts))
 
 
-def _load(i: int, run: Run) -> Cell:
+def _load(i: int, run: "Run") -> Cell:
     if i >= len(run.summary["traffic"]):
         return Cell(text.NONE)
     drawn = run.summary["traffic"][i]
@@ -281,7 +316,7 @@ def _load(i: int, run: Run) -> Cell:
     )
 
 
-def _limits(run: Run) -> Cell:
+def _limits(run: "Run") -> Cell:
     settings = run.scenario["run"]
     until = f"until {settings['until']}" if settings.get("until") else "no time limit"
     warm_up = f"warm-up {text.duration(run.warm_up_ps)}" if run.warm_up_ps else "no warm-up"

@@ -7,6 +7,7 @@ from typing import Any
 from flowyard.report import (
     absent,
     charts,
+    differing,
     facts,
     figures,
     frame,
@@ -20,6 +21,9 @@ from flowyard.report import (
 from flowyard.report import timeline as timelines
 from flowyard.report.runs import Run
 
+# Fields in which runs differ that a card and the table of what was run show; all are among the settings.
+MOST_CHIPS, MOST_DIFFERENCES = 6, 16
+
 
 def render(runs: Sequence[Run]) -> str:
     """The report on the runs as HTML."""
@@ -29,6 +33,7 @@ def render(runs: Sequence[Run]) -> str:
     maps = heat.maps(runs)
     words = terms.words(terms.TERMS, deadlines=any(run.has_deadlines for run in runs))
     timeline = timelines.timeline(runs)
+    differences = differing.differing([run.summary["scenario"] for run in runs])
     specs = {figure.key: figure.spec for figure in shown if figure.spec}
     specs |= {f"heat-{i}": found.spec for i, found in enumerate(maps) if found}
     if timeline:
@@ -45,6 +50,12 @@ def render(runs: Sequence[Run]) -> str:
         same_traffic=_same([run.summary.get("traffic_digest") for run in runs]),
         headlines=[facts.headline(run) for run in runs],
         endings=[notices.ending(run) for run in runs],
+        differences=differing.rows(differences),
+        chips=[
+            [(field.path, field.said(i)) for field in differences if field.said(i)] for i in range(len(runs))
+        ],
+        most_chips=MOST_CHIPS,
+        most_differences=MOST_DIFFERENCES,
         facts=facts.facts(runs),
         costs=facts.costs(runs),
         settings=facts.settings(runs),
@@ -95,9 +106,12 @@ def _classes() -> list[str]:
 
 
 def _title(runs: Sequence[Run]) -> str:
+    name, *others = {run.summary["scenario"].get("name") for run in runs}
+    # Runs of one scenario go by what differs.
+    shared = f"{name}: " if name and not others and len(runs) > 1 else ""
     if len(runs) <= 2:
-        return " and ".join(run.label for run in runs)
-    return f"{len(runs)} runs side by side"
+        return shared + " and ".join(run.label for run in runs)
+    return f"{shared}{len(runs)} runs side by side"
 
 
 def _same(values: Sequence[Any]) -> bool:

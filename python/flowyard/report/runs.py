@@ -13,6 +13,7 @@ import polars as pl
 from flowyard import kept, reading
 from flowyard.analysis import background, measured, picoseconds
 from flowyard.errors import UserError
+from flowyard.report import differing
 from flowyard.table import read_frame
 
 FLOW_COLUMNS = (
@@ -155,9 +156,9 @@ class Run:
 def read(dirs: Sequence[Path]) -> list[Run]:
     """The runs in the folders, in their order."""
     summaries = [kept.summary(directory) for directory in dirs]
-    names = [summary["scenario"].get("name") for summary in summaries]
+    names = labels(dirs, [summary["scenario"] for summary in summaries])
     runs = []
-    for directory, label, summary in zip(dirs, labels(dirs, names), summaries, strict=True):
+    for directory, label, summary in zip(dirs, names, summaries, strict=True):
         flows = _table(directory / "flows.parquet", FLOW_COLUMNS.split(), LATER_FLOW_COLUMNS)
         links = _table(directory / "links.parquet", LINK_COLUMNS.split())
         _check_faults(directory / "run.json", summary, links.height)
@@ -191,11 +192,11 @@ def plain(table: pl.DataFrame) -> pl.DataFrame:
     return table.cast({name: pl.String for name in WORDS if name in table.columns})
 
 
-def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
-    """A name for each run: its scenario's where that tells them apart, else its folder's, else both and a number."""
+def labels(dirs: Sequence[Path], scenarios: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A name for each run: its scenario's where that tells them apart, else what differs, else that of its folder."""
     folders = [reading.as_text(directory.resolve().name) for directory in dirs]
-    named = [name or folder for name, folder in zip(names, folders, strict=True)]
-    for candidates in (named, folders):
+    named = [scenario.get("name") or folder for scenario, folder in zip(scenarios, folders, strict=True)]
+    for candidates in (named, _by_fields(named, scenarios), folders):
         if len(set(candidates)) == len(candidates):
             return candidates
     # Numbered only where needed; a number may itself meet a name that is already there.
@@ -207,6 +208,17 @@ def labels(dirs: Sequence[Path], names: Sequence[str | None]) -> list[str]:
             label = f"{candidate} ({number})"
         result.append(label)
     return result
+
+
+def _by_fields(named: Sequence[str], scenarios: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names, those that several runs have with what differs; the name is left out if all have it."""
+    found = list(named)
+    for name in {name for name in named if named.count(name) > 1}:
+        places = [i for i, other in enumerate(named) if other == name]
+        told = differing.distinguishing([scenarios[i] for i in places]) or []
+        for i, words in zip(places, told, strict=False):
+            found[i] = words if len(places) == len(named) else f"{name}, {words}"
+    return found
 
 
 def _table(path: Path, columns: list[str] | None, if_there: Sequence[str] = ()) -> pl.DataFrame:
