@@ -496,6 +496,9 @@ def _check(arguments: argparse.Namespace) -> int:
     for part in ("topology", "routing", "transport", "queue"):
         if resolved.get(part):
             print(f"  {part:<10} {_inline(resolved[part])}")
+    if name := results.controlled(resolved):
+        (settings,) = resolved["controller"].values()
+        print(f"  {name:<10} {_inline(settings)}")
     shared = {part: resolved[part] for part in ("transport", "routing")}
     for entry in resolved["traffic"]:
         own = {key: value for key, value in entry.items() if shared.get(key) != value}

@@ -258,6 +258,11 @@ def advised(advice: Mapping[str, str]) -> str:
     return f"advice: {advice['path']}: {advice['message']}; write {advice['write']}"
 
 
+def controlled(scenario: Mapping[str, Any]) -> str | None:
+    """The controller of a scenario by its name, "controller syn"; None if it has none."""
+    return next((f"controller {name}" for name in scenario.get("controller") or ()), None)
+
+
 def open_run(directory: str | PathLike[str]) -> Result:
     """The results in the folder of a run."""
     directory = Path(directory)

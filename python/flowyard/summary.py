@@ -16,6 +16,7 @@ from flowyard.analysis import (
 )
 from flowyard.console import TextTable
 from flowyard.report import reasons, runs, text
+from flowyard.results import controlled
 
 if TYPE_CHECKING:
     from flowyard.results import Result
@@ -76,21 +77,16 @@ def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
 
 def _control(result: "Result") -> list[tuple[str, str]]:
     """A line on the controller: how often it decided, how long that took on this machine, and its messages."""
+    name = controlled(result.summary["scenario"])
     control = result.summary["counters"].get("control")
-    if control is None:
+    if name is None or control is None:
         return []
-    (name,) = result.summary["scenario"]["controller"]
     decisions = f"{control['acts']:,} decisions"
     # Runs of before have no times and no losses.
     if control["acts"] and "wall_s" in control:
         decisions += f" of {_number(control['wall_s'] / control['acts'], 1e-6)} us"
     lost = f", {control['lost']:,} lost" if control.get("lost") else ""
-    return [
-        (
-            f"controller {name}",
-            f"{decisions}, {control['reports']:,} reports, {control['orders']:,} orders{lost}",
-        )
-    ]
+    return [(name, f"{decisions}, {control['reports']:,} reports, {control['orders']:,} orders{lost}")]
 
 
 def _deadlines(flows: pl.DataFrame) -> list[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """What users are told of central control: a line on the controller, and advice on loads that it has no room for."""
 
+import json
 from pathlib import Path
 
 import flowyard as fy
@@ -45,6 +46,23 @@ def test_a_run_says_what_its_controller_did():
     assert rows(result)["controller syn"].startswith(f"{control['acts']} decisions, ")
     tcp = fy.run(BURSTS | {"transport": "tcp"}, short)
     assert not any(name.startswith("controller") for name in rows(tcp))
+
+
+def test_the_check_names_the_controller_as_a_run_does(flowyard, tmp_path):
+    def controllers(scenario):
+        (tmp_path / "bursts.json").write_text(json.dumps(scenario))
+        done = flowyard("check", "bursts.json")
+        assert done.returncode == 0
+        return [line.strip() for line in done.stdout.splitlines() if "controller" in line.split()]
+
+    short = {"run": {"until": "200us"}}
+    for controller, setting in (({"syn": {"batch": 4}}, "batch = 4"), ("asy", 'interval = "0ps"')):
+        (line,) = controllers(BURSTS | short | {"controller": controller})
+        result = fy.run(BURSTS | short | {"controller": controller})
+        (name,) = (name for name in rows(result) if name.startswith("controller "))
+        assert line.startswith(f"{name} {{ ")
+        assert setting in line
+    assert controllers(BURSTS | short | {"transport": "tcp"}) == []
 
 
 def test_a_load_that_slots_leave_no_room_for_is_advised_against():
