@@ -10,10 +10,11 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +38,7 @@ def read_frame(
     import polars as pl
 
     try:
-        with _stderr_dropped_on(pl.exceptions.PanicException):
+        with _stderr.dropped_on(pl.exceptions.PanicException):
             if columns is not None and if_there:
                 known = pl.read_parquet_schema(path)
                 columns = [*columns, *(name for name in if_there if name in known)]
@@ -111,31 +112,62 @@ class Table:
         return f"<flowyard.Table of {len(self)} rows, {len(self.columns)} columns>"
 
 
-@contextmanager
-def _stderr_dropped_on(unwanted: type[BaseException]) -> Iterator[None]:
-    """Holds back all that the process writes to stderr meanwhile, and drops it if this exception ends it.
+class _Stderr:
+    """The process' stderr while threads read files: held back by the first of them, given back by the last.
 
-    Before polars gives up on a file that was overwritten in the middle, its threads print where they stood.
+    Each thread for itself would save and put back what another has put there, and in the end nothing is right.
     """
-    try:
-        held = tempfile.TemporaryFile()  # noqa: SIM115 (the next block closes it)
-    except OSError:
-        # Nothing can be written anywhere: then what is printed is printed.
-        yield
-        return
-    sys.stderr.flush()
-    stderr = os.dup(2)
-    with held:
-        os.dup2(held.fileno(), 2)
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._readers = 0
+        self._drop = False
+        # Where it goes, and what is held; None where nothing can be written anywhere: what is printed is printed.
+        self._real = -1
+        self._held: IO[bytes] | None = None
+
+    @contextmanager
+    def dropped_on(self, unwanted: type[BaseException]) -> Iterator[None]:
+        """Holds back all that the process writes to stderr meanwhile, and drops it if this exception ends it.
+
+        Before polars gives up on a file that was overwritten in the middle, its threads print where they stood.
+        """
+        with self._lock:
+            self._readers += 1
+            if self._readers == 1:
+                self._hold()
         try:
             yield
         except unwanted:
-            held.truncate(0)
+            self._drop = True
             raise
         finally:
+            with self._lock:
+                self._readers -= 1
+                if self._readers == 0:
+                    self._give_back()
+
+    def _hold(self) -> None:
+        self._drop = False
+        try:
+            self._held = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it is given back)
+        except OSError:
+            return
+        sys.stderr.flush()
+        self._real = os.dup(2)
+        os.dup2(self._held.fileno(), 2)
+
+    def _give_back(self) -> None:
+        if self._held is None:
+            return
+        with self._held as held:
+            self._held = None
             sys.stderr.flush()
-            os.dup2(stderr, 2)
-            os.close(stderr)
+            os.dup2(self._real, 2)
+            os.close(self._real)
             held.seek(0)
-            if text := held.read():
+            if not self._drop and (text := held.read()):
                 os.write(2, text)
+
+
+_stderr = _Stderr()

@@ -1,8 +1,10 @@
 """Results: tables for any Arrow consumer, a summary, and a folder that gives both back."""
 
 import json
+import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import flowyard as fy
 from flowyard import results
 from flowyard.errors import UserError
+from flowyard.table import read_frame
 
 
 def scenario(**fields):
@@ -188,3 +191,14 @@ def test_python_runs_on_during_a_run(long):
         ticks += 1
     thread.join()
     assert ticks > 100
+
+
+def test_threads_that_read_tables_leave_stderr_where_it_was(result, tmp_path, capfd):
+    file = result.save(tmp_path / "out") / "flows.parquet"
+    before = os.fstat(2)
+    for _ in range(5):
+        with ThreadPoolExecutor(8) as threads:
+            assert len({table.height for table in threads.map(read_frame, [file] * 40)}) == 1
+        assert os.path.samestat(os.fstat(2), before)
+    os.write(2, b"still here")
+    assert capfd.readouterr().err == "still here"
