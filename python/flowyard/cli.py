@@ -630,9 +630,10 @@ def _schema(_: argparse.Namespace) -> int:
 
 def _explain(arguments: argparse.Namespace) -> int:
     from flowyard import _native, results
+    from flowyard.sweeps import columns as of_sweeps
 
     slotted = {f"slotted/{table}": columns for table, columns in _native.explain_slotted().items()}
-    tables = results.explain() | slotted
+    tables = results.explain() | slotted | of_sweeps.explain()
     if arguments.column:
         found = {
             table: [column for column in columns if column["name"] == arguments.column]

@@ -33,7 +33,8 @@ def show_columns(title: str, columns: Sequence[dict[str, str]]) -> None:
     from rich import box
     from rich.table import Table
 
-    _print(f"{title}.parquet")
+    # Those of a sweep are made when they are asked for.
+    _print(title if title.startswith("sweep.") else f"{title}.parquet")
     ruled = Table(box=box.SIMPLE_HEAD)
     for name in ("column", "type", "unit"):
         ruled.add_column(name, no_wrap=True)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flowyard import analysis
+from flowyard.analysis import completion
 from flowyard.analysis.intervals import half_width, replica_means, student_t
 
 
@@ -92,6 +93,38 @@ def test_no_finished_flow_is_no_number():
         None,
     )
     assert analysis.by_size(NO_FLOWS).row(-1, named=True)["completed_fraction"] is None
+
+
+def test_steps_of_size_are_those_of_every_run_and_lie_within_the_groups():
+    sizes = [1, 1000, 1001, 3000, 99_999, 100_000, 100_001, 10_000_000, 10_000_001, 2**40]
+    table = analysis.over_size(flows(sizes, [1.0] * 10))
+    ends = table.select("size_above_bytes", "size_up_to_bytes", "flows").rows()
+    assert ends == [
+        (0, 1000, 2),
+        (1000, 3000, 2),
+        (30_000, 100_000, 2),
+        (100_000, 300_000, 1),
+        (3_000_000, 10_000_000, 1),
+        (10_000_000, 30_000_000, 1),
+        (10**12, 3 * 10**12, 1),
+    ]
+    uppers = {upper for upper, _ in completion.SIZE_GROUPS if upper is not None}
+    assert uppers <= set(completion.SIZE_STEPS)
+    assert analysis.over_size(NO_FLOWS).is_empty()
+
+
+def test_entries_have_their_own_groups():
+    table = flows([10, 10, 200_000, 10], [1.0, 2.0, 3.0, None])
+    table = table.with_columns(tag=pl.Series(["b", "a", "b", "b"]))
+    found = analysis.by_entry(table).select("tag", "group", "flows", "completed", "slowdown_p50").rows()
+    assert found == [
+        ("b", "up to 100 KB", 2, 1, 1.0),
+        ("b", "100 KB to 10 MB", 1, 1, 3.0),
+        ("b", "all", 3, 2, 2.0),
+        ("a", "up to 100 KB", 1, 1, 2.0),
+        ("a", "all", 1, 1, 2.0),
+    ]
+    assert analysis.by_entry(table.clear()).is_empty()
 
 
 def test_deciles_have_equal_numbers_of_flows():

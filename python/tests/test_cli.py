@@ -188,6 +188,8 @@ def test_explain(flowyard):
     both = json.loads(flowyard("explain", "id", "--json").stdout)
     assert set(both) == {"flows", "links", "samples"}
     assert "last byte at the receiver" in flowyard("explain", "fct_ps").stdout
+    of_sweeps = json.loads(flowyard("explain", "slowdown_p99_9_ci95", "--json").stdout)
+    assert set(of_sweeps) == {"sweep.means", "sweep.by_size", "sweep.by_entry", "sweep.over_size"}
 
 
 @pytest.mark.parametrize(("given", "taken"), [({}, "1"), ({"POLARS_MAX_THREADS": "3"}, "3")])

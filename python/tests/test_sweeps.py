@@ -5,18 +5,19 @@ import math
 import os
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import time
 
 import polars as pl
 import pytest
-from conftest import PATIENCE_S, open_sweep
+from conftest import PATIENCE_S, SMALL, open_sweep
 
 import flowyard as fy
 from flowyard import cli
 from flowyard.errors import UserError
-from flowyard.sweeps import Axis, Plan, results
+from flowyard.sweeps import Axis, Plan, columns, results
 from flowyard.sweeps.plan import ModelPlan
 from flowyard.sweeps.task import ScenarioTask
 
@@ -575,6 +576,137 @@ def test_what_no_run_has_is_null(sweep, tmp_path):
     sweep("replicas = 2\nset.run.until = '1ns'\n")
     row = open_sweep(tmp_path / "out/plan").means.row(0, named=True)
     assert (row["completed_fraction"], row["fct_p50_ps"], row["fct_p50_ps_ci95"]) == (0.0, None, None)
+
+
+MIXED = """\
+scenario = "small.toml"
+replicas = 3
+set.traffic = [
+    { name = "short", arrivals.poisson.load = 0.3, matrix = "uniform", sizes.fixed = "20KB", flows = 30 },
+    { name = "mixed", arrivals.poisson.load = 0.3, matrix = "uniform", sizes = "web-search", flows = 30 },
+]
+[[axes]]
+name = "hosts"
+set.topology.single-switch.hosts = [8, 4]
+"""
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory):
+    """A sweep with flows of many sizes and of two entries."""
+    folder = tmp_path_factory.mktemp("mixed")
+    (folder / "small.toml").write_text(SMALL)
+    (folder / "plan.toml").write_text(MIXED)
+    return fy.sweep(folder / "plan.toml", folder / "out")
+
+
+def percentile(values, share):
+    """Type 7, by the standard library."""
+    return statistics.quantiles(values, n=1000, method="inclusive")[round(share * 1000) - 1]
+
+
+@pytest.mark.parametrize("tag", [None, "short", "mixed"])
+@pytest.mark.parametrize(
+    ("group", "low", "high"),
+    [
+        ("up to 100 KB", 0, 100_000),
+        ("100 KB to 10 MB", 100_000, 10**7),
+        ("above 10 MB", 10**7, 2**63),
+        ("all", 0, 2**63),
+    ],
+)
+def test_completion_by_size_is_the_mean_over_replicas_of_each_one_s_flows(mixed, tag, group, low, high):
+    table = mixed.by_size if tag is None else mixed.by_entry.filter(tag=tag)
+    for hosts in (8, 4):
+        runs = []
+        for key in mixed.runs.filter(hosts=hosts)["run"]:
+            flows = fy.open_run(mixed.path(key)).flows
+            rows = pl.DataFrame(flows).with_columns(pl.col("tag").cast(pl.String)).to_dicts()
+            own = [row for row in rows if low < row["size_bytes"] <= high and tag in (None, row["tag"])]
+            if own:
+                runs.append(own)
+        found = table.filter(hosts=hosts, size_group=group).to_dicts()
+        if not runs:
+            assert found == []
+            continue
+        (row,) = found
+        assert row["replicas"] == len(runs)
+        assert row["flows"] == pytest.approx(statistics.fmean(map(len, runs)))
+        for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999)):
+            for metric, column in ((f"fct_{name}_ps", "fct_ps"), (f"slowdown_{name}", "slowdown")):
+                values = [
+                    percentile([flow[column] for flow in own], share) if len(own) > 1 else own[0][column]
+                    for own in runs
+                ]
+                assert row[metric] == pytest.approx(statistics.fmean(values))
+                if len(values) == 3:
+                    half = 4.303 * statistics.stdev(values) / math.sqrt(3)
+                    assert row[f"{metric}_ci95"] == pytest.approx(half, rel=2e-4)
+
+
+def test_points_and_groups_stand_in_their_order(mixed):
+    groups = ["up to 100 KB", "100 KB to 10 MB", "above 10 MB", "all"]
+    places = mixed.by_size.select("hosts", "size_group").rows()
+    assert places == sorted(places, key=lambda place: (place[0] != 8, groups.index(place[1])))
+    assert set(places) == {(hosts, group) for hosts in (8, 4) for group in groups}
+    ends = mixed.over_size.select("hosts", "size_up_to_bytes").rows()
+    assert ends == sorted(ends, key=lambda place: (place[0] != 8, place[1]))
+    # All flows together are those of the metrics.
+    shared = [
+        "hosts",
+        "replicas",
+        "slowdown_p99_9",
+        "slowdown_p99_9_ci95",
+        "fct_p95_ps",
+        "completed_fraction",
+    ]
+    assert mixed.by_size.filter(size_group="all").select(shared).equals(mixed.means.select(shared))
+
+
+def test_shares_of_packets_are_of_those_that_flows_sent(mixed):
+    for row in mixed.metrics.iter_rows(named=True):
+        sent = sum(pl.DataFrame(fy.open_run(mixed.path(row["run"])).flows)["packets_sent"])
+        assert row["packets_sent"] == sent > 0
+        for name in results.OF_PACKETS:
+            assert row[f"{name}_per_packet"] == row[name] / sent
+    assert mixed.metrics["trims"].sum() > 0
+
+
+def test_places_that_share_a_run_have_its_groups_each(sweep, tmp_path):
+    sweep("[[axes]]\nname = 'a'\nlabels = ['one', 'two']\nset.run.seed = [3, 3]\n")
+    found = open_sweep(tmp_path / "out/plan").by_size
+    assert found.select("a", "size_group", "flows").rows() == [
+        (place, group, 4.0) for place in ("one", "two") for group in ("up to 100 KB", "all")
+    ]
+
+
+def test_tables_by_group_need_a_run(sweep, tmp_path, monkeypatch):
+    monkeypatch.setattr(ScenarioTask, "run", lambda *_, **__: 1 / 0)
+    sweep("")
+    for table in ("by_size", "by_entry", "over_size"):
+        with pytest.raises(UserError, match="no run is done yet"):
+            getattr(open_sweep(tmp_path / "out/plan"), table)
+
+
+def test_a_plan_may_choose_its_metrics(sweep, tmp_path):
+    sweep("metrics = ['marks', 'slowdown_p99_9']\n")
+    assert open_sweep(tmp_path / "out/plan").chosen == ("marks", "slowdown_p99_9")
+    sweep("", "-o", "open")
+    assert open_sweep(tmp_path / "open").chosen == ()
+
+
+def test_every_column_of_a_sweep_is_explained(mixed):
+    explained = columns.explain()
+    for name, table in {
+        "sweep.metrics": mixed.metrics,
+        "sweep.means": mixed.means,
+        "sweep.by_size": mixed.by_size,
+        "sweep.by_entry": mixed.by_entry,
+        "sweep.over_size": mixed.over_size,
+    }.items():
+        own = {"run", "hosts", "replica", "replicas", "status", "flows", "flows_ci95"}
+        assert {column["name"] for column in explained[name]} - own == set(table.columns) - own
+        assert set(table.columns) <= results.COLUMNS | {"hosts"}
 
 
 # A sweep of a function.

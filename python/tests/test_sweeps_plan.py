@@ -120,7 +120,7 @@ def test_python_says_the_same(read, small):
 
 MISTAKES = {
     "replica = 3": "replica: unknown; did you mean replicas?",
-    "colour = 3": "colour: unknown; there are name, scenario, replicas, set, axes",
+    "colour = 3": "colour: unknown; there are name, scenario, replicas, set, axes, metrics",
     "replicas = 0": "replicas: 0; use a whole number of at least 1",
     'replicas = "3"': "replicas: '3'; use a whole number of at least 1",
     "replicas = true": "replicas: True; use a whole number of at least 1",
@@ -128,6 +128,10 @@ MISTAKES = {
     "replicas = 1000001": "1,000,001 runs; a sweep has at most 1,000,000",
     "replicas = 500001\n" + SEEDS: "1,000,002 runs; a sweep has at most 1,000,000",
     "name = 3": "name: 3; use a text",
+    "metrics = 'slowdown_p99'": "metrics: 'slowdown_p99'; use a list, such as [\"slowdown_p99\"]",
+    "metrics = ['slowdown_99']": "metrics: 'slowdown_99' is none; did you mean slowdown_p99?",
+    "metrics = [3]": "metrics: 3 is none; there are completed_fraction, ",
+    "metrics = ['marks', 'marks']": "metrics: marks stands there twice",
     "set = [1]": 'set: not a table of keys; write set."run.seed" = 7',
     "axes = 3": "axes: not a list of tables; begin each axis with [[axes]]",
     "set.run.seed = 2026-01-01": "set.run.seed: 2026-01-01 is a date or a time of day; use a text",

@@ -5,7 +5,16 @@ not finished has no completion time: it is left out of means and percentiles and
 fraction, which therefore stands beside them in every table.
 """
 
-from flowyard.analysis.completion import PERCENTILES, background, by_decile, by_size, measured, overall
+from flowyard.analysis.completion import (
+    PERCENTILES,
+    background,
+    by_decile,
+    by_entry,
+    by_size,
+    measured,
+    over_size,
+    overall,
+)
 from flowyard.analysis.deadlines import (
     Inversions,
     application_throughput,
@@ -30,6 +39,7 @@ __all__ = [
     "application_throughput",
     "background",
     "by_decile",
+    "by_entry",
     "by_period",
     "by_size",
     "by_tier",
@@ -41,6 +51,7 @@ __all__ = [
     "jain",
     "lateness",
     "measured",
+    "over_size",
     "overall",
     "picoseconds",
     "served_ahead",

@@ -12,6 +12,8 @@ SIZE_GROUPS: tuple[tuple[int | None, str], ...] = (
     (None, "above 10 MB"),
 )
 ALL = "all"
+# Upper ends of finer groups in bytes, inclusive: 1 and 3 of each decade from 1 KB on.
+SIZE_STEPS = tuple(digit * 10**power for power in range(3, 18) for digit in (1, 3))
 PERCENTILES: dict[str, float] = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 
 
@@ -51,6 +53,34 @@ def by_size(flows: pl.DataFrame, *more: pl.Expr) -> pl.DataFrame:
     groups = flows.group_by(group.cast(order).alias("group")).agg(*_completion(), *more).sort("group")
     everything = flows.select(pl.lit(ALL).alias("group"), *_completion(), *more)
     return pl.concat([groups.with_columns(pl.col("group").cast(pl.String)), everything])
+
+
+def by_entry(flows: pl.DataFrame) -> pl.DataFrame:
+    """Completion by traffic entry and size group: `by_size` of each entry, with its name as first column `tag`.
+
+    Entries stand in the order in which their first flows do.
+    """
+    tags = flows["tag"].cast(pl.String)
+    parts = [
+        by_size(flows.filter(tags == tag)).select(pl.lit(tag).alias("tag"), pl.all())
+        for tag in tags.unique(maintain_order=True)
+    ]
+    return pl.concat(parts) if parts else by_size(flows).select(pl.lit("").alias("tag"), pl.all()).clear()
+
+
+def over_size(flows: pl.DataFrame) -> pl.DataFrame:
+    """Completion in steps of size: a row for each of SIZE_STEPS that has flows.
+
+    The steps are the same in every run, so that runs can be averaged, and each lies within one group of `by_size`.
+    Columns: size_above_bytes, size_up_to_bytes (the step's ends, the upper one inclusive), then those of `overall`.
+    """
+    upper = pl.lit(pl.Series("upper", SIZE_STEPS, dtype=pl.UInt64))
+    step = upper.search_sorted(pl.col("size_bytes").cast(pl.UInt64), side="left")
+    table = flows.group_by(step.alias("_step")).agg(_completion()).sort("_step")
+    ends = [pl.Series(list(side), dtype=pl.UInt64) for side in ((0, *SIZE_STEPS), SIZE_STEPS)]
+    place = table["_step"]
+    above, up_to = (end.gather(place) for end in ends)
+    return table.select(above.alias("size_above_bytes"), up_to.alias("size_up_to_bytes"), pl.exclude("_step"))
 
 
 def overall(flows: pl.DataFrame) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
     scenario = "web-search-ndp"            # a file beside this one, a packaged scenario, or a whole table
     replicas = 5                           # run.replica = 0 to 4
+    metrics = ["slowdown_p99", "marks"]    # what the report draws, if not what it draws by itself
 
     set."run.seed" = 7                     # for every run
 
@@ -33,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowyard import _native, reading, results, scenarios
 from flowyard.errors import UserError
-from flowyard.sweeps.results import COLUMNS
+from flowyard.sweeps.results import COLUMNS, METRICS
 from flowyard.sweeps.source import source_hash
 from flowyard.sweeps.task import ModelTask, ScenarioTask, Task, key_of, label_of
 
@@ -123,6 +124,7 @@ class Plan:
         set: Fields to change in every run, as in --set.
         name: What the sweep is called.
         file: Where it was read from, for messages.
+        metrics: What its report is to show, of the metrics of Sweep.means; default what the report chooses.
     """
 
     scenario: "str | PathLike[str] | Model | Mapping[str, Any] | None" = None
@@ -131,6 +133,7 @@ class Plan:
     set: Mapping[str, Any] = field(default_factory=dict)
     name: str = "sweep"
     file: str = ""
+    metrics: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         problems = []
@@ -150,6 +153,7 @@ class Plan:
             f'set."{key}": of two axes; a field belongs to one'
             for key in sorted({key for key in keys if keys.count(key) > 1})
         ]
+        problems += _not_metrics(self.metrics)
         own = sum(1 for axis in self.axes if axis.scenarios)
         if own + (self.scenario is not None) == 0:
             problems.append(
@@ -190,7 +194,8 @@ class Plan:
 
     def header(self) -> dict[str, Any]:
         """What sweep.json says besides the runs."""
-        return _header(self.name, {axis.name: axis.values for axis in self.axes}, self.replicas)
+        header = _header(self.name, {axis.name: axis.values for axis in self.axes}, self.replicas)
+        return header | ({"metrics": list(self.metrics)} if self.metrics else {})
 
     def tasks(self) -> list[Task]:
         """All runs: replica by replica, so that the first replica of everything is there early.
@@ -288,6 +293,19 @@ class ModelPlan:
         return tasks
 
 
+def _not_metrics(names: Sequence[str]) -> list[str]:
+    """What is wrong with a choice of metrics."""
+    if not isinstance(names, list | tuple):
+        return [f'metrics: {names!r}; use a list, such as ["slowdown_p99"]']
+    problems = [f"metrics: {name} stands there twice" for name in {*map(str, names)} if names.count(name) > 1]
+    for name in names:
+        if name not in METRICS:
+            near = difflib.get_close_matches(str(name), METRICS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(METRICS)}"
+            problems.append(f"metrics: {name!r} is none; {hint}")
+    return problems
+
+
 # What people mean by the name of a column.
 MEANT = {"transport": "protocol", "flows": "flow_count", "size_bytes": "size", "tag": "entry", "run": "case"}
 
@@ -310,7 +328,7 @@ def _header(name: str, axes: dict[str, list[Any]], replicas: int) -> dict[str, A
 
 def _parse(document: dict[str, Any], path: Path) -> Plan:
     """The plan of a document. Collects all mistakes, so that one look mends them."""
-    problems = _unknown(document, ("name", "scenario", "replicas", "set", "axes"), "")
+    problems = _unknown(document, ("name", "scenario", "replicas", "set", "axes", "metrics"), "")
     problems += _dates(document, "")
     listed = document.get("axes", [])
     if not isinstance(listed, list) or not all(isinstance(axis, dict) for axis in listed):
@@ -338,7 +356,15 @@ def _parse(document: dict[str, Any], path: Path) -> Plan:
         # Something in its place, to see what else is wrong.
         scenario = {}
     try:
-        plan = Plan(scenario, axes, document.get("replicas", 1), _flat(constants), name, str(path))
+        plan = Plan(
+            scenario,
+            axes,
+            document.get("replicas", 1),
+            _flat(constants),
+            name,
+            str(path),
+            document.get("metrics", ()),
+        )
     except UserError as error:
         problems.append(str(error))
     if problems:

@@ -1,6 +1,7 @@
 """The results of a sweep: lazy tables over all its runs, with the axes as columns, and means over replicas."""
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from os import PathLike
@@ -11,47 +12,48 @@ import polars as pl
 
 from flowyard import kept
 from flowyard.analysis import (
+    PERCENTILES,
     background,
+    by_entry,
+    by_size,
     goodput_bps,
     measured,
+    over_size,
     overall,
     picoseconds,
     timeliness,
 )
+from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.analysis.intervals import replica_means
 from flowyard.errors import UserError
 from flowyard.table import read_frame
 
-# Of run.json's counters, those that compare runs.
-COUNTERS = (
-    "drops",
-    "trims",
-    "marks",
-    "lost",
-    "retransmissions",
-    "timeouts",
-    "packet_hops",
-    "wall_s",
-    "cpu_s",
-)
+# Of run.json's counters, those that are told for each data packet that flows sent, too: <name>_per_packet.
+OF_PACKETS = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
+# Those that compare runs.
+COUNTERS = (*OF_PACKETS, "packet_hops", "wall_s", "cpu_s")
+PER_PACKET = tuple(f"{name}_per_packet" for name in OF_PACKETS)
 # What metrics are made from, besides run.json.
 FLOW_COLUMNS = (
     *("tag", "start_ps", "completed", "fct_ps", "slowdown", "delivered_bytes"),
-    *("deadline_ps", "met_deadline"),
+    *("deadline_ps", "met_deadline", "packets_sent"),
 )
-# What all flows of a run have, from analysis.overall.
+# What completion by size is made from.
+SIZE_COLUMNS = ("tag", "size_bytes", "start_ps", "completed", "fct_ps", "slowdown")
+# What flows of a run have together, from analysis.overall.
 COMPLETION = (
     "completed_fraction",
     "fct_mean_ps",
-    "fct_p50_ps",
-    "fct_p99_ps",
+    *(f"fct_{name}_ps" for name in PERCENTILES),
     "slowdown_mean",
-    "slowdown_p50",
-    "slowdown_p99",
+    *(f"slowdown_{name}" for name in PERCENTILES),
 )
 # What those with a deadline have, from analysis.timeliness; null if there are none.
 DEADLINES = ("application_throughput", "lateness_p50_ps", "lateness_p99_ps")
-METRICS = (*COMPLETION, *DEADLINES, "goodput_bps", "end_ps", *COUNTERS)
+METRICS = (*COMPLETION, *DEADLINES, "goodput_bps", "end_ps", *COUNTERS, "packets_sent", *PER_PACKET)
+# What tells groups of flows apart, in tables by group.
+ORDER = {name: place for place, name in enumerate([*(name for _, name in SIZE_GROUPS), ALL])}
+GROUPS = ("tag", "size_group", "size_above_bytes", "size_up_to_bytes")
 # Columns that a sweep's tables have besides the axes and those of flows and links.
 COLUMNS = {
     "run",
@@ -60,6 +62,8 @@ COLUMNS = {
     "done",
     "status",
     "flows",
+    "flows_ci95",
+    *GROUPS,
     *METRICS,
     *(f"{name}_ci95" for name in METRICS),
 }
@@ -74,6 +78,7 @@ class Sweep:
         axes: The values of each axis, in their order.
         replicas: Repetitions asked for.
         engine: The engine that made them.
+        chosen: The metrics that the plan asks to be shown, of METRICS; empty if it leaves that open.
         runs: A row a run of the plan: run (its key), the axes, replica, done.
         statuses: How each run ended that is done, by its key.
         damaged: What is wrong with each run that is there but not whole, by its key. It counts as not done.
@@ -86,6 +91,7 @@ class Sweep:
         self.engine = str(plan["engine"])
         self.axes: dict[str, list[Any]] = {axis["name"]: axis["values"] for axis in plan["axes"]}
         self.replicas = int(plan["replicas"])
+        self.chosen: tuple[str, ...] = tuple(plan.get("metrics", ()))
         self.statuses: dict[str, str] = {}
         self.damaged: dict[str, str] = {}
         for key in dict.fromkeys(run["key"] for run in plan["runs"]):
@@ -142,7 +148,7 @@ class Sweep:
         """
         done = self.runs.filter("done")
         if done.is_empty():
-            raise UserError(f"{self.folder}: no run is done yet; the sweep's own command goes on with it")
+            raise self._none_done()
         files = {str(self.path(key) / f"{table}.parquet"): key for key in done["run"]}
         if not Path(next(iter(files))).exists():
             raise UserError(f"{self.folder}: its runs have no table {table}")
@@ -180,19 +186,71 @@ class Sweep:
         """A row a point: the axes, replicas, and each of METRICS with its 95 % interval, <metric>_ci95."""
         return replica_means(self.metrics, list(self.axes), METRICS)
 
+    @cached_property
+    def by_size(self) -> pl.DataFrame:
+        """A row a point and group of sizes: the axes, size_group, replicas, flows, and COMPLETION with intervals.
+
+        Groups are those of `analysis.by_size`, the last one "all". Replicas are those that have flows of the group.
+
+        Raises:
+            UserError: No run is done yet.
+        """
+        return self._by_group("by_size", ("size_group",))
+
+    @cached_property
+    def by_entry(self) -> pl.DataFrame:
+        """As `by_size`, for each traffic entry: the axes, tag (the entry's name), size_group and so on."""
+        return self._by_group("by_entry", ("tag", "size_group"))
+
+    @cached_property
+    def over_size(self) -> pl.DataFrame:
+        """As `by_size`, in finer steps: the axes, size_above_bytes, size_up_to_bytes and so on."""
+        return self._by_group("over_size", ("size_above_bytes", "size_up_to_bytes"))
+
+    def _by_group(self, table: str, groups: Sequence[str]) -> pl.DataFrame:
+        """Means over replicas of a table by group, points and groups in their order."""
+        rows, points = self._groups[table], self.runs.select(list(self.axes)).unique(maintain_order=True)
+        means = replica_means(rows, [*self.axes, *groups], ("flows", *COMPLETION))
+        # A group may first appear in a later replica.
+        columns = means.columns
+        order = [
+            pl.col(name).replace_strict(ORDER, default=len(ORDER)) if name == "size_group" else name
+            for name in groups
+        ]
+        if self.axes:
+            means = means.join(points.with_row_index("_point"), on=list(self.axes), nulls_equal=True)
+            order = ["_point", *order]
+        return means.sort(order).select(columns)
+
+    @cached_property
+    def _groups(self) -> dict[str, pl.DataFrame]:
+        """A row a run and group of flows, by the name of the table."""
+        done = self.runs.filter("done").drop("done")
+        if done.is_empty():
+            raise self._none_done()
+        with ThreadPoolExecutor() as threads:
+            # Places that are the same run share it.
+            made = list(threads.map(self._groups_of, done["run"].unique(maintain_order=True)))
+        tables = {name: pl.concat([of_run[name] for of_run in made]) for name in made[0]}
+        return {
+            name: done.join(table, on="run", maintain_order="left_right") for name, table in tables.items()
+        }
+
+    def _groups_of(self, key: str) -> dict[str, pl.DataFrame]:
+        _, own, _ = self._read(key, SIZE_COLUMNS)
+        tables = {
+            "by_size": by_size(own).rename({"group": "size_group"}),
+            "by_entry": by_entry(own).rename({"group": "size_group"}),
+            "over_size": over_size(own),
+        }
+        return {name: table.select(pl.lit(key).alias("run"), pl.all()) for name, table in tables.items()}
+
     def _metrics(self, key: str) -> dict[str, Any]:
-        folder = self.path(key)
-        try:
-            flows = read_frame(folder / "flows.parquet", FLOW_COLUMNS)
-        except OSError as error:
-            raise UserError(
-                f"{folder}: not the folder of a run ({error}); remove it, and flowyard sweep makes the run again"
-            ) from None
-        summary = kept.summary(folder)
-        warm_up = picoseconds(summary["scenario"]["run"].get("warm_up", "0s"))
-        own = measured(flows, warm_up, background(summary))
+        flows, own, summary = self._read(key, FLOW_COLUMNS)
         total = overall(own).row(0, named=True)
         in_time = timeliness(own).row(0, named=True)
+        counters = {name: summary["counters"].get(name) for name in COUNTERS}
+        sent = int(flows["packets_sent"].sum())
         return {
             "status": summary["status"],
             "flows": total["flows"],
@@ -200,8 +258,29 @@ class Sweep:
             **{name: in_time[name] for name in DEADLINES},
             "goodput_bps": goodput_bps(flows, summary["end_ps"]),
             "end_ps": summary["end_ps"],
-            **{name: summary["counters"].get(name) for name in COUNTERS},
+            **counters,
+            "packets_sent": sent,
+            **{
+                f"{name}_per_packet": None if counters[name] is None or not sent else counters[name] / sent
+                for name in OF_PACKETS
+            },
         }
+
+    def _read(self, key: str, columns: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]:
+        """All flows of a run, those that are measured, and run.json."""
+        folder = self.path(key)
+        try:
+            flows = read_frame(folder / "flows.parquet", columns)
+        except OSError as error:
+            raise UserError(
+                f"{folder}: not the folder of a run ({error}); remove it, and flowyard sweep makes the run again"
+            ) from None
+        summary = kept.summary(folder)
+        warm_up = picoseconds(summary["scenario"]["run"].get("warm_up", "0s"))
+        return flows, measured(flows, warm_up, background(summary)), summary
+
+    def _none_done(self) -> UserError:
+        return UserError(f"{self.folder}: no run is done yet; the sweep's own command goes on with it")
 
     def summaries(self) -> dict[str, dict[str, Any]]:
         """What run.json says, by run."""

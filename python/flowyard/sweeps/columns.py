@@ -1,0 +1,81 @@
+"""What the columns of a sweep's tables mean, for `flowyard explain`; those of flows and links are the engine's."""
+
+from flowyard.analysis import PERCENTILES
+from flowyard.analysis.intervals import CONFIDENCE
+from flowyard.sweeps.results import COMPLETION, OF_PACKETS
+
+Definitions = dict[str, dict[str, str]]
+
+_SHARES = {"p50": "half", "p95": "95 %", "p99": "99 %", "p99_9": "99.9 %"}
+_COUNTED = {
+    "drops": "Packets dropped at ports.",
+    "trims": "Packets cut down to their header at ports.",
+    "marks": "Packets marked at ports (ECN).",
+    "lost": "Packets lost to faults.",
+    "retransmissions": "Data packets sent again, by all flows.",
+    "timeouts": "Timeouts of all flows.",
+}
+
+# Name -> unit, kind, meaning; in the order of METRICS.
+METRIC: Definitions = {
+    name: {"name": name, "unit": unit, "kind": "f64", "meaning": meaning}
+    for name, unit, meaning in (
+        ("completed_fraction", "0 to 1", "Share of the measured flows that completed."),
+        ("fct_mean_ps", "ps", "Mean completion time of the measured flows that completed."),
+        *((f"fct_{p}_ps", "ps", f"Time within which {_SHARES[p]} of those flows completed.") for p in PERCENTILES),
+        ("slowdown_mean", "", "Mean of FCT over that of the flow alone in the network."),
+        *((f"slowdown_{p}", "", f"Slowdown that {_SHARES[p]} of those flows have at most.") for p in PERCENTILES),
+        ("application_throughput", "0 to 1", "Share of the measured flows with a deadline that met it."),
+        ("lateness_p50_ps", "ps", "By how much flows missed their deadline that completed after it: median."),
+        ("lateness_p99_ps", "ps", "The same: p99."),
+        ("goodput_bps", "bit/s", "Payload delivered by all flows, over the run's simulated time."),
+        ("end_ps", "ps", "Simulated time at the end."),
+        *((name, "timeouts" if name == "timeouts" else "packets", meaning) for name, meaning in _COUNTED.items()),
+        ("packet_hops", "packets", "Packets across links."),
+        ("wall_s", "s", "What the run took."),
+        ("cpu_s", "s", "Processor time of the run."),
+        ("packets_sent", "packets", "Data packets that all flows sent, repeats included."),
+        *(
+            (f"{name}_per_packet", "", f"`{name}` over `packets_sent`: a packet may be marked at several ports.")
+            for name in OF_PACKETS
+        ),
+    )
+}  # fmt: skip
+
+_GROUP: Definitions = {
+    name: {"name": name, "unit": unit, "kind": kind, "meaning": meaning}
+    for name, unit, kind, meaning in (
+        ("tag", "", "str", "Name of the traffic entry."),
+        ("size_group", "", "str", "Group of flows by size; groups include their upper end, and the last one is all."),
+        ("size_above_bytes", "bytes", "u64", "Flows of the row are larger than this."),
+        ("size_up_to_bytes", "bytes", "u64", "Flows of the row are at most of this size."),
+        ("flows", "flows", "f64", "Measured flows of the group, mean over replicas."),
+    )
+}  # fmt: skip
+
+
+def explain() -> dict[str, list[dict[str, str]]]:
+    """The columns of each table of a sweep, besides the axes: name, unit, kind and meaning."""
+    completion = [METRIC[name] for name in COMPLETION]
+    by_group = {
+        "sweep.by_size": ("size_group", "flows"),
+        "sweep.by_entry": ("tag", "size_group", "flows"),
+        "sweep.over_size": ("size_above_bytes", "size_up_to_bytes", "flows"),
+    }
+    return {
+        "sweep.metrics": list(METRIC.values()),
+        "sweep.means": _with_intervals(list(METRIC.values())),
+        **{
+            table: [*(_GROUP[name] for name in own), *_with_intervals(completion)]
+            for table, own in by_group.items()
+        },
+    }
+
+
+def _with_intervals(columns: list[dict[str, str]]) -> list[dict[str, str]]:
+    means = [column | {"meaning": f"Mean over replicas. {column['meaning']}"} for column in columns]
+    half = f"Half the width of the {CONFIDENCE:.0%} confidence interval, by Student's t, of the mean of"
+    return means + [
+        column | {"name": f"{column['name']}_ci95", "meaning": f"{half} {column['name']}."}
+        for column in columns
+    ]
