@@ -194,6 +194,11 @@ def parser() -> argparse.ArgumentParser:
         help="let a folder of another plan follow this one; its runs stay on disk",
     )
 
+    added = verb("show", _show, "print a run's summary again, or list the runs of a folder or a sweep")
+    added.add_argument(
+        "folder", type=Path, metavar="DIR", help="the folder of a run, one with runs in it, or one of a sweep"
+    )
+
     added = verb("report", _report, "show one or more runs, or a sweep, on one HTML page")
     added.add_argument(
         "runs", nargs="+", type=Path, metavar="DIR", help="the folder of a run, or one of a sweep"
@@ -456,16 +461,9 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
     else:
-        from flowyard.console import show
-        from flowyard.summary import summary_table, why_nothing, why_unfinished
+        from flowyard.showing import tell
 
-        show(summary_table(result, title=path.stem))
-        lines = why_unfinished(result)
-        if (reason := why_nothing(result)) and reason not in lines:
-            print(f"no completion times: {reason}")
-        lines += [results.advised(advice) for advice in result.summary["advice"]]
-        print(*lines, sep="\n", end="\n" if lines else "")
-        print(f"results in {folder}")
+        tell(result, folder)
     for violation in result.violations:
         print(f"audit: {violation}", file=sys.stderr)
     return FAILED if result.violations else OF_STATUS[result.status]
@@ -559,6 +557,12 @@ def _report(arguments: argparse.Namespace) -> int:
     import_module("flowyard.report").write(arguments.runs, output)
     print(json.dumps({"report": str(output)}) if arguments.json else f"report in {output}")
     return COMPLETE
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from flowyard import showing
+
+    return showing.command(arguments)
 
 
 def _slotted(arguments: argparse.Namespace) -> int:

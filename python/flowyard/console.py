@@ -5,12 +5,16 @@ from typing import NamedTuple
 
 
 class TextTable(NamedTuple):
-    """A small table for people; the first columns (`left`) are aligned left, the others right."""
+    """A small table for people; the first columns (`left`) are aligned left, the others right.
+
+    With `words_last` the last column has words, which are aligned left and folded if they are long.
+    """
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     left: int = 1
+    words_last: bool = False
 
 
 def show(table: TextTable) -> None:
@@ -22,7 +26,10 @@ def show(table: TextTable) -> None:
     _print(table.title)
     ruled = Table(box=box.SIMPLE_HEAD, show_header=any(table.header))
     for i, name in enumerate(table.header):
-        ruled.add_column(name, justify="right" if i >= table.left else "left", no_wrap=True)
+        if table.words_last and i == len(table.header) - 1:
+            ruled.add_column(name, overflow="fold")
+        else:
+            ruled.add_column(name, justify="right" if i >= table.left else "left", no_wrap=True)
     for row in table.rows:
         ruled.add_row(*row)
     _print(ruled)

@@ -205,12 +205,14 @@ def recipes(kept: Path) -> dict[str, Recipe]:
             {"flows": text.encode(), "network.toml": small}, commands, ["flows"], share=2
         )
     run, swept = _tree(kept / "run", "run"), _tree(kept / "swept", "swept")
-    found["kept run"] = Recipe(run, ["report run -o r.html", "report run run -o r.html", "report run --json"])
-    found["kept run.json"] = Recipe(run, ["report run -o r.html"], ["run/run.json"])
+    found["kept run"] = Recipe(
+        run, ["report run -o r.html", "report run run -o r.html", "report run --json", "show run"]
+    )
+    found["kept run.json"] = Recipe(run, ["report run -o r.html", "show run", "show ."], ["run/run.json"])
     again = "sweep plan.toml -o swept --workers 1"
     found["kept sweep"] = Recipe(
         swept | {"small.toml": small, "plan.toml": SWEEP.encode()},
-        ["report swept -o r.html", again, f"{again} --update"],
+        ["report swept -o r.html", "show swept", "show . --json", again, f"{again} --update"],
         [*swept, "plan.toml", "swept/sweep.json", "swept/sweep.json"],
     )
     return found

@@ -27,7 +27,7 @@ def folders(path):
 def test_help_names_every_verb(flowyard):
     done = flowyard("--help")
     assert done.returncode == 0
-    for verb in ("run", "check", "report", "import", "export", "schema", "explain", "bench"):
+    for verb in ("run", "check", "show", "report", "import", "export", "schema", "explain", "bench"):
         assert f"\n    {verb} " in done.stdout
 
 

@@ -87,6 +87,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch, capsys, mos
         ["check", "nowhere.toml", "--set", "run.seed=WORD"],
         ["sweep", "WORD"],
         ["report", "WORD"],
+        ["show", "WORD"],
         ["import", "nowhere", "--transport", "WORD"],
         ["paper", "run", "WORD"],
         ["slotted", "WORD"],

@@ -21,6 +21,9 @@ IN_A_LABEL = 3
 EVENTS = 3
 
 
+_ORDER = {"transport": 0, "routing": 2, "queue": 2, "agent": 2}
+
+
 class _Elsewhere:
     """In place of a field that a scenario cannot have, because it has another member there."""
 
@@ -53,8 +56,8 @@ class Field:
 def differing(scenarios: Sequence[Mapping[str, Any]]) -> list[Field]:
     """The fields in which scenarios differ, but for their names, in the order of the first that has them."""
     plain = [{**without_repeats(dict(scenario)), "name": None} for scenario in scenarios]
-    # The transport first: from it follow the queue and the balancer of who names none.
-    found = sorted(_leaves(plain, ()), key=lambda leaf: leaf[0][0] != "transport")
+    # The transport first, and last what follows from it in scenarios that do not name it.
+    found = sorted(_leaves(plain, ()), key=lambda leaf: _ORDER.get(leaf[0][0], 1))
     paths = [steps for steps, _ in found]
     return [
         Field(".".join(steps), _shortest(steps, paths), [_text(steps, value) for value in values])

@@ -1,0 +1,199 @@
+"""`flowyard show`: what a run said at its end, said again; the runs of a folder or a sweep, a line each."""
+
+import argparse
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flowyard import kept, results
+from flowyard.analysis import background, measured, overall, picoseconds
+from flowyard.console import TextTable, show
+from flowyard.errors import UserError
+from flowyard.exits import COMPLETE
+from flowyard.report import text
+from flowyard.report.differing import differing
+from flowyard.results import Result
+from flowyard.summary import summary_table, why_nothing, why_unfinished
+from flowyard.sweeps.results import FLOW_COLUMNS, Sweep, is_sweep
+from flowyard.table import read_frame
+
+# Fields in which a run differs that its line has; --json has all.
+MOST_FIELDS = 4
+
+
+def command(arguments: argparse.Namespace) -> int:
+    """Says what is in a folder."""
+    folder: Path = arguments.folder
+    if folder.is_dir() and not (folder / "run.json").exists():
+        listed = of_sweep(Sweep(folder)) if is_sweep(folder) else of_folder(folder)
+        _list(folder, listed, as_json=arguments.json)
+        return COMPLETE
+    result = results.open_run(folder)
+    if arguments.json:
+        print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
+    else:
+        tell(result, folder)
+    return COMPLETE
+
+
+def tell(result: Result, folder: Path) -> None:
+    """What there is to say of a run that has ended and is in its folder."""
+    show(summary_table(result, title=str(result.summary["scenario"].get("name") or folder.name)))
+    lines = why_unfinished(result)
+    if (reason := why_nothing(result)) and reason not in lines:
+        print(f"no completion times: {reason}")
+    lines += [results.advised(advice) for advice in result.summary.get("advice") or ()]
+    print(*lines, sep="\n", end="\n" if lines else "")
+    print(f"results in {folder}")
+
+
+@dataclass
+class Listed:
+    """A run in a list; without a status there is nothing to say but why, which is in `remark`."""
+
+    name: str
+    folder: Path
+    transport: str = ""
+    status: str = ""
+    flows: int | None = None
+    completed: int | None = None
+    fct_p99_ps: float | None = None
+    slowdown_p99: float | None = None
+    differs: dict[str, str] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    remark: str = ""
+
+
+def of_sweep(sweep: Sweep) -> list[Listed]:
+    """The runs of a sweep's plan, in its order; what differs are their places on the axes."""
+    listed = []
+    for row in sweep.runs.iter_rows(named=True):
+        key = row["run"]
+        run = Listed(key, sweep.path(key))
+        if row["done"]:
+            _look(run)
+        else:
+            run.remark = f"damaged: {sweep.damaged[key]}" if key in sweep.damaged else "not run yet"
+        places = {axis: row[axis] for axis in sweep.axes}
+        if sweep.replicas > 1:
+            places["replica"] = row["replica"]
+        run.differs = {axis: str(value) for axis, value in places.items()}
+        run.said = [f"{axis} {value}" for axis, value in run.differs.items()]
+        listed.append(run)
+    return listed
+
+
+def of_folder(folder: Path) -> list[Listed]:
+    """The runs and sweeps in a folder, by name; what differs is told of the runs of one scenario.
+
+    Raises:
+        UserError: There are none.
+    """
+    listed, scenarios = [], {}
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        if is_sweep(path):
+            listed.append(_sweep(path))
+        elif (path / "run.json").exists():
+            run = Listed(path.name, path)
+            listed.append(run)
+            if scenario := _look(run):
+                scenarios[path.name] = (run, scenario)
+    if not listed:
+        raise UserError(
+            f"{folder}: neither a run nor a sweep, and none are in it; name a folder that flowyard wrote"
+        )
+    _differences(scenarios.values())
+    return listed
+
+
+def _look(run: Listed) -> Mapping[str, Any] | None:
+    """Fills in what a run's files say, and returns its scenario; None if it has none that can be read."""
+    try:
+        status = kept.status(run.folder)
+        run.status = status["status"]
+        if "scenario" not in status:
+            run.remark = "no simulation: its tables are a model's"
+            return None
+        flows = read_frame(run.folder / "flows.parquet", FLOW_COLUMNS)
+    except UserError as error:
+        run.status, run.remark = "", f"damaged: {error}"
+        return None
+    except OSError as error:
+        run.status, run.remark = "", f"damaged: {run.folder / 'flows.parquet'}: {error}"
+        return None
+    scenario: dict[str, Any] = status["scenario"]
+    used = [entry.get("transport") or scenario["transport"] for entry in scenario["traffic"]]
+    run.transport = ", ".join(
+        dict.fromkeys(next(iter([each] if isinstance(each, str) else each)) for each in used)
+    )
+    own = measured(flows, picoseconds(scenario["run"].get("warm_up", "0s")), background(status))
+    total = overall(own).row(0, named=True)
+    run.flows, run.completed = total["flows"], total["completed"]
+    run.fct_p99_ps, run.slowdown_p99 = total["fct_p99_ps"], total["slowdown_p99"]
+    return scenario
+
+
+def _sweep(folder: Path) -> Listed:
+    found = Listed(folder.name, folder)
+    try:
+        sweep = Sweep(folder)
+    except UserError as error:
+        found.remark = f"damaged: {error}"
+    else:
+        done = int(sweep.runs["done"].sum())
+        found.remark = f"a sweep: {done:,} of {len(sweep.runs):,} runs; flowyard show {folder}"
+    return found
+
+
+def _differences(runs: Iterable[tuple[Listed, Mapping[str, Any]]]) -> None:
+    """Notes in what the runs of each scenario differ."""
+    by_name: dict[Any, list[tuple[Listed, Mapping[str, Any]]]] = {}
+    for run, scenario in runs:
+        by_name.setdefault(scenario.get("name"), []).append((run, scenario))
+    for group in by_name.values():
+        fields = differing([scenario for _, scenario in group])
+        for i, (run, _) in enumerate(group):
+            own = [each for each in fields if each.values[i] is not None]
+            run.differs = {each.path: str(each.values[i]) for each in own}
+            run.said = [each.said(i) for each in own]
+
+
+def _list(folder: Path, runs: list[Listed], *, as_json: bool) -> None:
+    if as_json:
+        rows = [
+            {
+                "name": run.name,
+                "folder": str(run.folder),
+                "status": run.status or None,
+                "transport": run.transport or None,
+                **{name: getattr(run, name) for name in ("flows", "completed", "fct_p99_ps", "slowdown_p99")},
+                "differs": run.differs,
+                "remark": run.remark or None,
+            }
+            for run in runs
+        ]
+        print(json.dumps({"folder": str(folder), "runs": rows}, indent=2))
+        return
+    header = ("run", "transport", "status", "flows", "FCT p99", "slowdown p99", "what differs")
+    lines = [
+        (
+            run.name,
+            run.transport or "-",
+            run.status or "-",
+            "-" if run.flows is None else f"{run.completed:,} of {run.flows:,}",
+            text.duration(run.fct_p99_ps),
+            text.ratio(run.slowdown_p99),
+            _said(run),
+        )
+        for run in runs
+    ]
+    show(TextTable(os.fspath(folder), header, lines, left=3, words_last=True))
+
+
+def _said(run: Listed) -> str:
+    more = len(run.said) - MOST_FIELDS
+    words = ", ".join(run.said[:MOST_FIELDS]) + (f" and {more} more" if more > 0 else "")
+    return "; ".join(filter(None, (words, run.remark)))

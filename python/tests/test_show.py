@@ -1,0 +1,116 @@
+"""`flowyard show`: the words of a run's end again, and lists of runs."""
+
+import json
+import shutil
+
+import polars as pl
+import pytest
+from bad_runs import damaged
+
+import flowyard as fy
+from flowyard import cli, sweeps
+from flowyard.analysis import overall
+from flowyard.report import text
+
+
+@pytest.fixture
+def here(small, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def listed(capsys, folder):
+    """The lines of a list by run, and the same as JSON."""
+    assert cli.main(["show", str(folder)]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line.strip()}
+    assert cli.main(["show", str(folder), "--json"]) == 0
+    return lines, {run["name"]: run for run in json.loads(capsys.readouterr().out)["runs"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ([], 0),
+        # A run that met its limit has unfinished flows; one with lost datagrams has a reason to tell.
+        (["--set", "run.until=5us"], 4),
+        (["--set", "transport=datagram", "--set", 'queue={"drop-tail": {"limit": {"packets": 1}}}'], 0),
+    ],
+)
+def test_a_run_is_told_in_the_words_of_its_end(here, capsys, options, code):
+    assert cli.main(["run", "small.toml", "-o", "there", *options]) == code
+    at_its_end = capsys.readouterr().out
+    assert cli.main(["show", "there"]) == 0
+    assert capsys.readouterr() == (at_its_end, "")
+
+
+def test_json_of_a_run_is_what_its_end_gave(here, capsys):
+    assert cli.main(["run", "small.toml", "-o", "there", "--json"]) == 0
+    at_its_end = capsys.readouterr().out
+    assert cli.main(["show", "there", "--json"]) == 0
+    assert capsys.readouterr().out == at_its_end
+
+
+def test_a_folder_s_runs_have_a_line_each_with_what_differs(here, capsys):
+    changes = ["transport.ndp.initial_window=3", "traffic.few.sizes.fixed=20KB", "transport=tcp"]
+    for i, change in enumerate(changes):
+        cli.main(["run", "small.toml", "-o", f"runs/{i}", "--set", change])
+    shutil.copy("small.toml", "other.toml")
+    cli.main(["run", "other.toml", "-o", "runs/other"])
+    sweeps.sweep(sweeps.Plan(here / "small.toml", replicas=2), here / "runs/swept", workers=1)
+    (here / "runs/notes").mkdir()
+    capsys.readouterr()
+
+    lines, runs = listed(capsys, "runs")
+    assert list(runs) == ["0", "1", "2", "other", "swept"]
+    assert lines.keys() - runs.keys() == {"runs", "run", next(key for key in lines if key.startswith("─"))}
+    assert runs["0"]["differs"]["transport.ndp.initial_window"] == "3"
+    assert runs["1"]["differs"]["traffic.few.sizes"] == "fixed 20KB"
+    assert "sizes fixed 10KB" in lines["0"]
+    assert "tcp" in lines["2"].split()
+    # Another scenario is compared with its own runs only.
+    assert runs["other"]["differs"] == {}
+    assert runs["swept"]["remark"] == "a sweep: 2 of 2 runs; flowyard show runs/swept"
+
+    table = overall(pl.DataFrame(fy.open_run("runs/1").flows)).row(0, named=True)
+    told = runs["1"]
+    assert (told["status"], told["flows"], told["completed"]) == ("complete", 4, 4)
+    assert (told["fct_p99_ps"], told["slowdown_p99"]) == (table["fct_p99_ps"], table["slowdown_p99"])
+    assert text.duration(told["fct_p99_ps"]) in lines["1"]
+    assert text.ratio(told["slowdown_p99"]) in lines["1"]
+
+
+def test_a_sweep_s_runs_are_told_by_their_places(here, capsys):
+    axis = sweeps.Axis("size", {"traffic.few.sizes.fixed": ["1KB", "9KB"]})
+    plan = sweeps.Plan(here / "small.toml", replicas=2, axes=[axis])
+    sweep = sweeps.sweep(plan, here / "swept", workers=1)
+    first, second, third, _ = sweep.runs["run"]
+    metrics = sweep.metrics.row(0, named=True)
+    shutil.rmtree(sweep.path(second))
+    (sweep.path(third) / "run.json").write_text("{")
+    lines, runs = listed(capsys, "swept")
+    assert len(runs) == 4
+    assert runs[first]["differs"] == {"size": "1KB", "replica": "0"}
+    assert "size 1KB, replica 0" in lines[first]
+    assert runs[first]["fct_p99_ps"] == metrics["fct_p99_ps"]
+    assert runs[first]["slowdown_p99"] == metrics["slowdown_p99"]
+    assert "not run yet" in lines[second]
+    assert runs[third]["remark"].startswith("damaged: ")
+    assert runs[third]["status"] is None
+
+
+def test_damaged_runs_do_not_hide_the_others(here, capsys):
+    folder = here / "reported"
+    damaged(folder, here / "small.toml")
+    _, runs = listed(capsys, "reported")
+    assert runs["run"]["status"] == "complete"
+    for name in ("cut-flows", "cut-summary", "no-status", "no-flows", "overwritten-flows", "cut-plan"):
+        assert runs[name]["remark"].startswith("damaged: "), name
+        assert runs[name]["status"] is None
+    assert "thesis" not in runs
+
+
+def test_a_violation_or_a_model_is_no_reason_to_fail(here, capsys):
+    (here / "runs/model").mkdir(parents=True)
+    (here / "runs/model/run.json").write_text('{"status": "complete", "point": {}}')
+    _, runs = listed(capsys, "runs")
+    assert runs["model"]["remark"] == "no simulation: its tables are a model's"
