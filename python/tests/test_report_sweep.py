@@ -18,7 +18,8 @@ from test_report import visible
 import flowyard as fy
 from flowyard import sweeps
 from flowyard.errors import UserError
-from flowyard.report import javascript, lines, sweep, sweep_facts, text
+from flowyard.report import javascript, lines, places, sweep, sweep_facts, text
+from flowyard.sweeps import results
 from flowyard.sweeps.plan import ModelPlan
 
 # Student's t, two-sided 95 %, from printed tables, by the number of values.
@@ -119,7 +120,7 @@ def test_the_table_of_points_says_the_means_with_their_intervals(tmp_path):
     for window in (1, 4, 16):
         values = [medians[run] for run in done.runs.filter(pl.col("window") == window)["run"]]
         mean = text.duration(statistics.fmean(values)).replace("\N{NO-BREAK SPACE}", " ")
-        assert f"{window} 3 100% ± 0% {mean} ± " in words
+        assert re.search(rf"\b{window} 3 (\S+ ± \S+ ){{2}}\S+ \S+ ± \S+ \S+ {re.escape(mean)} ± ", words)
 
 
 def test_what_was_swept_is_said(tmp_path):
@@ -155,8 +156,14 @@ def test_metrics_that_never_vary_from_nothing_are_a_sentence(tmp_path):
     zero = re.search(r"Zero in every run: ([^.]*)\.", visible(html))[1].split(", ")
     assert {"marks", "lost to faults"} <= set(zero)
     counters = [name for name in sweep.COUNTED if done.metrics[name].max()]
-    assert {key for key in specs(html) if key in sweep.COUNTED} == set(counters)
     assert len(zero) + len(counters) == len(sweep.COUNTED)
+    # What is not zero is in one chart.
+    assert {row["kind"] for row in rows(html, "packets")} == {
+        kind
+        for kind, metric in sweep.PACKETS.items()
+        if metric.column.removesuffix("_per_packet") in counters
+    }
+    assert len(counters) > 1
 
 
 def test_the_file_is_whole_and_loads_nothing(tmp_path):
@@ -305,20 +312,25 @@ def test_an_axis_of_one_value_is_a_fact_not_a_chart(tmp_path):
     assert 'id="specs"' not in html
 
 
-def test_texts_stand_in_the_order_of_the_plan(tmp_path):
+def test_quantities_stand_on_their_scale_and_names_in_the_order_of_the_plan(tmp_path):
     done = swept(tmp_path / "s", SIZE, replicas=2)
     html = page(done)
-    assert [row["x"] for row in rows(html)] == ["5KB", "10KB", "100KB"]
+    # Sizes have a scale, and are joined; names are not.
+    assert [(row["x"], row["said_x"]) for row in rows(html)] == [
+        (5000, "5KB"),
+        (10**4, "10KB"),
+        (10**5, "100KB"),
+    ]
     x = specs(html)["fct-p50-ps"]["layer"][-1]["encoding"]["x"]
-    assert x["scale"]["domain"] == ["5KB", "10KB", "100KB"]
-    assert x["type"] == "nominal"
-    # Sizes have an order: they are joined; names are not.
+    assert (x["scale"]["domain"], x["scale"]["type"], x["type"]) == ([5000, 10**5], "log", "quantitative")
+    assert (x["axis"]["formatType"], x["axis"]["values"]) == ("bytes", [5000, 10**4, 10**5])
     assert [layer["mark"]["type"] for layer in specs(html)["fct-p50-ps"]["layer"]] == [
         "area",
         "line",
         "point",
     ]
     html = page(swept(tmp_path / "names", TCP))
+    assert [row["x"] for row in rows(html)] == ["ndp", "tcp"]
     assert [layer["mark"]["type"] for layer in specs(html)["fct-p50-ps"]["layer"]] == ["rule", "point"]
 
 
@@ -332,7 +344,7 @@ def test_three_axes_are_x_colour_and_a_choice(tmp_path):
     for spec in specs(html).values():
         assert {"name": "pick0", "value": "4"} in spec["params"]
         for layer in spec["layer"]:
-            assert layer["transform"] == [{"filter": "datum.pick0 === pick0"}]
+            assert layer["transform"][0]["filter"].startswith("datum.pick0 === pick0")
     encoding = specs(html)["fct-p50-ps"]["layer"][-1]["encoding"]
     assert encoding["color"]["scale"]["domain"] == ["5KB", "10KB", "100KB"]
     assert {(row["x"], row["line"], row["pick0"]) for row in rows(html)} == {
@@ -441,6 +453,134 @@ def test_what_is_null_everywhere_says_why(tmp_path):
     assert "No run has a value." in visible(page(swept(tmp_path / "one", changes={"run.until": "100ns"})))
 
 
+# Flows of three groups of sizes, and of two entries.
+MIXED = {
+    "traffic": [
+        {
+            "name": name,
+            "arrivals": {"poisson": {"load": 0.3}},
+            "matrix": "uniform",
+            "sizes": sizes,
+            "flows": 40,
+        }
+        for name, sizes in (("short", {"fixed": "20KB"}), ("mix", "web-search"))
+    ]
+}
+
+
+def mixed(folder, *axes):
+    return swept(folder, *axes, replicas=3, changes={"run.until": "1s", **MIXED})
+
+
+def test_groups_of_flows_are_chosen_over_the_charts(tmp_path):
+    done = mixed(tmp_path / "s", HOSTS, WINDOW)
+    html = page(done)
+    offered = re.search(r'(?s)<select data-parameter="group".*?</select>', html)[0]
+    groups = re.findall(r"<option>(.*?)</option>", offered)
+    sizes = ["up to 100 KB", "100 KB to 10 MB", "above 10 MB"]
+    assert groups == [
+        *("all flows", *sizes),
+        *("entry mix", *(f"entry mix, {size}" for size in sizes)),
+        "entry short",
+    ]
+    for key, column in (("slowdown-p99", "slowdown_p99"), ("fct-mean-ps", "fct_mean_ps")):
+        drawn = rows(html, key)
+        assert {row["group"] for row in drawn} == set(groups)
+        tables = {"all flows": done.means, "entry short": done.by_entry.filter(tag="short", size_group="all")}
+        tables |= {size: done.by_size.filter(size_group=size) for size in sizes}
+        for group, table in tables.items():
+            said = {(row["x"], row["line"]): row["mean"] for row in drawn if row["group"] == group}
+            assert len(said) == 6
+            for row in table.iter_rows(named=True):
+                assert said[row["window"], str(row["hosts"])] == pytest.approx(row[column], rel=1e-4)
+        for layer in specs(html)[key]["layer"]:
+            assert layer["transform"] == [{"filter": "datum.group === group"}]
+    # Goodput is of all flows.
+    assert "group" not in rows(html, "goodput-bps")[0]
+
+
+def test_slowdown_over_size_has_a_panel_a_place(tmp_path):
+    done = mixed(tmp_path / "s", HOSTS, WINDOW)
+    html = page(done)
+    panels = {key: spec for key, spec in specs(html).items() if key.startswith("size-")}
+    assert re.findall(r"<h3>(window [^<]*)</h3>", html) == ["window 1", "window 4", "window 16"]
+    assert len(panels) == 3
+    for window, spec in zip((1, 4, 16), panels.values(), strict=True):
+        alt.LayerChart.from_dict({**spec, "datasets": {}})
+        assert {"name": "percentile", "value": "p99"} in spec["params"]
+        table = done.over_size.filter(window=window, replicas=3)
+        drawn = {(row["line"], row["size"]): row for row in spec["datasets"]["rows"]}
+        for row in table.iter_rows(named=True):
+            shown = drawn[str(row["hosts"]), row["size_up_to_bytes"]]
+            for name in ("p50", "p95", "p99", "p99_9"):
+                assert shown[name] == pytest.approx(row[f"slowdown_{name}"], rel=1e-4)
+    # Flows of one size have no such curve.
+    assert "Slowdown by flow size" not in visible(page(swept(tmp_path / "one", WINDOW)))
+
+
+def test_another_axis_may_lie_along_x(tmp_path):
+    html = page(swept(tmp_path / "s", SIZE, WINDOW, TCP, replicas=2))
+    others = json.loads(re.search(r'id="layouts">(.*?)</script>', html)[1])
+    assert set(others) == set(specs(html))
+    first, *more = (specs(html)["fct-p50-ps"], *others["fct-p50-ps"])
+    fields = {name: value for row in rows(html) for name, value in row.items()}
+    titles = []
+    for spec in (first, *more):
+        encoding = spec["layer"][-1]["encoding"]
+        titles.append((encoding["x"]["title"], encoding["x"]["field"], encoding["color"]["field"]))
+        used = {encoding[channel]["field"] for channel in ("x", "y", "color")}
+        assert used <= fields.keys()
+        alt.LayerChart.from_dict({**spec, "datasets": {}})
+    assert titles == [("window", "x", "line"), ("size", "at_line", "said_x"), ("who", "pick0", "line")]
+    assert {(row["line"], row["at_line"]) for row in rows(html)} == {
+        ("5KB", 5000),
+        ("10KB", 10**4),
+        ("100KB", 10**5),
+    }
+    # Legends say of what; the selects are those of the layout that is shown.
+    assert re.findall(r'legend-title">(.*?)<', html)[:3] == ["size", "window", "size"]
+    assert re.findall(r'<label data-layout="(\d)"( hidden)?>(\w+)', html) == [
+        ("0", "", "who"), ("1", " hidden", "who"), ("2", " hidden", "window"),
+    ]  # fmt: skip
+
+
+def test_a_plan_may_choose_what_is_shown(tmp_path):
+    plan = fy.Plan(SCENARIO, [WINDOW], replicas=2, metrics=["marks", "slowdown_p99_9", "end_ps"])
+    html = page(fy.sweep(plan, tmp_path / "s"))
+    assert list(specs(html)) == ["end-ps", "marks", "slowdown-p99-9"]
+    heads = re.findall(r"<h3>(?:<dfn[^>]*>)?([^<]*)", html)
+    assert heads == ["Marks", "Slowdown p99.9", "Simulated time"]
+    assert set(results.METRICS) == set(sweep.ALL_METRICS)
+
+
+def test_what_was_found_stands_before_what_was_run(tmp_path):
+    html = page(mixed(tmp_path / "s", WINDOW))
+    assert re.findall(r'<section id="(\w+)"', html) == ["metrics", "sizes", "points", "what", "runs", "words"]
+    assert re.findall(r"<h3>(?:<dfn[^>]*>)?([^<]*)", html)[0] == "Slowdown p99"
+
+
+@pytest.mark.parametrize(
+    ("values", "numbers", "format_type", "logarithmic"),
+    [
+        (["1ms", "10ms", "200ms"], [10**9, 10**10, 2 * 10**11], "duration", True),
+        (["0.5us", "1us"], [500_000, 10**6], "duration", False),
+        (["10Gbps", "100Gbps", "400Gbps"], [10**10, 10**11, 4 * 10**11], "rate", True),
+        (["64KiB", "1MB"], [65536, 10**6], "bytes", True),
+        ([1, 2.5], [1, 2.5], "label", False),
+        ([1, 40], [1, 40], "label", True),
+        ([0, 40], [0, 40], "label", False),
+        (["0s", "1s"], [0, 10**12], "duration", False),
+        (["1ms", "1000us"], None, "label", False),
+        (["1ms", "10KB"], None, "label", False),
+        (["1ms", "never"], None, "label", False),
+        ([True, False], None, "label", False),
+    ],
+)
+def test_quantities_are_read_as_the_engine_does(values, numbers, format_type, logarithmic):
+    found = places.places(values)
+    assert (found.numbers, found.format_type, found.logarithmic) == (numbers, format_type, logarithmic)
+
+
 def test_names_with_html_in_them_are_text(tmp_path):
     evil = "</script><img src=x onerror=alert(1)>"
     plan = fy.Plan(
@@ -456,7 +596,7 @@ def test_names_with_html_in_them_are_text(tmp_path):
     assert "<img" not in html
     assert "<b>" not in html
     assert "<i>" not in html
-    assert html.count("</script>") == 3
+    assert html.count("</script>") == 4
     encoding = specs(html)["fct-p50-ps"]["layer"][-1]["encoding"]
     assert encoding["x"]["title"] == evil
     assert encoding["color"]["scale"]["domain"] == [evil, "<b>"]
@@ -523,7 +663,7 @@ def test_another_choice_shows_other_points(tmp_path, real_bundle):
     choose = """<script type="module">
         const drawn = () => document.documentElement.dataset.charts;
         while (!drawn()) await new Promise((resolve) => setTimeout(resolve, 50));
-        const choice = document.querySelector("select");
+        const choice = document.querySelector("select[data-parameter=pick0]");
         choice.value = "CHOSEN";
         choice.dispatchEvent(new Event("change"));
     </script>"""
@@ -535,3 +675,36 @@ def test_another_choice_shows_other_points(tmp_path, real_bundle):
         mine = {row["said"] for row in rows(html) if row["pick0"] == size}
         others = {row["said"] for row in rows(html) if row["pick0"] != size} - mine
         assert {said for said in mine | others if said in told} == mine
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine")
+def test_choices_of_groups_percentiles_and_of_x_are_drawn(tmp_path, real_bundle):
+    assert real_bundle
+    html = page(mixed(tmp_path / "s", HOSTS, WINDOW))
+    choose = """<script type="module">
+        const root = document.documentElement.dataset;
+        const choose = (select, value) => {
+            select.value = value;
+            select.dispatchEvent(new Event("change"));
+        };
+        while (!root.charts) await new Promise((resolve) => setTimeout(resolve, 50));
+        choose(document.querySelector("select[data-parameter=group]"), "entry mix, above 10 MB");
+        choose(document.querySelector("select[data-parameter=percentile]"), "p50");
+        choose(document.querySelector("select[data-layouts]"), "1");
+        while (!root.layoutDrawn) await new Promise((resolve) => setTimeout(resolve, 50));
+    </script>"""
+    path = tmp_path / "chosen.html"
+    path.write_text(html + choose, encoding="utf-8")
+    shown = browse(path, tmp_path)
+    chart = re.search(r'(?s)id="chart-slowdown-p99".*?</figure>', shown)[0]
+    told = html_unescape(" ".join(re.findall(r'aria-label="([^"]*)"', chart)))
+    own = [row for row in rows(html, "slowdown-p99") if row["group"] == "entry mix, above 10 MB"]
+    assert len(own) == 6
+    for row in own:
+        assert f"hosts: {row['line']}; " in told
+        assert f"window: {row['said_x']}; slowdown p99: {row['said']}; " in told
+    assert ">window<" not in chart
+    panel = re.search(r'(?s)id="chart-size-0".*?</figure>', shown)[0]
+    told = html_unescape(" ".join(re.findall(r'aria-label="([^"]*)"', panel)))
+    for row in specs(html)["size-0"]["datasets"]["rows"]:
+        assert f"slowdown: {row['p50_said']}" in told

@@ -94,6 +94,35 @@ def test_a_variant_goes_by_its_name(read):
     assert scenarios(plan)[1]["queue"]["drop-tail"]["limit"] == {"packets": 7}
 
 
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        (["ndp", {"tcp": {"congestion": "dctcp"}}, "pfabric"], ["ndp", "dctcp", "pfabric"]),
+        (["tcp", {"tcp": {"congestion": {"cubic": {"c": 0.3}}}}], ["tcp", "cubic"]),
+        (
+            [{"tcp": {"congestion": "dctcp"}}, {"tcp": {"congestion": "dctcp", "rto_min": "5ms"}}],
+            ["dctcp", "dctcp, rto_min 5ms"],
+        ),
+        (
+            [{"tcp": {"congestion": {"dctcp": {"gain": gain}}, "mtu": "9000B"}} for gain in (0.1, 0.2)],
+            ["dctcp, gain 0.1", "dctcp, gain 0.2"],
+        ),
+        (
+            ["drop-tail", *({"drop-tail": {"limit": {"packets": n}}} for n in (7, 8))],
+            ["drop-tail", "drop-tail, limit.packets 7", "drop-tail, limit.packets 8"],
+        ),
+    ],
+)
+def test_places_go_by_what_distinguishes_them(values, labels):
+    assert Axis("a", {"transport": values}).values == labels
+
+
+@pytest.mark.parametrize("values", [["ndp", {"ndp": {}}], [{"tcp": {"mtu": "1KB"}}] * 2, ["x", "x"]])
+def test_places_that_nothing_distinguishes_need_labels(values):
+    with pytest.raises(UserError, match="give it labels that all differ"):
+        Axis("a", {"transport": values})
+
+
 def test_no_axes_are_replicas_alone_from_the_scenario_s_own_on(read):
     plan = read(SCENARIO + "replicas = 3\nset.run.replica = 10\n")
     assert places(plan) == [(0,), (1,), (2,)]

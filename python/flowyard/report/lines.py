@@ -1,24 +1,26 @@
 """A sweep's charts as Vega-Lite data: a metric over one axis, with the confidence interval of each mean.
 
 One axis is along x, one is told by colour, and of every further one the page lets the reader choose a value: the
-charts have a parameter pick0, pick1 ... for each.
+charts have a parameter pick0, pick1 ... for each. Which axis is along x the reader may choose, too: the rows of a chart
+are the same for all these layouts. A chart may show one of several tables at a time, chosen by a parameter: groups of
+flows, or kinds of packets.
 """
 
 import copy
 import functools
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import polars as pl
 
 from flowyard.report import charts, text
+from flowyard.report.places import LOGARITHMIC, Places, is_numeric, places, said
 
 HEIGHT = 260
-# From this ratio of the largest to the smallest on, an axis is logarithmic.
-LOGARITHMIC = 30
 # More lines than colours and dashes can tell apart: then the axis is chosen, not coloured.
 MOST_LINES = charts.COLOURS * len(charts.DASHES)
 # Up to so many places of a numeric axis, each has a label.
@@ -53,6 +55,14 @@ class Metric:
         return self.show(mean) if half is None else f"{self.show(mean)} ± {self.show(half)}"
 
 
+class Shown(NamedTuple):
+    """One of the tables that a chart shows: what the reader chooses it by, its rows a point each, its metric."""
+
+    name: str
+    means: pl.DataFrame
+    metric: Metric
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
     """Which axis is shown how.
@@ -62,127 +72,209 @@ class Layout:
         x: The axis along x.
         colour: The axis told by colour, if any.
         picks: The axes of which the reader chooses one value.
+        first: The layout that the page begins with, by whose parts the fields of rows are called; None of itself.
     """
 
     values: Mapping[str, Sequence[Any]]
     x: str
     colour: str | None = None
     picks: list[str] = field(default_factory=list)
+    first: "Layout | None" = None
 
-    @property
-    def numeric(self) -> bool:
-        """Whether x is a number."""
-        return is_numeric(self.values[self.x])
+    @functools.cached_property
+    def places(self) -> dict[str, Places]:
+        """What the values of each axis are."""
+        return {name: places(values) for name, values in self.values.items()}
+
+    @functools.cached_property
+    def slots(self) -> dict[str, str]:
+        """What the fields of each axis are called: those of axes may be anything."""
+        if self.first is not None:
+            return self.first.slots
+        named = {self.x: "x"} | ({self.colour: "line"} if self.colour else {})
+        return named | {name: f"pick{i}" for i, name in enumerate(self.picks)}
+
+    def label(self, axis: str) -> str:
+        """The field of an axis's labels."""
+        slot = self.slots[axis]
+        return "said_x" if slot == "x" and self.places[axis].numbers is not None else slot
+
+    def number(self, axis: str) -> str:
+        """The field of where an axis's values stand: on its scale, or in the plan."""
+        slot = self.slots[axis]
+        if self.places[axis].numbers is not None:
+            return "x" if slot == "x" else f"at_{slot}"
+        return "place" if slot == "x" else f"at_{slot}"
+
+    def parameter(self, axis: str) -> str:
+        """The charts' parameter by which a value of an axis is chosen."""
+        slot = self.slots[axis]
+        return slot if slot.startswith("pick") else f"pick_{slot}"
 
     @property
     def ordered(self) -> bool:
-        """Whether there is a way from one place of x to the next: numbers and sizes have it, names have not."""
-        return self.numeric or all(said(value)[:1].isdigit() for value in self.values[self.x])
-
-    @functools.cached_property
-    def places(self) -> dict[str, int]:
-        """Where each value of x stands in the plan."""
-        return {said(value): place for place, value in enumerate(self.values[self.x])}
+        """Whether there is a way from one place of x to the next: numbers and quantities have it, names have not."""
+        return self.places[self.x].ordered
 
     @property
     def lines(self) -> list[str]:
         """What each colour stands for; one text without meaning if there is no such axis."""
-        return [said(value) for value in self.values[self.colour]] if self.colour else [""]
+        return self.places[self.colour].labels if self.colour else [""]
 
 
 def layout(axes: Mapping[str, Sequence[Any]]) -> Layout | None:
-    """Along x the first axis of more than two numbers, else the first one; None if nothing varies."""
+    """Along x the first axis of more than two numbers, or else quantities, or the first one; None if nothing varies."""
     values = {name: places for name, places in axes.items() if len(places) > 1}
     if not values:
         return None
-    x = next(
-        (name for name, places in values.items() if is_numeric(places) and len(places) > 2),
-        next(iter(values)),
-    )
+    many = [name for name, found in values.items() if len(found) > 2]
+    numbers = [name for name in many if is_numeric(values[name])]
+    quantities = [name for name in many if places(values[name]).numbers is not None]
+    return _with_x(values, [*numbers, *quantities, *values][0])
+
+
+def layouts(axes: Mapping[str, Sequence[Any]]) -> list[Layout]:
+    """The layout that the page begins with, and one for each other axis along x."""
+    first = layout(axes)
+    if first is None:
+        return []
+    others = [name for name in first.values if name != first.x]
+    return [first, *(_with_x(first.values, name, first) for name in others)]
+
+
+def _with_x(values: Mapping[str, Sequence[Any]], x: str, first: Layout | None = None) -> Layout:
     others = [name for name in values if name != x]
     colour = next((name for name in others if len(values[name]) <= MOST_LINES), None)
-    return Layout(values, x, colour, [name for name in others if name != colour])
-
-
-def is_numeric(values: Sequence[Any]) -> bool:
-    """Whether all values are numbers."""
-    return all(type(value) in (int, float) for value in values)
-
-
-def said(value: Any) -> str:
-    """A value of an axis as text: the same for 1 and 1.0, which a column of numbers does not tell apart."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)
+    return Layout(values, x, colour, [name for name in others if name != colour], first)
 
 
 def line(means: pl.DataFrame, plan: Layout, metric: Metric) -> charts.Spec | None:
     """The chart of a metric; None if no point has a value."""
-    table = means.filter(pl.col(metric.column).is_not_null())
-    if table.is_empty():
-        return None
-    rows = [_row(row, plan, metric) for row in table.iter_rows(named=True)]
-    y = _y(rows, metric)
-    spec = copy.deepcopy(_frame(plan))
-    for layer in spec["layer"]:
-        layer["encoding"]["y"] |= y
-        for shown in layer["encoding"].get("tooltip", []):
-            shown["title"] = metric.name if shown["field"] == "said" else shown["title"]
-    first = {f"pick{i}": said(means[name][0]) for i, name in enumerate(plan.picks)}
-    for parameter in spec["params"]:
-        parameter["value"] = first.get(parameter["name"])
-    return {**spec, "datasets": {"rows": rows}}
+    return chart([Shown("", means, metric)], [plan])[0]
+
+
+def chart(
+    shown: Sequence[Shown], plans: Sequence[Layout], parameter: str = ""
+) -> tuple[charts.Spec | None, list[charts.Spec]]:
+    """A chart, and how it looks with the other layouts, without its rows.
+
+    Args:
+        shown: What it shows; of several the reader chooses one.
+        plans: The layout that the page begins with, and others.
+        parameter: By which one of several is chosen.
+
+    Returns:
+        None and nothing if no point has a value.
+    """
+    tables = [
+        Shown(one.name, table, one.metric)
+        for one in shown
+        if not (table := one.means.filter(pl.col(one.metric.column).is_not_null())).is_empty()
+    ]
+    if not tables:
+        return None, []
+    plan = plans[0]
+    chosen = parameter if len(tables) > 1 else ""
+    rows: dict[str, list[dict[str, Any]]] = {
+        one.name: [_row(row, plan, one.metric) for row in one.means.iter_rows(named=True)] for one in tables
+    }
+    y = _y(list(rows.values()), [one.metric for one in tables], list(rows), chosen)
+    if chosen:
+        for name, own in rows.items():
+            for row in own:
+                row[chosen] = name
+    first = {plan.parameter(name): said(tables[0].means[name][0]) for name in plan.values}
+    first[chosen] = tables[0].name
+    specs = []
+    for layout in plans:
+        spec = copy.deepcopy(_frame(layout, chosen))
+        for layer in spec["layer"]:
+            layer["encoding"]["y"] |= y
+            for tip in layer["encoding"].get("tooltip", []):
+                tip["title"] = tables[0].metric.name if tip["field"] == "said" else tip["title"]
+        for param in spec["params"]:
+            param["value"] = first.get(param["name"])
+        specs.append(spec)
+    return {**specs[0], "datasets": {"rows": [row for own in rows.values() for row in own]}}, [
+        {name: part for name, part in spec.items() if name != "datasets"} for spec in specs[1:]
+    ]
 
 
 # Checking its parts takes altair most of the time of a report.
-@functools.lru_cache(maxsize=1)
-def _frame(plan: Layout) -> charts.Spec:
+@functools.lru_cache(maxsize=16)
+def _frame(plan: Layout, chosen: str) -> charts.Spec:
     """What the charts of all metrics have in common: all but the rows, the axis of the metric and its name."""
-    picked = " && ".join(f"datum.pick{i} === pick{i}" for i in range(len(plan.picks)))
-    base = charts.chart_of("rows").encode(x=_x(plan), color=charts.colour_of(plan.lines, "line"))
-    base = base.transform_filter(picked) if picked else base
+    base = charts.chart_of("rows").encode(x=_x(plan), color=charts.colour_of(plan.lines, line_field(plan)))
+    base = base.transform_filter(wanted) if (wanted := picked(plan, chosen)) else base
     tooltip = [
-        alt.Tooltip("x:N", format="", formatType="label", title=plan.x),
-        *([alt.Tooltip("line:N", title=plan.colour)] if plan.colour else []),
-        *(alt.Tooltip(f"pick{i}:N", title=name) for i, name in enumerate(plan.picks)),
+        *tips(plan, [plan.x, *([plan.colour] if plan.colour else []), *plan.picks]),
         alt.Tooltip("said:N", title=""),
         charts.tip("replicas", "count", "replicas"),
         alt.Tooltip("completed:N", title="completed"),
     ]
-    opacity = charts.focused(field="line")
+    opacity = charts.focused(field=line_field(plan))
     point = base.mark_point(filled=True, size=55, opacity=1).encode(
         y="mean:Q", opacity=opacity, tooltip=tooltip
     )
     # Points carry the words; of an interval that is not there none could be made.
     if plan.ordered:
         band = base.mark_area(aria=False).encode(
-            y="low:Q", y2="high:Q", opacity=charts.focused(0.16, 0.03, "line")
+            y="low:Q", y2="high:Q", opacity=charts.focused(0.16, 0.03, line_field(plan))
         )
-        strokes = charts.strokes_of(plan.lines, "line")
+        strokes = charts.strokes_of(plan.lines, line_field(plan))
+        order = f"{plan.number(plan.x)}:Q"
         stroke = base.mark_line(strokeWidth=2).encode(
-            y="mean:Q", opacity=opacity, strokeDash=strokes, order="place:Q"
+            y="mean:Q", opacity=opacity, strokeDash=strokes, order=order
         )
         layers = [band, stroke, point]
     else:
         # Between names there is nothing: whiskers in place of a band, and side by side.
-        offset = alt.XOffset("line:N", sort=None, scale=alt.Scale(domain=plan.lines))
+        offset = alt.XOffset(f"{line_field(plan)}:N", sort=None, scale=alt.Scale(domain=plan.lines))
         whisker = base.mark_rule(strokeWidth=2, aria=False).encode(
             y="low:Q", y2="high:Q", opacity=opacity, xOffset=offset
         )
         layers = [whisker, point.encode(xOffset=offset)]
-    return charts.spec_of(layers, HEIGHT, {f"pick{i}": None for i in range(len(plan.picks))})
+    return charts.spec_of(layers, HEIGHT, parameters(plan, chosen))
+
+
+def line_field(plan: Layout) -> str:
+    """The field of what is told by colour."""
+    return plan.label(plan.colour) if plan.colour else "line"
+
+
+def picked(plan: Layout, chosen: str) -> str:
+    """Which rows are shown, in Vega's words; nothing if all are."""
+    wanted = {plan.label(name): plan.parameter(name) for name in plan.picks}
+    wanted |= {chosen: chosen} if chosen else {}
+    return " && ".join(f"datum.{name} === {parameter}" for name, parameter in wanted.items())
+
+
+def parameters(plan: Layout, chosen: str) -> dict[str, None]:
+    """The parameters of a chart, but for the line that is brought out."""
+    return dict.fromkeys([*map(plan.parameter, plan.picks), *([chosen] if chosen else [])])
+
+
+def tips(plan: Layout, axes: Sequence[str]) -> list[alt.Tooltip]:
+    """Where a point stands on some axes, in lines of a tooltip."""
+    return [alt.Tooltip(f"{plan.label(name)}:N", title=name) for name in axes]
+
+
+def where(row: Mapping[str, Any], plan: Layout, axes: Sequence[str]) -> dict[str, Any]:
+    """The fields that say where a point stands on some axes, by the names of the first layout."""
+    fields: dict[str, Any] = {}
+    for name in axes:
+        label, found = said(row[name]), plan.places[name]
+        place = found.labels.index(label)
+        fields[plan.number(name)] = place if found.numbers is None else found.numbers[place]
+        fields[plan.label(name)] = label
+    return fields
 
 
 def _row(row: Mapping[str, Any], plan: Layout, metric: Metric) -> dict[str, Any]:
-    # Under names of our own: those of axes may be anything.
-    mean, half, x = row[metric.column], row[f"{metric.column}_ci95"], row[plan.x]
+    mean, half = row[metric.column], row[f"{metric.column}_ci95"]
     return {
-        "x": x if plan.numeric else said(x),
-        "place": plan.places[said(x)],
-        "line": said(row[plan.colour]) if plan.colour else "",
-        **{f"pick{i}": said(row[name]) for i, name in enumerate(plan.picks)},
+        "line": "",
+        **where(row, plan, list(plan.values)),
         "mean": charts.rounded(mean),
         "low": None if half is None else charts.rounded(max(mean - half, 0.0)),
         "high": None if half is None else charts.rounded(min(mean + half, metric.most)),
@@ -193,39 +285,76 @@ def _row(row: Mapping[str, Any], plan: Layout, metric: Metric) -> dict[str, Any]
 
 
 def _x(plan: Layout) -> alt.X:
-    values = plan.values[plan.x]
+    found = plan.places[plan.x]
     kind: dict[str, Any]
-    if not plan.numeric:
-        labels = [said(value) for value in values]
-        upright = sum(map(len, labels)) < 50
+    if found.numbers is None:
+        upright = sum(map(len, found.labels)) < 50
         axis = alt.Axis(labelAngle=0 if upright else -35, labelLimit=140, labelOverlap="greedy", grid=False)
         kind = {"type": "point", "padding": 0.3}
         if not plan.ordered:
             kind = {"type": "band", "paddingInner": 0.5, "paddingOuter": 0.25}
-        scale = alt.Scale(domain=labels, **kind)
-        return alt.X("x:N", title=plan.x, scale=scale, axis=axis)
+        scale = alt.Scale(domain=found.labels, **kind)
+        return alt.X(f"{plan.label(plan.x)}:N", title=plan.x, scale=scale, axis=axis)
+    numbers = found.numbers
     axis = alt.Axis(
         format="",
-        formatType="label",
+        formatType=found.format_type,
         labelOverlap="greedy",
         grid=False,
-        **({"values": sorted(values)} if len(values) <= LABELLED else {"tickCount": 8}),
+        **({"values": sorted(numbers)} if len(numbers) <= LABELLED else {"tickCount": 8}),
     )
-    logarithmic = _spread([float(value) for value in values]) > LOGARITHMIC
-    kind = {"type": "log"} if logarithmic else {"type": "linear", "zero": False}
-    scale = alt.Scale(domain=[min(values), max(values)], nice=False, padding=10, **kind)
-    return alt.X("x:Q", title=plan.x, scale=scale, axis=axis)
+    kind = {"type": "log"} if found.logarithmic else {"type": "linear", "zero": False}
+    scale = alt.Scale(domain=[min(numbers), max(numbers)], nice=False, padding=10, **kind)
+    return alt.X(f"{plan.number(plan.x)}:Q", title=plan.x, scale=scale, axis=axis)
 
 
-def _y(rows: list[dict[str, Any]], metric: Metric) -> dict[str, Any]:
-    """The axis of the metric; the page says above the chart what it is.
+def _y(
+    tables: Sequence[list[dict[str, Any]]], metrics: Sequence[Metric], names: Sequence[str], chosen: str
+) -> dict[str, Any]:
+    """The axis of the metric; the page says above the chart what it is. Each table has ends of its own.
 
     Bounds of intervals that would stretch it too far are moved to its end.
     """
+    # A share is of a whole: its axis shows how much is missing.
+    logarithmic = metrics[0].most == math.inf and any(
+        _spread([row["mean"] for row in rows]) > LOGARITHMIC for rows in tables
+    )
+    logarithmic = logarithmic and all(row["mean"] > 0 for rows in tables for row in rows)
+    ends = [_ends(rows, metric, logarithmic) for rows, metric in zip(tables, metrics, strict=True)]
+    if logarithmic:
+        domains = [charts.log_domain([value for value in own if value > 0]) for own in ends]
+    else:
+        domains = [(min(own), max(own) or 1) for own in ends]
+    scale: dict[str, Any] = {"type": "log", "nice": False} if logarithmic else {"nice": True, "zero": False}
+    scale["domain"] = [by_choice(names, [domain[end] for domain in domains], chosen) for end in (0, 1)]
+    ticks = by_choice(names, [charts.log_ticks(*domain) for domain in domains if logarithmic], chosen)
+    return {
+        "scale": scale,
+        "axis": {
+            "format": "",
+            "formatType": metrics[0].format_type,
+            "labelOverlap": "greedy",
+            "domain": False,
+            "ticks": False,
+            **({"values": ticks} if logarithmic else {"tickCount": 5}),
+        },
+        "title": None,
+    }
+
+
+def by_choice(names: Sequence[str], values: Sequence[Any], chosen: str) -> Any:
+    """The first of some values, or where something is chosen the one that belongs to that, in Vega's words."""
+    if not values or not chosen:
+        return values[0] if values else None
+    # Of a choice that the chart does not have nothing is shown, on any axis.
+    known = json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False)
+    return {"expr": f"({known})[{chosen}] || {json.dumps(values[0])}"}
+
+
+def _ends(rows: list[dict[str, Any]], metric: Metric, logarithmic: bool) -> list[float]:
+    """What the axis is to hold, the axis's own least value first."""
     means = [row["mean"] for row in rows]
     least, most = min(means), max(means)
-    # A share is of a whole: its axis shows how much is missing.
-    logarithmic = _spread(means) > LOGARITHMIC and metric.most == math.inf
     if metric.most < math.inf and least > 0.5 * metric.most:
         floor = 0.0 if least < 0.9 * metric.most else metric.most - 1.5 * (metric.most - least)
     else:
@@ -235,21 +364,7 @@ def _y(rows: list[dict[str, Any]], metric: Metric) -> dict[str, Any]:
         if row["low"] is not None:
             row["low"], row["high"] = max(row["low"], charts.rounded(floor)), min(row["high"], ceiling)
     ends = [*means, *(row[end] for row in rows for end in ("low", "high") if row[end] is not None)]
-    if logarithmic:
-        axis = charts.log_axis("mean", metric.format_type, None, ends, alt.Y).to_dict()
-        return {name: axis[name] for name in ("scale", "axis", "title")}
-    return {
-        "scale": {"domain": [floor, max(ends) or 1], "nice": True, "zero": False},
-        "axis": {
-            "format": "",
-            "formatType": metric.format_type,
-            "tickCount": 5,
-            "labelOverlap": "greedy",
-            "domain": False,
-            "ticks": False,
-        },
-        "title": None,
-    }
+    return ends if logarithmic else [floor, *ends]
 
 
 def _spread(values: Sequence[float]) -> float:

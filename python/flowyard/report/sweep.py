@@ -6,7 +6,7 @@ Numbers are those of Sweep.means.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import polars as pl
 
 from flowyard import folders
 from flowyard.analysis import picoseconds
+from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.errors import UserError
 from flowyard.report import (
     MARK,
@@ -21,6 +22,7 @@ from flowyard.report import (
     facts,
     frame,
     lines,
+    over_size,
     reasons,
     runs,
     sweep_facts,
@@ -28,29 +30,65 @@ from flowyard.report import (
     terms,
     text,
 )
-from flowyard.report.lines import Layout, Metric
+from flowyard.report.lines import Layout, Metric, Shown
+from flowyard.report.places import said
 from flowyard.report.tables import Cell
 from flowyard.report.terms import Term
-from flowyard.sweeps.results import DEADLINES, Sweep
+from flowyard.sweeps.results import COMPLETION, DEADLINES, Sweep
 
-# The table of points has these; all have a chart.
+# The table of points has these; all have a chart. The tail of slowdown is what most papers show.
 IN_TABLE = (
-    Metric("completed_fraction", "completed", "completed", "share", text.percent, most=1.0),
-    Metric("fct_p50_ps", "FCT p50", "fct", "duration", text.duration),
-    Metric("fct_p99_ps", "FCT p99", "fct", "duration", text.duration),
-    Metric("slowdown_p50", "slowdown p50", "slowdown", "ratio", text.ratio),
     Metric("slowdown_p99", "slowdown p99", "slowdown", "ratio", text.ratio),
+    Metric("slowdown_p50", "slowdown p50", "slowdown", "ratio", text.ratio),
+    Metric("fct_p99_ps", "FCT p99", "fct", "duration", text.duration),
+    Metric("fct_p50_ps", "FCT p50", "fct", "duration", text.duration),
     Metric("goodput_bps", "goodput", "goodput", "rate", text.rate),
+    Metric("completed_fraction", "completed", "completed", "share", text.percent, most=1.0),
     Metric("application_throughput", "application throughput", "deadline", "share", text.percent, most=1.0),
 )
-COUNTED = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
 METRICS = (
     *IN_TABLE,
     Metric("fct_mean_ps", "mean FCT", "fct", "duration", text.duration),
     Metric("lateness_p50_ps", "lateness p50", "lateness", "duration", text.duration),
     Metric("lateness_p99_ps", "lateness p99", "lateness", "duration", text.duration),
-    *(Metric(name, terms.TERMS[name].name, name, "count", text.ratio) for name in COUNTED),
 )
+# One chart has these together, since most are zero in most sweeps.
+PACKETS = {
+    "dropped": Metric("drops_per_packet", "dropped", "drops", "share", text.percent),
+    "trimmed": Metric("trims_per_packet", "trimmed", "trims", "share", text.percent),
+    "marked": Metric("marks_per_packet", "marked", "marks", "share", text.percent),
+    "lost to faults": Metric("lost_per_packet", "lost to faults", "lost", "share", text.percent),
+    "retransmitted": Metric(
+        "retransmissions_per_packet", "retransmitted", "retransmissions", "share", text.percent
+    ),
+    "timeouts": Metric("timeouts_per_packet", "timeouts", "timeouts", "share", text.percent),
+}
+COUNTED = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
+# A plan may ask for any.
+ALL_METRICS = {
+    metric.column: metric
+    for metric in (
+        *METRICS,
+        *PACKETS.values(),
+        *(
+            Metric(f"fct_{p}_ps", f"FCT {p.replace('_', '.')}", "fct", "duration", text.duration)
+            for p in ("p95", "p99_9")
+        ),
+        Metric("slowdown_mean", "mean slowdown", "slowdown", "ratio", text.ratio),
+        *(
+            Metric(f"slowdown_{p}", f"slowdown {p.replace('_', '.')}", "slowdown", "ratio", text.ratio)
+            for p in ("p95", "p99_9")
+        ),
+        *(Metric(name, terms.TERMS[name].name, name, "count", text.ratio) for name in COUNTED),
+        Metric("end_ps", "simulated time", "", "duration", text.duration),
+        Metric("packet_hops", "packet-hops", "", "count", text.ratio),
+        Metric("packets_sent", "data packets", "packets_sent", "count", text.ratio),
+        Metric("wall_s", "wall time, s", "", "ratio", text.ratio),
+        Metric("cpu_s", "processor time, s", "", "ratio", text.ratio),
+    )
+}
+# The parameters of charts by which a group of flows is chosen, and a kind of packets.
+GROUP, KIND = "group", "kind"
 
 TERMS = {
     "point": Term("point", "One combination of the axes' values."),
@@ -71,9 +109,12 @@ TERMS = {
     "ideal": terms.TERMS["ideal"],
     "slowdown": terms.TERMS["slowdown"],
     "percentile": Term(
-        "p50, p99",
+        "p50, p95, p99, p99.9",
         "Percentiles over the completed flows of a run, interpolated linearly between order statistics (type 7).",
     ),
+    "size": terms.TERMS["size"],
+    "tag": terms.TERMS["tag"],
+    "packets_sent": terms.TERMS["packets_sent"],
     "goodput": terms.TERMS["goodput"],
     "deadline": terms.TERMS["deadline"],
     "lateness": terms.TERMS["lateness"],
@@ -100,20 +141,24 @@ class Figure:
         metric: What it shows.
         spec: Vega-Lite data; None if there is nothing to draw.
         empty: Why no run has a value; empty if one has.
+        others: How it looks with other axes along x.
+        kinds: What the reader chooses above it, one at a time.
     """
 
     key: str
     metric: Metric
     spec: charts.Spec | None
-    empty: str
+    empty: str = ""
+    others: list[charts.Spec] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An axis of which one value is shown at a time: the charts' parameter, its values, the first one shown."""
+    """Something of which one value is shown at a time: the charts' parameter, its values, the first one shown."""
 
     parameter: str
-    axis: str
+    name: str
     values: list[str]
     first: str
 
@@ -149,9 +194,13 @@ def render(sweep: Sweep) -> str:
     summaries, metrics = sweep.summaries(), sweep.metrics
     # Where runs are missing, those that are there may come in any order.
     means = _as_planned(sweep, sweep.means)
-    plan = lines.layout(sweep.axes)
-    figures = _figures(sweep, means, plan)
+    plans = lines.layouts(sweep.axes)
+    plan = plans[0] if plans else None
+    groups = _groups(sweep, means) if plan else {}
+    figures = _figures(sweep, means, plans, groups)
     shown = [figure for figure in figures if figure.spec or figure.empty]
+    first = {plan.parameter(name): said(means[name][0]) for name in plan.values} if plan else {}
+    panels = over_size.panels(sweep.over_size, plan, first) if plan else []
     one_of_each = metrics.group_by(list(sweep.axes) or "status", maintain_order=True).first()
     scenarios = [
         facts.without_repeats(summaries[key]["scenario"]) for key in _as_planned(sweep, one_of_each)["run"]
@@ -161,8 +210,12 @@ def render(sweep: Sweep) -> str:
     words = terms.words(TERMS, deadlines=_has_deadlines(means))
     return frame.render(
         "sweep.html.jinja",
-        specs={figure.key: figure.spec for figure in shown if figure.spec},
-        scripts=("tips.js", "sort.js", "charts.js"),
+        specs={
+            **{figure.key: figure.spec for figure in shown if figure.spec},
+            **{panel.key: panel.spec for panel in panels},
+        },
+        layouts={figure.key: figure.others for figure in shown if figure.others},
+        scripts=("tips.js", "sort.js", "charts.js", "layouts.js"),
         styles=("page.css", "parts.css", "sweep.css", "print.css"),
         title=sweep.name,
         columns=1,
@@ -175,16 +228,21 @@ def render(sweep: Sweep) -> str:
         figures=shown,
         plain=_plain(figures, means),
         plan=plan,
-        lines=plan.lines if plan and plan.colour else [],
-        dashes=[charts.dash(i, len(plan.lines)) for i in range(len(plan.lines))] if plan else [],
+        plans=plans,
+        dashes=[[charts.dash(i, len(each.lines)) for i in range(len(each.lines))] for each in plans],
         colours=charts.COLOURS,
-        choices=_choices(plan, means),
+        choices=[_choices(each, means) for each in plans],
+        groups=list(groups),
+        panels=panels,
+        percentiles=over_size.NAMES,
         repeated=bool((means["replicas"] > 1).any()),
         warm_up=any(_warms_up(summary) for summary in summaries.values()),
         axes=list(varying),
-        columns_of_points=_shown(IN_TABLE, means),
-        points=_points(means, varying) if plan else None,
-        overall=_overall(metrics, means) if not plan else None,
+        columns_of_points=_shown(_in_table(sweep), means),
+        points=_points(means, varying, _in_table(sweep)) if plan else None,
+        sizes=_by_size(sweep, varying) if plan else None,
+        of_group=OF_GROUP,
+        overall=_overall(metrics, means, _in_table(sweep)) if not plan else None,
         folders=_folders(metrics, varying),
     )
 
@@ -197,17 +255,64 @@ def _as_planned(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
     return points.join(table, on=list(sweep.axes), maintain_order="left")
 
 
-def _figures(sweep: Sweep, means: pl.DataFrame, plan: Layout | None) -> list[Figure]:
+def _in_table(sweep: Sweep) -> Sequence[Metric]:
+    """The metrics of the table of points."""
+    return [ALL_METRICS[name] for name in sweep.chosen] or IN_TABLE
+
+
+def _groups(sweep: Sweep, means: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Groups of flows by size and by traffic entry, each a row a point; first all flows."""
+    found = {"all flows": means}
+    by_size, by_entry = sweep.by_size, sweep.by_entry
+    names = [name for _, name in SIZE_GROUPS]
+
+    def sizes(table: pl.DataFrame, before: str) -> dict[str, pl.DataFrame]:
+        own = {before + name: rows for name in names if (rows := table.filter(size_group=name)).height}
+        # A single group has all flows.
+        return own if len(own) > 1 else {}
+
+    found |= sizes(by_size, "")
+    tags = by_entry["tag"].unique(maintain_order=True)
+    for tag in tags if len(tags) > 1 else ():
+        own = by_entry.filter(tag=tag)
+        found |= {f"entry {tag}": own.filter(size_group=ALL), **sizes(own, f"entry {tag}, ")}
+    return found if len(found) * means.height <= sweep_notices.MOST_POINTS else {"all flows": means}
+
+
+def _figures(
+    sweep: Sweep, means: pl.DataFrame, plans: Sequence[Layout], groups: Mapping[str, pl.DataFrame]
+) -> list[Figure]:
     """A chart for each metric that has something to show, the reason for each that has no value at all."""
     figures = []
-    for metric in _shown(METRICS, means):
+    metrics = [ALL_METRICS[name] for name in sweep.chosen] or METRICS
+    for metric in _shown(metrics, means):
         values = means[metric.column].drop_nulls()
-        empty = "" if len(values) else _reason(sweep, metric)
-        spec = None
-        if plan is not None and not _is_plain(metric, values):
-            spec = lines.line(means.head(sweep_notices.MOST_POINTS), plan, metric)
-        figures.append(Figure(metric.column.replace("_", "-"), metric, spec, empty))
+        key = metric.column.replace("_", "-")
+        if not len(values):
+            figures.append(Figure(key, metric, None, _reason(sweep, metric)))
+        elif not plans or (_is_plain(metric, values) and not sweep.chosen):
+            figures.append(Figure(key, metric, None))
+        else:
+            tables = groups if metric.column in COMPLETION else {"": means}
+            shown = [
+                Shown(name, table.head(sweep_notices.MOST_POINTS), metric) for name, table in tables.items()
+            ]
+            spec, others = lines.chart(shown, plans, GROUP)
+            figures.append(Figure(key, metric, spec, others=others))
+    if plans and not sweep.chosen:
+        figures += _packets(means, plans)
     return figures
+
+
+def _packets(means: pl.DataFrame, plans: Sequence[Layout]) -> list[Figure]:
+    """What became of packets, as shares of the data packets sent, in one chart; nothing if nothing did."""
+    some = {name: metric for name, metric in PACKETS.items() if means[metric.column].max()}
+    shown = [Shown(name, means.head(sweep_notices.MOST_POINTS), metric) for name, metric in some.items()]
+    if not shown:
+        return []
+    spec, others = lines.chart(shown, plans, KIND)
+    metric = Metric("packets", "packets, of data packets sent", "packets_sent", "share", text.percent)
+    return [Figure("packets", metric, spec, others=others, kinds=list(some))]
 
 
 def _shown(metrics: Sequence[Metric], means: pl.DataFrame) -> list[Metric]:
@@ -241,49 +346,76 @@ def _is_plain(metric: Metric, values: pl.Series) -> bool:
 
 def _plain(figures: Sequence[Figure], means: pl.DataFrame) -> str:
     """That sentence."""
-    flat = [
-        figure.metric
-        for figure in figures
-        if not figure.empty and _is_plain(figure.metric, means[figure.metric.column].drop_nulls())
+    metrics = [figure.metric for figure in figures if not figure.spec and not figure.empty]
+    said_of = [
+        ALL_OF[metric.column]
+        for metric in metrics
+        if metric.column in ALL_OF and _is_plain(metric, means[metric.column].drop_nulls())
     ]
-    zero = [metric.name for metric in flat if metric.format_type == "count"]
-    said = [ALL_OF[metric.column] for metric in flat if metric.format_type == "share"]
-    return " ".join([*said, *([f"Zero in every run: {', '.join(zero)}."] if zero else [])])
+    zero = [terms.TERMS[name].name for name in COUNTED if (means[name].drop_nulls() == 0).all()]
+    return " ".join([*said_of, *([f"Zero in every run: {', '.join(zero)}."] if zero else [])])
 
 
-def _choices(plan: Layout | None, means: pl.DataFrame) -> list[Choice]:
-    if plan is None:
-        return []
+def _choices(plan: Layout, means: pl.DataFrame) -> list[Choice]:
     return [
-        Choice(
-            f"pick{i}", name, [lines.said(value) for value in plan.values[name]], lines.said(means[name][0])
-        )
-        for i, name in enumerate(plan.picks)
+        Choice(plan.parameter(name), name, plan.places[name].labels, said(means[name][0]))
+        for name in plan.picks
     ]
 
 
-def _points(means: pl.DataFrame, axes: Mapping[str, Sequence[Any]]) -> Table:
+def _points(means: pl.DataFrame, axes: Mapping[str, Sequence[Any]], metrics: Sequence[Metric]) -> Table:
     rows = [
         [
             *_place(row, axes),
             Cell(text.count(row["replicas"]), value=row["replicas"]),
-            *(Cell(metric.mean(row), value=row[metric.column]) for metric in _shown(IN_TABLE, means)),
+            *(Cell(metric.mean(row), value=row[metric.column]) for metric in _shown(metrics, means)),
         ]
         for row in means.head(MOST_ROWS).iter_rows(named=True)
     ]
     return Table(rows, means.height)
 
 
+# Of each group of flows.
+OF_GROUP = [
+    ALL_METRICS[name]
+    for name in (
+        *("slowdown_p50", "slowdown_p95", "slowdown_p99", "slowdown_p99_9"),
+        *("fct_p50_ps", "fct_p99_ps", "completed_fraction"),
+    )
+]
+
+
+def _by_size(sweep: Sweep, axes: Mapping[str, Sequence[Any]]) -> Table | None:
+    """Completion by size, and by entry if there are several; None if all flows are in one group."""
+    tags = sweep.by_entry["tag"].unique(maintain_order=True)
+    table = sweep.by_size.select(pl.lit("all").alias("tag"), pl.all())
+    if len(tags) > 1:
+        table = pl.concat([table, sweep.by_entry.select(table.columns)])
+    elif sweep.by_size.filter(pl.col("size_group") != ALL)["size_group"].n_unique() < 2:
+        return None
+    rows = [
+        [
+            *_place(row, axes),
+            Cell(row["tag"]),
+            Cell(row["size_group"]),
+            Cell(text.ratio(row["flows"]), value=row["flows"]),
+            *(Cell(metric.mean(row), value=row[metric.column]) for metric in OF_GROUP),
+        ]
+        for row in table.head(MOST_ROWS).iter_rows(named=True)
+    ]
+    return Table(rows, table.height)
+
+
 def _place(row: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[Cell]:
     """Where a point stands on the axes; a column of them is sorted in the axis' own order."""
     # By what is said, since a column with texts has numbers as texts, too.
-    order = {name: [lines.said(value) for value in values] for name, values in axes.items()}
-    return [
-        Cell(lines.said(row[name]), value=said.index(lines.said(row[name]))) for name, said in order.items()
-    ]
+    order = {name: [said(value) for value in values] for name, values in axes.items()}
+    return [Cell(said(row[name]), value=labels.index(said(row[name]))) for name, labels in order.items()]
 
 
-def _overall(metrics: pl.DataFrame, means: pl.DataFrame) -> list[tuple[Metric, list[str]]]:
+def _overall(
+    metrics: pl.DataFrame, means: pl.DataFrame, shown: Sequence[Metric]
+) -> list[tuple[Metric, list[str]]]:
     """Of the only point, for each metric: its mean with the interval, the least and the most of a replica."""
     row = means.row(0, named=True)
     return [
@@ -291,7 +423,7 @@ def _overall(metrics: pl.DataFrame, means: pl.DataFrame) -> list[tuple[Metric, l
             metric,
             [metric.mean(row), *(metric.show(value) for value in _ends(metrics[metric.column]))],
         )
-        for metric in _shown(METRICS, means)
+        for metric in _shown(METRICS if shown is IN_TABLE else shown, means)
     ]
 
 

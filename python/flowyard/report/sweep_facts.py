@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flowyard.report import facts, lines, text
+from flowyard.report import facts, text
+from flowyard.report.places import said
 from flowyard.sweeps.results import Sweep
 
 # Values that are listed.
@@ -21,7 +22,7 @@ def facts_of(sweep: Sweep, common: Mapping[str, Any]) -> list[facts.Fact]:
     rows = [
         row(
             f"Axis: {name}", "Values that the runs differ by.",
-            facts.Cell(_list([lines.said(value) for value in values], ", ")),
+            facts.Cell(_list([said(value) for value in values], ", ")),
         )
         for name, values in sweep.axes.items()
     ]  # fmt: skip

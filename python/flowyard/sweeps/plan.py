@@ -104,7 +104,7 @@ class Axis:
             return list(self.labels)
         if self.scenarios:
             return [_scenario_name(scenario, self.name) for scenario in self.scenarios]
-        return [_value_name(value, self.name) for value in next(iter(self.set.values()))]
+        return _value_names(next(iter(self.set.values())), self.name)
 
     def place(self, index: int) -> tuple[dict[str, Any], Any]:
         """The fields to set at a place, and its base scenario or None."""
@@ -462,10 +462,40 @@ def _scenario_name(scenario: Any, axis: str) -> str:
     return str(name)
 
 
+def _value_names(values: Sequence[Any], axis: str) -> list[Any]:
+    """What the values of an axis are called: each variant by its name, and by its fields where several share one."""
+    names = [_value_name(value, axis) for value in values]
+    for name in {str(name) for name in names}:
+        alike = [i for i, other in enumerate(names) if str(other) == name]
+        fields = {i: _leaves(values[i], name) for i in alike}
+        if len(alike) < 2 or not all(isinstance(names[i], str) for i in alike):
+            continue
+        for i in alike:
+            own = [
+                f"{key} {value}"
+                for key, value in fields[i].items()
+                if any(other.get(key) != value for other in fields.values())
+            ]
+            names[i] = ", ".join([name, *own])
+    return names
+
+
 def _value_name(value: Any, axis: str) -> Any:
     if isinstance(value, Mapping) and len(value) == 1:
-        # A variant goes by its name.
-        return next(iter(value))
+        ((variant, fields),) = value.items()
+        # TCP goes by its congestion control, as people call it.
+        control = fields.get("congestion") if isinstance(fields, Mapping) else None
+        return _value_name(control, axis) if control else variant
     if isinstance(value, str | int | float):
         return value
     raise UserError(f"axis {axis}: its values are no plain numbers or texts; give it labels")
+
+
+def _leaves(value: Any, name: str) -> dict[str, Any]:
+    """The fields of a variant by their keys, without what its name says; none of a variant without fields."""
+    if not isinstance(value, Mapping):
+        return {}
+    ((_, fields),) = value.items()
+    flat = _flat(fields) if isinstance(fields, Mapping) else {"": fields}
+    said = f"congestion.{name}."
+    return {key.removeprefix(said): item for key, item in flat.items() if (key, item) != ("congestion", name)}

@@ -1,0 +1,83 @@
+"""What the values of an axis are: numbers, quantities with a unit, or names; and so on what scale they stand."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# From this ratio of the largest to the smallest on, an axis is logarithmic.
+LOGARITHMIC = 30
+# Quantities are chosen by their order of magnitude rather than in equal steps.
+LOGARITHMIC_QUANTITIES = 10
+
+# As crates/sim/src/units.rs reads them: to ps, bytes and bit/s, by how the page's script writes these.
+UNITS = {
+    "duration": {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
+    "bytes": {"B": 1, "KB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30},
+    "rate": {"bps": 1, "Kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
+}
+_QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
+
+
+@dataclass(frozen=True)
+class Places:
+    """The values of an axis.
+
+    Attributes:
+        labels: What people call each.
+        numbers: Where each stands; None for names.
+        format_type: How the page's script writes a number of the axis: label as it is, or with a unit.
+    """
+
+    labels: list[str]
+    numbers: list[float] | None = None
+    format_type: str = "label"
+
+    @property
+    def ordered(self) -> bool:
+        """Whether there is a way from one value to the next: numbers have it, names have not."""
+        return self.numbers is not None or all(label[:1].isdigit() for label in self.labels)
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether they spread too far for equal steps."""
+        if self.numbers is None or min(self.numbers) <= 0:
+            return False
+        limit = LOGARITHMIC if self.format_type == "label" else LOGARITHMIC_QUANTITIES
+        return max(self.numbers) / min(self.numbers) > limit
+
+
+def places(values: Sequence[Any]) -> Places:
+    """What the values of an axis are."""
+    labels = [said(value) for value in values]
+    if is_numeric(values):
+        return Places(labels, list(values))
+    for format_type, units in UNITS.items():
+        found = [_quantity(value, units) for value in values]
+        numbers = [number for number in found if number is not None]
+        # Two ways to write the same would fall on one place.
+        if len(set(numbers)) == len(values):
+            return Places(labels, numbers, format_type)
+    return Places(labels)
+
+
+def is_numeric(values: Sequence[Any]) -> bool:
+    """Whether all values are numbers."""
+    return all(type(value) in (int, float) for value in values)
+
+
+def said(value: Any) -> str:
+    """A value of an axis as text: the same for 1 and 1.0, which a column of numbers does not tell apart."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+def _quantity(value: Any, units: dict[str, int]) -> float | None:
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    if match is None or match[2] not in units:
+        return None
+    number = float(match[1]) * units[match[2]]
+    return int(number) if number.is_integer() else number
