@@ -175,7 +175,11 @@ def parser() -> argparse.ArgumentParser:
         "-o", "--output", type=Path, metavar="DIR", help="a new folder; default out/<scenario>-<n>"
     )
 
-    added = verb("check", _check, "say all that is wrong with a scenario, and where")
+    added = verb(
+        "check",
+        _check,
+        "say all that is wrong with a scenario or a sweep, and what it needs",
+    )
     scenario(added)
 
     added = verb("sweep", _sweep, "run a scenario over the values of some fields, several times each")
@@ -187,6 +191,11 @@ def parser() -> argparse.ArgumentParser:
         default=(1, 1),
         metavar="I/N",
         help="only the I-th of N parts, 0 being the N-th: for job arrays on a shared folder, counted from 0 or from 1",
+    )
+    added.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="run nothing, and say what is to be run, how long that takes and how much it leaves",
     )
     added.add_argument(
         "--update",
@@ -480,37 +489,54 @@ def _megabytes(needs: dict[str, int]) -> str:
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from flowyard import results, scenarios
+    from flowyard import _native, forecast, results, scenarios
 
     path = scenarios.find(arguments.scenario)
     overrides = _overrides(arguments)
-    checked = results.Checked(path, overrides)
+    try:
+        checked = results.Checked(path, overrides)
+    except _native.ScenarioError:
+        from flowyard.sweeps import command
+
+        if command.is_plan(path):
+            return command.check(arguments, path, overrides)
+        raise
     resolved = checked.resolved(whole=True)
     needs, derived, advice = checked.outlook()
+    speed = forecast.speed(checked, needs)
     if arguments.json:
-        print(json.dumps({**resolved, "derived": derived, "advice": advice}, indent=2))
+        said = {"derived": derived, "advice": advice, "needs": forecast.as_json(needs, speed)}
+        print(json.dumps({**resolved, **said}, indent=2))
         return COMPLETE
     print(f"{path}: nothing wrong")
     for part in ("topology", "routing", "transport", "queue"):
         if resolved.get(part):
-            print(f"  {part:<10} {_inline(resolved[part])}")
+            _part(part, _inline(resolved[part]))
     if name := results.controlled(resolved):
         (settings,) = resolved["controller"].values()
-        print(f"  {name:<10} {_inline(settings)}")
+        _part(name, _inline(settings))
     shared = {part: resolved[part] for part in ("transport", "routing")}
     for entry in resolved["traffic"]:
         own = {key: value for key, value in entry.items() if shared.get(key) != value}
-        print(f"  {'traffic':<10} {_inline(own)}")
+        _part("traffic", _inline(own))
     for field, value in derived.items():
-        print(f"  {'derived':<10} {field} = {_inline(value)}")
+        _part("derived", f"{field} = {_inline(value)}")
     hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
-    print(f"  {'needs':<10} about {_megabytes(needs)}; {hops:,} packet-hops for {ends:,.3g} ms simulated")
+    _part("needs", f"about {_megabytes(needs)}; {hops:,} packet-hops for {ends:,.3g} ms simulated")
+    _part("", forecast.said(needs, speed))
     if resolved.get("observe"):
-        print(f"  {'observe':<10} {_inline(resolved['observe'])}")
-        print(f"  {'':<10} {_to_observe(needs)}")
+        _part("observe", _inline(resolved["observe"]))
+        _part("", _to_observe(needs))
     for piece in advice:
         print(results.advised(piece))
     return COMPLETE
+
+
+def _part(name: str, said: str) -> None:
+    """Prints a part of a scenario, in lines of a screen's width."""
+    lead = f"  {name:<10} "
+    folded = textwrap.wrap(said, COLUMNS - len(lead), break_long_words=False, break_on_hyphens=False)
+    print(lead + f"\n{' ' * len(lead)}".join(folded))
 
 
 def _inline(value: Any) -> str:

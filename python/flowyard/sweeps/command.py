@@ -3,10 +3,11 @@
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
-from flowyard import sweeps
+from flowyard import reading, sweeps
 from flowyard.errors import UserError
 from flowyard.exits import COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 from flowyard.sweeps.results import Sweep
@@ -20,6 +21,8 @@ def run(arguments: argparse.Namespace) -> int:
     """`flowyard sweep`: runs what is missing, and says what there is."""
     plan = sweeps.Plan.read(arguments.plan)
     folder = arguments.output or Path("out") / folder_name(plan.name, arguments.plan)
+    if arguments.dry_run:
+        return _forecast(plan, folder, arguments)
     tally = sweeps.execute(
         plan,
         folder,
@@ -52,6 +55,36 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{done:,} of {planned:,} runs are in {folder}")
     _complain(tally)
     return code
+
+
+def is_plan(path: Path) -> bool:
+    """Whether a file that is no scenario was meant as a sweep."""
+    if path.suffix != ".toml":
+        return False
+    document = reading.read_toml(path)
+    return "topology" not in document and bool(document.keys() & {"axes", "scenario", "replicas"})
+
+
+def check(arguments: argparse.Namespace, path: Path, overrides: Mapping[str, object]) -> int:
+    """`flowyard check` of a sweep: what `flowyard sweep --dry-run` says."""
+    plan = sweeps.Plan.read(path)
+    if overrides:
+        raise UserError(f'{path} is a sweep, to which --set does not apply; write set."KEY" = VALUE into it')
+    arguments.workers, arguments.dask, arguments.shard = None, None, (1, 1)
+    return _forecast(plan, Path("out") / folder_name(plan.name, path), arguments)
+
+
+def _forecast(plan: sweeps.Plan, folder: Path, arguments: argparse.Namespace) -> int:
+    from flowyard.sweeps import forecast
+
+    if arguments.dask:
+        raise UserError("--dry-run asks no cluster; in place of --dask give --workers N, its runs at a time")
+    found = forecast.of(plan, folder, arguments.workers, arguments.shard)
+    if arguments.json:
+        print(json.dumps(found.as_json(), indent=2))
+    else:
+        print(f"{plan.file}: nothing wrong", *found.lines(), sep="\n  ")
+    return COMPLETE
 
 
 def folder_name(name: str, file: Path) -> str:

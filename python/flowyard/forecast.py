@@ -1,0 +1,86 @@
+"""How long a run will take: its work, as the engine foresees it, over the speed at which it begins here.
+
+Nothing is looked up in a table of speeds: these differ by the machine, by what else it does, and by the scenario. A run
+is begun, given up after a moment, and what it did until then is its speed.
+"""
+
+import time
+from typing import Any, NamedTuple
+
+from flowyard.results import Checked, Result
+
+# Seconds after which a trial is given up, at the next news of it.
+TRIAL_S = 0.3
+# Runs of fewer packet-hops take less than a second on any machine.
+SHORT_HOPS = 1_000_000
+# A trial takes the memory of the run.
+MOST_BYTES = 2**30
+
+
+class Speed(NamedTuple):
+    """How fast runs are.
+
+    Attributes:
+        hops: Packet-hops that were watched.
+        seconds: What they took.
+        source: What was watched, in words.
+    """
+
+    hops: int
+    seconds: float
+    source: str
+
+    @property
+    def hops_per_s(self) -> float:
+        """Packet-hops a second."""
+        return self.hops / self.seconds
+
+
+def trial(checked: Checked) -> Result:
+    """The first moment of a run, or the whole of a short one."""
+    begun = time.monotonic()
+
+    def give_up(_: object) -> None:
+        if time.monotonic() - begun >= TRIAL_S:
+            raise KeyboardInterrupt
+
+    return checked.run(progress=give_up)
+
+
+def speed_of(result: Result) -> Speed | None:
+    """How fast a trial was; None if it did nothing in its time."""
+    hops, seconds = result.summary["counters"]["packet_hops"], result.summary["counters"]["wall_s"]
+    return Speed(hops, seconds, f"its first {seconds:.1f} s here") if hops and seconds > 0 else None
+
+
+def speed(checked: Checked, needs: dict[str, int]) -> Speed | None:
+    """How fast a run begins; None if it is short, or too large to be begun for that."""
+    if needs["packet_hops"] < SHORT_HOPS or needs["memory_bytes"] > MOST_BYTES:
+        return None
+    return speed_of(trial(checked))
+
+
+def said(needs: dict[str, int], found: Speed | None) -> str:
+    """How long a run will take, and how that is known."""
+    if found is None:
+        if needs["packet_hops"] < SHORT_HOPS:
+            return "less than a second"
+        return "a time that nothing is known of: it was not begun, for its memory"
+    seconds = needs["packet_hops"] / found.hops_per_s
+    return f"about {span(seconds)} at {found.hops_per_s / 1e6:.1f} M packet-hops/s, as in {found.source}"
+
+
+def as_json(needs: dict[str, int], found: Speed | None) -> dict[str, Any]:
+    """The same for programs: seconds and packet_hops_per_s are null where nothing was measured."""
+    rate = found.hops_per_s if found else None
+    return {**needs, "packet_hops_per_s": rate, "seconds": needs["packet_hops"] / rate if rate else None}
+
+
+def span(seconds: float) -> str:
+    """A time that people wait."""
+    if seconds < 1:
+        return "a second"
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes:,} min" if minutes < 120 else f"{minutes // 60:,} h {minutes % 60} min"

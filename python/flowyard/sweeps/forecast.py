@@ -1,0 +1,200 @@
+"""What a sweep will take, before it is run: runs, packet-hops, time, memory and disk.
+
+The work of each point is what the engine foresees of it. The speed is that of the sweep's runs that are done, or else
+that of the first moment of some of its points, begun here.
+"""
+
+import json
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from flowyard import _native, forecast, kept
+from flowyard.errors import UserError
+from flowyard.forecast import Speed, span
+from flowyard.results import Checked, Result
+from flowyard.sweeps import local
+from flowyard.sweeps.plan import Plan
+from flowyard.sweeps.store import Store
+from flowyard.sweeps.task import ScenarioTask, Task
+
+# Points whose work is looked at; of more, so many evenly spread.
+MOST_POINTS = 100
+# Points that are begun, and runs that are there that are read.
+TRIALS = 4
+MOST_READ = 50
+# Bytes a row of what a run leaves, compressed: about what packaged scenarios have.
+FLOW_BYTES, SAMPLE_BYTES = 50, 10
+
+Item = TypeVar("Item")
+
+
+class Forecast(NamedTuple):
+    """What is to come.
+
+    Attributes:
+        folder: Where the results will be.
+        runs: All runs of the plan.
+        done: Those that are there.
+        points: Combinations of the axes' places.
+        looked: Points whose work was looked at.
+        packet_hops: Of all runs that are missing.
+        seconds: That they take, so many at a time; None if nothing is known of their speed.
+        workers: Runs at a time.
+        memory_bytes: Of the largest run, times those at a time.
+        disk_bytes: That they leave; None if nothing is known.
+        speed: What was measured; None likewise.
+    """
+
+    folder: str
+    runs: int
+    done: int
+    points: int
+    looked: int
+    packet_hops: int
+    seconds: float | None
+    workers: int
+    memory_bytes: int
+    disk_bytes: int | None
+    speed: Speed | None
+
+    def lines(self) -> list[str]:
+        """For people."""
+        missing = self.runs - self.done
+        before = f", {self.done:,} of them done" if self.done else ""
+        said = [f"{self.runs:,} runs of {self.points:,} points{before}, in {self.folder}"]
+        if not missing:
+            return said
+        by = f", by {self.looked:,} of the points" if self.looked < self.points else ""
+        said.append(f"{self.packet_hops:,} packet-hops{by}")
+        at_a_time = f"{self.workers:,} {'run' if self.workers == 1 else 'runs'} at a time"
+        if self.speed is None or self.seconds is None:
+            said.append(f"a time that nothing is known of, {at_a_time}")
+        else:
+            rate = f"{self.speed.hops_per_s / 1e6:.1f} M packet-hops/s a run"
+            said.append(f"about {span(self.seconds)}, {at_a_time}, at {rate}, as in {self.speed.source}")
+        disk = "" if self.disk_bytes is None else f", about {_size(self.disk_bytes)} of disk"
+        said.append(f"about {_size(self.memory_bytes)} of memory{disk}")
+        return said
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        speed = self.speed
+        rate = {"packet_hops_per_s": speed.hops_per_s, "speed": speed.source} if speed else {}
+        return {**self._asdict(), "speed": None, "packet_hops_per_s": None, **rate}
+
+
+def of(plan: Plan, folder: Path, workers: int | None = None, shard: tuple[int, int] = (1, 1)) -> Forecast:
+    """What is to come of a plan, or of a shard of it as `sweeps.execute` takes it. Nothing is written.
+
+    Raises:
+        UserError: Some point cannot be run, or needs more than run.memory_limit or run.work_limit.
+    """
+    i, n = shard
+    tasks, store = plan.tasks()[i - 1 :: n], Store(folder)
+    done = {task.key for task in tasks if store.has(task.key) and not store.damage(task.key)}
+    missing = {task.key: task for task in tasks if task.key not in done}
+    # Replicas of a point have other draws and about the same work.
+    replicas: dict[str, list[str]] = {}
+    for key, task in missing.items():
+        replicas.setdefault(json.dumps(task.values), []).append(key)
+    first = [missing[keys[0]] for keys in replicas.values()]
+    looked = _evenly(first, MOST_POINTS)
+    points = [_checked(task) for task in looked]
+    needs = [_needs(point, task) for point, task in zip(points, looked, strict=True)]
+    runs = sum(len(replicas[json.dumps(task.values)]) for task in looked)
+    hops = sum(
+        need["packet_hops"] * len(replicas[json.dumps(task.values)])
+        for need, task in zip(needs, looked, strict=True)
+    )
+    total = round(hops * len(missing) / runs) if runs else 0
+    at_a_time = max(1, min(workers or local.processors(), len(missing)))
+    memory = max((need["memory_bytes"] for need in needs), default=0) * at_a_time
+    speed, bytes_a_run = _from_runs(store, sorted(done))
+    if speed is None and missing:
+        speed, bytes_a_run = _from_trials(points, needs)
+    return Forecast(
+        folder=str(folder),
+        runs=len(tasks),
+        done=sum(task.key in done for task in tasks),
+        points=plan.points,
+        looked=len(looked) if len(first) > len(looked) else plan.points,
+        packet_hops=total,
+        seconds=total / speed.hops_per_s / at_a_time if speed else None,
+        workers=at_a_time,
+        memory_bytes=memory,
+        disk_bytes=None if bytes_a_run is None else round(bytes_a_run * len(missing)),
+        speed=speed,
+    )
+
+
+def _checked(task: Task) -> Checked:
+    """The scenario of a task; what is built of it goes with the answer."""
+    assert isinstance(task, ScenarioTask)
+    assert task.point is not None
+    return task.point.replica(task.replica)
+
+
+def _needs(point: Checked, task: Task) -> dict[str, int]:
+    try:
+        return point.outlook().needs
+    except _native.ScenarioError as error:
+        raise UserError(f"{task.label} cannot be run:\n{textwrap.indent(str(error), '  ')}") from None
+
+
+def _from_runs(store: Store, keys: Sequence[str]) -> tuple[Speed | None, float | None]:
+    """Speed and bytes of runs that are done."""
+    hops, seconds, size = 0, 0.0, 0
+    read = _evenly(keys, MOST_READ)
+    for key in read:
+        counters = kept.status(store.runs / key)["counters"]
+        hops, seconds = hops + counters["packet_hops"], seconds + counters["wall_s"]
+        size += sum(path.stat().st_size for path in (store.runs / key).rglob("*") if path.is_file())
+    if not hops or not seconds:
+        return None, None
+    what = "run that is done" if len(read) == 1 else "runs that are done"
+    return Speed(hops, seconds, f"{len(read):,} {what}"), size / len(read)
+
+
+def _from_trials(
+    points: Sequence[Checked], needs: Sequence[dict[str, int]]
+) -> tuple[Speed | None, float | None]:
+    """Speed and bytes of some points that are begun."""
+    small = [
+        (point, need)
+        for point, need in zip(points, needs, strict=True)
+        if need["memory_bytes"] <= forecast.MOST_BYTES
+    ]
+    found, sizes = [], []
+    for point, need in _evenly(small, TRIALS):
+        result = forecast.trial(point)
+        sizes.append(_bytes(result, need["sample_rows"]))
+        if speed := forecast.speed_of(result):
+            found.append(speed)
+    if not found:
+        return None, None
+    # As much work of each: a slow point takes most of the time.
+    hops = 1_000_000
+    seconds = sum(hops / speed.hops_per_s for speed in found)
+    what = "point" if len(found) == 1 else "points"
+    source = f"the first moment of {len(found):,} {what}, begun here"
+    return Speed(hops * len(found), seconds, source), sum(sizes) / len(sizes)
+
+
+def _bytes(result: Result, sample_rows: int) -> float:
+    """What a run leaves on disk, by what its beginning would."""
+    summary = len(json.dumps(result.summary, indent=2))
+    return summary + (len(result.flows) + len(result.links)) * FLOW_BYTES + sample_rows * SAMPLE_BYTES
+
+
+def _evenly(items: Sequence[Item], most: int) -> list[Item]:
+    if len(items) <= most:
+        return list(items)
+    return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
+
+
+def _size(number: float) -> str:
+    """Bytes in MiB or GiB."""
+    mebi = number / 2**20
+    return f"{mebi / 1024:.1f} GiB" if mebi >= 1024 else f"{max(1, round(mebi)):,} MiB"

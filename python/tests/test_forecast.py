@@ -1,0 +1,144 @@
+"""What runs and sweeps will take, said before they are run."""
+
+import json
+
+import pytest
+
+import flowyard as fy
+from flowyard import cli, forecast
+from flowyard.errors import UserError
+from flowyard.results import Checked
+from flowyard.sweeps import Axis, Plan
+from flowyard.sweeps import forecast as sweeps
+
+HOSTS = Axis("hosts", {"topology.single-switch.hosts": [4, 8]})
+
+
+def plan(small, **changes):
+    return Plan(small, [HOSTS], replicas=3, set={"traffic.few.flows": 4, **changes}, file="plan.toml")
+
+
+@pytest.fixture
+def begun(monkeypatch):
+    """Which scenarios were begun for their speed."""
+    found = []
+    own = forecast.trial
+
+    def trial(checked):
+        found.append(checked)
+        return own(checked)
+
+    monkeypatch.setattr("flowyard.forecast.trial", trial)
+    return found
+
+
+def test_work_is_what_the_engine_foresees_of_each_run(small, tmp_path):
+    found = sweeps.of(plan(small), tmp_path / "out", workers=2)
+    foreseen = [
+        Checked(small, {"traffic.few.flows": 4, "topology.single-switch.hosts": hosts}).outlook().needs
+        for hosts in (4, 8)
+    ]
+    assert found.packet_hops == 3 * sum(needs["packet_hops"] for needs in foreseen)
+    assert found.memory_bytes == 2 * max(needs["memory_bytes"] for needs in foreseen)
+    assert (found.runs, found.done, found.points, found.looked, found.workers) == (6, 0, 2, 2, 2)
+    assert found.seconds == pytest.approx(found.packet_hops / found.speed.hops_per_s / 2)
+    # Nothing is left behind.
+    assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
+
+
+def test_runs_that_are_there_say_the_speed_and_the_size(small, tmp_path, begun):
+    done = fy.sweep(plan(small), tmp_path / "out")
+    more = Plan(small, [HOSTS], replicas=5, set={"traffic.few.flows": 4})
+    found = sweeps.of(more, tmp_path / "out", workers=1)
+    assert not begun
+    assert (found.runs, found.done) == (10, 6)
+    counters = [summary["counters"] for summary in done.summaries().values()]
+    speed = sum(c["packet_hops"] for c in counters) / sum(c["wall_s"] for c in counters)
+    assert found.speed.hops_per_s == pytest.approx(speed)
+    assert found.speed.source == "6 runs that are done"
+    size = sum(path.stat().st_size for path in (tmp_path / "out/runs").rglob("*") if path.is_file())
+    assert found.disk_bytes == round(size / 6 * 4)
+    whole = sweeps.of(plan(small), tmp_path / "out")
+    assert (whole.done, whole.packet_hops) == (6, 0)
+    assert whole.lines() == [f"6 runs of 2 points, 6 of them done, in {tmp_path / 'out'}"]
+
+
+def test_of_many_points_some_are_looked_at(small, tmp_path, monkeypatch, begun):
+    monkeypatch.setattr(sweeps, "MOST_POINTS", 5)
+    seeds = Plan(small, [Axis("seed", {"run.seed": list(range(41))})], replicas=2)
+    found = sweeps.of(seeds, tmp_path / "out")
+    assert (found.points, found.looked, len(begun)) == (41, 5, sweeps.TRIALS)
+    # All points have the same work.
+    assert found.packet_hops == 82 * Checked(small).outlook().needs["packet_hops"]
+    assert "by 5 of the points" in found.lines()[1]
+
+
+def test_a_shard_is_its_part(small, tmp_path):
+    parts = [sweeps.of(plan(small), tmp_path / "out", shard=(i, 4)).runs for i in range(1, 5)]
+    assert parts == [2, 2, 1, 1]
+
+
+def test_a_point_that_needs_too_much_is_named(small, tmp_path):
+    with pytest.raises(UserError, match=r"(?s)hosts = 4, replica 0 cannot be run:.*run.memory_limit"):
+        sweeps.of(plan(small, **{"run.memory_limit": "1MiB", "traffic.few.flows": 10**6}), tmp_path / "out")
+
+
+def test_a_trial_ends_early_and_a_short_run_ends_itself(small, long):
+    result = forecast.trial(Checked(long))
+    assert result.status == "interrupted"
+    found = forecast.speed_of(result)
+    assert forecast.TRIAL_S <= found.seconds < 60
+    assert found.hops_per_s == result.summary["counters"]["packet_hops"] / found.seconds > 0
+    assert forecast.trial(Checked(small)).status == "complete"
+
+
+def test_check_says_how_long_a_run_takes(flowyard, small, long):
+    assert "packet-hops for" in flowyard("check", small).stdout
+    assert "less than a second" in flowyard("check", small).stdout
+    said = flowyard("check", long).stdout
+    assert " M packet-hops/s, as in its first " in said
+    assert all(len(line) <= cli.COLUMNS for line in said.splitlines()[1:])
+    needs = json.loads(flowyard("check", long, "--json").stdout)["needs"]
+    assert needs["seconds"] == pytest.approx(needs["packet_hops"] / needs["packet_hops_per_s"])
+    assert json.loads(flowyard("check", small, "--json").stdout)["needs"]["seconds"] is None
+
+
+PLAN = "scenario = 'small.toml'\nreplicas = 4\nname = 'mine'\n"
+
+
+@pytest.mark.parametrize("words", [["check"], ["sweep", "--dry-run"]])
+def test_a_sweep_may_be_asked_before_it_is_run(flowyard, small, words):
+    plan = small.with_name("plan.toml")
+    plan.write_text(PLAN)
+    asked = flowyard(*words, plan)
+    assert (asked.returncode, asked.stderr) == (0, "")
+    lines = asked.stdout.splitlines()
+    assert lines[:2] == [f"{plan}: nothing wrong", "  4 runs of 1 points, in out/mine"]
+    assert "of memory, about 1 MiB of disk" in lines[-1]
+    answer = json.loads(flowyard(*words, plan, "--json").stdout)
+    assert (answer["runs"], answer["speed"]) == (4, "the first moment of 1 point, begun here")
+    assert not (small.parent / "out").exists()
+    plan.write_text(PLAN + "set.run.sead = 3\n")
+    assert flowyard(*words, plan).returncode == 2
+
+
+def test_what_a_dry_run_cannot_say_is_refused(flowyard, small):
+    plan = small.with_name("plan.toml")
+    plan.write_text(PLAN)
+    assert "asks no cluster" in flowyard("sweep", plan, "--dry-run", "--dask", "tcp://x:1").stderr
+    assert "--set does not apply" in flowyard("check", plan, "--set", "run.seed=3").stderr
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.2, "a second"),
+        (59.6, "60 s"),
+        (100, "2 min"),
+        (7140, "119 min"),
+        (7200, "2 h 0 min"),
+        (3.6e6, "1,000 h 0 min"),
+    ],
+)
+def test_times_that_people_wait(seconds, said):
+    assert forecast.span(seconds) == said
