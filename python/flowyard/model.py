@@ -23,6 +23,12 @@ class Model:
         """As JSON, which `flowyard run` and `flowyard.run` read like a TOML file."""
         return json.dumps(self.to_dict(), indent=2)
 
+    def _repr_html_(self) -> str | None:
+        from flowyard import html
+
+        data = self.to_dict()
+        return html.of_scenario(data) if isinstance(data, dict) else None
+
 
 class Wrapped(Model):
     """A variant or value that is a single value instead of a table of fields."""

@@ -1,40 +1,62 @@
-"""How far runs are, on stderr: live rows in a terminal, a plain line now and then elsewhere."""
+"""How far runs are, on stderr: live rows in a terminal, a plain line now and then elsewhere; or in a notebook."""
 
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, TextIO
 
 # Seconds between two plain lines of a run.
 PLAIN_EVERY = 5.0
+# Seconds that nobody wonders about.
+PATIENCE = 1.0
 
 
 class Display:
-    """Shows any number of runs, each through the callback that `row` gives; safe from several threads."""
+    """Shows any number of runs, each through the callback that `row` gives; safe from several threads.
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    Args:
+        stream: Where; default stderr.
+        waiting: For who calls from Python: nothing before PATIENCE, nothing but in a terminal or in a notebook.
+    """
+
+    def __init__(self, stream: TextIO | None = None, *, waiting: bool = False) -> None:
         self._stream = stream or sys.stderr
         self._live: Any = None
+        self._waiting = waiting
+        self._entered = time.monotonic()
 
     def __enter__(self) -> Self:
-        if self._stream.isatty():
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn
-
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
-                TextColumn("{task.fields[text]}"),
-            )
-            # Redrawn when a run has news: no thread of its own.
-            self._live = Progress(
-                *columns, console=Console(file=self._stream), auto_refresh=False, transient=True
-            )
-            self._live.start()
+        self._entered = time.monotonic()
+        if not self._waiting and self._stream.isatty():
+            self._begin()
         return self
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether anybody sees what is shown."""
+        return not self._waiting or in_notebook() or self._stream.isatty()
+
+    def _begin(self) -> None:
+        if in_notebook():
+            self._live = _Cell()
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[text]}"),
+        )
+        # Redrawn when a run has news: no thread of its own.
+        self._live = Progress(
+            *columns, console=Console(file=self._stream), auto_refresh=False, transient=True
+        )
+        self._live.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None
@@ -48,7 +70,14 @@ class Display:
         task = self._live.add_task(name, total=1.0, text="") if self._live else None
 
         def show(share: float, text: str) -> None:
-            nonlocal last
+            nonlocal last, task
+            if self._waiting:
+                if not self.is_seen or time.monotonic() - self._entered < PATIENCE:
+                    return
+                if not self._live:
+                    self._begin()
+                if task is None:
+                    task = self._live.add_task(name, total=1.0, text="")
             if self._live:
                 self._live.update(task, completed=share, text=text)
                 self._live.refresh()
@@ -69,16 +98,50 @@ class Display:
         return advance
 
 
+class _Cell:
+    """A line under a notebook's cell, with what Display asks of rich's Progress."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._names: list[str] = []
+        display = import_module("IPython.display").display
+        self._handle = display(self._data(), raw=True, display_id=True)
+
+    def add_task(self, name: str, **_: object) -> int:
+        self._names.append(name)
+        self._lines.append("")
+        return len(self._names) - 1
+
+    def update(self, task: int, *, completed: float, text: str) -> None:
+        self._lines[task] = f"{self._names[task]}: {completed:.0%}, {text}"
+
+    def refresh(self) -> None:
+        self._handle.update(self._data(), raw=True)
+
+    def stop(self) -> None:
+        self._lines = []
+        self.refresh()
+
+    def _data(self) -> dict[str, str]:
+        return {"text/plain": "\n".join(self._lines)}
+
+
+def in_notebook() -> bool:
+    """Whether a notebook's cell calls: a shell of IPython's with a kernel."""
+    ipython = sys.modules.get("IPython")
+    return hasattr(ipython.get_ipython() if ipython else None, "kernel")
+
+
 class Overall:
     """How far many runs are together, in one line; safe from several threads."""
 
     # Seconds between two changes of the line in a terminal.
     LIVE_EVERY = 0.1
 
-    def __init__(self, name: str, total: int, stream: TextIO | None = None) -> None:
+    def __init__(self, name: str, total: int, stream: TextIO | None = None, *, waiting: bool = False) -> None:
         self._name = name
         self._total = total
-        self._display = Display(stream)
+        self._display = Display(stream, waiting=waiting)
         self._lock = threading.Lock()
         self._under_way: dict[int, float] = {}
         self._done = 0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from flowyard import _native, kept, reading
 from flowyard.errors import UserError
+from flowyard.progress import Display
 from flowyard.table import Table
 
 if TYPE_CHECKING:
@@ -84,8 +85,9 @@ class Result:
             self.write(staging.path)
             return staging.publish()
 
-    def write(self, directory: Path) -> None:
-        """Writes the files into an existing folder."""
+    def write(self, directory: str | PathLike[str]) -> None:
+        """Writes the files into an existing folder; `save` makes one."""
+        directory = Path(directory)
         for name in (*TABLES, *OPTIONAL):
             if (table := getattr(self, name)) is not None:
                 table.write(directory / f"{name}.parquet")
@@ -95,6 +97,11 @@ class Result:
             (directory / "pcap" / name).write_bytes(content)
         text = json.dumps(self.summary, indent=2, ensure_ascii=False)
         (directory / "run.json").write_text(text + "\n", encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        from flowyard import html
+
+        return html.of_result(self)
 
     def __repr__(self) -> str:
         return f"<flowyard.Result: {self.status}, {len(self.flows)} flows, {len(self.links)} links>"
@@ -120,6 +127,11 @@ class Checked:
         self._native = _native.Checked(*source(scenario), self._overrides)
         # A scenario without a name goes by that of its file.
         self._name = reading.as_text(Path(scenario).stem) if isinstance(scenario, str | PathLike) else None
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return str(self._name or self.resolved().get("name") or "run")
 
     def replica(self, number: int, name: str | None = None) -> Checked:
         """The scenario's repetition of that number, from 0 for itself; called `name` if it has none.
@@ -187,7 +199,8 @@ def run(
     Args:
         scenario: A TOML or JSON file, the name of a packaged scenario, a Scenario, or plain data.
         overrides: Fields to change, by their path: {"run.seed": 2, "transport.ndp.initial_window": 8}.
-        progress: Called about five times a second; raising KeyboardInterrupt ends the run early.
+        progress: Called about five times a second; raising KeyboardInterrupt ends the run early. Without it a run that
+            takes longer than a second says how far it is, in a terminal and in a notebook.
 
     Returns:
         The results. After Ctrl-C they are those so far, with status "interrupted".
@@ -195,7 +208,11 @@ def run(
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
-    return Checked(scenario, overrides).run(progress=progress)
+    checked = Checked(scenario, overrides)
+    if progress is not None:
+        return checked.run(progress=progress)
+    with Display(waiting=True) as display:
+        return checked.run(progress=display.row(checked.name) if display.is_seen else None)
 
 
 def _utc() -> str:

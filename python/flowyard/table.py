@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
@@ -60,9 +61,9 @@ class _Columns(Protocol):
 
 
 class Table:
-    """Columns of results. polars, pandas, pyarrow and duckdb read it through the Arrow PyCapsule interface.
+    """Columns of results, which polars, pandas and pyarrow take by `to_polars`, `to_pandas` and `to_arrow`.
 
-    pl.DataFrame(table); pd.DataFrame.from_arrow(table); pa.table(table); duckdb finds it by its variable's name.
+    Whatever else reads Arrow's PyCapsule interface takes it as it is: duckdb finds it by its variable's name.
     """
 
     def __init__(self, columns: "_native.Table | pl.DataFrame", file: Path | None = None) -> None:
@@ -97,10 +98,39 @@ class Table:
         pl.DataFrame(native).write_parquet(file, metadata=native.metadata, arrow_schema=native)
         path.write_bytes(file.getbuffer())
 
+    def to_polars(self) -> "pl.DataFrame":
+        """As a polars table."""
+        import polars as pl
+
+        return pl.DataFrame(self)
+
+    def to_arrow(self) -> Any:
+        """As a pyarrow.Table, whose schema has each column's unit and meaning.
+
+        Raises:
+            ImportError: There is no pyarrow.
+        """
+        return _needed("pyarrow", "to_arrow").table(self)
+
+    def to_pandas(self) -> Any:
+        """As a pandas.DataFrame.
+
+        Raises:
+            ImportError: There is no pandas, or no pyarrow, by which it reads.
+        """
+        frame = _needed("pandas", "to_pandas").DataFrame
+        # Before version 3 pandas did not read Arrow itself.
+        return frame.from_arrow(self) if hasattr(frame, "from_arrow") else self.to_arrow().to_pandas()
+
     @property
     def columns(self) -> list[str]:
         """The names of the columns, in their order."""
         return self._columns.columns
+
+    def _repr_html_(self) -> str:
+        from flowyard import html
+
+        return html.of_table(self)
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -110,6 +140,13 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<flowyard.Table of {len(self)} rows, {len(self.columns)} columns>"
+
+
+def _needed(package: str, method: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise ImportError(f"{method} needs a package that is not here: pip install {package}") from None
 
 
 class _Stderr:

@@ -27,22 +27,41 @@ def sweep(
     directory: str | PathLike[str],
     *,
     workers: int | None = None,
+    dask: str | None = None,
+    shard: tuple[int, int] = (1, 1),
     update: bool = False,
 ) -> Sweep:
     """Runs what is missing of a sweep and opens its results.
 
+    A sweep that takes longer than a second says how far it is, in a terminal and in a notebook.
+
     Args:
         plan: A TOML file, or a Plan.
         directory: A new folder, or that of an earlier call, which goes on.
-        workers: Runs at a time; default one a processor.
+        workers: Runs at a time on this machine; default one a processor.
+        dask: Address of a Dask scheduler, such as "tcp://10.0.0.1:8786", to run there instead.
+        shard: (i, n): only the i-th of n parts, from 1; 0 is the n-th, for who counts from 0.
         update: Let a folder of another plan follow this one. Its runs stay on disk, but no longer belong to it.
 
     Raises:
         UserError: The plan cannot be run, or the folder belongs to another one.
         KeyboardInterrupt: Ctrl-C; the runs that were done are kept.
     """
+    i, n = shard
+    if not (type(i) is type(n) is int and 0 <= i <= n and n >= 1):
+        raise UserError(f"shard: {shard!r}; use (i, n) with i from 1 to n")
+    if dask is not None and workers is not None:
+        raise UserError("workers: those of a Dask cluster are its own; give workers or dask")
     planned = plan if isinstance(plan, Planned) else Plan.read(plan)
-    tally = execute(planned, Path(directory), workers=workers, update=update)
+    tally = execute(
+        planned,
+        Path(directory),
+        workers=workers,
+        cluster=dask,
+        shard=(i or n, n),
+        update=update,
+        waiting=True,
+    )
     if tally.interrupted:
         raise KeyboardInterrupt
     if tally.failed:
@@ -59,6 +78,7 @@ def execute(
     shard: tuple[int, int] = (1, 1),
     update: bool = False,
     announce: Callable[[str], object] = lambda _: None,
+    waiting: bool = False,
 ) -> Tally:
     """Runs what is missing of this shard of a plan, on this machine or on a Dask cluster.
 
@@ -70,6 +90,7 @@ def execute(
         shard: (i, n): the i-th of n parts, from 1.
         update: Let a folder of another plan follow this one.
         announce: Told in a sentence what is to be done.
+        waiting: Say how far it is only to who sees it and has waited: see progress.Display.
     """
     tasks = plan.tasks()
     # From here on Ctrl-C ends the runs, not the program: what is done is kept, and nothing else is left.
@@ -92,7 +113,7 @@ def execute(
         tally = Tally(before=done, damaged=len(damaged))
         if not missing:
             return tally
-        with Overall(plan.name, len(missing)) as overall:
+        with Overall(plan.name, len(missing), waiting=waiting) as overall:
             if cluster is None:
                 local.execute(missing, store, tally, overall, deferred, workers)
             else:

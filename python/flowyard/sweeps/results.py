@@ -287,6 +287,11 @@ class Sweep:
         keys = self.runs.filter("done")["run"]
         return {key: kept.status(self.path(key)) for key in keys}
 
+    def _repr_html_(self) -> str:
+        from flowyard import html
+
+        return html.of_sweep(self)
+
     def __repr__(self) -> str:
         done = int(self.runs["done"].sum())
         return f"<flowyard.Sweep {self.name}: {done} of {len(self.runs)} runs, axes {', '.join(self.axes) or 'none'}>"

@@ -1,0 +1,58 @@
+"""What notebooks show of results and scenarios: small HTML, everything in it escaped."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flowyard.results import Result
+    from flowyard.sweeps.results import Sweep
+    from flowyard.table import Table
+
+# Rows of a table that are shown.
+ROWS = 10
+
+
+def of_table(table: "Table") -> str:
+    """The first rows, with each column's type, as polars shows them."""
+    shown: str = table.to_polars().head(ROWS)._repr_html_()
+    more = f", the first {ROWS} shown" if len(table) > ROWS else ""
+    return f"{shown}<p>{len(table):,} rows, {len(table.columns)} columns{more}</p>"
+
+
+def of_result(result: "Result") -> str:
+    """What the command line prints at the end of a run, and which tables there are."""
+    from flowyard.summary import summary_table
+
+    name = str(result.summary["scenario"].get("name") or "run")
+    made = summary_table(result, name)
+    tables = {
+        name: len(table)
+        for name in ("flows", "links", "connections", "samples", "histograms")
+        if (table := getattr(result, name)) is not None
+    }
+    there = ", ".join(f"{name} ({rows:,} rows)" for name, rows in tables.items())
+    return f"{_table(made.title, made.header, made.rows)}<p>{escape(there)}</p>"
+
+
+def of_sweep(sweep: "Sweep") -> str:
+    """How much of a sweep is there, and its axes."""
+    done = int(sweep.runs["done"].sum())
+    rows = [("runs", f"{done:,} of {len(sweep.runs):,}"), ("replicas", f"{sweep.replicas:,}")]
+    rows += [(name, ", ".join(map(str, values[:ROWS]))) for name, values in sweep.axes.items()]
+    rows += [("damaged", f"{len(sweep.damaged):,}")] if sweep.damaged else []
+    return _table(sweep.name, ("", ""), [*rows, ("folder", str(sweep.folder))])
+
+
+def of_scenario(data: Mapping[str, object]) -> str:
+    """A scenario, or a part of one, as its file would have it."""
+    from flowyard.interchange.scenario_text import toml
+
+    return f"<pre>{escape(toml(data, []))}</pre>"
+
+
+def _table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in header)
+    lines = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    above = f"<thead><tr>{head}</tr></thead>" if any(header) else ""
+    return f"<table><caption>{escape(title)}</caption>{above}<tbody>{lines}</tbody></table>"

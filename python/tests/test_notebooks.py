@@ -1,0 +1,196 @@
+"""What Python and notebooks get of results: tables for other libraries, HTML, progress without a callback."""
+
+import io
+import re
+import sys
+from html.parser import HTMLParser
+from types import ModuleType, SimpleNamespace
+
+import polars as pl
+import pytest
+
+import flowyard as fy
+from flowyard import progress, table
+from flowyard.errors import UserError
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def words(markup):
+    """The text of a piece of HTML; every element that is opened is closed."""
+    found, opened = [], []
+    parser = HTMLParser()
+    parser.handle_data = found.append
+    parser.handle_starttag = lambda tag, _: opened.append(tag)
+    parser.handle_endtag = lambda tag: opened.remove(tag)
+    parser.feed(markup)
+    assert not opened
+    return " ".join(" ".join(found).split())
+
+
+def test_tables_go_to_other_libraries(result):
+    frame = result.flows.to_polars()
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns == result.flows.columns
+    pd = pytest.importorskip("pandas")
+    pa = pytest.importorskip("pyarrow")
+    as_pandas, as_arrow = result.flows.to_pandas(), result.flows.to_arrow()
+    assert isinstance(as_pandas, pd.DataFrame)
+    assert isinstance(as_arrow, pa.Table)
+    assert as_pandas["fct_ps"].tolist() == as_arrow["fct_ps"].to_pylist() == frame["fct_ps"].to_list()
+    assert as_arrow.schema.field("fct_ps").metadata[b"unit"] == b"ps"
+
+
+@pytest.mark.parametrize(("method", "package"), [("to_pandas", "pandas"), ("to_arrow", "pyarrow")])
+def test_a_library_that_is_not_there_is_named(result, monkeypatch, method, package):
+    def missing(name):
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr(table, "import_module", missing)
+    with pytest.raises(
+        ImportError, match=f"{method} needs a package that is not here: pip install {package}"
+    ):
+        getattr(result.flows, method)()
+
+
+def test_results_are_written_where_a_text_says(result, tmp_path):
+    (tmp_path / "mine").mkdir()
+    result.write(str(tmp_path / "mine"))
+    opened = fy.open(str(tmp_path / "mine"))
+    assert isinstance(opened, fy.Result)
+    assert opened.flows.to_polars().equals(result.flows.to_polars())
+
+
+def test_a_notebook_shows_what_there_is(result, small, tmp_path):
+    said = words(result._repr_html_())
+    assert "flows completed 4 of 4" in said
+    assert "flows (4 rows), links (8 rows)" in said
+    assert "fct_ps" in words(result.flows._repr_html_())
+    assert "4 rows, " in words(result.flows._repr_html_())
+    plan = fy.Plan(small, [fy.Axis("<b>", {"run.seed": [1, 2]})], replicas=2, name="<i>mine")
+    sweep = fy.sweep(plan, tmp_path / "swept")
+    assert words(sweep._repr_html_()).startswith("<i>mine runs 4 of 4 replicas 2 <b> 1, 2 folder ")
+    scenario = fy.Scenario(
+        topology=fy.SingleSwitch(hosts=4),
+        transport=fy.Ndp(initial_window=7),
+        traffic=[fy.Entry(name="<u>", arrivals="at-once", matrix="permutation", sizes=fy.Fixed("1KB"))],
+    )
+    shown = scenario._repr_html_()
+    assert "initial_window = 7" in words(shown)
+    assert not re.search("<[biu]>", shown + sweep._repr_html_())
+    # Any part has one; a plain value has not.
+    assert "initial_window = 7" in words(fy.Ndp(initial_window=7)._repr_html_())
+
+
+# Progress.
+
+
+@pytest.fixture
+def stderr(monkeypatch):
+    """Takes the place of stderr."""
+
+    def put(stream):
+        monkeypatch.setattr(sys, "stderr", stream)
+        return stream
+
+    return put
+
+
+@pytest.fixture
+def cell(monkeypatch):
+    """What a notebook shows under a cell, one text after the other."""
+    shown = []
+
+    def display(data, **options):
+        assert options == {"raw": True, "display_id": True}
+        shown.append(data["text/plain"])
+        return SimpleNamespace(update=lambda data, **_: shown.append(data["text/plain"]))
+
+    ipython, of_display = ModuleType("IPython"), ModuleType("IPython.display")
+    ipython.get_ipython = lambda: SimpleNamespace(kernel=object())
+    of_display.display = display
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", of_display)
+    return shown
+
+
+def longer(small):
+    """A run that has news at least once."""
+    more = {"topology.single-switch.hosts": 16, "traffic.few.flows": 48}
+    return fy.run(small, more | {"traffic.few.sizes.fixed": "20MB"})
+
+
+def test_a_run_says_how_far_it_is_to_who_waits_at_a_terminal(small, stderr, monkeypatch):
+    terminal = stderr(Terminal())
+    fy.run(small)
+    assert terminal.getvalue() == ""
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    longer(small)
+    assert "ms simulated" in terminal.getvalue()
+    assert "small" in terminal.getvalue()
+
+
+def test_nobody_else_is_told(small, stderr, monkeypatch, tmp_path):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
+    elsewhere = stderr(io.StringIO())
+    longer(small)
+    fy.sweep(fy.Plan(small, replicas=5), tmp_path / "out")
+    assert elsewhere.getvalue() == ""
+
+
+def test_a_cell_of_a_notebook_is_told_after_a_second(small, stderr, monkeypatch, cell):
+    file = stderr(io.StringIO())
+    fy.run(small)
+    assert cell == []
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    longer(small)
+    assert cell[0] == ""
+    assert re.match(r"small: \d+%, [\d.]+ ms simulated", cell[1])
+    # The line goes with the run.
+    assert cell[-1] == ""
+    assert file.getvalue() == ""
+
+
+def test_a_sweep_is_told_of_the_same_way(small, stderr, monkeypatch, cell, tmp_path):
+    stderr(io.StringIO())
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress.Overall, "LIVE_EVERY", 0.0)
+    fy.sweep(fy.Plan(small, replicas=3, name="mine"), tmp_path / "out", workers=1)
+    assert "mine: 33%, 1 of 3 runs, " in "".join(cell)
+    assert cell[-1] == ""
+
+
+def test_a_shell_of_ipython_is_no_notebook(monkeypatch):
+    ipython = ModuleType("IPython")
+    ipython.get_ipython = object
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    assert not progress.in_notebook()
+
+
+# Sweeps.
+
+
+def test_a_sweep_in_python_has_parts(small, tmp_path):
+    plan = fy.Plan(small, replicas=5)
+    parts = [set(fy.sweep(plan, tmp_path / str(i), shard=(i, 2)).statuses) for i in (0, 1, 2)]
+    assert parts[0] == parts[2]
+    assert (len(parts[1]), len(parts[2]), len(parts[1] | parts[2])) == (3, 2, 5)
+
+
+@pytest.mark.parametrize("shard", [(3, 2), (-1, 2), (0, 0), (1.0, 2)])
+def test_a_part_that_is_none_is_refused(small, tmp_path, shard):
+    with pytest.raises(UserError, match="use \\(i, n\\) with i from 1 to n"):
+        fy.sweep(fy.Plan(small), tmp_path / "out", shard=shard)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cluster_has_its_own_workers(small, tmp_path):
+    with pytest.raises(UserError, match="give workers or dask"):
+        fy.sweep(fy.Plan(small), tmp_path / "out", workers=2, dask="tcp://127.0.0.1:1")
+    pytest.importorskip("distributed")
+    with pytest.raises(UserError, match="no scheduler answers"):
+        fy.sweep(fy.Plan(small), tmp_path / "out", dask="tcp://127.0.0.1:1")
