@@ -5,8 +5,10 @@ import flowyard as fy
 result = fy.run("web-search-ndp")             # or a file's path, or fy.Scenario(...)
 result.flows                                  # any Arrow consumer: polars, pandas, duckdb, pyarrow
 fy.sweep("my-sweep.toml", "out/my").means     # many runs: means over replicas, with intervals
+fy.transports, fy.queues, fy.topologies, ...  # what there is, by its kind: fy.queues.Ndp()
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,17 @@ if TYPE_CHECKING:
     from flowyard._native import ScenarioError as ScenarioError
     from flowyard._native import __version__ as __version__
     from flowyard.opening import open as open  # noqa: A004
+    from flowyard.parts import agents as agents
+    from flowyard.parts import arrivals as arrivals
+    from flowyard.parts import balancers as balancers
+    from flowyard.parts import congestion_controls as congestion_controls
+    from flowyard.parts import controllers as controllers
+    from flowyard.parts import matrices as matrices
+    from flowyard.parts import partitions as partitions
+    from flowyard.parts import queues as queues
+    from flowyard.parts import sizes as sizes
+    from flowyard.parts import topologies as topologies
+    from flowyard.parts import transports as transports
     from flowyard.results import Result as Result
     from flowyard.results import check as check
     from flowyard.results import explain as explain
@@ -54,8 +67,24 @@ def __getattr__(name: str) -> Any:
         module = import_module(_HOME.get(name, "flowyard.scenario"))
         if name in _HOME or name in module.__all__:
             return getattr(module, name)
-    raise AttributeError(f"module 'flowyard' has no attribute {name!r}")
+    elif name in import_module("flowyard.parts").MODULES:
+        return import_module(f"flowyard.parts.{name}")
+    hint = _hint(name) if name[:1].isupper() else ""
+    raise AttributeError(
+        f"module 'flowyard' has no attribute {name!r}{hint}", name=name, obj=sys.modules[__name__]
+    )
+
+
+def _hint(name: str) -> str:
+    """Classes that go by another name here; what is only misspelt Python says itself."""
+    modules = {
+        part: import_module(f"flowyard.parts.{part}") for part in import_module("flowyard.parts").MODULES
+    }
+    found = [f"fy.{part}.{name}" for part, module in modules.items() if name in module.__all__]
+    found = found or [f"fy.{other}" for other in import_module("flowyard.scenario").__all__ if name in other]
+    return f"; did you mean {' or '.join(found[:4])}?" if found else ""
 
 
 def __dir__() -> list[str]:
-    return sorted({*_HOME, *import_module("flowyard.scenario").__all__})
+    modules = import_module("flowyard.parts").MODULES
+    return sorted({*_HOME, *modules, *import_module("flowyard.scenario").__all__})

@@ -1,5 +1,6 @@
 """The generated classes: up to date, and plain data that the engine accepts."""
 
+import json
 import subprocess
 import sys
 
@@ -8,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 import flowyard as fy
-from flowyard import _native, scenarios
+from flowyard import _native, parts, scenarios
 from flowyard.model import Model
 
 
@@ -38,6 +39,46 @@ def classes() -> list[type[Model]]:
 def test_every_class_explains_itself(kind):
     assert kind.__doc__
     assert not kind.__doc__.startswith(f"{kind.__name__}(")
+
+
+UNIONS = {
+    "topologies": "Topology", "transports": "Transport", "queues": "Queue", "balancers": "Balancer",
+    "agents": "Agent", "controllers": "Controller", "arrivals": "Arrivals", "matrices": "Matrix", "sizes": "Sizes",
+    "congestion_controls": "Congestion", "partitions": "Partition",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", parts.MODULES)
+def test_members_go_by_their_names_in_files(part):
+    module = getattr(fy, part)
+    choice = json.loads(_native.schema())["$defs"][UNIONS[part]]["oneOf"]
+    tags = {tag for variant in choice for tag in variant.get("properties", ())}
+    found = {member: getattr(module, member) for member in module.__all__}
+    # Every variant with settings has a class, which says its tag; names are the tags but for case and dashes.
+    assert {kind._tag for kind in found.values()} == tags
+    for name, kind in found.items():
+        assert name.lower() == kind._tag.replace("-", "")
+        # The names of before go on.
+        assert getattr(fy, kind.__name__) is kind
+    assert part in dir(fy)
+    assert set(UNIONS) == set(parts.MODULES)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("Uniform", "; did you mean fy.matrices.Uniform or fy.sizes.Uniform?"),
+        ("LeafSpin", "; did you mean fy.LeafSpine?"),
+        ("Zebra", ""),
+        ("zebra", ""),
+    ],
+)
+def test_a_name_that_is_not_there_has_a_hint(name, hint):
+    with pytest.raises(AttributeError) as refused:
+        getattr(fy, name)
+    assert str(refused.value) == f"module 'flowyard' has no attribute {name!r}{hint}"
+    # By these Python finds what is misspelt.
+    assert (refused.value.name, refused.value.obj) == (name, fy)
 
 
 def test_variants_stand_under_their_name():
