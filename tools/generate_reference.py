@@ -1,4 +1,4 @@
-"""Schema, columns and command line -> docs/reference, so that every field, column and option has a page.
+"""Schema, columns, command line and docstrings -> docs/reference, so that all that users can name has a page.
 
 Nothing is written here that is written elsewhere: descriptions, units, defaults and bounds are those of the Rust
 structs, columns those of the tables, options those of argparse. `make generate` runs it; with --check it only says
@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import python_reference
 from flowyard import _native, cli
 from flowyard.bench import options as bench_options
 from generate_python import SCHEMA, description_of, reference
@@ -72,6 +73,7 @@ def all_pages() -> Iterator[tuple[str, str]]:
         yield scenario.page_of[part], scenario.page(part)
     yield "command-line", command_line()
     yield "columns", columns()
+    yield "python", python_reference.page()
 
 
 class Scenario:
