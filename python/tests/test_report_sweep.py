@@ -18,7 +18,7 @@ from test_report import visible
 import flowyard as fy
 from flowyard import sweeps
 from flowyard.errors import UserError
-from flowyard.report import javascript, lines, places, sweep, sweep_facts, text
+from flowyard.report import javascript, lines, over_size, places, sweep, sweep_facts, text
 from flowyard.sweeps import results
 from flowyard.sweeps.plan import ModelPlan
 
@@ -510,6 +510,8 @@ def test_slowdown_over_size_has_a_panel_a_place(tmp_path):
         assert {"name": "percentile", "value": "p99"} in spec["params"]
         table = done.over_size.filter(window=window, replicas=3)
         drawn = {(row["line"], row["size"]): row for row in spec["datasets"]["rows"]}
+        # Bands stay above the axis.
+        assert min(row[f"{name}_low"] or 1 for row in drawn.values() for name in over_size.NAMES) >= 1
         for row in table.iter_rows(named=True):
             shown = drawn[str(row["hosts"]), row["size_up_to_bytes"]]
             for name in ("p50", "p95", "p99", "p99_9"):

@@ -22,8 +22,9 @@ COMMANDS = {
     "--version": 0,
     "explain": 0,
     "check small.toml": 0,
-    "check plan.toml": 2,
-    "check plan.toml --json": 2,
+    "check plan.toml": 0,
+    "check plan.toml --json": 0,
+    "run plan.toml -o mine": 2,
     "check nowhere.toml --json": 2,
     "run": 2,
     "run small.toml -o out": 0,
@@ -33,7 +34,7 @@ COMMANDS = {
     "bench no-such-case": 2,
 }
 # What these write goes to stderr alone.
-ON_STDERR = {"check plan.toml", "run", "bench no-such-case"}
+ON_STDERR = {"run plan.toml -o mine", "run", "bench no-such-case"}
 
 
 @pytest.fixture

@@ -78,13 +78,11 @@ def _row(row: dict[str, Any], plan: Layout) -> dict[str, Any]:
     for name in PERCENTILES:
         mean, half = row[f"slowdown_{name}"], row[f"slowdown_{name}_ci95"]
         fields[name] = charts.rounded(mean)
-        # Lower ends may be below anything that a logarithmic axis shows.
-        fields[f"{name}_low"] = (
-            None if half is None else charts.rounded(max(mean - half, mean / lines.STRETCH))
-        )
-        fields[f"{name}_high"] = (
-            None if half is None else charts.rounded(min(mean + half, mean * lines.STRETCH))
-        )
+        # A slowdown is hardly ever below 1, where the axis begins.
+        least = max(mean / lines.STRETCH, min(mean, 1.0))
+        fields[f"{name}_low"] = None if half is None else charts.rounded(max(mean - half, least))
+        most = mean * lines.STRETCH
+        fields[f"{name}_high"] = None if half is None else charts.rounded(min(mean + half, most))
         fields[f"{name}_said"] = text.ratio(mean) + ("" if half is None else f" ± {text.ratio(half)}")
     return fields
 
