@@ -11,7 +11,7 @@ from flowyard.results import Checked, Result
 
 # Seconds after which a trial is given up, at the next news of it.
 TRIAL_S = 0.3
-# Runs of fewer packet-hops take less than a second on any machine.
+# Runs of fewer packet-hops take a second at most on a machine that does nothing else: no run is begun to say so.
 SHORT_HOPS = 1_000_000
 # A trial takes the memory of the run.
 MOST_BYTES = 2**30
@@ -64,7 +64,7 @@ def said(needs: dict[str, int], found: Speed | None) -> str:
     """How long a run will take, and how that is known."""
     if found is None:
         if needs["packet_hops"] < SHORT_HOPS:
-            return "less than a second"
+            return "a second at most, since it is small; not measured"
         return "a time that nothing is known of: it was not begun, for its memory"
     seconds = needs["packet_hops"] / found.hops_per_s
     return f"about {span(seconds)} at {found.hops_per_s / 1e6:.1f} M packet-hops/s, as in {found.source}"

@@ -305,6 +305,21 @@ def test_without_axes_there_is_a_table(tmp_path):
     assert "Points" not in words.split("Words")[0]
 
 
+def test_groups_of_flows_are_in_a_table_with_and_without_axes(tmp_path):
+    for folder, axes in (("axes", (WINDOW,)), ("none", ())):
+        done = mixed(tmp_path / folder, *axes)
+        words = visible(page(done)).replace("\N{NO-BREAK SPACE}", " ")
+        assert "By flow size and traffic entry" in words
+        for row in done.by_size.iter_rows(named=True):
+            flows, half = text.ratio(row["flows"]), text.ratio(row["slowdown_p50_ci95"])
+            mean = text.ratio(row["slowdown_p50"])
+            assert f"all {row['size_group']} {flows} {mean} ± {half} " in words
+        for row in done.by_entry.iter_rows(named=True):
+            assert f"{row['tag']} {row['size_group']} {text.ratio(row['flows'])} " in words
+    words = visible(page(swept(tmp_path / "one")))
+    assert "By flow size" not in words
+
+
 def test_an_axis_of_one_value_is_a_fact_not_a_chart(tmp_path):
     done = swept(tmp_path / "s", fy.Axis("seed", {"run.seed": [7]}))
     html = page(done)

@@ -240,7 +240,7 @@ def render(sweep: Sweep) -> str:
         axes=list(varying),
         columns_of_points=_shown(_in_table(sweep), means),
         points=_points(means, varying, _in_table(sweep)) if plan else None,
-        sizes=_by_size(sweep, varying) if plan else None,
+        sizes=_by_size(sweep, varying),
         of_group=OF_GROUP,
         overall=_overall(metrics, means, _in_table(sweep)) if not plan else None,
         folders=_folders(metrics, varying),
