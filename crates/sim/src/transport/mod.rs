@@ -26,7 +26,7 @@ use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
 use crate::engine::controller::Act;
 use crate::engine::credit::CLASSES;
-use crate::engine::endpoint::Endpoint;
+use crate::engine::endpoint::{Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::{ConnId, NodeId, QueueId};
@@ -129,6 +129,24 @@ fn audit_ranges(id: ConnId, conn: &Conn, received: u64, found: &mut dyn FnMut(St
         found(format!(
             "connection {id}: {counted} bytes counted as delivered, {received} in received ranges"
         ));
+    }
+}
+
+/// The same of all connections of a transport, given what a receiver has received; and what senders find wrong in their books.
+fn audit_ends<S, R>(
+    conns: &[(ConnId, Conn)],
+    senders: (&Ends<S>, impl Fn(&S) -> Option<String>),
+    receivers: (&Ends<R>, impl Fn(&R) -> u64),
+    found: &mut dyn FnMut(String),
+) {
+    let ((senders, wrong), (receivers, received)) = (senders, receivers);
+    for (id, conn) in conns {
+        if conn.accepted() {
+            audit_ranges(*id, conn, received(receivers.get(*id)), found);
+        }
+        if let Some(wrong) = wrong(senders.get(*id)) {
+            found(format!("connection {id}: {wrong}"));
+        }
     }
 }
 

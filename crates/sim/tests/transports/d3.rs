@@ -6,6 +6,7 @@
 use flowyard_sim::engine::finished::Status;
 
 use crate::common::{MS, PACKET, Run, US, run, run_with};
+use crate::racks::{self, entry};
 
 /// Four links of 75 us: 300 us there and back, besides transmissions.
 const RTT: u64 = 300 * US;
@@ -15,23 +16,7 @@ const CONTROL: u64 = 320_000;
 
 /// A rack at 1 Gbps under D3, with what else the scenario says.
 fn rack(hosts: u32, rest: &str) -> Run {
-    run(&format!(
-        r#"
-        [topology.single-switch]
-        hosts = {hosts}
-        rate = "1Gbps"
-        delay = "75us"
-        {rest}
-        "#
-    ))
-}
-
-/// Flows to host 0 from each of these hosts, which start at that time.
-fn entry(name: &str, senders: &[u32], start_us: u64, rest: &str) -> String {
-    let pairs: Vec<[u32; 2]> = senders.iter().map(|&sender| [sender, 0]).collect();
-    format!(
-        "[[traffic]]\nname = \"{name}\"\narrivals.at-once = {{ at = \"{start_us}us\" }}\nmatrix.pairs = {pairs:?}\n{rest}\n"
-    )
+    run(&(racks::rack(hosts, "1Gbps", "75us") + rest))
 }
 
 /// A flow by itself: a SYN and its answer, 300 us and four times 40 B, then 100 packets at line rate, the last of which

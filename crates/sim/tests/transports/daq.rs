@@ -2,6 +2,7 @@
 
 use crate::common::random::small_topology;
 use crate::common::{HEADER, MS, PACKET, Run, US, run, run_with, scenarios};
+use crate::racks;
 use flowyard_sim::engine::finished::Status;
 use proptest::prelude::*;
 
@@ -76,10 +77,7 @@ fn a_host_waits_for_credit_and_a_frame_for_the_packet_on_its_wire() {
 
 /// A rack with the paper's round trip of 300 us: 2 (T + A) and four cables.
 fn rack(senders: u32, rest: &str) -> String {
-    format!(
-        "topology.single-switch = {{ hosts = {}, rate = \"1Gbps\", delay = \"68.84us\" }}\n{rest}",
-        senders + 1
-    )
+    racks::rack(senders + 1, "1Gbps", "68.84us") + rest
 }
 
 /// So many hosts that answer one: sizes as F5 to F8 have them, deadlines with the floor.

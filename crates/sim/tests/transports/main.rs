@@ -20,6 +20,7 @@ mod parallel_tcp;
 mod pdq;
 mod pfabric;
 mod pias;
+mod racks;
 mod racs;
 mod rcp;
 mod swift;

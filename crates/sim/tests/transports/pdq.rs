@@ -4,6 +4,7 @@
 //! Hong, Caesar and Godfrey, "Finishing Flows Quickly with Preemptive Scheduling", SIGCOMM 2012.
 
 use crate::common::{MS, PACKET, Run, US, read, run, run_with};
+use crate::racks;
 use flowyard_sim::engine::finished::Status;
 
 /// Over one switch with links of 1 Gbps and 20 us, from a full packet's first bit to its answer's last.
@@ -11,10 +12,7 @@ const RTT: u64 = 2 * (PACKET + 320_000) + 4 * 20 * US;
 
 /// So many hosts around a switch, and a transport with these fields.
 fn rack(hosts: u32, fields: &str, traffic: &str) -> String {
-    format!(
-        "transport.pdq = {{ {fields} }}\n[topology.single-switch]\nhosts = {hosts}\nrate = \"1Gbps\"\ndelay = \"20us\"\n\
-         {traffic}"
-    )
+    format!("transport.pdq = {{ {fields} }}\n{}{traffic}", racks::rack(hosts, "1Gbps", "20us"))
 }
 
 /// One flow of an entry of its own: name, source, destination, start and what else it has.

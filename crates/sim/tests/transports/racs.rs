@@ -4,6 +4,7 @@
 //! Munir, Qazi and Qaisar, "On achieving low latency in data centers", ICC 2013.
 
 use crate::common::{Run, run, run_with};
+use crate::racks;
 use flowyard_sim::engine::finished::Status;
 
 /// Flows of so many bytes from hosts of their own to one, which start together, by their weights and nothing else: the
@@ -18,9 +19,8 @@ fn rack(sizes: &[u64], exponent: f64) -> Run {
     };
     run(&format!(
         "transport = \"racs\"\nqueue = \"infinite\"\n\
-         agent.racs = {{ exponent = {exponent}, alpha = 0, beta = 0 }}\n[topology.single-switch]\nhosts = {}\nrate = \"10Gbps\"\n\
-         delay = \"75us\"\n{}",
-        sizes.len() + 1,
+         agent.racs = {{ exponent = {exponent}, alpha = 0, beta = 0 }}\n{}{}",
+        racks::rack(sizes.len() as u32 + 1, "10Gbps", "75us"),
         sizes.iter().enumerate().map(flow).collect::<String>()
     ))
 }

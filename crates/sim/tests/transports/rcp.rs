@@ -4,18 +4,17 @@
 //! Dukkipati and McKeown, "Why flow-completion time is the right metric for congestion control", CCR 2006.
 
 use crate::common::{MS, PACKET, Run, US, run, run_with};
+use crate::racks;
 
 /// Four links of 75 us: 300 us there and back, besides transmissions.
 const RTT: u64 = 300 * US;
 
 /// A rack at 10 Gbps whose routers have alpha = 0.4, with what flows there are, and samples of their rates every 3 ms.
 fn rack(hosts: u32, traffic: &str, until_ms: u64) -> Run {
+    let rack = racks::rack(hosts, "10Gbps", "75us");
     run(&format!(
         r#"
-        [topology.single-switch]
-        hosts = {hosts}
-        rate = "10Gbps"
-        delay = "75us"
+        {rack}
         [transport.rcp]
         [agent.rcp]
         alpha = 0.4
@@ -29,13 +28,9 @@ fn rack(hosts: u32, traffic: &str, until_ms: u64) -> Run {
     ))
 }
 
-/// An entry whose flows to host 0 start at that time.
+/// An entry in the background whose flows to host 0 start at that time.
 fn entry(name: &str, senders: &[u32], start_ms: u64, size: &str) -> String {
-    let pairs: Vec<[u32; 2]> = senders.iter().map(|&sender| [sender, 0]).collect();
-    format!(
-        "[[traffic]]\nname = \"{name}\"\narrivals.at-once = {{ at = \"{start_ms}ms\" }}\n\
-         matrix.pairs = {pairs:?}\nsizes = {size}\nbackground = true\n"
-    )
+    racks::entry(name, senders, start_ms * 1000, &format!("sizes = {size}\nbackground = true"))
 }
 
 /// Rates of flows at a sample, in ascending order, in shares of what the line carries: 1460 of 1500 B are payload.

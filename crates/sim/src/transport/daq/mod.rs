@@ -14,7 +14,7 @@ use serde_json::json;
 use self::sender::{LATE, RETRANSMIT, Sender};
 use super::delivery::Delivery;
 use super::late::LateFlow;
-use super::{Framing, Settings, audit_ranges};
+use super::{Framing, Settings, audit_ends};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
 use crate::derived::{Derived, Longest, Values};
@@ -297,15 +297,8 @@ impl Endpoint for Model {
         Some(self.senders.get(id).window())
     }
 
-    /// What counts as delivered is what was received; senders' books agree with their packets.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns {
-            if conn.accepted() {
-                audit_ranges(*id, conn, self.receivers.get(*id).delivery.received(), found);
-            }
-            if let Some(wrong) = self.senders.get(*id).audit() {
-                found(format!("connection {id}: {wrong}"));
-            }
-        }
+        let received = |receiver: &Receiver| receiver.delivery.received();
+        audit_ends(conns, (&self.senders, Sender::audit), (&self.receivers, received), found);
     }
 }

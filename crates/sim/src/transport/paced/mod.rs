@@ -16,7 +16,7 @@ use std::fmt::Debug;
 use self::receiver::Receiver;
 use self::sender::Sender;
 pub use self::settings::{Paced, Pacing};
-use super::audit_ranges;
+use super::audit_ends;
 pub use crate::agent::kind;
 use crate::engine::conn::Conn;
 use crate::engine::endpoint::{Configs, Endpoint, Ends};
@@ -173,13 +173,6 @@ impl<S: Scheme> Endpoint for Model<S> {
     }
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns {
-            if conn.accepted() {
-                audit_ranges(*id, conn, self.receivers.get(*id).received(), found);
-            }
-            if let Some(what) = self.senders.get(*id).audit() {
-                found(format!("connection {id}: {what}"));
-            }
-        }
+        audit_ends(conns, (&self.senders, Sender::audit), (&self.receivers, Receiver::received), found);
     }
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use self::sender::{RETRANSMIT, Sender};
 use super::delivery::Delivery;
-use super::{Framing, Settings, audit_ranges};
+use super::{Framing, Settings, audit_ends};
 use crate::advice::{self, Advice};
 use crate::balancer::Balancer;
 use crate::balancer::per_packet::PerPacket;
@@ -341,16 +341,9 @@ impl Endpoint for Model {
         Some(u64::from(self.senders.get(id).cwnd()) * config.mss.0)
     }
 
-    /// What counts as delivered is what was received; senders' books agree with their packets.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
-        for (id, conn) in conns {
-            if conn.accepted() {
-                audit_ranges(*id, conn, self.receivers.get(*id).0.received(), found);
-            }
-            if let Some(wrong) = self.senders.get(*id).audit() {
-                found(format!("connection {id}: {wrong}"));
-            }
-        }
+        let received = |receiver: &Receiver| receiver.0.received();
+        audit_ends(conns, (&self.senders, Sender::audit), (&self.receivers, received), found);
     }
 }
 
