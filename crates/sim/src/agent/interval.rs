@@ -29,6 +29,12 @@ impl Intervals {
         self.begun
     }
 
+    /// Whether there is none, as the port rests.
+    #[inline]
+    pub fn rests(&self) -> bool {
+        self.begun.is_none()
+    }
+
     /// One of that length begins.
     pub fn begin(&mut self, length: Time, cx: &mut AgentContext) {
         self.begun = Some(cx.now);

@@ -3,6 +3,7 @@
 //! A member has a configuration, which is part of the scenario, and a `Model`, which is its state at one port. Adding one
 //! is its file and its line in the list below; `rcp` is the shortest example. The contract is in `engine/agent.rs`.
 
+mod flows;
 pub mod interval;
 pub mod kind;
 
@@ -41,6 +42,8 @@ macro_rules! agents {
 
         dispatch! {
             impl PortAgent for Model [$($config)*] {
+                #[inline]
+                fn reads_bytes(&self) -> bool;
                 #[inline]
                 fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext);
                 #[inline]

@@ -157,9 +157,15 @@ impl Model {
 }
 
 impl PortAgent for Model {
+    /// A port that rests notes what it had when its interval begins.
+    #[inline]
+    fn reads_bytes(&self) -> bool {
+        self.intervals.rests()
+    }
+
     #[inline]
     fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
-        if self.intervals.begun().is_none() {
+        if self.intervals.rests() {
             // Ports do not compute in step: the first interval is as long as normal(T, 0.2 T) says.
             let mean = self.interval().0 as f64;
             let first = (mean + 0.2 * mean * normal::quantile(cx.chance.unit())).max(0.0);

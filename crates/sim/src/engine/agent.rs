@@ -13,12 +13,19 @@ use super::members::Members;
 use super::network::Network;
 use super::packet::{Arena, Packet, Record};
 use super::port::Port;
-use crate::ids::{ConnId, FlowId, LinkId, PacketId};
+use crate::ids::{FlowId, LinkId, PacketId};
 use crate::random::Stream;
 use crate::units::{Rate, Time};
 
 /// What is computed at one port. A new agent implements it.
 pub trait PortAgent {
+    /// Whether it asks for the port's bytes when the next packet to a receiver comes. Otherwise the context has them at
+    /// ticks only: to bring a port up to date costs more than what most agents do with a packet.
+    #[inline]
+    fn reads_bytes(&self) -> bool {
+        false
+    }
+
     /// A packet to its receiver comes to the port, before the queue sees it.
     fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext);
 
@@ -61,12 +68,22 @@ pub struct AgentContext<'a> {
     /// The agent's own random stream.
     pub chance: &'a mut Stream,
     port: &'a Port,
-    waiting_bytes: u64,
-    sent_bytes: u64,
-    lost_bytes: u64,
+    /// None where the agent has not said that it reads them.
+    bytes: Option<PortBytes>,
     ticking: &'a mut bool,
     calendar: &'a mut Calendar,
 }
+
+/// Bytes of a port that is up to date.
+#[derive(Clone, Copy, Debug)]
+struct PortBytes {
+    waiting: u64,
+    sent: u64,
+    lost: u64,
+}
+
+/// An agent asks for what it has not said that it reads.
+const UNREAD: &str = "the agent says by `reads_bytes` when it reads the port's bytes";
 
 impl AgentContext<'_> {
     /// The present rate of the link.
@@ -75,19 +92,21 @@ impl AgentContext<'_> {
         self.port.rate
     }
 
-    /// Bytes that wait at the port, without the packet on the wire.
+    /// Bytes that wait at the port, without the packet on the wire. These and the next two are known at ticks, and to an
+    /// agent that [`reads_bytes`](PortAgent::reads_bytes).
     pub fn waiting_bytes(&self) -> u64 {
-        self.waiting_bytes
+        self.bytes.expect(UNREAD).waiting
     }
 
     /// Bytes of all packets whose transmission has begun since the start of the run.
     pub fn sent_bytes(&self) -> u64 {
-        self.sent_bytes
+        self.bytes.expect(UNREAD).sent
     }
 
     /// Bytes of all packets that have come to the port since the start of the run, what it dropped or trimmed off included.
     pub fn arrived_bytes(&self) -> u64 {
-        self.sent_bytes + self.waiting_bytes + self.lost_bytes
+        let PortBytes { waiting, sent, lost } = self.bytes.expect(UNREAD);
+        sent + waiting + lost
     }
 
     /// Asks for a tick, unless one is pending: see [`PortAgent::tick`].
@@ -157,42 +176,50 @@ impl<A: PortAgent> Agents<A> {
 }
 
 impl<M: Members> Network<'_, M> {
-    /// A packet comes to a port: shows it to the port's agent if it is one to a receiver.
-    #[inline(never)]
-    pub(super) fn show_packet(&mut self, link: LinkId, id: PacketId) {
+    /// The flow of a packet that agents are shown: one of their transport, to its receiver or to its sender.
+    #[inline(always)]
+    pub(super) fn shown_flow(&self, id: PacketId, to_receiver: bool) -> Option<FlowId> {
         let Packet { transport, conn, dst, .. } = self.arena[id];
-        if transport == self.agents.serves && dst == self.conns[conn.index()].dst {
-            let (agent, arena, mut cx) = self.at_agent(link, conn);
-            let (packet, record) = arena.with_record(id);
-            agent.on_packet(packet, record, &mut cx);
+        if self.agents.is_empty() || transport != self.agents.serves {
+            return None;
         }
+        let conn = &self.conns[conn.index()];
+        ((dst == conn.dst) == to_receiver).then_some(conn.flow)
     }
 
-    /// A packet has come out of a link: shows it to the agent at the other direction if it is an answer.
+    /// A packet to its receiver comes to a port: shows it to the port's agent.
     #[inline(never)]
-    pub(super) fn show_answer(&mut self, link: LinkId, id: PacketId) {
-        let Packet { transport, conn, dst, .. } = self.arena[id];
-        if transport == self.agents.serves && dst != self.conns[conn.index()].dst {
-            let (agent, arena, mut cx) = self.at_agent(link.reverse(), conn);
-            let (packet, record) = arena.with_record(id);
-            agent.on_answer(packet, record, &mut cx);
-        }
+    pub(super) fn show_packet(&mut self, link: LinkId, id: PacketId, flow: FlowId) {
+        let reads = self.agents.ports[link.index()].agent.reads_bytes();
+        let bytes = if reads { Some(self.port_bytes(link)) } else { None };
+        let (agent, arena, mut cx) = self.at_agent(link, flow, bytes);
+        let (packet, record) = arena.with_record(id);
+        agent.on_packet(packet, record, &mut cx);
+    }
+
+    /// A packet to its sender has come out of a link: shows it to the agent at the other direction.
+    #[inline(never)]
+    pub(super) fn show_answer(&mut self, link: LinkId, id: PacketId, flow: FlowId) {
+        let (agent, arena, mut cx) = self.at_agent(link.reverse(), flow, None);
+        let (packet, record) = arena.with_record(id);
+        agent.on_answer(packet, record, &mut cx);
     }
 
     /// The tick of a port's agent comes.
     #[inline(never)]
     pub(super) fn tick(&mut self, link: LinkId) {
         self.agents.ports[link.index()].ticking = false;
-        let (agent, _, mut cx) = self.at_agent(link, ConnId::NONE);
+        let bytes = self.port_bytes(link);
+        let (agent, _, mut cx) = self.at_agent(link, FlowId::NONE, Some(bytes));
         agent.tick(&mut cx);
     }
 
-    /// An agent and its port, which is brought up to date.
-    #[inline(always)]
-    fn at_agent(&mut self, link: LinkId, conn: ConnId) -> (&mut M::Agent, &mut Arena, AgentContext<'_>) {
+    /// Brings a port up to date, and counts its bytes.
+    #[inline(never)]
+    fn port_bytes(&mut self, link: LinkId) -> PortBytes {
         self.settle(link, self.now);
         let Egress { port, queue, losses, .. } = &self.egress[link.index()];
-        let (waiting_bytes, sent_bytes) = match queue {
+        let (waiting, sent) = match queue {
             // What waits counts as sent.
             PortQueue::Committed(departures, _) => {
                 let waiting = port.bytes - u64::from(departures.wire_bytes());
@@ -200,19 +227,21 @@ impl<M: Members> Network<'_, M> {
             }
             PortQueue::Serviced(_) => (port.bytes - u64::from(port.wire_bytes), port.sent.bytes),
         };
+        PortBytes { waiting, sent, lost: losses.dropped.bytes + losses.trimmed_bytes }
+    }
+
+    /// An agent and its port.
+    #[inline(always)]
+    fn at_agent(
+        &mut self,
+        link: LinkId,
+        flow: FlowId,
+        bytes: Option<PortBytes>,
+    ) -> (&mut M::Agent, &mut Arena, AgentContext<'_>) {
         let AtPort { agent, chance, ticking } = &mut self.agents.ports[link.index()];
-        let cx = AgentContext {
-            now: self.now,
-            link,
-            flow: self.conns.get(conn.index()).map_or(FlowId::NONE, |conn| conn.flow),
-            chance,
-            port,
-            waiting_bytes,
-            sent_bytes,
-            lost_bytes: losses.dropped.bytes + losses.trimmed_bytes,
-            ticking,
-            calendar: &mut self.calendar,
-        };
+        let port = &self.egress[link.index()].port;
+        let calendar = &mut self.calendar;
+        let cx = AgentContext { now: self.now, link, flow, chance, port, bytes, ticking, calendar };
         (agent, &mut self.arena, cx)
     }
 }

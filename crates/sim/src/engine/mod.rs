@@ -282,16 +282,21 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     }
 
     /// Shows a packet that comes out of a link to the observers, the audit and the agent that sees answers there.
-    #[inline(never)]
+    #[inline(always)]
     fn show_arrival(&mut self, link: LinkId, id: PacketId) {
-        if let Some(tally) = self.net.tallies.get_mut(link.index()) {
-            tally.received += 1;
-            if !self.observers.is_empty() {
-                self.show(link, self.net.arena[id]);
-            }
+        if !self.net.tallies.is_empty() {
+            self.count_arrival(link, id);
         }
-        if !self.net.agents.is_empty() {
-            self.net.show_answer(link, id);
+        if let Some(flow) = self.net.shown_flow(id, false) {
+            self.net.show_answer(link, id, flow);
+        }
+    }
+
+    #[inline(never)]
+    fn count_arrival(&mut self, link: LinkId, id: PacketId) {
+        self.net.tallies[link.index()].received += 1;
+        if !self.observers.is_empty() {
+            self.show(link, self.net.arena[id]);
         }
     }
 

@@ -322,8 +322,8 @@ impl<'a, M: Members> Network<'a, M> {
 
     #[inline(never)]
     fn show_offer(&mut self, link: LinkId, id: PacketId) {
-        if !self.agents.is_empty() {
-            self.show_packet(link, id);
+        if let Some(flow) = self.shown_flow(id, true) {
+            self.show_packet(link, id, flow);
         }
         if let Some(tally) = self.tallies.get_mut(link.index()) {
             tally.offered.add(self.arena[id].size);

@@ -3,7 +3,7 @@
 //! Source: Wilson et al., "Better never than late: meeting deadlines in datacenter networks", SIGCOMM 2011, and a public model
 //! of it (SymbioticLab/Aequitas). The first packet after an answer asks for the next round trip; where no data may leave, a
 //! packet without payload does. Each port on the way adds its allocation to a vector, and the least of them is the flow's
-//! rate. What switches compute is in `agent/d3.rs`, what hosts share with other schemes in `paced`.
+//! rate. What switches compute is in `agent/d3`, what hosts share with other schemes in `paced`.
 //!
 //! Three things are not said there. What remains of a flow is what is still to be sent: what is on its way needs no rate. A
 //! sender asks for no more than its own link carries, so that a flow that is about to be late does not take the share of

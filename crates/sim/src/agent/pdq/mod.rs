@@ -20,10 +20,10 @@ mod order;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use self::list::{Entry, List};
 pub use self::order::Order;
+use super::interval::{self, Intervals};
 use super::{Build, Settings, kind};
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::agent::{AgentContext, PortAgent};
@@ -94,18 +94,13 @@ impl Default for PdqPort {
     }
 }
 
-/// Round trip of a network too small to derive one.
-const RTT_LEAST: Time = Time::from_us(1);
-
 impl Settings for PdqPort {
     fn serves(&self) -> &'static str {
         "pdq"
     }
 
     fn derived(&self, longest: &Longest) -> Values {
-        let rtt = longest.round_trip.max(RTT_LEAST);
-        let left = self.initial_rtt == Derived::FromNetwork;
-        left.then(|| ("initial_rtt".to_string(), json!(rtt))).into_iter().collect()
+        interval::derived(&[("initial_rtt", self.initial_rtt)], longest)
     }
 
     fn needs_answers(&self) -> bool {
@@ -131,9 +126,9 @@ impl Build for PdqPort {
             interval_rtts: self.interval_rtts,
             list: List::new(self.order.ranking(self, link.rate), self.list_most as usize),
             capacity: link.rate.0 as f64,
-            rtt: self.initial_rtt.or(RTT_LEAST).0,
+            rtt: self.initial_rtt.or(interval::LEAST).0,
             rtts: (0, 0),
-            begun: None,
+            intervals: Intervals::default(),
             accepted: (FlowId::NONE, Time::ZERO),
             outside: Outside::default(),
         }
@@ -177,8 +172,7 @@ pub struct Model {
     rtt: u64,
     /// Round trips that packets told of since the last tick: their sum in ps, and their number.
     rtts: (u64, u64),
-    /// When the present interval began; none while the port rests.
-    begun: Option<Time>,
+    intervals: Intervals,
     /// The last flow that was to wait and may send, and since when.
     accepted: (FlowId, Time),
     outside: Outside,
@@ -266,11 +260,10 @@ impl Model {
 
     /// Wakes a port that rests.
     fn begin(&mut self, cx: &mut AgentContext) {
-        if self.begun.is_none() {
-            self.begun = Some(cx.now);
+        if self.intervals.rests() {
             self.capacity = cx.rate().0 as f64;
             self.outside.left = 0.0;
-            cx.tick_at(cx.now.saturating_add(self.interval()));
+            self.intervals.begin(self.interval(), cx);
         }
     }
 }
@@ -331,27 +324,27 @@ impl PortAgent for Model {
 
     /// The rate controller, and the end of what is out of date.
     fn tick(&mut self, cx: &mut AgentContext) {
-        let begun = self.begun.expect("it has asked for the tick");
+        let length = self.intervals.length(cx.now);
         if let Some(mean) = self.rtts.0.checked_div(self.rtts.1) {
             self.rtt = mean.max(1);
             self.rtts = (0, 0);
         }
         self.list.expire(cx.now);
-        self.outside.last = self.outside.spacings as f64 / (cx.now - begun).0 as f64;
+        self.outside.last = self.outside.spacings as f64 / length.0 as f64;
         self.outside.spacings = 0;
         let interval = self.interval();
         let (waiting, line) = (cx.waiting_bytes() as f64 * 8.0, cx.rate().0 as f64);
         self.capacity = (line - waiting * SECOND as f64 / interval.0 as f64).max(0.0);
         self.outside.left = self.list.left(self.capacity);
         let rests = self.list.len() == 0 && waiting == 0.0 && self.outside.last == 0.0;
-        self.begun = (!rests).then_some(cx.now);
-        if !rests {
-            cx.tick_at(cx.now.saturating_add(interval));
+        match rests {
+            true => self.intervals.rest(),
+            false => self.intervals.begin(interval, cx),
         }
     }
 
     fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
-        let since = self.begun.unwrap_or(now);
+        let since = self.intervals.begun().unwrap_or(now);
         for entry in self.list.entries() {
             if entry.expires <= since {
                 let of = if is_open(entry.flow) { "is open" } else { "is over" };
@@ -362,7 +355,7 @@ impl PortAgent for Model {
     }
 
     fn audit_idle(&self, found: &mut dyn FnMut(String)) {
-        if self.begun.is_none() && self.list.len() > 0 {
+        if self.intervals.rests() && self.list.len() > 0 {
             found(format!("{} flows are in the list of a port that rests", self.list.len()));
         }
     }

@@ -10,101 +10,18 @@
 //! port keeps counters or per-flow state (`state`). Rates are whole numbers of kbit/s, so that what is taken back is to the last bit what
 //! was given.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+mod settings;
+mod sums;
 
+pub use self::settings::{Allocation, D3Port, PortState};
+use self::sums::{Request, Sums};
 use super::interval::{self, Intervals};
-use super::{Build, Settings, kind};
-use crate::derived::{Derived, Longest, Values};
+use super::{Build, kind};
 use crate::engine::agent::{AgentContext, PortAgent};
 use crate::engine::packet::{Packet, Record};
 use crate::ids::FlowId;
 use crate::topology::Link;
 use crate::units::{Rate, Time};
-
-/// What D3's routers compute.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct D3Port {
-    /// Share of the unused capacity by which the capacity that is given away grows in an interval.
-    #[schemars(range(min = 0.0, max = 10.0))]
-    pub alpha: f64,
-    /// Share of the queue that is to be drained in an interval: so much less is given away.
-    #[schemars(range(min = 0.0, max = 10.0))]
-    pub beta: f64,
-    /// The capacity is computed anew after this time. "derived": the round trip of the network's longest path.
-    #[schemars(extend("x-minimum" = "1ns"))]
-    pub interval: Derived<Time>,
-    /// The share of the remaining capacity that a flow gets.
-    pub allocation: Allocation,
-    /// The least allocation. The paper's lets a flow send a header in each round trip; with headers that need no allocation,
-    /// as a public model (SymbioticLab/Aequitas) and this one have them, it is 0.
-    pub base_rate: Rate,
-    /// The state that a port keeps.
-    pub state: PortState,
-    /// With per-flow state: a flow that has not asked for so many intervals is forgotten, as one whose path a fault has moved.
-    /// Requests are at most two round trips apart, half of it for the answer; as much again is for queues. A flow that was only
-    /// slow is remembered again when it asks.
-    #[schemars(range(min = 1.0, max = 1000000.0))]
-    pub silent_intervals: f64,
-}
-
-/// The share of the remaining capacity that a flow gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Allocation {
-    /// The paper's: the requested rate plus a fair share of the unrequested capacity, if the requested rate is available. Other
-    /// flows may hold part of that share, so that the sum of the allocations may exceed the capacity.
-    Greedy,
-    /// The same, limited to the remaining capacity.
-    Capped,
-}
-
-/// The state that a port keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PortState {
-    /// Three sums (paper). A packet that asks and is lost would leave them wrong for good, so that nothing may lose one.
-    Counters,
-    /// Allocation and request of each flow: a request that is lost, or repeated, changes nothing for other flows.
-    Flows,
-}
-
-impl Default for D3Port {
-    fn default() -> Self {
-        D3Port {
-            alpha: 0.1,
-            beta: 1.0,
-            interval: Derived::FromNetwork,
-            allocation: Allocation::Greedy,
-            base_rate: Rate(0),
-            state: PortState::Counters,
-            silent_intervals: 4.0,
-        }
-    }
-}
-
-impl Settings for D3Port {
-    fn serves(&self) -> &'static str {
-        "d3"
-    }
-
-    fn derived(&self, longest: &Longest) -> Values {
-        interval::derived(&[("interval", self.interval)], longest)
-    }
-
-    fn needs_answers(&self) -> bool {
-        true
-    }
-
-    fn links_most(&self) -> usize {
-        LINKS
-    }
-
-    fn needs_all(&self) -> Option<&'static str> {
-        (self.state == PortState::Counters).then_some("state = \"flows\"")
-    }
-}
 
 impl Build for D3Port {
     type Model = Model;
@@ -116,13 +33,9 @@ impl Build for D3Port {
             interval: self.interval.or(interval::LEAST),
             capped: self.allocation == Allocation::Capped,
             base: (self.base_rate.0 / UNIT) as i64,
-            keeps: self.state == PortState::Flows,
             silent_intervals: self.silent_intervals,
             capacity: kbits(link.rate),
-            flows: 0,
-            allocated: 0,
-            demand: 0,
-            entries: Vec::new(),
+            sums: Sums::new(self.state),
             intervals: Intervals::default(),
             sent: 0,
         }
@@ -171,19 +84,10 @@ pub struct Model {
     interval: Time,
     capped: bool,
     base: i64,
-    /// Whether it remembers flows.
-    keeps: bool,
     silent_intervals: f64,
     /// C: what is given away.
     capacity: f64,
-    /// N: flows.
-    flows: i64,
-    /// A: the sum of what they were given.
-    allocated: i64,
-    /// D: the sum of what they ask for.
-    demand: i64,
-    /// The flows, by number, if it remembers them.
-    entries: Vec<Entry>,
+    sums: Sums,
     intervals: Intervals,
     /// Bytes that had been sent before the present interval.
     sent: u64,
@@ -194,110 +98,34 @@ impl Model {
     /// Remembers a flow that never was: how a test of the audit leaves an entry behind.
     pub fn leave_behind(&mut self, flow: FlowId) {
         let now = Time::ZERO;
-        self.recall(Request { now, flow, flows: 0, last: false, desired: 0, before: 0, past: 0 });
+        self.sums.take_back(Request { now, flow, flows: 0, last: false, desired: 0, before: 0, past: 0 });
     }
-}
-
-/// A flow that the port remembers.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    flow: FlowId,
-    desired: i64,
-    allocated: i64,
-    /// When it asked last.
-    asked: Time,
-}
-
-/// A packet that asks, as a port sees it.
-#[derive(Clone, Copy, Debug)]
-struct Request {
-    now: Time,
-    flow: FlowId,
-    /// By how many flows N grows: 1 for a SYN, less than 0 for a FIN or TERM.
-    flows: i64,
-    last: bool,
-    /// The requested rate, and the one before.
-    desired: i64,
-    before: i64,
-    /// What was given before.
-    past: i64,
 }
 
 impl Model {
     /// The allocation of a flow.
     fn grant(&mut self, request: Request) -> i64 {
-        let Request { flow, last, .. } = request;
-        let place = if self.keeps { self.recall(request) } else { self.count(request) };
-        if last {
+        self.sums.take_back(request);
+        if request.last {
             return 0;
         }
+        let Sums { flows, allocated, demand, .. } = self.sums;
         let capacity = self.capacity as i64;
-        let left = capacity - self.allocated;
-        let share = ((capacity - self.demand) / self.flows.max(1)).max(0);
+        let left = capacity - allocated;
+        let share = ((capacity - demand) / flows.max(1)).max(0);
         let granted = match left > request.desired {
             true if self.capped => (request.desired + share).min(left),
             true => request.desired + share,
             false => left,
         };
         let granted = granted.max(self.base).min(i64::from(i32::MAX));
-        self.allocated += granted;
-        if let Some(entry) = self.entries.get_mut(place) {
-            debug_assert_eq!(entry.flow, flow);
-            entry.allocated = granted;
-        }
+        self.sums.give(request.flow, granted);
         granted
-    }
-
-    /// Takes back what the packet says that its flow was given.
-    fn count(&mut self, request: Request) -> usize {
-        self.flows += request.flows;
-        self.allocated -= request.past;
-        self.demand += request.desired - request.before;
-        usize::MAX
-    }
-
-    /// Takes back what the flow was given, and says where it stands.
-    fn recall(&mut self, request: Request) -> usize {
-        let found = self.entries.binary_search_by_key(&request.flow, |entry| entry.flow);
-        let place = match (found, request.last) {
-            (Ok(place), _) => place,
-            // It is repeated.
-            (Err(_), true) => return usize::MAX,
-            (Err(place), false) => {
-                let Request { now, flow, .. } = request;
-                self.entries.insert(place, Entry { flow, desired: 0, allocated: 0, asked: now });
-                place
-            }
-        };
-        let entry = &mut self.entries[place];
-        self.allocated -= entry.allocated;
-        self.demand += request.desired - entry.desired;
-        (entry.desired, entry.allocated, entry.asked) = (request.desired, 0, request.now);
-        if request.last {
-            self.entries.remove(place);
-        }
-        self.flows = self.entries.len() as i64;
-        place
     }
 
     /// How long a flow may be silent.
     fn silence(&self) -> Time {
         Time((self.silent_intervals * self.interval.0 as f64) as u64)
-    }
-
-    /// Forgets flows that have been silent for longer.
-    fn forget(&mut self, now: Time) {
-        let since = Time(now.0.saturating_sub(self.silence().0));
-        let Model { entries, allocated, demand, .. } = self;
-        entries.retain(|entry| {
-            let stays = entry.asked >= since;
-            if !stays {
-                *allocated -= entry.allocated;
-                *demand -= entry.desired;
-            }
-            stays
-        });
-        self.flows = self.entries.len() as i64;
     }
 
     /// The capacity after an interval of so many seconds in which so many bits were sent and at whose end so many wait.
@@ -311,13 +139,19 @@ impl Model {
 }
 
 impl PortAgent for Model {
+    /// A port that rests notes what it had when its interval begins.
+    #[inline]
+    fn reads_bytes(&self) -> bool {
+        self.intervals.rests()
+    }
+
     #[inline]
     fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
         let hop = usize::from(packet.hops);
         if !kind::asks(packet.header.kind) || hop >= LINKS {
             return;
         }
-        if self.intervals.begun().is_none() {
+        if self.intervals.rests() {
             self.intervals.begin(self.interval, cx);
             self.sent = cx.sent_bytes();
         }
@@ -343,11 +177,9 @@ impl PortAgent for Model {
         let (waiting, before) = (cx.waiting_bytes(), self.capacity);
         let bits = |bytes: u64| bytes as f64 * 8.0;
         self.adapt(length, bits(sent), bits(waiting), kbits(cx.rate()));
-        if self.keeps {
-            self.forget(cx.now);
-        }
+        self.sums.forget(Time(cx.now.0.saturating_sub(self.silence().0)));
         // With nothing to see, nothing changes any more: the next packet that asks begins the next interval.
-        let rests = sent == 0 && waiting == 0 && self.capacity == before && self.entries.is_empty();
+        let rests = sent == 0 && waiting == 0 && self.capacity == before && !self.sums.remembers_any();
         self.sent = cx.sent_bytes();
         match rests {
             true => self.intervals.rest(),
@@ -356,42 +188,27 @@ impl PortAgent for Model {
     }
 
     fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
-        if !self.keeps {
-            return;
-        }
         // Flows are forgotten when an interval ends.
         let looked = self.intervals.begun().unwrap_or(now);
-        for entry in self.entries.iter().filter(|entry| entry.asked.saturating_add(self.silence()) < looked) {
-            let of = if is_open(entry.flow) { "is open" } else { "is over" };
-            found(format!("remembers flow {}, which {of} and silent", entry.flow));
-        }
-        let sum = |of: fn(&Entry) -> i64| self.entries.iter().map(of).sum::<i64>();
-        let sums = (sum(|entry| entry.allocated), sum(|entry| entry.desired));
-        if sums != (self.allocated, self.demand) {
-            let counted = (self.allocated, self.demand);
-            found(format!("counts {counted:?} kbit/s given and asked for, its flows have {sums:?}"));
-        }
+        self.sums.audit(Time(looked.0.saturating_sub(self.silence().0)), is_open, found);
     }
 
     fn audit_idle(&self, found: &mut dyn FnMut(String)) {
-        let Model { flows, allocated, demand, .. } = *self;
         // A port that remembers flows forgets the last of them at a tick.
-        let forgets = self.keeps && self.intervals.begun().is_some();
-        if (flows, allocated, demand) != (0, 0, 0) && !forgets {
-            found(format!(
-                "counts {flows} flows with {allocated} kbit/s that ask for {demand}, and all are over"
-            ));
+        if self.intervals.rests() || !self.sums.remembers_any() {
+            self.sums.audit_idle(found);
         }
     }
 
     fn heap_bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>()
+        self.sums.heap_bytes()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::derived::Derived;
     use crate::ids::NodeId;
     use crate::random::{Purpose, Stream};
 
@@ -439,7 +256,7 @@ mod tests {
     }
 
     fn sums(port: &Model) -> (i64, i64, i64) {
-        (port.flows, port.allocated, port.demand)
+        (port.sums.flows, port.sums.allocated, port.sums.demand)
     }
 
     /// Two flows on one link, by hand, in kbit/s, whatever a port remembers.
@@ -494,7 +311,7 @@ mod tests {
             assert_eq!([a.ask(&mut port, 0), b.ask(&mut port, 0)], [C / 2, C / 2]);
             assert_eq!([c.ask(&mut port, 100_000), a.ask(&mut port, 0)], [0, 300_000]);
             assert_eq!(c.ask(&mut port, 100_000), given);
-            assert_eq!(port.allocated, sum);
+            assert_eq!(port.sums.allocated, sum);
         }
     }
 
@@ -516,13 +333,13 @@ mod tests {
                         continue;
                     }
                     let desired = if chance.coin() { 0 } else { chance.below(400_000) as i64 };
-                    let above_before = port.allocated - C;
+                    let above_before = port.sums.allocated - C;
                     asker.ask(&mut port, desired);
                     let open = || askers.iter().filter(|asker| asker.open);
                     let demand: i64 = open().map(|asker| asker.desired).sum();
                     let given: i64 = open().map(|asker| asker.given).sum();
                     assert_eq!(sums(&port), (open().count() as i64, given, demand));
-                    let above = port.allocated - C;
+                    let above = port.sums.allocated - C;
                     if above > 0 {
                         excess[place] = excess[place].max(above);
                         let share = (C - demand).max(0) / open().count() as i64;
@@ -579,9 +396,9 @@ mod tests {
         assert_eq!(port.grant(asks(1, 3, 600_000)), 600_000 + 100_000 / 2);
         assert_eq!(port.grant(asks(3, 600, 100_000)), 100_000);
         assert_eq!(sums(&port), (3, 750_000, C));
-        port.forget(Time::from_us(1202));
+        port.sums.forget(Time::from_us(1202) - port.silence());
         assert_eq!(sums(&port), (3, 750_000, C), "1200 us since the second one asked");
-        port.forget(Time::from_us(1204));
+        port.sums.forget(Time::from_us(1204) - port.silence());
         assert_eq!(sums(&port), (1, 100_000, 100_000));
         assert_eq!(port.grant(asks(2, 1300, 300_000)), 300_000 + 600_000 / 2);
     }

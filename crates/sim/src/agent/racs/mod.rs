@@ -12,10 +12,13 @@
 //! that the requests of all flows take `request_share` of the link. What a port says then has its effect as much later, and
 //! the controller counts that time as the round trip.
 
+mod weights;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
+use self::weights::{Claim, Weights, weight};
+use super::interval::{self, Intervals};
 use super::{Build, Settings, kind};
 use crate::derived::{Derived, Longest, Values};
 use crate::engine::agent::{AgentContext, PortAgent};
@@ -64,18 +67,13 @@ impl Default for RacsPort {
     }
 }
 
-/// Interval of a network too small to derive one.
-const INTERVAL_LEAST: Time = Time::from_us(1);
-
 impl Settings for RacsPort {
     fn serves(&self) -> &'static str {
         "racs"
     }
 
     fn derived(&self, longest: &Longest) -> Values {
-        let rtt = longest.round_trip.max(INTERVAL_LEAST);
-        let left = self.interval == Derived::FromNetwork;
-        left.then(|| ("interval".to_string(), json!(rtt))).into_iter().collect()
+        interval::derived(&[("interval", self.interval)], longest)
     }
 }
 
@@ -83,7 +81,7 @@ impl Build for RacsPort {
     type Model = Model;
 
     fn model(&self, link: &Link) -> Model {
-        let interval = self.interval.or(INTERVAL_LEAST);
+        let interval = self.interval.or(interval::LEAST);
         Model {
             exponent: self.exponent,
             alpha: self.alpha,
@@ -91,12 +89,12 @@ impl Build for RacsPort {
             interval,
             request_share: self.request_share,
             silent_rtts: self.silent_rtts,
-            flows: Flows::default(),
+            flows: Weights::default(),
             capacity: link.rate.0 as f64,
             rtt: interval,
             rtts: (0, 0),
             wait: Time::ZERO,
-            begun: None,
+            intervals: Intervals::default(),
             arrived: 0,
             forgot: Time::ZERO,
         }
@@ -119,11 +117,6 @@ pub mod word {
     pub const WAIT: usize = 5;
 }
 
-/// The weight of a flow with so many full packets left.
-fn weight(left: f64, exponent: f64) -> f64 {
-    libm::pow(left.max(1.0), -exponent)
-}
-
 /// One port. Rates are in bit/s, times in seconds.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -133,7 +126,7 @@ pub struct Model {
     interval: Time,
     request_share: f64,
     silent_rtts: f64,
-    flows: Flows,
+    flows: Weights,
     /// What is shared: more than the link's rate where flows cannot use their shares.
     capacity: f64,
     /// Mean round trip of the packets that pass.
@@ -142,9 +135,8 @@ pub struct Model {
     rtts: (u64, u64),
     /// What was last said of the time between requests.
     wait: Time,
-    /// When the present interval began; none while the port rests.
-    begun: Option<Time>,
-    /// Bytes that had come before it.
+    intervals: Intervals,
+    /// Bytes that had come before the present interval.
     arrived: u64,
     /// When flows of which nothing came were last looked for.
     forgot: Time,
@@ -161,7 +153,7 @@ impl Model {
         let spare = self.alpha * (line - traffic) - self.beta * waiting / delay;
         self.capacity *= 1.0 + (length / delay).min(1.0) * spare / line;
         // Not below RCP's least rate, nor above what all flows together could use if nothing else held them back.
-        let most = line * self.flows.entries.len().max(1) as f64;
+        let most = line * self.flows.len().max(1) as f64;
         self.capacity = self.capacity.min(most).max(80.0 / delay);
     }
 
@@ -173,6 +165,12 @@ impl Model {
 }
 
 impl PortAgent for Model {
+    /// A port that rests notes what it had when its interval begins.
+    #[inline]
+    fn reads_bytes(&self) -> bool {
+        self.intervals.rests()
+    }
+
     #[inline]
     fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
         if matches!(packet.header.kind, kind::FIN | kind::TERM) {
@@ -181,12 +179,11 @@ impl PortAgent for Model {
         if !kind::asks(packet.header.kind) {
             return self.flows.hear(cx.flow, cx.now.saturating_add(self.silence(self.wait)));
         }
-        if self.begun.is_none() {
-            self.begun = Some(cx.now);
+        if self.intervals.rests() {
+            self.intervals.begin(self.interval, cx);
             self.forgot = cx.now;
             self.arrived = cx.arrived_bytes();
             self.capacity = cx.rate().0 as f64;
-            cx.tick_at(cx.now.saturating_add(self.interval));
         }
         let Record(words) = record;
         if words[word::RTT] != 0 {
@@ -194,16 +191,16 @@ impl PortAgent for Model {
         }
         let weight = weight(f64::from_bits(words[word::LEFT]), self.exponent);
         let spacing = Time(words[word::SPACING]).max(self.wait);
-        let share = self.flows.note(cx.flow, weight, cx.now.saturating_add(self.silence(spacing)));
+        let expires = cx.now.saturating_add(self.silence(spacing));
+        let share = self.flows.note(cx.flow, Claim { weight, expires });
         words[word::RATE] = words[word::RATE].min((self.capacity * share) as u64);
-        let all = cx.rate().transmission(self.flows.entries.len() as u64 * words[word::SIZE]);
+        let all = cx.rate().transmission(self.flows.len() as u64 * words[word::SIZE]);
         self.wait = Time((all.0 as f64 / self.request_share) as u64);
         words[word::WAIT] = words[word::WAIT].max(self.wait.0);
     }
 
     fn tick(&mut self, cx: &mut AgentContext) {
-        let begun = self.begun.expect("it has asked for the tick");
-        let length = (cx.now - begun).seconds();
+        let length = self.intervals.length(cx.now).seconds();
         let arrived = cx.arrived_bytes();
         let traffic = (arrived - self.arrived) as f64 * 8.0 / length;
         // To look at each flow once while it could fall silent costs a packet nothing that grows with their number.
@@ -214,121 +211,30 @@ impl PortAgent for Model {
         let waiting = cx.waiting_bytes();
         self.update(length, traffic, waiting as f64 * 8.0, cx.rate().0 as f64);
         self.arrived = arrived;
-        let rests = self.flows.entries.is_empty() && waiting == 0;
-        self.begun = (!rests).then_some(cx.now);
-        if !rests {
-            cx.tick_at(cx.now + self.interval);
+        match self.flows.len() == 0 && waiting == 0 {
+            true => self.intervals.rest(),
+            false => self.intervals.begin(self.interval, cx),
         }
     }
 
     fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
         let since = self.forgot.min(now);
-        for entry in &self.flows.entries {
-            if !is_open(entry.flow) && entry.expires <= since {
-                found(format!("flow {}, which is over, should have been taken off", entry.flow));
+        for (flow, claim) in self.flows.iter() {
+            if !is_open(flow) && claim.expires <= since {
+                found(format!("flow {flow}, which is over, should have been taken off"));
             }
         }
         self.flows.audit(found);
     }
 
     fn audit_idle(&self, found: &mut dyn FnMut(String)) {
-        if self.begun.is_none() && !self.flows.entries.is_empty() {
-            found(format!("a port that rests has {} flows", self.flows.entries.len()));
+        if self.intervals.rests() && self.flows.len() > 0 {
+            found(format!("a port that rests has {} flows", self.flows.len()));
         }
     }
 
     fn heap_bytes(&self) -> usize {
-        self.flows.entries.capacity() * size_of::<Entry>()
-    }
-}
-
-/// The flows that share a port, by their numbers, and the sum of their weights.
-#[derive(Clone, Debug, Default)]
-struct Flows {
-    entries: Vec<Entry>,
-    sum: f64,
-    /// The largest sum since all were added up.
-    largest: f64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    flow: FlowId,
-    weight: f64,
-    /// When it is taken off unless a packet of it comes.
-    expires: Time,
-}
-
-impl Flows {
-    fn find(&self, flow: FlowId) -> Result<usize, usize> {
-        // Flows mostly come in the order of their numbers.
-        match self.entries.last() {
-            Some(last) if last.flow < flow => Err(self.entries.len()),
-            _ => self.entries.binary_search_by_key(&flow, |entry| entry.flow),
-        }
-    }
-
-    /// A flow says its weight: its share of all.
-    fn note(&mut self, flow: FlowId, weight: f64, expires: Time) -> f64 {
-        let entry = Entry { flow, weight, expires };
-        match self.find(flow) {
-            Ok(place) => {
-                let before = std::mem::replace(&mut self.entries[place], entry).weight;
-                self.change(weight, before);
-            }
-            Err(place) => {
-                self.entries.insert(place, entry);
-                self.change(weight, 0.0);
-            }
-        }
-        (weight / self.sum).min(1.0)
-    }
-
-    /// A packet of a flow comes that says no weight.
-    fn hear(&mut self, flow: FlowId, expires: Time) {
-        if let Ok(place) = self.find(flow) {
-            let entry = &mut self.entries[place];
-            entry.expires = entry.expires.max(expires);
-        }
-    }
-
-    fn remove(&mut self, flow: FlowId) {
-        if let Ok(place) = self.find(flow) {
-            let before = self.entries.remove(place).weight;
-            self.change(0.0, before);
-        }
-    }
-
-    /// Takes off flows of which nothing has come in time.
-    fn forget(&mut self, now: Time) {
-        self.entries.retain(|entry| entry.expires > now);
-        self.add_up();
-    }
-
-    /// One weight is another now. Where next to nothing is left of the largest sum, that may be what was rounded, and all is
-    /// added up anew.
-    fn change(&mut self, new: f64, old: f64) {
-        self.sum += new - old;
-        self.largest = self.largest.max(self.sum);
-        if self.sum < 1e-6 * self.largest {
-            self.add_up();
-        }
-    }
-
-    fn add_up(&mut self) {
-        self.sum = self.entries.iter().map(|entry| entry.weight).sum();
-        self.largest = self.sum;
-    }
-
-    /// What is wrong in it.
-    fn audit(&self, found: &mut dyn FnMut(String)) {
-        let sum: f64 = self.entries.iter().map(|entry| entry.weight).sum();
-        if (sum - self.sum).abs() > 1e-6 * sum {
-            found(format!("weights add up to {sum}, {} counted", self.sum));
-        }
-        if !self.entries.is_sorted_by(|a, b| a.flow < b.flow) {
-            found("flows are not in the order of their numbers".to_string());
-        }
+        self.flows.heap_bytes()
     }
 }
 
@@ -336,7 +242,7 @@ impl Flows {
 impl Model {
     /// Keeps a flow of which nothing came for long: how a test of the audit injects that defect.
     pub fn leave_behind(&mut self, flow: FlowId) {
-        self.flows.note(flow, 1.0, Time::ZERO);
+        self.flows.note(flow, Claim { weight: 1.0, expires: Time::ZERO });
     }
 }
 
@@ -346,40 +252,6 @@ mod tests {
     use crate::ids::NodeId;
     use crate::units::Rate;
 
-    /// By hand: 10, 20 and 50 packets left have shares of 10/17, 5/17 and 2/17 with k = 1, and 100/129, 25/129 and 4/129 with
-    /// k = 2; with k = 0 a third each, and with k = 30 the first has all but 2^-30.
-    #[test]
-    fn shares_are_in_proportion_to_weights() {
-        let shares = |exponent| {
-            let mut flows = Flows::default();
-            let left = [(3, 10.0), (1, 20.0), (2, 50.0)];
-            for (flow, left) in left {
-                flows.note(FlowId(flow), weight(left, exponent), Time::ZERO);
-            }
-            left.map(|(flow, left)| flows.note(FlowId(flow), weight(left, exponent), Time::ZERO))
-        };
-        let close = |found: [f64; 3], expected: [f64; 3]| {
-            let close = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12);
-            assert!(close, "{found:?} {expected:?}");
-        };
-        close(shares(1.0), [10.0 / 17.0, 5.0 / 17.0, 2.0 / 17.0]);
-        close(shares(2.0), [100.0 / 129.0, 25.0 / 129.0, 4.0 / 129.0]);
-        close(shares(0.0), [1.0 / 3.0; 3]);
-        close(shares(30.0), [1.0 - 0.5_f64.powi(30), 0.5_f64.powi(30), 0.0]);
-    }
-
-    /// Weights of which one is 10^-240 of the other: when the large one goes, the small one has all.
-    #[test]
-    fn a_weight_that_was_lost_in_rounding_comes_back() {
-        let mut flows = Flows::default();
-        flows.note(FlowId(1), weight(1e8, 30.0), Time::ZERO);
-        assert_eq!(flows.note(FlowId(2), weight(1.0, 30.0), Time::ZERO), 1.0);
-        flows.remove(FlowId(2));
-        assert_eq!(flows.note(FlowId(1), weight(1e8, 30.0), Time::from_us(1)), 1.0);
-        flows.forget(Time::from_us(1));
-        assert_eq!((flows.entries.len(), flows.sum), (0, 0.0));
-    }
-
     /// By hand: C = 1 Gbps, d = T = 100 us. Half of the link is in use: C' = 1.05 C. Nothing is left and 1250 B wait, a tenth of
     /// what the link carries in d: C' = 1.05 * 0.9 C.
     #[test]
@@ -388,7 +260,7 @@ mod tests {
         let config = RacsPort { interval: Derived::Given(Time::from_us(100)), ..RacsPort::default() };
         let mut port = config.model(&link);
         for flow in 1..3 {
-            port.flows.note(FlowId(flow), 1.0, Time::ZERO);
+            port.flows.note(FlowId(flow), Claim { weight: 1.0, expires: Time::ZERO });
         }
         port.update(1e-4, 0.5e9, 0.0, 1e9);
         assert!((port.capacity - 1.05e9).abs() < 1.0, "{}", port.capacity);
