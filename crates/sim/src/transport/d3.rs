@@ -111,9 +111,9 @@ fn needed(flow: &Flow, guard_rtts: f64) -> Option<u64> {
     }
     let guard = guard_rtts * flow.rtt.unwrap_or(Time::ZERO).0 as f64;
     let time = (flow.due - flow.now).saturating_sub(Time(guard as u64));
-    let bits = u128::from(flow.wire_unsent) * 8 * u128::from(SECOND);
+    let bits = u128::from(flow.wire_unsent()) * 8 * u128::from(SECOND);
     let kbits = match time {
-        Time::ZERO => u128::from(u64::MAX) * u128::from(flow.wire_unsent.min(1)),
+        Time::ZERO => u128::from(u64::MAX) * u128::from(flow.unsent.min(1)),
         time => bits.div_ceil(u128::from(time.0) * u128::from(UNIT)),
     };
     Some(u64::try_from(kbits).unwrap_or(u64::MAX))
@@ -168,19 +168,20 @@ pub type Model = paced::Model<Sender>;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::paced::settings::BARE;
     use crate::units::Rate;
 
     /// So many bytes on the wire are still to be sent, due at that time, a millisecond after the start; round trips of 300 us.
-    fn flow(unsent: u64, due: Time) -> Flow {
+    fn flow(unsent: u64, due: Time) -> Flow<'static> {
         Flow {
+            pacing: &BARE,
             now: Time::from_us(1000),
             left: unsent,
             due,
             rtt: Some(Time::from_us(300)),
             line: Rate(1_000_000_000),
             rate: 0,
-            wire_left: unsent,
-            wire_unsent: unsent,
+            unsent,
             last: (Time::from_us(900), 1500),
         }
     }

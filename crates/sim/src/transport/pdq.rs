@@ -88,7 +88,7 @@ impl Scheme for Sender {
         words[word::RATE] = flow.line.0;
         words[word::PAUSED_BY] = self.paused_by;
         words[word::DUE] = flow.due.0;
-        words[word::LEFT] = flow.line.transmission(flow.wire_unsent).0;
+        words[word::LEFT] = flow.line.transmission(flow.wire_unsent()).0;
         words[word::PROBE] = 0f64.to_bits();
         words[word::RTT] = self.round_trip().0;
         words[word::SPACING] = match flow.rate {
@@ -113,9 +113,9 @@ impl Scheme for Sender {
             return false;
         }
         let time_left = Time(flow.due.0.saturating_sub(flow.now.0));
-        let waits = flow.rate == 0 && flow.wire_unsent > 0;
+        let waits = flow.rate == 0 && flow.unsent > 0;
         flow.now > flow.due
-            || flow.line.transmission(flow.wire_unsent) > time_left
+            || flow.line.transmission(flow.wire_unsent()) > time_left
             || (waits && time_left < self.round_trip())
     }
 }
@@ -126,18 +126,19 @@ pub type Model = paced::Model<Sender>;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::paced::settings::BARE;
 
     /// A millisecond after its start, with round trips of 100 us and a link of 1 Gbps, so many bytes on the wire are to be sent.
-    fn flow(wire_unsent: u64, rate: u64, due: Time) -> Flow {
+    fn flow(wire_unsent: u64, rate: u64, due: Time) -> Flow<'static> {
         Flow {
+            pacing: &BARE,
             now: Time::from_us(1000),
             left: wire_unsent,
             due,
             rtt: Some(Time::from_us(100)),
             line: Rate(1_000_000_000),
             rate,
-            wire_left: wire_unsent,
-            wire_unsent,
+            unsent: wire_unsent,
             last: (Time::ZERO, 0),
         }
     }

@@ -67,7 +67,9 @@ pub enum Asks {
 
 /// What a sender knows of its flow.
 #[derive(Clone, Copy, Debug)]
-pub struct Flow {
+pub struct Flow<'a> {
+    /// How its packets are sent.
+    pub pacing: &'a Pacing,
     /// The present.
     pub now: Time,
     /// Bytes that have not been acknowledged.
@@ -80,17 +82,22 @@ pub struct Flow {
     pub line: Rate,
     /// The rate at which it may send now, in bit/s.
     pub rate: u64,
-    /// Bytes on the wire of those: for rates, which count headers.
-    pub wire_left: u64,
-    /// Bytes on the wire of what is still to be sent: what has never been sent, and what was lost.
-    pub wire_unsent: u64,
+    /// Bytes that are still to be sent: those that have never been sent, and those that were lost.
+    pub unsent: u64,
     /// When the last packet of data left, and its bytes on the wire.
     pub last: (Time, u32),
 }
 
-impl Flow {
+impl Flow<'_> {
+    /// Bytes on the wire of what is still to be sent: for rates, which count headers.
+    #[inline]
+    pub fn wire_unsent(&self) -> u64 {
+        self.pacing.wire_bytes(self.unsent)
+    }
+
     /// How long to wait at that rate, in bit/s, for a packet of data that asks, so that each round trip has a request: for a
     /// round trip, or not at all if none may leave in it.
+    #[inline]
     pub fn patience(&self, rate: u64) -> Time {
         let rtt = self.rtt.unwrap_or(Time::ZERO);
         if next_at(self.last, rate) <= self.now.saturating_add(rtt) { rtt } else { Time::ZERO }
@@ -98,6 +105,7 @@ impl Flow {
 }
 
 /// When the packet after one that left then, with so many bytes on the wire, may leave at a rate in bit/s; never without one.
+#[inline]
 fn next_at((left, size): (Time, u32), rate: u64) -> Time {
     match rate {
         0 => Time::NEVER,

@@ -35,6 +35,8 @@ pub struct Sender<S> {
     rate: u64,
     /// When the last packet of data left, and its bytes on the wire.
     last: (Time, u32),
+    /// When the next one may leave at that rate; never without one.
+    next_at: Time,
     /// When the last packet that asked was made, if it is not answered yet: requests and answers keep their order, so that
     /// what was asked before has been answered then, or is lost.
     asked: Option<Time>,
@@ -75,18 +77,20 @@ impl<S: Scheme> Sender<S> {
             sent: std::mem::take(&mut self.sent).restart(),
             flight,
             lost,
+            next_at: Time::NEVER,
             ..Sender::default()
         };
         self.send_alone(id, kind::SYN, config, cx);
     }
 
     /// What the scheme is told of the flow.
-    fn flow(&self, id: ConnId, pacing: &Pacing, cx: &impl Host) -> Flow {
+    #[inline]
+    fn flow<'a>(&self, id: ConnId, pacing: &'a Pacing, cx: &impl Host) -> Flow<'a> {
         Flow {
+            pacing,
             now: cx.now(),
             left: self.left,
-            wire_left: pacing.wire_bytes(self.left),
-            wire_unsent: pacing.wire_bytes(self.source.left() + self.lost_bytes),
+            unsent: self.source.left() + self.lost_bytes,
             due: self.due,
             rtt: self.last_rtt,
             line: cx.rate(cx.port(id)),
@@ -96,6 +100,7 @@ impl<S: Scheme> Sender<S> {
     }
 
     /// Has the scheme fill in what the next packet carries.
+    #[inline]
     fn fill(&mut self, asks: Asks, flow: &Flow, config: &S::Config, cx: &mut impl Host) {
         let mut record = Record::default();
         self.scheme.ask(asks, flow, config, &mut record);
@@ -128,9 +133,12 @@ impl<S: Scheme> Sender<S> {
         Time(timeout.0.saturating_mul(1 << self.silent.min(30))).min(pacing.rto_max)
     }
 
-    /// When the next packet of data may leave; never without a rate.
-    fn due_at(&self) -> Time {
-        next_at(self.last, self.rate)
+    /// Switches give another rate, or the same.
+    fn set_rate(&mut self, rate: u64) {
+        if rate != self.rate {
+            self.rate = rate;
+            self.next_at = next_at(self.last, rate);
+        }
     }
 
     /// Whether there is data to send.
@@ -140,7 +148,7 @@ impl<S: Scheme> Sender<S> {
 
     /// Takes the flow's turn if its next packet may go, else when it may.
     fn wait_for_turn(&mut self, id: ConnId, cx: &mut impl Host) {
-        let due = self.due_at();
+        let due = self.next_at;
         if !self.has_data() || due == Time::NEVER {
             self.pace.clear();
         } else if due <= cx.now() {
@@ -157,7 +165,7 @@ impl<S: Scheme> Sender<S> {
         config: &S::Config,
         cx: &mut impl Host,
     ) -> (Option<Packet>, bool) {
-        if !self.has_data() || self.due_at() > cx.now() {
+        if !self.has_data() || self.next_at > cx.now() {
             self.wait_for_turn(id, cx);
             return (None, false);
         }
@@ -184,12 +192,13 @@ impl<S: Scheme> Sender<S> {
         let flags = if asking.is_some() { flag::TRIMMABLE } else { 0 };
         let packet = cx.packet(id, Toward::Receiver, size, flags, header);
         self.last = (cx.now(), size);
+        self.next_at = next_at(self.last, self.rate);
         if !self.retransmit.is_set() {
             self.start_timer(id, pacing, cx);
         }
         // The port asks again when the packet is on its way.
         let more =
-            self.has_data() && self.due_at() <= cx.now().saturating_add(cx.transmission(cx.port(id), size));
+            self.has_data() && self.next_at <= cx.now().saturating_add(cx.transmission(cx.port(id), size));
         if !more {
             self.wait_for_turn(id, cx);
         }
@@ -260,7 +269,7 @@ impl<S: Scheme> Sender<S> {
         if let Some(asked) = asked {
             let (record, flow) = (*cx.record(), self.flow(id, pacing, cx));
             let granted = self.scheme.answer(asked, &record, &flow, config);
-            self.rate = granted.rate;
+            self.set_rate(granted.rate);
             let again = cx.now().saturating_add(granted.again);
             cx.set_timer(&mut self.ask, again, Owner::Sender(id), timer::ASK);
         }
@@ -284,6 +293,7 @@ impl<S: Scheme> Sender<S> {
     }
 
     /// Gives the flow up if the scheme says so.
+    #[inline]
     fn gives_up(&mut self, id: ConnId, config: &S::Config, cx: &mut impl Host) -> bool {
         let flow = self.flow(id, config.pacing(), cx);
         let gives_up = self.scheme.gives_up(&flow, config);
@@ -297,7 +307,8 @@ impl<S: Scheme> Sender<S> {
     /// Takes the flow off the switches.
     fn close(&mut self, id: ConnId, given_up: bool, config: &S::Config, cx: &mut impl Host) {
         self.stage = Stage::Closes { given_up };
-        (self.rate, self.silent) = (0, 0);
+        self.set_rate(0);
+        self.silent = 0;
         self.pace.clear();
         self.ask.clear();
         self.send_last(id, given_up, config, cx);

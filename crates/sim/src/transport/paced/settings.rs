@@ -40,17 +40,23 @@ pub struct Pacing {
     pub rto_max: Time,
 }
 
+const DEFAULT: Pacing = Pacing {
+    mss: Bytes(1460),
+    header_bytes: Bytes(40),
+    control_bytes: Bytes(40),
+    congestion_header: Bytes(0),
+    reordering: 3,
+    rto_min: Time::from_us(10_000),
+    rto_max: Time::from_us(1_000_000),
+};
+
+/// Packets that are nothing but payload: for tests of schemes, in which bytes of a flow are then bytes on the wire.
+#[cfg(test)]
+pub const BARE: Pacing = Pacing { header_bytes: Bytes(0), ..DEFAULT };
+
 impl Default for Pacing {
     fn default() -> Self {
-        Pacing {
-            mss: Bytes(1460),
-            header_bytes: Bytes(40),
-            control_bytes: Bytes(40),
-            congestion_header: Bytes(0),
-            reordering: 3,
-            rto_min: Time::from_us(10_000),
-            rto_max: Time::from_us(1_000_000),
-        }
+        DEFAULT
     }
 }
 
@@ -66,6 +72,7 @@ impl Pacing {
     }
 
     /// Bytes on the wire of so many bytes of a flow.
+    #[inline]
     pub fn wire_bytes(&self, payload: u64) -> u64 {
         let header = self.header_bytes.0 + self.congestion_header.0;
         payload.saturating_add(payload.div_ceil(self.mss.0).saturating_mul(header))
