@@ -321,7 +321,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             transport.at_sender(&packet, &mut cx);
         }
         if self.net.conns[packet.conn.index()].network.packets == 0 {
-            self.net.after.gone(packet.conn);
+            self.gone(packet.conn);
         }
     }
 
@@ -368,6 +368,14 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 return;
             }
             // It may have ended since it asked for its turn, and its slot waited for that.
+            self.gone(id);
+        }
+    }
+
+    /// A connection may be over, unless its sender still has something to do.
+    #[inline]
+    fn gone(&mut self, id: ConnId) {
+        if self.net.conns[id.index()].sender.done {
             self.net.after.gone(id);
         }
     }
@@ -376,16 +384,14 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         let (transport, owner) = (event.transport(), event.owner());
         let host = match owner {
             Owner::Sender(id) => {
-                let conn = &mut self.net.conns[id.index()];
-                conn.sender.timers -= 1;
-                self.net.after.gone(id);
-                conn.src
+                self.net.conns[id.index()].sender.timers -= 1;
+                self.gone(id);
+                self.net.conns[id.index()].src
             }
             Owner::Receiver(id) => {
-                let conn = &mut self.net.conns[id.index()];
-                conn.receiver.timers -= 1;
-                self.net.after.gone(id);
-                conn.dst
+                self.net.conns[id.index()].receiver.timers -= 1;
+                self.gone(id);
+                self.net.conns[id.index()].dst
             }
             Owner::Interface(link) => self.net.ends[link.index()],
         };
