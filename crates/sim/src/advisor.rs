@@ -4,12 +4,22 @@
 use crate::advice::{Advice, NEARLY, size};
 use crate::controller;
 use crate::derived::Longest;
+use crate::ids::LinkId;
+use crate::observe::link_name;
 use crate::queue::ecn::{threshold_busy, threshold_least};
 use crate::queue::{Feature, Limit, Queue};
 use crate::random::{Purpose, Stream, flow_key};
+use crate::routing::cycles;
 use crate::scenario::Scenario;
 use crate::setup::Setup;
+use crate::topology::Fabric;
 use crate::transport::{Framing, Signal, Transport};
+
+/// Steps that it may take to look for a cycle of links: some milliseconds, which do for a fat-tree of 1,024 hosts.
+const CYCLE_STEPS: u64 = 2_000_000;
+
+/// Links of a cycle that are named.
+const CYCLE_NAMES: usize = 8;
 
 /// All that a scenario, set up, probably does not mean.
 pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
@@ -26,6 +36,10 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     }
     let all = setup.longest.iter().copied().fold(Longest::default(), Longest::or);
     found.extend(setup.queue.advice(&format!("queue.{}", setup.queue.name()), &all));
+    if setup.queue.pauses() || setup.queue.offers().contains(&Feature::Credits) {
+        let cycle = cycles::cycle(&setup.fabric, &setup.routes, CYCLE_STEPS);
+        found.extend(cycle.map(|links| deadlock(&setup.queue, &setup.fabric, &links)));
+    }
     for (number, entry) in scenario.traffic.iter().enumerate() {
         let Some(offered) = entry.arrivals.load() else { continue };
         let path = format!("traffic.{}.arrivals.{}.load", entry.name, entry.arrivals.name());
@@ -148,6 +162,23 @@ fn load(path: &str, load: f64, taken: f64, with: &str) -> Option<Advice> {
         ),
         write: format!("{path} = {:.2}", ((100.0 / taken).floor() / 100.0).min(load)),
     })
+}
+
+/// Links that may wait for each other, where a packet keeps its place until there is room behind the next link.
+fn deadlock(queue: &Queue, fabric: &Fabric, cycle: &[LinkId]) -> Advice {
+    let name = |link: &LinkId| link_name(fabric, &fabric.links[link.index()]);
+    let names: Vec<String> = cycle.iter().take(CYCLE_NAMES).map(name).collect();
+    let more = if cycle.len() > names.len() { ", ..." } else { "" };
+    Advice {
+        path: format!("queue.{}", queue.name()),
+        message: format!(
+            "shortest paths lead around a cycle of {} links, {}{more}: if all are full, each waits for the next for ever, \
+             and the run ends as stalled",
+            cycle.len(),
+            names.join(", ")
+        ),
+        write: "topology = \"fat-tree\", or another whose paths go up and then down".to_string(),
+    }
 }
 
 #[cfg(test)]

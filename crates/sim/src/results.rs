@@ -16,9 +16,9 @@ use crate::estimate::Estimate;
 use crate::faults::timeline::FaultSummary;
 use crate::features::Features;
 use crate::ideal::Ideals;
-use crate::ids::{LinkId, NodeId};
-use crate::observe::Recorders;
+use crate::ids::NodeId;
 use crate::observe::capture::Cable;
+use crate::observe::{Recorders, link_name};
 use crate::records::{Column, Definition, Table, Values, connections, digest, flows, links};
 use crate::scenario::{Run, Scenario};
 use crate::setup::Setup;
@@ -217,7 +217,11 @@ pub fn collect(
         flowyard: env!("CARGO_PKG_VERSION"),
         status: finished.status,
         limit: finished.limit,
-        deadlock: finished.deadlock.iter().map(|link| link_name(&setup.fabric, *link)).collect(),
+        deadlock: finished
+            .deadlock
+            .iter()
+            .map(|link| link_name(&setup.fabric, &setup.fabric.links[link.index()]))
+            .collect(),
         end_ps: finished.end.0,
         digest: digest(&[&flows, &links]),
         traffic_digest: setup.traffic.digest.clone(),
@@ -484,11 +488,4 @@ fn links_table(fabric: &Fabric, finished: &Finished) -> Table {
         counted(&links::paused_ps, |link| link.paused.0),
     ];
     Table { name: "links", columns }
-}
-
-/// A directed link by its ends.
-fn link_name(fabric: &Fabric, link: LinkId) -> String {
-    let name = |node: NodeId| &fabric.nodes[node.index()].name;
-    let Link { from, to, .. } = fabric.links[link.index()];
-    format!("{} -> {}", name(from), name(to))
 }

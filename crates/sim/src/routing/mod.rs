@@ -5,6 +5,7 @@
 //! host. Such hosts have no row either, since they have only one way out. A cell points at one of
 //! the distinct sets of next hops: a fat-tree has few. k = 48 takes 2,880 rows of 1,152 cells.
 
+pub mod cycles;
 pub mod dag;
 pub mod survey;
 

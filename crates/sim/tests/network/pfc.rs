@@ -193,6 +193,11 @@ fn a_ring_that_waits_for_itself_is_a_deadlock() {
     deadlock.sort();
     assert_eq!(deadlock, ["s0 -> s1", "s1 -> s2", "s2 -> s3", "s3 -> s4", "s4 -> s0"]);
     assert!(run.end() < 5_000 * US, "seen within milliseconds, not after run.stall");
+    let told = run.0.summary.advice.iter().find(|advice| advice.path == "queue.lossless");
+    assert!(
+        told.is_some_and(|advice| advice.message.contains("a cycle of 5 links")),
+        "the check says so beforehand"
+    );
     assert!(run.flows("delivered_bytes").iter().all(|&bytes| bytes < 1_000_000));
 }
 

@@ -96,6 +96,14 @@ fn incast(senders: u32, settings: &str) -> String {
     rack(senders, &traffic)
 }
 
+/// Nothing is said of a rack, nor of a ring under a queue that drops.
+#[test]
+fn only_cycles_that_may_wait_are_told_of() {
+    assert_eq!(cycles(&run(&incast(10, "transport = \"daq\""))), Vec::<&str>::new());
+    let drops = ring("[[0, 2]]", "transport = \"tcp\"");
+    assert!(drops.0.summary.advice.iter().all(|advice| !advice.message.contains("cycle")));
+}
+
 /// DAQ-F3.e: with no threshold, or a threshold that nothing is below, there is one queue. Flows miss their deadlines, so
 /// that expired packets are among them; with 30 round trips the order is another.
 #[test]
@@ -326,9 +334,14 @@ fn other_transports_live_by_credits() {
     }
 }
 
+/// Windows for all that a flow has, and so large a buffer for flows without a deadline.
+fn credits(buffer: &str) -> String {
+    format!("transport.daq.initial_window = \"300KB\"\nqueue.daq.long_buffer = \"{buffer}\"")
+}
+
 /// Five switches in a ring, a host at each, and flows without a deadline to the host two switches on, so that each cable of
 /// the ring carries what its switch's host sends and what comes from the switch before.
-fn ring(flows: &str, buffer: &str) -> Run {
+fn ring(flows: &str, settings: &str) -> Run {
     let name = |what: &str, index: usize| format!("\"{what}{}\"", index % 5);
     let hosts: Vec<_> = (0..5).map(|index| name("h", index)).collect();
     let switches: Vec<_> = (0..5).map(|index| format!("{{ name = {} }}", name("s", index))).collect();
@@ -338,8 +351,7 @@ fn ring(flows: &str, buffer: &str) -> Run {
     });
     run(&format!(
         r#"
-        transport.daq.initial_window = "300KB"
-        queue.daq.long_buffer = "{buffer}"
+        {settings}
         [topology.explicit]
         hosts = [{}]
         switches = [{}]
@@ -360,12 +372,25 @@ fn ring(flows: &str, buffer: &str) -> Run {
 /// spent its credit on a packet that wants the next cable of the ring.
 #[test]
 fn a_ring_whose_credits_wait_for_each_other_is_a_deadlock() {
-    let run = ring("[[0, 2], [1, 3], [2, 4], [3, 0], [4, 1]]", "4500B");
+    let run = ring("[[0, 2], [1, 3], [2, 4], [3, 0], [4, 1]]", &credits("4500B"));
     assert_eq!((run.status(), run.counters().drops), (Status::Stalled, 0));
     let mut deadlock = run.0.summary.deadlock.clone();
     deadlock.sort();
     assert_eq!(deadlock, ["s0 -> s1", "s1 -> s2", "s2 -> s3", "s3 -> s4", "s4 -> s0"]);
     assert!(run.end() < 5 * MS, "seen within milliseconds, not after run.stall");
+    assert_eq!(
+        cycles(&run),
+        [
+            "shortest paths lead around a cycle of 5 links, s0 -> s1, s1 -> s2, s2 -> s3, s3 -> s4, s4 -> s0: if all are \
+             full, each waits for the next for ever, and the run ends as stalled"
+        ]
+    );
+}
+
+/// What the check says beforehand of cycles of links.
+fn cycles(run: &Run) -> Vec<&str> {
+    let advice = run.0.summary.advice.iter().filter(|advice| advice.path == "queue.daq");
+    advice.map(|advice| &*advice.message).collect()
 }
 
 /// Without one of the five flows the others wait for each other only until the last of them has gone on; nor do credits
@@ -375,7 +400,7 @@ fn a_ring_with_a_gap_or_with_room_is_none() {
     for (flows, buffer) in
         [("[[0, 2], [1, 3], [2, 4], [3, 0]]", "4500B"), ("[[0, 2], [1, 3], [2, 4], [3, 0], [4, 1]]", "2MB")]
     {
-        let run = ring(flows, buffer);
+        let run = ring(flows, &credits(buffer));
         assert_eq!((run.status(), run.counters().drops), (Status::Complete, 0));
         assert_eq!(run.0.summary.deadlock, Vec::<String>::new());
     }
