@@ -5,10 +5,9 @@ one core cannot keep up with SYN. The right one has how many seconds of one core
 controller: the time of a decision by how often there is one. Both at load 0.8.
 
 Times are measured, on whatever machine ran the figure, and differ from run to run: they are in the tables and no claim
-is judged by them. A run is one thread, and its processor time is what the wall shows on an idle core. Each is made
-twice, until a time and beyond it, and the difference counts, without the reading of the scenario and with queues that
-have filled. What the packets cost is taken off: as much for each of their hops as in runs of the same flows as
-datagrams, without control.
+is judged by them. A run says how long its controller decided and told the hosts (`control.wall_s` in run.json). That
+share of the run's wall time, of the processor time that the run took, is the controller's; the rest is that of the
+packets. Each run is made twice, until a time and beyond it, and the difference counts: queues have filled by then.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -24,16 +23,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 LOAD, SLOT_US = 0.8, 12.304
-NONE = "datagrams"
 SYSTEMS: dict[str, dict[str, Any]] = {
     rack.MMF: {"transport": "central", "controller": {"syn": {"policy": "mmf"}}},
     rack.ASY: {"transport": "central", "controller": {"asy": {}}},
-    NONE: {"transport": "datagram", "queue": "infinite"},
 }
 # Servers: leaves, servers of each, spines and their Gbps; and until when the two runs go, in us.
 SIZES = {120: (4, 30, 3, 10), 480: (16, 30, 3, 10), 1920: (64, 30, 3, 10), 4096: (128, 32, 2, 16)}
 UNTIL_US = {120: (50_000, 150_000), 480: (10_000, 20_000), 1920: (4_000, 5_000), 4096: (2_000, 2_400)}
-QUICK_US = {120: (10_000, 20_000), 480: (3_000, 5_000)}
+QUICK_US = {120: (20_000, 60_000), 480: (5_000, 15_000)}
 PARTS = ("before", "whole")
 
 
@@ -74,11 +71,13 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
         for run in sweep.runs.filter("done").iter_rows(named=True):
             summary = summaries[run["run"]]
             counters = summary["counters"]
+            control = counters["control"]
             counts[run["system"], run["replica"], run["part"]] = {
                 "cpu_s": counters["cpu_s"],
+                "control_s": counters["cpu_s"] * control["wall_s"] / counters["wall_s"],
                 "packet_hops": counters["packet_hops"],
-                "decisions": counters.get("control", {}).get("acts", 0),
-                "orders": counters.get("control", {}).get("orders", 0),
+                "decisions": control["acts"],
+                "orders": control["orders"],
                 "s": summary["end_ps"] / 1e12,
             }
         for system, replica, part in sorted(counts):
@@ -86,19 +85,15 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
                 before, whole = (counts[system, replica, one] for one in PARTS)
                 later = {key: whole[key] - before[key] for key in whole}
                 rows.append({"servers": int(name), "system": system, "replica": replica} | later)
-    runs = pl.DataFrame(rows).sort("servers", "system", "replica")
-    hop = runs.filter(system=NONE).select("servers", "replica", hop_s=pl.col("cpu_s") / pl.col("packet_hops"))
-    control_s = pl.col("cpu_s") - pl.col("packet_hops") * pl.col("hop_s")
     return {
-        "runs": runs.filter(pl.col("system") != NONE)
-        .join(hop, on=["servers", "replica"], validate="m:1")
+        "runs": pl.DataFrame(rows)
         .select(
             *("servers", "system", "replica", "packet_hops", "decisions"),
             orders_a_decision=pl.col("orders") / pl.col("decisions"),
             decisions_a_second=pl.col("decisions") / pl.col("s"),
-            measured_decision_us=1e6 * control_s / pl.col("decisions"),
-            measured_cores=control_s / pl.col("s"),
-            measured_hop_ns=1e9 * pl.col("hop_s"),
+            measured_decision_us=1e6 * pl.col("control_s") / pl.col("decisions"),
+            measured_cores=pl.col("control_s") / pl.col("s"),
+            measured_hop_ns=1e9 * (pl.col("cpu_s") - pl.col("control_s")) / pl.col("packet_hops"),
         )
         .sort("servers", "system", "replica")
     }
@@ -138,7 +133,7 @@ FIGURE = Figure(
         "Leaves of 30 servers at 1 Gbps and 3 spines at 10 Gbps; for 4,096 servers of 32, and 2 spines at 16 Gbps. "
         "Flows of 46 kB in the mean between all servers, load 0.8, packets of 1500 B with 38 B of frame, from an empty "
         "network: what counts is from 50 to 150 ms of 120 servers, 10 to 20 ms of 480, 4 to 5 ms of 1,920, 2 to 2.4 ms "
-        "of 4,096, at quick scale 10 to 20 ms of 120 and 3 to 5 ms of 480. Queues of larger networks have had less "
+        "of 4,096, at quick scale 20 to 60 ms of 120 and 5 to 15 ms of 480. Queues of larger networks have had less "
         "time to fill.",
         "The controllers are those of the simulator, on one core: SYN keeps its order from slot to slot, ASY computes "
         "anew the part of the matrix that a change touches, which at this load is nearly all of it.",
