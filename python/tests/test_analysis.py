@@ -47,6 +47,7 @@ LINKS = pl.DataFrame(
         "tier": ["up", "down", "up", "up", "down"],
         "packets": [10, 10, 10, 10, 0],
         "utilisation": [0.2, 0.4, 0.6, 0.1, 0.0],
+        "lost": [0, 0, 0, 0, 0],
         "drops": [0, 3, 0, 0, 0],
         "trims": [0, 0, 5, 0, 0],
         "marks": [0, 0, 0, 0, 0],
@@ -215,6 +216,55 @@ def test_spread_by_tier():
 def test_worst_links_are_those_that_lost_most_and_idle_ones_are_none():
     assert analysis.worst_links(LINKS)["id"].to_list() == [1, 2, 3, 0]
     assert analysis.worst_links(LINKS, 1)["id"].to_list() == [1]
+
+
+def test_a_link_that_lost_packets_to_faults_is_worse_than_any_other_also_if_it_carried_none():
+    lost = LINKS.with_columns(lost=pl.Series([1, 0, 0, 0, 2]))
+    assert analysis.worst_links(lost)["id"].to_list() == [4, 0, 1, 2, 3]
+
+
+def fault(at, undone=None, change="down", links=(0, 1), nodes=()):
+    return {"at_ps": at, "undone_ps": undone, "change": change, "links": list(links), "nodes": list(nodes)}
+
+
+@pytest.mark.parametrize(
+    ("faults", "ends"),
+    [
+        ([], []),
+        ([fault(1)], [None]),
+        ([fault(1, 5)], [5]),
+        # Coming up ends a fault of the same links only, and is none itself.
+        ([fault(1), fault(4, change="up")], [4]),
+        ([fault(1), fault(4, change="up", links=[2])], [None]),
+        ([fault(1, 9), fault(4, change="up"), fault(6, change="rate")], [4, None]),
+    ],
+)
+def test_each_fault_lasts_until_it_is_undone_or_the_same_comes_up(faults, ends):
+    assert [end for _, end in analysis.spans_of(faults)] == ends
+    wrong = [each for each in faults if each["change"] != "up"]
+    assert [each for each, _ in analysis.spans_of(faults)] == wrong
+
+
+def test_a_fault_meets_what_is_under_way_and_says_when():
+    table = pl.DataFrame(
+        {
+            "id": [0, 1, 2, 3, 4, 5],
+            "start_ps": [0, 0, 12, 0, 20, None],
+            # Over before; over within; begun within; without an end; begun after; never begun.
+            "fct_ps": [9, 15, 30, None, 1, None],
+            "lost": [9, 1, 2, 2, 9, 9],
+            "timeouts": [0, 0, 0, 1, 0, 0],
+        },
+        schema_overrides={"start_ps": pl.UInt64, "fct_ps": pl.UInt64},
+    )
+    rows = analysis.met(table, 10, 20).select("id", "met_from_ps", "met_to_ps").rows()
+    assert rows == [(3, 10, 20), (2, 12, 20), (1, 10, 15)]
+    assert analysis.met(table, 10, None).select("id", "met_from_ps", "met_to_ps").rows() == [
+        (4, 20, 21),
+        (3, 10, None),
+        (2, 12, 42),
+        (1, 10, 15),
+    ]
 
 
 @pytest.mark.parametrize(

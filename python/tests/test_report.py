@@ -13,6 +13,7 @@ import flowyard as fy
 from flowyard import report
 from flowyard.errors import UserError
 from flowyard.report import charts, facts, javascript, notices, runs, tables, text
+from flowyard.report.spread import spread
 
 SCENARIO = {
     "topology": {"single-switch": {"hosts": 4, "rate": "10Gbps"}},
@@ -164,12 +165,15 @@ def test_the_file_is_whole_and_loads_nothing(two, real_bundle):
     assert real_bundle in html
     assert not re.search(r"https?:", markup)
     assert not re.search(
-        r"""(?i)(src|srcset|action|poster)\s*=|@import|url\(|<(iframe|object|embed|base)\b""", markup
+        r"""(?i)(src|srcset|action|poster)\s*=|@import|\burl\(|<(iframe|object|embed|base)\b""", markup
     )
+    # All links lead to a part of the page, and all sections have one.
     assert set(re.findall(r"""href="([^"]*)""", markup)) == {
         "data:,",
         *(f"#{name}" for name in re.findall(r"""<section id="([^"]*)""", markup)),
+        "#cost",
     }
+    assert '<details class="panel" id="cost">' in markup
     # The browser is told to refuse what we forgot.
     assert "default-src 'none'" in markup
     assert html.count("</script>") == 3
@@ -388,7 +392,7 @@ def all_charts(read):
         "slowdown": charts.slowdown_distribution(read),
         "goodput": charts.goodput_distribution(read),
         "by size": charts.slowdown_by_size(read),
-        "spread": charts.spread(read, "utilisation", "share", "utilisation"),
+        "spread": spread(read, "utilisation", "share", "utilisation"),
     }
 
 

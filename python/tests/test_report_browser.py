@@ -1,5 +1,9 @@
 """The report in a headless browser: everything drawn, nothing loaded or complained of, and what can be pressed acts."""
 
+import base64
+import json
+from urllib.parse import unquote
+
 import pytest
 from browser import PROGRAM, Browser
 from test_report import page, write_run
@@ -71,7 +75,7 @@ def test_everything_is_drawn_and_nothing_is_loaded_or_complained_of(report, requ
         "[...document.querySelectorAll('.chart')].filter(chart => !chart.querySelector('svg path[d]')).length"
     )
     assert browser.ask(empty) == 0
-    assert browser.requested == [report.as_uri()]
+    assert [asked for asked in browser.requested if not asked.startswith("data:")] == [report.as_uri()]
     assert browser.logged == []
 
 
@@ -107,7 +111,7 @@ def test_heads_sort_by_value_with_mouse_and_keyboard(wide):
     assert column(0) == sorted(column(0))
     assert (
         wide.ask("document.querySelectorAll('.worst table')[0].querySelectorAll('[aria-sort=none]').length")
-        == 6
+        == 7
     )
 
 
@@ -181,7 +185,7 @@ def test_definitions_come_with_pointer_keyboard_and_finger(wide, narrow):
     assert wide.ask(told) is None
 
     sorts = "document.querySelectorAll('th[aria-sort]:not([aria-sort=none])').length"
-    narrow.tap(".worst th[aria-sort]:nth-child(5) dfn")
+    narrow.tap(".worst th[aria-sort]:nth-child(6) dfn")
     assert narrow.ask(told).startswith("Packets dropped")
     assert narrow.ask(sorts) == 0
     tip = narrow.ask("document.getElementById('tip').getBoundingClientRect().toJSON()")
@@ -215,12 +219,75 @@ def test_on_paper_everything_is_open_and_nothing_is_to_be_pressed(report, tmp_pa
         assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
         browser.media("print")
         # Closed details show their inside.
-        insides = (
-            "[...document.querySelectorAll('details:not(#flow-table)')].map(each => each.lastElementChild)"
-        )
+        insides = "[...document.querySelectorAll('details.panel:not(#flow-table)')].map(each => each.lastElementChild)"
         # The browser lays the page out anew for paper in its own time.
         browser.wait(f"{insides}.every(each => each.checkVisibility({{contentVisibilityAuto: true}}))")
         assert not browser.ask("document.querySelector('nav').checkVisibility()")
         assert not browser.ask("[...document.querySelectorAll('.sort')].some(each => each.checkVisibility())")
         assert browser.ask("document.querySelector('.notice.warning').checkVisibility()")
         assert browser.logged == []
+
+
+@pytest.fixture(scope="module")
+def as_the_demo(tmp_path_factory):
+    """A page of what the demo runs, with fewer flows: as long as the demo's own."""
+    folder = tmp_path_factory.mktemp("demo")
+    fewer = {"traffic.queries.flows": 200}
+    page([results.run(name, fewer).save(folder / name) for name in ("web-search-ndp", "web-search-tcp")])
+    with Browser(tmp_path_factory.mktemp("profile"), 1400) as browser:
+        browser.open(folder / "report.html")
+        yield browser
+
+
+def test_the_demo_s_page_begins_with_the_result_and_is_short(as_the_demo):
+    top = "document.querySelector({!r}).getBoundingClientRect().bottom"
+    assert as_the_demo.ask(top.format(".cards")) < 450
+    # The first groups of the table of completion: FCT and slowdown of all flows under both.
+    assert as_the_demo.ask(top.format("#completion tbody")) < 700
+    assert as_the_demo.ask("document.documentElement.scrollHeight") < 5000
+    assert as_the_demo.logged == []
+
+
+def test_what_is_folded_opens_by_its_link(as_the_demo):
+    for name in ("words", "absent", "cost"):
+        opened = f"(document.querySelector('#{name} details') ?? document.getElementById('{name}')).open"
+        assert not as_the_demo.ask(opened)
+        # Not by the mouse: the page is still scrolling to where the link before led.
+        as_the_demo.ask(f"""document.querySelector("nav a[href='#{name}']").click()""")
+        as_the_demo.wait(opened)
+    # A chart that was folded away has the width of its place.
+    as_the_demo.ask("document.querySelector('#heat summary').click()")
+    for i in (0, 1):
+        chart = f"document.querySelector('#chart-heat-{i}')"
+        as_the_demo.wait(
+            f"{chart}.querySelector('svg').getBoundingClientRect().width > 0.9 * {chart}.clientWidth"
+        )
+
+
+def test_charts_and_their_data_can_be_saved(report, narrow):
+    links = "[...document.querySelectorAll('#chart-slowdown .vega-actions a')]"
+    assert narrow.ask(f"{links}.map(link => [link.textContent, link.download])") == [
+        ["Save as SVG", "slowdown.svg"],
+        ["Save as PNG", "slowdown.png"],
+        ["Save data as CSV", "slowdown.csv"],
+    ]
+    narrow.ask(f"{links}.forEach(link => link.dispatchEvent(new MouseEvent('mousedown')))")
+    narrow.wait(f"{links}.every(link => link.href.startsWith('data:'))")
+    svg, png, csv = (link.partition(",")[2] for link in narrow.ask(f"{links}.map(link => link.href)"))
+    # Nothing of the page's style is left to be asked for; colours are those of the page, here the dark ones.
+    assert "var(" not in unquote(svg)
+    assert unquote(svg).startswith("<svg")
+    assert "#3987e5" in unquote(svg)
+    assert base64.b64decode(png).startswith(b"\x89PNG")
+    specs = json.loads(report.read_text().split('id="specs">')[1].split("</script>")[0])
+    rows = specs["slowdown"]["datasets"]["rows"]
+    head, *lines = unquote(csv).splitlines()
+    names = head.split(",")
+    assert set(names) == {"run", "value", "share"}
+    found = [dict(zip(names, line.split(","), strict=True)) for line in lines]
+    assert [(row["run"], float(row["value"]), float(row["share"])) for row in found] == [
+        (row["run"], row["value"], row["share"]) for row in rows
+    ]
+    assert narrow.logged == []
+    # The picture is drawn from the page's own text.
+    assert [asked for asked in narrow.requested if not asked.startswith("data:")] == [report.as_uri()]

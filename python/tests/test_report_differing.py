@@ -179,8 +179,8 @@ def test_a_page_says_first_what_differs(tmp_path):
     chips = html[html.index('class="cards"') : html.index("</section>", html.index('class="cards"'))]
     assert '<li title="transport.tcp.delayed_ack: delayed_ack 1">delayed_ack 1</li>' in chips
     assert "observe histograms" in chips
-    table = html[html.index('class="differences"') :]
-    assert table.index("transport.tcp.delayed_ack") < table.index("What they are") < table.index("Topology")
+    table = html[html.index('class="facts differences"') :]
+    assert table.index("transport.tcp.delayed_ack") < table.index("Topology")
     read = runs.read(dirs)
     marked = {fact.name for fact in facts.facts(read) if fact.differs}
     assert marked == {"Transport", "Observation"}

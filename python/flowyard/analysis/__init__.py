@@ -28,7 +28,7 @@ from flowyard.analysis.deadlines import (
 )
 from flowyard.analysis.distribution import distribution, strip
 from flowyard.analysis.fairness import jain
-from flowyard.analysis.faults import by_period, trouble
+from flowyard.analysis.faults import by_period, met, spans_of, trouble
 from flowyard.analysis.goodput import flow_goodput, goodput_bps
 from flowyard.analysis.links import by_tier, spread_by_tier, worst_links
 from flowyard.analysis.quantities import picoseconds
@@ -51,11 +51,13 @@ __all__ = [
     "jain",
     "lateness",
     "measured",
+    "met",
     "over_size",
     "overall",
     "picoseconds",
     "served_ahead",
     "slack",
+    "spans_of",
     "spread_by_tier",
     "strip",
     "throughput",

@@ -45,7 +45,10 @@ def spread_by_tier(links: pl.DataFrame, column: str, points: int = 60) -> pl.Dat
 
 
 def worst_links(links: pl.DataFrame, count: int = 10) -> pl.DataFrame:
-    """The links that were used, worst first: by packets dropped, then trimmed, marked, then by the fullest queue."""
-    keys = ["drops", "trims", "marks", "queue_max_bytes", "utilisation"]
-    used = links.filter(pl.col("packets") > 0)
+    """The links that were used, or lost packets to faults, worst first.
+
+    By packets lost to faults, dropped, trimmed, marked, then by the fullest queue.
+    """
+    keys = ["lost", "drops", "trims", "marks", "queue_max_bytes", "utilisation"]
+    used = links.filter((pl.col("packets") > 0) | (pl.col("lost") > 0))
     return used.sort(*keys, "id", descending=[True] * len(keys) + [False]).head(count)

@@ -7,6 +7,7 @@ from flowyard.report import reasons
 from flowyard.report.runs import Run
 
 PARTS = (
+    ("Slowdown by flow size", reasons.one_size),
     ("Queues, windows and rates over time", reasons.no_samples),
     ("Windows over time", reasons.no_window),
     ("Histograms of queues and latencies", reasons.no_histograms),

@@ -45,13 +45,64 @@ const specs = JSON.parse(document.getElementById("specs")?.textContent ?? "{}");
 const options = {
   mode: "vega-lite",
   renderer: "svg",
-  actions: false,
+  actions: { export: true, source: false, compiled: false, editor: false },
+  scaleFactor: { svg: 1, png: 2 },
+  defaultStyle: false,
+  forceActionsMenu: true,
   tooltip: { disableDefaultStyle: true },
   expressionFunctions,
 };
 const drawn = Object.fromEntries(
-  Object.entries(specs).map(([key, spec]) => [key, vegaEmbed(`#chart-${key}`, spec, options)]),
+  Object.entries(specs).map(([key, spec]) => [
+    key,
+    vegaEmbed(`#chart-${key}`, spec, { ...options, downloadFileName: key }).then((chart) => exporting(key, chart)),
+  ]),
 );
+
+// The menu of a chart: its pictures have the colours of the page, and its data are there as CSV.
+function exporting(key, chart) {
+  chart.view.toImageURL = (type, scale) => picture(chart.view, type, scale);
+  const menu = document.querySelector(`#chart-${key} .vega-actions`);
+  menu.parentElement.querySelector("summary").setAttribute("aria-label", "Save the chart or its data");
+  for (const [name, rows] of Object.entries(specs[key].datasets)) {
+    const link = document.createElement("a");
+    link.textContent = `Save ${name === "rows" ? "data" : name} as CSV`;
+    link.href = "#";
+    link.download = `${key}${name === "rows" ? "" : `-${name}`}.csv`;
+    for (const act of ["mousedown", "keydown"]) {
+      link.addEventListener(act, () => (link.href = file(csv(rows), "text/csv")));
+    }
+    menu.append(link);
+  }
+  return chart;
+}
+
+const file = (text, type) => `data:${type};charset=utf-8,${encodeURIComponent(text)}`;
+
+function csv(rows) {
+  const names = [...new Set(rows.flatMap(Object.keys))];
+  const quoted = (value) => {
+    const text = String(value ?? "");
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return [names, ...rows.map((row) => names.map((name) => row[name]))]
+    .map((cells) => `${cells.map(quoted).join(",")}\n`)
+    .join("");
+}
+
+// Colours are variables of this page's style, which a picture elsewhere does not have.
+async function picture(view, type, scale = 1) {
+  const style = getComputedStyle(document.documentElement);
+  const svg = (await view.toSVG(scale))
+    .replace(/(<svg[^>]*>)/, `$1<rect width="100%" height="100%" fill="var(--surface)"/>`)
+    .replace(/var\((--[\w-]+)\)/g, (_, name) => style.getPropertyValue(name).trim());
+  if (type === "svg") return file(svg, "image/svg+xml");
+  const image = Object.assign(new Image(), { src: file(svg, "image/svg+xml") });
+  await image.decode();
+  const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+  canvas.getContext("2d").drawImage(image, 0, 0);
+  return canvas.toDataURL("image/png");
+}
 
 // Sets a parameter of one chart, or of all charts that have it.
 async function set(parameter, value, only) {

@@ -14,7 +14,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from flowyard.analysis import by_decile, distribution, due, flow_goodput, spread_by_tier
+from flowyard.analysis import by_decile, distribution, due, flow_goodput
 from flowyard.report.runs import Run
 
 Spec = dict[str, Any]
@@ -22,12 +22,10 @@ Spec = dict[str, Any]
 COLOURS = 8
 # Runs beyond the colours, and the second half of many runs, are told apart by dashes as well.
 DASHES = ([1, 0], [6, 3], [2, 2])
-HEIGHT = 300
-# Values drawn by all strips of a chart together.
-STRIP_POINTS = 2400
+HEIGHT = 260
 
 # With a format of its own: without one, Vega-Lite 6 does not find the name of the nearest point.
-_NAME = alt.Tooltip("run:N", format="", formatType="label")
+RUN = alt.Tooltip("run:N", format="", formatType="label")
 
 CONFIG: Spec = {
     "customFormatTypes": True,
@@ -97,10 +95,10 @@ def slowdown_by_size(runs: Sequence[Run]) -> Spec | None:
     base = chart_of("rows").encode(
         x=log_axis("size", "bytes", "largest flow of the tenth", [row["size"] for row in rows]),
         y=log_axis("slowdown", "ratio", "slowdown", [1.0, *(row["slowdown"] for row in rows)], alt.Y),
-        color=colour_of(_labels(runs)),
+        color=colour_of(labels_of(runs)),
         opacity=focused(),
         tooltip=[
-            _NAME,
+            RUN,
             alt.Tooltip("percentile:N"),
             tip("slowdown", "ratio", "slowdown"),
             tip("from", "bytes", "sizes from"),
@@ -115,74 +113,6 @@ def slowdown_by_size(runs: Sequence[Run]) -> Spec | None:
     line = base.mark_line(strokeWidth=2).encode(strokeDash=percentile)
     point = base.mark_point(filled=True, size=42, opacity=1)
     return spec_of([line, point], HEIGHT, rows=rows)
-
-
-def spread(runs: Sequence[Run], column: str, format_type: str, title: str) -> Spec | None:
-    """How a column of the links spreads over the links of each tier; None if it is zero everywhere."""
-    tables = [spread_by_tier(run.links, column) for run in runs]
-    if not any(table["max"].max() for table in tables):
-        return None
-    names = list(dict.fromkeys(name for table in tables for name in table["tier"]))
-    most = max(8, STRIP_POINTS // (len(names) * len(runs)))
-    boxes, marks = [], []
-    for run, table in zip(runs, tables, strict=True):
-        for row in table.iter_rows(named=True):
-            key = {"run": run.label, "tier": row["tier"]}
-            numbers = {name: rounded(row[name]) for name in ("mean", "min", "p25", "p50", "p75", "max")}
-            boxes.append({**key, "links": row["links"], **numbers})
-            step = max(1, math.ceil(len(row["strip"]) / most))
-            shown = {rounded(value) for value in [*row["strip"][::step], row["strip"][-1]]}
-            marks += [{**key, "value": value} for value in sorted(shown)]
-    # The same order on every chart, whatever run has which tier.
-    y = alt.Y(
-        "tier:N",
-        sort=names,
-        title=None,
-        axis=alt.Axis(ticks=False, domain=False, labelLimit=170, labelPadding=8),
-        scale=alt.Scale(paddingInner=0.28, paddingOuter=0.12),
-    )
-    offset = alt.YOffset("run:N", sort=_labels(runs), scale=alt.Scale(domain=_labels(runs)))
-    axis = alt.Axis(
-        format="", formatType=format_type, tickCount=6, labelFlush=False, gridDash=[2, 3], domain=False
-    )
-
-    def x(field: str) -> alt.X:
-        return alt.X(f"{field}:Q", title=title, axis=axis, scale=alt.Scale(zero=True, nice=True))
-
-    shared = {"y": y, "yOffset": offset, "color": colour_of(_labels(runs))}
-    tooltip = [
-        _NAME,
-        alt.Tooltip("tier:N"),
-        tip("links", "count", "links"),
-        *(
-            tip(name, format_type, label)
-            for name, label in (
-                ("min", "least"),
-                ("p25", "p25"),
-                ("p50", "median"),
-                ("p75", "p75"),
-                ("max", "most"),
-                ("mean", "mean"),
-            )
-        ),
-    ]
-    box = chart_of("tiers")
-    strip = (
-        chart_of("links")
-        .mark_tick(orient="vertical", thickness=1, size=11)
-        .encode(x=x("value"), opacity=focused(0.4, 0.08), **shared)
-    )
-    quartiles = box.mark_bar(height=5, cornerRadius=2).encode(
-        x=x("p25"), x2="p75:Q", opacity=focused(0.85, 0.15), **shared
-    )
-    mean = box.mark_point(filled=True, size=52, stroke="var(--surface)", strokeWidth=1.5).encode(
-        x=x("mean"), opacity=focused(), **shared
-    )
-    # Wide and unseen, so that the pointer finds the row.
-    hover = box.mark_bar(height=16, opacity=0).encode(x=x("min"), x2="max:Q", tooltip=tooltip, **shared)
-    band = {1: 26, 2: 19, 3: 16}.get(len(runs), 14)
-    height = len(names) * (band * len(runs) + band // 2)
-    return spec_of([strip, quartiles, mean, hover], height, tiers=boxes, links=marks)
 
 
 def _distribution(
@@ -223,13 +153,13 @@ def _distribution(
     base = chart_of("rows").encode(
         x=log_axis("value", format_type, title, [row["value"] for row in rows]),
         y=share,
-        color=colour_of(_labels(runs)),
+        color=colour_of(labels_of(runs)),
     )
     line = base.mark_line(interpolate="step-after", strokeWidth=2, strokeJoin="round").encode(
-        strokeDash=strokes_of(_labels(runs)), opacity=focused()
+        strokeDash=strokes_of(labels_of(runs)), opacity=focused()
     )
     tooltip = [
-        _NAME,
+        RUN,
         tip("value", format_type, title),
         tip("share", "share", "share of flows"),
     ]
@@ -264,7 +194,8 @@ def spec_of(
     return {**spec, "config": CONFIG, "datasets": datasets}
 
 
-def _labels(runs: Sequence[Run]) -> list[str]:
+def labels_of(runs: Sequence[Run]) -> list[str]:
+    """What the runs are called."""
     return [run.label for run in runs]
 
 

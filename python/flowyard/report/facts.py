@@ -42,18 +42,18 @@ class Fact:
 
 def faults(run: "Run") -> list[Cell]:
     """What went wrong in the network: when and how, and to what."""
-    lines = []
-    for fault in run.faults:
-        until = f" to {text.duration(fault['undone_ps'])}" if fault["undone_ps"] is not None else ""
-        parts = [*fault["nodes"], *_cables(run, fault["links"])]
-        more = f" and {len(parts) - LIST_SHOWN} more" if len(parts) > LIST_SHOWN else ""
-        lines.append(
-            Cell(
-                f"{text.duration(fault['at_ps'])}{until}: {fault['change']}",
-                (", ".join(parts[:LIST_SHOWN]) or "nothing: the share comes to none") + more,
-            )
-        )
-    return lines
+    return [fault(run, event) for event in run.faults]
+
+
+def fault(run: "Run", event: dict[str, Any]) -> Cell:
+    """A line of it, as run.json has it."""
+    until = f" to {text.duration(event['undone_ps'])}" if event["undone_ps"] is not None else ""
+    parts = [*event["nodes"], *_cables(run, event["links"])]
+    more = f" and {len(parts) - LIST_SHOWN} more" if len(parts) > LIST_SHOWN else ""
+    return Cell(
+        f"{text.duration(event['at_ps'])}{until}: {event['change']}",
+        (", ".join(parts[:LIST_SHOWN]) or "nothing: the share comes to none") + more,
+    )
 
 
 def _cables(run: "Run", links: Sequence[int]) -> list[str]:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from flowyard.report import charts, histograms, reasons, series
+from flowyard.report import charts, histograms, overlays, reasons, series
 from flowyard.report.runs import Run
+from flowyard.report.spread import spread
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,14 @@ def figures(runs: Sequence[Run]) -> list[Figure]:
     no_fct, no_slowdown = why(runs, reasons.no_fct), why(runs, reasons.no_slowdown)
     idle, no_queue = why(runs, reasons.no_link_used), why(runs, reasons.no_queue)
     dots = "Thin lines are links (an even choice of many), the bar is their middle half, the dot their mean."
+    # One size has one point: the table of completion says as much.
+    by_size = [] if all(run.one_size for run in runs) else [
+        Figure(
+            "by-size", "size", "Slowdown by flow size",
+            "Each run's flows, cut by size into tenths of equal number; a point stands at the largest of its tenth.",
+            charts.slowdown_by_size(runs), no_slowdown,
+        ),
+    ]  # fmt: skip
     return [
         Figure(
             "fct", "fct", "Flow completion time",
@@ -52,22 +61,18 @@ def figures(runs: Sequence[Run]) -> list[Figure]:
             "Share of all flows that are complete with at most this slowdown; 1 is a flow alone in the network.",
             charts.slowdown_distribution(runs), no_slowdown,
         ),
-        Figure(
-            "by-size", "size", "Slowdown by flow size",
-            "Each run's flows, cut by size into tenths of equal number; a point stands at the largest of its tenth.",
-            charts.slowdown_by_size(runs), no_slowdown,
-        ),
+        *by_size,
         Figure(
             "goodput", "flow_goodput", "Goodput of flows",
             "Share of completed flows whose payload over completion time is at most this rate.",
             charts.goodput_distribution(runs), no_fct,
         ),
         Figure("utilisation", "utilisation", "Link utilisation by tier", dots,
-               charts.spread(runs, "utilisation", "share", "utilisation over the whole run"), idle),
+               spread(runs, "utilisation", "share", "utilisation over the whole run"), idle),
         Figure("queue-mean", "queue_mean", "Mean queue by tier", dots,
-               charts.spread(runs, "queue_mean_bytes", "bytes", "time average of the queue"), no_queue),
-        Figure("queue-max", "queue_max", "Largest queue by tier", dots,
-               charts.spread(runs, "queue_max_bytes", "bytes", "most bytes at one instant"), no_queue),
+               spread(runs, "queue_mean_bytes", "bytes", "time average of the queue"), no_queue),
+        Figure("queue-max", "queue_max", "Largest queue by tier", " ".join((dots, overlays.said(runs))).strip(),
+               spread(runs, "queue_max_bytes", "bytes", "most bytes at one instant", of_queues=True), no_queue),
     ]  # fmt: skip
 
 
@@ -100,6 +105,7 @@ def over_time(runs: Sequence[Run]) -> tuple[list[Figure], list[Choice]]:
     """What was sampled: charts, and the choices of a link and of a flow. Nothing if nothing was."""
     missing = why(runs, reasons.no_samples)
     found, choices = [], []
+    faulty = "Shaded: faults." if any(run.faults for run in runs) else ""
     groups = (
         ("link", series.links(runs), series.LINK_KINDS),
         ("flow", series.flows(runs), series.FLOW_KINDS),
@@ -110,8 +116,10 @@ def over_time(runs: Sequence[Run]) -> tuple[list[Figure], list[Choice]]:
             spec = series.over_time(runs, kind, chosen, what) if chosen.names else None
             if spec:
                 key = f"time-{kind.series.replace('_', '-')}"
+                of_queues = [overlays.said(runs)] if kind.series == "queue_bytes" else []
+                caption = " ".join(filter(None, (kind.caption, *of_queues, faulty)))
                 found.append(
-                    Figure(key, kind.term, kind.title, kind.caption, spec, [_one_line(r) for r in missing])
+                    Figure(key, kind.term, kind.title, caption, spec, [_one_line(r) for r in missing])
                 )
                 keys.append(key)
         if keys:

@@ -102,6 +102,13 @@ def no_slowdown(run: Run) -> str | None:
     return "Its transport cuts flows into packets of random lengths, so that no ideal completion time is defined."
 
 
+def one_size(run: Run) -> str | None:
+    """Why nothing is shown over sizes; None if there are several."""
+    if not run.one_size:
+        return None
+    return f"All flows are of one size, {text.size(run.measured['size_bytes'][0])}: the table of completion is of it."
+
+
 def no_drop(run: Run) -> str | None:
     """Why no queue dropped a packet."""
     if run.counters["drops"]:

@@ -133,6 +133,11 @@ class Run:
         return int(self.flows["abandoned"].sum())
 
     @property
+    def one_size(self) -> bool:
+        """Whether all flows that are measured are of one size."""
+        return self.measured["size_bytes"].n_unique() == 1
+
+    @property
     def has_deadlines(self) -> bool:
         """Whether a flow that is measured has a deadline."""
         return self.measured["deadline_ps"].count() > 0

@@ -13,7 +13,7 @@ import altair as alt
 import polars as pl
 
 from flowyard.analysis import worst_links
-from flowyard.report import charts, text
+from flowyard.report import charts, overlays, text
 from flowyard.report.runs import Run
 
 # Links and flows of a page.
@@ -112,7 +112,7 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
         chosen: Links or flows.
         parameter: The chart's parameter that names the one to show.
     """
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"run": run.label, "of": places[id_], "time": time, "value": charts.rounded(value)}
         for run, places in zip(runs, chosen.places, strict=True)
         for id_, time, value in decimated(run, kind.series, places, spans(runs))
@@ -122,12 +122,20 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
     labels = [run.label for run in runs]
     axis = alt.Axis(format="", formatType="duration", tickCount=6)
     values = alt.Axis(format="", formatType=kind.format_type, tickCount=5, domain=False, ticks=False)
+
+    def x(field: str) -> alt.X:
+        scale = alt.Scale(nice=False, zero=False)
+        return alt.X(f"{field}:Q", title="simulated time", axis=axis, scale=scale)
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", title=None, axis=values, scale=alt.Scale(zero=True))
+
     base = (
         charts.chart_of("rows")
         .transform_filter(f"toString(datum.of) === {parameter}")
         .encode(
-            x=alt.X("time:Q", title="simulated time", axis=axis, scale=alt.Scale(nice=False, zero=False)),
-            y=alt.Y("value:Q", title=None, axis=values, scale=alt.Scale(zero=True)),
+            x=x("time"),
+            y=y("value"),
             color=charts.colour_of(labels),
         )
     )
@@ -147,7 +155,12 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
         .encode(opacity=alt.condition(hover, alt.value(1), alt.value(0)), tooltip=tooltip)
         .add_params(hover)
     )
-    return charts.spec_of([line, point], HEIGHT, {parameter: "0"}, rows=rows)
+    bands, shaded = overlays.fault_bands(runs, x)
+    layers, datasets = [*bands, line, point], {"rows": rows, **shaded}
+    if kind.series == "queue_bytes":
+        rules, ruled = overlays.length_rules(runs, max(row["value"] for row in rows), y)
+        layers, datasets = [*bands, *rules, line, point], {**datasets, **ruled}
+    return charts.spec_of(layers, HEIGHT, {parameter: "0"}, **datasets)
 
 
 def spans(runs: Sequence[Run]) -> int:

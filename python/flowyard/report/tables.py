@@ -92,10 +92,14 @@ def cards(runs: Sequence[Run]) -> list[Card]:
 
 
 def summary(runs: Sequence[Run]) -> list[Group]:
-    """Completion by size group: first all flows, then each group. Cells: flows, completed, FCTs, slowdowns."""
+    """Completion by size group: first all flows, then each group if there are several.
+
+    Cells: flows, completed, FCTs, slowdowns.
+    """
     tables = [{row["group"]: row for row in by_size(run.measured).iter_rows(named=True)} for run in runs]
     groups = []
-    for name in (ALL, *(name for _, name in SIZE_GROUPS)):
+    several = len({name for table in tables for name in table} - {ALL}) > 1
+    for name in (ALL, *(name for _, name in SIZE_GROUPS if several)):
         found = [(i, table[name]) for i, table in enumerate(tables) if name in table]
         if found:
             groups.append(Group("all flows" if name == ALL else name, _summary_rows(found)))
@@ -103,7 +107,10 @@ def summary(runs: Sequence[Run]) -> list[Group]:
 
 
 def faults(runs: Sequence[Run]) -> list[Group]:
-    """Completion before, during and after faults; nothing if no run had any. Cells as in `summary`."""
+    """Completion before, during and after faults. Cells as in `summary`.
+
+    Nothing if no run had any, or if all flows were under way during them: then `summary` says it all.
+    """
     found: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in PERIODS}
     for i, run in enumerate(runs):
         span = trouble(run.faults)
@@ -112,6 +119,8 @@ def faults(runs: Sequence[Run]) -> list[Group]:
         for name, flows in by_period(run.measured, *span).items():
             if flows.height:
                 found[name].append((i, by_size(flows).row(-1, named=True)))
+    if not found["before"] and not found["after"]:
+        return []
     return [Group(name, _summary_rows(rows)) for name, rows in found.items() if rows]
 
 
@@ -196,8 +205,8 @@ def tiers(runs: Sequence[Run]) -> list[Group]:
 def worst(run: Run, count: int = 10) -> list[LinkRow]:
     """The run's worst links.
 
-    Cells: link, utilisation, mean and largest queue, drops, trims, marks; if flow control stopped any, the share of the
-    time for which this one was.
+    Cells: link, utilisation, mean and largest queue, packets lost to faults if there were any, drops, trims, marks; if
+    flow control stopped any, the share of the time for which this one was.
     """
     return [
         LinkRow(
@@ -207,7 +216,10 @@ def worst(run: Run, count: int = 10) -> list[LinkRow]:
                 _number(link["utilisation"], text.percent),
                 _number(link["queue_mean_bytes"], text.size),
                 _number(link["queue_max_bytes"], text.size, title=f"{link['queue_max_packets']:,} packets"),
-                *(_counted(link[name]) for name in ("drops", "trims", "marks")),
+                *(
+                    _counted(link[name])
+                    for name in (*(["lost"] if run.faults else []), "drops", "trims", "marks")
+                ),
                 *([_stopped(link, run)] if run.pauses else []),
             ],
         )
@@ -228,8 +240,9 @@ def _card(run: Run) -> Card:
         ("slowdown p50", "slowdown", text.ratio(row["slowdown_p50"])),
         ("slowdown p99", "slowdown", text.ratio(row["slowdown_p99"])),
         ("goodput", "goodput", text.rate(goodput_bps(run.flows, run.end_ps))),
-        ("Jain's index", "jain", text.ratio(jain(flow_goodput(run.measured)))),
     ]
+    if run.one_size:
+        pairs.append(("Jain's index", "jain", text.ratio(jain(flow_goodput(run.measured)))))
     if run.has_deadlines:
         share = application_throughput(run.measured)
         pairs.append(("application throughput", "deadline", text.percent(share)))

@@ -39,7 +39,7 @@ TERMS = {
     "jain": Term(
         "Jain's index",
         "(sum x)² / (n sum x²) over the goodputs x of completed flows: 1 if all had the same, 1/n if one had all. "
-        "Flows of different sizes differ without any unfairness; it tells most when all sizes are equal.",
+        "Flows of different sizes differ without any unfairness, so that it is shown where all have one size.",
     ),
     "tier": Term("tier", "A link counts in one direction.", ("links", "tier")),
     "utilisation": Term("utilisation", "", ("links", "utilisation")),
@@ -50,6 +50,7 @@ TERMS = {
     "timeouts": Term("timeouts", "", ("flows", "timeouts")),
     "drops": Term("drops", "", ("links", "drops")),
     "lost": Term("lost to faults", "", ("flows", "lost")),
+    "met": Term("hit", "From when to when a flow was under way during the fault."),
     "trims": Term("trims", "", ("links", "trims")),
     "marks": Term("marks", "", ("links", "marks")),
     "pauses": Term("times stopped", "", ("links", "pauses")),

@@ -2,7 +2,7 @@
 
 const filter = document.getElementById("flow-filter");
 if (filter) {
-  const every = specs.timeline.datasets.flows;
+  const { flows: every, faults } = specs.timeline.datasets;
   const table = document.getElementById("flow-table");
   const [totals, held, labels] = ["totals", "held", "runs"].map((name) => JSON.parse(table.dataset[name]));
   const value = (name) => filter.elements[name]?.value ?? "";
@@ -11,7 +11,9 @@ if (filter) {
     const run = value("run") || labels[0];
     const flows = every.filter((flow) => flow.run === run).filter(wanted);
     const { view } = await drawn.timeline;
-    view.data("flows", flows).runAsync();
+    view.data("flows", flows);
+    if (faults) view.data("faults", faults.filter((fault) => fault.run === run));
+    view.runAsync();
     list(flows);
     const number = labels.indexOf(run);
     const count = (of) => of.toLocaleString("en-US");

@@ -11,7 +11,7 @@ import altair as alt
 import polars as pl
 
 from flowyard.analysis.completion import SIZE_GROUPS
-from flowyard.report import charts
+from flowyard.report import charts, overlays
 from flowyard.report.runs import Run
 
 # Flows of one run that the page holds: in all, the slowest, the unfinished; the rest is an even sample by start.
@@ -19,7 +19,7 @@ MOST, SLOWEST, UNFINISHED = 400, 200, 100
 RULE = f"{SLOWEST} slowest, {UNFINISHED} unfinished ones, and an even sample of the others by start"
 # Upper ends of the classes of slowdown, each with a colour; the last class has none.
 CLASSES = (1.2, 1.5, 2.0, 4.0, 10.0, 30.0)
-HEIGHT = 420
+HEIGHT = 320
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def timeline(runs: Sequence[Run]) -> Timeline | None:
     rows = [row for run, table in zip(runs, chosen, strict=True) for row in _rows(run, table, tags)]
     groups = {row["group"] for row in rows}
     return Timeline(
-        spec=_spec(rows),
+        spec=_spec(runs, rows),
         totals=[run.flows.height for run in runs],
         held=[table.height for table in chosen],
         tags=tags,
@@ -138,7 +138,11 @@ def _shade(flow: dict[str, Any]) -> str:
     return f"var(--heat-{1 + sum(flow['slowdown'] > upper for upper in CLASSES)})"
 
 
-def _spec(rows: list[dict[str, Any]]) -> charts.Spec:
+def _spec(runs: Sequence[Run], rows: list[dict[str, Any]]) -> charts.Spec:
+    def x(field: str) -> alt.X:
+        scale = alt.Scale(nice=False, zero=False)
+        return alt.X(f"{field}:Q", title="simulated time", axis=axis, scale=scale)
+
     axis = alt.Axis(format="", formatType="duration", tickCount=6)
     tooltip = [
         alt.Tooltip("title:N", format="", formatType="label"),
@@ -157,7 +161,7 @@ def _spec(rows: list[dict[str, Any]]) -> charts.Spec:
         .transform_calculate(below="datum.row + 0.8", colour="colours === 'tag' ? datum.tint : datum.shade")
         .mark_bar(aria=False)
         .encode(
-            x=alt.X("start:Q", title="simulated time", axis=axis, scale=alt.Scale(nice=False, zero=False)),
+            x=x("start"),
             x2="end:Q",
             y=rank,
             y2="below:Q",
@@ -169,4 +173,6 @@ def _spec(rows: list[dict[str, Any]]) -> charts.Spec:
             tooltip=tooltip,
         )
     )
-    return charts.spec_of([bar], HEIGHT, {"colours": "slowdown"}, flows=rows)
+    bands, shaded = overlays.fault_bands(runs, x)
+    edges = overlays.fault_edges(x) if bands else []
+    return charts.spec_of([*bands, bar, *edges], HEIGHT, {"colours": "slowdown"}, flows=rows, **shaded)

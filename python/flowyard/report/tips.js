@@ -1,4 +1,5 @@
-// Definitions: shown under the pointer, on focus from the keyboard, and on a tap; and all details open in print.
+// Definitions: shown under the pointer, on focus from the keyboard, and on a tap; what is folded opens by a link to it,
+// and all of it in print.
 
 const tip = document.createElement("div");
 tip.id = "tip";
@@ -43,6 +44,15 @@ document.addEventListener("keydown", (event) => event.key === "Escape" && hideTi
 document.addEventListener("pointerdown", (event) => !event.target.closest("dfn") && hideTip());
 // A word that gets the focus may be scrolled to.
 window.addEventListener("scroll", () => told && place(told), { passive: true, capture: true });
+
+// A link to what is folded opens it.
+function unfold() {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const folded = target && (target.matches("details") ? target : target.querySelector(":scope > details:only-child"));
+  if (folded) folded.open = true;
+}
+window.addEventListener("hashchange", unfold);
+unfold();
 
 let closed = [];
 window.addEventListener("beforeprint", () => {

@@ -1,0 +1,70 @@
+"""What each fault hit: the flows that were under way during it, when, and what they lost."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from flowyard.analysis import met, spans_of
+from flowyard.report import facts, text
+from flowyard.report.runs import Run
+from flowyard.report.tables import Cell
+
+# Faults of a run, and flows of a fault, that are listed.
+MOST_FAULTS, MOST_FLOWS = 6, 12
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A fault, what it came to in words, and the flows that it hit most.
+
+    Attributes:
+        fault: When and what, and to what.
+        counts: How many flows were under way, lost packets, and had timeouts.
+        rows: Cells of a flow: number, from, to, size, under way in the interval from and to, lost, retransmissions,
+            timeouts, slowdown.
+    """
+
+    fault: facts.Cell
+    counts: str
+    rows: list[list[Cell]]
+
+
+def hits(run: Run) -> list[Hit]:
+    """The first faults of a run."""
+    wrong = spans_of(run.faults)[:MOST_FAULTS]
+    links = run.links.sort("id")["lost"]
+    return [
+        _hit(run, fault, met(run.flows, fault["at_ps"], end), int(links.gather(fault["links"]).sum()))
+        for fault, end in wrong
+    ]
+
+
+def _hit(run: Run, fault: dict[str, Any], flows: pl.DataFrame, lost: int) -> Hit:
+    losers, waited = flows.filter(pl.col("lost") > 0), flows.filter(pl.col("timeouts") > 0)
+    counts = (
+        f"{text.count(flows.height)} flows were under way; {text.count(losers.height)} of them lost packets to faults, "
+        f"{text.count(waited.height)} had timeouts; its links lost {text.count(lost)} packets"
+    )
+    worst = flows.filter((pl.col("lost") > 0) | (pl.col("timeouts") > 0)).head(MOST_FLOWS)
+    rows = [
+        [
+            Cell(text.count(flow["id"]), value=flow["id"], title=flow["tag"]),
+            Cell(f"host {flow['src']}", value=flow["src"]),
+            Cell(f"host {flow['dst']}", value=flow["dst"]),
+            Cell(text.size(flow["size_bytes"]), value=flow["size_bytes"]),
+            Cell(text.duration(flow["met_from_ps"]), value=flow["met_from_ps"]),
+            Cell(text.duration(flow["met_to_ps"] or run.end_ps), value=flow["met_to_ps"] or run.end_ps),
+            *(
+                Cell(text.count(flow[name]), "" if flow[name] else "zero", value=flow[name])
+                for name in ("lost", "retransmissions", "timeouts")
+            ),
+            Cell(
+                text.ratio(flow["slowdown"]) if flow["completed"] else "unfinished",
+                "" if flow["completed"] else "bad",
+                value=flow["slowdown"],
+            ),
+        ]
+        for flow in worst.iter_rows(named=True)
+    ]
+    return Hit(facts.fault(run, fault), counts, rows)
