@@ -6,6 +6,7 @@ Modules are imported inside the verbs that use them, so that `flowyard --help` i
 import argparse
 import json
 import os
+import re
 import shlex
 import sys
 import textwrap
@@ -666,7 +667,11 @@ def _explain(arguments: argparse.Namespace) -> int:
     tables = results.explain() | slotted | of_sweeps.explain()
     if arguments.column:
         found = {
-            table: [column for column in columns if column["name"] == arguments.column]
+            table: [
+                column
+                for column in columns
+                if column["name"] == arguments.column or arguments.column in _values_of(column)
+            ]
             for table, columns in tables.items()
         }
         tables = {table: columns for table, columns in found.items() if columns} or _no_column(
@@ -682,10 +687,20 @@ def _explain(arguments: argparse.Namespace) -> int:
     return COMPLETE
 
 
+def _values_of(column: dict[str, str]) -> set[str]:
+    """What is sampled or counted, by its name in a column of names, whose meaning has them all."""
+    if column["name"] not in ("series", "metric"):
+        return set()
+    return {
+        word for word in re.findall(r"[a-z_]+", column["meaning"]) if "_" in word or word == "utilisation"
+    }
+
+
 def _no_column(name: str, tables: dict[str, list[dict[str, str]]]) -> dict[str, list[dict[str, str]]]:
     import difflib
 
-    names = sorted({column["name"] for columns in tables.values() for column in columns})
+    every = [column for columns in tables.values() for column in columns]
+    names = sorted({column["name"] for column in every}.union(*map(_values_of, every)))
     near = difflib.get_close_matches(name, names, n=3)
     raise UserError(
         f"no column {name}; {'did you mean ' + ' or '.join(near) if near else 'there are ' + ', '.join(names)}"

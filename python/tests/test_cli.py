@@ -11,7 +11,7 @@ import pytest
 from conftest import PATIENCE_S
 
 import flowyard as fy
-from flowyard import scenarios
+from flowyard import cli, scenarios
 
 PACKAGED = ", ".join(scenarios.names())
 
@@ -190,6 +190,33 @@ def test_explain(flowyard):
     assert "last byte at the receiver" in flowyard("explain", "fct_ps").stdout
     of_sweeps = json.loads(flowyard("explain", "slowdown_p99_9_ci95", "--json").stdout)
     assert set(of_sweeps) == {"sweep.means", "sweep.by_size", "sweep.by_entry", "sweep.over_size"}
+
+
+@pytest.mark.parametrize(
+    ("name", "tables"),
+    [
+        ("cwnd_bytes", {"samples": ["series"]}),
+        ("backlog_bytes", {"samples": ["series"]}),
+        ("queue_bytes", {"samples": ["series"], "histograms": ["metric"]}),
+        ("network_ps", {"histograms": ["metric"]}),
+        # A column of links is called as a series is.
+        ("utilisation", {"links": ["utilisation"], "samples": ["series"]}),
+    ],
+)
+def test_explain_knows_what_is_sampled_and_counted(name, tables, capsys):
+    assert cli.main(["explain", name, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {table: [column["name"] for column in columns] for table, columns in found.items()} == tables
+    assert all(
+        name in (column["name"], *column["meaning"].replace(",", " ").replace(":", " ").split())
+        for columns in found.values()
+        for column in columns
+    )
+
+
+def test_explain_proposes_series_too(capsys):
+    assert cli.main(["explain", "cwnd_byte"]) == 2
+    assert "did you mean cwnd_bytes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("given", "taken"), [({}, "1"), ({"POLARS_MAX_THREADS": "3"}, "3")])
