@@ -121,6 +121,18 @@ def test_the_published_leaf_spine():
     assert structure(network) == sorted((a, b, 100 * 10**9, 10**6) for a, b in wired)
 
 
+def test_names_of_forks_are_skipped_with_a_note():
+    plain = htsim_topo.read(source(TOPO))
+    forked = TOPO.replace("Tier 0\n", "Tier 0\nQueue_Down 100\nQueue_Up 80\n").replace(
+        "Tier 1\n", "Tier 1\nQueue_Down 90\n"
+    )
+    network = htsim_topo.read(source(forked))
+    assert (network.hosts, network.switches, network.cables) == (plain.hosts, plain.switches, plain.cables)
+    line = forked.splitlines().index("Queue_Down 100") + 1
+    (note,) = [note for note in network.notes if note not in plain.notes]
+    assert note.startswith(f"not read: Queue_Down (line {line}), Queue_Up (line {line + 1});")
+
+
 def test_a_fat_tree_is_wired_by_its_definition():
     assert structure(htsim_topo.read(source(FOUR))) == structure(k_ary(4))
 

@@ -20,6 +20,7 @@ p, p + a, p + 2a, ..., where a is the number of aggregation switches a pod.
 """
 
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import NoReturn
 
 from flowyard.errors import UserError
@@ -54,6 +55,8 @@ KEYS = {
     "oversubscribed": "Oversubscribed",
     "bundle": "Bundle",
 }
+# Names that are so much alike are taken for one another, by hand.
+NEAR = 0.75
 # Bounds that keep products small; latencies up to a second, speeds up to a petabit a second.
 LOWEST = {"switch_latency_ns": 0}
 HIGHEST = {"downlink_latency_ns": 10**9, "switch_latency_ns": 10**9}
@@ -70,8 +73,11 @@ class Tree:
 
 def read(source: Source) -> Network:
     """The network of a .topo file."""
-    tree = _parse(source)
+    tree, skipped = _parse(source)
     network = wire(tree, _counts(source, tree))
+    if skipped:
+        lines = ", ".join(f"{name} (line {line})" for name, line in skipped.items())
+        network.notes.append(f"not read: {lines}; ports and balancers are those of the scenario")
     latencies = [tier.switch_latency_ns for tier in tree.tiers]
     if any(latencies):
         network.notes.append(
@@ -81,10 +87,16 @@ def read(source: Source) -> Network:
     return network
 
 
-def _parse(source: Source) -> Tree:
+def _parse(source: Source) -> tuple[Tree, dict[str, int]]:
+    """What the file says, and the names that it does not know with the first line of each.
+
+    Forks of htsim have names of their own, such as Queue_Down. One that is nearly a known one is a mistake.
+    """
     header: dict[str, int] = {}
     tiers: dict[int, dict[str, int]] = {}
     current: dict[str, int] | None = None
+    skipped: dict[str, int] = {}
+    known = {**HEADER, "tier": "Tier", **KEYS}
     for line, words in source.lines():
         key = words[0].lower()
         if len(words) != 2:
@@ -106,10 +118,14 @@ def _parse(source: Source) -> Tree:
                 raise source.wrong(line, f"{KEYS[key]} is given a second time for its tier")
             high = HIGHEST.get(key, NODES_MAX)
             current[key] = source.whole(line, KEYS[key], words[1], LOWEST.get(key, 1), high)
-        else:
+        elif key in known:
             names = KEYS if current is not None else HEADER | {"tier": "Tier"}
             allowed = ", ".join(names.values())
             raise source.wrong(line, f"{shown(words[0])} has no place here; allowed are {allowed}")
+        elif near := get_close_matches(key, known, n=1, cutoff=NEAR):
+            raise source.wrong(line, f"{shown(words[0])} is unknown; did you mean {known[near[0]]}?")
+        else:
+            skipped.setdefault(shown(words[0]).strip('"'), line)
     for key, name in HEADER.items():
         if key not in header:
             raise source.wrong(0, f'has no line "{name} ..."')
@@ -121,7 +137,7 @@ def _parse(source: Source) -> Tree:
     for number in range(header["tiers"]):
         _complete(source, number, header["tiers"], tiers)
     found = tuple(Tier(**tiers[number]) for number in range(header["tiers"]))
-    return Tree(header["nodes"], header["podsize"], found)
+    return Tree(header["nodes"], header["podsize"], found), skipped
 
 
 def _complete(source: Source, number: int, count: int, tiers: dict[int, dict[str, int]]) -> None:
