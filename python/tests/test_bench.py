@@ -110,6 +110,14 @@ def test_the_cheapest_round_counts():
     assert row["within_limit"]
 
 
+def test_packets_under_asy_have_a_guard():
+    (asy, over) = (
+        next(check for check in control.checks(figures) if check.what.startswith("ASY, 120"))
+        for figures in (FIGURES["control"], FIGURES["control"] | {"floor_ratio": {"syn": 2.5, "asy": 4.1}})
+    )
+    assert (asy.met, asy.kept, over.kept) == (False, True, False)
+
+
 def test_limits_hold_from_their_side():
     met = {check.what: check.met for check in some_checks()[1]}
     assert met["ndp-permutation-k8"]
