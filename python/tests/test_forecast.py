@@ -41,6 +41,7 @@ def test_work_is_what_the_engine_foresees_of_each_run(small, tmp_path):
     assert found.packet_hops == 3 * sum(needs["packet_hops"] for needs in foreseen)
     assert found.memory_bytes == 2 * max(needs["memory_bytes"] for needs in foreseen)
     assert (found.runs, found.done, found.points, found.looked, found.workers) == (6, 0, 2, 2, 2)
+    assert found.speed
     assert found.seconds == pytest.approx(found.packet_hops / found.speed.hops_per_s / 2)
     # Nothing is left behind.
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
@@ -54,6 +55,7 @@ def test_runs_that_are_there_say_the_speed_and_the_size(small, tmp_path, begun):
     assert (found.runs, found.done) == (10, 6)
     counters = [summary["counters"] for summary in done.summaries().values()]
     speed = sum(c["packet_hops"] for c in counters) / sum(c["wall_s"] for c in counters)
+    assert found.speed
     assert found.speed.hops_per_s == pytest.approx(speed)
     assert found.speed.source == "6 runs that are done"
     size = sum(path.stat().st_size for path in (tmp_path / "out/runs").rglob("*") if path.is_file())
@@ -87,6 +89,7 @@ def test_a_trial_ends_early_and_a_short_run_ends_itself(small, long):
     result = forecast.trial(Checked(long))
     assert result.status == "interrupted"
     found = forecast.speed_of(result)
+    assert found
     assert forecast.TRIAL_S <= found.seconds < 60
     assert found.hops_per_s == result.summary["counters"]["packet_hops"] / found.seconds > 0
     assert forecast.trial(Checked(small)).status == "complete"

@@ -19,16 +19,36 @@ class Terminal(io.StringIO):
         return True
 
 
+class Reader(HTMLParser):
+    """The text of a piece of HTML, and what was opened and not closed."""
+
+    def __init__(self, markup):
+        super().__init__()
+        self.found: list[str] = []
+        self.opened: list[str] = []
+        self.feed(markup)
+
+    def handle_data(self, data):
+        self.found.append(data)
+
+    def handle_starttag(self, tag, attrs):  # noqa: ARG002 (the parser's)
+        self.opened.append(tag)
+
+    def handle_endtag(self, tag):
+        self.opened.remove(tag)
+
+
 def words(markup):
-    """The text of a piece of HTML; every element that is opened is closed."""
-    found, opened = [], []
-    parser = HTMLParser()
-    parser.handle_data = found.append
-    parser.handle_starttag = lambda tag, _: opened.append(tag)
-    parser.handle_endtag = lambda tag: opened.remove(tag)
-    parser.feed(markup)
-    assert not opened
-    return " ".join(" ".join(found).split())
+    """The text of a piece of HTML, in which every element that is opened is closed."""
+    read = Reader(markup)
+    assert not read.opened
+    return " ".join(" ".join(read.found).split())
+
+
+def module(name, **members):
+    made = ModuleType(name)
+    vars(made).update(members)
+    return made
 
 
 def test_tables_go_to_other_libraries(result):
@@ -109,11 +129,9 @@ def cell(monkeypatch):
         shown.append(data["text/plain"])
         return SimpleNamespace(update=lambda data, **_: shown.append(data["text/plain"]))
 
-    ipython, of_display = ModuleType("IPython"), ModuleType("IPython.display")
-    ipython.get_ipython = lambda: SimpleNamespace(kernel=object())
-    of_display.display = display
+    ipython = module("IPython", get_ipython=lambda: SimpleNamespace(kernel=object()))
     monkeypatch.setitem(sys.modules, "IPython", ipython)
-    monkeypatch.setitem(sys.modules, "IPython.display", of_display)
+    monkeypatch.setitem(sys.modules, "IPython.display", module("IPython.display", display=display))
     return shown
 
 
@@ -165,9 +183,7 @@ def test_a_sweep_is_told_of_the_same_way(small, stderr, monkeypatch, cell, tmp_p
 
 
 def test_a_shell_of_ipython_is_no_notebook(monkeypatch):
-    ipython = ModuleType("IPython")
-    ipython.get_ipython = object
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython", module("IPython", get_ipython=object))
     assert not progress.in_notebook()
 
 

@@ -27,6 +27,8 @@ MOST_LINES = charts.COLOURS * len(charts.DASHES)
 LABELLED = 12
 # How far an interval may stretch the chart beyond its largest mean; a wider one leaves the chart.
 STRETCH = 2
+# Of two values Student's t is 12.7: the interval would fill the chart. It is said, not drawn.
+FEWEST = 3
 
 
 @dataclass(frozen=True)
@@ -270,8 +272,14 @@ def where(row: Mapping[str, Any], plan: Layout, axes: Sequence[str]) -> dict[str
     return fields
 
 
+def drawn_half(row: Mapping[str, Any], column: str) -> float | None:
+    """Half the interval of a mean, where it is drawn."""
+    half: float | None = row[f"{column}_ci95"]
+    return half if row["replicas"] >= FEWEST else None
+
+
 def _row(row: Mapping[str, Any], plan: Layout, metric: Metric) -> dict[str, Any]:
-    mean, half = row[metric.column], row[f"{metric.column}_ci95"]
+    mean, half = row[metric.column], drawn_half(row, metric.column)
     return {
         "line": "",
         **where(row, plan, list(plan.values)),

@@ -76,14 +76,15 @@ def _row(row: dict[str, Any], plan: Layout) -> dict[str, Any]:
         "replicas": row["replicas"],
     }
     for name in PERCENTILES:
-        mean, half = row[f"slowdown_{name}"], row[f"slowdown_{name}_ci95"]
+        mean, half = row[f"slowdown_{name}"], lines.drawn_half(row, f"slowdown_{name}")
         fields[name] = charts.rounded(mean)
         # A slowdown is hardly ever below 1, where the axis begins.
         least = max(mean / lines.STRETCH, min(mean, 1.0))
         fields[f"{name}_low"] = None if half is None else charts.rounded(max(mean - half, least))
         most = mean * lines.STRETCH
         fields[f"{name}_high"] = None if half is None else charts.rounded(min(mean + half, most))
-        fields[f"{name}_said"] = text.ratio(mean) + ("" if half is None else f" ± {text.ratio(half)}")
+        known = row[f"slowdown_{name}_ci95"]
+        fields[f"{name}_said"] = text.ratio(mean) + ("" if known is None else f" ± {text.ratio(known)}")
     return fields
 
 

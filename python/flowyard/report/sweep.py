@@ -236,6 +236,7 @@ def render(sweep: Sweep) -> str:
         panels=panels,
         percentiles=over_size.NAMES,
         repeated=bool((means["replicas"] > 1).any()),
+        banded=bool((means["replicas"] >= lines.FEWEST).any()),
         warm_up=any(_warms_up(summary) for summary in summaries.values()),
         axes=list(varying),
         columns_of_points=_shown(_in_table(sweep), means),

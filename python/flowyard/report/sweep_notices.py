@@ -91,6 +91,12 @@ def _numbers(metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:
             "is shown. Raise replicas to have one."
         )
         yield Notice("note", "One replica", body)
+    if means["replicas"].max() == 2:
+        body = (
+            "Of two values the confidence interval is so wide that charts leave it out; tables and words of points "
+            "have it. Raise replicas to three or more to see it."
+        )
+        yield Notice("note", "Two replicas", body)
     completed = (metrics["flows"] * metrics["completed_fraction"]).drop_nulls()
     few = int((completed < FEW_FLOWS).sum())
     if few:
