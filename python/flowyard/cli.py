@@ -265,7 +265,11 @@ def parser() -> argparse.ArgumentParser:
     added = verb("topology", _topology, "show a scenario's network: counts, paths, bisection and a picture")
     scenario(added, audit=False)
     added.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.svg", help="default out/<scenario>-topology-<n>.svg"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="an SVG or a PNG, by its name; default out/<scenario>-topology-<n>.svg",
     )
     added = verb("import", _import, "make a scenario of other simulators' files")
     added.add_argument(
@@ -601,18 +605,20 @@ def _slotted(arguments: argparse.Namespace) -> int:
 def _topology(arguments: argparse.Namespace) -> int:
     from flowyard import folders, scenarios, topology
     from flowyard.console import show
-    from flowyard.topology.picture import svg
+    from flowyard.topology.picture import png, svg
     from flowyard.topology.tables import tables
 
     path = scenarios.find(arguments.scenario)
     overrides = dict(arguments.set)
     if arguments.output:
         folders.refuse_existing(arguments.output)
-        folders.require_suffix(arguments.output, "the picture is an SVG", ".svg")
+        folders.require_suffix(arguments.output, "the picture is an SVG or a PNG", ".svg", ".png")
     fabric = topology.fabric(path, overrides)
     network, found = topology.Network.of(fabric), json.loads(fabric.survey())
+    drawn = svg(network, path.stem)
+    as_png = arguments.output is not None and arguments.output.suffix.lower() == ".png"
     picture = folders.write_new(
-        svg(network, path.stem), arguments.output, numbered=f"{path.stem}-topology", suffix=".svg"
+        png(drawn) if as_png else drawn, arguments.output, numbered=f"{path.stem}-topology", suffix=".svg"
     )
     if arguments.json:
         ports = {

@@ -101,11 +101,11 @@ class Staging:
         return UserError(f"{self._target or self._place}: {why}; the results are in {where}")
 
 
-def create(path: Path, text: str) -> None:
+def create(path: Path, content: str | bytes) -> None:
     """Writes a file that must not exist; all of it or nothing. Raises FileExistsError or another OSError."""
-    with path.open("x", encoding="utf-8", newline="\n") as file:
+    with path.open("xb") as file:
         try:
-            file.write(text)
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
         except BaseException:
             path.unlink()
@@ -175,7 +175,7 @@ def require_suffix(path: Path, what: str, *suffixes: str) -> None:
         raise UserError(f"{path}: {what}; name a file that ends in {' or '.join(suffixes)}")
 
 
-def write_new(text: str, target: Path | None, *, numbered: str, suffix: str) -> Path:
+def write_new(content: str | bytes, target: Path | None, *, numbered: str, suffix: str) -> Path:
     """Writes a file that is not there yet: `target`, or the first free out/<numbered>-<n><suffix>.
 
     Raises:
@@ -185,7 +185,7 @@ def write_new(text: str, target: Path | None, *, numbered: str, suffix: str) -> 
     for place in candidates:
         made = make_folder(place.absolute().parent, place)
         try:
-            create(place, text)
+            create(place, content)
         except FileExistsError:
             continue
         except OSError as error:

@@ -168,7 +168,11 @@ def test_a_folder_that_a_verb_wrote_itself(verb, here, capsys):
 @pytest.mark.parametrize(
     ("words", "name", "said"),
     [
-        ("topology small.toml -o {}", "picture.png", "the picture is an SVG; name a file that ends in .svg"),
+        (
+            "topology small.toml -o {}",
+            "picture.jpg",
+            "the picture is an SVG or a PNG; name a file that ends in .svg or .png",
+        ),
         (
             "report run -o {}",
             "page.pdf",

@@ -91,6 +91,9 @@ def test_the_verb_prints_counts_and_writes_a_picture(tmp_path, capsys, monkeypat
     assert answer["tiers"]["host"]["nodes"] == 54
     assert answer["picture"] == "six.svg"
     assert main(["topology", "net.toml", "-o", "six.svg"]) == 2
+    # A name that ends in .png gets what it promises.
+    assert main(["topology", "net.toml", "-o", "four.PNG"]) == 0
+    assert (tmp_path / "four.PNG").read_bytes().startswith(b"\x89PNG\r\n")
     assert "is already there" in capsys.readouterr().err
 
 
