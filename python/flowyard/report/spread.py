@@ -47,7 +47,14 @@ def spread(
     )
     offset = alt.YOffset("run:N", sort=charts.labels_of(runs), scale=alt.Scale(domain=charts.labels_of(runs)))
     axis = alt.Axis(
-        format="", formatType=format_type, tickCount=6, labelFlush=False, gridDash=[2, 3], domain=False
+        format="",
+        formatType=format_type,
+        tickCount=6,
+        labelFlush=False,
+        labelOverlap="greedy",
+        labelSeparation=6,
+        gridDash=[2, 3],
+        domain=False,
     )
 
     def x(field: str) -> alt.X:
