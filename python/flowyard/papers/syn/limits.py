@@ -12,6 +12,7 @@ import polars as pl
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.needs import Needs
 from flowyard.papers.syn import _rack as rack
 from flowyard.papers.syn._judges import Judge
 from flowyard.papers.syn._leaf_spine import SERVERS
@@ -187,6 +188,7 @@ FIGURE = Figure(
         "SYN-F6.e": _whole_slots,
     },
     draw=draw,
+    needs={"runs": Needs(10, by=KEYS)},
     assumed=(
         *rack.ASSUMED,
         "Uniform traffic at 1.2 and 0.95 of what slots or wires hold, beside 4 flows from each server to each other "
