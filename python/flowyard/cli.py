@@ -155,6 +155,12 @@ def parser() -> argparse.ArgumentParser:
         if audit:
             added.add_argument("--seed", type=int, metavar="N", help="short for --set run.seed=N")
             added.add_argument("--audit", action="store_true", help="short for --set run.audit=true")
+            added.add_argument(
+                "--threads",
+                type=int,
+                metavar="N",
+                help="short for --set run.threads=N: parts of the network side by side, with the same results",
+            )
 
     def many_runs(added: argparse.ArgumentParser, default: str) -> None:
         added.add_argument(
@@ -448,6 +454,8 @@ def _overrides(arguments: argparse.Namespace) -> dict[str, object]:
     overrides: dict[str, object] = dict(arguments.set)
     if arguments.seed is not None:
         overrides["run.seed"] = arguments.seed
+    if arguments.threads is not None:
+        overrides["run.threads"] = arguments.threads
     if arguments.audit:
         overrides["run.audit"] = True
     return overrides

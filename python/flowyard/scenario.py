@@ -293,6 +293,11 @@ class Run(Model):
     port_mode: PortMode = "auto"
     """How ports work inside; results are the same."""
 
+    threads: int = 1
+    """Threads that run the parts of the network side by side; results are the same. A run that cannot be
+    parted takes one and says why. At least 1, at most 64.
+    """
+
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario(Model):

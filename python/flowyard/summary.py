@@ -49,6 +49,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         *_control(result),
         ("retransmissions, timeouts", f"{counters['retransmissions']:,}, {counters['timeouts']:,}"),
         ("packet-hops", f"{counters['packet_hops']:,} ({rate:.2f} M/s)"),
+        *_threads(result),
         ("digest", result.summary["digest"][:16]),
     ]
     return TextTable(title, ("", ""), rows)
@@ -87,6 +88,19 @@ def _control(result: "Result") -> list[tuple[str, str]]:
         decisions += f" of {_number(control['wall_s'] / control['acts'], 1e-6)} us"
     lost = f", {control['lost']:,} lost" if control.get("lost") else ""
     return [(name, f"{decisions}, {control['reports']:,} reports, {control['orders']:,} orders{lost}")]
+
+
+def _threads(result: "Result") -> list[tuple[str, str]]:
+    """A line on how the run was parted among threads, or why it was not; none if it was asked for one thread."""
+    partition = result.summary.get("partition")
+    if partition is None:
+        return []
+    if "whole" in partition:
+        return [("threads", f"1: {partition['whole']}")]
+    counts = partition["parts"]
+    share = text.percent(counts["crossings"] / max(1, result.summary["counters"]["packet_hops"]))
+    windows = f"{counts['parts']} parts, {counts['windows']:,} windows, {share} of packet-hops between parts"
+    return [("threads", f"{counts['threads']}: {windows}")]
 
 
 def _deadlines(flows: pl.DataFrame) -> list[tuple[str, str]]:

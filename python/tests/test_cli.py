@@ -272,3 +272,41 @@ def test_check_shows_the_beginning_of_long_lists():
 
     assert _inline({"at": [1, 2]}) == "{ at = [1, 2] }"
     assert _inline(list(range(1_000_000))) == "[0, 1, 2, 3, 4, 5, 6, 7, ... 1,000,000 in all]"
+
+
+THREADS = """
+topology.fat-tree.k = 4
+transport = "ndp"
+[[traffic]]
+name = "few"
+arrivals = "at-once"
+matrix = "permutation"
+sizes.fixed = "100KB"
+"""
+
+
+def test_a_run_on_two_threads_says_so_and_has_the_same_results(flowyard, tmp_path):
+    scenario = tmp_path / "pods.toml"
+    scenario.write_text(THREADS)
+    runs = {n: flowyard("run", scenario, "-o", tmp_path / str(n), "--threads", n) for n in (1, 2)}
+    assert [run.returncode for run in runs.values()] == [0, 0]
+    one, two = (json.loads((tmp_path / str(n) / "run.json").read_text()) for n in runs)
+    assert one["digest"] == two["digest"]
+    assert "partition" not in one
+    assert two["partition"]["parts"]["threads"] == 2
+    assert "2: 2 parts" in runs[2].stdout
+    flows = [(tmp_path / str(n) / "flows.parquet") for n in runs]
+    assert pl.read_parquet(flows[0]).equals(pl.read_parquet(flows[1]))
+
+
+def test_a_run_that_stays_whole_says_why(flowyard, tmp_path, small):
+    run = flowyard("run", small, "-o", tmp_path / "out", "--threads", 2)
+    assert run.returncode == 0
+    assert "1: its network has no two parts" in run.stdout
+
+
+@pytest.mark.parametrize("threads", ["0", "65", "two"])
+def test_a_number_of_threads_has_bounds(flowyard, small, threads):
+    run = flowyard("run", small, "--threads", threads)
+    assert run.returncode == 2
+    assert "threads" in run.stderr

@@ -346,6 +346,8 @@ def test_the_same_computation_has_the_same_key(small, tmp_path, key):
     assert Plan(renamed, name="renamed").tasks()[0].key == key()
     # A default that is written out changes nothing.
     assert key(**{"run.seed": fy.check(small)["run"]["seed"]}) == key()
+    # Threads change the time that a run takes, and nothing else.
+    assert key(**{"run.threads": 2}) == key()
     # Nor does which axis says it.
     assert [task.key for task in Plan(small, [Axis("a", {"run.seed": [3]})]).tasks()] == [
         key(**{"run.seed": 3})

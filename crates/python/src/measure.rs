@@ -1,7 +1,7 @@
-//! What a run costs: wall time, CPU time of its thread, peak memory of the process.
+//! What a run costs: wall time, CPU time of its thread or, if it has several, of the process, peak memory of the process.
 //!
-//! The simulator itself never looks at a clock. CPU time comes from Python's `time.thread_time`, which
-//! knows how each platform counts it.
+//! The simulator itself never looks at a clock. CPU time comes from Python's `time.thread_time` and
+//! `time.process_time`, which know how each platform counts it.
 
 use std::time::Instant;
 
@@ -10,22 +10,33 @@ use pyo3::prelude::*;
 /// A stopwatch started at the beginning of a run.
 pub struct Cost {
     wall: Instant,
+    clock: &'static str,
     cpu_s: f64,
 }
 
 impl Cost {
+    /// Of this thread.
     pub fn start(py: Python<'_>) -> PyResult<Cost> {
-        Ok(Cost { wall: Instant::now(), cpu_s: thread_time(py)? })
+        Cost::start_on(py, "thread_time")
     }
 
-    /// Wall seconds and CPU seconds of this thread since the start.
+    /// Of the whole process: what threads take that a run starts.
+    pub fn start_process(py: Python<'_>) -> PyResult<Cost> {
+        Cost::start_on(py, "process_time")
+    }
+
+    fn start_on(py: Python<'_>, clock: &'static str) -> PyResult<Cost> {
+        Ok(Cost { wall: Instant::now(), clock, cpu_s: cpu_time(py, clock)? })
+    }
+
+    /// Wall seconds and CPU seconds since the start.
     pub fn so_far(&self, py: Python<'_>) -> PyResult<(f64, f64)> {
-        Ok((self.wall.elapsed().as_secs_f64(), thread_time(py)? - self.cpu_s))
+        Ok((self.wall.elapsed().as_secs_f64(), cpu_time(py, self.clock)? - self.cpu_s))
     }
 }
 
-fn thread_time(py: Python<'_>) -> PyResult<f64> {
-    py.import("time")?.call_method0("thread_time")?.extract()
+fn cpu_time(py: Python<'_>, clock: &str) -> PyResult<f64> {
+    py.import("time")?.call_method0(clock)?.extract()
 }
 
 /// The most memory that the process ever had resident; `None` where the platform does not say.

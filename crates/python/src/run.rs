@@ -56,7 +56,8 @@ pub fn run(
     spent: (f64, f64),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
-    let cost = Cost::start(py)?;
+    let alone = checked.scenario().run.threads == 1;
+    let cost = if alone { Cost::start(py)? } else { Cost::start_process(py)? };
 
     let (outcome, failure, deciding) = py.detach(|| {
         let mut failure = None;

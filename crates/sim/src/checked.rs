@@ -13,14 +13,19 @@ use crate::advisor::advice;
 use crate::balancer::Balancer;
 use crate::engine::Engine;
 use crate::engine::calendar::Agenda;
+use crate::engine::executor::{Executor, InTurn};
+use crate::engine::lanes::PartCounts;
 use crate::engine::observer::Observer;
+use crate::engine::parted::Parted;
 use crate::engine::progress::Progress;
 use crate::estimate::Estimate;
 use crate::observe::Recorders;
+use crate::parting::cut;
 use crate::problem::{Problem, Problems, within};
-use crate::results::{Outcome, collect};
+use crate::results::{Outcome, Partition, Summary, collect};
 use crate::scenario::{self, Entry, Files, Format, Scenario};
 use crate::setup::Setup;
+use crate::threads::Threads;
 use crate::topology::Fabric;
 
 /// A checked scenario and its network. Flows are drawn, and routes laid out, when something first needs them; the network
@@ -111,15 +116,48 @@ impl<'a> Checked<'a> {
         watch: &mut dyn FnMut(&Progress) -> bool,
         observers: &mut [&mut dyn Observer],
     ) -> Result<Outcome, Problems> {
+        let threads = self.scenario().run.threads;
+        match threads {
+            1 => self.simulate_in(1, &InTurn, agenda, watch, observers),
+            _ => self.simulate_in(threads, &Threads(threads as usize), agenda, watch, observers),
+        }
+    }
+
+    /// The same in at most so many parts: see `engine::parted`. The results do not depend on it.
+    pub fn simulate_in(
+        &self,
+        parts: u32,
+        executor: &dyn Executor,
+        agenda: Agenda,
+        watch: &mut dyn FnMut(&Progress) -> bool,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<Outcome, Problems> {
         let (setup, estimate) = self.in_reach()?;
         let scenario = self.scenario();
         let mut recorders = Recorders::new(&scenario.observe, &setup.fabric, &setup.carriers);
         let plan = setup.plan(scenario, agenda);
-        let mut engine = Engine::new(&plan);
-        recorders.all().for_each(|recorder| engine.observe(recorder));
-        observers.iter_mut().for_each(|observer| engine.observe(*observer));
-        let finished = engine.run(watch);
-        Ok(collect(scenario, setup, estimate, &finished, recorders))
+        let all =
+            recorders.all().chain(observers.iter_mut().map(|observer| &mut **observer as &mut dyn Observer));
+        let watchers: Vec<&mut dyn Observer> = all.collect();
+        let watched = watchers.iter().any(|observer| observer.watches_packets());
+        let (finished, whole) = match cut(setup, scenario, parts, watched) {
+            Ok(cut) => {
+                let mut run = Parted::new(&plan, &Arc::new(cut));
+                watchers.into_iter().for_each(|observer| run.observe(observer));
+                (run.run(executor, watch), None)
+            }
+            Err(reason) => {
+                let mut engine = Engine::new(&plan);
+                watchers.into_iter().for_each(|observer| engine.observe(observer));
+                (engine.run(watch), Some(reason))
+            }
+        };
+        let outcome = collect(scenario, setup, estimate, &finished, recorders);
+        let partition = (parts > 1).then(|| match finished.parts {
+            Some(parts) => Partition::Parts(PartCounts { threads: executor.lanes() as u32, ..parts }),
+            None => Partition::Whole(whole.expect("a run has parts or a reason")),
+        });
+        Ok(Outcome { summary: Summary { partition, ..outcome.summary }, ..outcome })
     }
 
     fn ready(&self) -> Result<&(Setup, Estimate), Problems> {

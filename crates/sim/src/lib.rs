@@ -16,10 +16,11 @@
 //! setup | slotted
 //! estimate | ideal | advisor | features
 //! results
+//! parting | threads
 //! checked
 //! ```
 //!
-//! Values in, values out: no file, clock, thread, environment or global state in here, so that a
+//! Values in, values out: no file, clock, environment or global state in here, and threads only in `threads`, so that a
 //! run is a pure function of its scenario, many runs fit into one process, and tests are small.
 
 pub mod advice;
@@ -38,6 +39,7 @@ pub mod ids;
 pub mod nearest;
 pub mod normal;
 pub mod observe;
+mod parting;
 pub mod problem;
 pub mod queue;
 pub mod random;
@@ -48,6 +50,7 @@ pub mod routing;
 pub mod scenario;
 pub mod setup;
 pub mod slotted;
+pub mod threads;
 pub mod topology;
 pub mod traffic;
 pub mod transport;

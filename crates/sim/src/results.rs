@@ -12,6 +12,7 @@ use crate::engine::audit::FINDINGS_MAX;
 use crate::engine::conn::{Counts, Subflow};
 use crate::engine::controller::ControlCounts;
 use crate::engine::finished::{Finished, Limit, LinkCounts, Status};
+use crate::engine::lanes::PartCounts;
 use crate::estimate::Estimate;
 use crate::faults::timeline::FaultSummary;
 use crate::features::Features;
@@ -135,8 +136,21 @@ pub struct Summary {
     pub advice: Vec<Advice>,
     /// The features of the run's queue, transports and balancers.
     pub features: Features,
+    /// How it went on several threads, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<Partition>,
     /// The scenario as it was run, all defaults filled in.
     pub scenario: Scenario,
+}
+
+/// How a run went on several threads.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Partition {
+    /// In parts.
+    Parts(PartCounts),
+    /// On one thread all the same, for this reason.
+    Whole(&'static str),
 }
 
 /// Totals over a run.
@@ -235,6 +249,7 @@ pub fn collect(
         derived: setup.derived.clone(),
         advice: advice(scenario, setup),
         features: Features::new(scenario, setup),
+        partition: None,
         scenario: scenario.resolved(),
     };
     let connections = connections_table(&finished.subflows);

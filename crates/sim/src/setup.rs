@@ -82,6 +82,10 @@ impl Setup {
             background: entry.background,
             priority: entry.priority as u8,
             kept: entry.connection == Connection::Kept,
+            delivers: {
+                let transport = scenario.transport_of(entry);
+                transport.answer_bytes() > 0 && transport.for_deadlines().is_none()
+            },
             transport: {
                 let transport = scenario.transport_of(entry);
                 let known = named.iter().position(|(known, _)| *known == transport);
@@ -187,6 +191,7 @@ impl Setup {
             longest_timeout: self.longest_timeout(),
             memory_limit: run.memory_limit.0,
             work_limit: run.work_limit,
+            full_packet: scenario.full_packet(),
             audit: run.audit,
         }
     }

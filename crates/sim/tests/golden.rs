@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use common::{Run, run};
+use flowyard_sim::engine::executor::{Executor, InTurn};
+use flowyard_sim::results::Partition;
+use flowyard_sim::threads::Threads;
 
 const REFRESH: &str = "If that is meant, refresh the files by\n\
     \n    FLOWYARD_GOLDEN=write cargo test -p flowyard-sim --test golden\n\n\
@@ -121,6 +124,41 @@ fn results_are_as_committed() {
         "results differ from tests/golden/digests.txt or figures.txt.\n\
          Figures that moved: {figures:#?}\nDigests: {digests:#?}\n{REFRESH}"
     );
+}
+
+/// In several parts, each with its own events, every run is the same run: its tables and its count of events. In sequence
+/// it shows whether parts are independent, on threads whether they wait for each other.
+#[test]
+fn results_do_not_depend_on_the_parts_of_a_run() {
+    let (mut wrong, mut parted, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, text) in common::goldens() {
+        let scenario = common::scenario(&text, &[]);
+        let expected = run(&text);
+        let result =
+            |run: &Run| (run.digest().to_string(), figures(run), run.end(), run.counters().packet_hops);
+        let ways: [(u32, &dyn Executor); 6] =
+            [(2, &InTurn), (3, &InTurn), (4, &InTurn), (8, &InTurn), (2, &Threads(2)), (8, &Threads(3))];
+        for (parts, executor) in ways {
+            let run = common::in_parts(&scenario, parts, executor);
+            if result(&expected) != result(&run) {
+                let lanes = executor.lanes();
+                wrong.push(format!(
+                    "{name}, {parts} parts on {lanes}: {:?}, {:?}",
+                    result(&run),
+                    result(&expected)
+                ));
+            }
+            match run.0.summary.partition.expect("it was asked for in parts") {
+                Partition::Parts(_) => parted.push(name.clone()),
+                Partition::Whole(reason) => whole.push(format!("{name}: {reason}")),
+            }
+        }
+    }
+    parted.dedup();
+    whole.dedup();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    println!("in one part: {whole:#?}");
+    assert!(parted.len() > 35, "of those that can run in parts, all do: {parted:#?}, not {whole:#?}");
 }
 
 /// A figure that moves is named with both values; so is a scenario that only one of the texts has.

@@ -21,6 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["setup", "slotted"],
     &["estimate", "ideal", "advisor", "features"],
     &["results"],
+    &["parting", "threads"],
     &["checked"],
 ];
 

@@ -45,6 +45,18 @@ def tables(figures: dict[str, Any], checks: Sequence[Check]) -> list[TextTable]:
         names = {"run_scaling": "two runs on two threads", "floor_scaling": "two floor processes"}
         rows = [[text, f"{figures['threads'][name]:.2f}"] for name, text in names.items()]
         found.append(TextTable("Side by side", ["", "x the throughput of one"], rows))
+        rows = [
+            [
+                name,
+                f"{run['speed_up']:.2f}",
+                f"{run['windows']:,}",
+                f"{run['crossing_share']:.1%}",
+                f"{run['imbalance']:.2f}",
+            ]
+            for name, run in figures["threads"]["one_run"].items()
+        ]
+        header = ["one run on two threads", "x one thread", "windows", "hops between parts", "imbalance"]
+        found.append(TextTable("One run in parts", header, rows))
     for target, title in TARGETS.items():
         rows = [check.cells() for check in checks if check.target == target]
         if rows:

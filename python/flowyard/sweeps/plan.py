@@ -250,8 +250,11 @@ class Plan:
     ) -> ScenarioTask:
         run = resolved["run"]
         scenario = {"name": self.name} | resolved | {"run": run | {"replica": run["replica"] + replica}}
-        # A name changes nothing.
-        key = key_of({name: value for name, value in scenario.items() if name != "name"})
+        # A name changes nothing, and threads change no result.
+        computed = scenario | {
+            "run": {key: value for key, value in scenario["run"].items() if key != "threads"}
+        }
+        key = key_of({name: value for name, value in computed.items() if name != "name"})
         label = label_of(values, replica, self.replicas)
         return ScenarioTask(key, label, values, replica, json.dumps(scenario), point)
 

@@ -1,5 +1,6 @@
 //! What an event leaves to be done before the next: little of it is needed for most, so one question answers for all.
 
+use super::part::Parcel;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::traffic::dependencies::Milestone;
 
@@ -15,6 +16,8 @@ pub struct Aftermath {
     pub pauses: Vec<LinkId>,
     /// Flows that have just ended, and where, if anything depends on that.
     pub ended: Vec<(FlowId, Milestone)>,
+    /// By part of the run, packets that go there: see `engine/part.rs`. They wait for the end of a window.
+    pub out: Vec<Parcel>,
 }
 
 impl Aftermath {

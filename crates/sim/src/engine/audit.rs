@@ -447,7 +447,8 @@ mod tests {
         let found = findings("tcp", |engine| {
             // Later than anything that is to happen meanwhile.
             let later = crate::units::Time(engine.net.now.0 * 1000);
-            engine.net.push_host_event(later, Phase::Start, crate::ids::NodeId(0), 0, 0);
+            let order = crate::engine::event::order(Phase::Start, 0, 0);
+            engine.net.calendar.push(crate::engine::event::Event { time: later, order, a: 0, b: 0 });
         });
         assert_found(&found, "starts to come");
     }

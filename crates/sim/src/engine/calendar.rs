@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 
 use super::buckets::Buckets;
 use super::event::Event;
+use crate::units::Time;
 
 /// Which structure holds the future; both give the same order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -122,21 +123,45 @@ impl Calendar {
             if self.plain_heap {
                 return self.far.pop().map(|Reverse(event)| (event, UNSEEN));
             }
-            if !self.open_next() {
+            if !self.open_next(Time::NEVER, soon, now) {
                 return None;
             }
-            if let Some(behind) = self.near.next_occupied(self.open) {
-                self.near.bucket(behind).for_each(soon);
-                if let Some(next) = self.near.next_occupied(behind) {
-                    self.near.fetch(next);
-                }
-            }
-            self.hints.clear();
-            self.hints.extend(self.today.iter().map(now));
         }
         let at = self.cursor;
         self.cursor += 1;
         Some((self.today[at], self.hints[at]))
+    }
+
+    /// The same for an event before that time: events from that time on may still be added.
+    #[inline(always)]
+    pub fn pop_before(
+        &mut self,
+        end: Time,
+        soon: impl FnMut(&Event),
+        now: impl FnMut(&Event) -> u32,
+    ) -> Option<(Event, u32)> {
+        if self.cursor >= self.today.len() {
+            if self.plain_heap {
+                self.far.peek().filter(|Reverse(event)| event.time < end)?;
+                return self.far.pop().map(|Reverse(event)| (event, UNSEEN));
+            }
+            if !self.open_next(end, soon, now) {
+                return None;
+            }
+        }
+        let (at, event) = (self.cursor, self.today[self.cursor]);
+        if event.time >= end {
+            return None;
+        }
+        self.cursor += 1;
+        Some((event, self.hints[at]))
+    }
+
+    /// The first event, which stays.
+    pub fn first(&self) -> Option<Event> {
+        let far = || self.far.peek().map(|Reverse(event)| *event);
+        let near = || self.near.bucket(self.near.next_occupied(self.open)?).min().copied();
+        self.today.get(self.cursor).copied().or_else(near).or_else(far)
     }
 
     /// Forgets what has been found out about the events of the open bucket.
@@ -144,8 +169,26 @@ impl Calendar {
         self.hints.fill(UNSEEN);
     }
 
-    /// Opens the next bucket that holds an event; false if there is none.
-    fn open_next(&mut self) -> bool {
+    /// Opens the next bucket that holds an event, unless it begins at `end` or later; false if there is none. Shows its
+    /// events to `now`, and those of the bucket behind it to `soon`.
+    #[inline(always)]
+    fn open_next(&mut self, end: Time, soon: impl FnMut(&Event), now: impl FnMut(&Event) -> u32) -> bool {
+        if !self.open_bucket(end) {
+            return false;
+        }
+        if let Some(behind) = self.near.next_occupied(self.open) {
+            self.near.bucket(behind).for_each(soon);
+            if let Some(next) = self.near.next_occupied(behind) {
+                self.near.fetch(next);
+            }
+        }
+        self.hints.clear();
+        self.hints.extend(self.today.iter().map(now));
+        true
+    }
+
+    fn open_bucket(&mut self, end: Time) -> bool {
+        let Some(mut next) = self.next_number(end) else { return false };
         self.stats.popped += self.cursor as u32;
         self.stats.opened += 1;
         self.opened += 1;
@@ -153,11 +196,12 @@ impl Calendar {
         self.cursor = 0;
         if self.stats.popped >= self.look_after {
             self.adapt();
+            // Buckets may have another width.
+            match self.next_number(end) {
+                Some(number) => next = number,
+                None => return false,
+            }
         }
-        let far = self.far.peek().map(|Reverse(event)| event.time.0 >> self.shift);
-        let Some(next) = self.near.next_occupied(self.open).into_iter().chain(far).min() else {
-            return false;
-        };
         let scanned = (next - self.open).min(self.near.len() as u64) / 64 + 1;
         self.scanned += scanned;
         self.stats.scanned += scanned;
@@ -175,6 +219,14 @@ impl Calendar {
         }
         self.today.sort_unstable_by_key(Event::key);
         true
+    }
+
+    /// The number of the next bucket that holds an event, if it begins before that time: what is added later must not lie
+    /// before the open bucket.
+    fn next_number(&self, end: Time) -> Option<u64> {
+        let far = || self.far.peek().map(|Reverse(event)| event.time.0 >> self.shift);
+        let next = self.near.next_occupied(self.open).or_else(far)?;
+        (next << self.shift < end.0).then_some(next)
     }
 
     /// Fits bucket width and ring length to the run: a few events to a bucket, few events beyond the ring.
@@ -244,7 +296,6 @@ mod tests {
 
     use super::super::event::{Phase, order};
     use super::*;
-    use crate::units::Time;
 
     #[test]
     fn an_event_is_24_bytes() {

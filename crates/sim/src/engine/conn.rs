@@ -49,6 +49,8 @@ pub struct Conn {
     pub(super) network: InNetwork,
     /// Whether its flow counts as ended.
     pub(super) counted: bool,
+    /// Whether it is to close when its packets are gone in all parts of the run.
+    pub(super) closing: bool,
 }
 
 /// The end of a connection at the host that sends.
@@ -101,7 +103,8 @@ pub struct ReceiverEnd {
     pub(super) timers: u32,
 }
 
-/// The packets of a connection, wherever they are.
+/// The packets of a connection, wherever they are. In a run of several parts each part counts those that it has made
+/// and those that have ended in it; what exists is the sum, modulo 2^32.
 #[derive(Clone, Copy, Debug)]
 pub struct InNetwork {
     /// Packets of it that exist; if it has subflows, the number of these that are not over.
@@ -110,6 +113,37 @@ pub struct InNetwork {
     pub drops: u32,
     /// Packets lost to faults.
     pub lost: u32,
+    /// When the last packet ended.
+    pub ended_at: Time,
+}
+
+impl InNetwork {
+    /// There has been no packet.
+    pub const NONE: InNetwork = InNetwork { packets: 0, drops: 0, lost: 0, ended_at: Time::ZERO };
+
+    /// A packet more.
+    #[inline]
+    pub fn begin(&mut self) {
+        self.packets = self.packets.wrapping_add(1);
+    }
+
+    /// A packet less. Says whether it was the last one here.
+    #[inline]
+    pub fn end(&mut self, now: Time) -> bool {
+        self.packets = self.packets.wrapping_sub(1);
+        self.ended_at = now;
+        self.packets == 0
+    }
+
+    /// What two parts have counted.
+    pub fn and(self, other: InNetwork) -> InNetwork {
+        InNetwork {
+            packets: self.packets.wrapping_add(other.packets),
+            drops: self.drops + other.drops,
+            lost: self.lost + other.lost,
+            ended_at: self.ended_at.max(other.ended_at),
+        }
+    }
 }
 
 impl Conn {
@@ -136,8 +170,9 @@ impl Conn {
             start: Time::ZERO,
             sender: SenderEnd::new(LinkId::NONE),
             receiver: ReceiverEnd::new(LinkId::NONE),
-            network: InNetwork { packets: 0, drops: 0, lost: 0 },
+            network: InNetwork::NONE,
             counted: false,
+            closing: false,
         }
     }
 
@@ -153,7 +188,7 @@ impl Conn {
         Conn {
             sender: SenderEnd { class: self.sender.class, ..SenderEnd::new(src_port) },
             receiver: ReceiverEnd::new(dst_port),
-            network: InNetwork { packets: 0, drops: 0, lost: 0 },
+            network: InNetwork::NONE,
             ..self
         }
     }

@@ -3,7 +3,7 @@
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
 use super::controller::Report;
 use super::credit::Word;
-use super::event::{self, Phase};
+use super::event;
 use super::host::{Host, Owner, Toward};
 use super::members::Members;
 use super::network::Network;
@@ -85,7 +85,9 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     fn open_subflow(&mut self, parent: ConnId, number: u8, label: u32) -> ConnId {
         let whole = &mut self.net.conns[parent.index()];
         // One that is kept counts no parts: they stay as long as it does.
-        whole.network.packets += u32::from(whole.flow != FlowId::NONE);
+        if whole.flow != FlowId::NONE {
+            whole.network.begin();
+        }
         let whole = *whole;
         let ports = self.net.ports_of(whole.src, whole.dst, label, whole.balancer);
         let own = Conn { subflow: number, parent, via: ConnId::NONE, label, ..whole };
@@ -94,7 +96,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
 
     fn open_part(&mut self, message: ConnId, via: ConnId) -> ConnId {
         let whole = &mut self.net.conns[message.index()];
-        whole.network.packets += 1;
+        whole.network.begin();
         let whole = *whole;
         let kept = self.net.conns[via.index()];
         let own = Conn { subflow: kept.subflow, parent: message, via, label: kept.label, ..whole };
@@ -170,7 +172,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     #[inline]
     fn send(&mut self, packet: Packet) {
         let conn = &mut self.net.conns[packet.conn.index()];
-        conn.network.packets += 1;
+        conn.network.begin();
         let port = conn.port_at(self.host);
         self.net.packets_made += 1;
         let id = self.net.insert(packet);
@@ -203,7 +205,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         };
         debug_assert_eq!(host, self.host, "{owner:?} belongs to another host");
         let (a, b) = event::timer(self.transport, owner, kind);
-        self.net.push_host_event(due, Phase::Timer, host, a, b);
+        self.net.push_timer(due, host, a, b);
     }
 
     #[inline]

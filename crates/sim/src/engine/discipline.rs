@@ -81,14 +81,34 @@ impl PortContext<'_> {
         self.port.join(self.now, size);
     }
 
+    /// A packet is on the wire: its arrival.
+    #[inline(always)]
+    pub(crate) fn arrives(&mut self, event: Event) {
+        if self.port.abroad == 0 {
+            self.calendar.push(event);
+        } else {
+            self.goes_abroad(event);
+        }
+    }
+
+    /// The same where the link ends in another part of the run.
+    #[cold]
+    #[inline(never)]
+    fn goes_abroad(&mut self, event: Event) {
+        let (id, parcel) = (PacketId(event.a), &mut self.after.out[usize::from(self.port.abroad - 1)]);
+        if self.arena.has_records() {
+            parcel.records.push(*self.arena.record(id));
+        }
+        parcel.push(event, self.arena.remove(id));
+    }
+
     /// Drops a packet that is not counted in the port.
     pub fn drop(&mut self, id: PacketId) {
         let packet = self.arena.remove(id);
         self.losses.dropped.add(packet.size);
         let conn = &mut self.conns[packet.conn.index()];
         conn.network.drops += 1;
-        conn.network.packets -= 1;
-        if conn.network.packets == 0 {
+        if conn.network.end(self.now) {
             self.after.gone(packet.conn);
         }
     }

@@ -14,15 +14,16 @@ use super::members::Members;
 use super::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, RECORD_BYTES, network_bytes};
 use super::plan::{Carrier, Plan};
 use crate::ids::{ConnId, FlowId};
-use crate::traffic::Waits;
+use crate::traffic::{Flow, Waits};
 use crate::units::{SECOND, Time};
 
 /// No run lasts longer: 1,000,000 s. From here to the end of the range of times is room for what events schedule.
 const LAST: Time = Time(1_000_000 * SECOND);
 
 impl<M: Members> Engine<'_, '_, M> {
-    /// By traffic entry, what its flows wait for; nothing of those that have all ended and of background.
-    pub(super) fn waits(&self) -> Vec<Option<Waits>> {
+    /// By traffic entry, what its flows wait for that pass the test; nothing of those that have all ended and of
+    /// background.
+    pub(super) fn waits_where(&self, test: impl Fn(&Flow) -> bool) -> Vec<Option<Waits>> {
         let carriers = self.plan.carriers;
         let mut waits = vec![Waits::default(); carriers.len()];
         let entry = |flow: FlowId| self.starts.flow(flow).map(|flow| flow.entry as usize);
@@ -44,7 +45,7 @@ impl<M: Members> Engine<'_, '_, M> {
                 first(&mut waits[entry].next_timer_ps, event.time);
             }
         }
-        for flow in self.starts.to_start() {
+        for flow in self.starts.to_start().filter(|flow| test(flow)) {
             let waits = &mut waits[flow.entry as usize];
             waits.not_started += 1;
             if flow.start != Time::NEVER {
@@ -89,28 +90,19 @@ impl<M: Members> Engine<'_, '_, M> {
 
     /// The limit that the run has come to, of memory or of work.
     pub(super) fn beyond(&self) -> Option<Limit> {
+        let parts = &self.plan.parts;
+        let network = network_bytes(parts.fabric, parts.routes, parts.members.port_bytes());
+        limit(self.plan, network + self.bytes(), self.net.packet_hops)
+    }
+
+    /// Bytes of what comes and goes.
+    pub(super) fn bytes(&self) -> u64 {
         let flows = self.counts.len() as u64 * FLOW_BYTES;
         let conns = self.net.conns.len() as u64 * CONN_BYTES;
         let record = if self.net.arena.has_records() { RECORD_BYTES } else { 0 };
         let packets = self.net.arena.slots() as u64 * (PACKET_BYTES + record);
-        let parts = &self.plan.parts;
-        let network = network_bytes(parts.fabric, parts.routes, parts.members.port_bytes());
-        match () {
-            () if network
-                + flows
-                + conns
-                + packets
-                + self.net.agents.bytes()
-                + self.net.room.as_ref().map_or(0, |room| room.bytes())
-                + self.observed()
-                + self.net.paths.bytes()
-                > self.plan.memory_limit =>
-            {
-                Some(Limit::Memory)
-            }
-            () if self.net.packet_hops > self.plan.work_limit => Some(Limit::Work),
-            () => None,
-        }
+        let room = self.net.room.as_ref().map_or(0, |room| room.bytes());
+        flows + conns + packets + self.net.agents.bytes() + room + self.observed() + self.net.paths.bytes()
     }
 
     /// How the run ends if nothing is left to happen.
@@ -133,15 +125,16 @@ impl<M: Members> Engine<'_, '_, M> {
     /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled. Until then,
     /// those look who want to.
     pub(super) fn over_before(&mut self, time: Time) -> Option<Status> {
-        let until = self.plan.until.unwrap_or(LAST).min(LAST).min(self.stop_at);
-        // Something should move while a flow is open, or if flows are missing that nothing pending starts.
-        let (open, missing) = (self.begun > self.flows_done, self.goal > self.flows_done);
-        let late = open || (missing && !self.starts.to_come());
-        // A sender in back-off has not given up: all open flows have had time to try again.
-        let retries = if open { Time(self.plan.longest_timeout.0.saturating_mul(2)) } else { Time::ZERO };
-        let patience = self.plan.stall.max(retries);
-        let stalled_at = if late { self.net.moved_at } else { time }.saturating_add(patience);
-        let end = until.min(stalled_at);
+        let state = State {
+            goal: self.goal,
+            unbounded: self.unbounded,
+            begun: self.begun,
+            ended: self.flows_done,
+            to_come: self.starts.to_come(),
+            moved_at: self.net.moved_at,
+            stop_at: self.stop_at,
+        };
+        let (end, why) = state.end(self.plan, time);
         // What happens at an instant has happened before somebody looks at it.
         self.look_until(end.min(Time(time.0 - 1)));
         if time > self.deadlock_look && self.deadlock_look < end && self.is_deadlocked(time) {
@@ -152,15 +145,50 @@ impl<M: Members> Engine<'_, '_, M> {
             return None;
         }
         self.net.now = end;
-        Some(match () {
-            () if self.stop_at != Time::NEVER => Status::Complete,
+        let (limit, status) = why;
+        self.limit = limit.or(self.limit);
+        Some(status)
+    }
+}
+
+/// What the end of a run depends on, but for its flows: of all parts of a run.
+pub(super) struct State {
+    pub goal: u64,
+    pub unbounded: bool,
+    pub begun: u64,
+    pub ended: u64,
+    pub to_come: bool,
+    pub moved_at: Time,
+    pub stop_at: Time,
+}
+
+impl State {
+    /// When the run ends if nothing happens but at `next`, and how.
+    pub(super) fn end<M>(&self, plan: &Plan<M>, next: Time) -> (Time, (Option<Limit>, Status)) {
+        let until = plan.until.unwrap_or(LAST).min(LAST).min(self.stop_at);
+        // Something should move while a flow is open, or if flows are missing that nothing pending starts.
+        let (open, missing) = (self.begun > self.ended, self.goal > self.ended);
+        let late = open || (missing && !self.to_come);
+        // A sender in back-off has not given up: all open flows have had time to try again.
+        let retries = if open { Time(plan.longest_timeout.0.saturating_mul(2)) } else { Time::ZERO };
+        let patience = plan.stall.max(retries);
+        let stalled_at = if late { self.moved_at } else { next }.saturating_add(patience);
+        let how = match () {
+            () if self.stop_at != Time::NEVER => (None, Status::Complete),
             // Nobody waits for anything: the limit is how such a run is to end.
-            () if until <= stalled_at && self.goal == 0 && !self.unbounded => Status::Complete,
-            () if until <= stalled_at => {
-                self.limit = Some(Limit::Until);
-                Status::Limit
-            }
-            () => Status::Stalled,
-        })
+            () if until <= stalled_at && self.goal == 0 && !self.unbounded => (None, Status::Complete),
+            () if until <= stalled_at => (Some(Limit::Until), Status::Limit),
+            () => (None, Status::Stalled),
+        };
+        (until.min(stalled_at), how)
+    }
+}
+
+/// The limit that a run with so many bytes and packet-hops has come to, of memory or of work.
+pub(super) fn limit<M>(plan: &Plan<M>, bytes: u64, packet_hops: u64) -> Option<Limit> {
+    match () {
+        () if bytes > plan.memory_limit => Some(Limit::Memory),
+        () if packet_hops > plan.work_limit => Some(Limit::Work),
+        () => None,
     }
 }

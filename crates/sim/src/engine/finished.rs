@@ -5,6 +5,7 @@ use super::conn::{Conn, Counts, Subflow};
 use super::controller::ControlCounts;
 use super::egress::Egress;
 use super::gate::Stops;
+use super::lanes::PartCounts;
 use super::members::Members;
 use super::port::{Amount, Losses};
 use crate::ids::{ConnId, FlowId, LinkId};
@@ -66,6 +67,8 @@ pub struct Finished {
     pub waits: Vec<Option<Waits>>,
     /// Bytes of the agents at the end of the run: what they keep flows in does not shrink.
     pub agent_bytes: u64,
+    /// How it went in several parts, if it did.
+    pub parts: Option<PartCounts>,
 }
 
 /// Counters of a whole run.
@@ -130,12 +133,17 @@ impl LinkCounts {
 impl<M: Members> Engine<'_, '_, M> {
     /// Ends the run, and leaves what it has counted.
     pub(super) fn finish(mut self, status: Status) -> Finished {
-        let waits = if status == Status::Stalled { self.waits() } else { Vec::new() };
+        let waits = if status == Status::Stalled { self.waits_where(|_| true) } else { Vec::new() };
         if self.plan.audit {
             self.audit();
         }
+        self.look_until(self.net.now);
+        Finished { waits, ..self.leave(status) }
+    }
+
+    /// Leaves what it has counted.
+    pub(super) fn leave(mut self, status: Status) -> Finished {
         let end = self.net.now;
-        self.look_until(end);
         let links = self.net.stop(end);
         self.count_open();
         Finished {
@@ -157,8 +165,9 @@ impl<M: Members> Engine<'_, '_, M> {
             subflows: self.subflows,
             deadlock: self.deadlock,
             violations: self.violations,
-            waits,
+            waits: Vec::new(),
             agent_bytes: self.net.agents.bytes(),
+            parts: None,
         }
     }
 

@@ -11,17 +11,17 @@ use super::rules::Rules;
 use crate::topology::{Fabric, Link};
 
 /// Transports, queues and load balancers of a run.
-pub trait Members {
+pub trait Members: Sync {
     /// The ends of all connections of one transport.
-    type Endpoint: Endpoint;
+    type Endpoint: Endpoint + Send;
     /// What waits at a port.
-    type Queue: Discipline;
+    type Queue: Discipline + Send;
     /// A load balancer at all nodes.
-    type Balancer: Choose;
+    type Balancer: Choose + Send;
     /// What is computed at a port.
-    type Agent: PortAgent;
+    type Agent: PortAgent + Send;
     /// What decides for all hosts.
-    type Controller: Controller;
+    type Controller: Controller + Send;
 
     /// The transports, in the order by which connections name them.
     fn endpoints(&self, fabric: &Fabric) -> Vec<Self::Endpoint>;

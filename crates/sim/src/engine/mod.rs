@@ -16,6 +16,7 @@ pub mod egress;
 mod ending;
 pub mod endpoint;
 pub mod event;
+pub mod executor;
 #[cfg(test)]
 pub mod fake;
 pub mod fault;
@@ -23,11 +24,14 @@ pub mod finished;
 pub mod gate;
 pub mod host;
 mod kept;
+pub mod lanes;
 pub mod members;
 pub mod memory;
 pub mod network;
 pub mod observer;
 pub mod packet;
+pub mod part;
+pub mod parted;
 pub mod path;
 pub mod paths;
 pub mod pause;
@@ -51,12 +55,14 @@ use self::kept::Kept;
 use self::members::Members;
 use self::network::{Network, Parts, Tally};
 use self::observer::Observer;
+use self::part::Cut;
 use self::plan::Plan;
 use self::progress::Progress;
 use self::starts::Starts;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::random::{Purpose, Stream, flow_key};
 use crate::units::Time;
+use std::sync::Arc;
 
 /// Events between two looks at the world outside.
 const WATCH_EVERY: u64 = 1 << 14;
@@ -91,6 +97,10 @@ pub struct Engine<'a, 'o, M: Members> {
     /// The next change of links, and of routes.
     next_fault: usize,
     next_epoch: usize,
+    /// Connections that are to close when their packets are gone in all parts of the run; none if it has one part.
+    closing: Vec<ConnId>,
+    /// Links to other parts.
+    cut_links: Vec<LinkId>,
     /// Those who watch.
     observers: Vec<&'o mut dyn Observer>,
     /// No need to ask before this time whether the run is over or somebody wants to look.
@@ -100,6 +110,11 @@ pub struct Engine<'a, 'o, M: Members> {
 impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// The run at time zero.
     pub fn new(plan: &'a Plan<'a, M>) -> Engine<'a, 'o, M> {
+        Engine::begin(plan, None)
+    }
+
+    /// The run at time zero, or one part of it.
+    fn begin(plan: &'a Plan<'a, M>, part: Option<(&Arc<Cut>, u32)>) -> Engine<'a, 'o, M> {
         let mut engine = Engine {
             net: Network::new(&plan.parts),
             transports: plan.parts.members.endpoints(plan.parts.fabric),
@@ -121,10 +136,15 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             deadlock: Vec::new(),
             next_fault: 0,
             next_epoch: 0,
+            closing: Vec::new(),
+            cut_links: Vec::new(),
             observers: Vec::new(),
             horizon: Time::ZERO,
         };
         engine.set_goal();
+        if let Some((cut, me)) = part {
+            engine.join(cut, me);
+        }
         if plan.audit {
             engine.net.tallies = vec![Tally::default(); plan.parts.fabric.links.len()];
             engine.net.shows = true;
@@ -308,7 +328,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
         let conn = &mut self.net.conns[packet.conn.index()];
         let at_receiver = conn.dst == packet.dst;
-        conn.network.packets -= 1;
+        conn.network.end(self.net.now);
         let via = conn.via;
         if at_receiver && !self.net.conns[via.index()].receiver.accepted {
             self.accept(via);
@@ -459,20 +479,34 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             return;
         }
         let gone = conn.network.packets == 0;
+        // What exists in all parts is known when they meet.
+        let parted = self.net.abroad.is_parted();
+        if parted && !std::mem::replace(&mut conn.closing, true) {
+            self.closing.push(id);
+        }
+        let gone = gone && !parted;
         // Once all is acknowledged nobody waits for what is still on its way.
-        if (gone || conn.sender.acked_at != Time::NEVER) && conn.parent == ConnId::NONE && !conn.counted {
-            conn.counted = true;
-            if !conn.background {
-                self.flows_done += 1;
-                // Without an open flow the run has less patience than the horizon was set for.
-                (self.net.moved_at, self.horizon) = (self.net.now, Time::ZERO);
-            }
-            if self.flows_done == self.goal && self.status.is_none() {
-                self.complete_soon();
-            }
+        if gone || conn.sender.acked_at != Time::NEVER {
+            self.count_ended(id, self.net.now);
         }
         if gone {
             self.close(id);
+        }
+    }
+
+    /// Counts a flow as ended at that time, unless it is counted, or is a subflow.
+    fn count_ended(&mut self, id: ConnId, at: Time) {
+        let conn = &mut self.net.conns[id.index()];
+        if conn.parent != ConnId::NONE || std::mem::replace(&mut conn.counted, true) {
+            return;
+        }
+        if !conn.background {
+            self.flows_done += 1;
+            // Without an open flow the run has less patience than the horizon was set for.
+            (self.net.moved_at, self.horizon) = (self.net.moved_at.max(at), Time::ZERO);
+        }
+        if self.flows_done == self.goal && self.status.is_none() {
+            self.complete_soon();
         }
     }
 
@@ -501,11 +535,12 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     fn close_subflow(&mut self, id: ConnId, parent: ConnId) {
         let conn = &mut self.net.conns[id.index()];
         let subflow = Subflow::from(&*conn);
+        let ended_at = conn.network.ended_at;
         (conn.flow, conn.closed) = (FlowId::NONE, true);
         self.subflows.push(subflow);
         let whole = &mut self.net.conns[parent.index()];
         whole.add_packets(&subflow.counts);
-        whole.network.packets -= 1;
+        whole.network.end(ended_at);
         self.net.after.gone(parent);
     }
 }

@@ -15,6 +15,7 @@ use super::finished::LinkCounts;
 use super::gate::{FlowControl, Gate, Pauses, Stops, Thresholds};
 use super::members::Members;
 use super::packet::{Arena, Packet, Record, flag, reverse_label};
+use super::part::Abroad;
 use super::path::{Choose, Hop, Opening};
 use super::paths::Paths;
 use super::port::{Amount, Departures, Losses, Port};
@@ -59,14 +60,16 @@ pub struct Network<'a, M: Members> {
     pub kicks: Vec<LinkId>,
     /// What is to be done before the next event.
     pub after: Aftermath,
+    /// What other parts of the run are to get.
+    pub abroad: Abroad,
     /// What nodes tell each other so that buffers do not overflow.
     pub control: FlowControl,
     /// Whether anything depends on the end of a flow.
     pub reacts: bool,
-    /// Place among simultaneous timers and starts, and their counter, by host.
+    /// By host, the place among simultaneous timers and starts.
     pub host_ranks: Vec<u32>,
-    /// See `host_ranks`.
-    pub host_events: Vec<u32>,
+    /// By host, how many timers have been set.
+    pub host_timers: Vec<u32>,
     /// Links crossed by packets.
     pub packet_hops: u64,
     /// Packets put on a wire by the host that made them.
@@ -226,10 +229,11 @@ impl<'a, M: Members> Network<'a, M> {
             ready: vec![ReadyList::default(); links],
             kicks: Vec::new(),
             after: Aftermath::default(),
+            abroad: Abroad { of: 1, ..Abroad::default() },
             control: FlowControl { pauses, credits },
             reacts: false,
             host_ranks: ranks(hosts, 1),
-            host_events: vec![0; hosts],
+            host_timers: vec![0; hosts],
             packet_hops: 0,
             packets_made: 0,
             unroutable: 0,
@@ -246,7 +250,7 @@ impl<'a, M: Members> Network<'a, M> {
 
     /// Puts a connection into a slot, or a message that goes by another.
     pub fn open(&mut self, mut conn: Conn) -> ConnId {
-        let id = self.free_conns.pop().unwrap_or(ConnId(self.conns.len() as u32));
+        let id = self.free_conns.pop().unwrap_or_else(|| self.abroad.new_slot());
         let balancer = &mut self.balancers[conn.balancer as usize];
         conn.paths_at_source = balancer.at_source();
         if conn.via == ConnId::NONE {
@@ -259,11 +263,21 @@ impl<'a, M: Members> Network<'a, M> {
             let ports = balancer.open(opening, &mut self.paths);
             (conn.sender.port, conn.receiver.port) = ports;
         }
-        match self.conns.get_mut(id.index()) {
-            Some(slot) => *slot = conn,
-            None => self.conns.push(conn),
+        self.put(id, conn);
+        if self.abroad.is_parted() {
+            self.abroad.opened.push(id);
         }
         id
+    }
+
+    /// Puts a connection into that slot.
+    pub(super) fn put(&mut self, id: ConnId, conn: Conn) {
+        if id.index() >= self.conns.len() {
+            // Slots between are those of other parts.
+            let none = Conn { open: false, ..Conn::between(NodeId(0), NodeId(0)) };
+            self.conns.resize(id.index() + 1, none);
+        }
+        self.conns[id.index()] = conn;
     }
 
     /// The ports by which two hosts send to each other for a connection: as the balancer chooses, where there are
@@ -350,7 +364,7 @@ impl<'a, M: Members> Network<'a, M> {
                 }
                 let (departure, arrival) = cx.port.transmit(now, size);
                 departures.push(departure, size);
-                cx.calendar.push(arrival_event(cx.port, arrival, link, id));
+                cx.arrives(arrival_event(cx.port, arrival, link, id));
             }
             PortQueue::Serviced(queue) => {
                 catch_up(queue, &mut cx, now);
@@ -394,7 +408,7 @@ impl<'a, M: Members> Network<'a, M> {
         if !self.picked.is_empty() {
             self.count_picked(link, &packet);
         }
-        self.conns[packet.conn.index()].network.packets += 1;
+        self.conns[packet.conn.index()].network.begin();
         self.packets_made += 1;
         let id = self.insert(packet);
         self.note_offer(link, id);
@@ -546,17 +560,16 @@ impl<'a, M: Members> Network<'a, M> {
         let packet = self.arena.remove(id);
         let conn = &mut self.conns[packet.conn.index()];
         conn.network.lost += 1;
-        conn.network.packets -= 1;
-        if conn.network.packets == 0 {
+        if conn.network.end(self.now) {
             self.after.gone(packet.conn);
         }
     }
 
-    /// An event of a host: a timer or a start.
-    pub fn push_host_event(&mut self, time: Time, phase: Phase, host: NodeId, a: u32, b: u32) {
-        let counter = &mut self.host_events[host.index()];
+    /// A timer of a host.
+    pub fn push_timer(&mut self, time: Time, host: NodeId, a: u32, b: u32) {
+        let counter = &mut self.host_timers[host.index()];
         *counter = counter.wrapping_add(1);
-        let order = order(phase, self.host_ranks[host.index()], *counter);
+        let order = order(Phase::Timer, self.host_ranks[host.index()], *counter);
         self.calendar.push(Event { time, order, a, b });
     }
 
@@ -585,6 +598,6 @@ impl<'a, M: Members> Network<'a, M> {
         };
         let id = queue.dequeue(&mut cx).expect("something waits").id;
         let packet = cx.arena.remove(id);
-        cx.conns[packet.conn.index()].network.packets -= 1;
+        cx.conns[packet.conn.index()].network.end(cx.now);
     }
 }

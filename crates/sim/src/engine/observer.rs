@@ -15,7 +15,7 @@ use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
 /// What watches: what a researcher writes for a measurement of their own.
-pub trait Observer {
+pub trait Observer: Send {
     /// When it wants to look at the network next; [`Time::NEVER`] if it does not. Asked after each look.
     fn next_look(&self) -> Time {
         Time::NEVER
@@ -71,8 +71,8 @@ pub struct View<'v> {
     quiet_until: Time,
 }
 
-/// The parts of an engine that a view looks up, whatever its members.
-trait Inside {
+/// What a view looks up, whatever the members of the run and however many parts it has.
+pub(super) trait Inside {
     fn port(&mut self, link: LinkId, at: Time) -> PortState;
     fn packets(&self) -> usize;
     fn conns(&self) -> &[Conn];
@@ -196,23 +196,14 @@ impl<'o, M: Members> Engine<'_, 'o, M> {
 
     /// Lets everybody look who wanted to by then.
     pub(super) fn look_until(&mut self, end: Time) {
-        loop {
-            let at = self.next_look();
-            if at > end || at == Time::NEVER {
-                return;
-            }
-            let mut observers = std::mem::take(&mut self.observers);
-            for observer in observers.iter_mut().filter(|observer| observer.next_look() == at) {
-                observer.look(at, &mut View { inside: self, at, quiet_until: end });
-                assert!(observer.next_look() > at, "an observer looks once at an instant");
-            }
-            self.observers = observers;
-        }
+        let mut observers = std::mem::take(&mut self.observers);
+        look_by(&mut observers, end, self);
+        self.observers = observers;
     }
 
     /// When somebody wants to look next.
     pub(super) fn next_look(&self) -> Time {
-        self.observers.iter().map(|observer| observer.next_look()).min().unwrap_or(Time::NEVER)
+        next_look(&self.observers)
     }
 
     /// Shows a packet that has come out of a link, and is not yet counted as having crossed it.
@@ -230,5 +221,24 @@ impl<'o, M: Members> Engine<'_, 'o, M> {
     /// Bytes that observers keep.
     pub(super) fn observed(&self) -> u64 {
         self.observers.iter().map(|observer| observer.memory()).sum()
+    }
+}
+
+/// When somebody wants to look next.
+pub(super) fn next_look(observers: &[&mut dyn Observer]) -> Time {
+    observers.iter().map(|observer| observer.next_look()).min().unwrap_or(Time::NEVER)
+}
+
+/// Lets everybody look who wanted to by then.
+pub(super) fn look_by(observers: &mut [&mut dyn Observer], end: Time, inside: &mut dyn Inside) {
+    loop {
+        let at = next_look(observers);
+        if at > end || at == Time::NEVER {
+            return;
+        }
+        for observer in observers.iter_mut().filter(|observer| observer.next_look() == at) {
+            observer.look(at, &mut View { inside, at, quiet_until: end });
+            assert!(observer.next_look() > at, "an observer looks once at an instant");
+        }
     }
 }

@@ -23,6 +23,8 @@ pub struct Carrier {
     pub priority: u8,
     /// Whether those between the same two hosts share a connection.
     pub kept: bool,
+    /// Whether they end only when every byte has arrived.
+    pub delivers: bool,
 }
 
 /// All that a run needs to know besides the network.
@@ -47,6 +49,8 @@ pub struct Plan<'a, M> {
     pub memory_limit: u64,
     /// Stop when packets have crossed so many links.
     pub work_limit: u64,
+    /// Bytes on the wire of the largest data packet of any transport.
+    pub full_packet: u64,
     /// Whether to audit.
     pub audit: bool,
 }

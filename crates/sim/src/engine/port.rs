@@ -51,6 +51,8 @@ pub struct Port {
     pub frame_waits: bool,
     /// Serviced: whether the queue's timer is pending.
     pub timer_set: bool,
+    /// One more than the part of the run in which the link ends; 0 if that is this one.
+    pub abroad: u8,
 
     /// What it can do at present.
     pub rate: Rate,
@@ -107,6 +109,7 @@ impl Port {
             paused: 0,
             frame_waits: false,
             timer_set: false,
+            abroad: 0,
             lookahead: Time::ZERO,
             area: 0,
             bytes_max: 0,

@@ -1,11 +1,12 @@
 //! Which flow starts when: those whose start is known, those that wait for others, those drawn during the run.
 //!
 //! Each host's part is done at that host: the end of a flow is seen at one, word of it goes as an event to the
-//! trigger's host, and from there to the source of the flow that it starts.
+//! trigger's host, and from there to the source of the flow that it starts. Among the events of one instant at one host
+//! the kind and the number of what starts decide the order, not when it became known that it would.
 
 use rustc_hash::FxHashMap;
 
-use super::event::Phase;
+use super::event::{Event, Phase, order};
 use super::members::Members;
 use super::network::{Network, Parts};
 use crate::ids::{FlowId, NodeId};
@@ -32,7 +33,9 @@ pub mod kind {
 /// What starts next.
 pub struct Starts<'a> {
     traffic: &'a Traffic,
-    /// The next flow whose start is known.
+    /// The flows whose start is known, if not all of them are this part's.
+    own: Option<Vec<u32>>,
+    /// The next of them.
     next: usize,
     /// Flows that wait for others, with their start once they have it, then those drawn during the run.
     late: Vec<Flow>,
@@ -50,12 +53,32 @@ impl<'a> Starts<'a> {
     pub fn new(traffic: &'a Traffic) -> Starts<'a> {
         Starts {
             traffic,
+            own: None,
             next: 0,
             late: traffic.flows[traffic.timed..].to_vec(),
             chains: traffic.chains.clone(),
             fired: vec![0; traffic.dependencies.len()],
             notify: FxHashMap::default(),
             pending: 0,
+        }
+    }
+
+    /// Only those flows start here whose source passes the test.
+    pub fn keep(&mut self, is_here: impl Fn(NodeId) -> bool) {
+        let timed = self.traffic.flows[..self.traffic.timed].iter().enumerate();
+        self.own = Some(timed.filter(|(_, flow)| is_here(flow.src)).map(|(id, _)| id as u32).collect());
+    }
+
+    /// How many flows have a known start.
+    fn timed(&self) -> usize {
+        self.own.as_ref().map_or(self.traffic.timed, Vec::len)
+    }
+
+    /// The next flow whose start is known.
+    fn next_timed(&self) -> Option<FlowId> {
+        match &self.own {
+            Some(own) => own.get(self.next).map(|&id| FlowId(id)),
+            None => (self.next < self.traffic.timed).then_some(FlowId(self.next as u32)),
         }
     }
 
@@ -74,20 +97,24 @@ impl<'a> Starts<'a> {
 
     /// Whether flows that somebody waits for are sure to start, or may be.
     pub fn to_come(&self) -> bool {
-        self.next < self.traffic.timed || self.pending > 0
+        self.next < self.timed() || self.pending > 0
     }
 
     /// Flows that have not started, if they are drawn.
     pub fn to_start(&self) -> impl Iterator<Item = &Flow> {
         let waiting = self.late.iter().filter(|flow| flow.start == Time::NEVER);
-        self.traffic.flows[self.next..self.traffic.timed].iter().chain(waiting)
+        let timed = (self.next..self.timed()).map(|next| match &self.own {
+            Some(own) => &self.traffic.flows[own[next] as usize],
+            None => &self.traffic.flows[next],
+        });
+        timed.chain(waiting)
     }
 
     /// For an audit: how many of the events to come are known of here, given what all those of phase `Start` are
     /// about; and how many should be.
     pub fn audit(&self, to_come: impl Iterator<Item = (u32, u32)>) -> (u64, u64) {
         let counts = |&(a, b): &(u32, u32)| b != kind::DRAWN || !self.is_background(self.chains.entry(a));
-        (to_come.filter(counts).count() as u64, self.pending + u64::from(self.next < self.traffic.timed))
+        (to_come.filter(counts).count() as u64, self.pending + u64::from(self.next < self.timed()))
     }
 
     /// Flows that have waited and those drawn during the run, for the records.
@@ -112,7 +139,7 @@ impl<'a> Starts<'a> {
     ) -> Option<(FlowId, Option<u64>)> {
         match b {
             kind::TIMED => {
-                let id = FlowId(self.next as u32);
+                let id = self.next_timed().expect("its event is pending");
                 self.next += 1;
                 self.schedule_next(net);
                 Some((id, None))
@@ -161,8 +188,7 @@ impl<'a> Starts<'a> {
                 self.fire(trigger, parts, net);
             } else {
                 let time = net.now.saturating_add(self.word(trigger, host, to, parts));
-                self.pending += 1;
-                net.push_host_event(time, Phase::Start, to, trigger, kind::FIRED);
+                self.push(net, time, to, trigger, kind::FIRED);
             }
         }
     }
@@ -177,23 +203,41 @@ impl<'a> Starts<'a> {
             let src = traffic.flows[target.flow as usize].src;
             let word = if src == from { Time::ZERO } else { self.word(trigger, from, src, parts) };
             let time = net.now.saturating_add(word).saturating_add(target.delay);
-            self.pending += 1;
-            net.push_host_event(time, Phase::Start, src, target.flow, kind::WAITED);
+            self.push(net, time, src, target.flow, kind::WAITED);
         }
     }
 
     fn schedule_next<M: Members>(&mut self, net: &mut Network<'_, M>) {
-        if self.next < self.traffic.timed {
-            let flow = &self.traffic.flows[self.next];
-            net.push_host_event(flow.start, Phase::Start, flow.src, 0, kind::TIMED);
+        if let Some(id) = self.next_timed() {
+            let flow = &self.traffic.flows[id.index()];
+            push(net, flow.start, flow.src, 0, kind::TIMED);
         }
     }
 
     fn schedule_drawn<M: Members>(&mut self, chain: u32, net: &mut Network<'_, M>) {
         if let Some(time) = self.chains.next_start(chain, net.now) {
             self.pending += u64::from(!self.is_background(self.chains.entry(chain)));
-            net.push_host_event(time, Phase::Start, self.chains.host(chain), chain, kind::DRAWN);
+            push(net, time, self.chains.host(chain), chain, kind::DRAWN);
         }
+    }
+
+    /// Word to a trigger, or the start of a flow that has waited; perhaps in another part of the run.
+    fn push<M: Members>(
+        &mut self,
+        net: &mut Network<'_, M>,
+        time: Time,
+        host: NodeId,
+        number: u32,
+        kind: u32,
+    ) {
+        self.pending += u64::from(!net.abroad.is_abroad(host));
+        push(net, time, host, number, kind);
+    }
+
+    /// Takes in a start or a word to a trigger that another part has sent.
+    pub fn admit<M: Members>(&mut self, event: Event, net: &mut Network<'_, M>) {
+        self.pending += 1;
+        net.calendar.push(event);
     }
 
     fn is_background(&self, entry: u32) -> bool {
@@ -209,5 +253,17 @@ impl<'a> Starts<'a> {
                 links.fold(Time::ZERO, |sum, link| sum + link.rate.transmission(NOTIFY_PACKET) + link.delay)
             })
         })
+    }
+}
+
+/// An event of phase `Start` at a host.
+fn push<M: Members>(net: &mut Network<'_, M>, time: Time, host: NodeId, number: u32, kind: u32) {
+    debug_assert!(number < 1 << 30, "a number beside which a kind finds room");
+    let order = order(Phase::Start, net.host_ranks[host.index()], kind << 30 | number);
+    let event = Event { time, order, a: number, b: kind };
+    if net.abroad.is_abroad(host) {
+        net.abroad.starts.push((host, event));
+    } else {
+        net.calendar.push(event);
     }
 }

@@ -187,6 +187,10 @@ pub struct Run {
     pub audit: bool,
     /// How ports work inside; results are the same.
     pub port_mode: PortMode,
+    /// Threads that run the parts of the network side by side; results are the same. A run that cannot be parted takes one
+    /// and says why.
+    #[schemars(range(min = 1, max = 64))]
+    pub threads: u32,
 }
 
 /// How ports work inside.
@@ -289,6 +293,7 @@ impl Default for Run {
             advice: true,
             audit: false,
             port_mode: PortMode::Auto,
+            threads: 1,
         }
     }
 }

@@ -4,6 +4,7 @@ mod capacity;
 pub mod cut;
 pub mod heights;
 pub mod names;
+pub mod parts;
 
 use std::borrow::Cow;
 

@@ -100,6 +100,11 @@ impl Dependencies {
         &self.triggers[trigger as usize]
     }
 
+    /// The shortest delay of word that is given; [`Time::NEVER`] if all depend on the way.
+    pub fn least_notify(&self) -> Time {
+        self.triggers.iter().filter_map(|trigger| trigger.notify).min().unwrap_or(Time::NEVER)
+    }
+
     /// The triggers that a flow fires then.
     pub fn fired_by(&self, flow: u32, at: Milestone) -> impl Iterator<Item = u32> + '_ {
         let first = self.fires.partition_point(|fire| fire.flow < flow);

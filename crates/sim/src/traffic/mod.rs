@@ -140,6 +140,19 @@ pub struct Waits {
     pub next_start_ps: Option<u64>,
 }
 
+impl Waits {
+    /// What these and those wait for.
+    pub fn and(self, other: Waits) -> Waits {
+        let first = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
+        Waits {
+            open: self.open + other.open,
+            next_timer_ps: first(self.next_timer_ps, other.next_timer_ps),
+            not_started: self.not_started + other.not_started,
+            next_start_ps: first(self.next_start_ps, other.next_start_ps),
+        }
+    }
+}
+
 impl Demand {
     /// When a flow of the entry is due, counted from its start.
     fn due(&self, stream: &mut Stream) -> Option<Time> {

@@ -13,7 +13,9 @@ pub mod random;
 pub mod scenarios;
 pub mod statistics;
 
+use flowyard_sim::Checked;
 use flowyard_sim::engine::calendar::Agenda;
+use flowyard_sim::engine::executor::Executor;
 use flowyard_sim::engine::finished::Status;
 use flowyard_sim::engine::observer::Observer;
 use flowyard_sim::problem::Problems;
@@ -77,6 +79,15 @@ pub fn observed(scenario: &Scenario, agenda: Agenda, observers: &mut [&mut dyn O
     let outcome = outcome.unwrap_or_else(|problem| panic!("{problem}"));
     assert_eq!(outcome.violations, Vec::<String>::new(), "what the audit found");
     Run(outcome)
+}
+
+/// Runs a scenario, without its audit, in at most so many parts.
+pub fn in_parts(scenario: &Scenario, parts: u32, executor: &dyn Executor) -> Run {
+    let mut scenario = scenario.clone();
+    scenario.run.audit = false;
+    let checked = Checked::of(&scenario);
+    let outcome = checked.simulate_in(parts, executor, Agenda::Calendar, &mut |_| true, &mut []);
+    Run(outcome.unwrap_or_else(|problem| panic!("{problem}")))
 }
 
 /// What a run left.

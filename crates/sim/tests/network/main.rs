@@ -12,6 +12,7 @@ mod faults;
 mod ideals;
 mod limits;
 mod observe;
+mod parts;
 mod permuted;
 mod pfc;
 mod queueing;

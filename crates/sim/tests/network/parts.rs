@@ -1,0 +1,127 @@
+//! A run in several parts, in sequence and on threads: the same run. The golden scenarios do so in `golden.rs`.
+
+use crate::common::{self, in_parts, run_scenario, scenario};
+use flowyard_sim::engine::calendar::Agenda;
+use flowyard_sim::engine::executor::InTurn;
+use flowyard_sim::engine::lanes::PartCounts;
+use flowyard_sim::results::{Outcome, Partition};
+use flowyard_sim::threads::Threads;
+use proptest::prelude::*;
+
+/// How a run went that has several parts.
+fn counts(outcome: &Outcome) -> PartCounts {
+    match outcome.summary.partition.as_ref().expect("it was asked for in parts") {
+        Partition::Parts(counts) => *counts,
+        Partition::Whole(reason) => panic!("in one part: {reason}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(common::budget(40))]
+
+    #[test]
+    fn parts_agree_on_random_scenarios(text in common::random::random_scenario()) {
+        let scenario = scenario(&text, &[]);
+        let expected = run_scenario(&scenario, Agenda::Calendar);
+        for parts in [2, 5] {
+            let run = in_parts(&scenario, parts, &InTurn);
+            prop_assert_eq!(&expected.0.flows, &run.0.flows, "in {} parts", parts);
+            prop_assert_eq!(expected.digest(), run.digest());
+            prop_assert_eq!(expected.counters().events, run.counters().events);
+        }
+    }
+}
+
+/// Two flows over the core and one that stays in its pod, with short timers, so that windows of every kind come.
+const SMALL: &str = r#"
+    [topology.fat-tree]
+    k = 4
+    [transport.tcp]
+    rto_min = "300us"
+    [queue.drop-tail]
+    limit = { packets = 4 }
+    [[traffic]]
+    name = "two"
+    arrivals.at-once = { jitter = "3us" }
+    matrix = "permutation"
+    sizes.exponential = { mean = "8KB" }
+"#;
+
+/// Nobody waits for ever, nobody is a window ahead, whoever has how many processors.
+#[test]
+fn a_thousand_small_runs_on_threads_are_the_same_runs() {
+    for seed in 0..125 {
+        let seed_text = seed.to_string();
+        let scenario = scenario(SMALL, &[("run.seed", &seed_text)]);
+        let expected = run_scenario(&scenario, Agenda::Calendar);
+        for (parts, threads) in [(2, 2), (3, 2), (4, 2), (4, 3), (4, 4), (8, 5), (8, 8), (4, 8)] {
+            let run = in_parts(&scenario, parts, &Threads(threads));
+            assert_eq!(run.digest(), expected.digest(), "seed {seed}, {parts} parts on {threads} threads");
+            assert_eq!(counts(&run.0).threads, threads as u32);
+        }
+    }
+}
+
+/// Stride 4 in a fat-tree of k = 4 leaves every pod: with its pods apart each data packet and each ACK crosses from its
+/// pod to a core switch of another part, from there to the next pod, or both. With two parts of two pods each, and cores
+/// shared out, at least one of these two links is cut for half of all packets.
+#[test]
+fn packets_between_pods_cross_between_parts() {
+    let text = r#"
+        topology.fat-tree.k = 4
+        transport = "ndp"
+        [[traffic]]
+        name = "stride"
+        arrivals = "at-once"
+        matrix.stride.by = [4]
+        sizes.fixed = "60KB"
+    "#;
+    let run = in_parts(&scenario(text, &[]), 4, &InTurn);
+    let (counts, totals) = (counts(&run.0), run.counters());
+    assert_eq!(counts.parts, 4);
+    // Six links a packet, of which two lead to and from a core: that of a core and a pod of other parts is cut, which three
+    // of four are for each of the two.
+    let share = counts.crossings as f64 / totals.packet_hops as f64;
+    assert!((share - 2.0 * 0.75 / 6.0).abs() < 0.03, "{share}");
+}
+
+/// A run on threads keeps its field in the scenario, and says with how many it went.
+#[test]
+fn a_scenario_names_its_threads() {
+    let (run, alone) = (on_threads(SMALL, 3), on_threads(SMALL, 1));
+    assert_eq!(run.summary.digest, alone.summary.digest);
+    assert_eq!((counts(&run).threads, counts(&run).parts), (3, 3));
+    assert!(alone.summary.partition.is_none());
+}
+
+fn on_threads(text: &str, threads: u32) -> Outcome {
+    let mut scenario = common::read(text).unwrap_or_else(|problems| panic!("{problems}"));
+    scenario.run.threads = threads;
+    flowyard_sim::simulate(&scenario, &mut |_| true).expect("a small run")
+}
+
+/// Each reason for a single part, in one sentence.
+#[test]
+fn a_run_that_cannot_be_parted_says_why() {
+    let cases = [
+        (r#"topology.single-switch.hosts = 4"#, "its network has no two parts"),
+        ("topology.fat-tree.k = 4\nrun.audit = true", "it is audited"),
+        (r#"topology.fat-tree = { k = 4, delay = "0s" }"#, "a link between two parts has no delay"),
+        (r#"topology.bcube = { n = 2, k = 1 }"#, "its hosts have several ports"),
+        (
+            "topology.fat-tree.k = 4\nobserve.capture.links = [\"host-edge\"]",
+            "its packets are shown to an observer",
+        ),
+        ("topology.fat-tree.k = 4\nqueue.lossless = {}", "its queue pauses other ports"),
+    ];
+    for (first, expected) in cases {
+        let text = format!(
+            "{first}\ntransport.tcp = {{}}\n[[traffic]]\nname = \"a\"\narrivals = \"at-once\"\n\
+             matrix = \"permutation\"\nsizes.fixed = \"3KB\""
+        );
+        match on_threads(&text, 2).summary.partition {
+            Some(Partition::Whole(reason)) => assert_eq!(reason, expected),
+            other => panic!("{first}: {other:?}"),
+        }
+    }
+}
