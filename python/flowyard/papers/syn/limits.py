@@ -188,7 +188,7 @@ FIGURE = Figure(
         "SYN-F6.e": _whole_slots,
     },
     draw=draw,
-    needs={"runs": Needs(10, by=KEYS)},
+    needs={"runs": Needs(10, by=KEYS), "points": Needs(10, by=KEYS)},
     assumed=(
         *rack.ASSUMED,
         "Uniform traffic at 1.2 and 0.95 of what slots or wires hold, beside 4 flows from each server to each other "
