@@ -13,7 +13,7 @@ use crate::advisor::advice;
 use crate::balancer::Balancer;
 use crate::engine::Engine;
 use crate::engine::calendar::Agenda;
-use crate::engine::executor::{Executor, InTurn};
+use crate::engine::executor::Executor;
 use crate::engine::lanes::PartCounts;
 use crate::engine::observer::Observer;
 use crate::engine::parted::Parted;
@@ -117,10 +117,7 @@ impl<'a> Checked<'a> {
         observers: &mut [&mut dyn Observer],
     ) -> Result<Outcome, Problems> {
         let threads = self.scenario().run.threads;
-        match threads {
-            1 => self.simulate_in(1, &InTurn, agenda, watch, observers),
-            _ => self.simulate_in(threads, &Threads(threads as usize), agenda, watch, observers),
-        }
+        self.simulate_in(threads, &Threads(threads as usize), agenda, watch, observers)
     }
 
     /// The same in at most so many parts: see `engine::parted`. The results do not depend on it.

@@ -80,7 +80,7 @@ impl<M: Members> Engine<'_, '_, M> {
         if self.unbounded || self.goal == 0 || self.stop_at != Time::NEVER {
             return;
         }
-        if self.plan.carriers.iter().any(|carrier| carrier.background) {
+        if self.plan.has_background() {
             self.stop_at = self.net.now.saturating_add(self.plan.stop_delay);
             self.horizon = Time::ZERO;
         } else {
@@ -90,9 +90,7 @@ impl<M: Members> Engine<'_, '_, M> {
 
     /// The limit that the run has come to, of memory or of work.
     pub(super) fn beyond(&self) -> Option<Limit> {
-        let parts = &self.plan.parts;
-        let network = network_bytes(parts.fabric, parts.routes, parts.members.port_bytes());
-        limit(self.plan, network + self.bytes(), self.net.packet_hops)
+        limit(self.plan, self.bytes(), self.net.packet_hops)
     }
 
     /// Bytes of what comes and goes.
@@ -184,10 +182,12 @@ impl State {
     }
 }
 
-/// The limit that a run with so many bytes and packet-hops has come to, of memory or of work.
-pub(super) fn limit<M>(plan: &Plan<M>, bytes: u64, packet_hops: u64) -> Option<Limit> {
+/// The limit that a run with so many bytes beside its network, and packet-hops, has come to, of memory or of work.
+pub(super) fn limit<M: Members>(plan: &Plan<M>, bytes: u64, packet_hops: u64) -> Option<Limit> {
+    let parts = &plan.parts;
+    let network = network_bytes(parts.fabric, parts.routes, parts.members.port_bytes());
     match () {
-        () if bytes > plan.memory_limit => Some(Limit::Memory),
+        () if network + bytes > plan.memory_limit => Some(Limit::Memory),
         () if packet_hops > plan.work_limit => Some(Limit::Work),
         () => None,
     }

@@ -251,23 +251,25 @@ impl<'a, M: Members> Network<'a, M> {
     /// Puts a connection into a slot, or a message that goes by another.
     pub fn open(&mut self, mut conn: Conn) -> ConnId {
         let id = self.free_conns.pop().unwrap_or_else(|| self.abroad.new_slot());
-        let balancer = &mut self.balancers[conn.balancer as usize];
-        conn.paths_at_source = balancer.at_source();
+        conn.paths_at_source = self.balancers[conn.balancer as usize].at_source();
         if conn.via == ConnId::NONE {
             conn.via = id;
-            let flow_label = self.conns.get(conn.parent.index()).map_or(conn.label, |flow| flow.label);
-            let Conn { src, dst, label, subflow, key, .. } = conn;
-            let ports = conn.ports();
-            let opening =
-                Opening { id, src, dst, label, flow_label, subflow, key, ports, routes: self.routes };
-            let ports = balancer.open(opening, &mut self.paths);
-            (conn.sender.port, conn.receiver.port) = ports;
+            (conn.sender.port, conn.receiver.port) = self.open_paths(id, &conn);
         }
         self.put(id, conn);
         if self.abroad.is_parted() {
             self.abroad.opened.push(id);
         }
         id
+    }
+
+    /// Lets a connection's balancer choose its paths: the ports by which its ends send.
+    pub(super) fn open_paths(&mut self, id: ConnId, conn: &Conn) -> (LinkId, LinkId) {
+        let flow_label = self.conns.get(conn.parent.index()).map_or(conn.label, |flow| flow.label);
+        let Conn { src, dst, label, subflow, key, .. } = *conn;
+        let ports = conn.ports();
+        let opening = Opening { id, src, dst, label, flow_label, subflow, key, ports, routes: self.routes };
+        self.balancers[conn.balancer as usize].open(opening, &mut self.paths)
     }
 
     /// Puts a connection into that slot.

@@ -6,9 +6,16 @@
 
 use std::sync::Arc;
 
+use super::Engine;
+use super::ahead::Ahead;
+use super::conn::Conn;
+use super::discipline::Discipline;
+use super::egress::PortQueue;
 use super::event::Event;
+use super::members::Members;
+use super::network::Network;
 use super::packet::{Packet, Record};
-use crate::ids::{ConnId, NodeId};
+use crate::ids::{ConnId, LinkId, NodeId};
 use crate::topology::Fabric;
 use crate::topology::parts::parts;
 use crate::units::Time;
@@ -123,5 +130,132 @@ impl Abroad {
         let slot = ConnId(self.slots * self.of + self.me);
         self.slots += 1;
         slot
+    }
+}
+
+impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
+    /// Becomes a part of a run.
+    pub(super) fn join(&mut self, cut: &Arc<Cut>, me: u32) {
+        let abroad = &mut self.net.abroad;
+        (abroad.me, abroad.of) = (me, cut.count);
+        abroad.inbox.resize_with(cut.count as usize, Default::default);
+        self.net.after.out.resize_with(cut.count as usize, Default::default);
+        abroad.cut = Some(Arc::clone(cut));
+        for (link, egress) in self.plan.parts.fabric.links.iter().zip(&mut self.net.egress) {
+            let (from, to) = (cut.of(link.from), cut.of(link.to));
+            if from == me as usize && to != from {
+                egress.port.abroad = to as u8 + 1;
+            }
+        }
+        let links = 0..self.net.egress.len() as u32;
+        self.cut_links =
+            links.map(LinkId).filter(|link| self.net.egress[link.index()].port.abroad > 0).collect();
+        self.starts.keep(|host| cut.of(host) == me as usize);
+    }
+
+    /// When something happens next.
+    pub(super) fn next_time(&self) -> Option<Time> {
+        let event = self.net.calendar.first().map(|event| event.time);
+        event.into_iter().chain(self.net.abroad.first()).min()
+    }
+
+    /// Takes in what has come from other parts.
+    pub(super) fn take_in(&mut self) {
+        for from in 0..self.net.abroad.inbox.len() {
+            let mut parcel = std::mem::take(&mut self.net.abroad.inbox[from]);
+            self.net.take_in(&mut parcel);
+            self.net.abroad.inbox[from] = parcel;
+        }
+    }
+
+    /// Handles all events before that time.
+    pub(super) fn run_until(&mut self, end: Time) {
+        self.take_in();
+        while self.handle_next(end) {}
+        self.settle_cut(end);
+    }
+
+    /// Handles the next event if it comes before that time.
+    #[inline(always)]
+    pub(super) fn handle_next(&mut self, end: Time) -> bool {
+        let Network { calendar, arena, egress, ends, conns, balancers, routes, paths, .. } = &mut self.net;
+        let ahead: Ahead<'_, M> = Ahead { arena, egress, ends, conns, balancers, routes, paths };
+        let next =
+            calendar.pop_before(end, |event| ahead.fetch_packet(event), |event| ahead.fetch_rest(event));
+        let Some((event, hint)) = next else { return false };
+        self.net.now = event.time;
+        self.events += 1;
+        self.handle(event, hint);
+        true
+    }
+
+    /// Whether other parts have something to hear.
+    pub(super) fn has_news(&self) -> bool {
+        let abroad = &self.net.abroad;
+        !(self.closing.is_empty()
+            && abroad.opened.is_empty()
+            && abroad.starts.is_empty()
+            && self.net.after.out.iter().all(|parcel| parcel.is_empty()))
+    }
+
+    /// Ports at the cut decide what they sent before that time.
+    fn settle_cut(&mut self, end: Time) {
+        let before = Time(end.0.saturating_sub(1));
+        for at in 0..self.cut_links.len() {
+            let link = self.cut_links[at];
+            if waits(&self.net, link) {
+                self.net.settle(link, before);
+            }
+        }
+    }
+
+    /// When a port at the cut at which something waits has a free wire.
+    pub(super) fn cut_sends(&self) -> Option<Time> {
+        let waiting = self.cut_links.iter().filter(|&&link| waits(&self.net, link));
+        waiting.map(|link| self.net.egress[link.index()].port.free_at).min()
+    }
+
+    /// The slots of this part's connections.
+    pub(super) fn own_conns(&self, me: usize, of: u32) -> impl Iterator<Item = (ConnId, &Conn)> {
+        let all = self.net.conns.iter().enumerate().skip(me).step_by(of as usize);
+        all.map(|(slot, conn)| (ConnId(slot as u32), conn))
+    }
+
+    /// Does what closing has left to do.
+    pub(super) fn tidy(&mut self) {
+        while self.net.after.take() {
+            self.finish_event();
+        }
+    }
+}
+
+/// Whether packets wait at a port.
+fn waits<M: Members>(net: &Network<'_, M>, link: LinkId) -> bool {
+    match &net.egress[link.index()].queue {
+        PortQueue::Serviced(queue) => !queue.is_empty(),
+        PortQueue::Committed(..) => false,
+    }
+}
+
+impl<M: Members> Network<'_, M> {
+    /// A connection has opened in another part.
+    pub(super) fn admit(&mut self, id: ConnId, conn: Conn) {
+        let copy = Conn { closing: false, counted: false, ..conn.fresh(conn.ports()) };
+        self.put(id, copy);
+        if conn.via == id {
+            self.open_paths(id, &conn);
+        }
+    }
+
+    /// Packets come from another part.
+    fn take_in(&mut self, parcel: &mut Parcel) {
+        for (at, crossing) in parcel.packets.iter().enumerate() {
+            let id = self.arena.insert(crossing.packet);
+            if let Some(record) = parcel.records.get(at) {
+                *self.arena.record(id) = *record;
+            }
+            self.calendar.push(Event { a: id.0, ..crossing.event });
+        }
+        parcel.clear();
     }
 }

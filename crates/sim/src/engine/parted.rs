@@ -14,22 +14,15 @@
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::ahead::Ahead;
 use super::conn::{Conn, Counts};
-use super::discipline::Discipline;
-use super::egress::PortQueue;
 use super::ending::{State, limit};
 use super::endpoint::Endpoint;
-use super::event::Event;
 use super::executor::Executor;
 use super::finished::{Finished, Limit, Status, Totals};
 use super::lanes::{Lanes, PartCounts};
 use super::members::Members;
-use super::memory::network_bytes;
-use super::network::Network;
 use super::observer::{Inside, Observer, PortState, look_by, next_look};
 use super::part::Cut;
-use super::path::{Choose, Opening};
 use super::plan::Plan;
 use super::progress::Progress;
 use super::{Engine, WATCH_EVERY};
@@ -55,7 +48,7 @@ pub struct Parted<'a, 'o, M: Members> {
     border: Time,
     stop_at: Time,
     limit: Option<Limit>,
-    /// A flow that misses more bytes than a window brings, and bytes that a window brings at most.
+    /// A flow that misses more bytes than a window brings.
     witness: Option<ConnId>,
     /// Connections of all parts, each with both its ends; made for a look.
     joined: Vec<Conn>,
@@ -174,7 +167,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         self.parts.iter().map(|part| count(part)).sum()
     }
 
-    /// A window, or one event; or says how the run has ended.
+    /// A window, or turns within it; or says how the run has ended.
     fn go_on(&mut self, road: &Road<'a, 'o, M>, all: &dyn Fn()) -> Option<Status> {
         if let Some(status) = self.parts[0].status {
             return Some(status);
@@ -339,7 +332,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         if self.goal == 0 || self.stop_at != Time::NEVER || self.sum(|part| part.flows_done) < self.goal {
             return None;
         }
-        if self.plan.carriers.iter().any(|carrier| carrier.background) {
+        if self.plan.has_background() {
             self.stop_at = self.moved_at().saturating_add(self.plan.stop_delay);
             return None;
         }
@@ -369,9 +362,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     /// Whether the last flow that somebody waits for may end within a window.
     fn may_complete(&mut self, state: &State) -> bool {
-        let background = self.plan.carriers.iter().any(|carrier| carrier.background);
         // A flow that has not begun crosses two links at least before it ends.
-        if background || state.begun < self.goal || self.goal == 0 {
+        if self.plan.has_background() || state.begun < self.goal || self.goal == 0 {
             return false;
         }
         if let Some(id) = self.witness
@@ -425,10 +417,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     }
 
     fn beyond(&self) -> Option<Limit> {
-        let parts = &self.plan.parts;
-        let network = network_bytes(parts.fabric, parts.routes, parts.members.port_bytes());
         let observed: u64 = self.observers.iter().map(|observer| observer.memory()).sum();
-        let bytes = network + observed + self.sum(|part| part.bytes());
+        let bytes = observed + self.sum(|part| part.bytes());
         limit(self.plan, bytes, self.sum(|part| part.net.packet_hops))
     }
 
@@ -541,138 +531,6 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 impl<'a, 'o, M: Members> Lane<'a, 'o, M> {
     fn parts(&self) -> MutexGuard<'_, Boxes<'a, 'o, M>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
-    /// Becomes a part of a run.
-    pub(super) fn join(&mut self, cut: &Arc<Cut>, me: u32) {
-        let abroad = &mut self.net.abroad;
-        (abroad.me, abroad.of) = (me, cut.count);
-        abroad.inbox.resize_with(cut.count as usize, Default::default);
-        self.net.after.out.resize_with(cut.count as usize, Default::default);
-        abroad.cut = Some(Arc::clone(cut));
-        for (link, egress) in self.plan.parts.fabric.links.iter().zip(&mut self.net.egress) {
-            let (from, to) = (cut.of(link.from), cut.of(link.to));
-            if from == me as usize && to != from {
-                egress.port.abroad = to as u8 + 1;
-            }
-        }
-        let links = 0..self.net.egress.len() as u32;
-        self.cut_links =
-            links.map(LinkId).filter(|link| self.net.egress[link.index()].port.abroad > 0).collect();
-        self.starts.keep(|host| cut.of(host) == me as usize);
-    }
-
-    /// When something happens next.
-    fn next_time(&self) -> Option<Time> {
-        let event = self.net.calendar.first().map(|event| event.time);
-        event.into_iter().chain(self.net.abroad.first()).min()
-    }
-
-    /// Takes in what has come from other parts.
-    fn take_in(&mut self) {
-        for from in 0..self.net.abroad.inbox.len() {
-            let mut parcel = std::mem::take(&mut self.net.abroad.inbox[from]);
-            self.net.take_in(&mut parcel);
-            self.net.abroad.inbox[from] = parcel;
-        }
-    }
-
-    /// Handles all events before that time.
-    fn run_until(&mut self, end: Time) {
-        self.take_in();
-        while self.handle_next(end) {}
-        self.settle_cut(end);
-    }
-
-    /// Handles the next event if it comes before that time.
-    #[inline(always)]
-    fn handle_next(&mut self, end: Time) -> bool {
-        let Network { calendar, arena, egress, ends, conns, balancers, routes, paths, .. } = &mut self.net;
-        let ahead: Ahead<'_, M> = Ahead { arena, egress, ends, conns, balancers, routes, paths };
-        let next =
-            calendar.pop_before(end, |event| ahead.fetch_packet(event), |event| ahead.fetch_rest(event));
-        let Some((event, hint)) = next else { return false };
-        self.net.now = event.time;
-        self.events += 1;
-        self.handle(event, hint);
-        true
-    }
-
-    /// Whether other parts have something to hear.
-    fn has_news(&self) -> bool {
-        let abroad = &self.net.abroad;
-        !(self.closing.is_empty()
-            && abroad.opened.is_empty()
-            && abroad.starts.is_empty()
-            && self.net.after.out.iter().all(|parcel| parcel.is_empty()))
-    }
-
-    /// Ports at the cut decide what they sent before that time.
-    fn settle_cut(&mut self, end: Time) {
-        let before = Time(end.0.saturating_sub(1));
-        for at in 0..self.cut_links.len() {
-            let link = self.cut_links[at];
-            if waits(&self.net, link) {
-                self.net.settle(link, before);
-            }
-        }
-    }
-
-    /// When a port at the cut at which something waits has a free wire.
-    fn cut_sends(&self) -> Option<Time> {
-        let waiting = self.cut_links.iter().filter(|&&link| waits(&self.net, link));
-        waiting.map(|link| self.net.egress[link.index()].port.free_at).min()
-    }
-
-    /// The slots of this part's connections.
-    fn own_conns(&self, me: usize, of: u32) -> impl Iterator<Item = (ConnId, &Conn)> {
-        let all = self.net.conns.iter().enumerate().skip(me).step_by(of as usize);
-        all.map(|(slot, conn)| (ConnId(slot as u32), conn))
-    }
-
-    /// Does what closing has left to do.
-    fn tidy(&mut self) {
-        while self.net.after.take() {
-            self.finish_event();
-        }
-    }
-}
-
-/// Whether packets wait at a port.
-fn waits<M: Members>(net: &Network<'_, M>, link: LinkId) -> bool {
-    match &net.egress[link.index()].queue {
-        PortQueue::Serviced(queue) => !queue.is_empty(),
-        PortQueue::Committed(..) => false,
-    }
-}
-
-impl<M: Members> Network<'_, M> {
-    /// A connection has opened in another part.
-    fn admit(&mut self, id: ConnId, conn: Conn) {
-        let copy = Conn { closing: false, counted: false, ..conn.fresh(conn.ports()) };
-        self.put(id, copy);
-        if conn.via == id {
-            let flow_label = self.conns.get(conn.parent.index()).map_or(conn.label, |flow| flow.label);
-            let Conn { src, dst, label, subflow, key, .. } = conn;
-            let ports = conn.ports();
-            let opening =
-                Opening { id, src, dst, label, flow_label, subflow, key, ports, routes: self.routes };
-            self.balancers[usize::from(conn.balancer)].open(opening, &mut self.paths);
-        }
-    }
-
-    /// Packets come from another part.
-    fn take_in(&mut self, parcel: &mut super::part::Parcel) {
-        for (at, crossing) in parcel.packets.iter().enumerate() {
-            let id = self.arena.insert(crossing.packet);
-            if let Some(record) = parcel.records.get(at) {
-                *self.arena.record(id) = *record;
-            }
-            self.calendar.push(Event { a: id.0, ..crossing.event });
-        }
-        parcel.clear();
     }
 }
 

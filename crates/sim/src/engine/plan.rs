@@ -54,3 +54,10 @@ pub struct Plan<'a, M> {
     /// Whether to audit.
     pub audit: bool,
 }
+
+impl<M> Plan<'_, M> {
+    /// Whether there is traffic that nobody waits for.
+    pub fn has_background(&self) -> bool {
+        self.carriers.iter().any(|carrier| carrier.background)
+    }
+}
