@@ -18,7 +18,6 @@ from typing import Any
 
 import python_reference
 from flowyard import _native, cli
-from flowyard.bench import options as bench_options
 from generate_python import SCHEMA, description_of, reference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -361,7 +360,7 @@ def command_line() -> str:
 
 def verbs(words: str, parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """A parser and those of its verbs, with the words that lead to each."""
-    yield words, bench_options() if words == "flowyard bench" else parser
+    yield words, parser
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, below in action.choices.items():

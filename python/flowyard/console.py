@@ -1,7 +1,12 @@
 """Tables on stdout: ruled in a terminal, aligned text elsewhere."""
 
+import os
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
+
+# Columns of a line where there is no terminal to ask.
+WIDTH = 160
 
 
 class TextTable(NamedTuple):
@@ -19,6 +24,9 @@ class TextTable(NamedTuple):
 
 def show(table: TextTable) -> None:
     """Prints the table."""
+    if not _styled() and (lines := _plain(table)):
+        print(*lines, sep="\n")
+        return
     from rich import box
     from rich.table import Table
 
@@ -51,11 +59,41 @@ def show_columns(title: str, columns: Sequence[dict[str, str]]) -> None:
     _print(ruled)
 
 
+def _styled() -> bool:
+    """Whether rich takes stdout for a terminal, or is told to."""
+    return sys.stdout.isatty() or any(name in os.environ for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
+
+
+def _plain(table: TextTable) -> list[str]:
+    """The lines that rich would print where there are no colours; none if a line must be folded or letters may be wide.
+
+    To import rich takes longer than most of what a short command does.
+    """
+    cells = [table.header, *table.rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    if max(sum(widths) + 3 * len(widths) + 1, len(table.title)) > WIDTH:
+        return []
+    if not all(text.isascii() and text.isprintable() for row in (*cells, [table.title]) for text in row):
+        return []
+    last_left = len(widths) - 1 if table.words_last else -1
+
+    def line(row: Sequence[str]) -> str:
+        padded = (
+            cell.ljust(width) if i < table.left or i == last_left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        return f"  {'   '.join(padded)}  "
+
+    empty = line([""] * len(widths))
+    head = [line(table.header), f" {'─' * (len(empty) - 2)} "] if any(table.header) else []
+    return [table.title, empty, *head, *map(line, table.rows), empty]
+
+
 def _print(renderable: object) -> None:
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         # Rich takes 80 columns for what is not a terminal, and would cut what does not fit.
-        console = Console(highlight=False, markup=False, width=160)
+        console = Console(highlight=False, markup=False, emoji=False, width=WIDTH)
     console.print(renderable)

@@ -76,6 +76,18 @@ def as_json(needs: dict[str, int], found: Speed | None) -> dict[str, Any]:
     return {**needs, "packet_hops_per_s": rate, "seconds": needs["packet_hops"] / rate if rate else None}
 
 
+def to_observe(needs: dict[str, int]) -> str:
+    """What observing will leave and take."""
+    rows = needs["sample_rows"]
+    samples = f"about {rows:,} rows of samples, " if rows else ""
+    return f"observing: {samples}about {megabytes(needs)} of memory in all"
+
+
+def megabytes(needs: dict[str, int]) -> str:
+    """The memory of a run."""
+    return f"{max(1, round(needs['memory_bytes'] / 2**20)):,} MiB"
+
+
 def span(seconds: float) -> str:
     """A time that people wait."""
     if seconds < 1:

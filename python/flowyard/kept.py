@@ -6,60 +6,52 @@ The tables below say all that is read of a run.json, anywhere: who has it from h
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from flowyard import reading
 from flowyard.errors import UserError
 from flowyard.exits import OF_STATUS
 
 
-@dataclass(frozen=True)
-class _Kind:
+class _Kind(NamedTuple):
     """A value without parts."""
 
     words: str
     fits: Callable[[Any], bool]
 
 
-@dataclass(frozen=True)
-class _Every:
+class _Every(NamedTuple):
     """A list whose items are all alike."""
 
     item: Any
 
 
-@dataclass(frozen=True)
-class _Each:
+class _Each(NamedTuple):
     """A table with any keys, whose values are all alike."""
 
     value: Any
 
 
-@dataclass(frozen=True)
-class _Added:
+class _Added(NamedTuple):
     """What may be missing: a version added it, or not every run has it."""
 
     kind: Any
 
 
-@dataclass(frozen=True)
-class _Maybe:
+class _Maybe(NamedTuple):
     """What may be missing, or null."""
 
     kind: Any
 
 
-@dataclass(frozen=True)
-class _OrNull:
+class _OrNull(NamedTuple):
     """What is always there, but may be null."""
 
     kind: Any
 
 
-@dataclass(frozen=True)
-class _Variant:
+class _Variant(NamedTuple):
     """A name, or a table of one key with the settings; of these, some have a kind."""
 
     settings: Mapping[str, Any]

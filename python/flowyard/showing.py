@@ -15,8 +15,7 @@ from flowyard.errors import UserError
 from flowyard.exits import COMPLETE
 from flowyard.report import text
 from flowyard.report.differing import differing
-from flowyard.results import Result
-from flowyard.summary import summary_table, why_nothing, why_unfinished
+from flowyard.summary import tell
 from flowyard.sweeps.results import FLOW_COLUMNS, Sweep, is_sweep
 from flowyard.table import read_frame
 
@@ -37,17 +36,6 @@ def command(arguments: argparse.Namespace) -> int:
     else:
         tell(result, folder)
     return COMPLETE
-
-
-def tell(result: Result, folder: Path) -> None:
-    """What there is to say of a run that has ended and is in its folder."""
-    show(summary_table(result, title=str(result.summary["scenario"].get("name") or folder.name)))
-    lines = why_unfinished(result)
-    if (reason := why_nothing(result)) and reason not in lines:
-        print(f"no completion times: {reason}")
-    lines += [results.advised(advice) for advice in result.summary.get("advice") or ()]
-    print(*lines, sep="\n", end="\n" if lines else "")
-    print(f"results in {folder}")
 
 
 @dataclass

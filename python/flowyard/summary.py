@@ -1,5 +1,6 @@
 """The short tables that the command line prints: one run on half a screen, several side by side."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,14 +15,25 @@ from flowyard.analysis import (
     throughput,
     timeliness,
 )
-from flowyard.console import TextTable
+from flowyard.console import TextTable, show
 from flowyard.report import reasons, runs, text
-from flowyard.results import controlled
+from flowyard.results import advised, controlled
 
 if TYPE_CHECKING:
     from flowyard.results import Result
 
 SHOWN = ("p50", "p95", "p99")
+
+
+def tell(result: "Result", folder: Path) -> None:
+    """What there is to say of a run that has ended and is in its folder."""
+    show(summary_table(result, title=str(result.summary["scenario"].get("name") or folder.name)))
+    lines = why_unfinished(result)
+    if (reason := why_nothing(result)) and reason not in lines:
+        print(f"no completion times: {reason}")
+    lines += [advised(advice) for advice in result.summary.get("advice") or ()]
+    print(*lines, sep="\n", end="\n" if lines else "")
+    print(f"results in {folder}")
 
 
 def summary_table(result: "Result", title: str) -> TextTable:

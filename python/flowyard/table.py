@@ -9,7 +9,6 @@ import io
 import os
 import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -185,6 +184,9 @@ class _Stderr:
                     self._give_back()
 
     def _hold(self) -> None:
+        # Late, for only who reads files needs it.
+        import tempfile
+
         self._drop = False
         try:
             self._held = tempfile.TemporaryFile()  # noqa: SIM115 (closed when it is given back)

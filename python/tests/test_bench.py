@@ -22,6 +22,7 @@ from flowyard.bench import (
     threads,
 )
 from flowyard.bench.checks import Check
+from flowyard.cli import main
 from flowyard.errors import UserError
 
 FIGURES: dict[str, Any] = {
@@ -226,10 +227,10 @@ def test_a_page_without_a_place_for_the_tables_is_left_alone(tmp_path):
 def test_json_and_exit_code(monkeypatch, capsys):
     figures, checks = some_checks()
     monkeypatch.setattr(bench, "measure", lambda *_: (figures, checks))
-    assert bench.main(["--json"]) == 1
+    assert main(["bench", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["cases"][0]["name"] == "ndp-permutation-k8"
     monkeypatch.setattr(bench, "measure", lambda *_: (figures, [Check(1, "a", "", 1.0, 2.0)]))
-    assert bench.main([]) == 0
+    assert main(["bench"]) == 0
     assert "MISSED" in capsys.readouterr().out
 
 

@@ -268,10 +268,10 @@ def test_ctrl_c_keeps_what_there_is(long, tmp_path):
 
 
 def test_check_shows_the_beginning_of_long_lists():
-    from flowyard.cli import _inline
+    from flowyard.commands.check import inline
 
-    assert _inline({"at": [1, 2]}) == "{ at = [1, 2] }"
-    assert _inline(list(range(1_000_000))) == "[0, 1, 2, 3, 4, 5, 6, 7, ... 1,000,000 in all]"
+    assert inline({"at": [1, 2]}) == "{ at = [1, 2] }"
+    assert inline(list(range(1_000_000))) == "[0, 1, 2, 3, 4, 5, 6, 7, ... 1,000,000 in all]"
 
 
 THREADS = """

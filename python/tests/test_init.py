@@ -16,6 +16,10 @@ def loaded_by(code: str) -> set[str]:
     return set(done.stderr.split())
 
 
+def ours(loaded: set[str]) -> set[str]:
+    return {name for name in loaded if name.startswith("flowyard")}
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -27,6 +31,22 @@ def loaded_by(code: str) -> set[str]:
 )
 def test_heavy_modules_wait_until_they_are_used(code):
     assert not loaded_by(code) & HEAVY
+
+
+def test_help_and_checking_import_little(small):
+    # Each of these takes time for which whoever types the command waits.
+    slow = {*HEAVY, "numpy", "dataclasses", "inspect", "tempfile", "uuid", "decimal", "tomllib"}
+    verbs = ours(loaded_by("import flowyard.cli"))
+    for_help = loaded_by("from flowyard.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass")
+    assert not for_help & slow
+    assert ours(for_help) - verbs <= {"flowyard.parts"}
+    for_check = loaded_by(f"from flowyard.cli import main; main(['check', {str(small)!r}])")
+    assert not for_check & slow
+    needed = ("_native", "parts", "scenarios", "reading", "results", "kept", "table", "progress", "forecast")
+    assert ours(for_check) == verbs | {f"flowyard.{name}" for name in needed}
+    # And the names of the verbs are had without what these do.
+    rooms = {name.split(".")[1] for name in verbs - {"flowyard"}}
+    assert rooms == {"cli", "commands", "errors", "exits", "interrupt", "parts", "streams"}
 
 
 def test_importing_the_package_imports_none_of_its_modules():

@@ -4,7 +4,6 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 
 from flowyard import reading, sweeps
@@ -111,14 +110,3 @@ def _code(tally: Tally, sweep: Sweep) -> int:
     # What an earlier call left counts too.
     statuses = set(sweep.statuses.values())
     return max((OF_STATUS[status] for status in statuses), default=COMPLETE)
-
-
-def report(arguments: argparse.Namespace) -> int:
-    """`flowyard report` of a sweep."""
-    if len(arguments.runs) > 1:
-        raise UserError("a report shows one sweep, or any number of runs; name one sweep only")
-    folder = arguments.runs[0]
-    output = arguments.output or folder / "report.html"
-    import_module("flowyard.report.sweep").write(folder, output)
-    print(json.dumps({"report": str(output)}) if arguments.json else f"report in {output}")
-    return COMPLETE

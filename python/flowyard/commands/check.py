@@ -1,0 +1,85 @@
+"""`flowyard check`: what is wrong with a scenario or a sweep, or else what it says with all defaults, and needs."""
+
+import argparse
+import json
+from typing import Any
+
+from flowyard.commands import options
+
+NAME = "check"
+HELP = "say all that is wrong with a scenario or a sweep, and what it needs"
+
+# Columns of a line.
+WIDTH = 120
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The scenario, or a sweep's plan."""
+    options.as_json(parser)
+    options.scenario(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Checks and says; runs no more than a moment of it."""
+    from flowyard import _native, forecast, results, scenarios
+    from flowyard.exits import COMPLETE
+
+    path = scenarios.find(arguments.scenario)
+    overrides = options.overrides(arguments)
+    try:
+        checked = results.Checked(path, overrides)
+    except _native.ScenarioError:
+        from flowyard.sweeps import command
+
+        if command.is_plan(path):
+            return command.check(arguments, path, overrides)
+        raise
+    resolved = checked.resolved(whole=True)
+    needs, derived, advice = checked.outlook()
+    speed = forecast.speed(checked, needs)
+    if arguments.json:
+        said = {"derived": derived, "advice": advice, "needs": forecast.as_json(needs, speed)}
+        print(json.dumps({**resolved, **said}, indent=2))
+        return COMPLETE
+    print(f"{path}: nothing wrong")
+    for part in ("topology", "routing", "transport", "queue"):
+        if resolved.get(part):
+            _part(part, inline(resolved[part]))
+    if name := results.controlled(resolved):
+        (settings,) = resolved["controller"].values()
+        _part(name, inline(settings))
+    shared = {part: resolved[part] for part in ("transport", "routing")}
+    for entry in resolved["traffic"]:
+        own = {key: value for key, value in entry.items() if shared.get(key) != value}
+        _part("traffic", inline(own))
+    for field, value in derived.items():
+        _part("derived", f"{field} = {inline(value)}")
+    hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
+    memory = forecast.megabytes(needs)
+    _part("needs", f"about {memory}; {hops:,} packet-hops for {ends:,.3g} ms simulated")
+    _part("", forecast.said(needs, speed))
+    if resolved.get("observe"):
+        _part("observe", inline(resolved["observe"]))
+        _part("", forecast.to_observe(needs))
+    for piece in advice:
+        print(results.advised(piece))
+    return COMPLETE
+
+
+def _part(name: str, said: str) -> None:
+    """Prints a part of a scenario, in lines of a screen's width."""
+    import textwrap
+
+    lead = f"  {name:<10} "
+    folded = textwrap.wrap(said, WIDTH - len(lead), break_long_words=False, break_on_hyphens=False)
+    print(lead + f"\n{' ' * len(lead)}".join(folded))
+
+
+def inline(value: Any) -> str:
+    """A value in one line, near to how TOML would have it."""
+    if isinstance(value, dict):
+        items = ", ".join(f"{key} = {inline(item)}" for key, item in value.items() if item is not None)
+        return f"{{ {items} }}" if items else "{}"
+    if isinstance(value, list) and len(value) > 8:
+        return f"[{', '.join(map(inline, value[:8]))}, ... {len(value):,} in all]"
+    return json.dumps(value)

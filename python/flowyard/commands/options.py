@@ -1,0 +1,125 @@
+"""Options that several verbs have, and the types of their values."""
+
+import argparse
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from flowyard.errors import UserError
+
+
+def as_json(parser: argparse.ArgumentParser) -> None:
+    """Adds --json."""
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+
+def scenario(parser: argparse.ArgumentParser, *, slotted: bool = False, runs: bool = True) -> None:
+    """Adds a scenario and --set; for what runs it, or says how it would run, also short forms of some fields."""
+    packaged = "" if slotted else ", or the name of a packaged scenario: %(names)s"
+    file = parser.add_argument("scenario", metavar="SCENARIO", help=f"a TOML or JSON file{packaged}")
+    naming(file, _packaged)
+    example = "link.bandwidth=100" if slotted else "run.until=10ms"
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=_override,
+        metavar="KEY=VALUE",
+        help=f"change a field, such as --set {example}; may be repeated. VALUE is JSON, or else a text: "
+        "--set 'run={\"seed\": 2}'",
+    )
+    if runs:
+        parser.add_argument("--seed", type=int, metavar="N", help="short for --set run.seed=N")
+        parser.add_argument("--audit", action="store_true", help="short for --set run.audit=true")
+        parser.add_argument(
+            "--threads",
+            type=int,
+            metavar="N",
+            help="short for --set run.threads=N: parts of the network side by side, with the same results",
+        )
+
+
+def overrides(arguments: argparse.Namespace) -> dict[str, object]:
+    """What `scenario` with its short forms asks to change."""
+    overrides: dict[str, object] = dict(arguments.set)
+    if arguments.seed is not None:
+        overrides["run.seed"] = arguments.seed
+    if arguments.threads is not None:
+        overrides["run.threads"] = arguments.threads
+    if arguments.audit:
+        overrides["run.audit"] = True
+    return overrides
+
+
+def many_runs(parser: argparse.ArgumentParser, default: str) -> None:
+    """Adds where the results of many runs go, and where they are made."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help=f"a new folder, or one to go on with; default {default}",
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--workers", type=positive, metavar="N", help="runs at a time; default one a processor"
+    )
+    where.add_argument("--dask", metavar="ADDRESS", help="of a Dask scheduler, as tcp://10.0.0.1:8786")
+
+
+def naming(option: Any, find: Callable[[], Iterable[str]]) -> None:
+    """Lets the help of an option have names, as %(names)s."""
+    option.names = _Names(find)
+
+
+class _Names:
+    """Names in a help text, which are looked up if the text is shown: most commands need none of them."""
+
+    def __init__(self, find: Callable[[], Iterable[str]]) -> None:
+        self.find = find
+
+    def __str__(self) -> str:
+        return ", ".join(self.find())
+
+
+def members(choice: dict[str, Any]) -> Iterable[str]:
+    """The names that a choice in a schema has."""
+    words = [word for member in choice["oneOf"] for word in member.get("enum", [])]
+    consts = [member["const"] for member in choice["oneOf"] if "const" in member]
+    tables = [tag for member in choice["oneOf"] for tag in member.get("properties", ())]
+    return dict.fromkeys(consts + tables + words)
+
+
+def as_sentence(help_text: str) -> str:
+    """The head of a verb's own help, made of its line in the list of verbs."""
+    return help_text[0].upper() + help_text[1:] + "."
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+def _packaged() -> Iterable[str]:
+    from flowyard import scenarios
+
+    return scenarios.names()
+
+
+def _override(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as run.seed=2")
+    if value.strip().startswith(("{", "[")):
+        from flowyard import reading
+
+        try:
+            reading.parse_json(value, reading.shown(text))
+        except UserError as error:
+            raise argparse.ArgumentTypeError(
+                f"{error}; tables and lists are written in JSON here, as in "
+                """--set 'run={"seed": 2}'"""
+            ) from None
+    return key.strip(), value.strip()

@@ -1,0 +1,70 @@
+"""`flowyard paper list | show | run`: figures of papers, made again, and their claims judged."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from flowyard.commands import options
+
+NAME = "paper"
+HELP = "redraw the figures of papers and judge their claims"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The verbs below it, each with its own."""
+    parser.description = "Redraws the figures of papers and judges their claims."
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+
+    _verb(verbs, "list", _list, "list papers, figures, and how many claims each checks")
+    added = _verb(verbs, "show", _show, "say what a paper, a figure's claims or one claim say")
+    added.add_argument(
+        "id",
+        metavar="ID",
+        help="of a paper, a figure or a claim; or a study's folder, of which claims.toml is read and no Python run",
+    )
+    added = _verb(verbs, "run", _run, "make figures and judge their claims")
+    added.add_argument(
+        "id",
+        metavar="ID",
+        help="of a figure, a claim or a paper; all; or the folder of a study of your own, whose Python files are run",
+    )
+    added.add_argument(
+        "--scale",
+        choices=("quick", "full"),
+        default="quick",
+        help="fewer points, seeds and flows, or the paper's own; default quick, and verdicts say so",
+    )
+    options.many_runs(added, "out/papers/<ID>-<scale>")
+
+
+def _verb(
+    among: Any, name: str, run: Callable[[argparse.Namespace], int], does: str
+) -> argparse.ArgumentParser:
+    added: argparse.ArgumentParser = among.add_parser(name, help=does, description=options.as_sentence(does))
+    options.as_json(added)
+    added.set_defaults(run_paper=run)
+    return added
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the verb below it."""
+    code: int = arguments.run_paper(arguments)
+    return code
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from flowyard.papers import command
+
+    return command.list_papers(arguments)
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from flowyard.papers import command
+
+    return command.show_one(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from flowyard.papers import command
+
+    return command.run(arguments)

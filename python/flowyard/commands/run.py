@@ -1,0 +1,52 @@
+"""`flowyard run`: a scenario to its end, its results in a folder, and what came of it on half a screen."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from flowyard.commands import options
+
+NAME = "run"
+HELP = "run a scenario and keep its results in a folder"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The scenario, and where its results go."""
+    options.as_json(parser)
+    options.scenario(parser)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="a new folder; default out/<scenario>-<n>"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs it; after Ctrl-C what there is by then is kept."""
+    from flowyard import folders, forecast, results, scenarios
+    from flowyard.exits import FAILED, OF_STATUS
+    from flowyard.interrupt import Deferred
+    from flowyard.progress import Display
+
+    path = scenarios.find(arguments.scenario)
+    # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
+    checked = results.Checked(path, options.overrides(arguments))
+    if checked.resolved().get("observe"):
+        print(forecast.to_observe(checked.outlook().needs), file=sys.stderr)
+    # Ctrl-C ends the run, not the program: what there is by then is kept.
+    with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
+        with Display() as display:
+            watched = deferred.watch(display.row(path.stem))
+            result = checked.run(progress=watched, command=arguments.command)
+        result.write(staging.path)
+        folder = staging.publish()
+
+    if arguments.json:
+        import json
+
+        print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
+    else:
+        from flowyard.summary import tell
+
+        tell(result, folder)
+    for violation in result.violations:
+        print(f"audit: {violation}", file=sys.stderr)
+    return FAILED if result.violations else OF_STATUS[result.status]

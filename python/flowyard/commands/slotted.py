@@ -1,0 +1,39 @@
+"""`flowyard slotted`: flows on the slotted link under one discipline or several, as a table and a picture."""
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+from flowyard.commands import options
+
+NAME = "slotted"
+HELP = "schedule flows with deadlines on one slotted link, and show who is served when"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The file, disciplines in place of its own, and where the results go."""
+    options.as_json(parser)
+    options.scenario(parser, slotted=True, runs=False)
+    option = parser.add_argument(
+        "--discipline",
+        action="append",
+        metavar="NAME",
+        help="in place of the file's; may be repeated, to compare: %(names)s",
+    )
+    options.naming(option, _disciplines)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="a new folder; default out/<file>-<n>"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the disciplines one after the other."""
+    from flowyard.slotted import command
+
+    return command.run(arguments)
+
+
+def _disciplines() -> Iterable[str]:
+    from flowyard import slotted
+
+    return options.members(slotted.schema()["$defs"]["DisciplineConfig"])

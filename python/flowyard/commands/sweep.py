@@ -1,0 +1,48 @@
+"""`flowyard sweep`: a scenario over the values of some fields, several times each; what is missing of it."""
+
+import argparse
+from pathlib import Path
+
+from flowyard.commands import options
+
+NAME = "sweep"
+HELP = "run a scenario over the values of some fields, several times each"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The plan, where its runs go, and how they are shared out."""
+    options.as_json(parser)
+    parser.add_argument("plan", metavar="SWEEP.toml", type=Path, help="base scenario, axes, replicas")
+    options.many_runs(parser, "out/<name>")
+    parser.add_argument(
+        "--shard",
+        type=_shard,
+        default=(1, 1),
+        metavar="I/N",
+        help="only the I-th of N parts, 0 being the N-th: for job arrays on a shared folder, counted from 0 or from 1",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="run nothing, and say what is to be run, how long that takes and how much it leaves",
+    )
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="let a folder of another plan follow this one; its runs stay on disk",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs what is missing, and says what there is."""
+    from flowyard.sweeps import command
+
+    return command.run(arguments)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    i, _, n = text.partition("/")
+    if not ((i + n).isascii() and i.isdigit() and n.isdigit() and int(n) >= 1 and int(i) <= int(n)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not I/N with I from 1 to N, such as 1/4")
+    # Arrays of jobs count from 0 as often as from 1: either way each of N tasks has a part of its own.
+    return int(i) or int(n), int(n)
