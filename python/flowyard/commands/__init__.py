@@ -10,6 +10,7 @@ from typing import Protocol
 from flowyard.commands import (
     bench,
     check,
+    compare,
     explain,
     export,
     import_,
@@ -49,6 +50,7 @@ VERBS: tuple[Verb, ...] = (
     sweep,
     show,
     report,
+    compare,
     paper,
     slotted,
     topology,

@@ -9,7 +9,7 @@ null.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import altair as alt
 import polars as pl
@@ -20,6 +20,20 @@ from flowyard.report.runs import Run
 Spec = dict[str, Any]
 
 COLOURS = 8
+
+
+class Labelled(Protocol):
+    """What curves are drawn of: a run, or a peer's flows."""
+
+    @property
+    def label(self) -> str:
+        """What the report calls it."""
+
+    @property
+    def measured(self) -> pl.DataFrame:
+        """The flows that count."""
+
+
 # Runs beyond the colours, and the second half of many runs, are told apart by dashes as well.
 DASHES = ([1, 0], [6, 3], [2, 2])
 HEIGHT = 260
@@ -48,12 +62,12 @@ CONFIG: Spec = {
 }
 
 
-def fct_distribution(runs: Sequence[Run]) -> Spec | None:
+def fct_distribution(runs: Sequence[Labelled]) -> Spec | None:
     """Share of flows that are complete after a time; None if no flow is complete."""
     return _distribution(runs, [run.measured["fct_ps"] for run in runs], "duration", "flow completion time")
 
 
-def slowdown_distribution(runs: Sequence[Run]) -> Spec | None:
+def slowdown_distribution(runs: Sequence[Labelled]) -> Spec | None:
     """Share of flows that are complete with at most a slowdown."""
     return _distribution(runs, [run.measured["slowdown"] for run in runs], "ratio", "slowdown")
 
@@ -73,7 +87,7 @@ def against_deadline_distribution(runs: Sequence[Run]) -> Spec | None:
     )
 
 
-def slowdown_by_size(runs: Sequence[Run]) -> Spec | None:
+def slowdown_by_size(runs: Sequence[Labelled]) -> Spec | None:
     """Median and 99th percentile of the slowdown of each tenth of the flows, by size."""
     rows = []
     for run in runs:
@@ -116,7 +130,7 @@ def slowdown_by_size(runs: Sequence[Run]) -> Spec | None:
 
 
 def _distribution(
-    runs: Sequence[Run],
+    runs: Sequence[Labelled],
     values: Iterable[pl.Series],
     format_type: str,
     title: str,
@@ -194,7 +208,7 @@ def spec_of(
     return {**spec, "config": CONFIG, "datasets": datasets}
 
 
-def labels_of(runs: Sequence[Run]) -> list[str]:
+def labels_of(runs: Sequence[Labelled]) -> list[str]:
     """What the runs are called."""
     return [run.label for run in runs]
 

@@ -24,6 +24,7 @@ from flowyard.analysis import (
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.analysis.faults import PERIODS
 from flowyard.report import reasons, text
+from flowyard.report.charts import Labelled
 from flowyard.report.runs import Run
 
 STATISTICS = ("mean", *PERCENTILES)
@@ -91,7 +92,7 @@ def cards(runs: Sequence[Run]) -> list[Card]:
     return [_card(run) for run in runs]
 
 
-def summary(runs: Sequence[Run]) -> list[Group]:
+def summary(runs: Sequence[Labelled]) -> list[Group]:
     """Completion by size group: first all flows, then each group if there are several.
 
     Cells: flows, completed, FCTs, slowdowns.

@@ -129,6 +129,16 @@ OF_DEADLINES = frozenset(
 )
 
 
+# Those of a comparison with a peer.
+COMPARED = {
+    key: TERMS[key]
+    for key in (
+        *("flows", "completed", "fct", "ideal", "slowdown", "percentile", "mean"),
+        *("size", "flow", "source", "destination", "tag", "start"),
+    )
+}
+
+
 def words(terms: Mapping[str, Term], *, deadlines: bool) -> dict[str, Term]:
     """The terms of a page."""
     return {key: term for key, term in terms.items() if deadlines or key not in OF_DEADLINES}

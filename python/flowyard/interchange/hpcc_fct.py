@@ -1,0 +1,53 @@
+"""Results of HPCC's ns-3 code and its descendants (fct.txt).
+
+    0b000001 0b000101 10000 100 20000 2000000000 9164 8256
+
+A line is a flow that has finished: source and destination as addresses in hexadecimal, source and destination
+port, bytes, start, completion time and completion time alone in the network, all three in ns. The code gives node
+i the address 11.x.y.1, where x.y are the two bytes of i. The time ends with the last acknowledgement at the
+sender (`qp_finish` of third.cc).
+"""
+
+import re
+
+from flowyard.interchange.finished import Finished
+from flowyard.interchange.hpcc_flow import BYTES_MAX
+from flowyard.interchange.text import Source
+from flowyard.reading import shown
+
+# Columns; descendants append some of their own.
+WORDS = 8
+PS_PER_NS = 1000
+NS_MAX = 10**15
+_ADDRESS = re.compile(r"0b[0-9a-f]{6}", re.ASCII)
+
+
+def is_it(source: Source) -> bool:
+    """Whether a text is such a file, by its first line."""
+    _, words = next(source.lines(), (0, []))
+    return len(words) >= WORDS and all(_ADDRESS.fullmatch(word) for word in words[:2])
+
+
+def read(source: Source) -> list[Finished]:
+    """The flows, as listed."""
+    flows = []
+    for line, words in source.lines():
+        if len(words) < WORDS:
+            text = shown(" ".join(words))
+            raise source.wrong(
+                line, f"must be eight words, sip dip sport dport bytes start fct ideal_fct, not {text}"
+            )
+        src, dst = (_node(source, line, *named) for named in zip(("sip", "dip"), words, strict=False))
+        size = source.whole(line, "bytes", words[4], 1, BYTES_MAX)
+        start, fct, ideal = (
+            PS_PER_NS * source.whole(line, name, word, low, NS_MAX)
+            for name, word, low in zip(("start", "fct", "ideal_fct"), words[5:WORDS], (0, 1, 1), strict=True)
+        )
+        flows.append(Finished(src, dst, size, start + fct, start_ps=start, ideal_fct_ps=ideal))
+    return flows
+
+
+def _node(source: Source, line: int, name: str, word: str) -> int:
+    if not _ADDRESS.fullmatch(word):
+        raise source.wrong(line, f"{name} is {shown(word)}; must be an address such as 0b000101, of node 1")
+    return int(word, 16) >> 8 & 0xFFFF
