@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import flowyard as fy
-from flowyard import analysis, parts
+from flowyard import analysis, parts, prototypes
 from flowyard.errors import UserError
 
 # Names of flowyard, in the order in which people meet them.
@@ -53,6 +53,9 @@ def page() -> str:
     for name in analysis.__all__:
         if callable(value := getattr(analysis, name)):
             lines += _entry(f"analysis.{name}", value)
+    lines += ["## flowyard.prototypes", (prototypes.__doc__ or "").strip()]
+    for name in prototypes.__all__:
+        lines += _entry(f"prototypes.{name}", getattr(prototypes, name))
     return "\n\n".join(line for line in lines if line) + "\n"
 
 
@@ -79,6 +82,12 @@ def _entry(name: str, value: Any) -> Iterator[str]:
     if "__init__" in vars(value) and name.startswith("fy.") and value.__name__ in ("Plan", "Axis"):
         yield _signature(name, value)
     yield from _markdown(value)
+    if value.__module__ == "flowyard._native":
+        # The compiled half does not say in which order its fields stand.
+        fields = sorted(name for name, found in vars(value).items() if inspect.isgetsetdescriptor(found))
+        told = ((name, inspect.getdoc(vars(value)[name]) or "") for name in fields)
+        if lines := [f"- `{name}`: {_escaped(text)}" for name, text in told]:
+            yield "Attributes:\n\n" + "\n".join(lines)
     for member, found in vars(value).items():
         function = _function(found)
         if member.startswith("_") or not inspect.isfunction(function) or not function.__doc__:

@@ -1,6 +1,6 @@
 """The compiled half: crates/python."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, final
 
@@ -57,14 +57,19 @@ def schema() -> str:
 class Checked:
     """A scenario in which nothing is wrong; its flows are drawn when something first needs them, and once.
 
-    Files that the scenario names are looked for in the folder.
+    Files that the scenario names are looked for in the folder; prototypes are the `Handed` that it may name.
 
     Raises:
         ScenarioError: It cannot be run; with all problems.
     """
 
     def __init__(
-        self, text: str, format: str, folder: str | PathLike[str], overrides: list[tuple[str, str]]
+        self,
+        text: str,
+        format: str,
+        folder: str | PathLike[str],
+        overrides: list[tuple[str, str]],
+        prototypes: Sequence[object] = (),
     ) -> None: ...
     def replica(self, number: int, name: str | None = None) -> Checked:
         """The scenario's repetition of that number, from 0 for itself; called `name` if it has none.
@@ -94,6 +99,77 @@ class Checked:
         """
     def run(self, progress: Callable[[Any], object] | None = None) -> Outcome:
         """Runs it to its end; KeyboardInterrupt ends it early with valid tables."""
+
+@final
+class Window:
+    """A connection's window, as its congestion control in Python sees and sets it. Sizes are in bytes.
+
+    Attributes:
+        cwnd: The congestion window, one segment at least. Fractions are rounded down.
+        ssthresh: The slow-start threshold; 2**64 - 1 before the first loss.
+        mss: A full segment.
+        flight: Bytes that were sent and are not acknowledged; of a loss or a mark, those that it halves.
+        pacing_bps: The rate at which payload is sent, in bit/s; None: as fast as the window and the wire allow.
+    """
+
+    cwnd: float
+    ssthresh: float
+    pacing_bps: float | None
+    @property
+    def mss(self) -> int: ...
+    @property
+    def flight(self) -> int: ...
+
+@final
+class Ack:
+    """An acknowledgement, of new data or a duplicate. Sizes are in bytes, times in picoseconds.
+
+    Attributes:
+        acked: Bytes that it acknowledges; 0: a duplicate.
+        now_ps: When it arrives.
+        rtt_ps: Time since the segment was sent that it answers.
+        srtt_ps: The retransmission timer's estimate of the round trip; None before the first sample.
+        in_flight: Bytes sent and not acknowledged before it.
+        app_limited: Whether the data at hand or the receive window limits the bytes in flight, and not the congestion
+            window.
+        marked: Whether it echoes a mark.
+        may_grow: Whether the window may grow by it.
+        una: Everything before this byte is acknowledged, with it.
+        next: Everything before this byte has been sent.
+        hops: Links that it has crossed.
+    """
+
+    acked: int
+    now_ps: int
+    rtt_ps: int
+    srtt_ps: int | None
+    in_flight: int
+    app_limited: bool
+    marked: bool
+    may_grow: bool
+    una: int
+    next: int
+    hops: int
+
+@final
+class Signal:
+    """A sign of congestion: a loss, a timeout or a mark. Times are in picoseconds.
+
+    Attributes:
+        now_ps: When it is noticed.
+        dupacks: Of a loss, the duplicate acknowledgements that told of it.
+        first: Of a timeout, whether it is the first one of its segment.
+        left: Bytes of the flow that are not acknowledged.
+        srtt_ps: The retransmission timer's estimate of the round trip; None before the first sample.
+        time_left_ps: Time to the flow's deadline, 0 after it; None without one.
+    """
+
+    now_ps: int
+    dupacks: int
+    first: bool
+    left: int
+    srtt_ps: int | None
+    time_left_ps: int | None
 
 @final
 class Fabric:

@@ -19,6 +19,8 @@ from flowyard.table import Table
 
 if TYPE_CHECKING:
     from flowyard.model import Model
+    from flowyard.prototypes import CongestionControl
+    from flowyard.prototypes.handed import Handed
 
 __all__ = ["Result", "check", "explain", "open_run", "run", "schema"]
 
@@ -113,6 +115,7 @@ class Checked:
     Args:
         scenario: A TOML or JSON file, the name of a packaged scenario, a Scenario, or plain data.
         overrides: Fields to change, by their path: {"run.seed": 2, "transport.ndp.initial_window": 8}.
+        prototypes: Members in Python that the scenario may name.
 
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
@@ -122,9 +125,10 @@ class Checked:
         self,
         scenario: str | PathLike[str] | Model | Mapping[str, Any],
         overrides: Mapping[str, object] | None = None,
+        prototypes: Sequence[Handed] = (),
     ) -> None:
         self._overrides = texts(overrides)
-        self._native = _native.Checked(*source(scenario), self._overrides)
+        self._native = _native.Checked(*source(scenario), self._overrides, list(prototypes))
         # A scenario without a name goes by that of its file.
         self._name = reading.as_text(Path(scenario).stem) if isinstance(scenario, str | PathLike) else None
 
@@ -192,6 +196,7 @@ def run(
     scenario: str | PathLike[str] | Model | Mapping[str, Any],
     overrides: Mapping[str, object] | None = None,
     *,
+    controls: Mapping[str, type[CongestionControl]] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Result:
     """Runs a scenario to its end.
@@ -199,6 +204,8 @@ def run(
     Args:
         scenario: A TOML or JSON file, the name of a packaged scenario, a Scenario, or plain data.
         overrides: Fields to change, by their path: {"run.seed": 2, "transport.ndp.initial_window": 8}.
+        controls: Congestion controls in Python by the names that the scenario has for them, in
+            `congestion.python.name`: see flowyard.prototypes.
         progress: Called about five times a second; raising KeyboardInterrupt ends the run early. Without it a run that
             takes longer than a second says how far it is, in a terminal and in a notebook.
 
@@ -207,12 +214,22 @@ def run(
 
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
+        PrototypeError: A member in Python raised an exception or made no sense; the text names its file and line.
     """
-    checked = Checked(scenario, overrides)
+    checked = Checked(scenario, overrides, _handed_in(controls=controls))
     if progress is not None:
         return checked.run(progress=progress)
     with Display(waiting=True) as display:
         return checked.run(progress=display.row(checked.name) if display.is_seen else None)
+
+
+def _handed_in(**given: Mapping[str, type] | None) -> Sequence[Handed]:
+    """Members in Python; most runs have none, and do not import what those need."""
+    if not any(given.values()):
+        return ()
+    from flowyard.prototypes.handed import hand_in
+
+    return hand_in(**given)
 
 
 def _utc() -> str:
@@ -228,6 +245,7 @@ def check(
     scenario: str | PathLike[str] | Model | Mapping[str, Any],
     overrides: Mapping[str, object] | None = None,
     *,
+    controls: Mapping[str, type[CongestionControl]] | None = None,
     whole: bool = False,
 ) -> dict[str, Any]:
     """The scenario with every default filled in.
@@ -235,13 +253,14 @@ def check(
     Args:
         scenario: As in `run`.
         overrides: As in `run`.
+        controls: As in `run`.
         whole: As run.json will have it: the queue and the balancers, too, that come with the transport if the
             scenario names none, and with each traffic entry its own transport and balancer.
 
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
-    return Checked(scenario, overrides).resolved(whole=whole)
+    return Checked(scenario, overrides, _handed_in(controls=controls)).resolved(whole=whole)
 
 
 class Outlook(NamedTuple):

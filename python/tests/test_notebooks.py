@@ -31,7 +31,7 @@ class Reader(HTMLParser):
     def handle_data(self, data):
         self.found.append(data)
 
-    def handle_starttag(self, tag, attrs):  # noqa: ARG002 (the parser's)
+    def handle_starttag(self, tag, attrs):
         self.opened.append(tag)
 
     def handle_endtag(self, tag):

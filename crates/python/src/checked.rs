@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use flowyard_sim::results::planned_flows;
 use pyo3::prelude::*;
@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use crate::errors::scenario_error;
 use crate::fabric::Fabric;
 use crate::measure::Cost;
+use crate::prototypes::HandedIn;
 use crate::run::{Outcome, run};
 use crate::table::Table;
 use crate::{files, parse_format};
@@ -20,6 +21,7 @@ pub struct Checked {
     inner: flowyard_sim::Checked<'static>,
     /// Wall and CPU seconds that reading and setting up took, which are part of a run's cost.
     spent: Mutex<(f64, f64)>,
+    prototypes: Arc<HandedIn>,
 }
 
 impl Checked {
@@ -35,20 +37,25 @@ impl Checked {
 impl Checked {
     /// Reads and checks a scenario; raises ScenarioError with all problems.
     ///
-    /// Files that the scenario names are looked for in the folder.
+    /// Files that the scenario names are looked for in the folder; prototypes are those that it may name.
     #[new]
+    #[pyo3(signature = (text, format, folder, overrides, prototypes=Vec::new()))]
     fn new(
         py: Python<'_>,
         text: &str,
         format: &str,
         folder: PathBuf,
         overrides: Vec<(String, String)>,
+        prototypes: Vec<Bound<'_, PyAny>>,
     ) -> PyResult<Checked> {
         let cost = Cost::start(py)?;
         let files = |name: &str| files::read(&folder.join(name));
-        let inner = flowyard_sim::Checked::read(text, parse_format(format)?, &overrides, &files)
-            .map_err(|problems| scenario_error(py, &problems))?;
-        let checked = Checked { inner, spent: Mutex::default() };
+        let handed_in = HandedIn::new(prototypes)?;
+        let prototypes = handed_in.prototypes(py)?;
+        let inner =
+            flowyard_sim::Checked::read_with(text, parse_format(format)?, &overrides, &files, prototypes)
+                .map_err(|problems| scenario_error(py, &problems))?;
+        let checked = Checked { inner, spent: Mutex::default(), prototypes: Arc::new(handed_in) };
         checked.spend(py, &cost)?;
         Ok(checked)
     }
@@ -58,7 +65,7 @@ impl Checked {
     #[pyo3(signature = (number, name=None))]
     fn replica(&self, py: Python<'_>, number: u64, name: Option<&str>) -> PyResult<Checked> {
         let inner = self.inner.replica(number, name).map_err(|problems| scenario_error(py, &problems))?;
-        Ok(Checked { inner, spent: Mutex::default() })
+        Ok(Checked { inner, spent: Mutex::default(), prototypes: Arc::clone(&self.prototypes) })
     }
 
     /// The scenario as JSON with every default filled in; those that depend on other parts only if `whole`.
@@ -94,10 +101,10 @@ impl Checked {
     /// Runs it to its end. `progress` is called with a dict about five times a second.
     ///
     /// A KeyboardInterrupt, from Ctrl-C or raised by `progress`, ends the run early with status "interrupted" and
-    /// the tables as they stand. Any other exception of `progress` ends it and is passed on.
+    /// the tables as they stand. Any other exception of `progress` ends it and is passed on, as is PrototypeError.
     #[pyo3(signature = (progress=None))]
     fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Outcome> {
         let spent = *self.spent.lock().expect("nothing panics while it is held");
-        run(py, &self.inner, spent, progress)
+        run(py, &self.inner, &self.prototypes, spent, progress)
     }
 }

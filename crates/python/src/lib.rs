@@ -8,6 +8,7 @@ mod fabric;
 mod files;
 mod measure;
 mod paths;
+mod prototypes;
 mod run;
 mod slotted;
 mod table;
@@ -38,6 +39,8 @@ mod _native {
     use crate::fabric::Fabric;
     #[pymodule_export]
     use crate::paths::path_bytes;
+    #[pymodule_export]
+    use crate::prototypes::{Ack, Signal, Window};
     #[pymodule_export]
     use crate::run::Outcome;
     #[pymodule_export]

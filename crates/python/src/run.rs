@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::errors::scenario_error;
 use crate::measure::{Cost, peak_memory_bytes};
+use crate::prototypes::HandedIn;
 use crate::table::Table;
 
 /// Time between two looks at Python: progress moves visibly, Ctrl-C feels immediate, the run does not notice.
@@ -53,16 +54,21 @@ impl Outcome {
 pub fn run(
     py: Python<'_>,
     checked: &Checked,
+    prototypes: &HandedIn,
     spent: (f64, f64),
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Outcome> {
     let alone = checked.scenario().run.threads == 1;
     let cost = if alone { Cost::start(py)? } else { Cost::start_process(py)? };
 
-    let (outcome, failure, deciding) = py.detach(|| {
+    prototypes.begin();
+    let simulate = || {
         let mut failure = None;
         let mut last_breath = Instant::now();
         let watch = &mut |now: &Progress| {
+            if prototypes.has_failed() {
+                return false;
+            }
             if last_breath.elapsed() < BREATH {
                 return true;
             }
@@ -83,7 +89,12 @@ pub fn run(
         }
         let outcome = checked.simulate(watch, &mut observers);
         (outcome, failure, deciding.total)
-    });
+    };
+    // With members in Python the run would ask for the GIL at each of their calls.
+    let (outcome, failure, deciding) = if prototypes.is_empty() { py.detach(simulate) } else { simulate() };
+    if let Some(error) = prototypes.failure() {
+        return Err(error);
+    }
     if let Some(error) = failure.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py)) {
         return Err(error);
     }
@@ -94,6 +105,10 @@ pub fn run(
     add_cost(py, &mut summary, spent, &cost)?;
     if let Some(control) = summary["counters"].get_mut("control") {
         control["wall_s"] = json!(deciding.as_secs_f64());
+    }
+    if !prototypes.is_empty() {
+        let wall_s = summary["counters"]["wall_s"].as_f64().unwrap_or_default();
+        summary["prototypes"] = json!(prototypes.costs(py, wall_s)?);
     }
     summary["engine"] = json!(env!("FLOWYARD_ENGINE"));
     if checked.scenario().run.audit {

@@ -23,7 +23,7 @@ use crate::observe::Recorders;
 use crate::parting::cut;
 use crate::problem::{Problem, Problems, within};
 use crate::results::{Outcome, Partition, Summary, collect};
-use crate::scenario::{self, Entry, Files, Format, Scenario};
+use crate::scenario::{self, Entry, Files, Format, Prototypes, Scenario};
 use crate::setup::Setup;
 use crate::threads::Threads;
 use crate::topology::Fabric;
@@ -33,6 +33,7 @@ use crate::topology::Fabric;
 #[derive(Debug)]
 pub struct Checked<'a> {
     scenario: Cow<'a, Scenario>,
+    prototypes: Prototypes,
     fabric: OnceLock<Arc<Fabric>>,
     ready: OnceLock<Result<(Setup, Estimate), Problems>>,
 }
@@ -56,14 +57,31 @@ impl<'a> Checked<'a> {
         overrides: &[(String, String)],
         files: &Files,
     ) -> Result<Checked<'static>, Problems> {
-        let (scenario, fabric) = scenario::read_with_fabric(text, format, overrides, files)?;
+        Checked::read_with(text, format, overrides, files, Prototypes::default())
+    }
+
+    /// The same, with prototypes that the scenario may name.
+    pub fn read_with(
+        text: &str,
+        format: Format,
+        overrides: &[(String, String)],
+        files: &Files,
+        prototypes: Prototypes,
+    ) -> Result<Checked<'static>, Problems> {
+        let (scenario, fabric) = scenario::read_with_fabric(text, format, overrides, files, &prototypes)?;
         let fabric = OnceLock::from(Arc::new(fabric));
-        Ok(Checked { scenario: Cow::Owned(scenario), fabric, ready: OnceLock::new() })
+        Ok(Checked { scenario: Cow::Owned(scenario), prototypes, fabric, ready: OnceLock::new() })
     }
 
     /// A scenario that has been checked elsewhere.
     pub fn of(scenario: &'a Scenario) -> Checked<'a> {
-        Checked { scenario: Cow::Borrowed(scenario), fabric: OnceLock::new(), ready: OnceLock::new() }
+        let prototypes = Prototypes::default();
+        Checked {
+            scenario: Cow::Borrowed(scenario),
+            prototypes,
+            fabric: OnceLock::new(),
+            ready: OnceLock::new(),
+        }
     }
 
     /// The scenario's repetition of that number, from 0 for itself; called `name` if it has none. Nothing of it is built or
@@ -74,7 +92,8 @@ impl<'a> Checked<'a> {
         scenario.run.replica = scenario.run.replica.checked_add(number).ok_or_else(|| {
             Problem::new("run.replica", format!("{number} more than {} has no 64 bits", scenario.run.replica))
         })?;
-        Ok(Checked { scenario: Cow::Owned(scenario), fabric: OnceLock::new(), ready: OnceLock::new() })
+        let (scenario, prototypes) = (Cow::Owned(scenario), self.prototypes.clone());
+        Ok(Checked { scenario, prototypes, fabric: OnceLock::new(), ready: OnceLock::new() })
     }
 
     /// The scenario.
@@ -159,7 +178,7 @@ impl<'a> Checked<'a> {
 
     fn ready(&self) -> Result<&(Setup, Estimate), Problems> {
         let ready = self.ready.get_or_init(|| {
-            let setup = Setup::new(&self.scenario, Arc::clone(self.fabric()));
+            let setup = Setup::with(&self.scenario, Arc::clone(self.fabric()), &self.prototypes);
             let setup = setup.map_err(|apart| Problem::new("topology", apart.to_string()))?;
             let mut misled = misled(&self.scenario, &setup);
             misled.extend(setup.queue_problems());

@@ -4,7 +4,7 @@
 //! (`tests/layers.rs` holds them to it):
 //!
 //! ```text
-//! units | ids | random | nearest | normal | register | problem | records
+//! units | ids | random | nearest | normal | register | problem | prototype | records
 //! topology
 //! routing | traffic
 //! faults | derived
@@ -41,6 +41,7 @@ pub mod normal;
 pub mod observe;
 mod parting;
 pub mod problem;
+pub mod prototype;
 pub mod queue;
 pub mod random;
 pub mod records;

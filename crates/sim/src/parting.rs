@@ -23,6 +23,9 @@ pub fn cut(setup: &Setup, scenario: &Scenario, parts: u32, shows_packets: bool) 
         .for_each(|link| ports[link.from.index()] += 1);
     let whole = match () {
         () if parts < 2 => Some("it was asked for in one"),
+        () if setup.has_prototypes => {
+            Some("a member of it is written in Python, which does one thing at a time")
+        }
         () if setup.controller.is_some() => Some("its controller sees all hosts at once"),
         () if setup.pauses() => Some("its queue pauses other ports"),
         () if !setup.credits().links.is_empty() => Some("its queue gives credits"),

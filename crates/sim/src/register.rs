@@ -58,6 +58,15 @@ macro_rules! register {
             }
         }
 
+        impl std::ops::DerefMut for $list {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self {
+                    $($list::$config(config) => config,)*
+                    $($($list::$alike(config) => config,)*)?
+                }
+            }
+        }
+
         $(
             impl From<$module::$config> for $list {
                 fn from(config: $module::$config) -> $list {

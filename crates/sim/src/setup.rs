@@ -23,7 +23,7 @@ use crate::ids::NodeId;
 use crate::problem::{Problem, within};
 use crate::queue::{self, Feature, Queue};
 use crate::routing::{Disconnected, Routes, min_host_delay};
-use crate::scenario::{Connection, PortMode, Scenario};
+use crate::scenario::{Connection, PortMode, Prototypes, Scenario};
 use crate::topology::{Fabric, Link};
 use crate::traffic::{Demand, FLOWS_MAX, Traffic};
 use crate::transport::{self, Transport};
@@ -62,6 +62,8 @@ pub struct Setup {
     pub carriers: Vec<Carrier>,
     /// For each traffic entry, whether its flows have deadlines.
     due: Vec<bool>,
+    /// Whether any member of it is a prototype.
+    pub has_prototypes: bool,
     /// Fields that the scenario leaves to the network, by their paths, with the values that are used.
     pub derived: BTreeMap<String, Value>,
 }
@@ -69,6 +71,15 @@ pub struct Setup {
 impl Setup {
     /// Builds everything that does not change during the run, on the network that the scenario's topology builds.
     pub fn new(scenario: &Scenario, fabric: Arc<Fabric>) -> Result<Setup, Disconnected> {
+        Setup::with(scenario, fabric, &Prototypes::default())
+    }
+
+    /// The same, with the prototypes that it names.
+    pub fn with(
+        scenario: &Scenario,
+        fabric: Arc<Fabric>,
+        prototypes: &Prototypes,
+    ) -> Result<Setup, Disconnected> {
         let routes = Routes::build(&fabric)?;
         let run = &scenario.run;
         let mut faults = Timeline::build(&scenario.faults, &fabric, run.seed, run.replica);
@@ -111,11 +122,15 @@ impl Setup {
         };
         let values: Vec<Values> =
             named.iter().zip(&longest).map(|((transport, _), longest)| transport.derived(longest)).collect();
-        let transports: Vec<Transport> = named
+        let mut transports: Vec<Transport> = named
             .iter()
             .zip(&values)
             .map(|((transport, _), values)| settle(*transport, transport.name(), values))
             .collect();
+        let mut has_prototypes = false;
+        for transport in &mut transports {
+            has_prototypes |= transport.bind(&prototypes.transport);
+        }
         let places = Transport::places(&transports);
         for carrier in &mut carriers {
             (carrier.model, carrier.config) = places[usize::from(carrier.transport)];
@@ -162,6 +177,7 @@ impl Setup {
             full_packet: scenario.full_packet(),
             carriers,
             due: demands.iter().map(Demand::has_deadlines).collect(),
+            has_prototypes,
             derived,
         })
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// From the bottom up; modules of one layer do not use each other. The doc comment of lib.rs shows the same list.
 const LAYERS: &[&[&str]] = &[
-    &["units", "ids", "random", "nearest", "normal", "register", "problem", "records"],
+    &["units", "ids", "random", "nearest", "normal", "register", "problem", "prototype", "records"],
     &["topology"],
     &["routing", "traffic"],
     &["faults", "derived"],

@@ -2,14 +2,15 @@
 //!
 //! The JSON Schema, the Python classes and the reference pages are generated from these structs and
 //! those of the lists that they name. [`read`] is the only way from text to a scenario: `text` parses,
-//! `set` applies overrides, `walk` checks each value against the schema, `files` puts in what the
-//! scenario leaves to files, `check` checks the parts against each other.
+//! `set` applies overrides, `walk` checks each value against the schema, `files` and `prototypes` put in what
+//! the scenario leaves to them, `check` checks the parts against each other.
 
 mod bounds;
 mod check;
 mod control;
 mod entry;
 mod files;
+mod prototypes;
 mod schema;
 mod set;
 mod text;
@@ -22,6 +23,7 @@ use serde_json::Value;
 
 pub use self::entry::{Connection, Entry};
 pub use self::files::{Files, no_files};
+pub use self::prototypes::Prototypes;
 pub use self::schema::{of as schema_of, schema, text as schema_text};
 pub use self::text::Format;
 use crate::agent::Agent;
@@ -44,15 +46,17 @@ pub fn read(
     overrides: &[(String, String)],
     files: &Files,
 ) -> Result<Scenario, Problems> {
-    read_with_fabric(text, format, overrides, files).map(|(scenario, _)| scenario)
+    let prototypes = Prototypes::default();
+    read_with_fabric(text, format, overrides, files, &prototypes).map(|(scenario, _)| scenario)
 }
 
-/// The same, with the network that the check has built.
+/// The same, with the prototypes that it may name; and the network that the check has built.
 pub fn read_with_fabric(
     text: &str,
     format: Format,
     overrides: &[(String, String)],
     files: &Files,
+    prototypes: &Prototypes,
 ) -> Result<(Scenario, Fabric), Problems> {
     let mut document = text::parse(text, format)?;
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
@@ -61,6 +65,7 @@ pub fn read_with_fabric(
     // Where the walk gave up, what is behind may be anything.
     if problems.len() < PROBLEMS_MAX {
         problems.extend(files::put_in(&mut document, &problems, files));
+        problems.extend(prototypes::put_in(&mut document, &problems, prototypes));
         let (found, built) = check::check(&document, &problems);
         problems.extend(found);
         fabric = built;

@@ -31,6 +31,7 @@ use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
 use crate::ids::{ConnId, NodeId, QueueId};
 use crate::problem::Problem;
+use crate::prototype::Named;
 use crate::queue::{Feature, Queue};
 use crate::random::Stream;
 use crate::register::{dispatch, register};
@@ -305,6 +306,19 @@ pub trait Settings {
     fn frame(&self, packet: &Packet) -> Frame {
         udp_frame(packet)
     }
+
+    /// Finds the prototype that it names, of itself or of a part; whether it names one.
+    fn bind(&mut self, prototypes: &Prototypes) -> bool {
+        let _ = prototypes;
+        false
+    }
+}
+
+/// What may be written in Python for transports: see `prototype.rs`.
+#[derive(Clone, Debug, Default)]
+pub struct Prototypes {
+    /// Congestion controls.
+    pub controls: Named<dyn tcp::congestion::python::Prototype>,
 }
 
 /// A signal of congestion.

@@ -65,6 +65,10 @@ impl OverTcp for Mptcp {
         &self.tcp
     }
 
+    fn tcp_mut(&mut self) -> &mut Tcp {
+        &mut self.tcp
+    }
+
     fn endless(&self) -> bool {
         true
     }

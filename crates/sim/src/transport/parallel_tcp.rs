@@ -74,6 +74,10 @@ impl OverTcp for ParallelTcp {
         &self.tcp
     }
 
+    fn tcp_mut(&mut self) -> &mut Tcp {
+        &mut self.tcp
+    }
+
     fn own_problems(&self) -> Vec<Problem> {
         let name = format!("partition.{}", self.partition.name());
         within(&name, self.partition.problems()).collect()

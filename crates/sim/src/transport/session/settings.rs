@@ -13,7 +13,7 @@ use crate::queue::{Feature, Queue};
 use crate::topology::Fabric;
 use crate::transport::frame::Frame;
 use crate::transport::tcp::Tcp;
-use crate::transport::{Framing, Settings, Signal};
+use crate::transport::{Framing, Prototypes, Settings, Signal};
 use crate::units::Time;
 
 /// Most subflows of a flow: their numbers are bytes.
@@ -117,6 +117,9 @@ pub trait OverTcp {
     /// What each connection does as TCP: the field `tcp`.
     fn tcp(&self) -> &Tcp;
 
+    /// The same, to change.
+    fn tcp_mut(&mut self) -> &mut Tcp;
+
     /// All that is wrong beyond what the schema says and TCP's fields.
     fn own_problems(&self) -> Vec<Problem> {
         Vec::new()
@@ -143,6 +146,10 @@ fn below_tcp(values: Values) -> Values {
 }
 
 impl<T: OverTcp> Settings for T {
+    fn bind(&mut self, prototypes: &Prototypes) -> bool {
+        self.tcp_mut().bind(prototypes)
+    }
+
     fn problems(&self) -> Vec<Problem> {
         self.own_problems().into_iter().chain(within("tcp", self.tcp().problems())).collect()
     }

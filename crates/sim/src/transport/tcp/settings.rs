@@ -19,7 +19,7 @@ use crate::queue::strict_priority::StrictPriority;
 use crate::queue::{Feature, Queue};
 use crate::transport::frame::{Frame, TcpFrame};
 use crate::transport::tagging::Tagging;
-use crate::transport::{Framing, Settings, Signal};
+use crate::transport::{Framing, Prototypes, Settings, Signal};
 use crate::units::{Bytes, Time};
 
 /// TCP. Every difference to RFCs and other simulators is a field; which hosts the timers suit is the preset.
@@ -246,6 +246,12 @@ impl Default for Tcp {
 }
 
 impl Settings for Tcp {
+    fn bind(&mut self, prototypes: &Prototypes) -> bool {
+        let Congestion::PythonControl(own) = &mut self.congestion else { return false };
+        own.bind(&prototypes.controls);
+        true
+    }
+
     fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.rto_max < self.rto_min() {

@@ -19,7 +19,7 @@ macro_rules! controls {
         }
 
         /// The state of one connection's congestion control.
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config($module::Model),)*
@@ -59,6 +59,7 @@ controls! {
     d2tcp::D2tcp = "d2tcp",
     cubic::Cubic = "cubic",
     swift::Swift = "swift",
+    python::PythonControl = "python",
 }
 
 /// What a congestion control's configuration tells the check and the connection.

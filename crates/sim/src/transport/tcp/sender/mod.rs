@@ -30,7 +30,7 @@ pub const PACE: u8 = 2;
 ///
 /// Its bytes come from a source that each call hands it, because connections may share one; so may what
 /// lets their windows grow.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Sender {
     established: bool,
     /// Segments from `una` to `end`.

@@ -1,0 +1,125 @@
+"""Classes that are handed in for a run: what the engine asks of them, and what the record of the run says of them."""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from flowyard.errors import UserError
+from flowyard.prototypes import failing
+from flowyard.prototypes.control import CongestionControl
+
+ECHOES = (None, "until-reduced", "exact", "exact-at-once", "each-segment")
+
+
+class Kind(NamedTuple):
+    """A list of members that takes prototypes: its argument of `flowyard.run`, its name, the base of its classes."""
+
+    argument: str
+    words: str
+    base: type
+
+
+KINDS = {"control": Kind("controls", "congestion control", CongestionControl)}
+
+
+class Handed:
+    """A class under a name; crates/python asks for all of this.
+
+    Args:
+        kind: A key of KINDS.
+        name: The name by which scenarios know it.
+        cls: The class.
+    """
+
+    def __init__(self, kind: str, name: str, cls: type) -> None:
+        self.kind = kind
+        self.name = name
+        self.cls = cls
+        self.fields = json.dumps(self._fields())
+
+    def make(self, settings: str) -> object:
+        """An object with these settings, as JSON."""
+        return self.cls(**json.loads(settings))
+
+    def has(self, verb: str) -> bool:
+        """Whether the class writes a verb itself."""
+        return getattr(self.cls, verb) is not getattr(KINDS[self.kind].base, verb)
+
+    def refusal(self, settings: str) -> str | None:
+        """What is wrong with settings, as JSON."""
+        try:
+            inspect.signature(self.cls).bind(**json.loads(settings))
+        except TypeError as error:
+            takes = [
+                str(parameter.replace(annotation=inspect.Parameter.empty))
+                for parameter in inspect.signature(self.cls).parameters.values()
+            ]
+            return f"{error}; {self.cls.__name__} takes {', '.join(takes) or 'no settings'}"
+        return None
+
+    def described(self) -> str:
+        """What run.json says of it, as JSON, before its costs."""
+        try:
+            file: str | None = inspect.getsourcefile(self.cls) or inspect.getfile(self.cls)
+        except (OSError, TypeError):
+            file = None
+        source = Path(file) if file else None
+        there = source is not None and source.is_file()
+        about = {
+            "kind": KINDS[self.kind].words,
+            "name": self.name,
+            "class": self.cls.__qualname__,
+            "file": failing.where(file) if there else None,
+            "sha256": hashlib.sha256(source.read_bytes()).hexdigest() if source and there else None,
+        }
+        return json.dumps(about)
+
+    def failure(self, verb: str, now_ps: int, error: BaseException) -> BaseException:
+        """What is raised for an error in a verb."""
+        return failing.failure(self.cls, verb, now_ps, error)
+
+    def _fields(self) -> dict[str, Any]:
+        """Fields of the member that the class fills in."""
+        if self.kind == "control":
+            echo = getattr(self.cls, "echo", None)
+            if echo not in ECHOES:
+                allowed = ", ".join(json.dumps(word) for word in ECHOES[1:])
+                raise UserError(f"{self.cls.__name__}.echo = {echo!r}: use None, {allowed}")
+            reduction = bool(getattr(self.cls, "proportional_reduction", False))
+            return ({"echo": echo} if echo else {}) | ({"proportional_reduction": True} if reduction else {})
+        return {}
+
+
+def hand_in(**given: Mapping[str, type] | None) -> list[Handed]:
+    """The classes that were given for each kind, by its argument of `flowyard.run`.
+
+    Raises:
+        UserError: One of them is none, or not of that kind.
+    """
+    kinds = {kind.argument: (name, kind) for name, kind in KINDS.items()}
+    handed = []
+    for argument, classes in given.items():
+        name, kind = kinds[argument]
+        for key, cls in (classes or {}).items():
+            if not isinstance(cls, type):
+                raise UserError(
+                    f"{argument}[{key!r}] is {cls!r}, which is no class: hand in the class itself"
+                )
+            if not issubclass(cls, kind.base):
+                base = f"flowyard.prototypes.{kind.base.__name__}"
+                raise UserError(f"{argument}[{key!r}]: {cls.__name__} does not derive from {base}")
+            handed.append(Handed(name, key, cls))
+    return handed
+
+
+def of_classes(classes: Iterable[type]) -> list[Handed]:
+    """Classes of any kind, each under its own name."""
+    handed = []
+    for cls in classes:
+        for kind, about in KINDS.items():
+            if issubclass(cls, about.base):
+                handed.append(Handed(kind, cls.__name__, cls))
+    return handed

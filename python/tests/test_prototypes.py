@@ -1,0 +1,239 @@
+"""Members that are written in Python: the same results as their twins in Rust, and one message when they go wrong."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import flowyard as fy
+from flowyard.prototypes import CongestionControl, PrototypeError
+from flowyard.prototypes.examples.aimd import Aimd
+from flowyard.prototypes.examples.dctcp import Dctcp
+
+GOLDEN = Path(__file__).parents[2] / "crates" / "sim" / "tests" / "golden"
+EXAMPLES = Path(fy.__file__).parent / "prototypes" / "examples"
+
+CONTROL = "transport.tcp.congestion"
+
+
+def small(**transport: Any) -> dict[str, Any]:
+    """Two senders that share a port of 1 Gbit/s."""
+    return {
+        "topology": {"dumbbell": {"hosts": 2, "bottleneck": {"rate": "1Gbps"}}},
+        "transport": {"tcp": {"rto_min": "1ms"} | transport},
+        "queue": {"drop-tail": {"limit": {"packets": 30}}},
+        "traffic": [
+            {
+                "name": "a",
+                "arrivals": "at-once",
+                "matrix": {"pairs": [[0, 2], [1, 3]]},
+                "sizes": {"fixed": "300KB"},
+            }
+        ],
+    }
+
+
+def in_python(name: str, **settings: object) -> dict[str, Any]:
+    return {"python": {"name": name, "settings": settings}}
+
+
+def digest(result: fy.Result) -> str:
+    return str(result.summary["digest"])
+
+
+@pytest.mark.parametrize(
+    ("file", "rust", "own"), [("dumbbell-tcp-reno", "reno", Aimd), ("dumbbell-tcp-dctcp", "dctcp", Dctcp)]
+)
+def test_a_control_has_the_results_of_its_twin(file: str, rust: str, own: type[CongestionControl]):
+    scenario = GOLDEN / f"{file}.toml"
+    # What a loss halves is for the class to say.
+    flight = {"transport.tcp.loss_halves": "flight"}
+    twin = fy.run(scenario, flight)
+    assert twin.summary["scenario"]["transport"]["tcp"]["congestion"].keys() == {rust}
+    runs = [fy.run(scenario, flight | {CONTROL: in_python("own")}, controls={"own": own}) for _ in range(2)]
+    assert {digest(run) for run in runs} == {digest(twin)}
+    counters = twin.summary["counters"]
+    assert counters["retransmissions"] + counters["marks"] > 50, "nothing has reduced a window"
+    (cost,) = runs[0].summary["prototypes"]
+    assert cost["calls"] > 200
+    assert 0 < cost["python_s"] < 10
+    assert 0 < cost["share"] <= 1
+
+
+class Raises(CongestionControl):
+    def on_ack(self, window, ack):
+        window.cwnd += 1 // (ack.acked - ack.acked)
+
+
+class Returns(CongestionControl):
+    def on_ack(self, window, ack):
+        return window.cwnd
+
+
+class Shrinks(CongestionControl):
+    def on_ack(self, window, ack):
+        window.cwnd = -5
+
+
+class Text(CongestionControl):
+    def on_ack(self, window, ack):
+        window.cwnd = "10"
+
+
+class Rate(CongestionControl):
+    def on_ack(self, window, ack):
+        window.pacing_bps = float("nan")
+
+
+class Stays(CongestionControl):
+    def on_recovery_ack(self, window, ack, full, first_partial):
+        return "stay"
+
+
+class Echoes(CongestionControl):
+    echo = "exact"
+
+    def on_echo(self, ack):
+        return True
+
+
+class Unborn(CongestionControl):
+    def __init__(self):
+        raise RuntimeError("not today")
+
+
+MISTAKES = [
+    (Raises, "on_ack", "ZeroDivisionError: integer division or modulo by zero"),
+    (Returns, "on_ack", "it returns 14600; it sets window.cwnd, and returns nothing"),
+    (Shrinks, "on_ack", "ValueError: window.cwnd = -5: use a number of bytes from 1460 to 2**53"),
+    (Text, "on_ack", "TypeError: window.cwnd = '10', of type str: use a number of bytes from 1460 to 2**53"),
+    (
+        Rate,
+        "on_ack",
+        "TypeError: window.pacing_bps = nan, of type float: use a rate from 1 to 10**15 bit/s, or None",
+    ),
+    (Stays, "on_recovery_ack", 'it returns \'stay\'; use "leave", "repair" or "repair-and-restart"'),
+    (Echoes, "on_echo", "it returns True; use Answer(grow=..., reduce=...)"),
+    (Unborn, "__init__", "RuntimeError: not today"),
+]
+
+
+@pytest.mark.parametrize(("own", "verb", "what"), MISTAKES)
+def test_a_mistake_is_told_with_its_line(own: type[CongestionControl], verb: str, what: str):
+    queue = {"queue": {"ecn": {"threshold": {"packets": 5}}}} if own is Echoes else {}
+    with pytest.raises(PrototypeError) as told:
+        fy.run(small(congestion=in_python("own")) | queue, controls={"own": own})
+    here = Path(__file__)
+    found = re.fullmatch(
+        r"(.+), line (\d+), in (\w+)\.(\w+): (.+?)(, [\d.,]+ us into the run)?", str(told.value)
+    )
+    assert found, str(told.value)
+    file, line, cls, method, message, when = found.groups()
+    assert Path(file).name == here.name
+    assert (cls, method, message) == (own.__name__, verb, what)
+    assert (when is None) == (verb == "__init__")
+    # The line that did it, or, where an answer is wrong, that of the verb.
+    text = here.read_text().splitlines()[int(line) - 1]
+    assert ("def " in text) == what.startswith("it returns")
+    assert isinstance(told.value.__cause__, Exception)
+
+
+def refusal(overrides: dict[str, Any], **handed: Any) -> list[dict[str, Any]]:
+    with pytest.raises(fy.ScenarioError) as refused:
+        fy.check(small(congestion=in_python("aimd")), overrides, **handed)
+    return refused.value.problems
+
+
+def test_a_name_that_was_not_handed_in_is_refused():
+    (problem,) = refusal({})
+    assert problem["path"] == f"{CONTROL}.python.name"
+    assert problem["value"] == "aimd"
+    assert problem["message"] == '"aimd": no congestion control in Python was handed in'
+    assert "--prototype" in problem["hint"]
+    (problem,) = refusal({}, controls={"aimd2": Aimd, "other": Dctcp})
+    assert (
+        problem["message"]
+        == '"aimd" is not one of "aimd2", "other", the congestion controls that were handed in'
+    )
+    assert problem["hint"] == 'did you mean "aimd2"?'
+
+
+def test_settings_that_the_class_does_not_take_are_refused():
+    (problem,) = refusal({f"{CONTROL}.python.settings": '{"gain": 2}'}, controls={"aimd": Dctcp})
+    assert problem["path"] == f"{CONTROL}.python.settings"
+    assert problem["value"] == {"gain": 2}
+    assert problem["message"] == "got an unexpected keyword argument 'gain'; Dctcp takes g=0.0625, alpha=1.0"
+
+
+def test_settings_reach_the_object():
+    scenario = small(congestion=in_python("own", g=1.0, alpha=0.0)) | {
+        "queue": {"ecn": {"threshold": {"packets": 5}}}
+    }
+    twin = scenario | {
+        "transport": {"tcp": {"rto_min": "1ms", "congestion": {"dctcp": {"g": 1.0, "initial_alpha": 0.0}}}}
+    }
+    assert digest(fy.run(scenario, controls={"own": Dctcp})) == digest(fy.run(twin))
+
+
+@pytest.mark.parametrize(("given", "says"), [(Aimd(), "is no class"), (int, "int does not derive from")])
+def test_what_is_no_congestion_control_is_refused(given: Any, says: str):
+    with pytest.raises(fy.errors.UserError, match=says):
+        fy.run(small(), controls={"own": given})
+
+
+def test_the_class_says_how_it_hears_of_marks():
+    """What it says is in the scenario of run.json; the scenario's own word goes first."""
+    scenario = small(congestion=in_python("own")) | {"queue": {"ecn": {"threshold": {"packets": 5}}}}
+    member = fy.check(scenario, controls={"own": Dctcp})["transport"]["tcp"]["congestion"]["python"]
+    assert (member["echo"], member["proportional_reduction"]) == ("exact", True)
+    changed = fy.check(scenario, {f"{CONTROL}.python.echo": "each-segment"}, controls={"own": Dctcp})
+    assert changed["transport"]["tcp"]["congestion"]["python"]["echo"] == "each-segment"
+
+
+def test_a_class_that_writes_nothing_is_newreno_and_costs_no_call():
+    class Nothing(CongestionControl):
+        pass
+
+    run = fy.run(small(congestion=in_python("own")), controls={"own": Nothing})
+    assert digest(run) == digest(fy.run(small(congestion="newreno")))
+    # One call makes the object of each connection.
+    assert [cost["calls"] for cost in run.summary["prototypes"]] == [2]
+
+
+def test_a_paced_control_sends_at_its_rate():
+    """All but the first ten segments at 100 Mbit/s, with a round trip or two before; the wire would need 2.4 ms."""
+
+    class Paced(CongestionControl):
+        def on_ack(self, window, ack):
+            window.pacing_bps = 1e8
+
+    run = fy.run(small(congestion=in_python("own")), controls={"own": Paced})
+    times = pl.DataFrame(run.flows)["fct_ps"] / 1e9
+    assert len(times) == 2
+    paced = (300_000 - 10 * 1460) * 8 / 1e8 * 1e3
+    assert times.is_between(paced, paced + 0.2).all(), times
+
+
+def test_a_run_with_a_prototype_stays_whole():
+    run = fy.run(small(congestion=in_python("own")), {"run.threads": 2}, controls={"own": Aimd})
+    assert run.summary["partition"] == {
+        "whole": "a member of it is written in Python, which does one thing at a time"
+    }
+
+
+def test_examples_are_short():
+    for file in EXAMPLES.glob("*.py"):
+        assert len(file.read_text().splitlines()) < 80, file.name
+
+
+def test_run_json_names_the_file(tmp_path: Path):
+    run = fy.run(small(congestion=in_python("own")), controls={"own": Aimd})
+    folder = run.save(tmp_path / "run")
+    (kept,) = json.loads((folder / "run.json").read_text())["prototypes"]
+    assert (kept["kind"], kept["name"], kept["class"]) == ("congestion control", "own", "Aimd")
+    assert kept["file"].endswith("aimd.py")
+    assert kept["sha256"] == hashlib.sha256((EXAMPLES / "aimd.py").read_bytes()).hexdigest()
