@@ -62,6 +62,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         ("retransmissions, timeouts", f"{counters['retransmissions']:,}, {counters['timeouts']:,}"),
         ("packet-hops", f"{counters['packet_hops']:,} ({rate:.2f} M/s)"),
         *_threads(result),
+        *_prototypes(result),
         ("digest", result.summary["digest"][:16]),
     ]
     return TextTable(title, ("", ""), rows)
@@ -113,6 +114,16 @@ def _threads(result: "Result") -> list[tuple[str, str]]:
     share = text.percent(counts["crossings"] / max(1, result.summary["counters"]["packet_hops"]))
     windows = f"{counts['parts']} parts, {counts['windows']:,} windows, {share} of packet-hops between parts"
     return [("threads", f"{counts['threads']}: {windows}")]
+
+
+def _prototypes(result: "Result") -> list[tuple[str, str]]:
+    """A line on each member in Python: its class, its file by name and hash, and what its calls took of the run."""
+    lines = []
+    for own in result.summary.get("prototypes", ()):
+        source = f"{own['file']}, sha256 {own['sha256'][:12]}" if own["file"] else "no file"
+        cost = f"{own['calls']:,} calls, {own['python_s']:.2f} s, {text.percent(own['share'])} of the run"
+        lines.append((f"{own['kind']} {own['class']}", f"{source}: {cost}"))
+    return lines
 
 
 def _deadlines(flows: pl.DataFrame) -> list[tuple[str, str]]:

@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pages
 import polars as pl
 import pytest
 
 import flowyard as fy
+from flowyard import cli
 from flowyard.prototypes import CongestionControl, PrototypeError
 from flowyard.prototypes.examples.aimd import Aimd
 from flowyard.prototypes.examples.dctcp import Dctcp
@@ -225,6 +227,15 @@ def test_a_run_with_a_prototype_stays_whole():
     }
 
 
+def test_the_how_to(tmp_path: Path):
+    page = pages.ROOT / "docs" / "how-to" / "python-prototypes.md"
+    (tmp_path / "here").mkdir()
+    pages.follow(page, tmp_path / "here", pages.environment(tmp_path / "bin"))
+    assert not (tmp_path / "here" / "out" / "wrong").exists(), "half a result"
+    for file in EXAMPLES.glob("[a-z]*.py"):
+        assert file.read_text() in page.read_text(), file.name
+
+
 def test_examples_are_short():
     for file in EXAMPLES.glob("*.py"):
         assert len(file.read_text().splitlines()) < 80, file.name
@@ -237,3 +248,46 @@ def test_run_json_names_the_file(tmp_path: Path):
     assert (kept["kind"], kept["name"], kept["class"]) == ("congestion control", "own", "Aimd")
     assert kept["file"].endswith("aimd.py")
     assert kept["sha256"] == hashlib.sha256((EXAMPLES / "aimd.py").read_bytes()).hexdigest()
+
+
+def command(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
+    """What a mistake on the command line says."""
+    assert cli.main([str(word) for word in words]) == 2
+    said = capsys.readouterr().err.strip()
+    assert "Traceback" not in said
+    return said.removeprefix("error: ")
+
+
+FILES = [
+    ("import nothing_of_that_name\n", "line 1: ModuleNotFoundError: No module named 'nothing_of_that_name'"),
+    ("class Mine(\n", "line 1: SyntaxError: '(' was never closed"),
+    ("\n\n1 / 0\n", "line 3: ZeroDivisionError: division by zero"),
+    ("class Mine:\n    pass\n", "no class in it derives from those of flowyard.prototypes"),
+    (
+        'from flowyard.prototypes import CongestionControl\n\nclass Mine(CongestionControl):\n    echo = "loud"\n',
+        "Mine.echo = 'loud': use None",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), FILES)
+def test_a_file_that_is_no_prototype_is_told(
+    text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    scenario = tmp_path / "scenario.json"
+    scenario.write_text(json.dumps(small()))
+    assert says in command(capsys, "run", scenario, "--prototype", file, "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_that_cannot_be_read_or_have_a_class_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    scenario = tmp_path / "scenario.json"
+    scenario.write_text(json.dumps(small()))
+    missing = tmp_path / "missing.py"
+    assert "no such file" in command(capsys, "check", scenario, "--prototype", missing)
+    copy = tmp_path / "copy.py"
+    copy.write_text((EXAMPLES / "aimd.py").read_text())
+    said = command(capsys, "check", scenario, "--prototype", EXAMPLES / "aimd.py", "--prototype", copy)
+    assert "Aimd is a class of" in said

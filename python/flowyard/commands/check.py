@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = scenarios.find(arguments.scenario)
     overrides = options.overrides(arguments)
     try:
-        checked = results.Checked(path, overrides)
+        checked = results.Checked(path, overrides, options.prototypes(arguments))
     except _native.ScenarioError:
         from flowyard.sweeps import command
 

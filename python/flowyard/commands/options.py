@@ -3,9 +3,12 @@
 import argparse
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowyard.errors import UserError
+
+if TYPE_CHECKING:
+    from flowyard.prototypes.handed import Handed
 
 
 def as_json(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +40,14 @@ def scenario(parser: argparse.ArgumentParser, *, slotted: bool = False, runs: bo
             metavar="N",
             help="short for --set run.threads=N: parts of the network side by side, with the same results",
         )
+        parser.add_argument(
+            "--prototype",
+            action="append",
+            default=[],
+            metavar="FILE",
+            help="a Python file whose classes the scenario may name as members, such as "
+            'congestion.python = { name = "Aimd" }; may be repeated',
+        )
 
 
 def overrides(arguments: argparse.Namespace) -> dict[str, object]:
@@ -49,6 +60,15 @@ def overrides(arguments: argparse.Namespace) -> dict[str, object]:
     if arguments.audit:
         overrides["run.audit"] = True
     return overrides
+
+
+def prototypes(arguments: argparse.Namespace) -> "list[Handed]":
+    """The members in Python that `scenario` was given; most runs have none, and import nothing for it."""
+    if not arguments.prototype:
+        return []
+    from flowyard.prototypes import files
+
+    return files.read(arguments.prototype)
 
 
 def many_runs(parser: argparse.ArgumentParser, default: str) -> None:

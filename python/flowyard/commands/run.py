@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     path = scenarios.find(arguments.scenario)
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
-    checked = results.Checked(path, options.overrides(arguments))
+    checked = results.Checked(path, options.overrides(arguments), options.prototypes(arguments))
     if checked.resolved().get("observe"):
         print(forecast.to_observe(checked.outlook().needs), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.
