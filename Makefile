@@ -8,6 +8,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # An active environment elsewhere must not take what belongs into .venv.
 export VIRTUAL_ENV := $(CURDIR)/.venv
+# Containers may ask for no bytecode: each command that the tests start would then compile polars for 0.3 s.
+unexport PYTHONDONTWRITEBYTECODE
 
 # wildcard drops files that are deleted but not yet committed.
 RUST_SOURCES := $(wildcard $(shell git ls-files --cached --others --exclude-standard crates Cargo.toml Cargo.lock rust-toolchain.toml))
