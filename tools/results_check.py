@@ -29,12 +29,12 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import publish_results
 from flowyard import _native
-from flowyard.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED
 from flowyard.papers import running
 from flowyard.papers.catalogue import Paper
 from flowyard.papers.figure import Figure, Scale
 from flowyard.papers.made import Made
 from flowyard.sweeps.local import processors
+from flowyard.terminal.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED
 
 # On two processors that others leave alone this takes at most ten minutes.
 SECONDS = 600.0

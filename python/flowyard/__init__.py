@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flowyard._native import ScenarioError as ScenarioError
     from flowyard._native import __version__ as __version__
-    from flowyard.opening import open as open  # noqa: A004
     from flowyard.parts import agents as agents
     from flowyard.parts import arrivals as arrivals
     from flowyard.parts import balancers as balancers
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from flowyard.sweeps import Plan as Plan
     from flowyard.sweeps import Sweep as Sweep
     from flowyard.sweeps import sweep as sweep
+    from flowyard.sweeps.opening import open as open  # noqa: A004
     from flowyard.table import Table as Table
 
 # Where each public name lives. Nothing is imported until it is used, so that `import flowyard` and
@@ -52,7 +52,7 @@ _HOME = {
     "Sweep": "flowyard.sweeps",
     "check": "flowyard.results",
     "explain": "flowyard.results",
-    "open": "flowyard.opening",
+    "open": "flowyard.sweeps.opening",
     "open_run": "flowyard.results",
     "run": "flowyard.results",
     "schema": "flowyard.results",

@@ -4,10 +4,11 @@ import argparse
 import os
 import sys
 
-from flowyard import commands, interrupt, streams
+from flowyard import commands
 from flowyard.commands import options
 from flowyard.errors import UserError, bounded
-from flowyard.exits import BAD_INPUT, BROKEN_PIPE, INTERRUPTED
+from flowyard.terminal import interrupt, streams
+from flowyard.terminal.exits import BAD_INPUT, BROKEN_PIPE, INTERRUPTED
 
 
 def main(argv: list[str] | None = None) -> int:

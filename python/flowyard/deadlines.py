@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from flowyard import results
 from flowyard.errors import UserError
-from flowyard.interrupt import Deferred
-from flowyard.progress import Overall
 from flowyard.sweeps.local import processors
+from flowyard.terminal.interrupt import Deferred
+from flowyard.terminal.progress import Overall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

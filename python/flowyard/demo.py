@@ -11,10 +11,10 @@ from importlib import import_module
 from pathlib import Path
 
 from flowyard import results, scenarios
-from flowyard.console import TextTable, show
-from flowyard.interrupt import Deferred
-from flowyard.progress import Display
-from flowyard.summary import comparison_table, goodput_gbps
+from flowyard.report.summary import comparison_table, goodput_gbps
+from flowyard.terminal.console import TextTable, show
+from flowyard.terminal.interrupt import Deferred
+from flowyard.terminal.progress import Display
 
 FOLDER = Path("out/demo")
 RUNS = {"NDP": "web-search-ndp", "TCP": "web-search-tcp"}

@@ -8,6 +8,7 @@ import time
 from typing import Any, NamedTuple
 
 from flowyard.results import Checked, Result
+from flowyard.terminal.amounts import room, span
 
 # Seconds after which a trial is given up, at the next news of it.
 TRIAL_S = 0.3
@@ -67,7 +68,7 @@ def said(needs: dict[str, int], found: Speed | None) -> str:
             return "a second at most, since it is small; not measured"
         return "a time that nothing is known of: it was not begun, for its memory"
     seconds = needs["packet_hops"] / found.hops_per_s
-    return f"about {span(seconds)} at {found.hops_per_s / 1e6:.1f} M packet-hops/s, as in {found.source}"
+    return f"about {span(max(1.0, seconds))} at {found.hops_per_s / 1e6:.1f} M packet-hops/s, as in {found.source}"
 
 
 def as_json(needs: dict[str, int], found: Speed | None) -> dict[str, Any]:
@@ -80,19 +81,4 @@ def to_observe(needs: dict[str, int]) -> str:
     """What observing will leave and take."""
     rows = needs["sample_rows"]
     samples = f"about {rows:,} rows of samples, " if rows else ""
-    return f"observing: {samples}about {megabytes(needs)} of memory in all"
-
-
-def megabytes(needs: dict[str, int]) -> str:
-    """The memory of a run."""
-    return f"{max(1, round(needs['memory_bytes'] / 2**20)):,} MiB"
-
-
-def span(seconds: float) -> str:
-    """A time that people wait."""
-    if seconds < 1:
-        return "a second"
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes:,} min" if minutes < 120 else f"{minutes // 60:,} h {minutes % 60} min"
+    return f"observing: {samples}about {room(needs['memory_bytes'])} of memory in all"

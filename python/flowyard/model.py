@@ -24,10 +24,10 @@ class Model:
         return json.dumps(self.to_dict(), indent=2)
 
     def _repr_html_(self) -> str | None:
-        from flowyard import html
+        from flowyard.report import notebook
 
         data = self.to_dict()
-        return html.of_scenario(data) if isinstance(data, dict) else None
+        return notebook.of_scenario(data) if isinstance(data, dict) else None
 
 
 class Wrapped(Model):

@@ -12,10 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from flowyard import _native, kept, reading
+from flowyard import _native
 from flowyard.errors import UserError
-from flowyard.progress import Display
+from flowyard.folders import kept, reading
 from flowyard.table import Table
+from flowyard.terminal.progress import Display
 
 if TYPE_CHECKING:
     from flowyard.model import Model
@@ -101,9 +102,9 @@ class Result:
         (directory / "run.json").write_text(text + "\n", encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        from flowyard import html
+        from flowyard.report import notebook
 
-        return html.of_result(self)
+        return notebook.of_result(self)
 
     def __repr__(self) -> str:
         return f"<flowyard.Result: {self.status}, {len(self.flows)} flows, {len(self.links)} links>"

@@ -127,9 +127,9 @@ class Table:
         return self._columns.columns
 
     def _repr_html_(self) -> str:
-        from flowyard import html
+        from flowyard.report import notebook
 
-        return html.of_table(self)
+        return notebook.of_table(self)
 
     def __len__(self) -> int:
         return len(self._columns)

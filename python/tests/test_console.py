@@ -2,8 +2,8 @@
 
 import pytest
 
-from flowyard import console
-from flowyard.console import TextTable, show
+from flowyard.terminal import console
+from flowyard.terminal.console import TextTable, show
 
 TABLES = [
     TextTable("no head", ("", ""), [("a", "bb"), ("ccc", "d")]),

@@ -10,6 +10,7 @@ from flowyard.errors import UserError
 from flowyard.results import Checked
 from flowyard.sweeps import Axis, Plan
 from flowyard.sweeps import forecast as sweeps
+from flowyard.terminal import amounts
 
 HOSTS = Axis("hosts", {"topology.single-switch.hosts": [4, 8]})
 
@@ -135,7 +136,7 @@ def test_what_a_dry_run_cannot_say_is_refused(flowyard, small):
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
-        (0.2, "a second"),
+        (0.2, "0 s"),
         (59.6, "60 s"),
         (100, "2 min"),
         (7140, "119 min"),
@@ -144,4 +145,4 @@ def test_what_a_dry_run_cannot_say_is_refused(flowyard, small):
     ],
 )
 def test_times_that_people_wait(seconds, said):
-    assert forecast.span(seconds) == said
+    assert amounts.span(seconds) == said

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from interchange_examples import EXAMPLES, READERS, source
 
 import flowyard as fy
-from flowyard import cli, kept, slotted
+from flowyard import cli, slotted
 from flowyard.errors import UserError
+from flowyard.folders import kept
 from flowyard.interchange import cdf, formats
 from flowyard.papers import register
 from flowyard.sweeps import Plan

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from flowyard import cli, reading
+from flowyard import cli
 from flowyard.errors import UserError
+from flowyard.folders import reading
 
 
 def refused(read, *arguments):

@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 import flowyard as fy
-from flowyard import progress, table
+from flowyard import table
 from flowyard.errors import UserError
+from flowyard.terminal import progress
 
 
 class Terminal(io.StringIO):

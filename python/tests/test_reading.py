@@ -6,8 +6,9 @@ import tracemalloc
 
 import pytest
 
-from flowyard import cli, reading
+from flowyard import cli
 from flowyard.errors import UserError
+from flowyard.folders import reading
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes and devices have no paths there")
 

@@ -11,7 +11,7 @@ from test_report import page, visible, write_run
 import flowyard as fy
 from flowyard import analysis, report
 from flowyard.report import charts, figures, javascript, reasons, runs, sweep, tables, text
-from flowyard.summary import comparison_table, summary_table
+from flowyard.report.summary import comparison_table, summary_table
 
 SCENARIO = {
     "topology": {"single-switch": {"hosts": 6, "rate": "1Gbps"}},

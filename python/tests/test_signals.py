@@ -16,7 +16,8 @@ import pytest
 from conftest import open_sweep
 
 import flowyard as fy
-from flowyard import interrupt, slotted
+from flowyard import slotted
+from flowyard.terminal import interrupt
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="there are no signals")
 
@@ -285,7 +286,7 @@ class TestHere:
 
     def test_only_a_later_ctrl_c_does_not_wait(self, monkeypatch):
         now = 0.0
-        monkeypatch.setattr("flowyard.interrupt.time.monotonic", lambda: now)
+        monkeypatch.setattr("flowyard.terminal.interrupt.time.monotonic", lambda: now)
         with interrupt.Deferred():
             os.kill(os.getpid(), signal.SIGTERM)
             os.kill(os.getpid(), signal.SIGINT)

@@ -9,7 +9,7 @@ import pytest
 from conftest import SMALL
 
 import flowyard as fy
-from flowyard import streams
+from flowyard.terminal import streams
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes are others there")
 

@@ -413,8 +413,8 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(small, tmp_path)
 
 
 def test_lines_with_the_time_left_where_there_is_no_terminal(sweep, monkeypatch):
-    monkeypatch.setattr("flowyard.progress.PLAIN_EVERY", 0.0)
-    monkeypatch.setattr("flowyard.progress.Overall.LIVE_EVERY", 0.0)
+    monkeypatch.setattr("flowyard.terminal.progress.PLAIN_EVERY", 0.0)
+    monkeypatch.setattr("flowyard.terminal.progress.Overall.LIVE_EVERY", 0.0)
     _, _, err = sweep("replicas = 5\n", "--workers", "1")
     lines = [line for line in err.splitlines() if line.endswith(" left")]
     assert lines

@@ -7,10 +7,11 @@ import pickle
 import pytest
 
 import flowyard as fy
-from flowyard import _native, cli, exits
+from flowyard import _native, cli
 from flowyard.errors import UserError
 from flowyard.results import Result
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
+from flowyard.terminal import exits
 
 SCENARIO = 'scenario = "small.toml"\n'
 SEEDS = '[[axes]]\nname = "seed"\nset.run.seed = [1, 2]\n'

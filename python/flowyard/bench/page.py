@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flowyard import folders, reading
+from flowyard import folders
 from flowyard.bench.checks import Check
-from flowyard.console import TextTable
-from flowyard.console import show as show_table
 from flowyard.errors import UserError
+from flowyard.folders import reading
+from flowyard.terminal.console import TextTable
+from flowyard.terminal.console import show as show_table
 
 # What stands outside these lines of the file is written by hand.
 BEGIN, END = "<!-- begin: written by make bench -->", "<!-- end: written by make bench -->"

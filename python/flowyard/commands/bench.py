@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measures, prints, and fails if a target or a guard was missed."""
     from flowyard import bench
     from flowyard.bench import page
-    from flowyard.exits import COMPLETE, FAILED
+    from flowyard.terminal.exits import COMPLETE, FAILED
 
     unknown = [name for name in arguments.names if name not in bench.NAMES]
     if unknown:

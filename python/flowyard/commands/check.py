@@ -22,7 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Checks and says; runs no more than a moment of it."""
     from flowyard import _native, forecast, results, scenarios
-    from flowyard.exits import COMPLETE
+    from flowyard.terminal.amounts import room
+    from flowyard.terminal.exits import COMPLETE
 
     path = scenarios.find(arguments.scenario)
     overrides = options.overrides(arguments)
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     for field, value in derived.items():
         _part("derived", f"{field} = {inline(value)}")
     hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
-    memory = forecast.megabytes(needs)
+    memory = room(needs["memory_bytes"])
     _part("needs", f"about {memory}; {hops:,} packet-hops for {ends:,.3g} ms simulated")
     _part("", forecast.said(needs, speed))
     if resolved.get("observe"):

@@ -22,8 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the columns of that name, or all, by table."""
     from flowyard import _native, results
-    from flowyard.exits import COMPLETE
     from flowyard.sweeps import columns as of_sweeps
+    from flowyard.terminal.exits import COMPLETE
 
     slotted = {f"slotted/{table}": columns for table, columns in _native.explain_slotted().items()}
     tables = results.explain() | slotted | of_sweeps.explain()
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(tables, indent=2))
         return COMPLETE
-    from flowyard.console import show_columns
+    from flowyard.terminal.console import show_columns
 
     for table, columns in tables.items():
         show_columns(table, columns)

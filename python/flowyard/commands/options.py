@@ -133,7 +133,7 @@ def _override(text: str) -> tuple[str, str]:
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as run.seed=2")
     if value.strip().startswith(("{", "[")):
-        from flowyard import reading
+        from flowyard.folders import reading
 
         try:
             reading.parse_json(value, reading.shown(text))

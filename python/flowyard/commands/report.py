@@ -29,9 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the page."""
     from flowyard import folders, report
     from flowyard.errors import UserError
-    from flowyard.exits import COMPLETE
     from flowyard.results import open_run
     from flowyard.sweeps.results import is_sweep
+    from flowyard.terminal.exits import COMPLETE
 
     if arguments.output and not arguments.output.is_dir():
         folders.require_suffix(arguments.output, "a report is a page of HTML", ".html", ".htm")

@@ -22,9 +22,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Runs it; after Ctrl-C what there is by then is kept."""
     from flowyard import folders, forecast, results, scenarios
-    from flowyard.exits import FAILED, OF_STATUS
-    from flowyard.interrupt import Deferred
-    from flowyard.progress import Display
+    from flowyard.terminal.exits import FAILED, OF_STATUS
+    from flowyard.terminal.interrupt import Deferred
+    from flowyard.terminal.progress import Display
 
     path = scenarios.find(arguments.scenario)
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         print(json.dumps({"folder": str(folder), **result.summary}, indent=2))
     else:
-        from flowyard.summary import tell
+        from flowyard.report.summary import tell
 
         tell(result, folder)
     for violation in result.violations:

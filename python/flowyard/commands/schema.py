@@ -16,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(_: argparse.Namespace) -> int:
     """Prints it."""
     from flowyard import _native
-    from flowyard.exits import COMPLETE
+    from flowyard.terminal.exits import COMPLETE
 
     print(_native.schema(), end="")
     return COMPLETE

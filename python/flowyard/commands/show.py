@@ -19,6 +19,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Says what is in the folder."""
-    from flowyard import showing
+    from flowyard.report import listing
 
-    return showing.command(arguments)
+    return listing.command(arguments)

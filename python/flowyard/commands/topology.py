@@ -30,8 +30,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the tables and draws the picture."""
     from flowyard import folders, scenarios, topology
-    from flowyard.console import show
-    from flowyard.exits import COMPLETE
+    from flowyard.terminal.console import show
+    from flowyard.terminal.exits import COMPLETE
     from flowyard.topology.picture import png, svg
     from flowyard.topology.tables import tables
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from flowyard import results
 from flowyard._native import ScenarioError
-from flowyard.console import TextTable, show
 from flowyard.errors import UserError
 from flowyard.folders import cannot_write, create, refuse_existing, require_suffix, there_already
 from flowyard.interchange.exporting import export, with_traffic
 from flowyard.interchange.importing import Imported, read
 from flowyard.interchange.scenario_text import fragment, toml
-from flowyard.progress import counter
+from flowyard.terminal.console import TextTable, show
+from flowyard.terminal.progress import counter
 
 if TYPE_CHECKING:
     from flowyard.interchange.flows import Progress

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
-from flowyard import _native, reading, results, topology
+from flowyard import _native, results, topology
 from flowyard.errors import UserError
+from flowyard.folders import reading
+from flowyard.folders.reading import shown
 from flowyard.interchange import cdf, graphs, hpcc_flow, hpcc_topology, htsim_cm, htsim_topo, netsys_trace
 from flowyard.interchange.flows import Entry, Progress, Traffic, Triggers, silent
 from flowyard.interchange.network import Network
 from flowyard.model import Model
-from flowyard.reading import shown
 
 FORMATS = (
     "htsim-cm",

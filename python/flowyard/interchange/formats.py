@@ -1,8 +1,8 @@
 """The peers' formats by name, and which of them a text is."""
 
 from flowyard.errors import UserError
+from flowyard.folders.reading import shown
 from flowyard.interchange.text import Source
-from flowyard.reading import shown
 
 TOPOLOGY = ("htsim-topo", "hpcc-topology", "graphml")
 TRAFFIC = ("htsim-cm", "hpcc-flow", "netsys-trace")

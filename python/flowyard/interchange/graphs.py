@@ -11,9 +11,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from flowyard.errors import UserError
+from flowyard.folders.reading import shown
 from flowyard.interchange.network import CABLES_MAX, NODES_MAX, Cable, Network
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, time_text
-from flowyard.reading import shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -12,9 +12,9 @@ ignored. Nodes are numbered as in the topology file.
 from collections.abc import Mapping
 
 from flowyard.errors import UserError
+from flowyard.folders.reading import shown
 from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
 from flowyard.interchange.text import Source
-from flowyard.reading import shown
 
 PORTS = {100: "normal", 200: "incast"}
 # More ports than that do not tell kinds of flows apart.

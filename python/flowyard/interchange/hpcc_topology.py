@@ -13,9 +13,9 @@ SimAI's first line has six words: nodes, GPUs a server, NVSwitches, switches, li
 
 import re
 
+from flowyard.folders.reading import shown
 from flowyard.interchange.network import CABLES_MAX, NODES_MAX, Cable, Network
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, rate_text, time_text
-from flowyard.reading import shown
 
 _SHARE = re.compile(r"[0-9]{1,20}(\.[0-9]*)?([eE][+-]?[0-9]{1,2})?", re.ASCII)
 

@@ -15,10 +15,10 @@ import struct
 from dataclasses import dataclass, field
 
 from flowyard.errors import UserError
+from flowyard.folders.reading import shown
 from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
 from flowyard.interchange.network import NODES_MAX, Network
 from flowyard.interchange.text import Source
-from flowyard.reading import shown
 
 HEADER = ("Nodes", "Connections", "Triggers", "Failures")
 START_UNITS = {"ps": 0, "us": 6}

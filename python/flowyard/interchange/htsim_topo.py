@@ -24,9 +24,9 @@ from difflib import get_close_matches
 from typing import NoReturn
 
 from flowyard.errors import UserError
+from flowyard.folders.reading import shown
 from flowyard.interchange.network import CABLES_MAX, NODES_MAX, Cable, Network
 from flowyard.interchange.text import Source, rate_text, time_text
-from flowyard.reading import shown
 
 HEADER = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
 GBPS, NS = 10**9, 10**3

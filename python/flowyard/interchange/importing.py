@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flowyard import reading
 from flowyard.errors import UserError
+from flowyard.folders import reading
+from flowyard.folders.reading import shown
 from flowyard.interchange import (
     cdf,
     formats,
@@ -22,7 +23,6 @@ from flowyard.interchange import (
 )
 from flowyard.interchange.flows import Progress, Traffic, silent
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, time_text
-from flowyard.reading import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

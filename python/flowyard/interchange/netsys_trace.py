@@ -7,10 +7,10 @@
 from collections.abc import Mapping
 
 from flowyard.errors import UserError
+from flowyard.folders.reading import shown
 from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
 from flowyard.interchange.hpcc_flow import BYTES_MAX, node
 from flowyard.interchange.text import Source
-from flowyard.reading import shown
 
 MICROSECONDS = 6
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from flowyard.folders.reading import shown
 from flowyard.interchange.flows import Entry
 from flowyard.interchange.htsim_cm import Matrix
 from flowyard.interchange.network import Network
 from flowyard.interchange.text import Source
-from flowyard.reading import shown
 
 # Most nodes of a route.
 NODES_MAX = 250

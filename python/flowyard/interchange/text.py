@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flowyard.errors import UserError
-from flowyard.reading import shown
+from flowyard.folders.reading import shown
 
 # What a scenario's u64 holds; also keeps a slip of the pen from becoming a huge number.
 LARGEST = 2**64 - 1

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from flowyard.console import TextTable, show
-from flowyard.exits import COMPLETE, FAILED, INTERRUPTED
 from flowyard.papers import catalogue, gallery, running, verdicts
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL
+from flowyard.terminal.console import TextTable, show
+from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED
 
 # Characters of a value in the list of failures.
 WIDTH = 60

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flowyard import reading
 from flowyard.errors import UserError
+from flowyard.folders import reading
 
 KINDS = ("closed form", "model", "packets")
 GRADES = ("number", "ordering", "implied")

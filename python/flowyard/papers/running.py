@@ -18,8 +18,9 @@ from typing import Any
 
 import polars as pl
 
-from flowyard import _native, folders, reading, sweeps
+from flowyard import _native, folders, sweeps
 from flowyard.errors import UserError
+from flowyard.folders import reading
 from flowyard.papers import gallery, left_out, verdicts
 from flowyard.papers.catalogue import Selection
 from flowyard.papers.figure import Figure, Scale, Tables

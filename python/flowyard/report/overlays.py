@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from flowyard.analysis import spans_of
+from flowyard.analysis import quantities, spans_of
 from flowyard.report import charts, text
 from flowyard.report.runs import Run
 
@@ -24,8 +24,7 @@ LENGTHS = {
 }
 # A length further above the data than this is said and not drawn, so that it does not flatten them.
 ABOVE = 2.5
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(B|KB|MB|GB|KiB|MiB|GiB)?")
-_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_SIZE = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(quantities.BYTES)})?")
 
 # Layers with their datasets.
 Overlay = tuple[list[alt.Chart], dict[str, list[dict[str, Any]]]]
@@ -179,7 +178,7 @@ def _bytes(given: Any, full_packet: int | None) -> int | None:
             return number * full_packet if full_packet and isinstance(number, int) else None
         given = number
     if isinstance(given, str) and (size := _SIZE.fullmatch(given)):
-        return round(float(size[1]) * _UNITS[size[2] or "B"])
+        return round(float(size[1]) * quantities.BYTES[size[2] or "B"])
     return given if isinstance(given, int) and not isinstance(given, bool) else None
 
 

@@ -5,17 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from flowyard.analysis import quantities
+
 # From this ratio of the largest to the smallest on, an axis is logarithmic.
 LOGARITHMIC = 30
 # Quantities are chosen by their order of magnitude rather than in equal steps.
 LOGARITHMIC_QUANTITIES = 10
 
-# As crates/sim/src/units.rs reads them: to ps, bytes and bit/s, by how the page's script writes these.
-UNITS = {
-    "duration": {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
-    "bytes": {"B": 1, "KB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30},
-    "rate": {"bps": 1, "Kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
-}
+# To ps, bytes and bit/s, by how the page's script writes these.
+UNITS = {"duration": quantities.TIME, "bytes": quantities.BYTES, "rate": quantities.RATE}
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)\s*")
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from flowyard import kept, reading
 from flowyard.analysis import background, measured, picoseconds
 from flowyard.errors import UserError
+from flowyard.folders import kept, reading
 from flowyard.report import differing
 from flowyard.table import read_frame
 

@@ -4,8 +4,8 @@ import os
 from os import PathLike
 from pathlib import Path
 
-from flowyard import reading
 from flowyard.errors import UserError
+from flowyard.folders import reading
 
 _HERE = Path(__file__).parent
 

@@ -15,8 +15,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from flowyard import _native, kept, reading, results
+from flowyard import _native, results
 from flowyard.errors import UserError
+from flowyard.folders import kept, reading
 from flowyard.results import texts
 from flowyard.table import Table
 

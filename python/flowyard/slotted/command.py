@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 
 from flowyard import folders, slotted
-from flowyard.console import TextTable, show
-from flowyard.exits import COMPLETE, INTERRUPTED
-from flowyard.interrupt import Deferred
-from flowyard.progress import Display
 from flowyard.slotted.gantt import MOST_FLOWS, picture
 from flowyard.slotted.measures import measure
+from flowyard.terminal.console import TextTable, show
+from flowyard.terminal.exits import COMPLETE, INTERRUPTED
+from flowyard.terminal.interrupt import Deferred
+from flowyard.terminal.progress import Display
 
 # Rows of single flows that are printed.
 SHOWN = 20

@@ -11,13 +11,13 @@ from os import PathLike
 from pathlib import Path
 
 from flowyard.errors import UserError
-from flowyard.interrupt import Deferred
-from flowyard.progress import Overall
 from flowyard.sweeps import local
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
 from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.task import Planned, Tally
+from flowyard.terminal.interrupt import Deferred
+from flowyard.terminal.progress import Overall
 
 __all__ = ["Axis", "ModelPlan", "Plan", "Sweep", "execute", "sweep"]
 

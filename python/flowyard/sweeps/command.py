@@ -6,11 +6,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from flowyard import reading, sweeps
+from flowyard import sweeps
 from flowyard.errors import UserError
-from flowyard.exits import COMPLETE, FAILED, INTERRUPTED, OF_STATUS
+from flowyard.folders import reading
 from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.task import Tally
+from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 
 # Failures that are said one by one.
 SHOWN = 5

@@ -13,10 +13,10 @@ from typing import Any
 
 from flowyard import _native
 from flowyard.errors import UserError
-from flowyard.interrupt import Deferred
-from flowyard.progress import Overall
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.task import Tally, Task
+from flowyard.terminal.interrupt import Deferred
+from flowyard.terminal.progress import Overall
 
 # Seconds for the scheduler to answer, and for a first worker to come.
 PATIENCE = "10s"

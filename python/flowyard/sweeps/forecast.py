@@ -10,14 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from flowyard import _native, forecast, kept
+from flowyard import _native, forecast
 from flowyard.errors import UserError
-from flowyard.forecast import Speed, span
+from flowyard.folders import kept
+from flowyard.forecast import Speed
 from flowyard.results import Checked, Result
 from flowyard.sweeps import local
 from flowyard.sweeps.plan import Plan
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.task import ScenarioTask, Task
+from flowyard.terminal.amounts import room, span
 
 # Points whose work is looked at; of more, so many evenly spread.
 MOST_POINTS = 100
@@ -73,9 +75,11 @@ class Forecast(NamedTuple):
             said.append(f"a time that nothing is known of, {at_a_time}")
         else:
             rate = f"{self.speed.hops_per_s / 1e6:.1f} M packet-hops/s a run"
-            said.append(f"about {span(self.seconds)}, {at_a_time}, at {rate}, as in {self.speed.source}")
-        disk = "" if self.disk_bytes is None else f", about {_size(self.disk_bytes)} of disk"
-        said.append(f"about {_size(self.memory_bytes)} of memory{disk}")
+            said.append(
+                f"about {span(max(1.0, self.seconds))}, {at_a_time}, at {rate}, as in {self.speed.source}"
+            )
+        disk = "" if self.disk_bytes is None else f", about {room(self.disk_bytes)} of disk"
+        said.append(f"about {room(self.memory_bytes)} of memory{disk}")
         return said
 
     def as_json(self) -> dict[str, Any]:
@@ -192,9 +196,3 @@ def _evenly(items: Sequence[Item], most: int) -> list[Item]:
     if len(items) <= most:
         return list(items)
     return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
-
-
-def _size(number: float) -> str:
-    """Bytes in MiB or GiB."""
-    mebi = number / 2**20
-    return f"{mebi / 1024:.1f} GiB" if mebi >= 1024 else f"{max(1, round(mebi)):,} MiB"

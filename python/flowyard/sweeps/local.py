@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
-from flowyard.interrupt import Deferred
-from flowyard.progress import Overall
 from flowyard.sweeps.store import CannotWriteError, Store
 from flowyard.sweeps.task import Output, Tally, Task
+from flowyard.terminal.interrupt import Deferred
+from flowyard.terminal.progress import Overall
 
 
 def execute(

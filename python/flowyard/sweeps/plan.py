@@ -32,8 +32,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flowyard import _native, reading, results, scenarios
+from flowyard import _native, results, scenarios
 from flowyard.errors import UserError
+from flowyard.folders import reading
 from flowyard.sweeps.results import COLUMNS, METRICS
 from flowyard.sweeps.source import source_hash
 from flowyard.sweeps.task import ModelTask, ScenarioTask, Task, key_of, label_of

@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from flowyard import kept
 from flowyard.analysis import (
     PERCENTILES,
     background,
@@ -26,6 +25,7 @@ from flowyard.analysis import (
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.analysis.intervals import replica_means
 from flowyard.errors import UserError
+from flowyard.folders import kept
 from flowyard.table import read_frame
 
 # Of run.json's counters, those that are told for each data packet that flows sent, too: <name>_per_packet.
@@ -288,9 +288,9 @@ class Sweep:
         return {key: kept.status(self.path(key)) for key in keys}
 
     def _repr_html_(self) -> str:
-        from flowyard import html
+        from flowyard.report import notebook
 
-        return html.of_sweep(self)
+        return notebook.of_sweep(self)
 
     def __repr__(self) -> str:
         done = int(self.runs["done"].sum())

@@ -13,8 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from flowyard import folders, kept, owned
+from flowyard import folders
 from flowyard.errors import UserError
+from flowyard.folders import kept, owned
 from flowyard.sweeps.task import Task, label_of
 
 PLAN = "sweep.json"

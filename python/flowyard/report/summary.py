@@ -15,9 +15,9 @@ from flowyard.analysis import (
     throughput,
     timeliness,
 )
-from flowyard.console import TextTable, show
 from flowyard.report import reasons, runs, text
 from flowyard.results import advised, controlled
+from flowyard.terminal.console import TextTable, show
 
 if TYPE_CHECKING:
     from flowyard.results import Result

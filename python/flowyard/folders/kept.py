@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flowyard import reading
 from flowyard.errors import UserError
-from flowyard.exits import OF_STATUS
+from flowyard.folders import reading
+from flowyard.terminal.exits import OF_STATUS
 
 
 class _Kind(NamedTuple):

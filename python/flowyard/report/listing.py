@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flowyard import kept, results
+from flowyard import results
 from flowyard.analysis import background, measured, overall, picoseconds
-from flowyard.console import TextTable, show
 from flowyard.errors import UserError
-from flowyard.exits import COMPLETE
+from flowyard.folders import kept
 from flowyard.report import text
 from flowyard.report.differing import differing
-from flowyard.summary import tell
+from flowyard.report.summary import tell
 from flowyard.sweeps.results import FLOW_COLUMNS, Sweep, is_sweep
 from flowyard.table import read_frame
+from flowyard.terminal.console import TextTable, show
+from flowyard.terminal.exits import COMPLETE
 
 # Fields in which a run differs that its line has; --json has all.
 MOST_FIELDS = 4

@@ -8,7 +8,6 @@ import contextlib
 import os
 import re
 import shutil
-import uuid
 from pathlib import Path
 
 from flowyard.errors import UserError
@@ -67,7 +66,7 @@ def claim(parent: Path, prefix: str = "") -> Owned:
         with contextlib.suppress(BlockingIOError, FileNotFoundError, FileExistsError):
             parent.mkdir(exist_ok=True)
             clear_dead(parent, prefix)
-            return Owned(parent / f"{prefix}{uuid.uuid4().hex[:12]}")
+            return Owned(parent / f"{prefix}{os.urandom(6).hex()}")
     raise UserError(f"{parent}: cannot be used; remove it")
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from flowyard import owned, reading
 from flowyard.errors import UserError
+from flowyard.folders import owned, reading
 
 # What folders in the making are called.
 PREFIX = ".flowyard-"

@@ -22,7 +22,7 @@ def of_table(table: "Table") -> str:
 
 def of_result(result: "Result") -> str:
     """What the command line prints at the end of a run, and which tables there are."""
-    from flowyard.summary import summary_table
+    from flowyard.report.summary import summary_table
 
     name = str(result.summary["scenario"].get("name") or "run")
     made = summary_table(result, name)

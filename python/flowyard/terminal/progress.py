@@ -9,6 +9,8 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, TextIO
 
+from flowyard.terminal.amounts import span
+
 # Seconds between two plain lines of a run.
 PLAIN_EVERY = 5.0
 # Seconds that nobody wonders about.
@@ -182,7 +184,7 @@ class Overall:
                 self._last = now
                 work = self._done + sum(self._under_way.values())
                 seconds = now - self._started
-                left = f"{_span(seconds * (self._total - work) / work)} left" if work else "time left unknown"
+                left = f"{span(seconds * (self._total - work) / work)} left" if work else "time left unknown"
                 text = f"{self._done:,} of {self._total:,} runs, {left}"
                 self._show(work / self._total, text)
 
@@ -213,16 +215,8 @@ def fraction(progress: Any) -> float:
 def describe(progress: Any, seconds: float) -> str:
     """Simulated time, flows, speed and time left, in one line."""
     done = fraction(progress)
-    left = f"{_span(seconds * (1 - done) / done)} left" if done > 0 else "time left unknown"
+    left = f"{span(seconds * (1 - done) / done)} left" if done > 0 else "time left unknown"
     return (
         f"{progress['now_ps'] / 1e9:.3f} ms simulated, {progress['flows_done']:,} of {progress['flows']:,} flows, "
         f"{progress['packet_hops'] / max(seconds, 1e-9) / 1e6:.2f} M packet-hops/s, {left}"
     )
-
-
-def _span(seconds: float) -> str:
-    """A time that people wait."""
-    whole = round(seconds)
-    if whole < 100:
-        return f"{whole} s"
-    return f"{whole // 60} min" if whole < 6000 else f"{whole // 3600} h {whole % 3600 // 60} min"
