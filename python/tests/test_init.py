@@ -42,8 +42,13 @@ def test_help_and_checking_import_little(small):
     assert ours(for_help) - verbs <= {"flowyard.parts"}
     for_check = loaded_by(f"from flowyard.cli import main; main(['check', {str(small)!r}])")
     assert not for_check & slow
-    needed = ("_native", "parts", "scenarios", "results", "table", "forecast", "terminal.progress")
-    needed += ("folders", *(f"folders.{name}" for name in ("kept", "owned", "reading")), "terminal.amounts")
+    needed: tuple[str, ...] = ("_native", "parts", "scenarios", "results", "table", "forecast")
+    needed += (
+        "folders",
+        *(f"folders.{name}" for name in ("kept", "owned", "reading")),
+        "terminal.amounts",
+        "terminal.progress",
+    )
     assert ours(for_check) == verbs | {f"flowyard.{name}" for name in needed}
     # And the names of the verbs are had without what these do.
     rooms = {name.split(".")[1] for name in verbs - {"flowyard"}}

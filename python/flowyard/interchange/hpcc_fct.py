@@ -10,10 +10,10 @@ sender (`qp_finish` of third.cc).
 
 import re
 
+from flowyard.folders.reading import shown
 from flowyard.interchange.finished import Finished
 from flowyard.interchange.hpcc_flow import BYTES_MAX
 from flowyard.interchange.text import Source
-from flowyard.reading import shown
 
 # Columns; descendants append some of their own.
 WORDS = 8

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard import kept, reading
 from flowyard.errors import UserError
+from flowyard.folders import kept, reading
 from flowyard.interchange import hpcc_fct, htsim_log
 from flowyard.interchange.text import Source
 from flowyard.peers.matching import Flow, Matched, match

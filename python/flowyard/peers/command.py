@@ -7,13 +7,13 @@ import polars as pl
 
 from flowyard import folders
 from flowyard.analysis import by_size
-from flowyard.console import TextTable, show
 from flowyard.errors import UserError
-from flowyard.exits import COMPLETE
+from flowyard.folders.reading import shown
 from flowyard.interchange.text import TIME_UNITS, quantity
 from flowyard.peers import Comparison, compare
-from flowyard.reading import shown
 from flowyard.report import compared, text
+from flowyard.terminal.console import TextTable, show
+from flowyard.terminal.exits import COMPLETE
 
 # Flows in the table: those whose times differ most.
 SHOWN = 10

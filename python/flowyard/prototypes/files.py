@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from flowyard import reading
 from flowyard.errors import UserError
+from flowyard.folders import reading
 from flowyard.prototypes import failing
 from flowyard.prototypes.handed import KINDS, Handed, of_classes
 
