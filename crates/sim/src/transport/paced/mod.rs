@@ -130,6 +130,8 @@ pub mod timer {
     pub const ASK: u8 = 2;
     /// Nothing has been answered for too long.
     pub const RETRANSMIT: u8 = 4;
+    /// A request has not been answered for too long.
+    pub const UNANSWERED: u8 = 6;
 }
 
 /// All connections of a run under one scheme.

@@ -46,6 +46,9 @@ pub struct Sender<S> {
     silent: u32,
     pace: Timer,
     ask: Timer,
+    /// Repeats a request that is not answered. Apart from `ask`, which each answer sets to an earlier time: this one's event
+    /// is put off and need not be replaced.
+    unanswered: Timer,
     retransmit: Timer,
 }
 
@@ -119,11 +122,10 @@ impl<S: Scheme> Sender<S> {
         self.fill(asks, &flow, config, cx);
         let header = Header { kind, seq: self.size, ack: cx.now().0, ..Header::default() };
         cx.send_control(id, Toward::Receiver, config.pacing().control_size(), header);
-        let again = cx.now().saturating_add(self.timeout(config.pacing()));
         if kind == kind::ASK {
-            cx.set_timer(&mut self.ask, again, Owner::Sender(id), timer::ASK);
+            self.await_answer(id, config.pacing(), cx);
         } else {
-            cx.set_timer(&mut self.retransmit, again, Owner::Sender(id), timer::RETRANSMIT);
+            self.start_timer(id, config.pacing(), cx);
         }
     }
 
@@ -183,8 +185,7 @@ impl<S: Scheme> Sender<S> {
         counts.retransmissions += u32::from(again);
         if let Some(flow) = asking {
             self.fill(Asks::Again, &flow, config, cx);
-            let again = cx.now().saturating_add(self.timeout(pacing));
-            cx.set_timer(&mut self.ask, again, Owner::Sender(id), timer::ASK);
+            self.await_answer(id, pacing, cx);
         }
         let kind = if asking.is_some() { kind::DATA_ASKS } else { kind::DATA };
         let size = pacing.data_size(u32::from(len));
@@ -222,6 +223,13 @@ impl<S: Scheme> Sender<S> {
     fn start_timer(&mut self, id: ConnId, pacing: &Pacing, cx: &mut impl Host) {
         let due = cx.now().saturating_add(self.timeout(pacing));
         cx.set_timer(&mut self.retransmit, due, Owner::Sender(id), timer::RETRANSMIT);
+    }
+
+    /// A packet that asks has left: it is time to ask again after the answer, or without one after a timeout.
+    fn await_answer(&mut self, id: ConnId, pacing: &Pacing, cx: &mut impl Host) {
+        let due = cx.now().saturating_add(self.timeout(pacing));
+        self.ask.clear();
+        cx.set_timer(&mut self.unanswered, due, Owner::Sender(id), timer::UNANSWERED);
     }
 
     /// An answer arrives.
@@ -271,6 +279,7 @@ impl<S: Scheme> Sender<S> {
             let granted = self.scheme.answer(asked, &record, &flow, config);
             self.set_rate(granted.rate);
             let again = cx.now().saturating_add(granted.again);
+            self.unanswered.clear();
             cx.set_timer(&mut self.ask, again, Owner::Sender(id), timer::ASK);
         }
         if self.left == 0 {
@@ -286,7 +295,7 @@ impl<S: Scheme> Sender<S> {
     /// Switches have forgotten the flow.
     fn finish(&mut self, id: ConnId, cx: &mut impl Host) {
         self.stage = Stage::Over;
-        for timer in [&mut self.pace, &mut self.ask, &mut self.retransmit] {
+        for timer in [&mut self.pace, &mut self.ask, &mut self.unanswered, &mut self.retransmit] {
             timer.clear();
         }
         cx.finish(id);
@@ -311,6 +320,7 @@ impl<S: Scheme> Sender<S> {
         self.silent = 0;
         self.pace.clear();
         self.ask.clear();
+        self.unanswered.clear();
         self.send_last(id, given_up, config, cx);
     }
 
@@ -380,8 +390,9 @@ impl<S: Scheme> Sender<S> {
                     self.wait_for_turn(id, cx);
                 }
             }
-            timer::ASK => {
-                if cx.timer_is_due(&mut self.ask, owner, kind)
+            timer::ASK | timer::UNANSWERED => {
+                let timer = if kind == timer::ASK { &mut self.ask } else { &mut self.unanswered };
+                if cx.timer_is_due(timer, owner, kind)
                     && self.stage == Stage::Open
                     && !self.gives_up(id, config, cx)
                 {
@@ -430,7 +441,8 @@ impl<S: Scheme> Sender<S> {
         if missing != self.left {
             return Some(format!("{missing} bytes are not acknowledged, {} counted", self.left));
         }
-        let idle = !self.ask.is_set() && !self.pace.is_set() && !self.retransmit.is_set();
+        let timers = [&self.pace, &self.ask, &self.unanswered, &self.retransmit];
+        let idle = !timers.into_iter().any(Timer::is_set);
         idle.then(|| "an open flow has no timer that would wake it".to_string())
     }
 }
