@@ -8,7 +8,7 @@ import time
 from typing import Any, NamedTuple
 
 from flowyard.results import Checked, Result
-from flowyard.terminal.amounts import room, span
+from flowyard.text import room, span
 
 # Seconds after which a trial is given up, at the next news of it.
 TRIAL_S = 0.3

@@ -5,12 +5,11 @@ import json
 import pytest
 
 import flowyard as fy
-from flowyard import cli, forecast
+from flowyard import cli, forecast, text
 from flowyard.errors import UserError
 from flowyard.results import Checked
 from flowyard.sweeps import Axis, Plan
 from flowyard.sweeps import forecast as sweeps
-from flowyard.terminal import amounts
 
 HOSTS = Axis("hosts", {"topology.single-switch.hosts": [4, 8]})
 
@@ -145,4 +144,4 @@ def test_what_a_dry_run_cannot_say_is_refused(flowyard, small):
     ],
 )
 def test_times_that_people_wait(seconds, said):
-    assert amounts.span(seconds) == said
+    assert text.span(seconds) == said

@@ -46,7 +46,7 @@ def test_help_and_checking_import_little(small):
     needed += (
         "folders",
         *(f"folders.{name}" for name in ("kept", "owned", "reading")),
-        "terminal.amounts",
+        "text",
         "terminal.progress",
     )
     assert ours(for_check) == verbs | {f"flowyard.{name}" for name in needed}

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 from conftest import drawn_from_csv
 
-from flowyard.papers.across import by_flow, incast
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard_papers.across import by_flow, incast
 
 
 def changed(table, column, value, **rows):

@@ -10,8 +10,11 @@ from conftest import drawn_from_csv, open_sweep
 import flowyard as fy
 from flowyard import sweeps
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers.across import deadline_order
-from flowyard.papers.daq import (
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.sweeps import Axis, Plan
+from flowyard_papers.across import deadline_order
+from flowyard_papers.daq import (
     _background_judges,
     _judges,
     _packets,
@@ -29,10 +32,7 @@ from flowyard.papers.daq import (
     threshold,
     utilisation,
 )
-from flowyard.papers.daq._models import DEADLINES, FLOORED, PLAIN, UNIFORM
-from flowyard.papers.figure import Scale
-from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.sweeps import Axis, Plan
+from flowyard_papers.daq._models import DEADLINES, FLOORED, PLAIN, UNIFORM
 
 FIGURES = (
     *(background, incast, inversion, map, ours, queue, quick_start, senders, sensitivity, threshold),

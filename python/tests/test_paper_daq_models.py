@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 from conftest import drawn_from_csv
 
-from flowyard.papers.daq import _models as models
-from flowyard.papers.daq import closed_forms, references
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard_papers.daq import _models as models
+from flowyard_papers.daq import closed_forms, references
 
 ROUNDS, FLOWS = 40, 25
 

@@ -4,7 +4,7 @@ import polars as pl
 from conftest import quick_tables, through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.literature import dcqcn
+from flowyard_papers.literature import dcqcn
 
 LOSSLESS = dcqcn.FIGURE.claims["LIT-DCQCN.a"]
 

@@ -7,9 +7,9 @@ import pytest
 from conftest import quick_tables, through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.literature import _port, _shares
-from flowyard.papers.literature import dctcp as literature
-from flowyard.papers.peq import d2tcp, dctcp
+from flowyard_papers.literature import _port, _shares
+from flowyard_papers.literature import dctcp as literature
+from flowyard_papers.peq import d2tcp, dctcp
 
 SHORTER = dctcp.FIGURE.claims["PEQ-P11"]
 LESS = d2tcp.FIGURE.claims["PEQ-P12"]

@@ -9,9 +9,9 @@ from conftest import drawn_from_csv
 
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.syn._colouring import colouring
-from flowyard.papers.syn._leaf_spine import Fabric
-from flowyard.papers.syn.equivalence import BEYOND, FIGURE, MATCHINGS, _demands
+from flowyard_papers.syn._colouring import colouring
+from flowyard_papers.syn._leaf_spine import Fabric
+from flowyard_papers.syn.equivalence import BEYOND, FIGURE, MATCHINGS, _demands
 
 
 @pytest.fixture(scope="module")

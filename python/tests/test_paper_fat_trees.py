@@ -10,14 +10,14 @@ from conftest import quick_tables
 from polars.testing import assert_frame_equal
 
 from flowyard import topology
-from flowyard.papers.across import fat_trees as across
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.mp import fat_trees as trees
-from flowyard.papers.mp import properties
-from flowyard.papers.mp._labels import labels, levels, sub_trees, tree
-from flowyard.papers.ndp import ecmp, table1
-from flowyard.papers.ndp._fat_tree import worst_permutations
 from flowyard.topology.paths import Paths
+from flowyard_papers.across import fat_trees as across
+from flowyard_papers.mp import fat_trees as trees
+from flowyard_papers.mp import properties
+from flowyard_papers.mp._labels import labels, levels, sub_trees, tree
+from flowyard_papers.ndp import ecmp, table1
+from flowyard_papers.ndp._fat_tree import worst_permutations
 
 FIGURES = {module.FIGURE.id: module.FIGURE for module in (table1, ecmp, across, trees, properties)}
 CLAIMS = {claim: figure.id for figure in FIGURES.values() for claim in figure.claims}

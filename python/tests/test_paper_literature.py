@@ -5,7 +5,7 @@ import pytest
 from conftest import quick_tables, through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.literature import _compare, incast, lia, permutation, web_search
+from flowyard_papers.literature import _compare, incast, lia, permutation, web_search
 
 (AS_FORMULA,) = lia.FIGURE.claims.values()
 

@@ -8,10 +8,11 @@ from conftest import through_csv
 
 import flowyard as fy
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.mp import (
+from flowyard.sweeps import Plan
+from flowyard_papers.mp import (
     _chapter5 as chapter,
 )
-from flowyard.papers.mp import (
+from flowyard_papers.mp import (
     collapse,
     order,
     random_pairs,
@@ -24,8 +25,7 @@ from flowyard.papers.mp import (
     window_controls,
     windows,
 )
-from flowyard.papers.mp._chapter5 import DNVR, DUAL, ECMP, MDNVR, NR
-from flowyard.sweeps import Plan
+from flowyard_papers.mp._chapter5 import DNVR, DUAL, ECMP, MDNVR, NR
 
 SIX = tuple(chapter.PATTERNS.values())
 # Completion times with which all that the thesis says would hold; only the largest gain depends on the buffer.

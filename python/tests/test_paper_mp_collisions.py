@@ -5,9 +5,9 @@ import pytest
 from conftest import drawn_from_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.mp import collisions
-from flowyard.papers.mp._chapter5 import MDNVR
-from flowyard.papers.mp.collisions import CHAPTER, ECMP, LARGE, SHORT, VALIANT
+from flowyard_papers.mp import collisions
+from flowyard_papers.mp._chapter5 import MDNVR
+from flowyard_papers.mp.collisions import CHAPTER, ECMP, LARGE, SHORT, VALIANT
 
 FIGURE = collisions.FIGURE
 

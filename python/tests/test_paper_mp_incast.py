@@ -5,7 +5,7 @@ import pytest
 from conftest import drawn_from_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.mp import buffers, incast, long_flows
+from flowyard_papers.mp import buffers, incast, long_flows
 
 FIGURES = {module.FIGURE.id: module.FIGURE for module in (incast, buffers, long_flows)}
 CLAIMS = {claim: figure for figure in FIGURES.values() for claim in figure.claims}

@@ -5,9 +5,9 @@ import pytest
 from conftest import through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.mp import _packet_loads, networks
 from flowyard.theory import routings
 from flowyard.theory.fat_tree import Channel, FatTree
+from flowyard_papers.mp import _packet_loads, networks
 
 FIGURE, JUDGE = networks.FIGURE, networks.FIGURE.claims["MP-P8"]
 

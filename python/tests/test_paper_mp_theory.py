@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.mp import (
+from flowyard_papers.mp import (
     dual,
     front_back,
     improvement,

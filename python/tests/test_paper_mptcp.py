@@ -5,7 +5,7 @@ import pytest
 from conftest import quick_tables, through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.literature import mptcp
+from flowyard_papers.literature import mptcp
 
 AS_ONE_TCP, EIGHT, ONE = (mptcp.FIGURE.claims[f"LIT-MPTCP.{letter}"] for letter in "abc")
 

@@ -8,8 +8,8 @@ import pytest
 
 import flowyard as fy
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.literature import fairness, ndp_incast, pias
-from flowyard.papers.ndp import (
+from flowyard_papers.literature import fairness, ndp_incast, pias
+from flowyard_papers.ndp import (
     _background,
     against_tcp,
     balance,
@@ -20,7 +20,7 @@ from flowyard.papers.ndp import (
     priority,
     web_search,
 )
-from flowyard.papers.ndp._scheduler import BACKGROUND, SHORT, Scheduler, base_rtt_ns
+from flowyard_papers.ndp._scheduler import BACKGROUND, SHORT, Scheduler, base_rtt_ns
 
 MODULES = (
     experiment1,

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import flowyard as fy
-from flowyard.papers.ndp import _packets as packets
-from flowyard.papers.ndp._packets import ACK, DATA, LAST, NACK, PULL
+from flowyard_papers.ndp import _packets as packets
+from flowyard_papers.ndp._packets import ACK, DATA, LAST, NACK, PULL
 
 SLOT, BEFORE, SLACK = 12_000, 10_000, 1500
 

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.literature import _outcast
+from flowyard_papers.literature import _outcast
 
 
 def grid(factor=4.0, ahead=0, also=(_outcast.NOISE, _outcast.SILENCE), factors=None):

@@ -8,10 +8,10 @@ import pytest
 from flowyard import slotted, sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.peq import _algorithm1 as plain
-from flowyard.papers.peq import algorithm, cost, example, memory
-from flowyard.papers.peq._algorithm1 import Flow
 from flowyard.sweeps.results import Sweep
+from flowyard_papers.peq import _algorithm1 as plain
+from flowyard_papers.peq import algorithm, cost, example, memory
+from flowyard_papers.peq._algorithm1 import Flow
 
 F1, F2, F3, F4 = Flow(1, 10, 23), Flow(2, 13, 15), Flow(3, 4, 26), Flow(4, 3, 25)
 

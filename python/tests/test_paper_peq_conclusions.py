@@ -8,10 +8,10 @@ import pytest
 from flowyard import sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.peq import _gains as gains
-from flowyard.papers.peq import _load as load
-from flowyard.papers.peq.conclusions import FCT, FIGURE, FIGURES, draw, plans
 from flowyard.sweeps.results import Sweep
+from flowyard_papers.peq import _gains as gains
+from flowyard_papers.peq import _load as load
+from flowyard_papers.peq.conclusions import FCT, FIGURE, FIGURES, draw, plans
 
 GOOD = {
     "PEQ": 40.0,

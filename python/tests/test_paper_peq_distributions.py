@@ -9,7 +9,7 @@ from conftest import drawn_from_csv
 
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, PASS
-from flowyard.papers.peq.distributions import FIGURE, distance
+from flowyard_papers.peq.distributions import FIGURE, distance
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 from flowyard import sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.peq import _load as load
-from flowyard.papers.peq import _load_judges as judges
-from flowyard.papers.peq import deadlines, probability, servers, sizes
 from flowyard.sweeps.results import Sweep
+from flowyard_papers.peq import _load as load
+from flowyard_papers.peq import _load_judges as judges
+from flowyard_papers.peq import deadlines, probability, servers, sizes
 
 STUDIES = {study.FIGURE.id: study for study in (deadlines, servers, probability, sizes)}
 AHEAD = [(study, number) for study in STUDIES.values() for number in study.FIGURES]

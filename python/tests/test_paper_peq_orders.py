@@ -5,11 +5,11 @@ import pytest
 from conftest import drawn_from_csv
 
 from flowyard import sweeps
-from flowyard.papers.across import _order_packets, orders
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.peq import rcp
 from flowyard.sweeps.results import Sweep
+from flowyard_papers.across import _order_packets, orders
+from flowyard_papers.peq import rcp
 
 ALIKE = orders.FIGURE.claims["ALL-5"]
 

@@ -9,9 +9,9 @@ import pytest
 from flowyard import slotted, sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.peq import _edf, intervals, one_shot, optimal, racs, sjf
-from flowyard.papers.peq._sets import most_in_time, never_falls
 from flowyard.sweeps.results import Sweep
+from flowyard_papers.peq import _edf, intervals, one_shot, optimal, racs, sjf
+from flowyard_papers.peq._sets import most_in_time, never_falls
 
 FIGURES = {module.FIGURE.id: module.FIGURE for module in (one_shot, intervals, optimal, sjf, racs)}
 # All others pass.

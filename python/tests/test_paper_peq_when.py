@@ -1,6 +1,7 @@
 """Our own figures on PEQ, which check no claim: that they are made, and that their tables are right."""
 
 import io
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -8,8 +9,10 @@ import pytest
 from flowyard import slotted
 from flowyard.papers import catalogue, running
 from flowyard.papers.figure import Scale
-from flowyard.papers.peq import weights, when
 from flowyard.slotted.measures import measure
+from flowyard_papers.peq import weights, when
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module", params=["PEQ-WHEN", "PEQ-WEIGHTS"])
@@ -89,7 +92,7 @@ def test_the_last_corner_is_the_adversarial_set():
 
 
 def test_the_published_page_has_no_empty_table():
-    tools = io.StringIO((catalogue.HERE.parents[2] / "tools/publish_results.py").read_text())
-    names = {"__file__": str(catalogue.HERE.parents[2] / "tools/publish_results.py"), "__name__": "publish"}
+    tools = io.StringIO((ROOT / "tools/publish_results.py").read_text())
+    names = {"__file__": str(ROOT / "tools/publish_results.py"), "__name__": "publish"}
     exec(tools.read(), names)
     assert names["_claims"](catalogue.packaged()[0], []) == []

@@ -5,7 +5,7 @@ import pytest
 from conftest import quick_tables, through_csv
 
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.literature import pfabric
+from flowyard_papers.literature import pfabric
 
 LOWEST, NEAR_SRPT = (pfabric.FIGURE.claims[f"LIT-PFABRIC.{letter}"] for letter in "ab")
 

@@ -7,8 +7,8 @@ from conftest import drawn_from_csv
 
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.syn import _rack, _sent, _sinkhorn, matchings, normalisation, priorities, slots
 from flowyard.sweeps import Plan
+from flowyard_papers.syn import _rack, _sent, _sinkhorn, matchings, normalisation, priorities, slots
 
 FIGURES = (matchings, normalisation, slots)
 

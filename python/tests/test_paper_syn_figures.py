@@ -11,12 +11,12 @@ from flowyard import sweeps
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers.figure import Needs, Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.syn import _completion as completion
-from flowyard.papers.syn import _judges as judges
-from flowyard.papers.syn import _rack as rack
-from flowyard.papers.syn import incast, lengths, limits, uniform
-from flowyard.papers.syn._rack import ASY, BIMODAL, DOWN, FBW, FIXED, IN_TURN, MAX_MIN, MMF, OCF, SRJF
 from flowyard.sweeps import Plan
+from flowyard_papers.syn import _completion as completion
+from flowyard_papers.syn import _judges as judges
+from flowyard_papers.syn import _rack as rack
+from flowyard_papers.syn import incast, lengths, limits, uniform
+from flowyard_papers.syn._rack import ASY, BIMODAL, DOWN, FBW, FIXED, IN_TURN, MAX_MIN, MMF, OCF, SRJF
 
 FIGURES = (uniform, incast, lengths, limits)
 MS = 10**9

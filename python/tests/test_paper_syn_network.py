@@ -6,9 +6,9 @@ from conftest import drawn_from_csv, quick_tables
 
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.syn import _rack as rack
-from flowyard.papers.syn import _window, buffers, fabrics, latency, updates, waits
 from flowyard.sweeps import Plan
+from flowyard_papers.syn import _rack as rack
+from flowyard_papers.syn import _window, buffers, fabrics, latency, updates, waits
 
 FIGURES = (buffers, fabrics, latency, updates, waits)
 SYN, ASY = rack.MMF, rack.ASY

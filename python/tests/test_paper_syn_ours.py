@@ -4,9 +4,9 @@ import pytest
 from conftest import drawn_from_csv
 
 from flowyard.papers.figure import Scale
-from flowyard.papers.syn import _rack as rack
-from flowyard.papers.syn import clock_error, control_loss, cost, delays, late, transports
 from flowyard.sweeps import Plan
+from flowyard_papers.syn import _rack as rack
+from flowyard_papers.syn import clock_error, control_loss, cost, delays, late, transports
 
 FIGURES = (clock_error, delays, transports, late, control_loss, cost)
 

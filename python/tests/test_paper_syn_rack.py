@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import flowyard as fy
-from flowyard.papers.syn import _rack
+from flowyard_papers.syn import _rack
 
 SHORT = _rack.Window(warm_up_ms=1, counted_ms=4, flows=0, after_ms=1)
 

@@ -8,9 +8,9 @@ import pytest
 
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.peq import _bisection
-from flowyard.papers.peq.topologies import FIGURE
 from flowyard.topology import network
+from flowyard_papers.peq import _bisection
+from flowyard_papers.peq.topologies import FIGURE
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 from flowyard import sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.syn.transmission import FIGURE
 from flowyard.sweeps.results import Sweep
+from flowyard_papers.syn.transmission import FIGURE
 
 judge = FIGURE.claims["SYN-P1"]
 

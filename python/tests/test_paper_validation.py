@@ -14,8 +14,8 @@ import pytest
 
 from flowyard.papers import catalogue
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.papers.validation import _port, alone, determinism, incast, mg1, waits
 from flowyard.topology import network
+from flowyard_papers.validation import _port, alone, determinism, incast, mg1, waits
 
 MODULES = (mg1, waits, alone, incast, determinism)
 JUDGES = {claim: judge for module in MODULES for claim, judge in module.FIGURE.claims.items()}

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import flowyard as fy
-from flowyard import report
+from flowyard import report, text
 from flowyard.errors import UserError
-from flowyard.report import charts, facts, javascript, notices, runs, tables, text
+from flowyard.report import charts, facts, javascript, notices, runs, tables
 from flowyard.report.spread import spread
 
 SCENARIO = {

@@ -9,8 +9,8 @@ import pytest
 from test_report import page, visible, write_run
 
 import flowyard as fy
-from flowyard import analysis, report
-from flowyard.report import charts, figures, javascript, reasons, runs, sweep, tables, text
+from flowyard import analysis, report, text
+from flowyard.report import charts, figures, javascript, reasons, runs, sweep, tables
 from flowyard.report.summary import comparison_table, summary_table
 
 SCENARIO = {

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from test_report import page, visible, write_run
 
-from flowyard.report import facts, javascript, runs, text
+from flowyard import text
+from flowyard.report import facts, javascript, runs
 from flowyard.report.differing import differing, distinguishing
 
 

@@ -16,9 +16,9 @@ from conftest import PATIENCE_S
 from test_report import visible
 
 import flowyard as fy
-from flowyard import sweeps
+from flowyard import sweeps, text
 from flowyard.errors import UserError
-from flowyard.report import javascript, lines, over_size, places, sweep, sweep_facts, text
+from flowyard.report import javascript, lines, over_size, places, sweep, sweep_facts
 from flowyard.sweeps import results
 from flowyard.sweeps.plan import ModelPlan
 

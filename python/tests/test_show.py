@@ -8,9 +8,8 @@ import pytest
 from bad_runs import damaged
 
 import flowyard as fy
-from flowyard import cli, sweeps
+from flowyard import cli, sweeps, text
 from flowyard.analysis import overall
-from flowyard.report import text
 
 
 @pytest.fixture

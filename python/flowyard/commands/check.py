@@ -22,8 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Checks and says; runs no more than a moment of it."""
     from flowyard import _native, forecast, results, scenarios
-    from flowyard.terminal.amounts import room
     from flowyard.terminal.exits import COMPLETE
+    from flowyard.text import room
 
     path = scenarios.find(arguments.scenario)
     overrides = options.overrides(arguments)

@@ -11,12 +11,13 @@ from pathlib import Path
 from types import ModuleType
 
 from flowyard.errors import UserError
-from flowyard.papers import PAPERS, register
+from flowyard.papers import register
 from flowyard.papers.figure import Figure
 from flowyard.papers.register import Claim, Register
 
-HERE = Path(__file__).parent
 ALL = "all"
+# The package of the papers that ship with this one.
+PAPERS = "flowyard_papers"
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,32 @@ class Selection:
 
 @cache
 def packaged() -> tuple[Paper, ...]:
-    """The papers that ship with the package."""
-    return tuple(load(HERE / name, f"flowyard.papers.{name}") for name in PAPERS)
+    """The papers that ship with the package.
+
+    Raises:
+        UserError: Their package is not there.
+    """
+    if not _is_there():
+        raise UserError(
+            f"the papers are not here: their package, {PAPERS}, comes with flowyard; install flowyard anew, "
+            "or name the folder of a study of your own"
+        )
+    import flowyard_papers
+
+    here = Path(flowyard_papers.__file__).parent
+    return tuple(load(here / name, f"{PAPERS}.{name}") for name in flowyard_papers.PAPERS)
+
+
+def known() -> tuple[Paper, ...]:
+    """The papers that ship with the package; none if they are not there: a study of one's own does not need them."""
+    return packaged() if _is_there() else ()
+
+
+def _is_there() -> bool:
+    try:
+        return importlib.util.find_spec(PAPERS) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def load(folder: Path, package: str = "") -> Paper:
@@ -132,14 +157,14 @@ def select(name: str, *, run_code: bool = True) -> Selection:
     """
     if name.lower() == ALL:
         return _whole(ALL, packaged())
-    for paper in packaged():
+    for paper in known():
         if name.lower() in (paper.id.lower(), paper.folder.name):
             return _whole(paper.id, (paper,))
     if (Path(name) / "claims.toml").is_file():
         folder = Path(name)
         study = load(folder) if run_code else Paper(folder, register.read(folder / "claims.toml"), ())
         return _whole(study.id, (study,))
-    for paper in packaged():
+    for paper in known():
         if found := _part(paper, name.upper()):
             return found
     raise UserError(_unknown(name))

@@ -59,7 +59,8 @@ def show_one(arguments: argparse.Namespace) -> int:
     """`flowyard paper show ID`: the claims of a paper, a figure, or one claim."""
     # What is only shown is not executed.
     selection = catalogue.select(arguments.id, run_code=False)
-    own = any(paper.folder.parent != catalogue.HERE for paper in selection.papers)
+    packaged = {paper.folder for paper in catalogue.known()}
+    own = any(paper.folder not in packaged for paper in selection.papers)
     one = [claim for claim in selection.claims if claim.id.upper() == arguments.id.upper()]
     claims = one or selection.claims
     if arguments.json:

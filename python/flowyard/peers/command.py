@@ -5,13 +5,13 @@ import json
 
 import polars as pl
 
-from flowyard import folders
+from flowyard import folders, text
 from flowyard.analysis import by_size
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
 from flowyard.interchange.text import TIME_UNITS, quantity
 from flowyard.peers import Comparison, compare
-from flowyard.report import compared, text
+from flowyard.report import compared
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import altair as alt
 import polars as pl
 
-from flowyard import folders
+from flowyard import folders, text
 from flowyard.peers import Comparison
-from flowyard.report import MARK, charts, frame, tables, terms, text
+from flowyard.report import MARK, charts, frame, tables, terms
 from flowyard.report.figures import Figure
 from flowyard.report.tables import Cell
 

@@ -10,7 +10,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from flowyard.report import text
+from flowyard import text
 from flowyard.report.facts import Cell, Fact, inline, without_repeats
 
 # What goes without the name of its field: nothing else has such values.

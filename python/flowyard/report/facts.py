@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from flowyard.report import text
+from flowyard import text
 
 if TYPE_CHECKING:
     # Runs are called by what differs, which differing.py finds with what is below.

@@ -14,7 +14,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from flowyard.report import charts, text
+from flowyard import text
+from flowyard.report import charts
 from flowyard.report.runs import Run
 
 # Cells of all heat maps of a page together.

@@ -5,8 +5,9 @@ from typing import Any
 
 import polars as pl
 
+from flowyard import text
 from flowyard.analysis import met, spans_of
-from flowyard.report import facts, text
+from flowyard.report import facts
 from flowyard.report.runs import Run
 from flowyard.report.tables import Cell
 

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-from flowyard.report import charts, text
+from flowyard import text
+from flowyard.report import charts
 from flowyard.report.places import LOGARITHMIC, Places, is_numeric, places, said
 
 HEIGHT = 260

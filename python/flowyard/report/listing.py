@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flowyard import results
+from flowyard import results, text
 from flowyard.analysis import background, measured, overall, picoseconds
 from flowyard.errors import UserError
 from flowyard.folders import kept
-from flowyard.report import text
 from flowyard.report.differing import differing
 from flowyard.report.summary import tell
 from flowyard.sweeps.results import FLOW_COLUMNS, Sweep, is_sweep

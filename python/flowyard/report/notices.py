@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from flowyard.report import reasons, text
+from flowyard import text
+from flowyard.report import reasons
 from flowyard.report.runs import Run
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from flowyard import text
 from flowyard.analysis import PERCENTILES
-from flowyard.report import charts, lines, text
+from flowyard.report import charts, lines
 from flowyard.report.lines import Layout
 from flowyard.report.places import said
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import altair as alt
 
+from flowyard import text
 from flowyard.analysis import quantities, spans_of
-from flowyard.report import charts, text
+from flowyard.report import charts
 from flowyard.report.runs import Run
 
 # Fields of queues that are lengths, by what charts call them.

@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from flowyard import text
 from flowyard.analysis import background
-from flowyard.report import text
 from flowyard.report.runs import Run
 
 # For runs of versions that left no `features` in run.json.

@@ -12,8 +12,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from flowyard import text
 from flowyard.analysis import worst_links
-from flowyard.report import charts, overlays, text
+from flowyard.report import charts, overlays
 from flowyard.report.runs import Run
 
 # Links and flows of a page.

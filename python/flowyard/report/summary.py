@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from flowyard import text
 from flowyard.analysis import (
     background,
     by_size,
@@ -15,7 +16,7 @@ from flowyard.analysis import (
     throughput,
     timeliness,
 )
-from flowyard.report import reasons, runs, text
+from flowyard.report import reasons, runs
 from flowyard.results import advised, controlled
 from flowyard.terminal.console import TextTable, show
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from flowyard import folders
+from flowyard import folders, text
 from flowyard.analysis import picoseconds
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.errors import UserError
@@ -28,7 +28,6 @@ from flowyard.report import (
     sweep_facts,
     sweep_notices,
     terms,
-    text,
 )
 from flowyard.report.lines import Layout, Metric, Shown
 from flowyard.report.places import said

@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flowyard.report import facts, text
+from flowyard import text
+from flowyard.report import facts
 from flowyard.report.places import said
 from flowyard.sweeps.results import Sweep
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from flowyard import text
 from flowyard.analysis import (
     PERCENTILES,
     application_throughput,
@@ -23,7 +24,7 @@ from flowyard.analysis import (
 )
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.analysis.faults import PERIODS
-from flowyard.report import reasons, text
+from flowyard.report import reasons
 from flowyard.report.charts import Labelled
 from flowyard.report.runs import Run
 

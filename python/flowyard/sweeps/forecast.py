@@ -19,7 +19,7 @@ from flowyard.sweeps import local
 from flowyard.sweeps.plan import Plan
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.task import ScenarioTask, Task
-from flowyard.terminal.amounts import room, span
+from flowyard.text import room, span
 
 # Points whose work is looked at; of more, so many evenly spread.
 MOST_POINTS = 100

@@ -9,11 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+# The packages of one wheel: the papers' results depend on the theory and the models of the simulator's.
+OURS = {"flowyard", "flowyard_papers"}
+
 
 def source_hash(function: Callable[..., Any]) -> str:
     """Hash of a function's module and of all modules of its package that this one imports, directly or not.
 
-    Other packages do not count, nor does what is imported by a name that is computed.
+    Other packages do not count, nor does what is imported by a name that is computed. Our two count as one.
     """
     sources: dict[str, bytes] = {}
     todo = {function.__module__: Path(inspect.getfile(function))}
@@ -31,6 +34,7 @@ def source_hash(function: Callable[..., Any]) -> str:
 def _imports(package: str, source: bytes) -> set[str]:
     """What a module of a package imports of it: names of modules, and of what may be one or stand in one."""
     top = package.partition(".")[0]
+    tops = OURS if top in OURS else {top}
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         match node:
@@ -41,7 +45,7 @@ def _imports(package: str, source: bytes) -> set[str]:
                 names = [base, *(f"{base}.{alias.name}" for alias in aliases)]
             case _:
                 continue
-        found.update(name for name in names if name.partition(".")[0] == top)
+        found.update(name for name in names if name.partition(".")[0] in tops)
     return found
 
 

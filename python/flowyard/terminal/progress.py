@@ -9,7 +9,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from flowyard.terminal.amounts import span
+from flowyard.text import span
 
 # Seconds between two plain lines of a run.
 PLAIN_EVERY = 5.0

@@ -11,7 +11,7 @@ from typing import Any
 
 import altair as alt
 
-from flowyard.report.text import count, rate
+from flowyard.text import count, rate
 from flowyard.topology import Network
 
 WIDTH, HEIGHT = 1200, 620

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from flowyard.report.text import count, duration, rate
 from flowyard.terminal.console import TextTable
+from flowyard.text import count, duration, rate
 from flowyard.topology import Network
 
 

@@ -1,0 +1,84 @@
+"""Numbers as people read them: three digits that count, and a unit that fits. page.js has the same for charts."""
+
+NONE = "–"  # noqa: RUF001
+
+
+def digits(value: float) -> str:
+    """A number with three significant digits, or all digits before the point if there are more."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 99.95:
+        return f"{value:,.0f}"
+    if abs(value) < 0.0005:
+        return f"{value:.0e}".replace("e-0", "e-")
+    places = 1 if abs(value) >= 9.995 else 2 if abs(value) >= 0.9995 else 3
+    return f"{value:.{places}f}"
+
+
+def duration(ps: float | None) -> str:
+    """A time in ps, ns, µs, ms or s."""
+    return _scaled(ps, 1000, ("ps", "ns", "µs", "ms", "s"))
+
+
+def size(number: float | None) -> str:
+    """A number of bytes in B, KB, MB, GB or TB; 1 KB is 1,000 B."""
+    return _scaled(number, 1000, ("B", "KB", "MB", "GB", "TB"))
+
+
+def rate(bps: float | None) -> str:
+    """A rate in bit/s up to Tbps."""
+    return _scaled(bps, 1000, ("bit/s", "Kbps", "Mbps", "Gbps", "Tbps"))
+
+
+def short_count(number: float | None) -> str:
+    """A count to three digits: 950, 12.3 k, 65.1 M, 2.10 G."""
+    return _scaled(number, 1000, ("", "k", "M", "G", "T"))
+
+
+def count(number: int | None) -> str:
+    """A count with all its digits."""
+    return NONE if number is None else f"{number:,}"
+
+
+def ratio(value: float | None) -> str:
+    """A pure number."""
+    return NONE if value is None else digits(value)
+
+
+def percent(share: float | None) -> str:
+    """A share of 1 in percent; only all is 100 %, only nothing is 0 %."""
+    if share is None:
+        return NONE
+    if share in (0.0, 1.0):
+        return f"{share:.0%}"
+    if 0.9999 < share < 1:
+        return "> 99.99%"
+    if 0 < share < 0.0001:
+        return "< 0.01%"
+    return f"{share:.2%}" if share > 0.99 or share < 0.1 else f"{share:.1%}"
+
+
+def span(seconds: float) -> str:
+    """A time that people wait."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes:,} min" if minutes < 120 else f"{minutes // 60:,} h {minutes % 60} min"
+
+
+def room(size_bytes: float) -> str:
+    """Bytes of memory or disk, in MiB or GiB."""
+    mebi = size_bytes / 2**20
+    return f"{mebi / 1024:.1f} GiB" if mebi >= 1024 else f"{max(1, round(mebi)):,} MiB"
+
+
+def _scaled(value: float | None, step: int, units: tuple[str, ...]) -> str:
+    if value is None:
+        return NONE
+    power = 0
+    # What would be rounded to 1,000 belongs to the next unit.
+    while abs(value) >= step - 0.5 and power < len(units) - 1:
+        value, power = value / step, power + 1
+    # Below the first unit there are no fractions: a picosecond, a byte, a packet.
+    text = digits(value) if power or value != int(value) else f"{int(value)}"
+    return f"{text} {units[power]}".rstrip().replace(" ", "\u00a0")

@@ -1,0 +1,167 @@
+"""Judges of figures 7 and 8: by the weights of DAQ and by the reading of the deadlines."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import polars as pl
+
+from flowyard.papers import judge
+from flowyard.papers.figure import Judgement, Tables
+from flowyard_papers.daq import _judges as judges
+from flowyard_papers.daq import _rack as rack
+from flowyard_papers.daq._models import DEADLINES
+
+Judge = Callable[[Tables], Judgement]
+# The figures, their tables of runs and horizontal axes.
+INCAST, POISSON = "incast", "poisson"
+X = {INCAST: "senders", POISSON: "flows_per_s"}
+IN_TIME, LONG = "in_time_pct", "long_pct"
+
+
+def each(table: str, judged: Callable[[pl.DataFrame, str], Judgement], *, weights: bool = True) -> Judge:
+    """A verdict for each reading of the deadlines, and if DAQ is concerned for each of its weights.
+
+    Args:
+        table: Whose runs.
+        judged: Is given the runs of a reading and the name of DAQ with these weights.
+        weights: Whether DAQ is concerned.
+    """
+
+    def judging(tables: Tables) -> Judgement:
+        found = {}
+        for daq in rack.WEIGHTS if weights else (rack.DAQ,):
+            for reading in DEADLINES:
+                runs = tables[table].filter(reading=reading)
+                name = f"weights {rack.WEIGHTS[daq]}, deadlines {reading}" if weights else reading
+                found[name] = judged(runs, daq) if len(runs) else judge.not_reached("not run")
+        return judge.by_reading(found)
+
+    return judging
+
+
+def bounds(
+    scheme: str | None, value: str, x: str, low: float, high: float, where: pl.Expr
+) -> Callable[[pl.DataFrame, str], Judgement]:
+    """A scheme's means at some points are within bounds; without a scheme those of DAQ."""
+
+    def judged(runs: pl.DataFrame, daq: str) -> Judgement:
+        name = scheme or daq
+        if lacking := judges.missing(runs, (name,)):
+            return lacking
+        points = runs.filter(where, scheme=name).group_by(x).agg(pl.col(value).mean()).sort(value)
+        if points.is_empty():
+            return judge.not_reached(f"{name} has no such {x}")
+        below, above = points.row(0, named=True), points.row(-1, named=True)
+        worst = below if below[value] < low or above[value] <= high else above
+        why = {
+            rack.DAQ: rack.STARVED,
+            rack.DAQ_SHORT: rack.CUT,
+            rack.D3: rack.ASKING if x == X[POISSON] else "",
+        }
+        more = f": {why[name]}" if worst[value] < low and why.get(name) else ""
+        return judge.between(worst[value], low, high).because(f"{name} at {x} = {worst[x]}{more}")
+
+    return judged
+
+
+def all_of(
+    *parts: Callable[[pl.DataFrame, str], Judgement],
+) -> Callable[[pl.DataFrame, str], Judgement]:
+    """Several conditions."""
+    return lambda runs, daq: judge.together(part(runs, daq) for part in parts)
+
+
+def ahead(
+    pairs: Sequence[tuple[str | None, str]], value: str, x: str, where: pl.Expr, *, points: bool
+) -> Callable[[pl.DataFrame, str], Judgement]:
+    """The first scheme of each pair, None for DAQ, is no worse than the other."""
+
+    def judged(runs: pl.DataFrame, daq: str) -> Judgement:
+        named = [(more or daq, less) for more, less in pairs]
+        return judges.ordered(runs.filter(where), named, value, x, points=points)
+
+    return judged
+
+
+def ratio(runs: pl.DataFrame, daq: str) -> Judgement:
+    """D3's long flows against DAQ's at every number of senders."""
+    if lacking := judges.missing(runs, (daq, rack.D3)):
+        return lacking
+    own = means(runs, LONG, X[INCAST])
+    low = min((own[rack.D3][x] / own[daq][x], x) for x in own[daq])
+    return judge.at_least(low[0], 0.9).because(f"least with {low[1]} senders")
+
+
+def gap(runs: pl.DataFrame, daq: str) -> Judgement:
+    """What D3's long flows lack against DAQ's, in percent of the link."""
+    if lacking := judges.missing(runs, (daq, rack.D3)):
+        return lacking
+    own = means(runs, LONG, X[INCAST])
+    most = max((own[daq][x] - own[rack.D3][x], x) for x in own[daq])
+    return judge.at_most(most[0], 1).because(f"largest with {most[1]} senders, % of the link")
+
+
+def constant(runs: pl.DataFrame, daq: str) -> Judgement:  # noqa: ARG001
+    """RCP's long flows hardly change with the arrival rate."""
+    if lacking := judges.missing(runs, (rack.RCP,)):
+        return lacking
+    values = means(runs, LONG, X[POISSON])[rack.RCP].values()
+    said = f"from {min(values):.3g} to {max(values):.3g} % of the link"
+    return judge.at_most(max(values) / min(values), 1.15).because(said)
+
+
+def minimum(runs: pl.DataFrame, daq: str) -> Judgement:
+    """DAQ's long flows have the share of their weight, headers included, at every arrival rate."""
+    if lacking := judges.missing(runs, (daq,)):
+        return lacking
+    short, long = (int(weight) for weight in rack.WEIGHTS[daq].split(":"))
+    share = 100 * long / (short + long)
+    on_wire = {x: value * 1500 / 1460 for x, value in means(runs, LONG, X[POISSON])[daq].items()}
+    worst = min((value, x) for x, value in on_wire.items())
+    found = judge.at_least(worst[0], 0.95 * share)
+    return found.because(
+        f"least at {worst[1]} flows/s, of the link with headers; its weight is {share:.3g} %"
+    )
+
+
+def starved(runs: pl.DataFrame, daq: str) -> Judgement:
+    """PDQ's long flows get less than DAQ's at every arrival rate."""
+    if lacking := judges.missing(runs, (daq, rack.PDQ)):
+        return lacking
+    own = means(runs.filter(pl.col("scheme").is_in([daq, rack.PDQ])), LONG, X[POISSON])
+    less = [x for x, value in own[rack.PDQ].items() if value < own[daq][x]]
+    largest = max((own[rack.PDQ][x] / own[daq][x], x) for x in own[daq])
+    said = f"less at {len(less)} of {len(own[daq])} rates; at most {largest[0]:.4g} of DAQ's, at {largest[1]}"
+    return judge.judged(len(less) == len(own[daq]), said, "less at every rate")
+
+
+def means(runs: pl.DataFrame, value: str, x: str) -> Mapping[str, Mapping[float, float]]:
+    """The means of each scheme by x."""
+    found: dict[str, dict[float, float]] = {}
+    for name, at, mean in runs.group_by("scheme", x).agg(pl.col(value).mean()).sort("scheme", x).iter_rows():
+        found.setdefault(name, {})[at] = mean
+    return found
+
+
+def gains(value: str, low: float, high: float) -> Judge:
+    """The largest gain of DAQ over D3 and RCP in figures 7 and 8, percent."""
+
+    def judging(tables: Tables) -> Judgement:
+        found = {}
+        for daq, weights in rack.WEIGHTS.items():
+            for reading in DEADLINES:
+                best = []
+                for table, x in X.items():
+                    runs = tables[table].filter(reading=reading)
+                    if judges.missing(runs, (daq, rack.D3, rack.RCP)):
+                        continue
+                    own = judges.largest_gain(means(runs, value, x), daq, (rack.D3, rack.RCP))
+                    best.append((own[0], f"{own[1]} {x.replace('_per_s', ' a second')} of {table}"))
+                name = f"weights {weights}, deadlines {reading}"
+                if len(best) < len(X):
+                    found[name] = judge.not_reached("DAQ, D3 or RCP not run")
+                    continue
+                gain, where = max(best)
+                found[name] = judge.between(gain, low, high).because(f"{gain:.4g} %, {where}")
+        return judge.by_reading(found)
+
+    return judging

@@ -1,0 +1,181 @@
+"""Figures 7 and 8: short flows with deadlines beside two long flows, as rounds of answers and at random times.
+
+Both are run with the weights as the text has them, 1:100 for long flows, and the other way round (DAQ-X1).
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from flowyard.analysis.intervals import replica_means
+from flowyard.papers import style
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
+from flowyard.sweeps import Axis, Plan
+from flowyard_papers.daq import _background_judges as judges
+from flowyard_papers.daq import _rack as rack
+from flowyard_papers.daq._background_judges import IN_TIME, INCAST, LONG, POISSON, X
+from flowyard_papers.daq._models import DEADLINES, FLOORED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+MEAN_BYTES, LONG_FLOWS = 15_000, 2
+# Hosts 1 and 2 have the long flows.
+FIRST = 1 + LONG_FLOWS
+SENDERS, RATES = tuple(range(5, 41, 5)), tuple(range(1000, 8001, 1000))
+GAP, WORKERS, UNTIL_PS = "1600ms", 40, 1_500_000_000_000
+# Flows of the last 100 ms are not counted: most are not due before the end of the run.
+SETTLED_PS = UNTIL_PS - 100_000_000_000
+OWN = (rack.DAQ, rack.DAQ_SHORT, rack.D3, rack.RCP)
+OTHERS = rack.OTHERS
+KEYS = ["reading", "scheme"]
+ANY = pl.lit(True)
+MOST = pl.col("flows_per_s") == RATES[-1]
+
+
+def plans(scale: Scale) -> dict[str, Plan]:
+    """Rounds and random times; the other schemes and the other readings of the deadlines with less."""
+    tight, loose = [FLOORED], [name for name in DEADLINES if name != FLOORED]
+    long = rack.long_flows(LONG_FLOWS)
+
+    def incast(names: Sequence[str], readings: Sequence[str], rounds: int, replicas: int) -> Plan:
+        flows = rack.incast(MEAN_BYTES, rounds, GAP, FLOORED, at=GAP)
+        axes = [
+            rack.readings(readings),
+            rack.schemes(names, [long, flows]),
+            rack.senders(scale.pick((5, 20, 35, 40), SENDERS), FIRST),
+        ]
+        return Plan(axes=axes, replicas=replicas, name="incast")
+
+    def poisson(names: Sequence[str], readings: Sequence[str], replicas: int) -> Plan:
+        flows = rack.poisson(MEAN_BYTES, 1000, FLOORED, WORKERS, FIRST, until="1500ms")
+        rates = scale.pick((1000, 3000, 5000, 7000, 8000), RATES)
+        axes = [
+            rack.readings(readings),
+            rack.schemes(names, [long, flows], FIRST + WORKERS, run={"until": "1500ms"}),
+            Axis("flows_per_s", {"traffic.short.arrivals.poisson.rate": list(rates)}, labels=rates),
+        ]
+        return Plan(axes=axes, replicas=replicas, name="random times")
+
+    return {
+        "incast": incast(OWN, tight, scale.pick(4, 20), scale.pick(2, 10)),
+        "incast_other_deadlines": incast(OWN, loose, scale.pick(1, 5), scale.pick(2, 10)),
+        "incast_others": incast(OTHERS, tight, scale.pick(1, 5), scale.pick(2, 5)),
+        "poisson": poisson((*OWN, rack.PDQ), list(DEADLINES), scale.pick(2, 10)),
+        "poisson_others": poisson([name for name in OTHERS if name != rack.PDQ], tight, scale.pick(1, 5)),
+    }
+
+
+def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+    """For each figure a row a run, and the means."""
+    del scale
+    found: dict[str, pl.DataFrame] = {}
+    for figure, settled in ((INCAST, None), (POISSON, SETTLED_PS)):
+        keys = [*KEYS, X[figure]]
+        parts = []
+        for name, sweep in sweeps.items():
+            if name.startswith(figure):
+                long = rack.long_share(sweep, keys)
+                parts.append(rack.in_time(sweep, keys, settled).join(long, on=[*keys, "replica"]))
+        runs = pl.concat(parts)
+        found |= {figure: runs, f"{figure}_points": replica_means(runs, keys, [IN_TIME, LONG])}
+    return found
+
+
+def draw(tables: Tables) -> "Picture":
+    """Short flows above, long ones below; the default reading of the deadlines."""
+    picture, panels = style.panels(2, 2, size=(5.2, 3.2))
+    labels = {IN_TIME: "short flows in time (%)", LONG: "long flows together (% of the link)"}
+    for row, value in enumerate((IN_TIME, LONG)):
+        for column, figure in enumerate((INCAST, POISSON)):
+            axes, x = panels[2 * row + column], X[figure]
+            points = tables[f"{figure}_points"].filter(reading=FLOORED).sort(x)
+            for scheme in rack.SCHEMES:
+                own = points.filter(scheme=scheme)
+                if own.is_empty():
+                    continue
+                axes.plot(own[x].to_numpy(), own[value].to_numpy(), **rack.look(scheme))
+            letter = "ab"[row]
+            title = (
+                f"figure 7{letter}: rounds of answers"
+                if x == X[INCAST]
+                else f"figure 8{letter}: random times"
+            )
+            axes.set(title=title, xlabel=x.replace("_per_s", " a second"), ylim=(-2, 102))
+        panels[2 * row].set_ylabel(labels[value])
+    picture.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    return picture
+
+
+_ORDER = [(None, rack.D3), (rack.D3, rack.RCP), (None, rack.RCP)]
+_LEFT, _RIGHT = pl.col("senders") == SENDERS[0], pl.col("senders") == SENDERS[-1]
+_ROOM, _SERVED = pl.col("flows_per_s") <= 5000, pl.col("flows_per_s") <= 7000
+
+
+def _both(low: float, high: float, where: pl.Expr) -> judges.Judge:
+    parts = [judges.bounds(name, IN_TIME, X[INCAST], low, high, where) for name in (rack.D3, rack.RCP)]
+    return judges.each(INCAST, judges.all_of(*parts), weights=False)
+
+
+_CLAIMS: dict[str, judges.Judge] = {
+    "DAQ-F7a.a": judges.each(
+        INCAST, judges.bounds(None, IN_TIME, X[INCAST], 99, 100, pl.col("senders") <= 35)
+    ),
+    "DAQ-F7a.b": judges.each(INCAST, judges.bounds(None, IN_TIME, X[INCAST], 97, 99.5, _RIGHT)),
+    "DAQ-F7a.c": _both(93, 97, _LEFT),
+    "DAQ-F7a.d": _both(87, 93, _RIGHT),
+    "DAQ-F7b.a": judges.each(INCAST, judges.ahead(_ORDER, LONG, X[INCAST], ANY, points=False)),
+    "DAQ-F7b.b": judges.each(INCAST, judges.ratio),
+    "DAQ-F7b.c": judges.each(INCAST, judges.gap),
+    "DAQ-F8a.a": judges.each(
+        POISSON,
+        judges.all_of(
+            *(
+                judges.bounds(name, IN_TIME, X[POISSON], 97.5, 100, _SERVED)
+                for name in (None, rack.D3, rack.RCP)
+            )
+        ),
+    ),
+    "DAQ-F8a.b": judges.each(
+        POISSON,
+        judges.all_of(
+            judges.bounds(rack.RCP, IN_TIME, X[POISSON], 30, 50, MOST),
+            judges.bounds(rack.D3, IN_TIME, X[POISSON], 20, 40, MOST),
+        ),
+        weights=False,
+    ),
+    "DAQ-F8a.c": judges.each(POISSON, judges.bounds(None, IN_TIME, X[POISSON], 80, 100, MOST)),
+    "DAQ-F8b.a": judges.each(POISSON, judges.constant, weights=False),
+    "DAQ-F8b.b": judges.each(POISSON, judges.minimum),
+    "DAQ-F8b.c": judges.each(
+        POISSON,
+        judges.ahead([(None, rack.D3), (None, rack.RCP)], LONG, X[POISSON], _ROOM, points=False),
+    ),
+    "DAQ-P1": judges.gains(LONG, 30, 45),
+    "DAQ-P2": judges.gains(IN_TIME, 25, 40),
+    "DAQ-P3": judges.each(POISSON, judges.minimum),
+    "DAQ-P7": judges.each(POISSON, judges.starved),
+}
+
+FIGURE = Figure(
+    id="DAQ-F7-8",
+    title="Short flows beside two long ones: rounds of answers, and random times",
+    plans=plans,
+    tables=tables,
+    claims=_CLAIMS,
+    draw=draw,
+    needs={
+        figure: [Needs(10, by=[*KEYS, x], where={"scheme": name}) for name in OWN] for figure, x in X.items()
+    },
+    assumed=(
+        *rack.ASSUMED,
+        *rack.ASSUMED_OTHERS,
+        "A mean size of 15 KB. Long flows are 100 MB from each of two more hosts, one after the other without a pause. "
+        "Rounds begin 1.6 s after the last answer of the one before, the first 1.6 s after the long flows; 20 a run.",
+        "At random times 40 workers answer for 1.5 s, the length of the run; flows that start in the last 100 ms are "
+        "not counted. A flow that has not ended by then is late.",
+        "The throughput of long flows is their payload, over the whole run and together. What DAQ's weights promise is "
+        "compared with it as it is on the wire, with headers.",
+    ),
+)

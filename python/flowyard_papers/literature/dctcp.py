@@ -1,0 +1,189 @@
+"""DCTCP with 2 to 20 long flows over one port: queue and alpha against section 3.3 of its paper, and who gets how much.
+
+Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010. In their model N windows move in step. Each is
+W = (C RTT + K) / N packets when the port reaches its threshold K, grows by one more in the round trip that it takes to
+hear of it, in which all packets are marked, and loses alpha / 2 of it: the marked share of a period is alpha with
+alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2, about sqrt(2 / W). The queue is a saw-tooth, from K + N packets down by
+A = N sqrt(2 W) / 2 and up again.
+
+The model lets the window grow while echoes come in; RFC 3168, 6.1.2, which RFC 8257 leaves as it is, does not. Claims
+are judged on the RFC's reading, which is the default. The other series has the model's, in which windows also shrink at
+once: where only the first one is far from the model, this is why. How evenly flows share a port: _shares.py.
+"""
+
+from math import inf, sqrt
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from flowyard.analysis.intervals import replica_means
+from flowyard.papers import style
+from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
+from flowyard.papers.judge import Judgement, judged, not_reached
+from flowyard.sweeps import Axis, Plan
+from flowyard_papers.literature import _port, _shares
+from flowyard_papers.literature._port import DELAY_S, FULL_PACKET, RATE_BPS, THRESHOLD
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+RFC, MODEL = "RFC 8257", "growth as in the model"
+SETTINGS = {RFC: {}, MODEL: {"echoes_grow_window": True, "proportional_reduction": False}}
+ACK = 40
+FLOWS = (2, 3, 5, 10, 15, 20)
+
+
+def plans(scale: Scale) -> dict[str, Plan]:
+    """Each number of flows in both readings; long enough that the slow start at the beginning counts for nothing."""
+    base = _port.scenario(scale.pick("100ms", "1s"))
+    base["transport"] = {"tcp": {"congestion": {"dctcp": {}}, "delayed_ack": 1}}
+    axes = [
+        Axis("reading", {"transport.tcp.congestion.dctcp": list(SETTINGS.values())}, labels=list(SETTINGS)),
+        _port.senders(scale.pick(FLOWS, tuple(range(2, 21)))),
+    ]
+    return {"port": Plan(base, axes, scale.pick(2, 5), name="port"), "shares": _shares.plan(scale)}
+
+
+def round_trip_s() -> float:
+    """Of the empty network: four cables, a packet on two of them and its acknowledgement on the other two."""
+    return 4 * DELAY_S + 2 * 8 * (FULL_PACKET + ACK) / RATE_BPS
+
+
+def fluid_alpha(flows: int) -> float:
+    """Of the paper's model, by bisection."""
+    window = (RATE_BPS * round_trip_s() / (8 * FULL_PACKET) + THRESHOLD) / flows
+    share = (2 * window + 1) / (window + 1) ** 2
+    low, high = 0.0, 2.0
+    for _ in range(60):
+        alpha = (low + high) / 2
+        low, high = (alpha, high) if alpha**2 * (1 - alpha / 4) < share else (low, alpha)
+    return low
+
+
+def saw_tooth(flows: int) -> tuple[float, float]:
+    """The lowest and the highest queue of the paper's model, in packets: K + N - A and K + N."""
+    packets = RATE_BPS * round_trip_s() / (8 * FULL_PACKET) + THRESHOLD
+    highest = THRESHOLD + flows
+    return highest - sqrt(2 * flows * packets) / 2, highest
+
+
+def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+    """A row a run, for the port to the receiver, beside the model; the means; a row a run for shares of a port."""
+    del scale
+    runs = _port.runs(sweeps["port"], "reading")
+    runs = runs.select(
+        pl.exclude("marks", "packets", "used_percent"), alpha=pl.col("marks") / pl.col("packets")
+    )
+    model = {n: fluid_alpha(n) for n in runs["senders"].unique()}
+    runs = runs.with_columns(model=pl.col("senders").replace_strict(model, return_dtype=pl.Float64))
+    means = replica_means(runs, ["reading", "senders"], ["queue_mean_packets", "alpha", "model"])
+    return {"runs": runs, "points": means, "shares": _shares.runs(sweeps["shares"])}
+
+
+def _means(tables: Tables, reading: str) -> pl.DataFrame | None:
+    """A reading's means by the number of flows; None if some are missing."""
+    rows = (
+        tables["runs"]
+        .filter(reading=reading)
+        .group_by("senders")
+        .agg(pl.all().exclude("reading").mean())
+        .sort("senders")
+    )
+    return rows if set(FLOWS) <= set(rows["senders"]) else None
+
+
+def _near_threshold(tables: Tables) -> Judgement:
+    rows = _means(tables, RFC)
+    if rows is None:
+        return not_reached("there are not all numbers of flows")
+    outside, nearest = [], (inf, 0)
+    for row in rows.iter_rows(named=True):
+        queue, (low, high) = row["queue_mean_packets"], saw_tooth(row["senders"])
+        nearest = min(nearest, (min(queue - low, high - queue), row["senders"]))
+        if not low <= queue <= high or row["drops"]:
+            outside.append(
+                f"{row['senders']} flows {queue:.1f} packets of {low:.1f} to {high:.1f}, {row['drops']:g} drops"
+            )
+    inside = f"{len(rows) - len(outside)} of {len(rows)} numbers of flows"
+    measured = (
+        f"{inside} between the ends, {nearest[0]:.1f} packets from one at least, with {nearest[1]} flows"
+    )
+    return judged(
+        not outside, f"{measured}; {rows['drops'].sum():g} drops", "all between the ends, no drop"
+    ).because("; ".join(outside[:3]))
+
+
+def _near_model(tables: Tables) -> Judgement:
+    rows, control = _means(tables, RFC), _means(tables, MODEL)
+    if rows is None or control is None:
+        return not_reached("there are not all numbers of flows")
+    apart = pl.col("alpha") / pl.col("model") - 1
+    off, other = (one.select("senders", off=apart) for one in (rows, control))
+    wrong = off.filter(pl.col("off").abs() > 0.15)
+    worst, least = (one.sort(pl.col("off").abs()).row(-1, named=True) for one in (off, other))
+    measured = f"{100 * worst['off']:+.1f} % of the model at most, with {worst['senders']} flows"
+    return judged(wrong.is_empty(), measured, "within 15 % of the model").because(
+        ", ".join(f"{n} flows {100 * o:+.1f} %" for n, o in wrong.head(3).iter_rows())
+        + ": after an echo the window does not grow for a round trip, nor by echoes (RFC 3168, 6.1.2); in the model it "
+        + "shrinks at once, and both let it grow; where that is so here, "
+        + f"{100 * least['off']:+.1f} % at most, with {least['senders']} flows"
+    )
+
+
+def _even(tables: Tables) -> Judgement:
+    return _shares.even(tables["shares"])
+
+
+def draw(tables: Tables) -> "Picture":
+    """Mean queue and alpha by the number of flows; the index of fairness at each point of the grid, sorted."""
+    picture, (left, right, fair) = style.panels(1, 3)
+    points = tables["points"]
+    for name, colour, marker in zip(SETTINGS, style.COLOURS, style.MARKERS, strict=False):
+        rows = points.filter(reading=name).sort("senders")
+        look: dict[str, Any] = {"color": colour, "marker": marker, "label": name}
+        left.plot(rows["senders"].to_numpy(), rows["queue_mean_packets"].to_numpy(), **look)
+        right.plot(rows["senders"].to_numpy(), rows["alpha"].to_numpy(), linestyle="none", **look)
+    right.plot(
+        rows["senders"].to_numpy(),
+        rows["model"].to_numpy(),
+        color="#000000",
+        linewidth=0.9,
+        label="fluid model",
+    )
+    left.axhline(THRESHOLD, color="#000000", linewidth=0.9, linestyle="--")
+    numbers = sorted(set(points["senders"]))
+    low, high = zip(*map(saw_tooth, numbers), strict=True)
+    left.fill_between(numbers, low, high, color="#eeeeee", zorder=0)
+    left.set(xlabel="senders", ylabel="mean queue (packets)", title="dashed: K; grey: the model's saw-tooth")
+    left.set_ylim(bottom=0)
+    right.set(xlabel="senders", ylabel="marked share, alpha")
+    right.legend(loc="upper left")
+    for name, colour in zip(_shares.REDUCTIONS, style.COLOURS, strict=False):
+        indices = tables["shares"].filter(reduction=name).group_by(_shares.POINT).agg(pl.col("jain").mean())
+        found = indices["jain"].sort().to_numpy()
+        fair.plot([100 * (n + 1) / len(found) for n in range(len(found))], found, color=colour, label=name)
+    fair.axhline(_shares.LEAST, color="#000000", linewidth=0.9, linestyle="--")
+    fair.set(xlabel="points of the grid (%)", ylabel="Jain's index", title="shares of a port of 1 Gbps")
+    fair.legend(loc="lower right")
+    return picture
+
+
+FIGURE = Figure(
+    id="LIT-DCTCP",
+    title="DCTCP: the queue and alpha against the fluid model",
+    plans=plans,
+    tables=tables,
+    claims={"LIT-DCTCP.a": _near_threshold, "LIT-DCTCP.b": _near_model, "LIT-DCTCP.c": _even},
+    draw=draw,
+    needs={"runs": Needs(5, by=("reading", "senders")), "shares": Needs(5, by=tuple(_shares.POINT))},
+    assumed=(
+        "Flows without an end from as many hosts to one, all links 10 Gbps, cables of 25 us; K = 65 packets as in the "
+        "paper at 10 Gbps, room for 500 packets.",
+        "Every segment is acknowledged by itself: the model's windows grow by a packet a round trip, those with "
+        "delayed acknowledgements by half of one.",
+        "Alpha is the share of packets that the port marked in the whole run, which is what the senders' estimates "
+        "average to; the model's RTT is that of the empty network.",
+        "Shares: 2, 3, 8 and 16 such flows at 1 Gbps with K of 10 to 65 packets and cables of 10 to 100 us, all of the "
+        "same length; what has been delivered after 500 ms, slow start with it.",
+    ),
+)

@@ -1,0 +1,136 @@
+"""Figure 5.10: the congestion window of a transfer of Stride(4), from host 0 to host 4, with ports of 50 packets."""
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from flowyard.papers import style
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
+from flowyard.papers.judge import by_reading, judged, not_reached
+from flowyard.sweeps import Plan
+from flowyard_papers.mp import _chapter5 as chapter
+from flowyard_papers.mp._chapter5 import DNVR, ECMP, FCT, MDNVR, NR
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+SCHEMES = (NR, ECMP, DNVR, MDNVR)
+TRACED, BUFFER = "traced", 50
+# From one sample to the next, a sixth of a round trip; what counts as shortly after the start.
+EVERY, EARLY_MS = "1ms", 200
+# A cut takes more than this share off the window from one sample to the next.
+CUT = 0.2
+TOGETHER, JITTER, SMALLER = "all start together", "starts within 1 ms", "ports of 30 packets"
+PLANS = {
+    "windows": (TOGETHER, BUFFER, "0s"),
+    "jitter": (JITTER, BUFFER, "1ms"),
+    "smaller": (SMALLER, 30, "0s"),
+}
+
+
+def plans(scale: Scale) -> dict[str, Plan]:
+    """The traced transfer is an entry of its own, and starts with the others."""
+    made = {}
+    for name, (_, buffer, jitter) in PLANS.items():
+        others = [[source, (source + 4) % chapter.HOSTS] for source in range(1, chapter.HOSTS)]
+        (traced,) = chapter.transfers({"pairs": [[0, 4]]}, jitter=jitter)
+        traffic = [traced | {"name": TRACED}, *chapter.transfers({"pairs": others}, jitter=jitter)]
+        observe = {"samples": {"every": EVERY, "links": [], "flows": [TRACED]}}
+        base = chapter.scenario(traffic) | {"observe": observe}
+        axes = [chapter.schemes(SCHEMES), chapter.buffers((buffer,))]
+        made[name] = Plan(base, axes, scale.pick(5, chapter.REPLICAS), name=name)
+    return made
+
+
+def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+    """The windows of the first run of each scheme; a row a run."""
+    del scale
+    traces, runs = [], []
+    for name, (setup, _, _) in PLANS.items():
+        sweep, keys = sweeps[name], ["scheme", "replica"]
+        windows = sweep.scan("samples").filter(pl.col("series") == "cwnd_bytes").sort(*keys, "time_ps")
+        window, time = pl.col("value"), pl.col("time_ps") / 1e9
+        before = window.shift(1).over(keys)
+        cut = (window < (1 - CUT) * before) & (time <= EARLY_MS)
+        cuts = windows.group_by(keys).agg(cuts=cut.sum().cast(pl.Int64))
+        times = sweep.flows.filter(tag=TRACED, completed=True).select(
+            *keys, fct_ms=pl.col("fct_acked_ps") / 1e9
+        )
+        lost = sweep.flows.group_by(keys).agg(drops=pl.col("drops").sum().cast(pl.Int64))
+        label = pl.lit(setup).alias("setup")
+        joined = lost.join(cuts, on=keys, how="left").join(times, on=keys, how="left")
+        runs.append(joined.select(label, *keys, "cuts", FCT, "drops").sort(keys).collect())
+        first = windows.filter(replica=0)
+        traces.append(first.select(label, "scheme", time_ms=time, cwnd_bytes=window).collect())
+    return {"traces": pl.concat(traces), "runs": pl.concat(runs)}
+
+
+def _cuts(tables: Tables) -> Judgement:
+    return by_reading({setup: _cuts_of(tables, setup) for setup, _, _ in PLANS.values()})
+
+
+def _cuts_of(tables: Tables, setup: str) -> Judgement:
+    runs = tables["runs"].filter(setup=setup)
+    if runs["cuts"].null_count() or set(runs["scheme"]) != set(SCHEMES):
+        return not_reached("the window was not traced under all schemes")
+    shares = dict(runs.group_by("scheme").agg((pl.col("cuts") > 0).mean()).iter_rows())
+    holds = all((shares[s] > 0.5) == (s in (NR, ECMP)) and shares[s] != 0.5 for s in SCHEMES)
+    said = ", ".join(f"{scheme} {100 * shares[scheme]:.0f} %" for scheme in SCHEMES)
+    drops = dict(runs.group_by("scheme").agg(pl.col("drops").mean()).iter_rows())
+    lost = ", ".join(f"{scheme} {drops[scheme]:.1f}" for scheme in SCHEMES)
+    return judged(
+        holds, f"runs with cuts: {said}", "most runs of NR and NR+ECMP, few of DNVR and MDNVR"
+    ).because(f"packets lost in a run, all transfers together: {lost}")
+
+
+def _earlier(tables: Tables) -> Judgement:
+    return by_reading({setup: _earlier_of(tables, setup) for setup, _, _ in PLANS.values()})
+
+
+def _earlier_of(tables: Tables, setup: str) -> Judgement:
+    runs = tables["runs"].filter(setup=setup)
+    if runs[FCT].null_count() or set(runs["scheme"]) != set(SCHEMES):
+        return not_reached("some traced transfer is not complete")
+    means: dict[str, float] = dict(runs.group_by("scheme").agg(pl.col(FCT).mean()).iter_rows())
+    said = ", ".join(f"{scheme} {means[scheme]:.2f} ms" for scheme in SCHEMES)
+    holds = max(means[DNVR], means[MDNVR]) < min(means[NR], means[ECMP])
+    return judged(holds, said, "DNVR and MDNVR before NR and NR+ECMP")
+
+
+def draw(tables: Tables) -> "Picture":
+    """A panel for each scheme, as the thesis has it: the window over time in each of the set-ups."""
+    picture, panels = style.panels(2, 2)
+    for axes, scheme in zip(panels, SCHEMES, strict=True):
+        for place, (setup, _, _) in enumerate(PLANS.values()):
+            rows = tables["traces"].filter(scheme=scheme, setup=setup)
+            segments = rows["cwnd_bytes"] / 1452
+            axes.plot(
+                rows["time_ms"].to_numpy(), segments.to_numpy(), color=style.COLOURS[place], label=setup
+            )
+        axes.axvline(EARLY_MS, color="#000000", linewidth=0.9, linestyle="--")
+        axes.set(xlabel="time (ms)", ylabel="cwnd (segments)", title=scheme)
+        axes.set_ylim(bottom=0)
+    most = max(axes.get_xlim()[1] for axes in panels)
+    for axes in panels:
+        axes.set_xlim(0, most)
+    picture.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(PLANS))
+    return picture
+
+
+FIGURE = Figure(
+    id="MP-F5.10",
+    title="Congestion windows in Stride(4)",
+    plans=plans,
+    tables=tables,
+    claims={"MP-F5.10.a": _cuts, "MP-F5.10.b": _earlier},
+    draw=draw,
+    needs={"runs": Needs(chapter.REPLICAS, by=("setup", "scheme"))},
+    assumed=(
+        *chapter.ASSUMED,
+        "The transfer from host 0 to host 4; its window is looked at every 1 ms, a sixth of a round trip, and "
+        "is that of both connections together under MDNVR. A cut takes more than a fifth off it from one look "
+        "to the next.",
+        "The thesis does not say the buffer: 50 packets; readings with starts within 1 ms, and with 30 "
+        "packets.",
+    ),
+)

@@ -1,0 +1,144 @@
+"""The rooms of the Python package are those of docs/architecture.md, and imports go by their order there.
+
+`crates/sim/tests/layers.rs` does the same for the simulator. Only what a module imports at its head counts: what a
+function imports is late on purpose, so that commands start fast.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from flowyard.errors import UserError
+from flowyard.papers import catalogue
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "flowyard"
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+LISTED = ARCHITECTURE.partition("### Rooms of the Python package")[2].partition("\n## ")[0]
+ROOMS = re.findall(r"^    (\w+)(?:/|\.py)", LISTED, re.MULTILINE)
+# The engine, and how the package itself finds names late.
+BELOW_ALL = ("_native",)
+# What flowyard_papers may use: what is documented for studies.
+FOR_STUDIES = "analysis papers results slotted sweeps table theory topology"
+
+
+def imports(tree: ast.AST, package: str = "flowyard") -> Iterator[str]:
+    """The modules of a package that a file imports at its head, without those that only types need."""
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                continue
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                continue
+            case ast.ImportFrom(module=str(module), names=names):
+                # Of a package itself its modules may be imported.
+                yield from (f"{module}.{name.name}" if module == package else module for name in names)
+            case ast.Import(names=names):
+                yield from (name.name for name in names)
+        yield from imports(node, package)
+
+
+def room(path: Path) -> str:
+    """The room that a file is in."""
+    first = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return "commands" if path.name == "command.py" else first
+
+
+def upwards(path: Path, source: str) -> list[str]:
+    """What a file imports from rooms above its own."""
+    place = {name: number for number, name in enumerate(ROOMS)}
+    found = []
+    for name in imports(ast.parse(source)):
+        top, _, rest = name.partition(".")
+        other = "commands" if rest.endswith(".command") else rest.partition(".")[0]
+        if top == "flowyard" and other not in BELOW_ALL and place[other] > place[room(path)]:
+            found.append(f"{path.relative_to(PACKAGE)} imports {name}")
+    return found
+
+
+def test_the_list_is_the_tree():
+    there = {
+        path.name.removesuffix(".py")
+        for path in PACKAGE.iterdir()
+        if path.suffix == ".py" or (path.is_dir() and any(path.glob("*.py")))
+    }
+    assert set(ROOMS) == there - {"__init__"}
+    assert len(ROOMS) == len(set(ROOMS))
+
+
+def test_the_map_names_each_crate_and_each_folder_of_the_simulator():
+    drawn = ARCHITECTURE.partition("## One way through the house")[2].partition("`simulate()`")[0]
+    for path in (ROOT / "crates").iterdir():
+        assert path.name == "sim" or f"crates/{path.name}" in drawn
+    for path in (ROOT / "crates/sim/src").iterdir():
+        assert not path.is_dir() or re.search(rf"\b{path.name}\b", drawn), path.name
+
+
+def test_no_module_imports_from_a_room_above():
+    files = [path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"]
+    assert len(files) > 100
+    wrong = [line for path in files for line in upwards(path, path.read_text(encoding="utf-8"))]
+    assert wrong == []
+
+
+def test_an_import_upwards_is_found():
+    path = PACKAGE / "table.py"
+    assert upwards(path, "from flowyard.report import page")
+    assert upwards(path, "if True:\n    import flowyard.cli")
+    assert upwards(path, "from flowyard import results")
+    assert not upwards(path, "def late():\n    from flowyard.report import page")
+    assert not upwards(path, "from flowyard import text")
+
+
+def test_studies_use_public_names_only():
+    allowed, files = set(FOR_STUDIES.split()), list((ROOT / "python/flowyard_papers").rglob("*.py"))
+    assert len(files) > 100
+    for path in files:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "flowyard":
+                first = [*(node.module or "").split(".")[1:2]] or [name.name for name in node.names]
+                # Classes and functions of the package itself are public.
+                rooms = {name for name in first if name in ROOMS}
+                assert rooms <= allowed, f"{path}: {ast.unparse(node)}"
+                assert not any(name.name.startswith("_") for name in node.names), (
+                    f"{path}: {ast.unparse(node)}"
+                )
+
+
+def test_nothing_but_the_catalogue_knows_the_studies():
+    naming = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if "flowyard_papers" in path.read_text(encoding="utf-8")
+    }
+    assert naming == {"papers/__init__.py", "papers/catalogue.py", "sweeps/source.py"}
+
+
+class TestWithoutTheStudies:
+    @pytest.fixture(autouse=True)
+    def without(self, monkeypatch):
+        class Finder:
+            def find_spec(self, name, *_):
+                if name.partition(".")[0] == "flowyard_papers":
+                    raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+        for name in [name for name in sys.modules if name.partition(".")[0] == "flowyard_papers"]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+        catalogue.packaged.cache_clear()
+        yield
+        catalogue.packaged.cache_clear()
+
+    @pytest.mark.parametrize("name", ["all", "NDP", "NDP-F6", "no-such"])
+    def test_a_plain_message(self, name):
+        with pytest.raises(UserError, match="flowyard_papers, comes with flowyard; install flowyard anew"):
+            catalogue.select(name)
+
+    def test_a_study_of_one_s_own_needs_none(self):
+        selection = catalogue.select(str(ROOT / "examples/incast-buffers"))
+        assert [paper.id for paper in selection.papers] == ["BUF"]
