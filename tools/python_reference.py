@@ -12,6 +12,7 @@ from typing import Any
 import flowyard as fy
 from flowyard import analysis, parts, prototypes
 from flowyard.errors import UserError
+from flowyard.prototypes import learning
 
 # Names of flowyard, in the order in which people meet them.
 SECTIONS = {
@@ -56,6 +57,9 @@ def page() -> str:
     lines += ["## flowyard.prototypes", (prototypes.__doc__ or "").strip()]
     for name in prototypes.__all__:
         lines += _entry(f"prototypes.{name}", getattr(prototypes, name))
+    lines += ["## flowyard.prototypes.learning", (learning.__doc__ or "").strip()]
+    for name in learning.__all__:
+        lines += _entry(f"learning.{name}", getattr(learning, name))
     return "\n\n".join(line for line in lines if line) + "\n"
 
 
@@ -88,6 +92,10 @@ def _entry(name: str, value: Any) -> Iterator[str]:
         told = ((name, inspect.getdoc(vars(value)[name]) or "") for name in fields)
         if lines := [f"- `{name}`: {_escaped(text)}" for name, text in told]:
             yield "Attributes:\n\n" + "\n".join(lines)
+        for member, found in sorted(vars(value).items()):
+            if inspect.ismethoddescriptor(found) and not member.startswith("_"):
+                arguments = ", ".join(name for name in inspect.signature(found).parameters if name != "self")
+                yield f"**`.{member}({arguments})`**: {' '.join((found.__doc__ or '').split())}"
     for member, found in vars(value).items():
         function = _function(found)
         if member.startswith("_") or not inspect.isfunction(function) or not function.__doc__:

@@ -172,6 +172,94 @@ class Signal:
     time_left_ps: int | None
 
 @final
+class Packet:
+    """A packet as a queue sees it. Sizes are in bytes, times in picoseconds.
+
+    Attributes:
+        size: Bytes on the wire.
+        payload: Its payload.
+        flow: Stands for the 5-tuple of its flow, in its direction.
+        dst: The host that it is for, by its number.
+        priority: Its class of traffic (DSCP): 0 goes first where there are several.
+        ecn_capable: Whether it may be marked.
+        marked: Whether a port has marked it.
+        control: Whether it is an acknowledgement, a pull or another packet without payload.
+        trimmable: Whether its payload may be cut off.
+        hops: Links that it has crossed.
+        arrived_ps: When it came to this port.
+    """
+
+    size: int
+    payload: int
+    flow: int
+    dst: int
+    priority: int
+    ecn_capable: bool
+    marked: bool
+    control: bool
+    trimmable: bool
+    hops: int
+    arrived_ps: int
+
+@final
+class Port:
+    """A port as its queue sees it, and what the queue does with packets. Sizes are in bytes, times in picoseconds.
+
+    Attributes:
+        now_ps: The time of the decision.
+        packets: Packets in the port, the one on the wire included, the one that arrives not.
+        bytes: Their bytes.
+        wire_bytes: Bytes of the packet on the wire; 0 if there is none.
+        waiting: Packets that wait.
+        waiting_bytes: Their bytes.
+        rate_bps: The rate of the link in bit/s.
+        full_packet: Bytes of a full data packet on the wire.
+        first: The packet that has waited longest; None if nothing waits.
+    """
+
+    now_ps: int
+    packets: int
+    bytes: int
+    wire_bytes: int
+    waiting: int
+    waiting_bytes: int
+    rate_bps: int
+    full_packet: int
+    first: Packet | None
+    def pop(self) -> Packet | None:
+        """Takes the packet that has waited longest, to be returned by `dequeue` or dropped; None if nothing waits."""
+    def drop(self, packet: Packet) -> None:
+        """Drops a packet: the one that arrives, one that waits, or one that was popped."""
+    def mark(self, packet: Packet) -> bool:
+        """Marks a packet if it is ECN-capable; whether it is."""
+    def trim(self, packet: Packet) -> None:
+        """Cuts the payload off the packet that arrives, which must be trimmable; its size is that of its headers."""
+    def random(self) -> float:
+        """A random number from 0 to 1 (less than 1) from the port's own stream, which the scenario's seed sets."""
+
+@final
+class Hop:
+    """A packet at a node from which several next hops lead to where it goes.
+
+    Attributes:
+        count: How many next hops there are.
+        flow: Stands for the 5-tuple of the packet's flow, in its direction.
+        node: The node's number.
+        salt: A random number of 64 bits of the node's own.
+        ticket: A number that no other hop of any packet has.
+        hops: Links that the packet has crossed.
+        now_ps: The time in picoseconds.
+    """
+
+    count: int
+    flow: int
+    node: int
+    salt: int
+    ticket: int
+    hops: int
+    now_ps: int
+
+@final
 class Fabric:
     """The network of a scenario, of which nothing but the topology need be there: read, checked and built once.
 

@@ -20,7 +20,7 @@ from flowyard.terminal.progress import Display
 
 if TYPE_CHECKING:
     from flowyard.model import Model
-    from flowyard.prototypes import CongestionControl
+    from flowyard.prototypes import Balancer, CongestionControl, Queue
     from flowyard.prototypes.handed import Handed
 
 __all__ = ["Result", "check", "explain", "open_run", "run", "schema"]
@@ -198,6 +198,8 @@ def run(
     overrides: Mapping[str, object] | None = None,
     *,
     controls: Mapping[str, type[CongestionControl]] | None = None,
+    queues: Mapping[str, type[Queue]] | None = None,
+    balancers: Mapping[str, type[Balancer]] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Result:
     """Runs a scenario to its end.
@@ -207,6 +209,8 @@ def run(
         overrides: Fields to change, by their path: {"run.seed": 2, "transport.ndp.initial_window": 8}.
         controls: Congestion controls in Python by the names that the scenario has for them, in
             `congestion.python.name`: see flowyard.prototypes.
+        queues: Queues in Python, likewise, by `queue.python.name`.
+        balancers: Load balancers in Python, likewise, by `balancer.python.name`.
         progress: Called about five times a second; raising KeyboardInterrupt ends the run early. Without it a run that
             takes longer than a second says how far it is, in a terminal and in a notebook.
 
@@ -217,7 +221,8 @@ def run(
         ScenarioError: The scenario cannot be run; the text names every problem.
         PrototypeError: A member in Python raised an exception or made no sense; the text names its file and line.
     """
-    checked = Checked(scenario, overrides, _handed_in(controls=controls))
+    prototypes = _handed_in(controls=controls, queues=queues, balancers=balancers)
+    checked = Checked(scenario, overrides, prototypes)
     if progress is not None:
         return checked.run(progress=progress)
     with Display(waiting=True) as display:
@@ -247,6 +252,8 @@ def check(
     overrides: Mapping[str, object] | None = None,
     *,
     controls: Mapping[str, type[CongestionControl]] | None = None,
+    queues: Mapping[str, type[Queue]] | None = None,
+    balancers: Mapping[str, type[Balancer]] | None = None,
     whole: bool = False,
 ) -> dict[str, Any]:
     """The scenario with every default filled in.
@@ -255,13 +262,17 @@ def check(
         scenario: As in `run`.
         overrides: As in `run`.
         controls: As in `run`.
+        queues: As in `run`.
+        balancers: As in `run`.
         whole: As run.json will have it: the queue and the balancers, too, that come with the transport if the
             scenario names none, and with each traffic entry its own transport and balancer.
 
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
-    return Checked(scenario, overrides, _handed_in(controls=controls)).resolved(whole=whole)
+    return Checked(
+        scenario, overrides, _handed_in(controls=controls, queues=queues, balancers=balancers)
+    ).resolved(whole=whole)
 
 
 class Outlook(NamedTuple):

@@ -175,7 +175,9 @@ __all__ = [
     "Proportional",
     "PullOrder",
     "PullTurns",
+    "PythonBalancer",
     "PythonControl",
+    "PythonQueue",
     "Queue",
     "Racs",
     "RacsPort",
@@ -763,6 +765,24 @@ class Granted(Model):
     """
 
     _tag = "granted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonBalancer(Model):
+    """A load balancer written in Python, a prototype: `flowyard run --prototype FILE`, or `balancers` of
+    flowyard.run.
+    """
+
+    _tag = "python"
+
+    name: str
+    """The name under which its class is handed in; from a file, the name of the class."""
+
+    settings: Mapping[str, Any] | None = None
+    """What its object is made with: arguments of the class by their names."""
+
+    one_path: bool | None = None
+    """Whether all packets of a flow in one direction take one path. Absent: as the class says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2498,6 +2518,27 @@ class DaqPort(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PythonQueue(Model):
+    """A queue written in Python, a prototype: `flowyard run --prototype FILE`, or `queues` of
+    flowyard.run.
+    """
+
+    _tag = "python"
+
+    name: str
+    """The name under which its class is handed in; from a file, the name of the class."""
+
+    settings: Mapping[str, Any] | None = None
+    """What each port's object is made with: arguments of the class by their names."""
+
+    marks: bool | None = None
+    """Whether it marks packets, for transports that need that. Absent: as the class says."""
+
+    trims: bool | None = None
+    """Whether it trims packets, for transports that need that. Absent: as the class says."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RcpPort(Model):
     """What RCP's routers compute. Defaults are those of data centres; the authors' ns-2 model has alpha
     and beta 0.4, a timeslot of 10 ms and an initial round trip of 200 ms.
@@ -3607,6 +3648,7 @@ Balancer = (
     | PerPacket
     | Permuted
     | Granted
+    | PythonBalancer
     | Nix
     | Dual
     | ModK
@@ -3836,6 +3878,7 @@ Queue = (
     | Red
     | Pie
     | DaqPort
+    | PythonQueue
     | Literal[
         "infinite",
         "drop-tail",

@@ -16,6 +16,8 @@ import pytest
 import flowyard as fy
 from flowyard import slotted
 from flowyard.papers import register
+from flowyard.prototypes import Queue
+from flowyard.prototypes.examples.per_flow import PerFlow
 from flowyard.sweeps import Plan
 
 ROOT = Path(__file__).parents[2]
@@ -164,7 +166,10 @@ def test_snippets_run(snippet: str, tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     path = tmp_path / "snippet.json"
     path.write_text(json.dumps(completed(snippet)), encoding="utf-8")
-    result = fy.run(path, {"run.until": "1ms", "run.audit": True})
+    # What names a prototype gets one.
+    own: dict[str, Any] = {"queues": {"queries": Queue}, "balancers": {"queries": PerFlow}}
+    handed = own if "python = {" in snippet else {}
+    result = fy.run(path, {"run.until": "1ms", "run.audit": True}, **handed)
     assert result.violations == []
 
 

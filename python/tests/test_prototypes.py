@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import pytest
 
 import flowyard as fy
 from flowyard import cli
-from flowyard.prototypes import CongestionControl, PrototypeError
+from flowyard.prototypes import Balancer, CongestionControl, PrototypeError, Queue
 from flowyard.prototypes.examples.aimd import Aimd
+from flowyard.prototypes.examples.codel import CoDel
 from flowyard.prototypes.examples.dctcp import Dctcp
+from flowyard.prototypes.examples.drop_tail import DropTail
+from flowyard.prototypes.examples.per_flow import PerFlow
 
 GOLDEN = Path(__file__).parents[2] / "crates" / "sim" / "tests" / "golden"
 EXAMPLES = Path(fy.__file__).parent / "prototypes" / "examples"
@@ -66,6 +70,148 @@ def test_a_control_has_the_results_of_its_twin(file: str, rust: str, own: type[C
     assert 0 < cost["share"] <= 1
 
 
+def with_datagrams() -> dict[str, Any]:
+    """TCP that answers to drops, and datagrams at random times that do not, in a port of 1 Gbit/s."""
+    scenario = tomllib.loads((GOLDEN / "dumbbell-tcp-codel.toml").read_text())
+    scenario["traffic"][1]["transport"]["datagram"]["ecn_capable"] = False
+    return scenario
+
+
+CODEL = {"target": "100us", "interval": "1ms", "limit": {"packets": 200}}
+
+
+@pytest.mark.parametrize(
+    ("rust", "own", "settings"),
+    [
+        ({"drop-tail": {"limit": {"packets": 25}}}, DropTail, {"packets": 25}),
+        ({"codel": CODEL}, CoDel, {"target_us": 100, "interval_us": 1000, "limit": 200}),
+    ],
+)
+def test_a_queue_has_the_results_of_its_twin(
+    rust: dict[str, Any], own: type[Queue], settings: dict[str, Any]
+):
+    twin = fy.run(with_datagrams() | {"queue": rust, "run": {"audit": True}})
+    scenario = with_datagrams() | {"queue": in_python("own", **settings), "run": {"audit": True}}
+    runs = [fy.run(scenario, queues={"own": own}) for _ in range(2)]
+    assert {digest(run) for run in runs} == {digest(twin)}
+    assert twin.summary["counters"]["drops"] > 20
+    assert not runs[0].violations
+    assert runs[0].summary["prototypes"][0]["kind"] == "queue"
+
+
+def test_a_balancer_has_the_results_of_its_twin():
+    scenario = GOLDEN / "fat-tree-tcp-permutation.toml"
+    twin = fy.run(scenario, {"routing.balancer": "per-flow"})
+    own = {"routing.balancer": in_python("own")}
+    assert digest(fy.run(scenario, own, balancers={"own": PerFlow})) == digest(twin)
+    assert digest(twin) != digest(fy.run(scenario, {"routing.balancer": "per-packet"})), "there is no choice"
+
+
+class Loses(Queue):
+    def dequeue(self, port):
+        port.pop()
+
+
+class Stops(Queue):
+    def dequeue(self, port):
+        return None
+
+
+class Twice(Queue):
+    def enqueue(self, port, packet):
+        port.drop(packet)
+        port.drop(packet)
+
+
+class Invents(Queue):
+    def dequeue(self, port):
+        return 7
+
+
+class Keeps(Queue):
+    def enqueue(self, port, packet):
+        return packet.size
+
+
+class Cuts(Queue):
+    def enqueue(self, port, packet):
+        port.trim(packet)
+
+
+class Beyond(Balancer):
+    def choose(self, hop):
+        return hop.count
+
+
+class Truth(Balancer):
+    def choose(self, hop):
+        return True
+
+
+class Undecided(Balancer):
+    pass
+
+
+ELSEWHERE = "ValueError: the packet is not at this port: it has been sent or dropped"
+PORT_MISTAKES = [
+    (Loses, "dequeue", "it pops a packet and neither drops nor returns it"),
+    (Stops, "dequeue", "it returns None while \\d+ packets? waits?: return one of them"),
+    (Twice, "enqueue", ELSEWHERE),
+    (Invents, "dequeue", "it returns 7; return a packet that waits, or None"),
+    (Keeps, "enqueue", "it returns \\d+; it is to return nothing"),
+    (Cuts, "enqueue", "ValueError: the packet is not trimmable: see packet.trimmable"),
+    (Beyond, "choose", "it returns 2; use a whole number from 0 to 1"),
+    (Truth, "choose", "it returns True; use a whole number from 0 to 1"),
+    (Undecided, "__init__", "Undecided writes no choose"),
+]
+
+
+@pytest.mark.parametrize(("own", "verb", "what"), PORT_MISTAKES)
+def test_a_mistake_at_a_port_is_told_with_its_line(own: type[Any], verb: str, what: str):
+    scenario = small() | {"run": {"audit": True}}
+    if issubclass(own, Queue):
+        handed: dict[str, Any] = {"queues": {"own": own}}
+        scenario["queue"] = in_python("own")
+    else:
+        handed = {"balancers": {"own": own}}
+        scenario["routing"] = {"balancer": in_python("own")}
+        scenario["topology"] = {"leaf-spine": {"leaves": 2, "spines": 2, "hosts": 2}}
+    with pytest.raises(fy.errors.UserError) as told:
+        fy.run(scenario, **handed)
+    if own is Undecided:
+        assert what in str(told.value)
+        return
+    assert re.fullmatch(
+        rf".*test_prototypes.py, line \d+, in {own.__name__}.{verb}: {what}, [\d.,]+ us into the run",
+        str(told.value),
+    ), str(told.value)
+
+
+def test_a_queue_sees_its_port():
+    """Occupancy and time by hand: 1500-byte packets that come by 10 Gbit/s and leave by 1 Gbit/s."""
+    seen = []
+
+    class Watches(Queue):
+        def enqueue(self, port, packet):
+            if not packet.control:
+                seen.append(
+                    (port.packets, port.waiting, port.bytes, port.wire_bytes, port.rate_bps, packet.payload)
+                )
+            assert (port.first is None) == (port.waiting == 0)
+            assert 0 <= port.random() < 1
+            assert not port.mark(packet)
+
+    scenario = small(handshake=False) | {"queue": in_python("own")}
+    scenario["traffic"][0] |= {"matrix": {"pairs": [[0, 2]]}, "sizes": {"fixed": "8760B"}}
+    fy.run(scenario, queues={"own": Watches})
+    first = [row for row in seen if row[4] == 1_000_000_000]
+    assert [row[0] for row in first] == [0, 1, 2, 3, 4, 5]
+    assert [row[1] for row in first] == [0, 0, 1, 2, 3, 4]
+    assert {row[5] for row in first} == {1460}
+    assert [row[2] for row in first[:2]] == [0, row_bytes := first[1][3]]
+    assert row_bytes > 1460
+
+
 class Raises(CongestionControl):
     def on_ack(self, window, ack):
         window.cwnd += 1 // (ack.acked - ack.acked)
@@ -110,7 +256,7 @@ class Unborn(CongestionControl):
 
 MISTAKES = [
     (Raises, "on_ack", "ZeroDivisionError: integer division or modulo by zero"),
-    (Returns, "on_ack", "it returns 14600; it sets window.cwnd, and returns nothing"),
+    (Returns, "on_ack", "it returns 14600; it is to return nothing"),
     (Shrinks, "on_ack", "ValueError: window.cwnd = -5: use a number of bytes from 1460 to 2**53"),
     (Text, "on_ack", "TypeError: window.cwnd = '10', of type str: use a number of bytes from 1460 to 2**53"),
     (

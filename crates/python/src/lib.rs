@@ -40,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use crate::paths::path_bytes;
     #[pymodule_export]
-    use crate::prototypes::{Ack, Signal, Window};
+    use crate::prototypes::{Ack, Hop, Packet, Port, Signal, Window};
     #[pymodule_export]
     use crate::run::Outcome;
     #[pymodule_export]

@@ -144,7 +144,8 @@ impl Setup {
         let all = longest.iter().copied().fold(Longest::default(), Longest::or);
         let values = queue.derived(&all, scenario.full_packet());
         let queue_path = format!("queue.{}", queue.name());
-        let queue = settle(&queue, queue.name(), &values);
+        let mut queue = settle(&queue, queue.name(), &values);
+        has_prototypes |= queue.bind(&prototypes.queues);
         note(&queue_path, values);
         let agent = scenario.agent().map(|agent| {
             let values = agent.derived(&all);
@@ -160,6 +161,9 @@ impl Setup {
             let served = transports.iter().position(|transport| transport.name() == controller.serves());
             (settled, places[served.expect("the check refuses controllers that serve nobody")].0)
         });
+        for balancer in &mut balancers {
+            has_prototypes |= balancer.bind(&prototypes.balancers);
+        }
         let paths = named.into_iter().map(|(_, path)| path).collect();
         Ok(Setup {
             fabric,

@@ -7,6 +7,7 @@ from flowyard.scenario import Codel, DropTail, Ecn, Infinite, Lossless, Pie, Red
 from flowyard.scenario import DaqPort as Daq
 from flowyard.scenario import NdpPort as Ndp
 from flowyard.scenario import PfabricPort as Pfabric
+from flowyard.scenario import PythonQueue as Python
 
 __all__ = [
     "Codel",
@@ -18,6 +19,7 @@ __all__ = [
     "Ndp",
     "Pfabric",
     "Pie",
+    "Python",
     "Red",
     "StrictPriority",
 ]

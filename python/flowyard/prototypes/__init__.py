@@ -12,8 +12,22 @@ The contracts are those of the engine's own members: see docs/how-to/python-prot
 run without prototypes.
 """
 
-from flowyard._native import Ack, Signal, Window
+from flowyard._native import Ack, Hop, Packet, Port, Signal, Window
+from flowyard.prototypes.balancer import Balancer
 from flowyard.prototypes.control import Answer, CongestionControl
 from flowyard.prototypes.failing import PrototypeError
+from flowyard.prototypes.queue import Queue
 
-__all__ = ["CongestionControl", "Window", "Ack", "Signal", "Answer", "PrototypeError"]  # noqa: RUF022, as people meet them
+__all__ = [  # noqa: RUF022, as people meet them
+    "CongestionControl",
+    "Window",
+    "Ack",
+    "Signal",
+    "Answer",
+    "Queue",
+    "Port",
+    "Packet",
+    "Balancer",
+    "Hop",
+    "PrototypeError",
+]

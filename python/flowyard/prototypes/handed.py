@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 from flowyard.errors import UserError
 from flowyard.prototypes import failing
+from flowyard.prototypes.balancer import Balancer
 from flowyard.prototypes.control import CongestionControl
+from flowyard.prototypes.queue import Queue
 
 ECHOES = (None, "until-reduced", "exact", "exact-at-once", "each-segment")
 
@@ -22,7 +24,18 @@ class Kind(NamedTuple):
     base: type
 
 
-KINDS = {"control": Kind("controls", "congestion control", CongestionControl)}
+KINDS = {
+    "control": Kind("controls", "congestion control", CongestionControl),
+    "queue": Kind("queues", "queue", Queue),
+    "balancer": Kind("balancers", "load balancer", Balancer),
+}
+
+# What a class says of itself in attributes that are true or false: fields of the scenario's member.
+TRUTHS = {
+    "control": ("proportional_reduction",),
+    "queue": ("marks", "trims"),
+    "balancer": ("one_path",),
+}
 
 
 class Handed:
@@ -39,6 +52,8 @@ class Handed:
         self.name = name
         self.cls = cls
         self.fields = json.dumps(self._fields())
+        if kind == "balancer" and not self.has("choose"):
+            raise UserError(f"{cls.__name__} writes no choose, which says which next hop a packet takes")
 
     def make(self, settings: str) -> object:
         """An object with these settings, as JSON."""
@@ -83,14 +98,12 @@ class Handed:
 
     def _fields(self) -> dict[str, Any]:
         """Fields of the member that the class fills in."""
-        if self.kind == "control":
-            echo = getattr(self.cls, "echo", None)
-            if echo not in ECHOES:
-                allowed = ", ".join(json.dumps(word) for word in ECHOES[1:])
-                raise UserError(f"{self.cls.__name__}.echo = {echo!r}: use None, {allowed}")
-            reduction = bool(getattr(self.cls, "proportional_reduction", False))
-            return ({"echo": echo} if echo else {}) | ({"proportional_reduction": True} if reduction else {})
-        return {}
+        fields: dict[str, Any] = {name: True for name in TRUTHS[self.kind] if getattr(self.cls, name, False)}
+        echo = getattr(self.cls, "echo", None) if self.kind == "control" else None
+        if echo not in ECHOES:
+            allowed = ", ".join(json.dumps(word) for word in ECHOES[1:])
+            raise UserError(f"{self.cls.__name__}.echo = {echo!r}: use None, {allowed}")
+        return fields | ({"echo": echo} if echo else {})
 
 
 def hand_in(**given: Mapping[str, type] | None) -> list[Handed]:

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
-use super::{Handed, numbers};
+use super::{Handed, nothing, numbers};
 
 /// A connection's window, as its congestion control sees and sets it. Sizes are in bytes.
 #[pyclass(module = "flowyard._native")]
@@ -227,16 +227,6 @@ fn take_back(own: &Bound<'_, Window>, window: &mut sim::Window) -> Option<Rate> 
     window.cwnd = own.cwnd;
     window.ssthresh = own.ssthresh;
     own.pacing_bps.map(Rate)
-}
-
-fn nothing(returned: &Bound<'_, PyAny>) -> PyResult<()> {
-    if returned.is_none() {
-        return Ok(());
-    }
-    Err(PyTypeError::new_err(format!(
-        "it returns {}; it sets window.cwnd, and returns nothing",
-        returned.repr()?
-    )))
 }
 
 fn step(returned: &Bound<'_, PyAny>) -> PyResult<Step> {

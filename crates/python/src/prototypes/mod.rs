@@ -3,8 +3,10 @@
 //! A verb that raises, or answers with what makes no sense, ends the run: from then on no verb is called, answers are such
 //! that the engine's structures stay whole, and the run's results are thrown away for the one message.
 
+mod balancer;
 mod control;
 mod numbers;
+mod queue;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,10 +15,13 @@ use std::time::Instant;
 
 use flowyard_sim::prototype::Factory;
 use flowyard_sim::scenario::Prototypes;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
+pub use self::balancer::Hop;
 pub use self::control::{Ack, Signal, Window};
+pub use self::queue::{Packet, Port};
 
 /// The classes that were handed in for a scenario: `flowyard.prototypes.Handed` each.
 #[derive(Default)]
@@ -70,6 +75,12 @@ impl HandedIn {
             match kind.as_str() {
                 "control" => {
                     prototypes.transport.controls.insert(name, Arc::new(control::Class(Arc::clone(handed))));
+                }
+                "queue" => {
+                    prototypes.queues.insert(name, Arc::new(queue::Class(Arc::clone(handed))));
+                }
+                "balancer" => {
+                    prototypes.balancers.insert(name, Arc::new(balancer::Class(Arc::clone(handed))));
                 }
                 other => unreachable!("Python knows no kind {other}"),
             }
@@ -181,4 +192,13 @@ impl fmt::Debug for Handed {
     fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         write!(formatter, "the prototype {}", self.name)
     }
+}
+
+/// What a verb returns that has nothing to say.
+fn nothing(returned: &Bound<'_, PyAny>) -> PyResult<()> {
+    if returned.is_none() {
+        return Ok(());
+    }
+    let text = format!("it returns {}; it is to return nothing", returned.repr()?);
+    Err(PyTypeError::new_err(text))
 }

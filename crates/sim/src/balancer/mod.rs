@@ -10,6 +10,7 @@ use crate::engine::path::{Choose, Hop, Opening, Path, Trip};
 use crate::engine::paths::Paths;
 use crate::ids::{ConnId, LinkId};
 use crate::problem::Problem;
+use crate::prototype::Named;
 use crate::register::{dispatch, register};
 use crate::topology::Fabric;
 use crate::units::Time;
@@ -27,7 +28,7 @@ macro_rules! balancers {
         }
 
         /// The state of a balancer at all nodes.
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config($module::Model),)*
@@ -68,6 +69,7 @@ balancers! {
     per_packet::PerPacket = "per-packet",
     permuted::Permuted = "permuted",
     granted::Granted = "granted",
+    python::PythonBalancer = "python",
     ;
     whole paths
     nix::Nix = "nix",
@@ -116,7 +118,16 @@ pub trait Settings {
         let _ = fabric;
         Vec::new()
     }
+
+    /// Finds the prototype that it names; whether it names one.
+    fn bind(&mut self, prototypes: &Prototypes) -> bool {
+        let _ = prototypes;
+        false
+    }
 }
+
+/// Load balancers that are written in Python: see `prototype.rs`.
+pub type Prototypes = Named<dyn python::Prototype>;
 
 /// How packets find their way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -17,6 +17,7 @@ use crate::engine::gate::Thresholds;
 use crate::engine::rules::{Room, Rules};
 use crate::ids::PacketId;
 use crate::problem::Problem;
+use crate::prototype::Named;
 use crate::register::{dispatch, register};
 use crate::topology::{Fabric, Link};
 use crate::units::Bytes;
@@ -30,7 +31,7 @@ macro_rules! queues {
         }
 
         /// The state of a queue at one port.
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         #[allow(missing_docs, reason = "the configuration structs have the documentation")]
         pub enum Model {
             $($config(<$module::$config as Build>::Model),)*
@@ -74,6 +75,7 @@ queues! {
     red::Red = "red",
     pie::Pie = "pie",
     daq::DaqPort = "daq",
+    python::PythonQueue = "python",
 }
 
 /// What a queue's configuration tells the check and the engine.
@@ -158,7 +160,16 @@ pub trait Settings {
         let _ = full_packet;
         None
     }
+
+    /// Finds the prototype that it names; whether it names one.
+    fn bind(&mut self, prototypes: &Prototypes) -> bool {
+        let _ = prototypes;
+        false
+    }
 }
+
+/// Queues that are written in Python: see `prototype.rs`.
+pub type Prototypes = Named<dyn python::Prototype>;
 
 impl Queue {
     /// An empty queue at a host's port, which neither drops nor marks.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::nearest::{closest, did_you_mean};
 use crate::problem::{Problem, join, list, steps};
 use crate::prototype::{Factory, Named};
-use crate::transport;
+use crate::{balancer, queue, transport};
 
 /// The name of the member of each list that is a prototype.
 const MEMBER: &str = "python";
@@ -19,6 +19,10 @@ const MEMBER: &str = "python";
 pub struct Prototypes {
     /// Of transports.
     pub transport: transport::Prototypes,
+    /// Queues.
+    pub queues: queue::Prototypes,
+    /// Load balancers.
+    pub balancers: balancer::Prototypes,
 }
 
 impl Prototypes {
@@ -35,6 +39,8 @@ impl Prototypes {
             "congestion" => {
                 Some(("congestion control", "controls", plain(&self.transport.controls, |own| own)))
             }
+            "queue" => Some(("queue", "queues", plain(&self.queues, |own| own))),
+            "balancer" => Some(("load balancer", "balancers", plain(&self.balancers, |own| own))),
             _ => None,
         }
     }
