@@ -1,5 +1,5 @@
-//! Runs a scenario and prints what `make bench-instructions` divides by; also what to run under a profiler:
-//! `cargo run --release --example run FILE.toml [KEY=VALUE ...]`.
+//! Runs a scenario and prints the divisors of `make bench-instructions`; also the program to profile: `cargo
+//! run --release --example run FILE.toml [KEY=VALUE ...]`.
 
 #![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: an example reads files")]
 

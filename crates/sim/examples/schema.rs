@@ -1,4 +1,4 @@
-//! Prints the JSON Schema of scenarios: what `make generate` writes to schema/scenario.schema.json.
+//! Prints the JSON Schema of scenarios, which `make generate` writes to schema/scenario.schema.json.
 
 fn main() {
     print!("{}", flowyard_sim::scenario::schema());

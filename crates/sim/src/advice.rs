@@ -1,8 +1,9 @@
-//! What a scenario says that is allowed and probably not meant: settings that throttle or distort a run in silence.
+//! Allowed settings that are probably not meant: settings that throttle or distort a run in silence.
 //!
-//! Advice on the fields of one transport or queue is given in its file, by `Settings::advice`; `advisor.rs` collects it, and
-//! has advice on parts that do not fit each other. Each says what follows in numbers, and what to write instead. Advice
-//! changes nothing: no result, no exit code. `run.advice = false` silences it.
+//! Advice on the fields of one transport or queue is given in its file, by `Settings::advice`; `advisor.rs`
+//! collects it, and adds advice on parts that do not fit each other. Each advice gives the consequence in
+//! numbers, and the value to write instead. Advice changes nothing: no result, no exit code. `run.advice =
+//! false` silences it.
 
 use serde::Serialize;
 
@@ -66,7 +67,7 @@ fn digits(value: f64, units: &[(f64, &str)], base: &str) -> String {
 
 #[cfg(test)]
 pub mod tests {
-    //! What tests of advice elsewhere share.
+    //! Shared parts of the tests of advice in other files.
 
     use super::*;
     use crate::units::Rate;

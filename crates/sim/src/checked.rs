@@ -1,5 +1,5 @@
-//! A checked scenario: read once, with the network that the check built, and with flows that are drawn once for all that
-//! is asked of it: its outlook, its flows, its run.
+//! A checked scenario: read once, with the network that the check built, and with flows that are drawn once
+//! for all uses: its outlook, its flows, its run.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Fields that a scenario gives or leaves to the network: windows, timeouts and thresholds that fit one network only.
 //!
-//! Such a field is a value or a word, `"bdp"` for windows and `"derived"` for the rest. [`settle`] puts values in the
-//! place of words when a run is set up; what they follow from is [`Longest`], the paths of the network. The members of
-//! the lists say what follows, each with its source (`derived` of their `Settings`).
+//! Such a field is a value or a word, `"bdp"` for windows and `"derived"` for the rest. [`settle`] puts
+//! values in the place of words when a run is set up; they follow from [`Longest`], the paths of the network.
+//! The members of the lists compute the values, each with its source (`derived` of their `Settings`).
 
 use std::borrow::Cow;
 

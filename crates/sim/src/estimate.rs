@@ -1,7 +1,7 @@
-//! What a run will need, before it runs: memory and work, so that one that is out of reach is refused at once.
+//! Estimate of a run's memory and work before it runs, so that a run that is out of reach is refused at once.
 //!
-//! An estimate, not a bound: it supposes that flows share their hosts' wires fairly and that nothing is repeated. The
-//! engine checks the same limits again as it runs.
+//! An estimate, not a bound: it supposes that flows share their hosts' links fairly and that nothing is
+//! retransmitted. The engine checks the same limits again as it runs.
 
 use serde::Serialize;
 

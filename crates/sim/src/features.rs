@@ -1,5 +1,5 @@
-//! The features of a run's queue, transports and balancers: what readers of its results need to explain them without a
-//! list of members of their own.
+//! The features of a run's queue, transports and balancers: readers of its results need them to explain the
+//! results without a list of members of their own.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Ideal completion times: what a flow would take if it were alone in the network as it was built.
+//! Ideal completion times: the time of a flow that is alone in the network as it was built.
 //!
 //! The flow's own data packets (its transport's headers, a short last packet) are sent store-and-forward, back to back
 //! from its start, over shortest paths by number of hops. No handshake and no other traffic delays them.

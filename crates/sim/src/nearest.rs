@@ -1,4 +1,4 @@
-//! The name that somebody may have meant: for messages.
+//! The known name nearest to a misspelt one: for messages.
 
 use std::fmt;
 

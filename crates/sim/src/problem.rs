@@ -1,5 +1,5 @@
-//! What is wrong with a scenario: all of it at once, each with its path, the value, what is allowed
-//! and the nearest fix.
+//! Problems of a scenario: all of them at once, each with its path, the value, the allowed values and the
+//! nearest fix.
 
 use std::{fmt, io};
 

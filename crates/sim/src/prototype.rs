@@ -1,8 +1,9 @@
 //! Prototypes: members that a program hands in by name, written in another language than this one.
 //!
-//! A list that takes prototypes has a member "python", whose configuration names the prototype and holds its settings. The
-//! reading of a scenario finds the names (`scenario/prototypes.rs`), the setup binds configurations to what was handed in,
-//! and the member's model calls it through an object of the list's own trait. A run without prototypes has none of this.
+//! A list that takes prototypes has a member "python", whose configuration names the prototype and holds its
+//! settings. The reading of a scenario finds the names (`scenario/prototypes.rs`), the setup binds
+//! configurations to the prototypes handed in, and the member's model calls it through an object of the
+//! list's own trait. A run without prototypes has none of this.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Chance: a stream of random numbers for each (seed, replica, purpose, entity).
+//! Random streams: one for each (seed, replica, purpose, entity).
 //!
 //! The generator is SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
 //! generators", OOPSLA 2014): 64 bits of state, one addition and two multiplications a draw, and

@@ -1,4 +1,4 @@
-//! From what a run leaves in memory to the tables and the summary that users meet.
+//! From a run's state in memory to the tables and the summary that users read.
 
 use std::collections::BTreeMap;
 

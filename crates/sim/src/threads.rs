@@ -1,4 +1,4 @@
-//! Threads for a run in several parts: one for each lane. The only place of the simulator that knows threads.
+//! Threads for a run in several parts: one for each lane. The only place of the simulator with threads.
 //!
 //! A window of a run takes from a microsecond to some milliseconds. At its begin and at its end a thread therefore spins
 //! for a short while before it blocks: on a free core the others come at once, on a shared one they need the processor.

@@ -1,8 +1,8 @@
 //! Whatever is typed, the answer is something that can be run, or a list of problems that a person can use.
 //!
-//! Every parser of the engine: scenarios in TOML and JSON, overrides, quantities, files with distributions, the
-//! slotted link. None panics or takes more memory than a sound scenario may; each message is short and says where;
-//! what is accepted comes back from its resolved form as it was.
+//! Every parser of the engine: scenarios in TOML and JSON, overrides, quantities, files with distributions,
+//! the slotted link. None panics or takes more memory than a sound scenario may; each message is short and
+//! has the place; accepted input equals the reading of its resolved form.
 
 #![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads files")]
 

@@ -1,8 +1,8 @@
 //! Small runs, one a file in golden/: any change of any result of any of them shows in its digest, and mostly in its figures.
 //!
 //! digests.txt has the digests, figures.txt a few figures of each run to read. Both hold in debug and in
-//! release builds, on the main thread and on another one. If they change, the commit that changes them
-//! says why; `FLOWYARD_GOLDEN=write` writes them anew.
+//! release builds, on the main thread and on another one. If they change, the commit that changes them states
+//! the reason; `FLOWYARD_GOLDEN=write` writes them anew.
 
 #![allow(clippy::disallowed_methods, reason = "the ban is for the simulator: a test reads files")]
 

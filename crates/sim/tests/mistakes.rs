@@ -1,6 +1,6 @@
-//! 200,000 mistakes in a file cost no more memory than 20, beyond what the file itself takes.
+//! 200,000 mistakes in a file cost no more memory than 20, beyond the memory of the file itself.
 //!
-//! One test, for what it counts are the bytes in use in the whole process.
+//! A single test, because it counts the bytes in use in the whole process.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What holds for every scenario, tried on random small ones.
+//! Properties of every scenario, tested on random small ones.
 
 mod common;
 

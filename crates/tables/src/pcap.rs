@@ -1,10 +1,9 @@
 //! Captured packets as pcap files with nanoseconds, which Wireshark and its kin open.
 //!
-//! Packets begin with an IPv4 header (link type 101, raw IP). Host n has the address 10.0.0.0 + n + 1. The flow's number
-//! gives its sender's port; the receiver's is 5001 for TCP and 49152 for what goes as UDP, and the next ones
-//! for further connections of the same flow. Payload is cut off: the
-//! headers are in the file, the length on the wire is in each record. Source of the format: the Internet-Draft
-//! draft-ietf-opsawg-pcap.
+//! Packets begin with an IPv4 header (link type 101, raw IP). Host n has the address 10.0.0.0 + n + 1. The
+//! flow's number gives its sender's port; the receiver's is 5001 for TCP and 49152 for UDP, and the next ones
+//! for further connections of the same flow. Payload is cut off: the headers are in the file, the length on
+//! the wire is in each record. Source of the format: the Internet-Draft draft-ietf-opsawg-pcap.
 
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use flowyard_sim::ids::NodeId;

@@ -1,8 +1,8 @@
 //! The latency of memory, to compare figures from different machines by.
 //!
-//! A walk through [`BYTES`] of memory, one cache line a step, in a fixed random order that comes by every
-//! line once: each step has to wait for the one before. What limits a simulation of a large fabric is
-//! just that, with as many walks at a time as the engine manages to keep apart.
+//! A walk through [`BYTES`] of memory, one cache line a step, in a fixed random order that visits every line
+//! once: each step has to wait for the one before. A simulation of a large fabric has just this limit, with
+//! as many walks at a time as the engine manages to keep apart.
 //!
 //! Frozen, as the floor is: a change here makes old and new figures incomparable.
 

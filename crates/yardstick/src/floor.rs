@@ -1,10 +1,10 @@
 //! The floor that benchmarks compare with: packets on a fat-tree and nothing else.
 //!
 //! A bare loop on purpose apart from the engine, so that work on the engine does not move it: infinite
-//! first-in first-out ports, 100 Gbps and 1 us a link, random choice among equal uplinks, no transport,
-//! no queue limit, no statistics. Every host keeps [`DATA`] packets of 1500 B and [`CONTROL`] packets of
-//! 64 B under way, which is what an NDP permutation with an initial window of 128 has on this fabric in
-//! its steady state; a packet that arrives is sent on by its receiver.
+//! first-in first-out ports, 100 Gbps and 1 us a link, random choice among equal uplinks, no transport, no
+//! queue limit, no statistics. Every host keeps [`DATA`] packets of 1500 B and [`CONTROL`] packets of 64 B in
+//! flight, as an NDP permutation with an initial window of 128 on this fabric in its steady state; a packet
+//! that arrives is sent on by its receiver.
 //!
 //! Frozen: a change here makes old and new ratios incomparable, so print both in one run.
 

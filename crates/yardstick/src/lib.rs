@@ -1,4 +1,5 @@
-//! What benchmarks compare the simulator's speed with. Both loops are frozen, apart from the engine on purpose.
+//! Yardsticks of the benchmarks for the simulator's speed. Both loops are frozen, apart from the engine on
+//! purpose.
 
 pub mod chase;
 pub mod floor;

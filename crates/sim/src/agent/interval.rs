@@ -1,4 +1,5 @@
-//! Intervals at whose ends a port computes: the first begins with a packet, and they go on until nothing is left to see.
+//! Intervals at whose ends a port computes: the first begins with a packet, and they go on until the port is
+//! idle.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What packets of transports with a given rate (`transport/paced`) are to agents: `Header::kind`.
+//! Kinds of packets of transports with a given rate (`transport/paced`), as agents see them: `Header::kind`.
 //!
 //! Packets to the receiver: `ack` is when they were made, in ps; data: `number` is its place in the
 //! flow in packets; SYN: `seq` is the flow's size. Answers: `number` and `ack` are those of the packet that they answer, `seq`

@@ -1,7 +1,8 @@
 //! Valiant load balancing: each connection goes by a random switch.
 //!
-//! Source: Valiant, "A scheme for fast parallel communication", SIAM J. Comput. 1982; in data centres VL2 (Greenberg et
-//! al., SIGCOMM 2009). In a fat-tree the switch at which a path turns is random, which is what per-flow ECMP does.
+//! Source: Valiant, "A scheme for fast parallel communication", SIAM J. Comput. 1982; in data centres VL2
+//! (Greenberg et al., SIGCOMM 2009). In a fat-tree the switch at which a path turns is random, as under
+//! per-flow ECMP.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

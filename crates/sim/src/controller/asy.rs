@@ -1,8 +1,8 @@
 //! ASY: rates for all queues by iterative renormalisation, computed anew when the offered rates change.
 //!
-//! Source: Sviridov, Bianco and Giaccone, "To sync or not to sync", Globecom 2018, sections II-B and III-B. Rows and columns
-//! of the offered rates are divided by their sums again and again (`rates/sinkhorn.rs`). Flows take the paths that their
-//! hash says.
+//! Source: Sviridov, Bianco and Giaccone, "To sync or not to sync", Globecom 2018, sections II-B and III-B.
+//! Rows and columns of the offered rates are divided by their sums iteratively (`rates/sinkhorn.rs`). Flows
+//! take paths by their hash.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,10 @@
 //! Flowtune: rates for all queues by prices of links, iterated while anything waits.
 //!
 //! Source: Perry, Balakrishnan and Shah, "Flowtune: flowlet control for datacenter networks", NSDI 2017
-//! (`rates/flowtune.rs`). A flowlet is a queue that has something to send. It pays for every link of its path, which the
-//! controller knows, as the paper's does: it draws the path of each queue, by chance among the shortest, and the queue's
-//! packets carry it. Or only hosts' links have prices, and the network between them is taken to be wide enough, as in ASY.
+//! (`rates/flowtune.rs`). A flowlet is a non-empty queue. It pays for every link of its path. As in the
+//! paper, the controller has the paths: it draws the path of each queue, at random among the shortest, and
+//! the queue's packets carry it. Or only hosts' links have prices, and the network between them is taken to
+//! be wide enough, as in ASY.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

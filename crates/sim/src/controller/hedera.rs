@@ -1,10 +1,11 @@
 //! Hedera: large flows of TCP get paths on which they do not meet.
 //!
-//! Source: Al-Fares, Radhakrishnan, Raghavan, Huang and Vahdat, "Hedera: dynamic flow scheduling for data center networks",
-//! NSDI 2010 (`rates/hedera.rs`). Flows begin on a path by chance, as by ECMP. Every period the controller reads what each
-//! connection has delivered, as the paper's reads the counters of edge switches, takes those for large that sent more than a
-//! share of a host's link since it last looked, estimates what they would send if only hosts' links limited them, and gives
-//! them paths. Transports do not notice but by what they measure: packets that are under way stay on the old path.
+//! Source: Al-Fares, Radhakrishnan, Raghavan, Huang and Vahdat, "Hedera: dynamic flow scheduling for data
+//! center networks", NSDI 2010 (`rates/hedera.rs`). Flows begin on a random path, as by ECMP. Every period
+//! the controller reads the delivered bytes of each connection, as the paper's reads the counters of edge
+//! switches. A connection is large if it sent more than a share of a host's link since the last period. The
+//! controller estimates the rates of large connections if only hosts' links limited them, and gives them
+//! paths. Transports are affected only through their measurements: packets in flight stay on the old path.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
-//! What an event leaves to be done before the next: little of it is needed for most, so one question answers for all.
+//! Work that an event leaves to be done before the next one. Most events leave little, so one test covers all
+//! of it.
 
 use super::part::Parcel;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};

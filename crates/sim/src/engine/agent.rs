@@ -1,10 +1,10 @@
-//! Port agents: the contract between the engine and what a node computes at a port as packets pass.
+//! Port agents: the contract between the engine and a node's computation at a port for passing packets.
 //!
-//! A fabric has agents of one kind, one at each port, hosts' ports included, or none, and then pays nothing for them.
-//! They serve one transport: an agent sees that transport's packets to their receivers as they come to its port, and the
-//! answers, which come by the other direction of the port's cable. It reads and writes what the packets carry
-//! (`Header`, [`Record`]), keeps what it needs at its port, and may ask for ticks. It touches no other port and no host.
-//! The agents themselves are in `agent/`.
+//! A fabric has agents of one kind, one at each port, hosts' ports included, or none, and then pays nothing
+//! for them. They serve one transport: an agent sees that transport's packets to their receivers as they come
+//! to its port, and the answers, which come by the other direction of the port's cable. It reads and writes
+//! the headers of packets (`Header`, [`Record`]), keeps its state at its port, and may request ticks. It
+//! touches no other port and no host. The agents themselves are in `agent/`.
 
 use super::calendar::Calendar;
 use super::egress::{Egress, PortQueue};

@@ -1,9 +1,9 @@
-//! Looking ahead: what an event will touch is asked from memory before its time comes.
+//! Prefetching: the memory that an event will touch is requested before its time comes.
 //!
-//! A fabric's ports and packets do not fit into the first-level cache, and each event touches others than
-//! the one before. What an event touches is known before it happens, though: its packet as soon as it is
-//! scheduled, and its next port as soon as the packet can be read, if the balancer can tell by then.
-//! Nothing here changes anything but time.
+//! A fabric's ports and packets do not fit into the first-level cache, and each event touches others than the
+//! one before. The addresses are known before the event, though: its packet as soon as it is scheduled, and
+//! its next port as soon as the packet can be read, if the balancer can choose by then. Prefetching changes
+//! only the running time.
 
 use super::calendar::UNSEEN;
 use super::conn::Conn;

@@ -1,8 +1,8 @@
 //! The ring of buckets in which a calendar keeps the near future.
 //!
-//! A bucket is a list of chunks of a few events. What a push touches is a word of the ring, which stays in
-//! the first-level cache, and the chunk that fills; emptied chunks are used again, the warmest first, so that
-//! the memory in use is as much as there are events, not as much as the ring is long.
+//! A bucket is a list of chunks of a few events. A push touches a word of the ring, which stays in the
+//! first-level cache, and the chunk that fills; emptied chunks are used again, the warmest first, so that the
+//! memory in use is as much as there are events, not as much as the ring is long.
 
 use super::event::Event;
 use super::prefetch::prefetch;

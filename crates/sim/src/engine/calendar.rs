@@ -1,6 +1,6 @@
 //! The future: all events to come, in their total order.
 //!
-//! A ring of narrow buckets, each sorted when it is opened, with a heap for what lies beyond the ring. Bucket
+//! A ring of narrow buckets, each sorted when it is opened, with a heap for events beyond the ring. Bucket
 //! width and ring length follow the run: see [`Calendar::adapt`]. The width has no influence on the order,
 //! only on the speed.
 

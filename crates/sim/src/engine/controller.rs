@@ -1,10 +1,12 @@
-//! Central control: the contract between the engine and a controller that tells hosts when, or how fast, to send.
+//! Central control: the contract between the engine and a controller that decides for hosts when, or how
+//! fast, to send.
 //!
-//! A run has one controller or none, and then pays nothing for it. It serves one transport. Under the transport "central"
-//! hosts report what waits in their queues, each of which holds the packets to one destination; of any other the
-//! controller reads what each connection has delivered. It acts after all else of an instant, when a report asks for that
-//! or at times of its own; its orders go to the transport at the hosts, or give a connection another path. Reports and
-//! orders cross a control channel outside of the network, without delay or loss unless the configuration says so.
+//! A run has one controller or none, and then pays nothing for it. It serves one transport. Under the
+//! transport "central" hosts report the packets in their queues, each of which holds the packets to one
+//! destination; of any other transport the controller reads the delivered bytes of each connection. It acts
+//! after all other events of an instant, when a report is urgent or at times of its own; its orders go to the
+//! transport at the hosts, or give a connection another path. Reports and orders cross a control channel
+//! outside of the network, without delay or loss unless the configuration says so.
 //!
 //! A controller sees all hosts at once: unlike ports and hosts it is no part of one node. The controllers themselves are
 //! in `controller/`.

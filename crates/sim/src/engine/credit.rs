@@ -1,21 +1,24 @@
-//! Credits: who sends by a link may have only so much in the buffer behind it, and is told when some of it has left.
+//! Credits: the sender on a link may have only so many bytes in the buffer behind it, and gets credit back
+//! when some of them have left.
 //!
-//! After Ding and Rojas-Cessa, "DAQ: Deadline-Aware Queue Scheme for Scheduling Service Flows in Data Centers",
-//! Algorithm 2, which follows Kung and Morris, "Credit-Based Flow Control for ATM Networks", IEEE Network 1995. The head
-//! of a link, at a host or a switch, has a window of bytes for each class of data. It spends a packet's bytes when the
-//! packet's transmission begins. When the packet's transmission by its next link begins, the node there owes the bytes
-//! to that head and tells it by a frame in the other direction of the cable: as soon as the packet on that wire is gone,
-//! ahead of all packets. What falls due meanwhile goes in one frame. A frame also tells how much of the class waits at
-//! the port that the last packet left, and the load of that port. A class whose window is below a full packet stands
-//! still at its port, as one that is paused (`pause`). Hosts hold whatever comes: links that end at hosts have no window.
+//! After Ding and Rojas-Cessa, "DAQ: Deadline-Aware Queue Scheme for Scheduling Service Flows in Data
+//! Centers", Algorithm 2, which follows Kung and Morris, "Credit-Based Flow Control for ATM Networks", IEEE
+//! Network 1995. The head of a link, at a host or a switch, has a window of bytes for each class of data. It
+//! spends a packet's bytes when the packet's transmission begins. When the packet's transmission by its next
+//! link begins, the node there owes the bytes to that head and returns them in a frame in the other direction
+//! of the cable: as soon as the transmission on that wire ends, ahead of all packets. Bytes that fall due
+//! meanwhile go in one frame. A frame also carries the bytes of the class that are queued at the port that
+//! the last packet left, and the load of that port. A class whose window is below a full packet is blocked at
+//! its port, like a paused one (`pause`). Hosts have unlimited buffers: links that end at hosts have no
+//! window.
 //!
-//! A frame is an event only for a port at which some class stands still. Otherwise its head reads what has come when it
-//! next asks: when a window falls below a full packet, when a transport wants the last word, and when the next frame is
-//! sent, so that few are kept. What has come is what came before the present: a frame comes when all else of its instant
-//! has happened.
+//! A frame is an event only for a port at which some class is blocked. Otherwise its head reads the arrived
+//! frames when it next needs them: when a window falls below a full packet, when a transport reads the latest
+//! values, and when the next frame is sent, so that few are kept. Arrived frames are those with an arrival
+//! before the present: a frame arrives after all other events of its instant.
 //!
-//! Faults lose no frame. Of a packet that a fault loses, the node at the end of the link notices that it is missing, as
-//! nodes do that number what they send on a link, and owes its bytes at once.
+//! Faults lose no frame. A packet that a fault loses is detected as missing by the node at the end of the
+//! link, as by nodes that number the packets of a link; the node owes its bytes at once.
 //!
 //! A run without the queue "daq" has none of this: its lists are empty.
 

@@ -1,9 +1,10 @@
 //! Deadlocks of a lossless fabric: ports that are paused or have no credit, each for packets that wait at another one.
 //!
-//! A port that is told to stop may go on when what came from it and waits behind its link has shrunk. It never will if
-//! all of that waits at ports which are themselves told to stop and never will go on: the largest set of ports that
-//! only wait for each other. If there is one, it has a cycle, and nothing in it has moved or ever will. A port without
-//! credit is in the same place: it goes on when something of what it sent has left the node behind its link.
+//! A paused port may resume when fewer of its bytes are queued behind its link. It never will if all of these
+//! wait at ports that are paused themselves and never resume: the largest set of ports that only wait for
+//! each other. If such a set exists, it has a cycle, and no packet in it has moved or ever will. A port
+//! without credit is in the same position: it resumes when some of the bytes it sent have left the node
+//! behind its link.
 
 use super::Engine;
 use super::credit::charged;

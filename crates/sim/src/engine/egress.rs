@@ -1,4 +1,4 @@
-//! The head of a link: a port, what waits at it, and how a waiting packet comes to its turn.
+//! The head of a link: a port, its queued packets, and the choice of the next one.
 
 use super::calendar::Calendar;
 use super::discipline::{Discipline, PortContext, Queued};

@@ -1,7 +1,8 @@
 //! When a run is over: its flows have ended, its limit has come, or nothing moves any more.
 //!
-//! Flows of background entries count for none of this; with them, the run goes on for one smallest host-to-host
-//! delay after the last other flow has ended, so that no host acts on what it cannot have heard of.
+//! Flows of background entries count for none of this; with them, the run goes on for one smallest
+//! host-to-host delay after the last other flow has ended, so that no host acts on information that cannot
+//! have reached it.
 
 use rustc_hash::FxHashMap;
 

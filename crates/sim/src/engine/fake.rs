@@ -1,7 +1,7 @@
 //! A host without a network, for unit tests of transports: it notes what a transport does and moves nothing.
 //!
-//! A test makes the connections, calls the transport as the engine would, and looks at what was sent, which timers are
-//! pending and which flows are over.
+//! A test makes the connections, calls the transport as the engine would, and looks at the packets sent, the
+//! pending timers and the completed flows.
 
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
 use super::controller::Report;

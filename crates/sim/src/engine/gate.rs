@@ -1,7 +1,7 @@
-//! Priority flow control (IEEE 802.1Qbb): what a switch counts, and what it remembers of those whom it told to stop.
+//! Priority flow control (IEEE 802.1Qbb): per-ingress, per-class byte counts and pause state.
 //!
-//! A switch counts, for each link that comes in and each class of traffic, the bytes that wait in it; the lossless queue
-//! (`queue/lossless.rs`) does so. Who is to be told something for it, `pause` tells.
+//! A switch counts, for each link that comes in and each class of traffic, the bytes that wait in it; the
+//! lossless queue (`queue/lossless.rs`) does so. `pause` turns them into pause frames.
 
 use super::credit::Credits;
 use crate::units::Time;

@@ -1,9 +1,9 @@
 //! Connections that outlive their flows: for each pair of hosts of an entry one is kept, and flows go over it in turn.
 //!
-//! A flow of a kept connection is called its message. The connection has a slot of its own, without a flow, to which
-//! timers, turns at the port and the transport's state belong, and which never closes. Each message has a slot, too, as
-//! long as it is under way: packets are its own, and so are the counts of its row. `Conn::via` leads from it to the
-//! connection, which for any other flow is its own slot.
+//! A flow of a kept connection is called its message. The connection has a slot of its own, without a flow,
+//! to which timers, turns at the port and the transport's state belong, and which never closes. Each message
+//! has a slot, too, as long as it is active: packets belong to it, and so do the counts of its row.
+//! `Conn::via` leads from it to the connection, which for any other flow is its own slot.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,5 @@
-//! The kinds of parts that a run is put together from. The engine knows them only by their contracts; `setup` names them.
+//! The kinds of parts that a run is put together from. The engine uses them only through their contracts;
+//! `setup` names them.
 
 use super::agent::PortAgent;
 use super::controller::{Channel, Controller};

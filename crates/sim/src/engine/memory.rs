@@ -1,4 +1,5 @@
-//! What things take in memory, as the benchmarks measure it (docs/benchmarks.md, "Memory"): for limits and estimates.
+//! Memory of the engine's structures, as the benchmarks measure it (docs/benchmarks.md, "Memory"): for limits
+//! and estimates.
 
 use crate::routing::Routes;
 use crate::topology::Fabric;

@@ -1,8 +1,8 @@
-//! Whoever watches a run without taking part in it.
+//! Observers, which watch a run without taking part in it.
 //!
-//! An observer looks at the network at times of its own choosing, after all that happens at that instant, or is
-//! shown every packet that comes out of a link. Nothing that it does changes the run: flows, links and the count of
-//! events are the same with and without it, and a run that nobody watches pays for none of this.
+//! An observer looks at the network at times of its own choosing, after all events of that instant, or sees
+//! every packet that arrives from a link. It cannot change the run: flows, links and the count of events are
+//! the same with and without it, and a run without observers has no cost for them.
 
 use super::Engine;
 use super::conn::{Conn, Counts};

@@ -1,4 +1,4 @@
-//! Whole paths that sources have chosen: the same links are kept once, whoever uses them.
+//! Whole paths that sources have chosen: the same links are stored once for all connections.
 //!
 //! A packet with [`flag::ROUTED`] carries its path's number in its label; each node on the way finds the next link by how
 //! many links the packet has crossed. The table only grows, and a path, once in it, never changes: nodes that are simulated

@@ -1,14 +1,15 @@
-//! Priority flow control (IEEE 802.1Qbb): who is told to stop for what waits (`gate`).
+//! Priority flow control (IEEE 802.1Qbb): pause frames, by the byte counts of `gate`.
 //!
-//! A switch counts, for each link that comes in and each class of traffic, the bytes that wait in it. A class that
-//! passes XOFF makes it send a pause frame by the other direction of the cable: as soon as the packet on that wire is
-//! gone, ahead of all that waits. The port at the other end then sends nothing more of that class until a frame
-//! says otherwise, which goes out when no more than XON is left. Frames have no quanta that run out: what is told holds
-//! until it is taken back, which is how switches use them ("Priority Flow Control: Build Reliable Layer 2
-//! Infrastructure", Cisco white paper C11-542809, describes large quanta and explicit resumption). A frame tells of
-//! all classes at once, as its class-enable vector does. Faults do not lose it.
+//! A switch counts, for each link that comes in and each class of traffic, the bytes queued. When a class
+//! passes XOFF, the switch sends a pause frame by the other direction of the cable: as soon as the
+//! transmission on that wire ends, ahead of all queued packets. The port at the other end then sends nothing
+//! more of that class until a resume frame, which the switch sends when no more than XON is left. Frames have
+//! no quanta that run out: a pause holds until it is taken back, which is how switches use them ("Priority
+//! Flow Control: Build Reliable Layer 2 Infrastructure", Cisco white paper C11-542809, describes large quanta
+//! and explicit resumption). A frame covers all classes at once, as its class-enable vector does. Faults do
+//! not lose it.
 //!
-//! A run without the lossless queue has none of this: its gates are an empty list and no port is ever told anything.
+//! A run without the lossless queue has none of this: its gates are an empty list and no port is ever paused.
 
 use super::Engine;
 use super::discipline::Discipline;

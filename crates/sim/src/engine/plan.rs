@@ -1,4 +1,4 @@
-//! What a run is given: the network, the flows, and the limits at which it ends.
+//! Input of a run: the network, the flows, and the limits at which it ends.
 
 use super::network::Parts;
 use crate::traffic::Traffic;

@@ -1,11 +1,11 @@
-//! A port: the transmitter at the head of a directed link, and what it has counted.
+//! A port: the transmitter at the head of a directed link, and its counters.
 //!
 //! A port is *committed* or *serviced*. A committed port is first-in first-out and nothing can change a
 //! packet's fate once it has been accepted: its departure is computed on arrival, and a small ring of
-//! (departure, bytes) gives the exact occupancy at any instant; that is one event a packet-hop. A
-//! serviced port asks its queue for the next packet whenever the wire falls free; an idle one still
-//! puts an arriving packet on the wire at once, and a busy one catches up with what it should have sent
-//! when the next packet comes. Both give the same results to the last bit.
+//! (departure, bytes) gives the exact occupancy at any instant; that is one event a packet-hop. A serviced
+//! port takes the next packet from its queue whenever the link becomes free; an idle one still transmits an
+//! arriving packet at once, and a busy one computes its past departures when the next packet arrives. Both
+//! give the same results to the last bit.
 
 use super::ring::Ring;
 use crate::faults::link::LinkFault;

@@ -1,5 +1,5 @@
-//! The rules of a first-in first-out queue whose decisions all fall on arrival: a port that has such rules computes each
-//! packet's departure when the packet arrives.
+//! The rules of a first-in first-out queue whose decisions are all made on arrival: a port with such rules
+//! computes each packet's departure when the packet arrives.
 
 use super::port::Port;
 

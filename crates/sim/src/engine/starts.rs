@@ -1,8 +1,8 @@
-//! Which flow starts when: those whose start is known, those that wait for others, those drawn during the run.
+//! Starts of flows: those with a given start, those that wait for other flows, those drawn during the run.
 //!
-//! Each host's part is done at that host: the end of a flow is seen at one, word of it goes as an event to the
-//! trigger's host, and from there to the source of the flow that it starts. Among the events of one instant at one host
-//! the kind and the number of what starts decide the order, not when it became known that it would.
+//! A flow's completion is observed at one host. A notification event carries it to the trigger's host, and on
+//! to the source of the dependent flow. Among the events of one instant at one host, the kind and the number
+//! of the starting flow decide the order, not the time at which the start was scheduled.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,4 @@
-//! What faults do to links over time, and the routes that follow from it.
+//! The state of links under faults over time, and the routes that follow from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;

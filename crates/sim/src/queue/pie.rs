@@ -1,7 +1,7 @@
 //! PIE: drops on arrival with a probability that a timer adjusts by the queueing delay (RFC 8033).
 //!
-//! The delay is the bytes that wait over the link's rate, which a port knows (as in DOCSIS, RFC 8034), in place of
-//! RFC 8033's measured departure rate.
+//! The delay is the queued bytes over the link's rate, which is constant at a port (as in DOCSIS, RFC 8034),
+//! in place of RFC 8033's measured departure rate.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

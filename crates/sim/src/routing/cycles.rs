@@ -1,9 +1,9 @@
 //! Cycles of links of which each is followed by the next on the way of some packet.
 //!
-//! Where nodes stop each other instead of dropping, a packet holds its place behind one link until there is room behind
-//! the next. Without such a cycle there is always a last link whose packets move on, and so no deadlock; with one, all its
-//! links may wait for each other. Source: Dally and Seitz, "Deadlock-free message routing in multiprocessor
-//! interconnection networks", IEEE Transactions on Computers 36(5), 1987.
+//! Where nodes pause each other instead of dropping, a packet holds its place behind one link until there is
+//! room behind the next. Without such a cycle there is always a last link whose packets move on, and so no
+//! deadlock; with one, all its links may wait for each other. Source: Dally and Seitz, "Deadlock-free message
+//! routing in multiprocessor interconnection networks", IEEE Transactions on Computers 36(5), 1987.
 
 use super::{Ports, Routes};
 use crate::ids::{LinkId, NodeId};

@@ -1,4 +1,4 @@
-//! How far hosts are from each other, and by how many ways: for people who look at a network.
+//! Distances between hosts and numbers of shortest paths: for users who look at a network.
 
 use std::collections::BTreeMap;
 

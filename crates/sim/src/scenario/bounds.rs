@@ -1,4 +1,4 @@
-//! What numbers, quantities, texts and lists must lie between, as the schema says it.
+//! Bounds of numbers, quantities, texts and lists, as the schema has them.
 //!
 //! Bounds of quantities are strings with a unit, which JSON Schema has no keyword for: `x-minimum`
 //! and `x-maximum`.

@@ -1,6 +1,6 @@
-//! What a scenario leaves to other files is put into it, so that the record of a run stands alone.
+//! Contents of other files that a scenario names are put into it, so that the record of a run is complete.
 //!
-//! So far that is the distribution of `cdf = { file = "..." }`, wherever sizes are asked for.
+//! So far that is the distribution of `cdf = { file = "..." }`, wherever a field takes sizes.
 
 use serde_json::{Value, json};
 

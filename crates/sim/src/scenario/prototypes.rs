@@ -1,6 +1,8 @@
-//! Prototypes that a scenario names: each must have been handed in, and says what the scenario leaves to it.
+//! Prototypes that a scenario names: each must have been handed in, and gives the values that the scenario
+//! leaves to it.
 //!
-//! What it says is put into the scenario, as the points of a file are, so that the record of a run tells all of it.
+//! These values are put into the scenario, like the points of a file, so that the record of a run is
+//! complete.
 
 use std::sync::Arc;
 

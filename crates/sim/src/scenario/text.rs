@@ -1,4 +1,4 @@
-//! From TOML or JSON text to plain values, refusing what has no single meaning.
+//! From TOML or JSON text to plain values; ambiguous text is refused.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Checks a document against the schema, collects all that is wrong, and writes bare names out.
 //!
-//! A validator off the shelf says which keyword failed; this one says what to write instead. It knows
-//! the part of JSON Schema that the structs lead to (a test holds it to that), and no key by name.
+//! A validator off the shelf reports the keyword that failed; this one reports the value to write instead. It
+//! covers the part of JSON Schema that the structs generate (tested), and no key by name.
 
 use serde_json::{Map, Value, json};
 

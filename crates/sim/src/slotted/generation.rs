@@ -1,4 +1,4 @@
-//! When flows arrive on the slotted link: what a file says of it.
+//! Arrivals of flows on the slotted link: fields of a file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@
 //!
 //! 1. flows arrive,
 //! 2. flows that cannot finish in time any more leave, if the discipline has such early termination,
-//! 3. the discipline says who is served, and one packet goes,
+//! 3. the discipline chooses the flow to serve, and one packet is sent,
 //! 4. flows that are done leave, and so do those whose deadline has come.
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //!                                                                            discipline
 //! ```
 //!
-//! It has nothing to do with the packet engine but the streams of chance.
+//! It shares nothing with the packet engine but the random streams.
 
 pub mod config;
 pub mod discipline;

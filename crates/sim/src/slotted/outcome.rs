@@ -1,4 +1,4 @@
-//! What a run on the slotted link leaves.
+//! Results of a run on the slotted link.
 
 use super::Flow;
 

@@ -1,4 +1,4 @@
-//! BCube: servers with several ports, joined by switches of which each knows one digit of the address.
+//! BCube: servers with several ports, joined by switches, each of which forwards by one digit of the address.
 //!
 //! Guo et al., "BCube: a high performance, server-centric network architecture for modular data centers",
 //! SIGCOMM 2009, section 3.1. Servers forward for others.

@@ -1,4 +1,5 @@
-//! What a topology's parameters say of its capacity: oversubscription and bisection bandwidth in closed form.
+//! Capacity that follows from a topology's parameters: oversubscription and bisection bandwidth in closed
+//! form.
 //!
 //! The bisection bandwidth is the least total rate, in one direction, of the cables between two sides,
 //! over all ways to put half of the hosts on either side (of an odd number, one side has one more) and

@@ -1,4 +1,4 @@
-//! Nodes by their names, and what to say where a name or a cable is not there.
+//! Nodes by their names, and messages for unknown names and missing cables.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;

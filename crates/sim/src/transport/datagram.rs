@@ -1,4 +1,4 @@
-//! Datagrams: open loop, no acknowledgement, no repeat. What is lost stays lost.
+//! Datagrams: open loop, no acknowledgement, no retransmission. Lost packets stay lost.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a packet would have behind its IP header on a real wire: for captures.
+//! The bytes that a packet would have behind its IP header on a real link: for captures.
 
 use crate::engine::packet::Packet;
 

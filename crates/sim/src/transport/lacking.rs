@@ -1,4 +1,4 @@
-//! A receiver that counts what its flow lacks: of transports that send nothing twice.
+//! A receiver that counts the missing bytes of its flow: for transports without retransmissions.
 
 use crate::engine::endpoint::Ends;
 use crate::engine::host::Host;

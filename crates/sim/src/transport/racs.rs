@@ -1,8 +1,9 @@
 //! RACS: flows send at rates in proportion to weights, which grow as they have less left.
 //!
-//! Source: Munir, Qazi and Qaisar, "On achieving low latency in data centers", ICC 2013. What switches compute, and what of it
-//! is not published, is in `agent/racs`; what hosts share with other schemes in `paced`. The first packet after an answer
-//! says anew what the flow has left: its weight is a round trip old, or the time that ports want between requests.
+//! Source: Munir, Qazi and Qaisar, "On achieving low latency in data centers", ICC 2013. The computation of
+//! switches, and its unpublished points, are in `agent/racs`; the part of hosts that other schemes share in
+//! `paced`. The first packet after a reply carries the flow's remaining bytes anew: its weight is a round
+//! trip old, or the time that ports set between requests.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

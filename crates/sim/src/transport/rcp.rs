@@ -1,7 +1,9 @@
-//! RCP, the rate control protocol: each packet learns the least rate on its way, and the flow sends at that rate.
+//! RCP, the rate control protocol: each packet collects the least rate on its path, and the flow sends at
+//! that rate.
 //!
-//! Source: Dukkipati and McKeown, "Why flow-completion time is the right metric for congestion control", CCR 2006, and the
-//! authors' code for ns-2. What switches compute is in `agent/rcp.rs`, what hosts share with other schemes in `paced`.
+//! Source: Dukkipati and McKeown, "Why flow-completion time is the right metric for congestion control", CCR
+//! 2006, and the authors' code for ns-2. The computation of switches is in `agent/rcp.rs`, the part of hosts
+//! that other schemes share in `paced`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a receiver has: numbered packets, each with a length, in a ring that grows with the gaps.
+//! The packets that a receiver has: numbered, each with a length, in a ring that grows with the gaps.
 
 /// A record of the numbered packets that a receiver has.
 pub trait Record: Default {

@@ -1,4 +1,4 @@
-//! The packets that a sender has sent and of which it does not know yet that all before them have arrived.
+//! The packets that a sender has sent and that are not yet acknowledged cumulatively.
 
 use std::collections::VecDeque;
 

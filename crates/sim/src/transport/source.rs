@@ -1,4 +1,4 @@
-//! Where a sender's bytes come from: it owns no flow size, it asks for the next range.
+//! The source of a sender's bytes: a sender holds no flow size and takes the next range from here.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! The system's allocator, which keeps count of the bytes in use: for a test file that says
-//! `#[global_allocator] static ALLOCATOR: Watching = Watching;`.
+//! The system's allocator, which keeps count of the bytes in use: for a test file with `#[global_allocator]
+//! static ALLOCATOR: Watching = Watching;`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

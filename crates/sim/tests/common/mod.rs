@@ -1,4 +1,4 @@
-//! What the tests of the engine share: a scenario as text goes in, plain columns come out.
+//! Shared parts of the engine's tests: a scenario as text goes in, plain columns come out.
 //!
 //! Every run is audited, and one that the audit finds fault with fails its test.
 

@@ -1,5 +1,5 @@
-//! Networks and traffic that several tests begin with, as the end of a scenario's text: what stands at its top, such as
-//! the transport, comes before them.
+//! Networks and traffic that several tests begin with, as the end of a scenario's text: the fields at its
+//! top, such as the transport, come before them.
 
 use super::read;
 

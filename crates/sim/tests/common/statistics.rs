@@ -1,4 +1,4 @@
-//! Whether a sample looks like what it should be drawn from.
+//! Whether a sample fits the distribution that it should be drawn from.
 
 use flowyard_sim::random::{Purpose, Stream};
 use flowyard_sim::traffic::sizes::Sizes;

@@ -1,4 +1,4 @@
-//! What fuzzing shares: documents made by a schema.
+//! Shared parts of fuzzing: documents made by a schema.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 

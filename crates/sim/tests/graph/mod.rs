@@ -1,4 +1,4 @@
-//! What tests ask of a graph, by means that know nothing of the simulator's routes.
+//! Graph computations for tests, independent of the simulator's routes.
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 

@@ -1,7 +1,7 @@
 //! Packets, ports and queues against times and counts worked out by hand, to the picosecond.
 //!
-//! Unless a test says otherwise: datagrams of 1500 B, of which 28 B are header, so that a packet carries
-//! 1472 B of payload and takes T = 12 us at 1 Gbps; each link has a delay of d = 1 us.
+//! Unless a test differs: datagrams of 1500 B, of which 28 B are header, so that a packet carries 1472 B of
+//! payload and takes T = 12 us at 1 Gbps; each link has a delay of d = 1 us.
 
 use crate::common::scenarios::{TOGETHER, flow_into_a_slower_link, flows, incast};
 use crate::common::{HEADER, PACKET, Run, US, run, run_with};

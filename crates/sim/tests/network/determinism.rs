@@ -1,4 +1,5 @@
-//! What must not move a result: how ports and the future are kept inside, who else uses the network.
+//! Changes that must not move a result: internal representations of ports and events, other users of the
+//! network.
 
 use crate::common::{self, Run, run, run_scenario, run_with, scenario};
 use flowyard_sim::engine::calendar::Agenda;

@@ -1,4 +1,4 @@
-//! When runs end, and what they then say: not before a sender in back-off has tried again, and not after the last
+//! Ends of runs and their records: not before a sender in back-off has tried again, and not after the last
 //! acknowledgement.
 
 use crate::common::{MS, Run, US, run, run_with};

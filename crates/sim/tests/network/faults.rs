@@ -1,5 +1,5 @@
-//! Faults: what is lost on a dead link, what a rate change does and how routes react, against counts and
-//! times worked out by hand; and on random schedules that nothing hangs and no byte goes missing.
+//! Faults: losses on a dead link, effects of a rate change and reactions of routes, against counts and times
+//! worked out by hand; and on random schedules that nothing hangs and no byte goes missing.
 
 use crate::common::random::random_scenario;
 use crate::common::scenarios::flows;

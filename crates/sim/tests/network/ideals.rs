@@ -1,5 +1,5 @@
-//! Ideal completion times on networks whose equally short paths differ: against hand computation, against a walk of every
-//! path packet by packet, and as what no transport beats.
+//! Ideal completion times on networks whose equally short paths differ: against hand computation, against a
+//! walk of every path packet by packet, and as a bound that no transport beats.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Ports, queues, paths and faults: the network between the hosts, and what a run records of it.
+//! Ports, queues, paths and faults: the network between the hosts, and its records.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! What a run records besides its totals: that it changes nothing, and that it is right.
+//! Records of a run besides its totals: that they change nothing, and that they are right.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Priority flow control: when a port stops and goes on, to the picosecond; no drop with the headroom of the formula; a
 //! deadlock that is one.
 //!
-//! Unless it says otherwise: datagrams of 1500 B over cables of 10 Gbps and 1 us to a last one of 1 Gbps. A packet
-//! takes T = 1.2 us, on the last cable L = 12 us, a pause frame F = 51.2 ns, a cable d = 1 us.
+//! Unless a test differs: datagrams of 1500 B over cables of 10 Gbps and 1 us to a last one of 1 Gbps. A
+//! packet takes T = 1.2 us, on the last cable L = 12 us, a pause frame F = 51.2 ns, a cable d = 1 us.
 
 use crate::common::{Run, US, read, run, run_with, scenarios};
 use flowyard_sim::engine::finished::Status;

@@ -1,4 +1,5 @@
-//! Renormalisation against the procedure as it reads, the linear program, and what is known of its limit.
+//! Renormalisation against a literal version of the procedure, the linear program, and known properties of
+//! its limit.
 
 use flowyard_sim::controller::rates::matrix::{Entry, Offered};
 use flowyard_sim::controller::rates::sinkhorn::{Normaliser, Scaling, Sinkhorn};

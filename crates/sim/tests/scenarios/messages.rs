@@ -1,5 +1,5 @@
-//! What malformed scenarios are told: all problems at once, each with its path, the value, what is
-//! allowed and the nearest fix.
+//! Messages for malformed scenarios: all problems at once, each with its path, the value, the allowed values
+//! and the nearest fix.
 
 use flowyard_sim::balancer::Balancer;
 use flowyard_sim::problem::Problems;

@@ -1,8 +1,8 @@
 //! Which form of variants keeps the path of an error exact: why scenarios tag variants externally.
 //!
-//! `[transport.ndp]` is externally tagged: the name of the variant is a key. Internally tagged, it
-//! would be `kind = "ndp"` among the settings, and serde would have to buffer the table until it has
-//! seen the tag. What is read from the buffer has lost its place.
+//! `[transport.ndp]` is externally tagged: the name of the variant is a key. Internally tagged, it would be
+//! `kind = "ndp"` among the settings, and serde would have to buffer the table until it has seen the tag.
+//! Values read from the buffer have lost their place.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -1,5 +1,5 @@
-//! Schedules of the slotted link's disciplines by hand: each boundary of PEQ's list, ties, early termination, quenching,
-//! and what an ordered list does to PDQ.
+//! Schedules of the slotted link's disciplines by hand: each boundary of PEQ's list, ties, early termination,
+//! quenching, and the effect of an ordered list on PDQ.
 
 use flowyard_sim::scenario::Format;
 use flowyard_sim::slotted::{self, Outcome};

@@ -1,5 +1,5 @@
-//! The generated networks against the arithmetic of the literature, and routes against oracles
-//! that know nothing of the route table: all-pairs searches, and every shortest path one by one.
+//! The generated networks against the arithmetic of the literature, and routes against oracles independent of
+//! the route table: all-pairs searches, and every shortest path one by one.
 
 use crate::graph::{Oracle, check_parts, hosts, nodes, tier};
 use flowyard_sim::ids::{LinkId, NodeId};

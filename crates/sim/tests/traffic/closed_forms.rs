@@ -1,4 +1,4 @@
-//! Traffic against closed forms: gaps, sizes, pairs and loads; and what must not move when something else does.
+//! Traffic against closed forms: gaps, sizes, pairs and loads; and its independence of other changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

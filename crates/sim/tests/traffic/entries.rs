@@ -1,4 +1,4 @@
-//! Traffic entries as values, of which a test says only what it is about.
+//! Traffic entries as values, of which a test sets only the fields it is about.
 
 use flowyard_sim::traffic::Demand;
 use flowyard_sim::traffic::arrivals::Arrivals;

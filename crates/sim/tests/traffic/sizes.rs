@@ -1,4 +1,4 @@
-//! Distributions of sizes by formula: their means and quantiles against the textbook, and what is refused.
+//! Distributions of sizes by formula: their means and quantiles against the textbook, and refused parameters.
 
 use crate::common::statistics::{draws, errors_off, ks_p};
 use crate::entries;

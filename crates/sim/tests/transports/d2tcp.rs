@@ -1,4 +1,5 @@
-//! D2TCP: how much a mark takes, by hand from Vamanan et al. 2012, and what that does for a flow in a hurry.
+//! D2TCP: the reduction for a mark, by hand from Vamanan et al. 2012, and its effect for a flow with a near
+//! deadline.
 
 use crate::common::scenarios::{flow_into_a_slower_link, flows};
 use crate::common::{Run, run};

@@ -1,5 +1,5 @@
-//! D3 against times and rates by hand: who asks first is served first, with one least rate for each path; and what ports
-//! count, which must be nothing once all flows are over. Every run is audited for that.
+//! D3 against times and rates by hand: first come, first served, with one least rate for each path; and the
+//! ports' counts, which must be zero once all flows have ended. Every run is audited for that.
 //!
 //! Wilson et al., "Better never than late: meeting deadlines in datacenter networks", SIGCOMM 2011.
 

@@ -1,4 +1,5 @@
-//! DAQ against times worked out by hand, the claims of its paper, and what credits promise: nothing is ever dropped.
+//! DAQ against times worked out by hand, the claims of its paper, and the guarantee of credits: nothing is
+//! ever dropped.
 
 use crate::common::random::small_topology;
 use crate::common::{HEADER, MS, PACKET, Run, US, run, run_with, scenarios};

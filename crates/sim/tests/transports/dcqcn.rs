@@ -1,4 +1,4 @@
-//! DCQCN against what its paper's rules give by hand, and what its fabric promises: nothing is dropped.
+//! DCQCN against its paper's rules by hand, and the guarantee of its fabric: nothing is dropped.
 //!
 //! Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, section 3.1.
 

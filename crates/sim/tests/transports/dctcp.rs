@@ -1,4 +1,4 @@
-//! ECN in TCP and DCTCP against what RFC 3168 and RFC 8257 give by hand, and against the fluid model of DCTCP's paper.
+//! ECN in TCP and DCTCP against RFC 3168 and RFC 8257 by hand, and against the fluid model of DCTCP's paper.
 
 use crate::common::scenarios::{endless_incast, flow_into_a_slower_link, queue_under_tcp};
 use crate::common::{self, Run, observed, run};

@@ -1,4 +1,4 @@
-//! Hedera on fat-trees: flows that meet by chance are moved apart.
+//! Hedera on fat-trees: flows that collide at random are moved apart.
 
 use crate::common::{Run, read, run, run_with};
 

@@ -1,7 +1,8 @@
 //! Kept connections: messages of two hosts go in turn over one, against times worked out by hand.
 //!
-//! As in `tcp.rs`, segments carry 1460 B in 1500 B, T = 12 us at 1 Gbps, and what has no payload is 40 B; the cable's
-//! delay is so long that a round of the window has been sent before the first of its acknowledgements comes.
+//! As in `tcp.rs`, segments carry 1460 B in 1500 B, T = 12 us at 1 Gbps, and packets without payload are 40
+//! B; the cable's delay is so long that a round of the window has been sent before the first of its
+//! acknowledgements comes.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! MPTCP against RFC 6356 in exact arithmetic, against TCP, and against what several paths must give.
+//! MPTCP against RFC 6356 in exact arithmetic, against TCP, and against the throughput of several paths.
 
 use crate::common::{MS, PACKET, Run, US, cells, run, run_with};
 use flowyard_sim::records::digest;

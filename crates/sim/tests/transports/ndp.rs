@@ -1,7 +1,7 @@
 //! NDP against times and counts worked out by hand, to the picosecond.
 //!
-//! Unless a test says otherwise: one switch, links of 1 Gbps with a delay of d; a full data packet is 1500 B
-//! on the wire, 64 B of it header, and takes T = 12 us; a header or control packet takes C = 0.512 us.
+//! Unless a test differs: one switch, links of 1 Gbps with a delay of d; a full data packet is 1500 B on the
+//! wire, 64 B of it header, and takes T = 12 us; a header or control packet takes C = 0.512 us.
 
 use crate::common::scenarios::{self, flow, flow_into_a_slower_link, flow_over_a_line, flows};
 use crate::common::{HEADER, MS, PACKET, Run, US, run, run_with, words};

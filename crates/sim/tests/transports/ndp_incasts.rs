@@ -1,4 +1,5 @@
-//! NDP's incasts, small and large: when they end, what is repeated and who may repeat it, and what turns do to trims.
+//! NDP's incasts, small and large: when they end, which packets are retransmitted and by which trigger, and
+//! the effect of turns on trims.
 
 use crate::common::scenarios::{self, TOGETHER, flow_over_a_line, flows};
 use crate::common::{HEADER, MS, PACKET, Run, US, run, run_with};

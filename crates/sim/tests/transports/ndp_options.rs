@@ -1,4 +1,4 @@
-//! What NDP does only if it is told to: priorities of pulls, headers that return to their senders, paths left out.
+//! NDP's options: priorities of pulls, headers that return to their senders, paths left out.
 //!
 //! Links of 1 Gbps with a delay of d = 1 us: a full data packet takes T = 12 us, a header or an answer C = 0.512 us.
 

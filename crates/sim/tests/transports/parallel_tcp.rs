@@ -1,4 +1,5 @@
-//! Parallel TCP: blocks over several paths, against times worked out by hand and against what a partition must leave.
+//! Parallel TCP: blocks over several paths, against times worked out by hand and against the remainder that a
+//! partition must leave.
 
 use crate::common::{MS, Run, cells, read, run, run_with};
 

@@ -1,5 +1,5 @@
-//! pFabric against times worked out by hand and against shortest remaining processing time: who goes first, who is
-//! dropped, what a sender does when nothing gets through.
+//! pFabric against times worked out by hand and against shortest remaining processing time: order of service,
+//! order of drops, and the sender's behaviour when nothing gets through.
 
 use crate::common::scenarios::{self, flow_into_a_slower_link};
 use crate::common::{PACKET, US, read, run, run_with, scenario};

@@ -1,4 +1,4 @@
-//! What tests of transports on a rack share: its hosts and their flows, as text.
+//! Shared parts of tests of transports on a rack: its hosts and their flows, as text.
 
 /// So many hosts around a switch.
 pub fn rack(hosts: u32, rate: &str, delay: &str) -> String {

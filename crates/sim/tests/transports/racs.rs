@@ -1,5 +1,5 @@
-//! RACS against its fluid limit, processor sharing and shortest remaining processing time; and what is left on ports when flows
-//! have gone.
+//! RACS against its fluid limit, processor sharing and shortest remaining processing time; and the state of
+//! ports after flows have ended.
 //!
 //! Munir, Qazi and Qaisar, "On achieving low latency in data centers", ICC 2013.
 

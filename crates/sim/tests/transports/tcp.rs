@@ -1,8 +1,8 @@
 //! TCP against times worked out by hand from RFC 5681, 6582, 6298 and 3042, to the picosecond.
 //!
-//! Segments carry 1460 B in 1500 B, so that one takes T = 12 us at 1 Gbps; what has no payload is 40 B.
-//! Windows are whole segments, and round trips so long that a round of the window has been sent before
-//! the first of its acknowledgements comes: then round r begins one round trip after round r - 1.
+//! Segments carry 1460 B in 1500 B, so that one takes T = 12 us at 1 Gbps; packets without payload are 40 B.
+//! Windows are whole segments, and round trips so long that a round of the window has been sent before the
+//! first of its acknowledgements comes: then round r begins one round trip after round r - 1.
 
 use crate::common::scenarios::flow_over_a_line;
 use crate::common::{MS, PACKET, Run, run};

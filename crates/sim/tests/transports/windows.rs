@@ -1,4 +1,4 @@
-//! TCP's window, call by call: how it grows, what a loss or a mark leaves of it, when it counts as used.
+//! TCP's window, call by call: its growth, its reduction by a loss or a mark, and when it counts as used.
 
 use flowyard_sim::transport::source::Messages;
 use flowyard_sim::transport::tcp::congestion::{

@@ -1,4 +1,4 @@
-//! The flows that a port knows, the most critical first: twice as many as send, by the flow's own number.
+//! The flows that a port keeps, the most critical first: twice as many as send, by the flow's own number.
 
 use super::order::Ranking;
 use crate::ids::FlowId;

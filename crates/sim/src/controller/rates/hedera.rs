@@ -1,4 +1,4 @@
-//! Hedera: what flows would send if the network did not limit them, and paths on which that fits.
+//! Hedera: the natural demands of flows, if the network did not limit them, and paths on which these fit.
 //!
 //! Source: Al-Fares, Radhakrishnan, Raghavan, Huang and Vahdat, "Hedera: dynamic flow scheduling for data center networks",
 //! NSDI 2010: the estimator of demands is that of section 4.2, global first fit 4.3.1, simulated annealing 4.3.2. Demands are

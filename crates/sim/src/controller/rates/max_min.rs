@@ -1,9 +1,9 @@
 //! Max-min fair rates by water-filling: no rate can grow but at the cost of one that is no larger.
 //!
-//! Source: Bertsekas and Gallager, "Data networks", 2nd edition (1992), 6.5.2. The link whose flows can get least is filled
-//! first: it divides what it has left among those of its flows that have no rate yet, by weight. These then count as given on
-//! their other links, and the next link follows. Beside the renormalisation of ASY it says what fairness would cost: no queue
-//! starves, and the sum of rates is lower.
+//! Source: Bertsekas and Gallager, "Data networks", 2nd edition (1992), 6.5.2. The link whose flows can get
+//! least is filled first: it divides its remaining capacity among those of its flows that have no rate yet,
+//! by weight. These then count as given on their other links, and the next link follows. Beside the
+//! renormalisation of ASY it shows the cost of fairness: no queue starves, and the sum of rates is lower.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

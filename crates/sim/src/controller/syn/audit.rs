@@ -1,4 +1,4 @@
-//! Checks of what the synchronous controller decides, slot by slot, that share nothing with how it decides.
+//! Checks of the synchronous controller's decisions, slot by slot; they share no code with it.
 
 use std::collections::BTreeMap;
 

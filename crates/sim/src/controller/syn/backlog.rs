@@ -1,9 +1,11 @@
-//! What waits at the hosts, as the controller sees it: for each pair of hosts a queue, for each queue its flows.
+//! Packets queued at the hosts, as the controller sees them: for each pair of hosts a queue, for each queue
+//! its flows.
 //!
-//! Source: Sviridov, Bianco and Giaccone, Globecom 2018, sections II-A and III-A: each server keeps a queue for each
-//! destination, the packets of a flow arrive together, and a priority is that of the packet at the head. So a flow is
-//! one entry, however many packets it has. A grant may reach its host later than the controller gives it: until the
-//! host reports what it has sent, the grant is outstanding, and the head is the packet behind all those that are granted.
+//! Source: Sviridov, Bianco and Giaccone, Globecom 2018, sections II-A and III-A: each server keeps a queue
+//! for each destination, the packets of a flow arrive together, and a priority is that of the packet at the
+//! head. So a flow is one entry, however many packets it has. A grant may reach its host later than the
+//! controller gives it: until the host reports the sent packet, the grant is outstanding, and the head is the
+//! packet behind all those that are granted.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,11 @@
 //! SYN: in each slot a matching of hosts, whose packets all have paths of their own.
 //!
-//! Source: Sviridov, Bianco and Giaccone, "To sync or not to sync: why asynchronous traffic control is good enough for
-//! your data center", Globecom 2018, section II-A (called SYN here), after Perry et al., "Fastpass: a centralized
-//! 'zero-queue' datacenter network", SIGCOMM 2014. In each slot the controller looks at the [`backlog`], takes a
-//! [`matching`] of sources and destinations, and gives each packet a path of its own by [`colouring`] the edges of a
-//! [`clos`] network; each host then sends the packet at the head of the queue that was matched. [`audit`] checks each slot.
-//! These parts do not know the engine.
+//! Source: Sviridov, Bianco and Giaccone, "To sync or not to sync: why asynchronous traffic control is good
+//! enough for your data center", Globecom 2018, section II-A (called SYN here), after Perry et al.,
+//! "Fastpass: a centralized 'zero-queue' datacenter network", SIGCOMM 2014. In each slot the controller looks
+//! at the [`backlog`], takes a [`matching`] of sources and destinations, and gives each packet a path of its
+//! own by [`colouring`] the edges of a [`clos`] network; each host then sends the packet at the head of the
+//! queue that was matched. [`audit`] checks each slot. These parts do not use the engine.
 
 pub mod audit;
 pub mod backlog;

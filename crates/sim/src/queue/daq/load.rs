@@ -1,4 +1,4 @@
-//! The load of a port: what came in the last round trip that is over.
+//! The load of a port: the arrivals of the last complete round trip.
 
 use crate::derived::bytes_in;
 use crate::engine::credit::FULL_LOAD;

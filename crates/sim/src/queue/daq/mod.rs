@@ -1,9 +1,9 @@
 //! DAQ's port: short flows, urgent ones first, and long flows, which share the link by weights; nothing is dropped.
 //!
-//! Source: Ding and Rojas-Cessa, "DAQ: Deadline-Aware Queue Scheme for Scheduling Service Flows in Data Centers", section
-//! II and Algorithm 1. That nothing is dropped is the work of credits (`engine/credit.rs`): whoever sends by a link to a
-//! switch has credit for a share of the switch's buffer. A port knows queues and no flows. Packets of data say their class
-//! and, as `Header::ack`, the time left to their deadline.
+//! Source: Ding and Rojas-Cessa, "DAQ: Deadline-Aware Queue Scheme for Scheduling Service Flows in Data
+//! Centers", section II and Algorithm 1. That nothing is dropped is the work of credits (`engine/credit.rs`):
+//! each sender on a link to a switch has credit for a share of the switch's buffer. A port keeps queues and
+//! no flows. Packets of data carry their class and, as `Header::ack`, the time left to their deadline.
 
 mod load;
 mod round_robin;

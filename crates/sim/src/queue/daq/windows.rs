@@ -1,4 +1,4 @@
-//! Windows: how the buffers of a switch are divided among those who send to it.
+//! Windows: the division of a switch's buffers among its senders.
 
 use crate::engine::credit::{CLASSES, UNLIMITED};
 use crate::problem::Problem;

@@ -1,4 +1,5 @@
-//! D3 (Wilson et al., SIGCOMM 2011) on the slotted link: flows ask for size over deadline, first come, first served.
+//! D3 (Wilson et al., SIGCOMM 2011) on the slotted link: flows request size over deadline, first come, first
+//! served.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

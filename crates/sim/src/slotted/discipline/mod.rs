@@ -1,4 +1,4 @@
-//! Disciplines: who is served in a slot.
+//! Disciplines: the choice of the flow that is served in a slot.
 //!
 //! One file a discipline: its configuration struct with `Settings`, its state with [`Discipline`]; and its line in
 //! the list below.

@@ -1,9 +1,9 @@
 //! PEQ, preemptive efficient queueing (GopalaKrishna, NJIT 2017, equation 2.1 and algorithm 1).
 //!
-//! In each slot all flows are candidates, in ascending order of H = alpha left + beta left / time, with the packets
-//! and slots that are left. Each is put into a list, which in the end is the order of service, so that nobody in
-//! the list becomes late: at the end if it can wait for all before it, else before entries that can wait for it.
-//! A candidate that fits nowhere is passed over.
+//! In each slot all flows are candidates, in ascending order of H = alpha left + beta left / time, with the
+//! packets and slots that are left. Each is put into a list, which in the end is the order of service, so
+//! that no flow in the list becomes late: at the end if it can wait for all before it, else before entries
+//! that can wait for it. A candidate that fits nowhere is passed over.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

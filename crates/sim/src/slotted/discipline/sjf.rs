@@ -1,4 +1,4 @@
-//! Shortest job first by what is left: with preemption, shortest remaining processing time (SRPT).
+//! Shortest job first by the remaining packets: with preemption, shortest remaining processing time (SRPT).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

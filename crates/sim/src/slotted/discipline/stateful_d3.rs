@@ -1,4 +1,4 @@
-//! Stateful D3 (thesis, section 1.4): who was served in the slot before comes first.
+//! Stateful D3 (thesis, section 1.4): flows served in the slot before come first.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

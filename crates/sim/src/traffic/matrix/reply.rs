@@ -1,4 +1,4 @@
-//! Whoever received a flow of another entry answers.
+//! Each receiver of a flow of another entry replies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Distributions that papers have in common, compiled in: a table in `traffic/data` each.
 //!
-//! The comment at the head of each table says where it comes from. A further one is its table, its
-//! lines here and its line in the list of sizes.
+//! The comment at the head of each table has its source. A further one is its table, its lines here and its
+//! line in the list of sizes.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
 //! DCQCN's reaction point: how the rate of a flow falls and rises (the paper's section 3.1, figures 6 and 7).
 //!
-//! Its timers need no events: what they have done is worked out when the rate is asked for, in the order in which it
-//! would have happened.
+//! Its timers need no events: their effect is computed when the rate is read, in the order in which the
+//! timers would have expired.
 
 use super::Dcqcn;
 use crate::units::{Rate, SECOND, Time};

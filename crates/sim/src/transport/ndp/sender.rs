@@ -1,4 +1,4 @@
-//! The sending end of NDP: the first window at line rate, then a packet for each pull, repeats first.
+//! The sending end of NDP: the first window at line rate, then a packet for each pull, retransmissions first.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,11 +1,12 @@
-//! Senders that are told their rate: the host's side that RCP, D3, PDQ and RACS share.
+//! Senders at a given rate: the host's side that RCP, D3, PDQ and RACS share.
 //!
-//! A flow opens with a SYN, which asks the switches on its way for a rate; the answer says it. Packets are sent one by one
-//! at that rate, each is acknowledged, and packets ask again: each packet of data or the first after an answer, as the scheme
-//! says, or one without payload if no data may leave in time. A FIN, repeated until it is answered, takes the flow off the
-//! switches. What packets ask and what answers mean is the scheme's ([`Scheme`]), and stands in the record beside each packet;
-//! what switches compute is its agent's (`agent/`). Lost packets are noticed by later ones that were acknowledged, or by a
-//! timeout (RFC 6298), and sent again.
+//! A flow opens with a SYN, which requests a rate from the switches on its path; the reply carries it.
+//! Packets are sent one by one at that rate, each is acknowledged, and packets carry further requests: each
+//! packet of data or the first after a reply, by the scheme, or one without payload if no data may leave in
+//! time. A FIN, retransmitted until it is acknowledged, removes the flow from the switches. The meaning of
+//! requests and replies is the scheme's ([`Scheme`]), and is in the record beside each packet; the
+//! computation of switches is its agent's (`agent/`). Losses are detected by acknowledgements of later
+//! packets, or by a timeout (RFC 6298), and retransmitted.
 
 mod receiver;
 mod sender;

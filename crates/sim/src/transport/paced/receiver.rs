@@ -1,4 +1,4 @@
-//! The receiving end: every packet is answered, with what it carried.
+//! The receiving end: every packet gets a reply with the fields that it carried.
 
 use super::{Pacing, kind};
 use crate::engine::host::{Host, Toward};

@@ -7,13 +7,14 @@
 //! alpha = sum of cwnd * max(cwnd_i / rtt_i^2) / (sum of cwnd_i / rtt_i)^2,
 //! ```
 //!
-//! so that all subflows together take as much as one TCP would on the best of their paths, and each of them no more
-//! than a TCP on its own. What ends slow start, and what a loss does, each subflow does as TCP does.
+//! so that all subflows together take as much as one TCP would on the best of their paths, and each of them
+//! no more than a TCP on its own. The end of slow start and the reaction to a loss are each subflow's own, as
+//! in TCP.
 //!
-//! Sums of products and quotients of `f64` are the same on every machine. Windows are those of the moment, worked out
-//! at each acknowledgement; RFC 6356, section 4.1, allows it less often. The RFC also advises to bound `cwnd_i` by
-//! what is in flight, where something else limits a subflow: `tcp.window_validation` keeps windows from growing beyond
-//! that in the first place.
+//! Sums of products and quotients of `f64` are the same on every machine. Windows are those of the moment,
+//! worked out at each acknowledgement; RFC 6356, section 4.1, allows it less often. The RFC also advises to
+//! bound `cwnd_i` by the bytes in flight, where something else limits a subflow: `tcp.window_validation`
+//! keeps windows from growing beyond that in the first place.
 
 use crate::units::Time;
 

@@ -1,14 +1,15 @@
-//! A flow carried by several TCP connections: what Multipath TCP and parallel TCP share.
+//! A flow carried by several TCP connections: shared parts of Multipath TCP and parallel TCP.
 //!
-//! A subflow is TCP's sender and receiver as they are, with its own sequence numbers, window and timers. `outgoing` maps data
-//! to subflows, `partition` says which data each of them sends next, `lia` how windows are coupled; the receiver
-//! records what has arrived in a ring or by `ranges`.
+//! A subflow is TCP's sender and receiver as they are, with its own sequence numbers, window and timers.
+//! `outgoing` maps data to subflows, `partition` chooses the data that each of them sends next, `lia` how
+//! windows are coupled; the receiver records what has arrived in a ring or by `ranges`.
 //!
-//! A connection that carries nothing stands for the flow, or for the flows that share a kept one, each of which has then a
-//! part at every subflow: a slot to which its packets there belong. A subflow is asked for data by its host's wire when its window
-//! has room: acknowledgements, which make that room, come at the pace of each path. Data counts as acknowledged when a
-//! segment that carried it is: RFC 8684, 3.3.2, has data acknowledged apart, so that a receiver may drop what a subflow
-//! has acknowledged, which none does here.
+//! A connection that carries nothing stands for the flow, or for the flows that share a kept one, each of
+//! which has then a part at every subflow: a slot to which its packets there belong. A subflow takes data
+//! when its host's link is ready and its window has room: acknowledgements, which make that room, arrive at
+//! the pace of each path. Data counts as acknowledged when a segment that carried it is: RFC 8684, 3.3.2, has
+//! data acknowledged apart, so that a receiver may drop data that a subflow has acknowledged; no receiver
+//! here does.
 
 pub mod lia;
 pub mod outgoing;

@@ -1,4 +1,4 @@
-//! Reassembly by range: what has arrived of a block that comes from several places of it at once.
+//! Reassembly by range: the arrived parts of a block that is sent from several places of it at once.
 //!
 //! [`Reassembly`](crate::transport::reassembly::Reassembly) is a ring from the first gap on: constant time a packet, and as
 //! much memory as the data reaches ahead. Where one path sends a block from its back, that is the whole block. Here memory and time

@@ -1,4 +1,4 @@
-//! TCP: Reno, NewReno, CUBIC, DCTCP, D2TCP and Swift, in parts that know little of each other.
+//! TCP: Reno, NewReno, CUBIC, DCTCP, D2TCP and Swift, in parts with narrow interfaces.
 //!
 //! A source (`transport/source.rs`) gives the bytes to send, `sender` and `receiver` move them reliably (handshake,
 //! acknowledgements, retransmission, timers), `congestion` limits the bytes in flight, `reduction` spreads a reduction over

@@ -1,4 +1,5 @@
-//! Each path takes the next segment in order, whenever it may send: what Multipath TCP does with data of one window.
+//! Each path takes the next segment in order, whenever it may send, like Multipath TCP with the data of one
+//! window.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! One range for each path, sent from front to back: what "divide" and "proportional" share.
+//! One range for each path, sent from front to back: shared part of "divide" and "proportional".
 
 use std::ops::Range;
 

@@ -10,9 +10,10 @@
 //! window is W_est (the Reno-friendly region). A reduction leaves beta of the window. t starts with congestion avoidance
 //! and stands still while something other than the window limits the flow (section 5.8).
 //!
-//! Slow start is RFC 5681's: HyStart++ (RFC 9406, section 4.10) is left out, and so is the answer to spurious losses
-//! (section 4.9). Fast recovery is NewReno's. The growth of (target - cwnd) / cwnd is for each acknowledged segment, as in
-//! Linux, so that delayed acknowledgements do not slow it down; section 4.4 says for each acknowledgement.
+//! Slow start is RFC 5681's: HyStart++ (RFC 9406, section 4.10) is left out, and so is the answer to spurious
+//! losses (section 4.9). Fast recovery is NewReno's. The growth of (target - cwnd) / cwnd is for each
+//! acknowledged segment, as in Linux, so that delayed acknowledgements do not slow it down; section 4.4 has
+//! it for each acknowledgement.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
