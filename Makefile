@@ -96,7 +96,7 @@ bench-instructions: ## Count the engine's instructions a packet-hop; needs valgr
 bench-peers: setup ## Compare results and speed with ns-3, which apt-get installs (Debian, Ubuntu); PEERS="recovery" for some; PEER_HTSIM=checkout for htsim, too
 	$(BIN)/python benches/peers/ns3/main.py $(PEERS)
 ifdef PEER_HTSIM
-	$(BIN)/python benches/peers/htsim/main.py $(PEER_HTSIM)
+	$(BIN)/python benches/peers/htsim/pairs.py $(PEER_HTSIM)
 endif
 
 results-check: setup ## Make the cheap published figures again, in ten minutes, and compare; RESULTS_CHECK="--figure NDP-F6"

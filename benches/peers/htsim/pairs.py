@@ -97,16 +97,19 @@ def main() -> int:
         return 1
     cases = [case for case in CASES if not given.case or any(part in case.name for part in given.case)]
     load = os.getloadavg()[0]
-    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         try:
-            for case in cases:
-                rows.append(measure(case, given.rounds, given.hops, Path(folder)))
+            rows = [measure(case, given.rounds, given.hops, Path(folder)) for case in cases]
         except RuntimeError as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
     tell("")
-    figures = {"machine": machine.describe(), "load_before": load, "htsim": commit(given.checkout), "cases": rows}
+    figures = {
+        "machine": machine.describe(),
+        "load_before": load,
+        "htsim": commit(given.checkout),
+        "cases": rows,
+    }
     page = render(figures)
     print(page)
     OUTPUT.mkdir(parents=True, exist_ok=True)
@@ -182,12 +185,13 @@ def arguments(case: Case, size: int | None = None) -> list[str]:
 
 
 def command(case: Case, flows: Path, end_us: float) -> list[str]:
-    """htsim's side of a case. htsim_ndp simulates until a given time: as long as Flowyard's run took, and a fifth."""
+    """The side of htsim: htsim_ndp simulates until a given time: as long as Flowyard's run took, and a fifth."""
     if case.tcp:
         options = [case.tcp, str(case.hosts), "100000", "1", "150000", str(flows.with_suffix(".flows"))]
         return [str((BUILD / "tcp").absolute()), *options]
     program = (BUILD / "sim" / "datacenter" / "htsim_ndp").absolute()
-    return [str(program), "-nodes", str(case.hosts), "-tm", str(flows), "-end", str(round(1.2 * end_us)), *case.ndp.split()]
+    options = ["-nodes", str(case.hosts), "-tm", str(flows), "-end", str(round(1.2 * end_us))]
+    return [str(program), *options, *case.ndp.split()]
 
 
 def cpu_seconds(arguments: list[str], flows: int | None = None) -> float:
