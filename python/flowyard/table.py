@@ -16,6 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
+from flowyard.errors import UserError
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -33,7 +35,7 @@ def read_frame(
         if_there: Columns to read besides that older versions did not write.
 
     Raises:
-        OSError: It cannot be read, is no whole Parquet file, or lacks a column.
+        UserError: It cannot be read, is no whole Parquet file, or lacks a column.
     """
     import polars as pl
 
@@ -44,10 +46,13 @@ def read_frame(
                 columns = [*columns, *(name for name in if_there if name in known)]
             return pl.read_parquet(path, columns=None if columns is None else list(columns), memory_map=False)
     except pl.exceptions.PolarsError as error:
-        raise OSError(str(error).partition("\n")[0]) from None
+        why = str(error).partition("\n")[0]
     except pl.exceptions.PanicException:
         # polars checks both ends of a file, and takes what is between them as it is.
-        raise OSError("what is in it was overwritten") from None
+        why = "what is in it was overwritten"
+    except OSError as error:
+        why = error.strerror or str(error)
+    raise UserError(f"{path}: not a table that can be read ({why})")
 
 
 class _Columns(Protocol):
@@ -74,7 +79,7 @@ class Table:
         """The table in a Parquet file.
 
         Raises:
-            OSError: It cannot be read, or is no Parquet file.
+            UserError: It cannot be read, or is no Parquet file.
         """
         return cls(read_frame(path), path)
 

@@ -111,10 +111,7 @@ def compare(folder: Path, file: Path, shift_ps: int = 0) -> Comparison:
         )
     read: Callable[[Source], list[Finished]] = FORMATS[peer].read
     theirs = read(source)
-    try:
-        every = read_frame(folder / "flows.parquet", COLUMNS, LATER_COLUMNS)
-    except OSError as error:
-        raise UserError(f"{folder / 'flows.parquet'}: not a table that can be read ({error})") from None
+    every = read_frame(folder / "flows.parquet", COLUMNS, LATER_COLUMNS)
     own = every.filter("completed").with_row_index("row")
     nodes = numbers(summary["scenario"])
     rows = own.select("row", "src", "dst", "size_bytes", "start_ps").iter_rows()

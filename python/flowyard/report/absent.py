@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flowyard.report import reasons
-from flowyard.report.runs import Run
+from flowyard.runs import Run
 
 PARTS = (
     ("Slowdown by flow size", reasons.one_size),

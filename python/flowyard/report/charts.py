@@ -15,7 +15,7 @@ import altair as alt
 import polars as pl
 
 from flowyard.analysis import by_decile, distribution, due, flow_goodput
-from flowyard.report.runs import Run
+from flowyard.runs import Run
 
 Spec = dict[str, Any]
 

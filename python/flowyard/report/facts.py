@@ -10,7 +10,7 @@ from flowyard import text
 
 if TYPE_CHECKING:
     # Runs are called by what differs, which differing.py finds with what is below.
-    from flowyard.report.runs import Run
+    from flowyard.runs import Run
 
 # Of a longer list only so many members are shown.
 LIST_SHOWN = 6

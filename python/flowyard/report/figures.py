@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from flowyard.report import charts, histograms, overlays, reasons, series
-from flowyard.report.runs import Run
 from flowyard.report.spread import spread
+from flowyard.runs import Run
 
 
 @dataclass(frozen=True)

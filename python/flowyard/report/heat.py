@@ -16,7 +16,7 @@ import polars as pl
 
 from flowyard import text
 from flowyard.report import charts
-from flowyard.report.runs import Run
+from flowyard.runs import Run
 
 # Cells of all heat maps of a page together.
 MOST_CELLS = 7200

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from flowyard.report import charts
-from flowyard.report.runs import Run
+from flowyard.runs import Run
 
 # Of the length of an axis: what is nearer together than this looks the same.
 STEP = 1 / 200

@@ -8,8 +8,8 @@ import polars as pl
 from flowyard import text
 from flowyard.analysis import met, spans_of
 from flowyard.report import facts
-from flowyard.report.runs import Run
 from flowyard.report.tables import Cell
+from flowyard.runs import Run
 
 # Faults of a run, and flows of a fault, that are listed.
 MOST_FAULTS, MOST_FLOWS = 6, 12

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from flowyard import results, text
-from flowyard.analysis import background, measured, overall, picoseconds
+from flowyard.analysis import overall
 from flowyard.errors import UserError
 from flowyard.folders import kept
 from flowyard.report.differing import differing
 from flowyard.report.summary import tell
+from flowyard.runs import Run
 from flowyard.sweeps.results import FLOW_COLUMNS, Sweep, is_sweep
-from flowyard.table import read_frame
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE
 
@@ -105,20 +105,16 @@ def _look(run: Listed) -> Mapping[str, Any] | None:
         if "scenario" not in status:
             run.remark = "no simulation: its tables are a model's"
             return None
-        flows = read_frame(run.folder / "flows.parquet", FLOW_COLUMNS)
+        read = Run.read(run.folder, FLOW_COLUMNS)
     except UserError as error:
         run.status, run.remark = "", f"damaged: {error}"
-        return None
-    except OSError as error:
-        run.status, run.remark = "", f"damaged: {run.folder / 'flows.parquet'}: {error}"
         return None
     scenario: dict[str, Any] = status["scenario"]
     used = [entry.get("transport") or scenario["transport"] for entry in scenario["traffic"]]
     run.transport = ", ".join(
         dict.fromkeys(next(iter([each] if isinstance(each, str) else each)) for each in used)
     )
-    own = measured(flows, picoseconds(scenario["run"].get("warm_up", "0s")), background(status))
-    total = overall(own).row(0, named=True)
+    total = overall(read.measured).row(0, named=True)
     run.flows, run.completed = total["flows"], total["completed"]
     run.fct_p99_ps, run.slowdown_p99 = total["fct_p99_ps"], total["slowdown_p99"]
     return scenario

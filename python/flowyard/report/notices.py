@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from flowyard import text
 from flowyard.report import reasons
-from flowyard.report.runs import Run
+from flowyard.runs import Run
 
 
 @dataclass(frozen=True)

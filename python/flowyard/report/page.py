@@ -20,7 +20,7 @@ from flowyard.report import (
     terms,
 )
 from flowyard.report import timeline as timelines
-from flowyard.report.runs import Run
+from flowyard.runs import Run
 
 # Fields in which runs differ that a card and the table of what was run show; all are among the settings.
 MOST_CHIPS, MOST_DIFFERENCES = 6, 16

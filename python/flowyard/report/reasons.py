@@ -12,7 +12,7 @@ import polars as pl
 
 from flowyard import text
 from flowyard.analysis import background
-from flowyard.report.runs import Run
+from flowyard.runs import Run
 
 # For runs of versions that left no `features` in run.json.
 UNKNOWN = "Its run.json does not have the features of the queue and the transports, which would say why."

@@ -15,7 +15,7 @@ import polars as pl
 from flowyard import text
 from flowyard.analysis import worst_links
 from flowyard.report import charts, overlays
-from flowyard.report.runs import Run
+from flowyard.runs import Run
 
 # Links and flows of a page.
 MOST_LINKS, MOST_FLOWS = 8, 8

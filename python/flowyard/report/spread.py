@@ -8,7 +8,7 @@ import altair as alt
 
 from flowyard.analysis import spread_by_tier
 from flowyard.report import charts, overlays
-from flowyard.report.runs import Run
+from flowyard.runs import Run
 
 # Values drawn by all strips of a chart together.
 STRIP_POINTS = 2400

@@ -7,17 +7,15 @@ import polars as pl
 
 from flowyard import text
 from flowyard.analysis import (
-    background,
     by_size,
     goodput_bps,
     inversions,
-    measured,
-    picoseconds,
     throughput,
     timeliness,
 )
-from flowyard.report import reasons, runs
+from flowyard.report import reasons
 from flowyard.results import advised, controlled
+from flowyard.runs import Run
 from flowyard.terminal.console import TextTable, show
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ def tell(result: "Result", folder: Path) -> None:
 def summary_table(result: "Result", title: str) -> TextTable:
     """One run: how it ended, completion times and slowdown of all flows, and what was counted."""
     counters = result.summary["counters"]
-    flows = _measured(result)
+    flows = Run.of(result).measured
     total = by_size(flows).row(-1, named=True)
     fct = " / ".join(_number(total[f"fct_{p}_ps"], 1e6) for p in SHOWN)
     slowdown = " / ".join(_number(total[f"slowdown_{p}"]) for p in SHOWN)
@@ -73,7 +71,7 @@ def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
     """Several runs side by side: a row for each run and size group."""
     header = ["run", "flow size", "flows", "completed", *(f"FCT {p} us" for p in SHOWN)]
     header += [f"slowdown {p}" for p in SHOWN]
-    flows = {name: _measured(result) for name, result in results.items()}
+    flows = {name: Run.of(result).measured for name, result in results.items()}
     due = any(table["deadline_ps"].count() for table in flows.values())
     header += ["application throughput"] if due else []
     rows = []
@@ -146,14 +144,12 @@ def _deadlines(flows: pl.DataFrame) -> list[tuple[str, str]]:
 
 def why_nothing(result: "Result") -> str | None:
     """In a run in which no flow is complete: why. Else None."""
-    flows, links = runs.plain(pl.DataFrame(result.flows)), runs.plain(pl.DataFrame(result.links))
-    return reasons.no_fct(runs.run_of("", result.summary, flows, links))
+    return reasons.no_fct(Run.of(result))
 
 
 def why_unfinished(result: "Result") -> list[str]:
     """Why flows did not complete, in lines: what those of a stalled run wait for, what was lost and is not repeated."""
-    flows, links = runs.plain(pl.DataFrame(result.flows)), runs.plain(pl.DataFrame(result.links))
-    run = runs.run_of("", result.summary, flows, links)
+    run = Run.of(result)
     lost = reasons.not_completed(run)
     return [f"stalled: {wait}" for wait in reasons.waits(run)] + ([lost] if lost else [])
 
@@ -161,11 +157,6 @@ def why_unfinished(result: "Result") -> list[str]:
 def goodput_gbps(result: "Result") -> float:
     """Payload delivered a second by all flows together over the whole run."""
     return goodput_bps(pl.DataFrame(result.flows), result.summary["end_ps"]) / 1e9
-
-
-def _measured(result: "Result") -> pl.DataFrame:
-    warm_up = picoseconds(result.summary["scenario"]["run"].get("warm_up", "0s"))
-    return measured(pl.DataFrame(result.flows), warm_up, background(result.summary))
 
 
 def _number(value: float | None, scale: float = 1.0) -> str:

@@ -26,7 +26,7 @@ from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.analysis.faults import PERIODS
 from flowyard.report import reasons
 from flowyard.report.charts import Labelled
-from flowyard.report.runs import Run
+from flowyard.runs import Run
 
 STATISTICS = ("mean", *PERCENTILES)
 STATISTIC_NAMES = {"mean": "mean", **{name: name.replace("_", ".") for name in PERCENTILES}}

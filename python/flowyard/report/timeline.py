@@ -12,7 +12,7 @@ import polars as pl
 
 from flowyard.analysis.completion import SIZE_GROUPS
 from flowyard.report import charts, overlays
-from flowyard.report.runs import Run
+from flowyard.runs import Run
 
 # Flows of one run that the page holds: in all, the slowest, the unfinished; the rest is an even sample by start.
 MOST, SLOWEST, UNFINISHED = 400, 200, 100

@@ -12,21 +12,18 @@ import polars as pl
 
 from flowyard.analysis import (
     PERCENTILES,
-    background,
     by_entry,
     by_size,
     goodput_bps,
-    measured,
     over_size,
     overall,
-    picoseconds,
     timeliness,
 )
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.analysis.intervals import replica_means
 from flowyard.errors import UserError
 from flowyard.folders import kept
-from flowyard.table import read_frame
+from flowyard.runs import Run
 
 # Of run.json's counters, those that are told for each data packet that flows sent, too: <name>_per_packet.
 OF_PACKETS = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
@@ -237,7 +234,7 @@ class Sweep:
         }
 
     def _groups_of(self, key: str) -> dict[str, pl.DataFrame]:
-        _, own, _ = self._read(key, SIZE_COLUMNS)
+        own = self._read(key, SIZE_COLUMNS).measured
         tables = {
             "by_size": by_size(own).rename({"group": "size_group"}),
             "by_entry": by_entry(own).rename({"group": "size_group"}),
@@ -246,18 +243,18 @@ class Sweep:
         return {name: table.select(pl.lit(key).alias("run"), pl.all()) for name, table in tables.items()}
 
     def _metrics(self, key: str) -> dict[str, Any]:
-        flows, own, summary = self._read(key, FLOW_COLUMNS)
-        total = overall(own).row(0, named=True)
-        in_time = timeliness(own).row(0, named=True)
-        counters = {name: summary["counters"].get(name) for name in COUNTERS}
-        sent = int(flows["packets_sent"].sum())
+        run = self._read(key, FLOW_COLUMNS)
+        total = overall(run.measured).row(0, named=True)
+        in_time = timeliness(run.measured).row(0, named=True)
+        counters: dict[str, Any] = {name: run.counters.get(name) for name in COUNTERS}
+        sent = int(run.flows["packets_sent"].sum())
         return {
-            "status": summary["status"],
+            "status": run.status,
             "flows": total["flows"],
             **{name: total[name] for name in COMPLETION},
             **{name: in_time[name] for name in DEADLINES},
-            "goodput_bps": goodput_bps(flows, summary["end_ps"]),
-            "end_ps": summary["end_ps"],
+            "goodput_bps": goodput_bps(run.flows, run.end_ps),
+            "end_ps": run.end_ps,
             **counters,
             "packets_sent": sent,
             **{
@@ -266,18 +263,14 @@ class Sweep:
             },
         }
 
-    def _read(self, key: str, columns: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, Any]]:
-        """All flows of a run, those that are measured, and run.json."""
+    def _read(self, key: str, columns: Sequence[str]) -> Run:
         folder = self.path(key)
         try:
-            flows = read_frame(folder / "flows.parquet", columns)
-        except OSError as error:
+            return Run.read(folder, columns)
+        except UserError as error:
             raise UserError(
                 f"{folder}: not the folder of a run ({error}); remove it, and flowyard sweep makes the run again"
             ) from None
-        summary = kept.summary(folder)
-        warm_up = picoseconds(summary["scenario"]["run"].get("warm_up", "0s"))
-        return flows, measured(flows, warm_up, background(summary)), summary
 
     def _none_done(self) -> UserError:
         return UserError(f"{self.folder}: no run is done yet; the sweep's own command goes on with it")
