@@ -12,7 +12,7 @@ import pytest
 import flowyard as fy
 from flowyard import report, text
 from flowyard.errors import UserError
-from flowyard.report import charts, facts, javascript, notices, runs, tables
+from flowyard.report import absent, charts, facts, javascript, notices, runs, sections, tables
 from flowyard.report.spread import spread
 
 SCENARIO = {
@@ -543,3 +543,17 @@ def test_faults_are_told_with_flows_before_during_and_after(two):
     assert "during 200" in html
     assert "after 100" in html
     assert "lost to faults" in html
+
+
+def test_a_section_is_missing_only_with_a_reason(two, small, tmp_path):
+    fy.run(small, {"observe.samples.every": "1us"}).save(tmp_path / "sampled")
+    seen = set()
+    for folders in (two, [tmp_path / "sampled"]):
+        read = runs.read(folders)
+        there = {section.key for section in sections.sections(read)}
+        # The first reason of a section is that of the whole; one is always there.
+        whole = {key: why for key, _, why in reversed(absent.PARTS) if key != "distributions"}
+        for key, why in whole.items():
+            assert (key not in there) == all(why(run) for run in read), key
+            seen.add((key, key in there))
+    assert {("time", True), ("time", False), ("faults", False)} <= seen

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from flowyard.report import reasons
 from flowyard.runs import Run
 
+# The key of the section that a part is, or else is in; what it is called; why a run has nothing for it.
 PARTS = (
-    ("Slowdown by flow size", reasons.one_size),
-    ("Queues, windows and rates over time", reasons.no_samples),
-    ("Windows over time", reasons.no_window),
-    ("Histograms of queues and latencies", reasons.no_histograms),
-    ("Deadlines", reasons.no_deadline),
-    ("Faults", reasons.no_fault),
+    ("distributions", "Slowdown by flow size", reasons.one_size),
+    ("time", "Queues, windows and rates over time", reasons.no_samples),
+    ("time", "Windows over time", reasons.no_window),
+    ("histograms", "Histograms of queues and latencies", reasons.no_histograms),
+    ("deadlines", "Deadlines", reasons.no_deadline),
+    ("faults", "Faults", reasons.no_fault),
 )
 
 
@@ -29,7 +30,7 @@ class Absent:
 def absent(runs: Sequence[Run]) -> list[Absent]:
     """All that is missing from some run."""
     found = []
-    for part, why in PARTS:
+    for _, part, why in PARTS:
         by_reason: dict[str, list[str]] = {}
         for run in runs:
             if reason := why(run):

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from flowyard.report import MARK, charts, javascript
+from flowyard.report.section import Section
 
 HERE = Path(__file__).parent
 
@@ -14,20 +16,22 @@ HERE = Path(__file__).parent
 def render(
     template: str,
     *,
-    specs: Mapping[str, charts.Spec],
     scripts: Sequence[str],
     styles: Sequence[str],
+    specs: Mapping[str, charts.Spec] | None = None,
+    sections: Sequence[Section] = (),
     **variables: Any,
 ) -> str:
     """A page that extends frame.html.jinja, as HTML.
 
     Args:
         template: Its file.
-        specs: Vega-Lite data by the key of a chart, whose element is chart-<key>.
         scripts: Its own scripts, in order; they share one module.
         styles: Style sheets, which it includes.
-        variables: What the template shows: at least title, notices, columns (of the widest table of facts), terms,
-            meanings and made_from (the files).
+        specs: Vega-Lite data by the key of a chart, whose element is chart-<key>, besides those of sections.
+        sections: Sections that it has as objects: their HTML and menus, by `sections`.
+        variables: What the template and those of sections show: at least title, notices, columns (of the widest
+            table of facts), terms, meanings and made_from (the files).
     """
     # Names in scenarios are anybody's text: everything is escaped but our own style, script and bundle.
     environment = Environment(
@@ -38,15 +42,22 @@ def render(
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"sort_keys": True, "separators": (",", ":")}
-    html: str = environment.get_template(template).render(
+    drawn = dict(specs or {})
+    shown = []
+    for section in sections:
+        drawn |= section.specs
+        html = environment.get_template(section.template).render(**variables, **section.data)
+        shown.append({"menu": section.menu, "html": Markup(html)})
+    page: str = environment.get_template(template).render(
         mark=MARK,
-        specs=specs,
+        specs=drawn,
+        sections=shown,
         style="\n".join(_text(name) for name in styles),
         script="\n".join(_text(name) for name in scripts),
-        bundle=javascript.bundle() if specs else "",
+        bundle=javascript.bundle() if drawn else "",
         **variables,
     )
-    return html
+    return page
 
 
 def _text(name: str) -> str:
