@@ -241,10 +241,10 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class Routing(Model):
-    """How packets find their way."""
+    """Load balancing: the path of each packet."""
 
     balancer: Balancer | None = None
-    """Which of the equal next hops a packet takes. Absent: what the transport recommends."""
+    """The choice among a packet's equal-cost next hops. Absent: the transport's recommendation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,7 +252,7 @@ class Run(Model):
     """How to run a scenario."""
 
     seed: int = 1
-    """What all chance in the run comes from."""
+    """Seed of every random stream in the run."""
 
     replica: int = 0
     """Number of the repetition: another replica of the same seed is independent of this one."""
@@ -274,69 +274,67 @@ class Run(Model):
     """
 
     memory_limit: str = "8GiB"
-    """A run that is estimated to need more memory is refused, and one that comes to need it ends, with
-    status "limit". A size, such as "64KiB", at least 1MiB.
+    """A run that is estimated to need more memory is refused, and a run that reaches it ends, with status
+    "limit". A size, such as "64KiB", at least 1MiB.
     """
 
     work_limit: int = 1000000000000
-    """A run that is estimated to take more packet-hops (links crossed by packets) is refused, and one that
-    comes to take them ends, with status "limit". A processor does a few million a second. At least 1.
+    """A run that is estimated to take more packet-hops (links crossed by packets) is refused, and a run
+    that reaches them ends, with status "limit". A processor does a few million a second. At least 1.
     """
 
     advice: bool = True
-    """Say what is allowed and probably not meant, such as a window that does not fill a path: in `check`,
-    `run`, run.json and reports.
+    """Report settings that are allowed and probably not meant, such as a window that does not fill a path:
+    in `check`, `run`, run.json and reports.
     """
 
     audit: bool = False
-    """Check conservation of packets, bytes and credits against the structures, again and again during the
-    run.
-    """
+    """Check conservation of packets, bytes and credits against the structures, repeatedly during the run."""
 
     port_mode: PortMode = "auto"
-    """How ports work inside; results are the same."""
+    """Implementation of ports; results are the same."""
 
     threads: int = 1
     """Threads that run the parts of the network side by side; results are the same. A run that cannot be
-    parted takes one and says why. At least 1, at most 64.
+    parted takes one thread and reports the reason. At least 1, at most 64.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario(Model):
-    """One run: a network, its traffic, and how long to look."""
+    """One run: a network, its traffic, and its limits."""
 
     topology: Topology
     """The network."""
 
     transport: Transport
-    """What hosts do, unless a traffic entry says otherwise."""
+    """Transport protocol of the hosts, unless a traffic entry has its own."""
 
     traffic: Sequence[Entry]
-    """Who sends what to whom, and when."""
+    """Flows: their senders, receivers, sizes and start times."""
 
     name: str | None = None
     """Name of the run in reports. Absent: the name of the file."""
 
     routing: Routing = Routing()
-    """How packets find their way, unless a traffic entry says otherwise."""
+    """Load balancing: the path of each packet, unless a traffic entry has its own."""
 
     queue: Queue | None = None
-    """What ports do with packets that wait. Absent: what the transport recommends."""
+    """Queue discipline of the ports. Absent: the transport's recommendation."""
 
     agent: Agent | None = None
-    """What is computed at each port as packets pass. Absent: what the transport needs, with its defaults."""
+    """The computation at each port for passing packets. Absent: the transport's need, with its defaults."""
 
     controller: Controller | None = None
-    """What decides for all hosts when, or how fast, they send. Absent: nothing; the transport "central"
-    needs one.
+    """Central controller, which decides for all hosts when, or how fast, they send. Absent: none; the
+    transport "central" needs one.
     """
 
     faults: Faults | None = None
-    """What goes wrong in the network, and when. Absent: nothing."""
+    """Faults of the network and their times. Absent: none."""
 
     observe: Observe | None = None
-    """What to record besides flows and links. Absent: nothing."""
+    """Records besides flows and links. Absent: none."""
 
     run: Run = Run()
     """How to run it."""
@@ -377,12 +375,10 @@ class FatTree(Model):
     """
 
     rate: str = "10Gbps"
-    """Rate of every cable, unless its tier says otherwise. A rate, such as "10Gbps", at least 1Kbps."""
+    """Rate of every cable, unless its tier has its own. A rate, such as "10Gbps", at least 1Kbps."""
 
     delay: str = "1us"
-    """Propagation delay of every cable, unless its tier says otherwise. A time, such as "10us", at most
-    10s.
-    """
+    """Propagation delay of every cable, unless its tier has its own. A time, such as "10us", at most 10s."""
 
     host: Cable = Cable()
     """Cables between hosts and switches, where they differ from the rest."""
@@ -469,8 +465,8 @@ class LeafSpine(Model):
     """`leaves` leaf switches with `hosts` hosts each, and `spines` spine switches, to each of which every
     leaf has a cable.
 
-    The oversubscription is what counts and rates make it: the rate of a leaf's hosts over the rate of
-    its cables to the spines. Hosts are numbered by leaf, then port.
+    The oversubscription follows from counts and rates: the rate of a leaf's hosts over the rate of its
+    cables to the spines. Hosts are numbered by leaf, then port.
     """
 
     _tag = "leaf-spine"
@@ -496,12 +492,10 @@ class LeafSpine(Model):
     """
 
     rate: str = "10Gbps"
-    """Rate of every cable, unless its tier says otherwise. A rate, such as "10Gbps", at least 1Kbps."""
+    """Rate of every cable, unless its tier has its own. A rate, such as "10Gbps", at least 1Kbps."""
 
     delay: str = "1us"
-    """Propagation delay of every cable, unless its tier says otherwise. A time, such as "10us", at most
-    10s.
-    """
+    """Propagation delay of every cable, unless its tier has its own. A time, such as "10us", at most 10s."""
 
     host: Cable = Cable()
     """Cables between hosts and leaves, where they differ from the rest."""
@@ -515,7 +509,7 @@ class ThreeTier(Model):
     """`hosts` hosts on each of `accesses` access switches, which have `uplinks` cables to aggregation
     switches, which have as many to core switches.
 
-    Aggregation switches stand in groups of `uplinks`; the access switches are shared out among the
+    Aggregation switches are in groups of `uplinks`; the access switches are shared out among the
     groups, in order, and each has one cable to each switch of its group. Aggregation switches take the
     core switches in turn. With `uplinks = 1` and one core switch it is a tree with a single path
     between any two hosts.
@@ -541,12 +535,10 @@ class ThreeTier(Model):
     """
 
     rate: str = "10Gbps"
-    """Rate of every cable, unless its tier says otherwise. A rate, such as "10Gbps", at least 1Kbps."""
+    """Rate of every cable, unless its tier has its own. A rate, such as "10Gbps", at least 1Kbps."""
 
     delay: str = "1us"
-    """Propagation delay of every cable, unless its tier says otherwise. A time, such as "10us", at most
-    10s.
-    """
+    """Propagation delay of every cable, unless its tier has its own. A time, such as "10us", at most 10s."""
 
     host: Cable = Cable()
     """Cables between hosts and access switches, where they differ from the rest."""
@@ -563,7 +555,7 @@ class Vl2(Model):
     """With aggregation switches of D_A ports and intermediate switches of D_I ports: D_A/2 intermediate,
     D_I aggregation, D_A D_I / 4 top-of-rack switches.
 
-    Every aggregation switch has a cable to every intermediate switch. Aggregation switches stand in
+    Every aggregation switch has a cable to every intermediate switch. Aggregation switches are in
     pairs, and each top-of-rack switch has a cable to both of a pair. Hosts are numbered by rack, then
     port. In the paper hosts have 1 Gbps and switches 10 Gbps: `host = { rate = "1Gbps" }`.
     """
@@ -580,12 +572,10 @@ class Vl2(Model):
     """Number of hosts on each top-of-rack switch. At least 1, at most 65536."""
 
     rate: str = "10Gbps"
-    """Rate of every cable, unless its tier says otherwise. A rate, such as "10Gbps", at least 1Kbps."""
+    """Rate of every cable, unless its tier has its own. A rate, such as "10Gbps", at least 1Kbps."""
 
     delay: str = "1us"
-    """Propagation delay of every cable, unless its tier says otherwise. A time, such as "10us", at most
-    10s.
-    """
+    """Propagation delay of every cable, unless its tier has its own. A time, such as "10us", at most 10s."""
 
     host: Cable = Cable()
     """Cables between hosts and top-of-rack switches, where they differ from the rest."""
@@ -688,10 +678,10 @@ class Explicit(Model):
     """The switches."""
 
     rate: str = "10Gbps"
-    """Rate of every cable that does not say otherwise. A rate, such as "10Gbps", at least 1Kbps."""
+    """Rate of every cable that does not have its own. A rate, such as "10Gbps", at least 1Kbps."""
 
     delay: str = "1us"
-    """Propagation delay of every cable that does not say otherwise. A time, such as "10us", at most 10s."""
+    """Propagation delay of every cable that does not have its own. A time, such as "10us", at most 10s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -702,7 +692,7 @@ class ExplicitSwitch(Model):
     """The name, which no other node has."""
 
     tier: str = "switch"
-    """What links and reports group by, such as "leaf"."""
+    """Group of the links in link tables and reports, such as "leaf"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -748,10 +738,10 @@ class Permuted(Model):
     """Each sender uses each of its paths once, in a random order, then each once more in another order.
 
     Both ends of a connection do so, each with an order of its own, which depends on no other
-    connection. The choices of the first four switches on the way are the source's, each among at most
+    connection. The choices of the first four switches on the path are the source's, each among at most
     256 next hops: all choices of a fat-tree of up to five levels. Where there are more, and where a
     change of routes leaves the source's choice without meaning, a packet takes a random one, as under
-    "per-packet". So it is with the first hop of a host with several ports, which belongs to the
+    "per-packet". The same holds for the first hop of a host with several ports, which belongs to the
     connection.
     """
 
@@ -760,8 +750,8 @@ class Permuted(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Granted(Model):
-    """Packets go as the controller says; those of which it says nothing go as by a hash of their flow.
-    Only under a controller that chooses paths.
+    """Packets take the path that the controller assigned to their flow; flows without an assignment take
+    one by a hash of the flow. Only with a controller that chooses paths.
     """
 
     _tag = "granted"
@@ -779,10 +769,10 @@ class PythonBalancer(Model):
     """The name under which its class is handed in; from a file, the name of the class."""
 
     settings: Mapping[str, Any] | None = None
-    """What its object is made with: arguments of the class by their names."""
+    """Arguments of the class, by their names, with which its object is made."""
 
     one_path: bool | None = None
-    """Whether all packets of a flow in one direction take one path. Absent: as the class says."""
+    """Whether all packets of a flow in one direction take one path. Absent: the class's attribute."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -795,7 +785,7 @@ class Nix(Model):
     _tag = "nix"
 
     search: Search = "uniform"
-    """How a path is found among the shortest."""
+    """The choice among the shortest paths."""
 
     answers: Answers = "own"
     """The path of acknowledgements and other answers. The thesis: the receiver's own."""
@@ -808,7 +798,7 @@ class Dual(Model):
     _tag = "dual"
 
     by: By = "address"
-    """Where the families part."""
+    """The place where the families part."""
 
     answers: Answers = "own"
     """The path of acknowledgements and other answers: by default that of the same family."""
@@ -823,7 +813,7 @@ class ModK(Model):
     _tag = "mod-k"
 
     by: By2 = "destination"
-    """Whose number it is."""
+    """The host whose number chooses."""
 
     answers: Answers = "own"
     """The path of acknowledgements and other answers."""
@@ -836,7 +826,7 @@ class Valiant(Model):
     _tag = "valiant"
 
     via: Via = "turning"
-    """Which switches it is drawn from."""
+    """The switches from which it is drawn."""
 
     answers: Answers = "own"
     """The path of acknowledgements and other answers."""
@@ -870,20 +860,20 @@ class Route(Model):
     """Names of the nodes, both hosts included, as in links.parquet. Of parallel cables it takes the first."""
 
     weight: int = 1
-    """How often it is drawn, in proportion to the weights of the others between these hosts. At least 1,
-    at most 1000000000.
+    """Weight of the route in the draw, in proportion to the weights of the others between these hosts. At
+    least 1, at most 1000000000.
     """
 
     taken_by: TakenBy | None = None
-    """The flows that it is for. They take no other, and other flows between these hosts do not take it. By
-    default it is for all that have none of their own.
+    """The flows that take it. They take no other route, and other flows between these hosts do not take
+    it. By default all flows without a route of their own take it.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class TakenBy(Model):
-    """Flows of a traffic entry that take a route; or whose answers do, if it leads from their receiver to
-    their sender.
+    """Flows of a traffic entry that take a route; or, if it leads from their receiver to their sender,
+    flows whose replies take it.
     """
 
     traffic: str
@@ -941,7 +931,7 @@ class UniformSizes(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Exponential(Model):
-    """Exponential with mean `mean`; what falls below `min` is raised to it."""
+    """Exponential with mean `mean`; a draw below `min` is raised to it."""
 
     _tag = "exponential"
 
@@ -960,8 +950,8 @@ class Cdf(Model):
     or in a file.
 
     A first point above 0 percent is a share of flows with exactly that size; two points with the same
-    size are a step; the last point has 100 percent. A file is read once, before the run: what the run
-    records of the scenario has its points.
+    size are a step; the last point has 100 percent. A file is read once, before the run: the scenario
+    in the run's records has its points.
     """
 
     _tag = "cdf"
@@ -975,7 +965,7 @@ class Cdf(Model):
     """
 
     dialect: Dialect | None = None
-    """How the file is written. By default what it looks like."""
+    """Format of the file. By default it is recognised from its lines."""
 
     packet_bytes: str | None = None
     """Sizes in the file are packets of so many bytes; three columns ("ns2") need it. By default they are
@@ -983,7 +973,7 @@ class Cdf(Model):
     """
 
     interpolation: Interpolation | None = None
-    """What lies between two lines of the file. By default "linear", but "step" in the dialect "homa"."""
+    """Interpolation between two lines of the file. By default "linear", but "step" in the dialect "homa"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1005,15 +995,15 @@ class Lognormal(Model):
     """Standard deviation of the natural logarithm of the size. At least 0.001, at most 10.0."""
 
     max: str | None = None
-    """Largest size: what lies above is lowered to it, and the mean takes that into account. By default
+    """Largest size: a draw above it is lowered to it, and the mean takes that into account. By default
     1000GB. A size, such as "64KiB", at least 1B, at most 1000GB.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Normal(Model):
-    """Normal with mean `mean` and the given standard deviation; what falls below `min` is raised to it,
-    and the mean that a load is computed with takes that into account.
+    """Normal with mean `mean` and the given standard deviation; a draw below `min` is raised to it, and
+    the mean that a load is computed with takes that into account.
     """
 
     _tag = "normal"
@@ -1033,7 +1023,7 @@ class Pareto(Model):
     """The share of flows larger than x is (min / x)^shape; with `max`, the bounded Pareto distribution on
     [min, max].
 
-    Without `max` the mean is shape * min / (shape - 1), less what the tail above 1000GB would add,
+    Without `max` the mean is shape * min / (shape - 1), less the contribution of the tail above 1000GB,
     since no flow is larger than that.
     """
 
@@ -1225,24 +1215,22 @@ class NewReno(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Tcp(Model):
-    """TCP. Every difference to RFCs and other simulators is a field; which hosts the timers suit is the
-    preset.
-    """
+    """TCP. Every difference to RFCs and other simulators is a field; the preset sets the timers."""
 
     _tag = "tcp"
 
     preset: Preset = "internet"
-    """Which hosts the timers suit that are not given: `rto_min`, `rto_initial` and `delayed_ack_timeout`."""
+    """Preset of the timers that are not given: `rto_min`, `rto_initial` and `delayed_ack_timeout`."""
 
     congestion: Congestion = NewReno()
-    """How the window reacts to acknowledgements and losses."""
+    """Reaction of the window to acknowledgements and losses."""
 
     mss: str = "1460B"
     """Payload of a full segment. A size, such as "64KiB", at least 1B, at most 65000B."""
 
     header_bytes: str = "40B"
-    """IP and TCP header of every segment; an acknowledgement is nothing else. A size, such as "64KiB", at
-    least 1B, at most 1000B.
+    """IP and TCP header of every segment; an acknowledgement has no further bytes. A size, such as
+    "64KiB", at least 1B, at most 1000B.
     """
 
     link_bytes: str = "0B"
@@ -1254,8 +1242,8 @@ class Tcp(Model):
     """Whether a flow starts with SYN and SYN/ACK: one round trip before the first data."""
 
     initial_window: int | Literal["bdp"] = 10
-    """Initial congestion window in segments (RFC 6928: 10; ns-3.14: 1). "bdp": what fills the longest path
-    between hosts, and at least 10: no slow start. At least 1, at most 1000000.
+    """Initial congestion window in segments (RFC 6928: 10; ns-3.14: 1). "bdp": as many as fill the longest
+    path between hosts, and at least 10: no slow start. At least 1, at most 1000000.
     """
 
     initial_ssthresh: str | None = None
@@ -1264,9 +1252,7 @@ class Tcp(Model):
     """
 
     receive_window: str = "1MB"
-    """What the receiver is ready to buffer: caps the bytes under way. A size, such as "64KiB", at least
-    1B, at most 1GiB.
-    """
+    """The receiver's buffer: caps the bytes in flight. A size, such as "64KiB", at least 1B, at most 1GiB."""
 
     dupack_threshold: int = 3
     """Duplicate acknowledgements that start a fast retransmit. At least 1, at most 1000."""
@@ -1280,8 +1266,8 @@ class Tcp(Model):
     """
 
     delayed_ack_timeout: str | None = None
-    """How long an acknowledgement is held back at most. Absent: 40 ms (Linux) under the preset "internet",
-    500 us under "datacentre". A time, such as "10us", at least 1ns, at most 10s.
+    """Longest delay of an acknowledgement. Absent: 40 ms (Linux) under the preset "internet", 500 us under
+    "datacentre". A time, such as "10us", at least 1ns, at most 10s.
     """
 
     ack_first_segment: bool = True
@@ -1312,7 +1298,7 @@ class Tcp(Model):
     """
 
     loss_halves: Halves = "flight"
-    """What a loss halves."""
+    """The quantity that a loss halves."""
 
     min_ssthresh: int = 2
     """Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
@@ -1320,31 +1306,31 @@ class Tcp(Model):
     """
 
     growth: Growth = "acks"
-    """What lets the window grow."""
+    """The unit by which acknowledgements let the window grow."""
 
     window_validation: bool = False
-    """Let the window grow only while it is what limits the flow (Linux, after RFC 7661), and not the
-    host's wire or the receive window. By default each acknowledgement lets it grow (RFC 5681, htsim).
+    """Let the window grow only while the window limits the flow (Linux, after RFC 7661), and not the
+    host's link or the receive window. By default each acknowledgement lets it grow (RFC 5681, htsim).
     """
 
     idle_restart: IdleRestart | bool = "none"
-    """What becomes of the window after nothing has been sent for longer than the timeout: by default it is
-    kept. A truth value is read as well: true is "initial-window", false "none".
+    """The window after an idle time longer than the retransmission timeout: by default it is kept. A truth
+    value is read as well: true is "initial-window", false "none".
     """
 
     ecn: bool = False
-    """Ask ports for marks, and take one for a loss (RFC 3168). Under dctcp and d2tcp, which ask for marks
-    in any case, it says nothing more.
+    """Send ECN-capable packets, and take a mark for a loss (RFC 3168). Under dctcp and d2tcp, whose
+    packets are ECN-capable in any case, this has no further effect.
     """
 
     ecn_retransmissions: bool = False
-    """Whether ports may also mark what is sent again, as Linux lets them under DCTCP; RFC 3168, 6.1.5,
+    """Whether ports may also mark retransmissions, as Linux lets them under DCTCP; RFC 3168, 6.1.5,
     forbids it.
     """
 
     tagging: Tagging | None = None
-    """Gives each segment a class of traffic by what its flow has sent before (PIAS). Absent: all of them
-    have class 0, as acknowledgements and SYNs have in any case.
+    """Gives each segment a class of traffic by the bytes that its flow has sent before (PIAS). Absent: all
+    of them have class 0, as acknowledgements and SYNs have in any case.
     """
 
 
@@ -1370,13 +1356,13 @@ class Dctcp(Model):
     """The estimate at the start (RFC 8257, 3.3, and Linux: 1; htsim: 0). At most 1."""
 
     echo: Echo = "exact"
-    """How the receiver tells of marks."""
+    """The way in which the receiver echoes marks."""
 
     reduce: Reduce = "marked"
-    """Which windows of data end with a reduction."""
+    """The windows of data that end with a reduction."""
 
     proportional_reduction: bool = True
-    """Whether a reduction takes a round trip, in which what is sent keeps the proportion of the smaller
+    """Whether a reduction takes a round trip, in which the bytes sent keep the proportion of the smaller
     window to the larger one, and the window does not grow (RFC 9937; Linux, since its version 3.7 for
     marks, too; ns-3). false: the window shrinks at once and may grow with the next acknowledgement
     without an echo (RFC 8257, step 9, by its letter; htsim).
@@ -1394,11 +1380,11 @@ class Dctcp(Model):
 
     echoes_grow_window: bool = False
     """Whether an acknowledgement that echoes a mark lets the window grow as any other does (htsim; the
-    fluid model of DCTCP's paper). RFC 3168, 6.1.2, on which RFC 8257 builds, says that it does not.
+    fluid model of DCTCP's paper). By RFC 3168, 6.1.2, on which RFC 8257 builds, it does not.
     """
 
     losses: NewReno = NewReno()
-    """How losses are recovered from."""
+    """Recovery from losses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1408,17 +1394,17 @@ class D2tcp(Model):
     _tag = "d2tcp"
 
     dctcp: Dctcp = Dctcp()
-    """What it has in common with DCTCP."""
+    """Settings in common with DCTCP."""
 
     min_exponent: float = 0.5
-    """Least exponent of the marked share: of flows whose deadline is far away. At most 100."""
+    """Least exponent of the marked share: for flows whose deadline is far away. At most 100."""
 
     max_exponent: float = 2.0
-    """Largest exponent: of flows whose deadline is near. At most 100."""
+    """Largest exponent: for flows whose deadline is near. At most 100."""
 
     late_exponent: float = 1.0
-    """Exponent after the deadline: 1 goes on as a flow without one, 2 as one whose deadline is near. At
-    most 100.
+    """Exponent after the deadline: 1 is that of a flow without a deadline, 2 that of a flow with a near
+    one. At most 100.
     """
 
 
@@ -1440,7 +1426,7 @@ class Cubic(Model):
 
     fast_convergence: bool = True
     """Whether a flow that is reduced before it has reached its last maximum takes (1 + beta) / 2 of its
-    window for the new maximum, to leave room to flows that have come since (RFC 9438, 4.7).
+    window for the new maximum, to leave room to newer flows (RFC 9438, 4.7).
     """
 
     reno_friendly: bool = True
@@ -1452,7 +1438,7 @@ class Cubic(Model):
     """Upper bound of the target as a multiple of the window (RFC 9438, 4.2: 1.5). At least 1, at most 100."""
 
     losses: NewReno = NewReno()
-    """How losses are recovered from."""
+    """Recovery from losses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1471,13 +1457,13 @@ class Swift(Model):
     """
 
     hop_target: str = "3053ns"
-    """What each hop of the path adds to the target: topology scaling (htsim: 20 us / 6.55). A hop is a
-    link that the acknowledgement has taken. A time, such as "10us", at most 1s.
+    """Contribution of each hop of the path to the target: topology scaling (htsim: 20 us / 6.55). A hop is
+    a link that the acknowledgement has taken. A time, such as "10us", at most 1s.
     """
 
     fs_range: str = "100us"
-    """What flow scaling adds to the target at most, so that many flows with small windows find a longer
-    queue (htsim: five times base_target). 0: none. A time, such as "10us", at most 1s.
+    """Largest contribution of flow scaling to the target, by which many flows with small windows accept a
+    longer queue (htsim: five times base_target). 0: none. A time, such as "10us", at most 1s.
     """
 
     fs_min_cwnd: float = 0.1
@@ -1523,14 +1509,14 @@ class PythonControl(Model):
     """The name under which its class is handed in; from a file, the name of the class."""
 
     settings: Mapping[str, Any] | None = None
-    """What each connection's object is made with: arguments of the class by their names."""
+    """Arguments of the class, by their names, with which each connection's object is made."""
 
     echo: Echo | None = None
-    """How the receiver tells of marks. Absent: as the class says; if it does not, as TCP's `ecn` says."""
+    """The way in which the receiver echoes marks. Absent: the class's attribute; without one, TCP's `ecn`."""
 
     proportional_reduction: bool | None = None
-    """Whether a reduction for marks takes a round trip, as DCTCP's field of that name says. Absent: as the
-    class says.
+    """Whether a reduction for marks takes a round trip, like DCTCP's field of that name. Absent: the
+    class's attribute.
     """
 
 
@@ -1552,10 +1538,10 @@ class Tagging(Model):
     """
 
     by: TagBy = "first"
-    """Which of a packet's bytes decides: its class is the number of thresholds that came before this byte."""
+    """Which of a packet's bytes decides: its class is the number of thresholds before this byte."""
 
     repeats: TagRepeats = "as-before"
-    """The class of what is sent again."""
+    """The class of retransmissions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1566,13 +1552,13 @@ class Ndp(Model):
 
     initial_window: int | Literal["bdp"] = "bdp"
     """Packets that a sender pushes at line rate before the first pull (paper: 30; htsim: 15; knee of the
-    OMNeT++ paper's figure 8a: 16). "bdp": what fills the longest path between hosts, and at least the
-    paper's 30. At least 1, at most 1000000.
+    OMNeT++ paper's figure 8a: 16). "bdp": as many as fill the longest path between hosts, and at least
+    the paper's 30. At least 1, at most 1000000.
     """
 
     mtu: str = "1500B"
-    """Size of a full data packet, with or without its header as the next field but one says. A size, such
-    as "64KiB", at least 65B, at most 65535B.
+    """Size of a full data packet, with or without its header by the next field but one. A size, such as
+    "64KiB", at least 65B, at most 65535B.
     """
 
     header_bytes: str = "64B"
@@ -1585,15 +1571,15 @@ class Ndp(Model):
     """Size of an ACK, NACK or PULL on the wire. A size, such as "64KiB", at least 1B, at most 1500B."""
 
     pull_ack: bool = True
-    """Let an ACK or NACK be the pull as well when no other pull waits (htsim: yes; the paper's text draws
-    two packets).
+    """Let an ACK or NACK be the pull as well when no other pull is queued (htsim: yes; the paper's text
+    draws two packets).
     """
 
     pull_order: PullOrder = "fair"
-    """Which connection's pull leaves next."""
+    """Order of the connections' pulls."""
 
     pull_turns: PullTurns = "random"
-    """Who follows whom where connections take turns."""
+    """Order of connections that take turns."""
 
     pull_rate: float = 1.0
     """Pulls leave at this share of the rate at which full packets fit the receiver's link. More than 0.0,
@@ -1611,12 +1597,12 @@ class Ndp(Model):
     """
 
     pull_spacing: str | None = None
-    """In place of what `pull_rate` says: the time from a pull to the next (OMNeT++ model: 12 us on any
-    link). A time, such as "10us", at least 1ps, at most 1s.
+    """Instead of `pull_rate`: the time from one pull to the next (OMNeT++ model: 12 us on any link). A
+    time, such as "10us", at least 1ps, at most 1s.
     """
 
     repeat_order: RepeatOrder = "lowest"
-    """Which of the packets that need repeating goes first."""
+    """The retransmission that goes first."""
 
     first_window_as_headers: bool = False
     """Whether packets of the first window go with the headers, and are never trimmed (the OMNeT++ model,
@@ -1633,10 +1619,12 @@ class Ndp(Model):
     """Send the last packet at full size even if its payload is short (htsim's shortcut)."""
 
     backstop: bool = True
-    """Whether a timer repeats what neither ACK, NACK nor pull spoke of (paper: yes; htsim: compiled out)."""
+    """Whether a timer retransmits packets that neither ACK, NACK nor pull has reported (paper: yes; htsim:
+    compiled out).
+    """
 
     backstop_repeats: BackstopRepeats = "pulled"
-    """How packets are repeated that have timed out."""
+    """The way in which timed-out packets are retransmitted."""
 
     rto_min: str | Literal["derived"] = "derived"
     """Shortest backstop timeout (paper: 1 ms is safe; htsim: 5 ms). "derived": three of the longest round
@@ -1650,33 +1638,32 @@ class Ndp(Model):
     """
 
     rto_max: str = "100ms"
-    """A timeout after which nothing has been heard doubles the next one, up to this. One that is longer
-    without that is not shortened. A time, such as "10us", at least 1ns, at most 1000s.
+    """A timeout without any packet received since the one before doubles the next, up to this. One that is
+    already longer is not shortened. A time, such as "10us", at least 1ns, at most 1000s.
     """
 
     rto_spread: float = 0.5
     """Each timeout is longer by a random share of itself, up to this one, so that senders whose packets
-    were lost together do not repeat them together (htsim: 0.75 to 1.25 of it). 0: none is. At most
-    10.0.
+    were lost together do not retransmit together (htsim: 0.75 to 1.25 of it). 0: no randomisation. At
+    most 10.0.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathPenalty(Model):
-    """When a path is left out for a while. Whoever judges paths must choose them: this needs the balancer
-    "permuted".
+    """Conditions under which a sender leaves a path out for a while. Only for senders that choose their
+    paths: this needs the balancer "permuted".
 
-    Each answer to a packet is a judgement of its path: bad if all that is said below holds, else good.
-    A bad one makes the path be passed over once more each time before it is used again, a good one once
-    less.
+    Each answer to a packet judges its path: bad if all conditions below hold, else good. A bad one
+    makes the path be passed over once more each time before it is used again, a good one once less.
     """
 
     answers: int = 100
     """A path is bad only after more than so many answers (htsim: 100). At most 1000000."""
 
     acks: int = 0
-    """A path is bad only from so many ACKs on (htsim: 11; by default also one that never brought any). At
-    most 1000000.
+    """A path is bad only from so many ACKs on (htsim: 11; by default also one without any). At most
+    1000000.
     """
 
     nacks_per_ack: float = 0.3
@@ -1688,10 +1675,10 @@ class PathPenalty(Model):
     """
 
     bounce: int = 3
-    """As many NACKs as a header that is sent back counts for (htsim: 3). At most 1000."""
+    """The NACKs that a returned header counts as (htsim: 3). At most 1000."""
 
     loss: int = 3
-    """As many NACKs as a packet counts for that the backstop gives up (paper: losses count; htsim has
+    """The NACKs that a packet counts as when the backstop gives it up (paper: losses count; htsim has
     none). At most 1000.
     """
 
@@ -1706,17 +1693,17 @@ class Pfabric(Model):
     """Payload of a full packet. A size, such as "64KiB", at least 1B, at most 65000B."""
 
     header_bytes: str = "40B"
-    """Header of every packet; an acknowledgement or a probe is nothing else. A size, such as "64KiB", at
-    least 1B, at most 1000B.
+    """Header of every packet; an acknowledgement or a probe has no further bytes. A size, such as "64KiB",
+    at least 1B, at most 1000B.
     """
 
     initial_window: int | Literal["bdp"] = "bdp"
-    """Packets under way at the start (NetSys/simulator: 12, PIAS-NS2: 70). "bdp": the bandwidth-delay
+    """Packets in flight at the start (NetSys/simulator: 12, PIAS-NS2: 70). "bdp": the bandwidth-delay
     product (paper), of the longest path between hosts, and at least 12. At least 1, at most 1000000.
     """
 
     max_window: int | Literal["bdp"] = "bdp"
-    """Packets under way at most (NetSys/simulator: 15). "bdp": a quarter more than the initial window, as
+    """Packets in flight at most (NetSys/simulator: 15). "bdp": a quarter more than the initial window, as
     there. At least 1, at most 1000000.
     """
 
@@ -1730,10 +1717,10 @@ class Pfabric(Model):
     """Timeouts in a row after which a sender only probes (paper: 5). At least 1, at most 1000000000."""
 
     remaining: Remaining = "unacknowledged"
-    """What a packet says of its flow."""
+    """The priority that packets carry."""
 
     host_order: HostOrder = "shortest"
-    """Which of the connections of a host its wire serves."""
+    """Order in which a host's link serves its connections."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1754,7 +1741,7 @@ class Mptcp(Model):
     """When the second subflow and all further ones start."""
 
     receive_window: Covers = "flow"
-    """What `tcp.receive_window` is for."""
+    """Scope of `tcp.receive_window`."""
 
     reinject: bool = True
     """Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the
@@ -1762,7 +1749,7 @@ class Mptcp(Model):
     """
 
     tcp: Tcp = Tcp()
-    """What each subflow does as TCP."""
+    """Settings of each subflow's TCP."""
 
 
 @dataclass(frozen=True)
@@ -1789,18 +1776,20 @@ class ParallelTcp(Model):
     _tag = "parallel-tcp"
 
     paths: Paths = PathsCount(2)
-    """How many connections carry a flow; the balancer gives each its path."""
+    """Number of connections that carry a flow; the balancer gives each its path."""
 
     partition: Partition = FrontBack()
-    """Which data each of them sends next."""
+    """The data that each of them sends next."""
 
     tcp: Tcp = Tcp()
-    """What each of them does as TCP. Receive windows are those of each connection."""
+    """Settings of each connection's TCP. Receive windows are those of each connection."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Divide(Model):
-    """Each path sends a range of its own; one that is done takes part of what another has left."""
+    """Each path sends a range of its own; a path that is done takes over part of another's remaining
+    range.
+    """
 
     _tag = "divide"
 
@@ -1820,14 +1809,16 @@ class Proportional(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class ArrivalTime(Model):
-    """A path takes the segment that its data will be when it arrives, by estimates of rates and delays."""
+    """A path takes the segment that will be next in order when it arrives, by estimates of rates and
+    delays.
+    """
 
     _tag = "arrival-time"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LastIdle(Model):
-    """A path that has nothing left takes the next chunk of the block."""
+    """An idle path takes the next chunk of the block."""
 
     _tag = "last-idle"
 
@@ -1851,8 +1842,8 @@ class Dcqcn(Model):
     _tag = "dcqcn"
 
     payload: str = "1KB"
-    """Payload of a full packet. The HPCC simulator: 1000 B; InfiniBand knows 256 B to 4096 B. A size, such
-    as "64KiB", at least 1B, at most 65000B.
+    """Payload of a full packet. The HPCC simulator: 1000 B; InfiniBand allows 256 B to 4096 B. A size,
+    such as "64KiB", at least 1B, at most 65000B.
     """
 
     header_bytes: str = "62B"
@@ -1877,14 +1868,14 @@ class Dcqcn(Model):
     """
 
     g: float = 0.00390625
-    """Weight of the newest answer in alpha. At least 1e-06, at most 1.0."""
+    """Weight of the newest notification in alpha. At least 1e-06, at most 1.0."""
 
     initial_alpha: float = 1.0
     """Alpha before the first notification. At most 1.0."""
 
     alpha_timer: str = "55us"
-    """Alpha shrinks by its share g whenever no notification has come for so long. A time, such as "10us",
-    at least 1ns.
+    """Alpha shrinks by its share g whenever no notification has arrived for so long. A time, such as
+    "10us", at least 1ns.
     """
 
     rate_timer: str = "55us"
@@ -1901,12 +1892,12 @@ class Dcqcn(Model):
     """F: so many rises, by time or by bytes, before the target rises too. At least 1, at most 1000."""
 
     rate_ai: str = "50Mbps"
-    """What additive increase adds to the target. The HPCC simulator by default: 5 Mbps; a model on htsim:
-    1/20 of the line's rate. A rate, such as "10Gbps", at least 1bps.
+    """Step of additive increase of the target rate. The HPCC simulator by default: 5 Mbps; a model on
+    htsim: 1/20 of the line's rate. A rate, such as "10Gbps", at least 1bps.
     """
 
     rate_hai: str = "100Mbps"
-    """What hyper increase adds to the target. The HPCC simulator by default: 50 Mbps; a model on htsim:
+    """Step of hyper increase of the target rate. The HPCC simulator by default: 50 Mbps; a model on htsim:
     1/10 of the line's rate. A rate, such as "10Gbps", at least 1bps.
     """
 
@@ -1923,18 +1914,17 @@ class Dcqcn(Model):
     """Class of acknowledgements and notifications; 0 goes first. At most 7."""
 
     timeout: str = "67108864ns"
-    """Without an acknowledgement that brings news for so long, all is sent again from the first packet
-    that was not acknowledged: 4.096 us times 2 to the power of 14. A time, such as "10us", at least
-    1us.
+    """Without an acknowledgement of new data for so long, all packets from the first unacknowledged one
+    are retransmitted: 4.096 us times 2 to the power of 14. A time, such as "10us", at least 1us.
     """
 
     lossless: bool = True
-    """Whether it insists on ports that do not drop; else any that mark will do."""
+    """Whether it requires ports that do not drop; else any ports that mark are accepted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pacing(Model):
-    """How packets are sent at a rate that switches give."""
+    """Settings of a sender at a rate that switches give."""
 
     mss: str = "1460B"
     """Payload of a full packet. A size, such as "64KiB", at least 1B, at most 65000B."""
@@ -1945,28 +1935,28 @@ class Pacing(Model):
     """
 
     control_bytes: str = "40B"
-    """Bytes of a SYN, a FIN, an answer and other packets without payload. A size, such as "64KiB", at
-    least 1B, at most 1000B.
+    """Bytes of a SYN, a FIN, an acknowledgement and other packets without payload. A size, such as
+    "64KiB", at least 1B, at most 1000B.
     """
 
     congestion_header: str = "0B"
-    """Bytes of every packet for what is asked and answered. The papers on D3 and PDQ have about 16; most
+    """Bytes of each packet for its requests and replies. The papers on D3 and PDQ have about 16; most
     simulations count none. A size, such as "64KiB", at most 1000B.
     """
 
     reordering: int = 3
-    """A packet is lost when so many that were sent after it have been acknowledged (RFC 5681 has three
-    duplicates). At least 1, at most 1000.
+    """A packet counts as lost when so many packets sent after it have been acknowledged (RFC 5681 has
+    three duplicates). At least 1, at most 1000.
     """
 
     rto_min: str = "10ms"
-    """The least retransmission timeout; that before the first round trip is measured, too. A time, such as
-    "10us", at least 1us.
+    """The least retransmission timeout, and the one before the first round trip is measured. A time, such
+    as "10us", at least 1us.
     """
 
     rto_max: str = "1s"
-    """The longest retransmission timeout: each one without an answer is twice the one before. A time, such
-    as "10us", at least 1us.
+    """The longest retransmission timeout: each one without an acknowledgement is twice the one before. A
+    time, such as "10us", at least 1us.
     """
 
 
@@ -1977,7 +1967,7 @@ class Rcp(Model):
     _tag = "rcp"
 
     pacing: Pacing = Pacing()
-    """How packets are sent."""
+    """Settings of the sender."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1998,16 +1988,16 @@ class Daq(Model):
     """
 
     initial_window: str | Literal["derived"] = "derived"
-    """flow_win at the start: bytes that a flow may have on their way without an acknowledgement. "derived"
+    """flow_win at the start: bytes that a flow may have in flight without an acknowledgement. "derived"
     (paper): rate x round trip to the switch / 2, where that is half of the round trip to the receiver:
     a quarter of the bandwidth-delay product; at least a packet. A size, such as "64KiB", at least 1B,
     at most 1GB.
     """
 
     target_queue: str | Literal["derived"] = "derived"
-    """Q: flow_win grows while no more than this waits of its class at the port (the paper has a delay and
-    no number). "derived": four bandwidth-delay products, so that a window that is quartered still fills
-    the path. A size, such as "64KiB", at least 0B, at most 1GB.
+    """Q: flow_win grows while no more than this is queued of its class at the port (the paper has a delay
+    and no number). "derived": four bandwidth-delay products, so that a window that is quartered still
+    fills the path. A size, such as "64KiB", at least 0B, at most 1GB.
     """
 
     load_limit: float = 0.8
@@ -2016,64 +2006,66 @@ class Daq(Model):
     """
 
     send: Send = "sliding"
-    """When a flow sends what its window allows; the paper's text sends a window for each acknowledgement,
-    which would grow without bound.
+    """The time at which a flow sends the packets that its window allows; the paper's text sends a window
+    for each acknowledgement, which would grow without bound.
     """
 
     late: LateFlow = "keep"
-    """What a sender does whose deadline has passed."""
+    """Action of a sender whose deadline has passed."""
 
     timeout: str = "2s"
-    """Without an acknowledgement for so long, all that is under way is sent again. Only faults lose
-    packets; the default is above what a packet waits at a port of 1 Gbps whose 2 MB have one part in
+    """Without an acknowledgement for so long, all packets in flight are retransmitted. Only faults lose
+    packets; the default is above the wait of a packet at a port of 1 Gbps whose 2 MB have one part in
     101 of it, 1.6 s. A time, such as "10us", at least 1us, at most 1000s.
     """
 
     control_timeout: str | Literal["derived"] = "derived"
-    """A SYN, or the FIN of a flow that is given up, is sent again when nothing has answered it for so
-    long. "derived": ten round trips of the longest path, and at least 1 ms. A time, such as "10us", at
-    least 1us, at most 1000s.
+    """A SYN, or the FIN of a flow that is given up, is retransmitted after so long without a reply.
+    "derived": ten round trips of the longest path, and at least 1 ms. A time, such as "10us", at least
+    1us, at most 1000s.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class D3(Model):
-    """D3: flows with deadlines ask for the rates that they need, and get them in the order in which they
-    ask (`agent.d3`).
+    """D3: flows with deadlines request the rates that they need, and get them in the order of their
+    requests (`agent.d3`).
     """
 
     _tag = "d3"
 
     pacing: Pacing = Pacing()
-    """How packets are sent."""
+    """Settings of the sender."""
 
     guard_rtts: float = 0.0
-    """Round trips that a flow takes off the time that it has left, for the delay of requests and answers:
-    0 in a public model (SymbioticLab/Aequitas); 2 is ascribed to the paper. At most 1000.0.
+    """Round trips that a flow subtracts from its remaining time, for the delay of requests and replies: 0
+    in a public model (SymbioticLab/Aequitas); 2 is ascribed to the paper. At most 1000.0.
     """
 
     late: LateFlow = "keep"
-    """What becomes of a flow that is late, or would need more than the link of its sender carries. The
-    paper has giving up as an option (section 6.1.3); a flow that is kept asks for nothing any more once
-    its deadline has passed.
+    """Treatment of a flow that is late, or would need more than the link of its sender carries. The paper
+    has giving up as an option (section 6.1.3); a flow that is kept requests no more rate once its
+    deadline has passed.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pdq(Model):
-    """PDQ: the most critical flows send, at all the rate there is, and the others wait (`agent.pdq`)."""
+    """PDQ: the most critical flows send, at the full available rate, and the others are paused
+    (`agent.pdq`).
+    """
 
     _tag = "pdq"
 
     late: LateFlow | None = None
-    """What a sender does whose flow cannot be in time. "give-up" is the paper's Early Termination: it
-    gives up when the deadline has passed, when what is left takes longer at the highest rate, or when
-    it is paused and the time left is shorter than a round trip. Without this field flows that have a
-    deadline are given up.
+    """Action of a sender whose flow cannot be in time. "give-up" is the paper's Early Termination: it
+    gives up when the deadline has passed, when the remaining bytes take longer at the highest rate, or
+    when it is paused and the time left is shorter than a round trip. Without this field flows that have
+    a deadline are given up.
     """
 
     pacing: Pacing = Pacing()
-    """How packets are sent."""
+    """Settings of the sender."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2083,12 +2075,12 @@ class Racs(Model):
     _tag = "racs"
 
     pacing: Pacing = Pacing()
-    """How packets are sent."""
+    """Settings of the sender."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Central(Model):
-    """Packets that leave as a controller says."""
+    """Packets leave as the controller decides."""
 
     _tag = "central"
 
@@ -2115,7 +2107,7 @@ class Central(Model):
     """
 
     late: Late = "made-up"
-    """Under a controller of rates, the packet after one that another queue's has kept from the wire."""
+    """Under a controller of rates, the packet after one that was delayed by another queue's transmission."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2137,20 +2129,20 @@ class LimitPackets(Wrapped):
 
 @dataclass(frozen=True, kw_only=True)
 class DropTail(Model):
-    """First-in first-out; an arriving packet that does not fit is dropped."""
+    """First-in first-out; a packet that arrives at a full queue is dropped."""
 
     _tag = "drop-tail"
 
     limit: Limit = LimitPackets(100)
-    """How much the queue holds."""
+    """Limit of the queue."""
 
     limit_counts_wire: bool = True
     """Whether the packet on the wire counts towards the limit (htsim: yes; ns-3: no)."""
 
     keep_headers: bool = False
     """Whether a full queue still takes packets without payload, above its limit, and cuts the payload off
-    those that ask switches for a rate, rather than dropping them: no request is lost (after a public
-    model of D3, SymbioticLab's Aequitas, in which requests are never dropped).
+    packets that carry a rate request for switches, rather than dropping them: no request is lost (after
+    a public model of D3, SymbioticLab's Aequitas, in which requests are never dropped).
     """
 
 
@@ -2161,17 +2153,17 @@ class Ecn(Model):
     _tag = "ecn"
 
     limit: Limit = LimitPackets(200)
-    """How much the queue holds."""
+    """Limit of the queue."""
 
     threshold: Limit | Literal["derived"] = "derived"
     """Mark above this much, DCTCP's K; on enqueue the arriving packet counts (as in HKUST's PIAS-NS2
     scripts). "derived": a seventh of the bandwidth-delay product of the longest path between hosts
-    (DCTCP paper, section 3.4), and at least what the paper has for bursts: 20 packets up to 1 Gbps, 65
+    (DCTCP paper, section 3.4), and at least the paper's values for bursts: 20 packets up to 1 Gbps, 65
     from 10 Gbps on, in between in proportion.
     """
 
     mark: MarkOn = "enqueue"
-    """When the queue is looked at: DCTCP's paper marks on arrival, htsim on departure."""
+    """The time of marking: DCTCP's paper marks on arrival, htsim on departure."""
 
     limit_counts_wire: bool = True
     """Whether the packet on the wire counts towards the limit and the threshold."""
@@ -2194,27 +2186,27 @@ class NdpPort(Model):
     _tag = "ndp"
 
     data_limit: Limit = LimitFullPackets(8)
-    """How much the data queue holds. The paper has 8 full packets, counted in bytes."""
+    """Limit of the data queue. The paper has 8 full packets, counted in bytes."""
 
     header_limit: Limit | None = None
-    """How much the header queue holds. Absent: as many bytes as full packets have in the data queue
-    (paper); htsim has twice that.
+    """Limit of the header queue. Absent: as many bytes as full packets have in the data queue (paper);
+    htsim has twice that.
     """
 
     headers_per_data: int = 10
-    """Headers served for each data packet while both queues wait: 10 in the paper; 0 means headers always
-    go first (htsim: as good as strict). At most 1000000.
+    """Headers served for each data packet while both queues have packets: 10 in the paper; 0 means headers
+    always go first (htsim: as good as strict). At most 1000000.
     """
 
     trim: Trim = "coin"
-    """What is trimmed when the data queue is full."""
+    """The packet that is trimmed when the data queue is full."""
 
     trimmed_bytes: str = "64B"
-    """Bytes that stay of a trimmed packet. A size, such as "64KiB", at least 1B, at most 1500B."""
+    """Size of a trimmed packet. A size, such as "64KiB", at least 1B, at most 1500B."""
 
     return_to_sender: bool = True
-    """Whether a header that finds no room goes back to its sender, once (paper, section 3.2.4); else it is
-    dropped.
+    """Whether a header that finds the header queue full is returned to its sender, once (paper, section
+    3.2.4); else it is dropped.
     """
 
     limit_counts_wire: bool = True
@@ -2225,8 +2217,8 @@ class NdpPort(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class StrictPriority(Model):
-    """A queue for each class, served in the order of their numbers; packets that find the shared buffer
-    full are dropped.
+    """A queue for each class, served in the order of their numbers; packets that arrive at a full shared
+    buffer are dropped.
     """
 
     _tag = "strict-priority"
@@ -2237,17 +2229,17 @@ class StrictPriority(Model):
     """
 
     limit: Limit = LimitFullPackets(240)
-    """How much all classes together hold. PIAS-NS2 has 240 full packets."""
+    """Limit of all classes together. PIAS-NS2 has 240 full packets."""
 
     mark: MarkBy = "port"
-    """Whose bytes are compared with the threshold."""
+    """The bytes that are compared with the threshold."""
 
     threshold: Limit = LimitFullPackets(65)
     """Mark above this much. PIAS-NS2 has 65 full packets."""
 
     mark_on: MarkOn = "enqueue"
-    """When the port is looked at: as a packet comes (PIAS), itself included, or as its transmission
-    starts, itself included if the packet on the wire counts.
+    """The time of marking: when a packet arrives (PIAS), itself included, or when its transmission starts,
+    itself included if the packet on the wire counts.
     """
 
     limit_counts_wire: bool = True
@@ -2257,13 +2249,13 @@ class StrictPriority(Model):
 @dataclass(frozen=True, kw_only=True)
 class PfabricPort(Model):
     """Smallest remaining flow first, and the largest dropped when it is full. Only short queues: each
-    decision looks at all that waits.
+    decision scans the whole queue.
     """
 
     _tag = "pfabric"
 
     limit: Limit | Literal["derived"] = "derived"
-    """How much the queue holds, at most 1000 packets or 1.5 MB (NetSys/simulator: 36,864 B; PIAS-NS2: 140
+    """Limit of the queue, at most 1000 packets or 1.5 MB (NetSys/simulator: 36,864 B; PIAS-NS2: 140
     packets on its longer round trips). "derived": twice the bandwidth-delay product (paper) of the
     longest path between hosts, and at least 36,864 B.
     """
@@ -2274,33 +2266,34 @@ class PfabricPort(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Lossless(Model):
-    """Classes in strict priority, 0 first; who sends too much of one is stopped before anything has to be
-    dropped.
+    """Classes in strict priority, 0 first. A class is paused at the upstream port before any of its
+    packets has to be dropped (priority flow control).
     """
 
     _tag = "lossless"
 
     xoff: str | Literal["derived"] = "derived"
-    """XOFF: who sends on a link is told to stop a class when more of it than this came by the link and
-    waits. DCQCN's paper (section 4) has a threshold that shrinks as the switch fills: in its switch of
-    12 MB and 32 ports about this is left for each of 31 that send. "derived": 200 KB up to 40 Gbps,
-    above in proportion to the rate of hosts. A size, such as "64KiB", at most 1GB.
+    """XOFF threshold: when more than this many bytes of a class that arrived on a link are queued, the
+    upstream port is paused for that class. DCQCN's paper (section 4) has a threshold that shrinks as
+    the switch fills: its switch of 12 MB and 32 ports leaves about this for each of 31 senders.
+    "derived": 200 KB up to 40 Gbps, above in proportion to the rate of hosts. A size, such as "64KiB",
+    at most 1GB.
     """
 
     xon: str | None = None
-    """XON: it is told to go on when no more than this is left. Absent: two full packets below XOFF. A
-    size, such as "64KiB", at most 1GB.
+    """XON threshold: the upstream port resumes when no more than this is left. Absent: two full packets
+    below XOFF. A size, such as "64KiB", at most 1GB.
     """
 
     headroom: str | None = None
-    """What a link and class may have above XOFF, for what comes before the sender stops; more is dropped.
-    Absent: for each link what is needed, by the link's rate and delay and the largest packet. A size,
-    such as "64KiB", at most 1GB.
+    """Headroom of a link and class above XOFF, for the bytes that arrive before the sender stops; more is
+    dropped. Absent: the need of each link, by its rate and delay and the largest packet. A size, such
+    as "64KiB", at most 1GB.
     """
 
     kmin: str | Literal["derived"] = "derived"
-    """Up to this many bytes that wait in its class, a packet is not marked. DCQCN's paper: 5 KB at 40
-    Gbps. "derived": that, above 40 Gbps in proportion to the rate of hosts, as the HPCC simulator's
+    """Up to this many queued bytes of its class, a packet is not marked. DCQCN's paper: 5 KB at 40 Gbps.
+    "derived": that, above 40 Gbps in proportion to the rate of hosts, as the HPCC simulator's
     thresholds are. A size, such as "64KiB", at most 1GB.
     """
 
@@ -2315,8 +2308,8 @@ class Lossless(Model):
     """
 
     mark: MarkOn = "enqueue"
-    """When the queue is looked at: DCQCN's paper marks on arrival, the packet itself included; the HPCC
-    simulator on departure, without the packet.
+    """The time of marking: DCQCN's paper marks on arrival, the packet itself included; the HPCC simulator
+    on departure, without the packet.
     """
 
 
@@ -2339,8 +2332,8 @@ class Codel(Model):
     """
 
     max_packet: str | Literal["derived"] = "derived"
-    """MAXPACKET: nothing is dropped while no more than this is left waiting (RFC 8289, section 5.3: the
-    MTU). "derived": a full packet. A size, such as "64KiB", at most 1GB.
+    """MAXPACKET: nothing is dropped while no more than this is queued (RFC 8289, section 5.3: the MTU).
+    "derived": a full packet. A size, such as "64KiB", at most 1GB.
     """
 
     memory: int = 16
@@ -2352,7 +2345,7 @@ class Codel(Model):
     """Whether ECN-capable packets are marked in place of dropped (Linux: `ecn`)."""
 
     limit: Limit = LimitPackets(1000)
-    """How much may wait, the packet on the wire not counted; more is dropped on arrival (Linux: 1000
+    """Limit of the queue, the packet on the wire not counted; more is dropped on arrival (Linux: 1000
     packets).
     """
 
@@ -2399,12 +2392,13 @@ class Red(Model):
     """
 
     idle_packet: str | Literal["derived"] = "derived"
-    """The packet that could have been sent while the port was idle, by whose time the average shrinks
-    (paper, section 4: s). "derived": a full packet. A size, such as "64KiB", at least 1B, at most 1GB.
+    """Size of the packets that the port could have sent while it was idle; the average shrinks by their
+    number (paper, section 4: s is the time of one). "derived": a full packet. A size, such as "64KiB",
+    at least 1B, at most 1GB.
     """
 
     limit: Limit = LimitPackets(100)
-    """How much the queue holds."""
+    """Limit of the queue."""
 
     limit_counts_wire: bool = True
     """Whether the packet on the wire counts towards the average and the limit."""
@@ -2444,8 +2438,8 @@ class Pie(Model):
     """
 
     mean_packet: str = "1KiB"
-    """MEAN_PKTSIZE: nothing is dropped while no more than two of these wait (RFC 8033, section 4.1). A
-    size, such as "64KiB", at least 1B, at most 1GB.
+    """MEAN_PKTSIZE: nothing is dropped while no more than two of these are queued (RFC 8033, section 4.1).
+    A size, such as "64KiB", at least 1B, at most 1GB.
     """
 
     ecn: bool = False
@@ -2459,32 +2453,32 @@ class Pie(Model):
     """
 
     limit: Limit = LimitPackets(1000)
-    """How much may wait, the packet on the wire not counted; more is dropped (Linux: 1000 packets)."""
+    """Limit of the queue, the packet on the wire not counted; more is dropped (Linux: 1000 packets)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DaqPort(Model):
-    """Three queues for data: of flows with a deadline Q1.1, urgent, and Q1.2; Q2 of flows without. Control
-    packets have a queue of their own, which goes first. Who sends to a switch has credit for its share
-    of the buffers.
+    """Three queues for data: Q1.1 (urgent) and Q1.2 of flows with a deadline, Q2 of flows without. Control
+    packets have a queue of their own, which goes first. Each sender to a switch has credit for its
+    share of the buffers.
     """
 
     _tag = "daq"
 
     ratio: float | None = None
-    """A packet is urgent whose flow is due within so many round trips (paper: best between 20 and 60).
+    """A packet is urgent if its flow is due within so many round trips (paper: best between 20 and 60).
     From 1e9 on there is no threshold, and all flows with a deadline wait in one queue, as with 0.
     Absent: 30. At most 1000000000.0.
     """
 
     rtt: str | Literal["derived"] = "derived"
     """The round trip that `ratio` counts in, and over which the load of a port is taken (paper: 300 us).
-    "derived": that of a full packet and its answer over the longest path, with nothing in the way. A
-    time, such as "10us", at least 1ns, at most 1s.
+    "derived": that of a full packet and its answer over the longest path, in an idle network. A time,
+    such as "10us", at least 1ns, at most 1s.
     """
 
     threshold: Threshold = "fixed"
-    """Whose round trip `ratio` counts in."""
+    """The round trip that `ratio` counts in."""
 
     short_weight: int = 1
     """Share of the link for flows with a deadline while both classes have packets (paper: w_s / w_l =
@@ -2495,8 +2489,8 @@ class DaqPort(Model):
     """Share of the link for flows without a deadline. At least 1, at most 1000000."""
 
     short_buffer: str = "2MB"
-    """Memory of a switch for flows with a deadline, divided among those who send to it (paper: 2 MB). A
-    size, such as "64KiB", at least 64B, at most 1GB.
+    """Memory of a switch for flows with a deadline, divided among the hosts and switches that send to it
+    (paper: 2 MB). A size, such as "64KiB", at least 64B, at most 1GB.
     """
 
     long_buffer: str = "2MB"
@@ -2505,16 +2499,16 @@ class DaqPort(Model):
     """
 
     short_senders: int | None = None
-    """N_w: into so many parts `short_buffer` is divided. Absent: for each switch, the links by which flows
-    with a deadline may come: those from hosts that send any or relay, and those from switches. At least
-    1, at most 1000000.
+    """N_w: into so many parts `short_buffer` is divided. Absent: for each switch, the links by which
+    packets of flows with a deadline may arrive: those from hosts that send such flows or relay, and
+    those from switches. At least 1, at most 1000000.
     """
 
     long_senders: int | None = None
     """The same for `long_buffer` and flows without a deadline. At least 1, at most 1000000."""
 
     frame_bytes: str = "64B"
-    """Bytes of a frame that tells of credit. A size, such as "64KiB", at least 1B, at most 1500B."""
+    """Bytes of a credit frame. A size, such as "64KiB", at least 1B, at most 1500B."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2529,25 +2523,25 @@ class PythonQueue(Model):
     """The name under which its class is handed in; from a file, the name of the class."""
 
     settings: Mapping[str, Any] | None = None
-    """What each port's object is made with: arguments of the class by their names."""
+    """Arguments of the class, by their names, with which each port's object is made."""
 
     marks: bool | None = None
-    """Whether it marks packets, for transports that need that. Absent: as the class says."""
+    """Whether it marks packets, for transports that need that. Absent: the class's attribute."""
 
     trims: bool | None = None
-    """Whether it trims packets, for transports that need that. Absent: as the class says."""
+    """Whether it trims packets, for transports that need that. Absent: the class's attribute."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RcpPort(Model):
-    """What RCP's routers compute. Defaults are those of data centres; the authors' ns-2 model has alpha
-    and beta 0.4, a timeslot of 10 ms and an initial round trip of 200 ms.
+    """Fields of RCP's routers. Defaults are those of data centres; the authors' ns-2 model has alpha and
+    beta 0.4, a timeslot of 10 ms and an initial round trip of 200 ms.
     """
 
     _tag = "rcp"
 
     alpha: float = 0.1
-    """Share of the spare capacity that is handed out in a round trip. At most 10.0."""
+    """Share of the spare capacity that is allocated in a round trip. At most 10.0."""
 
     beta: float = 1.0
     """Share of the queue that is drained in a round trip. At most 10.0."""
@@ -2576,17 +2570,17 @@ class RcpPort(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class D3Port(Model):
-    """What D3's routers compute."""
+    """Fields of D3's routers."""
 
     _tag = "d3"
 
     alpha: float = 0.1
-    """Share of the unused capacity by which the capacity that is given away grows in an interval. At most
-    10.0.
-    """
+    """Share of the unused capacity by which the allocatable capacity grows in an interval. At most 10.0."""
 
     beta: float = 1.0
-    """Share of the queue that is to be drained in an interval: so much less is given away. At most 10.0."""
+    """Share of the queue that is to be drained in an interval: the allocatable capacity is so much less.
+    At most 10.0.
+    """
 
     interval: str | Literal["derived"] = "derived"
     """The capacity is computed anew after this time. "derived": the round trip of the network's longest
@@ -2606,16 +2600,16 @@ class D3Port(Model):
     """The state that a port keeps."""
 
     silent_intervals: float = 4.0
-    """With per-flow state: a flow that has not asked for so many intervals is forgotten, as one whose path
-    a fault has moved. Requests are at most two round trips apart, half of it for the answer; as much
-    again is for queues. A flow that was only slow is remembered again when it asks. At least 1.0, at
-    most 1000000.0.
+    """With per-flow state: a flow without a request for so many intervals is removed, as one whose path a
+    fault has moved. Requests are at most two round trips apart, and half of one is needed for the
+    reply; as much again allows for queueing. A flow that was only slow is recorded again at its next
+    request. At least 1.0, at most 1000000.0.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class PdqPort(Model):
-    """What PDQ's switches compute: who sends."""
+    """Fields of PDQ's switches, which decide which flows send."""
 
     _tag = "pdq"
 
@@ -2623,8 +2617,8 @@ class PdqPort(Model):
     """Which flow is more critical than another."""
 
     early_start: float = 2.0
-    """K of Early Start: so many round trips before the flows that send are through, the next ones begin
-    (paper: 2; 0: none begins early). At most 1000.0.
+    """K of Early Start: the next flows begin so many round trips before the sending ones end (paper: 2; 0:
+    no flow begins early). At most 1000.0.
     """
 
     probe_spacing: float = 0.2
@@ -2638,19 +2632,19 @@ class PdqPort(Model):
     """
 
     least: str = "1500B"
-    """What a flow sends in a round trip at least: a lower rate is none, unless it is half of the link. Not
-    in the paper, whose ports also give away what they have for a moment, as when the rate controller
-    has raised what flows may use and the one that sends does not know yet. A size, such as "64KiB", at
-    most 1MB.
+    """The least that a flow sends in a round trip: a lower rate counts as none, unless it is half of the
+    link. Not in the paper, whose ports also allocate rates that are free for a moment only, as when the
+    rate controller has just raised the available rate and the sending flow has not received it yet. A
+    size, such as "64KiB", at most 1MB.
     """
 
     list_most: int = 1000
     """Flows in the list: twice as many as send (paper), and at most so many. At least 1, at most 1000000."""
 
     interval_rtts: float = 2.0
-    """The rate controller computes anew every so many mean round trips, and drains in that time what waits
-    (paper: 2). A flow of which nothing was heard for as long is taken off the list. At least 0.1, at
-    most 1000.0.
+    """The rate controller computes the rate anew every so many mean round trips, and drains the queued
+    bytes in that time (paper: 2). A flow without a packet for as long is taken off the list. At least
+    0.1, at most 1000.0.
     """
 
     initial_rtt: str | Literal["derived"] = "derived"
@@ -2674,19 +2668,19 @@ class PdqPort(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class RacsPort(Model):
-    """What RACS's switches compute: rates in proportion to weights, 1 / (bytes left)^k. None of these
-    numbers is published.
+    """Fields of RACS's switches: rates in proportion to weights, 1 / (bytes left)^k. None of these numbers
+    is published.
     """
 
     _tag = "racs"
 
     exponent: float = 1.0
-    """k: how much more a flow gets that has less left. 0: all get as much; the larger, the nearer to
+    """k: preference of flows with fewer remaining bytes. 0: equal shares; the larger, the nearer to
     shortest remaining processing time. At most 30.0.
     """
 
     alpha: float = 0.1
-    """Share of the spare capacity that is handed out in a round trip. At most 10.0."""
+    """Share of the spare capacity that is allocated in a round trip. At most 10.0."""
 
     beta: float = 1.0
     """Share of the queue that is drained in a round trip. At most 10.0."""
@@ -2697,62 +2691,61 @@ class RacsPort(Model):
     """
 
     request_share: float = 0.05
-    """Requests without payload take at most this share of the link: with many flows each waits longer than
-    a round trip for its next one. Default: what RTP gives to the control packets of all participants
-    (RFC 3550, section 6.2). At least 0.001, at most 1000.0.
+    """Requests without payload take at most this share of the link: with many flows, each waits longer
+    than a round trip before its next one. Default: the share that RTP gives to the control packets of
+    all participants (RFC 3550, section 6.2). At least 0.001, at most 1000.0.
     """
 
     silent_rtts: float = 4.0
-    """A flow of which nothing came for so many mean round trips, or times from request to request or
-    intervals if these are longer, is taken off. At least 1.0, at most 1000.0.
+    """A flow without a packet for so many mean round trips, or times from request to request or intervals
+    if these are longer, is removed. At least 1.0, at most 1000.0.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sinkhorn(Model):
-    """How rates are made of the offered ones."""
+    """Computation of rates from the offered ones."""
 
     rounds: int = 20
-    """So many times each row, then each column, is divided by its sum. Few rounds are fairer on a sparse
-    matrix, many come nearer to the highest sum of rates. At least 1, at most 60.
+    """Rounds, each of which divides each row, then each column, by its sum. Few rounds are fairer on a
+    sparse matrix, many come nearer to the highest sum of rates. At least 1, at most 60.
     """
 
     scaling: Scaling = "both"
-    """What a division does to a row or column whose sum is below 1."""
+    """Effect of a division on a row or column whose sum is below 1."""
 
     fill: bool = True
-    """What is left of rows and columns is handed out, queue by queue in an order drawn when each began to
-    wait.
+    """The remainder of rows and columns is allocated, queue by queue, in an order drawn at random when
+    each queue became non-empty.
     """
 
     cap_by_offered: bool = False
     """No queue gets more than it offers; rows and columns are then scaled down only."""
 
     guard: float = 0.0
-    """The least rate of a queue that has something to send, as a share of its link; it is taken from the
-    largest of its row and of its column, as far as these can spare it. 0: none, as in the paper. At
-    most 0.01.
+    """The least rate of a non-empty queue, as a share of its link; it is taken from the largest of its row
+    and of its column, as far as these can spare it. 0: none, as in the paper. At most 0.01.
     """
 
     priorities: Sequence[float] = ()
-    """What the offered rates of each class are multiplied by, from class 0; a class beyond the end has 1
-    (II-B: priorities by the entries of R).
+    """Factors of the offered rates of each class, from class 0; a class beyond the end has 1 (II-B:
+    priorities by the entries of R).
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class ControlChannel(Model):
-    """The way between hosts and controller, apart from the network."""
+    """The channel between hosts and controller, apart from the network."""
 
     delay: str = "0ps"
-    """From a host to the controller, and back. A time, such as "10us"."""
+    """Delay from a host to the controller, and back. A time, such as "10us"."""
 
     loss: float = 0.0
     """Probability that a message is lost. At most 0.9."""
 
     timeout: str = "200us"
-    """After this time a lost report or rate is sent again, and leave that was lost is noticed. A time,
-    such as "10us", at least 1us.
+    """After this time a lost report or rate is retransmitted, and a lost grant is detected. A time, such
+    as "10us", at least 1us.
     """
 
 
@@ -2763,16 +2756,16 @@ class Asy(Model):
     _tag = "asy"
 
     offered: Estimate = "active"
-    """How the rate that a queue offers is estimated."""
+    """Estimate of the rate that a queue offers."""
 
     normalisation: Sinkhorn = Sinkhorn()
-    """How offered rates become rates."""
+    """Computation of rates from offered rates."""
 
     interval: str = "0ps"
     """The least time from one computation to the next; 0: at every change. A time, such as "10us"."""
 
     control: ControlChannel = ControlChannel()
-    """How reports and rates travel."""
+    """The channel of reports and rates."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2788,21 +2781,21 @@ class Flowtune(Model):
     """The price of each link before the first iteration. At least 1e-06, at most 1000000.0."""
 
     normaliser: RateNormaliser = "per-flow"
-    """What makes rates fit the links while prices still move."""
+    """The normalisation that makes rates fit the links while prices still move."""
 
     period: str = "10us"
-    """Time from iteration to iteration while there are flows. 0: one iteration whenever a flow comes or
-    goes. A time, such as "10us".
+    """Time from iteration to iteration while there are flows. 0: one iteration whenever a flow arrives or
+    ends. A time, such as "10us".
     """
 
     threshold: float = 0.01
-    """A flow hears of its rate when that differs by more than this share from what it heard last. At most
-    1.0.
+    """A flow is notified of its rate when that differs by more than this share from the rate it was last
+    notified of. At most 1.0.
     """
 
     headroom: float = 0.01
-    """The share of each link that is not allocated, for flows that have not heard of a small change. At
-    most 0.5.
+    """The share of each link that is not allocated, for flows that have not been notified of a small
+    change. At most 0.5.
     """
 
     weights: Sequence[float] = ()
@@ -2818,13 +2811,13 @@ class FlowtuneRates(Model):
     _tag = "flowtune"
 
     allocator: Flowtune = Flowtune()
-    """How prices and rates are iterated."""
+    """Iteration of prices and rates."""
 
     links: Priced = "all"
-    """Which links have prices."""
+    """The links that have prices."""
 
     control: ControlChannel = ControlChannel()
-    """How reports and rates travel."""
+    """The channel of reports and rates."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2838,7 +2831,7 @@ class Hedera(Model):
     """A flow is large, and is placed, when it sends more than this share of its host's link. At most 1.0."""
 
     placement: Placement = "annealing"
-    """How large flows get their paths."""
+    """The placement of large flows on paths."""
 
     temperature: int = 1000
     """The temperature with which annealing begins; it falls by 1 with each step. At least 1, at most
@@ -2858,10 +2851,10 @@ class HederaPaths(Model):
     _tag = "hedera"
 
     scheduler: Hedera = Hedera()
-    """Which flows get paths, how and how often."""
+    """Selection of flows, computation of their paths, and its period."""
 
     control: ControlChannel = ControlChannel()
-    """How orders travel; counters are read when the controller acts."""
+    """The channel of orders; counters are read when the controller acts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2884,7 +2877,7 @@ class MaxMinRates(Model):
     _tag = "max-min"
 
     offered: Estimate = "active"
-    """How the rate that a queue offers is estimated; it only caps, if `filling` says so."""
+    """Estimate of the rate that a queue offers; it only caps, if `filling` is set so."""
 
     filling: MaxMin = MaxMin()
     """How links are shared."""
@@ -2893,12 +2886,12 @@ class MaxMinRates(Model):
     """The least time from one computation to the next; 0: at every change. A time, such as "10us"."""
 
     control: ControlChannel = ControlChannel()
-    """How reports and rates travel."""
+    """The channel of reports and rates."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Syn(Model):
-    """Leave to send, slot by slot, for all hosts at once."""
+    """Grants, slot by slot, for all hosts at once."""
 
     _tag = "syn"
 
@@ -2909,10 +2902,10 @@ class Syn(Model):
     """
 
     policy: Policy = "mmf"
-    """Which queue comes first."""
+    """Priority of queues."""
 
     sequence: FlowOrder = "arrival"
-    """Which flow of a queue comes first."""
+    """Priority of a queue's flows."""
 
     aggregate: bool = False
     """Whether packets to one destination share a slot that has room for them; else each takes a slot,
@@ -2928,17 +2921,17 @@ class Syn(Model):
     """Each server's clock is late by a time of its own from 0 to this. A time, such as "10us"."""
 
     control: ControlChannel = ControlChannel()
-    """How reports and leave to send travel."""
+    """The channel of reports and grants."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Faults(Model):
-    """What goes wrong during a run; by default nothing.
+    """Faults of links and nodes, and lost packets; by default none.
 
-    Whether a packet is lost on a link is decided when its transmission begins, by how the link is then
-    and will be until the packet would arrive: one that is on the wire when a link goes down is lost,
-    one that begins after it came up is not. The port has sent a lost packet as any other; the packet is
-    gone when it would have arrived.
+    The loss of a packet on a link is decided when its transmission begins, by the state of the link
+    until the packet would arrive: a packet on the wire when a link goes down is lost, a packet whose
+    transmission begins after it came up is not. The port sends and counts a lost packet like any other;
+    the packet disappears when it would have arrived.
     """
 
     detection_delay: str = "1ms"
@@ -2947,7 +2940,7 @@ class Faults(Model):
     """
 
     events: Sequence[Fault] = ()
-    """What happens, in any order."""
+    """Faults, in any order."""
 
     packets: Sequence[LostPackets] | None = None
     """Data packets that are lost on the link by which their host sends them, flow by flow."""
@@ -2955,16 +2948,16 @@ class Faults(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Fault(Model):
-    """One thing that happens to a part of the network."""
+    """One fault: a change to a part of the network."""
 
     at: str
-    """When; at 0 s it was so before the run began. A time, such as "10us"."""
+    """Time of the change; a change at 0 s holds from before the run. A time, such as "10us"."""
 
     target: FaultTarget
-    """To what."""
+    """The cables, links or nodes that change."""
 
     change: FaultChange
-    """What."""
+    """The change."""
 
     lasts: str | None = None
     """Undone after this time; by default never. A fault of the same part that overlaps it goes on; of two
@@ -2974,12 +2967,12 @@ class Fault(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class RandomNodes(Model):
-    """A share of the nodes, drawn by chance."""
+    """A share of the nodes, drawn at random."""
 
     _tag = "random-nodes"
 
     share: float
-    """So much of them, rounded to a whole number. At most 1.0."""
+    """The share, rounded to a whole number of them. At most 1.0."""
 
     tier: str | None = None
     """Only nodes of this tier, such as "core". Absent: all switches."""
@@ -2987,12 +2980,12 @@ class RandomNodes(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class RandomCables(Model):
-    """A share of the cables, drawn by chance."""
+    """A share of the cables, drawn at random."""
 
     _tag = "random-cables"
 
     share: float
-    """So much of them, rounded to a whole number. At most 1.0."""
+    """The share, rounded to a whole number of them. At most 1.0."""
 
     tier: str | None = None
     """Only cables between these tiers, such as "edge-aggregation". Absent: all cables."""
@@ -3006,8 +2999,8 @@ class LostPackets(Model):
     """The name of the flow's traffic entry."""
 
     numbers: Sequence[int]
-    """Which of its data packets, counted from 1 as the host sends them; what is sent again counts, too.
-    Handshakes and acknowledgements do not.
+    """Positions of the data packets that are lost, counted from 1 in the order in which the host sends
+    them; retransmissions count, too. Handshakes and acknowledgements do not.
     """
 
     flow: int = 0
@@ -3025,13 +3018,13 @@ class Entry(Model):
     """When flows start."""
 
     matrix: Matrix
-    """Who sends to whom."""
+    """Senders and receivers of the flows."""
 
     sizes: Sizes
     """How many bytes of payload a flow carries."""
 
     sources: Sources | None = None
-    """Which hosts send, for a matrix in which every host does; by default all."""
+    """The hosts that send, for a matrix in which every host does; by default all."""
 
     among_sources: bool = False
     """Whether only the sources receive too: the matrix is drawn as if there were no other hosts. By
@@ -3039,17 +3032,18 @@ class Entry(Model):
     """
 
     flows: int | None = None
-    """Number of flows; by default one round of the matrix, one for each given time, or one for each that
-    is waited for. Poisson arrivals need it unless they have an end. At least 1, at most 10000000.
+    """Number of flows; by default one round of the matrix, one for each given time, or one for each flow
+    that the entry waits for. Poisson arrivals need it unless they have an end. At least 1, at most
+    10000000.
     """
 
     background: bool = False
-    """Whether nobody waits for these flows: they never count as unfinished, and the run ends without them,
-    one smallest delay between two hosts after the last other flow.
+    """Whether the run ends without waiting for these flows: they never count as unfinished, and the run
+    ends one smallest delay between two hosts after the last other flow.
     """
 
     priority: int = 0
-    """Which flows go first, where the transport knows priorities: those with the lowest number. At most 7."""
+    """Priority of the flows, for transports that have priorities: the lowest number goes first. At most 7."""
 
     connection: Connection = "new"
     """Whether each flow opens a connection of its own, or flows from one host to another share one that is
@@ -3063,10 +3057,10 @@ class Entry(Model):
     """In place of `deadline`: when flows are due, each drawn by itself."""
 
     transport: Transport | None = None
-    """What hosts do for these flows; by default what the scenario says."""
+    """Transport of these flows; by default the scenario's."""
 
     routing: Routing | None = None
-    """How packets of these flows find their way; by default as the scenario says."""
+    """Load balancing of these flows' packets; by default the scenario's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3126,27 +3120,27 @@ class Times(Model):
 class After(Model):
     """Each flow starts when one flow of another entry has ended, or all when all of those have.
 
-    Word of the end goes from the host that knows it to the one that is to send: on one host at once, to
-    another it takes `notify`. Flows are counted in the order in which they were drawn.
+    A notification of the end goes from the host that observes it to the sender of the next flow: on one
+    host at once, to another after `notify`. Flows are counted in the order in which they were drawn.
     """
 
     _tag = "after"
 
     entry: str
-    """Name of the traffic entry whose flows are waited for."""
+    """Name of the traffic entry whose flows must end first."""
 
     event: Milestone = "received"
-    """What counts as the end of a flow."""
+    """The event that counts as the end of a flow."""
 
     each: AfterEach = "flow"
-    """What waits for what."""
+    """The flows that each flow waits for."""
 
     delay: str = "0ps"
-    """Time from the hearing of it to the start. A time, such as "10us"."""
+    """Time from the notification to the start. A time, such as "10us"."""
 
     notify: str | None = None
-    """Time that word takes to another host; by default that of a packet of 64 B through the empty network.
-    A time, such as "10us", at least 1ps.
+    """Time that a notification takes to another host; by default that of a packet of 64 B through the idle
+    network. A time, such as "10us", at least 1ps.
     """
 
 
@@ -3174,20 +3168,20 @@ class Blocks(Model):
     """
 
     gap: str = "0ps"
-    """Time from a source's hearing that a block is complete to its start of the next. A time, such as
+    """Time from a source's notification that a block is complete to its start of the next. A time, such as
     "10us".
     """
 
     notify: str | None = None
-    """Time that word takes to another host; by default that of a packet of 64 B through the empty network.
-    A time, such as "10us", at least 1ps.
+    """Time that a notification takes to another host; by default that of a packet of 64 B through the idle
+    network. A time, such as "10us", at least 1ps.
     """
 
     event: Milestone = "received"
-    """What counts as the end of a flow."""
+    """The event that counts as the end of a flow."""
 
     barrier: Barrier = "common"
-    """Whose flows must have ended before the next block starts."""
+    """The flows that must have ended before the next block starts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3195,9 +3189,9 @@ class OnOff(Model):
     """One flow at a time for each source of the matrix: when its sender is done, the source idles a
     geometric number of slots, starting the next flow in each with `probability`.
 
-    With probability 1 and no slot a source is never idle: as soon as a flow is over, the next one
-    starts. A source goes through its destinations in a round of the matrix again and again; with
-    `matrix.uniform` each flow draws its own.
+    With probability 1 and no slot a source is never idle: as soon as a flow ends, the next one starts.
+    A source goes through its destinations in a round of the matrix repeatedly; with `matrix.uniform`
+    each flow draws its own.
     """
 
     _tag = "on-off"
@@ -3223,8 +3217,8 @@ class OnOff(Model):
 class Triggers(Model):
     """A start for each flow, in the order of the matrix's pairs: a time, or the trigger that it waits for.
 
-    What the connection matrices of htsim (csg-htsim) say: flows fire triggers when they end, and
-    triggers start flows.
+    The connection matrices of htsim (csg-htsim): flows fire triggers when they end, and triggers start
+    flows.
     """
 
     _tag = "triggers"
@@ -3233,14 +3227,14 @@ class Triggers(Model):
     """For each flow its start."""
 
     fires: Sequence[TriggerFire] = ()
-    """Which flows fire which triggers."""
+    """The flows that fire triggers."""
 
     list: Sequence[TriggerItem] = ()
     """The triggers."""
 
     notify: str | None = None
-    """Time that word takes to another host; by default that of a packet of 64 B through the empty network.
-    A time, such as "10us", at least 1ps.
+    """Time that a notification takes to another host; by default that of a packet of 64 B through the idle
+    network. A time, such as "10us", at least 1ps.
     """
 
 
@@ -3339,7 +3333,7 @@ class Reply(Model):
     _tag = "reply"
 
     to: str
-    """Name of the traffic entry that is answered."""
+    """Name of the traffic entry that is replied to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3354,7 +3348,7 @@ class AllToAll(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class ExponentialDeadlines(Model):
-    """Exponential with mean `mean`; what falls below `min` is raised to it."""
+    """Exponential with mean `mean`; a draw below `min` is raised to it."""
 
     _tag = "exponential"
 
@@ -3380,7 +3374,7 @@ class UniformDeadlines(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Observe(Model):
-    """What a run records besides flows and links; by default nothing."""
+    """Records of a run besides flows and links; by default none."""
 
     samples: Samples | None = None
     """Queues, utilisation, windows and rates over time: samples.parquet."""
@@ -3394,10 +3388,12 @@ class Observe(Model):
 
 @dataclass(frozen=True, kw_only=True)
 class Samples(Model):
-    """What to sample, and how often."""
+    """Sampled series and sampling interval."""
 
     every: str
-    """From one sample to the next; the first comes after as long. A time, such as "10us", at least 1ns."""
+    """Time from one sample to the next, and from the start of the run to the first. A time, such as
+    "10us", at least 1ns.
+    """
 
     links: Sequence[str] = ("*",)
     """Links by tier ("edge-host") or by the nodes at both ends ("host 3 -> *"); * stands for any text."""
@@ -3406,32 +3402,32 @@ class Samples(Model):
     """Flows by their traffic entry's name; * stands for any text."""
 
     flow_limit: int = 1000
-    """Only so many flows, the first that a sample finds under way."""
+    """At most this many flows: the first that a sample finds active."""
 
     rows_limit: int = 20000000
-    """Sampling ends at the instant that would make more rows; run.json then says when. A row takes 28
+    """Sampling ends at the instant that would make more rows; run.json then records when. A row takes 28
     bytes of memory. At most 1000000000.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Histograms(Model):
-    """How often ports are looked at; every packet's latency counts."""
+    """Sampling interval of ports; every packet's latency counts."""
 
     every: str = "1us"
-    """From one look at the ports to the next. A time, such as "10us", at least 1ns."""
+    """Time from one sample of the ports to the next. A time, such as "10us", at least 1ns."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Capture(Model):
-    """Which packets to keep: a file for each cable."""
+    """Capture of packets: a file for each cable."""
 
     links: Sequence[str]
     """Links by tier ("edge-host") or by the nodes at both ends ("host 3 -> *"); * stands for any text."""
 
     packet_limit: int = 1000000
-    """So many packets in all, the first ones; run.json says when there was no more room. One takes 96
-    bytes of memory. At least 1, at most 100000000.
+    """At most this many packets in all, the first ones; run.json records when the limit was reached. A
+    packet takes 96 bytes of memory. At least 1, at most 100000000.
     """
 
 
@@ -3491,7 +3487,7 @@ class LimitBytes(Wrapped):
 
 @dataclass(frozen=True)
 class EstimateBacklog(Wrapped):
-    """What waits in it when the controller looks, over this time, at most 1."""
+    """The bytes queued when the controller looks, over this time, at most 1."""
 
     _tag = "backlog"
 
@@ -3501,7 +3497,7 @@ class EstimateBacklog(Wrapped):
 
 @dataclass(frozen=True)
 class EstimateAverage(Wrapped):
-    """The rate at which bursts have come, averaged exponentially over this time, at most 1."""
+    """The rate at which bursts have arrived, averaged exponentially over this time, at most 1."""
 
     _tag = "average"
 
@@ -3541,7 +3537,7 @@ class FaultTargetNode(Wrapped):
 
 @dataclass(frozen=True)
 class FaultChangeRate(Wrapped):
-    """Its rate is another one; packets that have begun keep theirs."""
+    """It has another rate; packets in transmission keep theirs."""
 
     _tag = "rate"
 
@@ -3641,7 +3637,7 @@ Topology = (
     ]
 )
 
-# Which of the equal next hops a packet takes.
+# The choice among a packet's equal-cost next hops.
 Balancer = (
     Single
     | PerFlow
@@ -3668,22 +3664,22 @@ Balancer = (
     ]
 )
 
-# How a source finds a shortest path.
+# The way in which a source finds a shortest path.
 Search = Literal["uniform", "first", "shuffled"]
 
-# The path of what a receiver sends: acknowledgements, pulls and the like.
+# The path of packets that a receiver sends: acknowledgements, pulls and the like.
 Answers = Literal["own", "backwards"]
 
-# Where the two families part.
+# The place where the two families part.
 By = Literal["address", "interface"]
 
-# The host whose number chooses.
+# The host whose number chooses the path.
 By2 = Literal["destination", "source"]
 
 # The switches that a connection may go by.
 Via = Literal["turning", "any"]
 
-# What hosts do to move a flow's bytes.
+# Transport protocol of the hosts.
 Transport = (
     Datagram
     | Tcp
@@ -3760,19 +3756,19 @@ Sizes = (
     ]
 )
 
-# How a file with a distribution is written.
+# Format of a file with a distribution.
 Dialect = Literal["percent", "fraction", "ns2", "homa"]
 
-# What lies between two lines of a file.
+# Interpolation between two lines of a file.
 Interpolation = Literal["linear", "step"]
 
 # When the packets of an open-loop flow leave.
 Pace = PaceRate | PacePoisson | Literal["line-rate"]
 
-# Which hosts the timers of a TCP suit that are not given.
+# Preset of a TCP's timers that are not given.
 Preset = Literal["internet", "datacentre"]
 
-# How the congestion window reacts to acknowledgements and losses.
+# Reaction of the congestion window to acknowledgements and losses.
 Congestion = (
     Reno
     | NewReno
@@ -3787,44 +3783,44 @@ Congestion = (
 # The window after recovery (RFC 6582, 3.2, step 3).
 FullAck = Literal["flight", "ssthresh"]
 
-# How acknowledgements tell of marks.
+# The way in which acknowledgements echo marks.
 Echo = Literal["until-reduced", "exact", "exact-at-once", "each-segment"]
 
-# Which windows of data end with a reduction.
+# The windows of data that end with a reduction.
 Reduce = Literal["marked", "all"]
 
-# What a loss halves.
+# The quantity that a loss halves.
 Halves = Literal["flight", "queued", "pipe", "window"]
 
-# What lets the window grow, by a segment for each in slow start and by a segment for a window of
-# them afterwards.
+# The unit by which acknowledgements let the window grow: by a segment for each in slow start and by
+# a segment for a window of them afterwards.
 Growth = Literal["acks", "whole-acks", "bytes", "segments"]
 
-# What becomes of the window after nothing has been sent for longer than the retransmission timeout.
+# The window after an idle time longer than the retransmission timeout.
 IdleRestart = Literal["none", "initial-window", "halve"]
 
 # Which of a packet's bytes decides its class.
 TagBy = Literal["first", "last"]
 
-# The class of what is sent again.
+# The class of retransmissions.
 TagRepeats = Literal["as-before", "as-newest"]
 
-# Which connection's pull leaves next.
+# Order of the connections' pulls.
 PullOrder = Literal["fair", "fifo", "strict", "weighted"]
 
-# Who follows whom where connections take turns to pull.
+# Order of the connections that take turns to pull.
 PullTurns = Literal["random", "number", "arrival"]
 
-# Which of the packets that need repeating goes first.
+# The retransmission that goes first.
 RepeatOrder = Literal["lowest", "fifo", "lifo"]
 
-# How packets are repeated that have timed out.
+# The way in which timed-out packets are retransmitted.
 BackstopRepeats = Literal["pulled", "at-once"]
 
-# What a packet says of its flow, as it is sent: its rank at ports.
+# The priority that a packet carries when it is sent: its rank at ports.
 Remaining = Literal["unacknowledged", "unsent"]
 
-# Which of the connections of a host its wire serves.
+# Order in which a host's link serves its connections.
 HostOrder = Literal["shortest", "turns"]
 
 # How windows of subflows grow in congestion avoidance.
@@ -3833,13 +3829,13 @@ Coupling = Literal["lia", "uncoupled"]
 # When the second subflow and all further ones start.
 Join = Literal["established", "at-once"]
 
-# What a receive window is for.
+# Scope of a receive window.
 Covers = Literal["flow", "subflow"]
 
-# How many connections carry a flow, by the shortest paths between its hosts when it starts.
+# Number of connections that carry a flow, by the shortest paths between its hosts when it starts.
 Paths = PathsCount | PathsOneIn | Literal["all"]
 
-# How a flow's data is divided over its connections.
+# Division of a flow's data over its connections.
 Partition = (
     FrontBack
     | Divide
@@ -3853,19 +3849,19 @@ Partition = (
 # The rates by which ranges are cut.
 Estimates = Literal["measured", "equal"]
 
-# When a flow sends what its window allows.
+# The time at which a flow sends the packets that its window allows.
 Send = Literal["sliding", "rounds"]
 
-# What becomes of a flow that cannot end in time any more.
+# Treatment of a flow that can no longer end in time.
 LateFlow = Literal["keep", "give-up"]
 
 # The last packet of a flow under central control.
 Last = Literal["whole", "cut"]
 
-# The packet after one that another queue's has kept from the wire.
+# The packet after one that was delayed by another queue's transmission.
 Late = Literal["made-up", "lost"]
 
-# What a port does with packets that have to wait.
+# Queue discipline of a port.
 Queue = (
     Infinite
     | DropTail
@@ -3894,22 +3890,22 @@ Queue = (
     ]
 )
 
-# How much a queue holds.
+# Limit of a queue.
 Limit = LimitPackets | LimitBytes | LimitFullPackets
 
-# When a packet meets the marking threshold.
+# The time at which a packet is compared with the marking threshold.
 MarkOn = Literal["enqueue", "dequeue"]
 
 # Which packet loses its payload when the data queue is full.
 Trim = Literal["coin", "arriving"]
 
-# What of a port a packet's mark depends on.
+# The bytes of a port that a packet's mark depends on.
 MarkBy = Literal["port", "class", "none"]
 
-# Whose round trip the threshold of urgency counts in; the paper does not say.
+# The round trip that the threshold of urgency counts in; the paper does not specify it.
 Threshold = Literal["fixed", "measured"]
 
-# What is computed at each port as packets pass.
+# The computation at each port for passing packets.
 Agent = RcpPort | D3Port | PdqPort | RacsPort | Literal["rcp", "d3", "pdq", "racs"]
 
 # The share of the remaining capacity that a flow gets.
@@ -3921,7 +3917,7 @@ PortState = Literal["counters", "flows"]
 # Which flow is more critical than another.
 Order = Literal["pdq", "edf", "sjf", "peq"]
 
-# What decides for all hosts when, or how fast, they send.
+# Central controller, which decides for all hosts when, or how fast, they send.
 Controller = (
     Asy
     | FlowtuneRates
@@ -3934,47 +3930,47 @@ Controller = (
 # The rate that a queue offers, as a share of its host's link.
 Estimate = EstimateBacklog | EstimateAverage | Literal["active"]
 
-# What a division does to a row or column whose sum is below 1.
+# Effect of a division on a row or column whose sum is below 1.
 Scaling = Literal["both", "down"]
 
-# What makes rates fit the links.
+# The normalisation that makes rates fit the links.
 RateNormaliser = Literal["per-flow", "uniform", "none"]
 
 # Links that have prices.
 Priced = Literal["all", "hosts"]
 
-# How large flows get their paths.
+# The placement of large flows on paths.
 Placement = Literal["first-fit", "annealing"]
 
-# Which queue comes first.
+# Priority of queues.
 Policy = Literal["ocf", "srjf", "mmf", "least-recently-allocated"]
 
-# How a queue's flows follow each other.
+# Order of a queue's flows.
 FlowOrder = Literal["arrival", "shortest"]
 
-# What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or
-# "core 0".
+# The cables, links or nodes of a fault. Nodes go by the names that `flowyard topology` shows, such
+# as "host 3" or "core 0".
 FaultTarget = FaultTargetCable | FaultTargetLink | FaultTargetNode | RandomNodes | RandomCables
 
-# What happens to a part of the network.
+# The change to a part of the network.
 FaultChange = FaultChangeRate | FaultChangeLoss | Literal["down", "up"]
 
 # When flows start.
 Arrivals = AtOnce | Poisson | Times | After | Blocks | OnOff | Triggers | Literal["at-once", "poisson"]
 
-# What of a flow others may wait for.
+# The event of a flow that other flows may wait for.
 Milestone = Literal["received", "acked"]
 
-# What waits for what.
+# The flows that each flow waits for.
 AfterEach = Literal["flow", "all"]
 
-# Whose flows must have ended before the next block starts.
+# The flows that must have ended before the next block starts.
 Barrier = Literal["common", "receiver"]
 
 # When a trigger starts its flows.
 TriggerKind = TriggerKindBarrier | Literal["once", "each"]
 
-# Who sends to whom.
+# Senders and receivers of the flows.
 Matrix = (
     Permutation
     | UniformMatrix
@@ -3991,11 +3987,11 @@ Matrix = (
 # that do.
 Sources = SourcesShare | SourcesHosts | SourcesNotIn
 
-# What carries the flows of an entry that go from one host to the same other.
+# The connections that carry the flows of an entry from one host to another.
 Connection = Literal["new", "kept"]
 
 # How deadlines are distributed.
 Deadlines = ExponentialDeadlines | UniformDeadlines
 
-# How ports work inside.
+# Implementation of ports.
 PortMode = Literal["auto", "serviced"]

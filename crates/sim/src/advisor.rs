@@ -74,7 +74,9 @@ fn buffer(queue: &Queue, transport: &Transport, longest: &Longest) -> Option<Adv
     let holds = format!("{packets} packets, {},", size(packets * full));
     let (what, need) = if packets < initial {
         (
-            format!("less than an initial window, {initial} packets: a flow alone loses what it sends first"),
+            format!(
+                "less than an initial window, {initial} packets: a single flow loses packets of its first window"
+            ),
             initial,
         )
     } else if adapts_to_losses && ((packets * full) as f64) < NEARLY * longest.bdp as f64 {

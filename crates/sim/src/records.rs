@@ -1,4 +1,4 @@
-//! What a run leaves behind: columns with a name, a unit and a meaning, and their digest.
+//! Results of a run: columns with a name, a unit and a meaning, and their digest.
 //!
 //! This file is the only definition of the results' columns. `flowyard explain` prints it, the
 //! Parquet files and Arrow tables are made from it, and the digest runs over it in this order.
@@ -152,29 +152,29 @@ pub(crate) use define;
 define! {
     /// The columns of flows.parquet: a row for each flow that the scenario asked for, by id.
     flows {
-        id "u64" "" "Number of the flow: first those whose start was given, by start, then by traffic entry; then those that waited for others, as drawn; then those drawn during the run, by start."
+        id "u64" "" "Number of the flow: first those with a given start, by start, then by traffic entry; then those that waited for other flows, as drawn; then those drawn during the run, by start."
         tag "text" "" "Name of the traffic entry that the flow belongs to."
         transport "text" "" "Name of the transport that carried the flow."
         src "u32" "" "Host that sends."
         dst "u32" "" "Host that receives."
         size_bytes "u64" "bytes" "Payload that the flow was to carry."
-        start_ps "u64" "ps" "When the flow was handed to the transport. Null if it waited for others and never was."
+        start_ps "u64" "ps" "When the flow was handed to the transport. Null if it waited for other flows and was never started."
         completed "bool" "" "Whether every byte arrived, by the receiver's own record of ranges."
         abandoned "bool" "" "Whether the sender gave the flow up before every byte had arrived: it has ended and has not completed. Only transports with deadlines give up."
         fct_ps "u64" "ps" "Flow completion time: start to the last byte at the receiver. Null while unfinished."
         fct_acked_ps "u64" "ps" "Start to the last acknowledgement at the sender. Null while unfinished, or if the transport does not acknowledge."
-        ideal_fct_ps "u64" "ps" "What the flow would take alone in the network as it was built: its own data packets, store-and-forward, back to back from its start, no handshake and no other traffic, over the shortest path on which the whole flow is fastest. If packets are spread over several paths, it is a lower bound: they cross each hop at the summed rate of its links, and a short last packet may overtake. Null while unfinished."
+        ideal_fct_ps "u64" "ps" "Completion time of the flow alone in the network as it was built: its own data packets, store-and-forward, back to back from its start, no handshake and no other traffic, over the shortest path on which the whole flow is fastest. If packets are spread over several paths, it is a lower bound: they cross each hop at the summed rate of its links, and a short last packet may overtake. Null while unfinished."
         slowdown "f64" "" "fct_ps / ideal_fct_ps, never clamped; below 1 only if faults changed rates or routes. Null while unfinished."
         deadline_ps "u64" "ps" "When the flow was due, counted from its start. Null without a deadline."
         met_deadline "bool" "" "Whether it completed within the deadline. Null without a deadline."
         delivered_bytes "u64" "bytes" "Payload that reached the receiver, each byte counted once."
-        packets_sent "u64" "packets" "Data packets put on the wire by the sender, repeats included."
-        retransmissions "u64" "packets" "Data packets sent again."
+        packets_sent "u64" "packets" "Data packets put on the wire by the sender, retransmissions included."
+        retransmissions "u64" "packets" "Data packets retransmitted."
         timeouts "u64" "" "Times that a retransmission timer expired and made the sender act."
-        timeouts_whole_window "u64" "" "Those timeouts before which nothing came back of the window: no segment of it was acknowledged, and no duplicate acknowledgement came. The others came after an answer to a part of it: its tail was lost, or duplicates were too few, or a repair was lost. A window is what TCP has in flight when the first acknowledgement of any of it comes; a timeout begins a new one; a SYN is a window of its own. Only transports made of TCP tell; 0 for others."
+        timeouts_whole_window "u64" "" "Timeouts of a whole window: no segment of it was acknowledged, and no duplicate acknowledgement arrived. The other timeouts followed an answer to a part of the window: its tail was lost, or duplicates were too few, or a retransmission was lost. A window is the data that TCP has in flight when the first acknowledgement of any of it arrives; a timeout begins a new one; a SYN is a window of its own. Only for transports made of TCP; 0 for others."
         trims "u64" "packets" "Data packets that arrived with their payload trimmed off."
         drops "u64" "packets" "Packets of the flow, of either direction, that a queue dropped."
-        lost "u64" "packets" "Packets of the flow, of either direction, lost to faults: on a link, or at a node from which no way was left."
+        lost "u64" "packets" "Packets of the flow, of either direction, lost to faults: on a link, or at a node without a route to the destination."
         reordered "u64" "packets" "Data packets that arrived after one that was sent later."
     }
 
@@ -196,8 +196,8 @@ define! {
         queue_mean_bytes "f64" "bytes" "Time average of the bytes in the port, the packet on the wire included; exact."
         queue_max_bytes "u64" "bytes" "Most bytes in the port at one instant, the packet on the wire included."
         queue_max_packets "u32" "packets" "Most packets in the port at one instant, the packet on the wire included."
-        pauses "u64" "" "Times that the port was told by the other end to stop a class of traffic (priority flow control); the frames count in no other column."
-        paused_ps "u64" "ps" "Time in which at least one class of the port was stopped."
+        pauses "u64" "" "Times that the other end paused a class of traffic at the port (priority flow control); the frames count in no other column."
+        paused_ps "u64" "ps" "Time in which at least one class of the port was paused."
     }
 
     /// The columns of connections.parquet, if a transport carried flows by several connections: by flow, then number.
@@ -207,10 +207,10 @@ define! {
         link "u32" "" "Number of the link in links.parquet by which its sender sent; by the end, if faults moved it."
         delivered_bytes "u64" "bytes" "Payload that reached the receiver by this connection, each byte of the connection counted once. A byte that was given to several connections counts in each that delivered it; the flow counts it once."
         pieces "u32" "" "Pieces of the flow's data that it sent, each on in one direction from where it was. A flow's context switches are the sum over its connections that sent any, less their number."
-        packets_sent "u64" "packets" "Data packets that the connection put on the wire, repeats included."
-        retransmissions "u64" "packets" "Data packets that it sent again."
+        packets_sent "u64" "packets" "Data packets that the connection put on the wire, retransmissions included."
+        retransmissions "u64" "packets" "Data packets that it retransmitted."
         timeouts "u64" "" "Times that its retransmission timer expired and made the sender act."
-        timeouts_whole_window "u64" "" "Those timeouts before which nothing came back of the connection's window, as in flows.parquet."
+        timeouts_whole_window "u64" "" "Timeouts of a whole window of the connection, as in flows.parquet."
         trims "u64" "packets" "Its data packets that arrived with their payload trimmed off."
         drops "u64" "packets" "Its packets, of either direction, that a queue dropped."
         lost "u64" "packets" "Its packets, of either direction, lost to faults."
@@ -220,14 +220,14 @@ define! {
     /// The columns of samples.parquet, if the scenario asks for it: by time, then links by id, then flows by id.
     samples {
         time_ps "u64" "ps" "When the sample was taken, after all that happened at that instant."
-        series "text" "" "What value is. Of a link: queue_bytes and queue_packets, what is in its port, the packet on the wire included; utilisation, the share of the time since the sample before in which packets were being put on the wire: never above 1; of a host's own link also backlog_bytes, the payload that waits at the host, if its transport has queues there. Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
+        series "text" "" "Meaning of value. Of a link: queue_bytes and queue_packets, the content of its port, the packet on the wire included; utilisation, the share of the time since the sample before in which packets were being put on the wire: never above 1; of a host's own link also backlog_bytes, the payload that waits at the host, if its transport has queues there. Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
         id "u64" "" "Number of the link in links.parquet, or of the flow in flows.parquet."
         value "f64" "" "The value, in the unit that the series' name ends with; utilisation is a share."
     }
 
     /// The columns of histograms.parquet, if the scenario asks for it: by metric, class and value.
     histograms {
-        metric "text" "" "What was counted. queue_bytes: bytes in a port, the packet on the wire included, at regular times. Of data packets that arrived whole: server_ps, from being made to the start of their transmission at the source; network_ps, from there to the arrival of their last bit."
+        metric "text" "" "The quantity counted. queue_bytes: bytes in a port, the packet on the wire included, at regular times. Of data packets that arrived whole: server_ps, from being made to the start of their transmission at the source; network_ps, from there to the arrival of their last bit."
         class "text" "" "Of queues the tier of the port's link; of latencies the number of links that the packets crossed."
         low "u64" "" "Smallest value that the row counts, in the unit that the metric's name ends with."
         high "u64" "" "Largest value that the row counts."

@@ -1,4 +1,4 @@
-//! From a scenario to what the engine runs: the network, the flows, and who carries them.
+//! From a scenario to the engine's input: the network, the flows, and their transports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -152,14 +152,14 @@ impl Setup {
             let settled = settle(&agent, agent.name(), &values);
             note(&format!("agent.{}", agent.name()), values);
             let served = transports.iter().position(|transport| transport.name() == agent.serves());
-            (settled, places[served.expect("the check refuses agents that serve nobody")].0)
+            (settled, places[served.expect("the check refuses agents that serve no transport")].0)
         });
         let controller = scenario.controller.as_ref().map(|controller| {
             let values = controller.derived(&fabric, Bytes(scenario.full_packet()));
             let settled = settle(controller, controller.name(), &values);
             note(&format!("controller.{}", controller.name()), values);
             let served = transports.iter().position(|transport| transport.name() == controller.serves());
-            (settled, places[served.expect("the check refuses controllers that serve nobody")].0)
+            (settled, places[served.expect("the check refuses controllers that serve no transport")].0)
         });
         for balancer in &mut balancers {
             has_prototypes |= balancer.bind(&prototypes.balancers);

@@ -1,8 +1,9 @@
-//! The flows that a port remembers, in the order of their numbers, and each found in one step.
+//! The flows that a port keeps, in the order of their numbers, each found in one step.
 //!
-//! Flows mostly come in that order, so that a new one goes to the end. One that is taken off leaves its place empty, until
-//! more places are empty than taken: so the others keep theirs, and a table by the last bits of a flow's number knows where
-//! it was found last. If it stands elsewhere now, as after a flow that came out of order, it is found by halving.
+//! Flows mostly come in that order, so that a new one is appended. A removed one leaves its place empty,
+//! until more places are empty than taken: so the others keep theirs, and a table by the last bits of a
+//! flow's number holds the place where it was found last. If the flow has moved, as after a flow that came
+//! out of order, a binary search finds it.
 //!
 //! Memory: an entry and 4 bytes a flow, with room for up to four times as many as there have been at once: half of the
 //! places may be empty, and half of the room is there for more.
@@ -126,7 +127,7 @@ impl<T: Copy> Flows<T> {
     pub fn audit(&self, found: &mut dyn FnMut(String)) {
         let counted = self.iter().count();
         if counted != self.len {
-            found(format!("{counted} flows are remembered, {} counted", self.len));
+            found(format!("{counted} flows are kept, {} counted", self.len));
         }
         if !self.entries.is_sorted_by(|a, b| a.flow < b.flow) {
             found("flows are not in the order of their numbers".to_string());

@@ -1,4 +1,4 @@
-//! What is computed at each port as packets pass: the rates that switches give to flows.
+//! Agents, the computation at each port for passing packets: the rates that switches give to flows.
 //!
 //! A member has a configuration, which is part of the scenario, and a `Model`, which is its state at one port. Adding one
 //! is its file and its line in the list below; `rcp` is the shortest example. The contract is in `engine/agent.rs`.
@@ -20,7 +20,7 @@ use crate::units::Time;
 macro_rules! agents {
     ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
         register! {
-            /// What is computed at each port as packets pass.
+            /// The computation at each port for passing packets.
             pub enum Agent: Settings { $($module::$config = $name),* }
         }
 

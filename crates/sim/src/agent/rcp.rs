@@ -1,8 +1,9 @@
 //! RCP at a port: one rate for all flows, so that together they fill the link.
 //!
-//! Source: Dukkipati and McKeown, "Why flow-completion time is the right metric for congestion control", CCR 2006; the
-//! order of its steps is that of the authors' code for ns-2 (ns-2.35 with the RCP patch of cs244-14-rcp, mode 0). At
-//! the end of each timeslot the rate grows by the share of the link that was left, and shrinks by what waits.
+//! Source: Dukkipati and McKeown, "Why flow-completion time is the right metric for congestion control", CCR
+//! 2006; the order of its steps is that of the authors' code for ns-2 (ns-2.35 with the RCP patch of
+//! cs244-14-rcp, mode 0). At the end of each timeslot the rate grows by the share of the link that was left,
+//! and shrinks by the bytes queued.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,12 +17,12 @@ use crate::normal;
 use crate::topology::Link;
 use crate::units::{SECOND, Time};
 
-/// What RCP's routers compute. Defaults are those of data centres; the authors' ns-2 model has alpha and beta 0.4, a timeslot
-/// of 10 ms and an initial round trip of 200 ms.
+/// Fields of RCP's routers. Defaults are those of data centres; the authors' ns-2 model has alpha and beta
+/// 0.4, a timeslot of 10 ms and an initial round trip of 200 ms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RcpPort {
-    /// Share of the spare capacity that is handed out in a round trip.
+    /// Share of the spare capacity that is allocated in a round trip.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub alpha: f64,
     /// Share of the queue that is drained in a round trip.

@@ -1,7 +1,7 @@
-//! Connections that are given a whole path when they open: what the schemes that do so share.
+//! Connections that are given a whole path when they open: shared parts of the schemes that do so.
 //!
-//! A scheme says a path from one host to another (`Assign`); all packets of that end of the connection go by it, whatever
-//! the routes become meanwhile. Without a path a packet goes as under "per-flow".
+//! A scheme gives a path from one host to another (`Assign`); all packets of that end of the connection go by
+//! it, whatever the routes become meanwhile. Without a path a packet goes as under "per-flow".
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::routing::Routes;
 use crate::topology::Fabric;
 use crate::units::Time;
 
-/// The path of what a receiver sends: acknowledgements, pulls and the like.
+/// The path of packets that a receiver sends: acknowledgements, pulls and the like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answers {

@@ -16,13 +16,13 @@ use crate::topology::Fabric;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dual {
-    /// Where the families part.
+    /// The place where the families part.
     pub by: By,
     /// The path of acknowledgements and other answers: by default that of the same family.
     pub answers: Answers,
 }
 
-/// Where the two families part.
+/// The place where the two families part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {

@@ -40,17 +40,18 @@ pub struct Explicit {
 pub struct Route {
     /// Names of the nodes, both hosts included, as in links.parquet. Of parallel cables it takes the first.
     pub path: Vec<String>,
-    /// How often it is drawn, in proportion to the weights of the others between these hosts.
+    /// Weight of the route in the draw, in proportion to the weights of the others between these hosts.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub weight: u32,
-    /// The flows that it is for. They take no other, and other flows between these hosts do not take it. By default it is
-    /// for all that have none of their own.
+    /// The flows that take it. They take no other route, and other flows between these hosts do not take it.
+    /// By default all flows without a route of their own take it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_by: Option<TakenBy>,
 }
 
-/// Flows of a traffic entry that take a route; or whose answers do, if it leads from their receiver to their sender.
+/// Flows of a traffic entry that take a route; or, if it leads from their receiver to their sender, flows
+/// whose replies take it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TakenBy {

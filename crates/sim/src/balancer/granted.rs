@@ -1,9 +1,10 @@
-//! Granted paths: a controller says by which links packets go.
+//! Granted paths: a controller assigns the links by which packets go.
 //!
-//! Source: section II-A of Sviridov, Bianco and Giaccone, "To sync or not to sync", Globecom 2018: the controller computes the
-//! path of each packet of a slot. The packet's label is the path: its first byte is the number of the next hop at
-//! the first switch, its second byte that at the second, and so on. Packets of flows of which the controller says nothing have
-//! the labels of these, which are drawn: a path for each flow by chance, as by a hash.
+//! Source: section II-A of Sviridov, Bianco and Giaccone, "To sync or not to sync", Globecom 2018: the
+//! controller computes the path of each packet of a slot. The packet's label is the path: its first byte is
+//! the number of the next hop at the first switch, its second byte that at the second, and so on. Flows
+//! without an assignment have labels of their own, which are drawn: a random path for each flow, as by a
+//! hash.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,8 +15,8 @@ use crate::ids::{LinkId, NodeId};
 use crate::routing::Routes;
 use crate::topology::Fabric;
 
-/// Packets go as the controller says; those of which it says nothing go as by a hash of their flow. Only under a controller
-/// that chooses paths.
+/// Packets take the path that the controller assigned to their flow; flows without an assignment take one by
+/// a hash of the flow. Only with a controller that chooses paths.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Granted {}

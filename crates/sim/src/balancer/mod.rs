@@ -1,4 +1,4 @@
-//! Which of the equal next hops a packet takes.
+//! The choice among a packet's equal-cost next hops.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ macro_rules! balancers {
         ; whole paths $($scheme:ident :: $whole:ident = $whole_name:literal),* $(,)?
     ) => {
         register! {
-            /// Which of the equal next hops a packet takes.
+            /// The choice among a packet's equal-cost next hops.
             pub enum Balancer: Settings { $($module::$config = $name,)* $($scheme::$whole = $whole_name,)* }
         }
 
@@ -129,11 +129,11 @@ pub trait Settings {
 /// Load balancers that are written in Python: see `prototype.rs`.
 pub type Prototypes = Named<dyn python::Prototype>;
 
-/// How packets find their way.
+/// Load balancing: the path of each packet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Routing {
-    /// Which of the equal next hops a packet takes. Absent: what the transport recommends.
+    /// The choice among a packet's equal-cost next hops. Absent: the transport's recommendation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub balancer: Option<Balancer>,
 }

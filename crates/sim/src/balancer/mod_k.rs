@@ -16,13 +16,13 @@ use crate::topology::Fabric;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModK {
-    /// Whose number it is.
+    /// The host whose number chooses.
     pub by: By,
     /// The path of acknowledgements and other answers.
     pub answers: Answers,
 }
 
-/// The host whose number chooses.
+/// The host whose number chooses the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {

@@ -21,23 +21,23 @@ use crate::topology::Fabric;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Nix {
-    /// How a path is found among the shortest.
+    /// The choice among the shortest paths.
     pub search: Search,
     /// The path of acknowledgements and other answers. The thesis: the receiver's own.
     pub answers: Answers,
 }
 
-/// How a source finds a shortest path.
+/// The way in which a source finds a shortest path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Search {
-    /// Each of the shortest paths is as likely.
+    /// Each of the shortest paths is equally likely.
     #[default]
     Uniform,
-    /// The one that a breadth-first search finds first which looks at ports in their order, as plain ns-3 does; the
-    /// second subflow has the second path in that order, and so on.
+    /// The first that a breadth-first search over ports in their order finds, as in plain ns-3; the second
+    /// subflow has the second path in that order, and so on.
     First,
-    /// The one that a breadth-first search finds first which looks at the ports of each node in a random order: the
+    /// The first that a breadth-first search over the ports of each node in a random order finds: the
     /// thesis's "Dynamic". Uniform in a fat-tree, but not on all networks. Subflows may share a path.
     Shuffled,
 }

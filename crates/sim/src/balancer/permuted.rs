@@ -20,11 +20,11 @@ use crate::units::Time;
 
 /// Each sender uses each of its paths once, in a random order, then each once more in another order.
 ///
-/// Both ends of a connection do so, each with an order of its own, which depends on no other connection. The choices
-/// of the first four switches on the way are the source's, each among at most 256 next hops: all choices of a
-/// fat-tree of up to five levels. Where there are more, and where a change of routes leaves the source's choice
-/// without meaning, a packet takes a random one, as under "per-packet". So it is with the first hop of a host
-/// with several ports, which belongs to the connection.
+/// Both ends of a connection do so, each with an order of its own, which depends on no other connection. The
+/// choices of the first four switches on the path are the source's, each among at most 256 next hops: all
+/// choices of a fat-tree of up to five levels. Where there are more, and where a change of routes leaves the
+/// source's choice without meaning, a packet takes a random one, as under "per-packet". The same holds for
+/// the first hop of a host with several ports, which belongs to the connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Permuted {}

@@ -19,10 +19,10 @@ use crate::units::Time;
 pub struct PythonBalancer {
     /// The name under which its class is handed in; from a file, the name of the class.
     pub name: String,
-    /// What its object is made with: arguments of the class by their names.
+    /// Arguments of the class, by their names, with which its object is made.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub settings: Map<String, Value>,
-    /// Whether all packets of a flow in one direction take one path. Absent: as the class says.
+    /// Whether all packets of a flow in one direction take one path. Absent: the class's attribute.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_path: bool,
     #[serde(skip)]

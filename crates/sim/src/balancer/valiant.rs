@@ -18,7 +18,7 @@ use crate::topology::Fabric;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Valiant {
-    /// Which switches it is drawn from.
+    /// The switches from which it is drawn.
     pub via: Via,
     /// The path of acknowledgements and other answers.
     pub answers: Answers,

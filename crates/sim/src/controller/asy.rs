@@ -21,13 +21,13 @@ use crate::units::{Bytes, Time};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Asy {
-    /// How the rate that a queue offers is estimated.
+    /// Estimate of the rate that a queue offers.
     pub offered: Estimate,
-    /// How offered rates become rates.
+    /// Computation of rates from offered rates.
     pub normalisation: Sinkhorn,
     /// The least time from one computation to the next; 0: at every change.
     pub interval: Time,
-    /// How reports and rates travel.
+    /// The channel of reports and rates.
     pub control: ControlChannel,
 }
 

@@ -24,11 +24,11 @@ use crate::units::Time;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlowtuneRates {
-    /// How prices and rates are iterated.
+    /// Iteration of prices and rates.
     pub allocator: Flowtune,
-    /// Which links have prices.
+    /// The links that have prices.
     pub links: Priced,
-    /// How reports and rates travel.
+    /// The channel of reports and rates.
     pub control: ControlChannel,
 }
 

@@ -26,9 +26,9 @@ use crate::units::{Bytes, Rate, Time};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HederaPaths {
-    /// Which flows get paths, how and how often.
+    /// Selection of flows, computation of their paths, and its period.
     pub scheduler: Hedera,
-    /// How orders travel; counters are read when the controller acts.
+    /// The channel of orders; counters are read when the controller acts.
     pub control: ControlChannel,
 }
 

@@ -1,4 +1,4 @@
-//! Max-min fair rates for all queues: what fairness costs and gains beside ASY.
+//! Max-min fair rates for all queues: costs and gains of fairness beside ASY.
 //!
 //! Source: Bertsekas and Gallager, "Data Networks", 2nd edition (1992), section 6.5.2: water-filling
 //! (`rates/max_min.rs`) on the links of the hosts; the network between them is taken to be wide enough.
@@ -20,13 +20,13 @@ use crate::units::{Bytes, Time};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MaxMinRates {
-    /// How the rate that a queue offers is estimated; it only caps, if `filling` says so.
+    /// Estimate of the rate that a queue offers; it only caps, if `filling` is set so.
     pub offered: Estimate,
     /// How links are shared.
     pub filling: MaxMin,
     /// The least time from one computation to the next; 0: at every change.
     pub interval: Time,
-    /// How reports and rates travel.
+    /// The channel of reports and rates.
     pub control: ControlChannel,
 }
 

@@ -1,4 +1,4 @@
-//! What decides for all hosts at once when, how fast or by which paths they send.
+//! Central controllers, which decide for all hosts at once when, how fast or by which paths they send.
 //!
 //! A member has a configuration, which is part of the scenario, and a `Model`, which is its state in a run. Adding one is its
 //! file and its line in the list below; `max_min` is the shortest example. The contract is in `engine/controller.rs`.
@@ -22,7 +22,7 @@ pub mod rates;
 macro_rules! controllers {
     ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
         register! {
-            /// What decides for all hosts when, or how fast, they send.
+            /// Central controller, which decides for all hosts when, or how fast, they send.
             pub enum Controller: Settings { $($module::$config = $name),* }
         }
 
@@ -120,16 +120,16 @@ pub trait Settings {
     }
 }
 
-/// The way between hosts and controller, apart from the network.
+/// The channel between hosts and controller, apart from the network.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ControlChannel {
-    /// From a host to the controller, and back.
+    /// Delay from a host to the controller, and back.
     pub delay: Time,
     /// Probability that a message is lost.
     #[schemars(range(min = 0.0, max = 0.9))]
     pub loss: f64,
-    /// After this time a lost report or rate is sent again, and leave that was lost is noticed.
+    /// After this time a lost report or rate is retransmitted, and a lost grant is detected.
     #[schemars(extend("x-minimum" = "1us"))]
     pub timeout: Time,
 }

@@ -1,9 +1,9 @@
-//! Rates for all queues, computed anew when what they offer changes: what controllers of rates share.
+//! Rates for all queues, computed anew when the offered rates change: shared parts of controllers of rates.
 //!
-//! Source: Sviridov, Bianco and Giaccone, "To sync or not to sync", Globecom 2018, section II-B. When a queue fills or
-//! empties the controller reads the offered rates R, makes rates W of them whose rows and columns sum to at most the rate of
-//! a host's link, and tells each host the new rates of its queues. How W is made is the [`Procedure`]. The paper leaves
-//! open how R is estimated: see [`Estimate`].
+//! Source: Sviridov, Bianco and Giaccone, "To sync or not to sync", Globecom 2018, section II-B. When a queue
+//! fills or empties the controller reads the offered rates R, makes rates W of them whose rows and columns
+//! sum to at most the rate of a host's link, and sends each host the new rates of its queues. The computation
+//! of W is the [`Procedure`]. The paper leaves open how R is estimated: see [`Estimate`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,19 +19,19 @@ use crate::units::Time;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimate {
-    /// 1 while something waits in it: its burst wants all of the link.
+    /// 1 while it is not empty: its burst demands all of the link.
     #[default]
     Active,
-    /// What waits in it when the controller looks, over this time, at most 1.
+    /// The bytes queued when the controller looks, over this time, at most 1.
     Backlog(#[schemars(extend("x-minimum" = "1us"))] Time),
-    /// The rate at which bursts have come, averaged exponentially over this time, at most 1.
+    /// The rate at which bursts have arrived, averaged exponentially over this time, at most 1.
     Average(#[schemars(extend("x-minimum" = "1us"))] Time),
 }
 
 /// The least rate that a queue with something to send offers.
 const OFFER_LEAST: f64 = 1e-6;
 
-/// How offered rates become rates.
+/// Computation of rates from offered rates.
 pub trait Procedure {
     /// Gives each entry that depends on what has changed its rate; returns the sources of these.
     fn update(&mut self, offered: &mut Offered) -> &[u16];

@@ -1,7 +1,7 @@
 //! The audit: counters against structures, again and again during a run.
 //!
-//! What was counted as packets came and went is compared with what is found by walking the queues, the
-//! calendar and the arena: no counter is trusted because another one agrees with it.
+//! The counters of arriving and departing packets are compared with the contents of the queues, the calendar
+//! and the arena: no counter is trusted because another one agrees with it.
 
 use rustc_hash::FxHashSet;
 
@@ -482,7 +482,7 @@ mod tests {
             };
             port.leave_behind(FlowId(1_000_000));
         });
-        assert_found(&found, "remembers flow 1000000, which is over and silent");
+        assert_found(&found, "keeps flow 1000000, which is over and silent");
     }
 
     #[test]

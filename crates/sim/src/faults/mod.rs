@@ -1,11 +1,10 @@
-//! Faults: what goes wrong in the network, when, and what becomes of it.
+//! Faults of the network: their times, and their effect on links and packets.
 //!
-//! A scenario lists changes of cables, links and nodes; [`timeline::Timeline`] turns the list into the
-//! state of each link over time, and into routes that avoid what is down. A packet is lost if its link
-//! is down at any instant from the start of its transmission to its arrival; the port goes on sending
-//! meanwhile, as a switch does that has not noticed yet. Routes change `detection_delay` after a link
-//! goes down or comes up, everywhere at once. What is wrong at time 0 was wrong before the run: routes
-//! know of it from the start.
+//! A scenario lists changes of cables, links and nodes; [`timeline::Timeline`] turns the list into the state
+//! of each link over time, and into routes that avoid what is down. A packet is lost if its link is down at
+//! any instant from the start of its transmission to its arrival; the port goes on sending meanwhile, like a
+//! switch before it detects the fault. Routes change `detection_delay` after a link goes down or comes up,
+//! everywhere at once. A fault at time 0 existed before the run: routes avoid it from the start.
 
 pub mod link;
 pub mod packets;
@@ -24,18 +23,19 @@ use crate::topology::Fabric;
 use crate::topology::names::{no_cable, unknown};
 use crate::units::{Rate, Time};
 
-/// What goes wrong during a run; by default nothing.
+/// Faults of links and nodes, and lost packets; by default none.
 ///
-/// Whether a packet is lost on a link is decided when its transmission begins, by how the link is then and will be until
-/// the packet would arrive: one that is on the wire when a link goes down is lost, one that begins after it came up is
-/// not. The port has sent a lost packet as any other; the packet is gone when it would have arrived.
+/// The loss of a packet on a link is decided when its transmission begins, by the state of the link until the
+/// packet would arrive: a packet on the wire when a link goes down is lost, a packet whose transmission
+/// begins after it came up is not. The port sends and counts a lost packet like any other; the packet
+/// disappears when it would have arrived.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Faults {
     /// Routes avoid a link so long after it went down, and use it so long after it came up.
     #[schemars(extend("x-maximum" = "1000s"))]
     pub detection_delay: Time,
-    /// What happens, in any order.
+    /// Faults, in any order.
     #[schemars(length(max = 10_000))]
     pub events: Vec<Fault>,
     /// Data packets that are lost on the link by which their host sends them, flow by flow.
@@ -44,15 +44,15 @@ pub struct Faults {
     pub packets: Vec<LostPackets>,
 }
 
-/// One thing that happens to a part of the network.
+/// One fault: a change to a part of the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// When; at 0 s it was so before the run began.
+    /// Time of the change; a change at 0 s holds from before the run.
     pub at: Time,
-    /// To what.
+    /// The cables, links or nodes that change.
     pub target: FaultTarget,
-    /// What.
+    /// The change.
     pub change: FaultChange,
     /// Undone after this time; by default never. A fault of the same part that overlaps it goes on; of two rates or
     /// two losses that hold at once the later counts.
@@ -61,7 +61,8 @@ pub struct Fault {
     pub lasts: Option<Time>,
 }
 
-/// What a fault happens to. Nodes go by the names that `flowyard topology` shows, such as "host 3" or "core 0".
+/// The cables, links or nodes of a fault. Nodes go by the names that `flowyard topology` shows, such as "host
+/// 3" or "core 0".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultTarget {
@@ -71,17 +72,17 @@ pub enum FaultTarget {
     Link([String; 2]),
     /// A node: all its cables.
     Node(String),
-    /// Nodes of a tier, drawn by chance.
+    /// Nodes of a tier, drawn at random.
     RandomNodes(RandomNodes),
-    /// Cables between two tiers, drawn by chance.
+    /// Cables between two tiers, drawn at random.
     RandomCables(RandomCables),
 }
 
-/// A share of the nodes, drawn by chance.
+/// A share of the nodes, drawn at random.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RandomNodes {
-    /// So much of them, rounded to a whole number.
+    /// The share, rounded to a whole number of them.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub share: f64,
     /// Only nodes of this tier, such as "core". Absent: all switches.
@@ -89,11 +90,11 @@ pub struct RandomNodes {
     pub tier: Option<String>,
 }
 
-/// A share of the cables, drawn by chance.
+/// A share of the cables, drawn at random.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RandomCables {
-    /// So much of them, rounded to a whole number.
+    /// The share, rounded to a whole number of them.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub share: f64,
     /// Only cables between these tiers, such as "edge-aggregation". Absent: all cables.
@@ -101,15 +102,15 @@ pub struct RandomCables {
     pub tier: Option<String>,
 }
 
-/// What happens to a part of the network.
+/// The change to a part of the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultChange {
-    /// It carries nothing any more.
+    /// It carries no packets any more.
     Down,
     /// It works again.
     Up,
-    /// Its rate is another one; packets that have begun keep theirs.
+    /// It has another rate; packets in transmission keep theirs.
     Rate(#[schemars(extend("x-minimum" = "1Kbps"))] Rate),
     /// Each packet is lost with this probability.
     Loss(#[schemars(range(min = 0.0, max = 1.0))] f64),

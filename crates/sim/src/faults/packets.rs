@@ -23,8 +23,8 @@ pub struct LostPackets {
     #[serde(default)]
     #[schemars(range(max = 9_999_999))]
     pub flow: u32,
-    /// Which of its data packets, counted from 1 as the host sends them; what is sent again counts, too. Handshakes and
-    /// acknowledgements do not.
+    /// Positions of the data packets that are lost, counted from 1 in the order in which the host sends them;
+    /// retransmissions count, too. Handshakes and acknowledgements do not.
     #[schemars(length(min = 1, max = 10_000))]
     pub numbers: Vec<u32>,
 }

@@ -13,14 +13,15 @@ use crate::transport::Transport;
 use crate::transport::frame::Frame;
 use crate::units::Time;
 
-/// Which packets to keep: a file for each cable.
+/// Capture of packets: a file for each cable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
     /// Links by tier ("edge-host") or by the nodes at both ends ("host 3 -> *"); * stands for any text.
     #[schemars(length(min = 1, max = 1000))]
     pub links: Vec<String>,
-    /// So many packets in all, the first ones; run.json says when there was no more room. One takes 96 bytes of memory.
+    /// At most this many packets in all, the first ones; run.json records when the limit was reached. A
+    /// packet takes 96 bytes of memory.
     #[serde(default = "packet_limit")]
     #[schemars(range(min = 1, max = 100_000_000))]
     pub packet_limit: u32,

@@ -13,11 +13,11 @@ use crate::records::{Column, Table, Values, histograms};
 use crate::topology::Fabric;
 use crate::units::Time;
 
-/// How often ports are looked at; every packet's latency counts.
+/// Sampling interval of ports; every packet's latency counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Histograms {
-    /// From one look at the ports to the next.
+    /// Time from one sample of the ports to the next.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub every: Time,
 }

@@ -1,4 +1,5 @@
-//! What a run records besides its totals, if a scenario asks for it: samples over time, distributions, packets.
+//! Records of a run besides its totals, if a scenario requests them: samples over time, distributions,
+//! packets.
 //!
 //! Each is an [`Observer`](crate::engine::observer::Observer) in a file of its own; none changes the run.
 
@@ -20,7 +21,7 @@ use crate::nearest::{closest, did_you_mean};
 use crate::problem::Problem;
 use crate::topology::{Fabric, Link};
 
-/// What a run records besides flows and links; by default nothing.
+/// Records of a run besides flows and links; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Observe {

@@ -1,4 +1,4 @@
-//! Samples: what ports and flows are like at regular times, in long form.
+//! Samples: the state of ports and flows at regular times, in long form.
 
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
@@ -13,11 +13,11 @@ use crate::records::{Column, Table, Values, samples};
 use crate::topology::Fabric;
 use crate::units::Time;
 
-/// What to sample, and how often.
+/// Sampled series and sampling interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Samples {
-    /// From one sample to the next; the first comes after as long.
+    /// Time from one sample to the next, and from the start of the run to the first.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub every: Time,
     /// Links by tier ("edge-host") or by the nodes at both ends ("host 3 -> *"); * stands for any text.
@@ -28,10 +28,11 @@ pub struct Samples {
     #[serde(default = "everything")]
     #[schemars(length(max = 1000))]
     pub flows: Vec<String>,
-    /// Only so many flows, the first that a sample finds under way.
+    /// At most this many flows: the first that a sample finds active.
     #[serde(default = "flow_limit")]
     pub flow_limit: u32,
-    /// Sampling ends at the instant that would make more rows; run.json then says when. A row takes 28 bytes of memory.
+    /// Sampling ends at the instant that would make more rows; run.json then records when. A row takes 28
+    /// bytes of memory.
     #[serde(default = "rows_limit")]
     #[schemars(range(max = 1_000_000_000))]
     pub rows_limit: u64,

@@ -28,7 +28,7 @@ pub struct Codel {
     /// section 4; 100 ms for the Internet).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
     pub interval: Time,
-    /// MAXPACKET: nothing is dropped while no more than this is left waiting (RFC 8289, section 5.3: the MTU).
+    /// MAXPACKET: nothing is dropped while no more than this is queued (RFC 8289, section 5.3: the MTU).
     /// "derived": a full packet.
     #[schemars(extend("x-maximum" = "1GB"))]
     pub max_packet: Derived<Bytes>,
@@ -38,7 +38,8 @@ pub struct Codel {
     pub memory: u32,
     /// Whether ECN-capable packets are marked in place of dropped (Linux: `ecn`).
     pub ecn: bool,
-    /// How much may wait, the packet on the wire not counted; more is dropped on arrival (Linux: 1000 packets).
+    /// Limit of the queue, the packet on the wire not counted; more is dropped on arrival (Linux: 1000
+    /// packets).
     pub limit: Limit,
 }
 

@@ -1,4 +1,4 @@
-//! A first-in first-out queue that drops what does not fit.
+//! A first-in first-out queue that drops arriving packets when it is full.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,17 @@ use super::fifo::Fifo;
 use super::{Build, Feature, Limit, Settings};
 use crate::engine::rules::Rules;
 
-/// First-in first-out; an arriving packet that does not fit is dropped.
+/// First-in first-out; a packet that arrives at a full queue is dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DropTail {
-    /// How much the queue holds.
+    /// Limit of the queue.
     pub limit: Limit,
     /// Whether the packet on the wire counts towards the limit (htsim: yes; ns-3: no).
     pub limit_counts_wire: bool,
-    /// Whether a full queue still takes packets without payload, above its limit, and cuts the payload off those that
-    /// ask switches for a rate, rather than dropping them: no request is lost (after a public model of D3, SymbioticLab's
-    /// Aequitas, in which requests are never dropped).
+    /// Whether a full queue still takes packets without payload, above its limit, and cuts the payload off
+    /// packets that carry a rate request for switches, rather than dropping them: no request is lost (after a
+    /// public model of D3, SymbioticLab's Aequitas, in which requests are never dropped).
     pub keep_headers: bool,
 }
 

@@ -14,19 +14,20 @@ use crate::units::Rate;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ecn {
-    /// How much the queue holds.
+    /// Limit of the queue.
     pub limit: Limit,
-    /// Mark above this much, DCTCP's K; on enqueue the arriving packet counts (as in HKUST's PIAS-NS2 scripts).
-    /// "derived": a seventh of the bandwidth-delay product of the longest path between hosts (DCTCP paper, section 3.4),
-    /// and at least what the paper has for bursts: 20 packets up to 1 Gbps, 65 from 10 Gbps on, in between in proportion.
+    /// Mark above this much, DCTCP's K; on enqueue the arriving packet counts (as in HKUST's PIAS-NS2
+    /// scripts). "derived": a seventh of the bandwidth-delay product of the longest path between hosts (DCTCP
+    /// paper, section 3.4), and at least the paper's values for bursts: 20 packets up to 1 Gbps, 65 from 10
+    /// Gbps on, in between in proportion.
     pub threshold: Derived<Limit>,
-    /// When the queue is looked at: DCTCP's paper marks on arrival, htsim on departure.
+    /// The time of marking: DCTCP's paper marks on arrival, htsim on departure.
     pub mark: MarkOn,
     /// Whether the packet on the wire counts towards the limit and the threshold.
     pub limit_counts_wire: bool,
 }
 
-/// When a packet meets the marking threshold.
+/// The time at which a packet is compared with the marking threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkOn {

@@ -1,8 +1,9 @@
-//! The port of a lossless fabric: a first-in first-out queue for each class, priority flow control towards those who
-//! send to the switch, and marks by the length of the queue.
+//! The port of a lossless fabric: a first-in first-out queue for each class, priority flow control towards
+//! the upstream ports, and marks by the length of the queue.
 //!
-//! Sources: IEEE 802.1Qbb for the flow control, whose working `engine/pause.rs` has; Zhu et al., "Congestion control
-//! for large-scale RDMA deployments", SIGCOMM 2015, section 3.1, for the marks of DCQCN's congestion point.
+//! Sources: IEEE 802.1Qbb for the flow control, which is implemented in `engine/pause.rs`; Zhu et al.,
+//! "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, section 3.1, for the marks of DCQCN's
+//! congestion point.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,26 +21,30 @@ use crate::problem::Problem;
 use crate::topology::Link;
 use crate::units::{Bytes, Rate, SECOND};
 
-/// Classes in strict priority, 0 first; who sends too much of one is stopped before anything has to be dropped.
+/// Classes in strict priority, 0 first. A class is paused at the upstream port before any of its packets has
+/// to be dropped (priority flow control).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lossless {
-    /// XOFF: who sends on a link is told to stop a class when more of it than this came by the link and waits. DCQCN's
-    /// paper (section 4) has a threshold that shrinks as the switch fills: in its switch of 12 MB and 32 ports about
-    /// this is left for each of 31 that send. "derived": 200 KB up to 40 Gbps, above in proportion to the rate of hosts.
+    /// XOFF threshold: when more than this many bytes of a class that arrived on a link are queued, the
+    /// upstream port is paused for that class. DCQCN's paper (section 4) has a threshold that shrinks as the
+    /// switch fills: its switch of 12 MB and 32 ports leaves about this for each of 31 senders. "derived":
+    /// 200 KB up to 40 Gbps, above in proportion to the rate of hosts.
     #[schemars(extend("x-maximum" = "1GB"))]
     pub xoff: Derived<Bytes>,
-    /// XON: it is told to go on when no more than this is left. Absent: two full packets below XOFF.
+    /// XON threshold: the upstream port resumes when no more than this is left. Absent: two full packets
+    /// below XOFF.
     #[schemars(extend("x-maximum" = "1GB"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub xon: Option<Bytes>,
-    /// What a link and class may have above XOFF, for what comes before the sender stops; more is dropped. Absent: for
-    /// each link what is needed, by the link's rate and delay and the largest packet.
+    /// Headroom of a link and class above XOFF, for the bytes that arrive before the sender stops; more is
+    /// dropped. Absent: the need of each link, by its rate and delay and the largest packet.
     #[schemars(extend("x-maximum" = "1GB"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Bytes>,
-    /// Up to this many bytes that wait in its class, a packet is not marked. DCQCN's paper: 5 KB at 40 Gbps.
-    /// "derived": that, above 40 Gbps in proportion to the rate of hosts, as the HPCC simulator's thresholds are.
+    /// Up to this many queued bytes of its class, a packet is not marked. DCQCN's paper: 5 KB at 40 Gbps.
+    /// "derived": that, above 40 Gbps in proportion to the rate of hosts, as the HPCC simulator's thresholds
+    /// are.
     #[schemars(extend("x-maximum" = "1GB"))]
     pub kmin: Derived<Bytes>,
     /// Above this many, each is marked. DCQCN's paper: 200 KB. "derived": as kmin.
@@ -48,7 +53,7 @@ pub struct Lossless {
     /// Between them the probability of a mark grows from 0 to this. DCQCN's paper: 0.01; the HPCC simulator: 0.2.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub pmax: f64,
-    /// When the queue is looked at: DCQCN's paper marks on arrival, the packet itself included; the HPCC simulator on
+    /// The time of marking: DCQCN's paper marks on arrival, the packet itself included; the HPCC simulator on
     /// departure, without the packet.
     pub mark: MarkOn,
 }

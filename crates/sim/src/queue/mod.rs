@@ -1,4 +1,4 @@
-//! What a port does with packets that have to wait: enqueue, dequeue, mark, trim, drop.
+//! Queue disciplines of a port: enqueue, dequeue, mark, trim, drop.
 //!
 //! A member has a configuration, which is part of the scenario, and a `Model`, which is its state at
 //! one port. Adding one is its file and its line in the list below.
@@ -26,7 +26,7 @@ use crate::units::Bytes;
 macro_rules! queues {
     ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
         register! {
-            /// What a port does with packets that have to wait.
+            /// Queue discipline of a port.
             pub enum Queue: Settings { $($module::$config = $name),* }
         }
 
@@ -229,7 +229,7 @@ impl Feature {
     }
 }
 
-/// How much a queue holds.
+/// Limit of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {

@@ -1,4 +1,4 @@
-//! The NDP port: a short data queue that trims what does not fit, and a queue for headers.
+//! The NDP port: a short data queue that trims packets when it is full, and a queue for headers.
 //!
 //! Source: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high
 //! performance", SIGCOMM 2017, section 3; edge cases after its public simulator (htsim).
@@ -18,22 +18,23 @@ use crate::units::Bytes;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NdpPort {
-    /// How much the data queue holds. The paper has 8 full packets, counted in bytes.
+    /// Limit of the data queue. The paper has 8 full packets, counted in bytes.
     pub data_limit: Limit,
-    /// How much the header queue holds. Absent: as many bytes as full packets have in the data queue (paper); htsim has
-    /// twice that.
+    /// Limit of the header queue. Absent: as many bytes as full packets have in the data queue (paper); htsim
+    /// has twice that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header_limit: Option<Limit>,
-    /// Headers served for each data packet while both queues wait: 10 in the paper; 0 means headers
+    /// Headers served for each data packet while both queues have packets: 10 in the paper; 0 means headers
     /// always go first (htsim: as good as strict).
     #[schemars(range(max = 1_000_000))]
     pub headers_per_data: u32,
-    /// What is trimmed when the data queue is full.
+    /// The packet that is trimmed when the data queue is full.
     pub trim: Trim,
-    /// Bytes that stay of a trimmed packet.
+    /// Size of a trimmed packet.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1500B"))]
     pub trimmed_bytes: Bytes,
-    /// Whether a header that finds no room goes back to its sender, once (paper, section 3.2.4); else it is dropped.
+    /// Whether a header that finds the header queue full is returned to its sender, once (paper, section
+    /// 3.2.4); else it is dropped.
     pub return_to_sender: bool,
     /// Whether the packet on the wire counts towards the limits (htsim and the paper's nine-packet example: yes).
     pub limit_counts_wire: bool,

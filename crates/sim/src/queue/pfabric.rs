@@ -1,10 +1,11 @@
 //! The pFabric port: a short queue that sends the packet of the smallest flow first and drops the largest's.
 //!
-//! Source: Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 4.1 (switch);
-//! ties and what counts towards the limit after a public simulator of it (NetSys/simulator).
+//! Source: Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 4.1
+//! (switch); ties and the bytes that count towards the limit after a public simulator of it
+//! (NetSys/simulator).
 //!
-//! What a data packet is sorted by is [`Header::ack`](crate::engine::packet::Header::ack), smallest first, whatever its
-//! transport means by it; control packets go before all data.
+//! The sort key of a data packet is [`Header::ack`](crate::engine::packet::Header::ack), smallest first,
+//! whatever its transport means by it; control packets go before all data.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,14 +21,14 @@ use crate::ids::{ConnId, NodeId, PacketId};
 use crate::problem::Problem;
 use crate::units::Bytes;
 
-/// Smallest remaining flow first, and the largest dropped when it is full. Only short queues: each decision looks at all
-/// that waits.
+/// Smallest remaining flow first, and the largest dropped when it is full. Only short queues: each decision
+/// scans the whole queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PfabricPort {
-    /// How much the queue holds, at most 1000 packets or 1.5 MB (NetSys/simulator: 36,864 B; PIAS-NS2: 140 packets on its
-    /// longer round trips). "derived": twice the bandwidth-delay product (paper) of the longest path between hosts, and
-    /// at least 36,864 B.
+    /// Limit of the queue, at most 1000 packets or 1.5 MB (NetSys/simulator: 36,864 B; PIAS-NS2: 140 packets
+    /// on its longer round trips). "derived": twice the bandwidth-delay product (paper) of the longest path
+    /// between hosts, and at least 36,864 B.
     pub limit: Derived<Limit>,
     /// Whether the packet on the wire counts towards the limit (ns-2 and NetSys/simulator: no).
     pub limit_counts_wire: bool,
@@ -86,7 +87,7 @@ impl Settings for PfabricPort {
             _ => return Vec::new(),
         };
         let why =
-            format!("{asked} is too large; at most {most}: for each packet a port looks at all that waits");
+            format!("{asked} is too large; at most {most}: a port scans its whole queue for each packet");
         vec![Problem::new(format!("limit.{key}"), why)]
     }
 }

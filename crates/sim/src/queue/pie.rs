@@ -33,7 +33,7 @@ pub struct Pie {
     /// beta, by how much it grows for each second by which the delay has grown (RFC 8033, section 4.2: 1.25).
     #[schemars(range(min = 0.0, max = 1_000_000.0))]
     pub beta: f64,
-    /// MEAN_PKTSIZE: nothing is dropped while no more than two of these wait (RFC 8033, section 4.1).
+    /// MEAN_PKTSIZE: nothing is dropped while no more than two of these are queued (RFC 8033, section 4.1).
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub mean_packet: Bytes,
     /// Whether ECN-capable packets are marked in place of dropped, up to `mark_most` (RFC 8033, section 5.1).
@@ -41,7 +41,7 @@ pub struct Pie {
     /// Mark_ecnth, the probability above which ECN-capable packets, too, are dropped (RFC 8033, section 5.1: 0.1).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub mark_most: f64,
-    /// How much may wait, the packet on the wire not counted; more is dropped (Linux: 1000 packets).
+    /// Limit of the queue, the packet on the wire not counted; more is dropped (Linux: 1000 packets).
     pub limit: Limit,
 }
 

@@ -23,13 +23,13 @@ use crate::units::{Rate, Time};
 pub struct PythonQueue {
     /// The name under which its class is handed in; from a file, the name of the class.
     pub name: String,
-    /// What each port's object is made with: arguments of the class by their names.
+    /// Arguments of the class, by their names, with which each port's object is made.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub settings: Map<String, Value>,
-    /// Whether it marks packets, for transports that need that. Absent: as the class says.
+    /// Whether it marks packets, for transports that need that. Absent: the class's attribute.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub marks: bool,
-    /// Whether it trims packets, for transports that need that. Absent: as the class says.
+    /// Whether it trims packets, for transports that need that. Absent: the class's attribute.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trims: bool,
     #[serde(skip)]

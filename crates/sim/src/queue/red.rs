@@ -40,11 +40,11 @@ pub struct Red {
     pub ecn: bool,
     /// With `ecn`, whether ECN-capable packets too are dropped where all are (RFC 3168, section 7; ns-3: UseHardDrop).
     pub hard_drop: bool,
-    /// The packet that could have been sent while the port was idle, by whose time the average shrinks (paper, section
-    /// 4: s). "derived": a full packet.
+    /// Size of the packets that the port could have sent while it was idle; the average shrinks by their
+    /// number (paper, section 4: s is the time of one). "derived": a full packet.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub idle_packet: Derived<Bytes>,
-    /// How much the queue holds.
+    /// Limit of the queue.
     pub limit: Limit,
     /// Whether the packet on the wire counts towards the average and the limit.
     pub limit_counts_wire: bool,

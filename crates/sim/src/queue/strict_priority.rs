@@ -1,7 +1,7 @@
 //! Strict priority among classes of traffic: one first-in first-out queue a class, one buffer for all of them.
 //!
-//! As PIAS has it (Bai et al., "Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015); limits,
-//! thresholds and the order of what happens on arrival are those of the authors' simulation (PIAS-NS2).
+//! As PIAS has it (Bai et al., "Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI 2015);
+//! limits, thresholds and the order of the steps on arrival are those of the authors' simulation (PIAS-NS2).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,33 +13,34 @@ use crate::engine::discipline::{Discipline, PortContext, Queued};
 use crate::engine::rules::Room;
 use crate::ids::PacketId;
 
-/// A queue for each class, served in the order of their numbers; packets that find the shared buffer full are dropped.
+/// A queue for each class, served in the order of their numbers; packets that arrive at a full shared buffer
+/// are dropped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StrictPriority {
     /// Number of classes. Class 0 goes first; packets of a class beyond the last one go with the last.
     #[schemars(range(min = 1, max = 8))]
     pub classes: u32,
-    /// How much all classes together hold. PIAS-NS2 has 240 full packets.
+    /// Limit of all classes together. PIAS-NS2 has 240 full packets.
     pub limit: Limit,
-    /// Whose bytes are compared with the threshold.
+    /// The bytes that are compared with the threshold.
     pub mark: MarkBy,
     /// Mark above this much. PIAS-NS2 has 65 full packets.
     pub threshold: Limit,
-    /// When the port is looked at: as a packet comes (PIAS), itself included, or as its transmission starts, itself
-    /// included if the packet on the wire counts.
+    /// The time of marking: when a packet arrives (PIAS), itself included, or when its transmission starts,
+    /// itself included if the packet on the wire counts.
     pub mark_on: MarkOn,
     /// Whether the packet on the wire counts towards the limit and the threshold (PIAS-NS2: no).
     pub limit_counts_wire: bool,
 }
 
-/// What of a port a packet's mark depends on.
+/// The bytes of a port that a packet's mark depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkBy {
-    /// All that is in the port (PIAS): bursts of a high class slow lower ones down.
+    /// All bytes in the port (PIAS): bursts of a high class slow lower ones down.
     Port,
-    /// What is there of the packet's own class.
+    /// The bytes of the packet's own class in the port.
     Class,
     /// Nothing: no packet is marked.
     None,

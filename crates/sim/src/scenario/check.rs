@@ -1,4 +1,4 @@
-//! What no single value tells: whether the parts of a scenario fit each other.
+//! Checks across values: whether the parts of a scenario fit each other.
 //!
 //! Works on each part that is right by itself, so that one mistake does not hide others.
 
@@ -256,7 +256,7 @@ impl<'a> Draft<'a> {
             let backwards = "routing.balancer.nix = { answers = \"backwards\" }";
             if !balancer.one_path() {
                 let message = format!(
-                    "\"{}\" sends a flow's packets by several paths, and the agent \"{name}\" tells a flow one rate",
+                    "\"{}\" sends a flow's packets by several paths, and the agent \"{name}\" gives a flow one rate",
                     balancer.name()
                 );
                 return Some(Problem::new(at, message).with_hint(Some(format!("use {backwards}"))));
@@ -302,7 +302,7 @@ impl<'a> Draft<'a> {
             && !queue.offers().contains(&Feature::Headers)
         {
             let message = format!(
-                "\"{}\" may drop packets that ask, each of which the agent \"{name}\" of {at} counts once",
+                "\"{}\" may drop rate requests, each of which the agent \"{name}\" of {at} counts once",
                 queue.name()
             );
             let hint = format!("use queue.drop-tail.keep_headers = true or {instead}");
@@ -312,7 +312,7 @@ impl<'a> Draft<'a> {
             && let Some(path) = faults.loses()
         {
             let message =
-                format!("loses packets that ask, each of which the agent \"{name}\" of {at} counts once");
+                format!("loses rate requests, each of which the agent \"{name}\" of {at} counts once");
             let hint = Some(format!("use {instead}"));
             problems.push(Problem::new(join("faults", &path), message).with_hint(hint));
         }

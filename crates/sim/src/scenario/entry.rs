@@ -1,4 +1,4 @@
-//! One entry of a scenario's traffic: the flows asked for, and whoever carries them where that is not the scenario's choice.
+//! One entry of a scenario's traffic: its flows, and their transport where that is not the scenario's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,27 +22,27 @@ pub struct Entry {
     pub name: String,
     /// When flows start.
     pub arrivals: Arrivals,
-    /// Who sends to whom.
+    /// Senders and receivers of the flows.
     pub matrix: Matrix,
     /// How many bytes of payload a flow carries.
     pub sizes: Sizes,
-    /// Which hosts send, for a matrix in which every host does; by default all.
+    /// The hosts that send, for a matrix in which every host does; by default all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<Sources>,
     /// Whether only the sources receive too: the matrix is drawn as if there were no other hosts. By default any host
     /// may receive.
     #[serde(default)]
     pub among_sources: bool,
-    /// Number of flows; by default one round of the matrix, one for each given time, or one for each that is waited
-    /// for. Poisson arrivals need it unless they have an end.
+    /// Number of flows; by default one round of the matrix, one for each given time, or one for each flow that the
+    /// entry waits for. Poisson arrivals need it unless they have an end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub flows: Option<u64>,
-    /// Whether nobody waits for these flows: they never count as unfinished, and the run ends without them, one
-    /// smallest delay between two hosts after the last other flow.
+    /// Whether the run ends without waiting for these flows: they never count as unfinished, and the run ends
+    /// one smallest delay between two hosts after the last other flow.
     #[serde(default)]
     pub background: bool,
-    /// Which flows go first, where the transport knows priorities: those with the lowest number.
+    /// Priority of the flows, for transports that have priorities: the lowest number goes first.
     #[serde(default)]
     #[schemars(range(max = 7))]
     pub priority: u32,
@@ -56,23 +56,24 @@ pub struct Entry {
     /// In place of `deadline`: when flows are due, each drawn by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlines: Option<Deadlines>,
-    /// What hosts do for these flows; by default what the scenario says.
+    /// Transport of these flows; by default the scenario's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
-    /// How packets of these flows find their way; by default as the scenario says.
+    /// Load balancing of these flows' packets; by default the scenario's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<Routing>,
 }
 
-/// What carries the flows of an entry that go from one host to the same other.
+/// The connections that carry the flows of an entry from one host to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connection {
     /// A connection for each: handshake, slow start and round-trip estimate begin anew.
     #[default]
     New,
-    /// One connection, which opens with the first flow and keeps its window. Flows are messages that go over it one
-    /// behind the other: one that starts before another has been sent waits for it. Each has a row of its own.
+    /// One connection, which opens with the first flow and keeps its window. Flows are messages that follow
+    /// each other on it: one that starts before another has been sent waits for it. Each has a row of its
+    /// own.
     Kept,
 }
 

@@ -1,8 +1,8 @@
 //! The scenario: the only definition of what can be run, with defaults, documentation and bounds.
 //!
-//! The JSON Schema, the Python classes and the reference pages are generated from these structs and
-//! those of the lists that they name. [`read`] is the only way from text to a scenario: `text` parses,
-//! `set` applies overrides, `walk` checks each value against the schema, `files` and `prototypes` put in what
+//! The JSON Schema, the Python classes and the reference pages are generated from these structs and those of
+//! the lists that they name. [`read`] is the only way from text to a scenario: `text` parses, `set` applies
+//! overrides, `walk` checks each value against the schema, `files` and `prototypes` put in the values that
 //! the scenario leaves to them, `check` checks the parts against each other.
 
 mod bounds;
@@ -123,7 +123,7 @@ fn typed<T: DeserializeOwned>(at: &str, part: &Value) -> Result<T, Problems> {
     T::deserialize(part).map_err(|error| Problem::new(at.to_string(), error.to_string()).into())
 }
 
-/// One run: a network, its traffic, and how long to look.
+/// One run: a network, its traffic, and its limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -132,27 +132,28 @@ pub struct Scenario {
     pub name: Option<String>,
     /// The network.
     pub topology: Topology,
-    /// How packets find their way, unless a traffic entry says otherwise.
+    /// Load balancing: the path of each packet, unless a traffic entry has its own.
     #[serde(default)]
     pub routing: Routing,
-    /// What hosts do, unless a traffic entry says otherwise.
+    /// Transport protocol of the hosts, unless a traffic entry has its own.
     pub transport: Transport,
-    /// What ports do with packets that wait. Absent: what the transport recommends.
+    /// Queue discipline of the ports. Absent: the transport's recommendation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// What is computed at each port as packets pass. Absent: what the transport needs, with its defaults.
+    /// The computation at each port for passing packets. Absent: the transport's need, with its defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
-    /// What decides for all hosts when, or how fast, they send. Absent: nothing; the transport "central" needs one.
+    /// Central controller, which decides for all hosts when, or how fast, they send. Absent: none; the
+    /// transport "central" needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
-    /// What goes wrong in the network, and when. Absent: nothing.
+    /// Faults of the network and their times. Absent: none.
     #[serde(default, skip_serializing_if = "Faults::is_empty")]
     pub faults: Faults,
-    /// Who sends what to whom, and when.
+    /// Flows: their senders, receivers, sizes and start times.
     #[schemars(length(min = 1, max = 1000))]
     pub traffic: Vec<Entry>,
-    /// What to record besides flows and links. Absent: nothing.
+    /// Records besides flows and links. Absent: none.
     #[serde(default, skip_serializing_if = "Observe::is_empty")]
     pub observe: Observe,
     /// How to run it.
@@ -164,7 +165,7 @@ pub struct Scenario {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Run {
-    /// What all chance in the run comes from.
+    /// Seed of every random stream in the run.
     pub seed: u64,
     /// Number of the repetition: another replica of the same seed is independent of this one.
     pub replica: u64,
@@ -178,33 +179,34 @@ pub struct Run {
     /// before twice the longest retransmission timeout has passed, such as TCP's rto_max, so that each sender has tried again.
     #[schemars(extend("x-minimum" = "1us"))]
     pub stall: Time,
-    /// A run that is estimated to need more memory is refused, and one that comes to need it ends, with status "limit".
+    /// A run that is estimated to need more memory is refused, and a run that reaches it ends, with status
+    /// "limit".
     #[schemars(extend("x-minimum" = "1MiB"))]
     pub memory_limit: Bytes,
-    /// A run that is estimated to take more packet-hops (links crossed by packets) is refused, and one that comes to
-    /// take them ends, with status "limit". A processor does a few million a second.
+    /// A run that is estimated to take more packet-hops (links crossed by packets) is refused, and a run that
+    /// reaches them ends, with status "limit". A processor does a few million a second.
     #[schemars(range(min = 1))]
     pub work_limit: u64,
-    /// Say what is allowed and probably not meant, such as a window that does not fill a path: in `check`, `run`, run.json
-    /// and reports.
+    /// Report settings that are allowed and probably not meant, such as a window that does not fill a path:
+    /// in `check`, `run`, run.json and reports.
     pub advice: bool,
-    /// Check conservation of packets, bytes and credits against the structures, again and again during the run.
+    /// Check conservation of packets, bytes and credits against the structures, repeatedly during the run.
     pub audit: bool,
-    /// How ports work inside; results are the same.
+    /// Implementation of ports; results are the same.
     pub port_mode: PortMode,
-    /// Threads that run the parts of the network side by side; results are the same. A run that cannot be parted takes one
-    /// and says why.
+    /// Threads that run the parts of the network side by side; results are the same. A run that cannot be
+    /// parted takes one thread and reports the reason.
     #[schemars(range(min = 1, max = 64))]
     pub threads: u32,
 }
 
-/// How ports work inside.
+/// Implementation of ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortMode {
     /// First-in first-out ports compute a packet's departure on its arrival: one event a packet-hop.
     Auto,
-    /// Every port is served packet by packet: slower, there to be compared.
+    /// Every port is served packet by packet: slower, for comparison.
     Serviced,
 }
 

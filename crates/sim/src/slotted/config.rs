@@ -1,4 +1,4 @@
-//! What a run on the slotted link is: its file's fields, with defaults and bounds.
+//! Definition of a run on the slotted link: its file's fields, with defaults and bounds.
 
 use std::sync::LazyLock;
 
@@ -144,7 +144,7 @@ impl Slotted {
         let listed = matches!(self.generation, Generation::List(_));
         if listed != self.classes.is_empty() {
             let message = if listed {
-                "a list of flows says their sizes itself; leave them out"
+                "a list of flows has its own sizes; leave them out"
             } else {
                 "is missing; begin each class with [[classes]], and give sizes and deadlines"
             };

@@ -23,11 +23,11 @@ pub struct Explicit {
     #[serde(default)]
     #[schemars(length(max = 200_000))]
     pub switches: Vec<ExplicitSwitch>,
-    /// Rate of every cable that does not say otherwise.
+    /// Rate of every cable that does not have its own.
     #[serde(default = "default_rate")]
     #[schemars(extend("x-minimum" = "1Kbps"))]
     pub rate: Rate,
-    /// Propagation delay of every cable that does not say otherwise.
+    /// Propagation delay of every cable that does not have its own.
     #[serde(default = "default_delay")]
     #[schemars(extend("x-maximum" = "10s"))]
     pub delay: Time,
@@ -43,7 +43,7 @@ pub struct ExplicitSwitch {
     /// The name, which no other node has.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// What links and reports group by, such as "leaf".
+    /// Group of the links in link tables and reports, such as "leaf".
     #[serde(default = "default_tier")]
     #[schemars(length(min = 1))]
     pub tier: String,

@@ -35,10 +35,10 @@ pub struct FatTree {
     /// Hosts for each uplink of an edge switch: 1 is full bandwidth; 4 is "4:1", with 4 k/2 hosts on an edge switch.
     #[schemars(range(min = 1, max = 64))]
     pub oversubscription: u32,
-    /// Rate of every cable, unless its tier says otherwise.
+    /// Rate of every cable, unless its tier has its own.
     #[schemars(extend("x-minimum" = "1Kbps"))]
     pub rate: Rate,
-    /// Propagation delay of every cable, unless its tier says otherwise.
+    /// Propagation delay of every cable, unless its tier has its own.
     #[schemars(extend("x-maximum" = "10s"))]
     pub delay: Time,
     /// Cables between hosts and switches, where they differ from the rest.

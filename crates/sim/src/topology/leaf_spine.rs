@@ -11,7 +11,7 @@ use crate::units::{Rate, Time};
 
 /// `leaves` leaf switches with `hosts` hosts each, and `spines` spine switches, to each of which every leaf has a cable.
 ///
-/// The oversubscription is what counts and rates make it: the rate of a leaf's hosts over the rate of its cables
+/// The oversubscription follows from counts and rates: the rate of a leaf's hosts over the rate of its cables
 /// to the spines. Hosts are numbered by leaf, then port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -33,10 +33,10 @@ pub struct LeafSpine {
     /// The paths have the same capacity, and no link is faster than another: 3 spines at 10 Gbps over hosts at 1 Gbps
     /// become 30 at 1 Gbps. Schedulers of packet slots assume it.
     pub equal_rate: bool,
-    /// Rate of every cable, unless its tier says otherwise.
+    /// Rate of every cable, unless its tier has its own.
     #[schemars(extend("x-minimum" = "1Kbps"))]
     pub rate: Rate,
-    /// Propagation delay of every cable, unless its tier says otherwise.
+    /// Propagation delay of every cable, unless its tier has its own.
     #[schemars(extend("x-maximum" = "10s"))]
     pub delay: Time,
     /// Cables between hosts and leaves, where they differ from the rest.
@@ -94,7 +94,7 @@ impl Generator for LeafSpine {
             return vec![Problem::new("equal_rate", message)];
         }
         if (self.leaves, self.hosts) == (1, 1) {
-            return vec![Problem::new("hosts", "1 host on 1 leaf has nobody to talk to; use 2")];
+            return vec![Problem::new("hosts", "1 host on 1 leaf has no other host to send to; use 2")];
         }
         let [leaves, hosts] = [self.leaves, self.hosts].map(u128::from);
         let spines = u128::from(self.spines) * u128::from(self.copies());

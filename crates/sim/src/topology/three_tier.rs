@@ -14,9 +14,9 @@ use crate::units::{Rate, Time};
 
 /// `hosts` hosts on each of `accesses` access switches, which have `uplinks` cables to aggregation switches, which have as many to core switches.
 ///
-/// Aggregation switches stand in groups of `uplinks`; the access switches are shared out among the groups, in order,
-/// and each has one cable to each switch of its group. Aggregation switches take the core switches in turn. With
-/// `uplinks = 1` and one core switch it is a tree with a single path between any two hosts.
+/// Aggregation switches are in groups of `uplinks`; the access switches are shared out among the groups, in
+/// order, and each has one cable to each switch of its group. Aggregation switches take the core switches in
+/// turn. With `uplinks = 1` and one core switch it is a tree with a single path between any two hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ThreeTier {
@@ -35,10 +35,10 @@ pub struct ThreeTier {
     /// Number of cables from each access and each aggregation switch to different switches of the layer above.
     #[schemars(range(min = 1, max = 1024))]
     pub uplinks: u32,
-    /// Rate of every cable, unless its tier says otherwise.
+    /// Rate of every cable, unless its tier has its own.
     #[schemars(extend("x-minimum" = "1Kbps"))]
     pub rate: Rate,
-    /// Propagation delay of every cable, unless its tier says otherwise.
+    /// Propagation delay of every cable, unless its tier has its own.
     #[schemars(extend("x-maximum" = "10s"))]
     pub delay: Time,
     /// Cables between hosts and access switches, where they differ from the rest.
@@ -81,7 +81,8 @@ impl Generator for ThreeTier {
         let [cores, aggregations, accesses, hosts, uplinks] =
             [self.cores, self.aggregations, self.accesses, self.hosts, self.uplinks].map(u128::from);
         if accesses * hosts < 2 {
-            problems.push(Problem::new("hosts", "1 host on 1 access switch has nobody to talk to; use 2"));
+            problems
+                .push(Problem::new("hosts", "1 host on 1 access switch has no other host to send to; use 2"));
         }
         if problems.is_empty() {
             let cables = accesses * (hosts + uplinks) + aggregations * uplinks;

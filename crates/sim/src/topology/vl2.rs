@@ -13,9 +13,9 @@ use crate::units::{Rate, Time};
 
 /// With aggregation switches of D_A ports and intermediate switches of D_I ports: D_A/2 intermediate, D_I aggregation, D_A D_I / 4 top-of-rack switches.
 ///
-/// Every aggregation switch has a cable to every intermediate switch. Aggregation switches stand in pairs, and each
-/// top-of-rack switch has a cable to both of a pair. Hosts are numbered by rack, then port. In the paper hosts have
-/// 1 Gbps and switches 10 Gbps: `host = { rate = "1Gbps" }`.
+/// Every aggregation switch has a cable to every intermediate switch. Aggregation switches are in pairs, and
+/// each top-of-rack switch has a cable to both of a pair. Hosts are numbered by rack, then port. In the paper
+/// hosts have 1 Gbps and switches 10 Gbps: `host = { rate = "1Gbps" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vl2 {
@@ -28,10 +28,10 @@ pub struct Vl2 {
     /// Number of hosts on each top-of-rack switch.
     #[schemars(range(min = 1, max = 65536))]
     pub hosts: u32,
-    /// Rate of every cable, unless its tier says otherwise.
+    /// Rate of every cable, unless its tier has its own.
     #[schemars(extend("x-minimum" = "1Kbps"))]
     pub rate: Rate,
-    /// Propagation delay of every cable, unless its tier says otherwise.
+    /// Propagation delay of every cable, unless its tier has its own.
     #[schemars(extend("x-maximum" = "10s"))]
     pub delay: Time,
     /// Cables between hosts and top-of-rack switches, where they differ from the rest.
@@ -85,7 +85,7 @@ impl Generator for Vl2 {
         let racks = u128::from(self.racks());
         let hosts = racks * u128::from(self.hosts);
         if problems.is_empty() && hosts < 2 {
-            problems.push(Problem::new("hosts", "1 host in 1 rack has nobody to talk to; use 2"));
+            problems.push(Problem::new("hosts", "1 host in 1 rack has no other host to send to; use 2"));
         }
         if problems.is_empty() {
             let switches = u128::from(self.aggregation_ports / 2 + self.intermediate_ports) + racks;

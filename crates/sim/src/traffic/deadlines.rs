@@ -17,7 +17,7 @@ pub enum Deadlines {
     Uniform(UniformDeadlines),
 }
 
-/// Exponential with mean `mean`; what falls below `min` is raised to it.
+/// Exponential with mean `mean`; a draw below `min` is raised to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExponentialDeadlines {

@@ -1,8 +1,9 @@
-//! Flows that wait for others: triggers, what fires them and what they start.
+//! Flows that wait for others: triggers, the flows that fire them and the flows that they start.
 //!
-//! A flow fires triggers when it ends, at the host that knows. A trigger lives at the host of the first flow
-//! that fires it; word from another host, and from the trigger to the sources that it starts, takes a notify
-//! delay. All of it is drawn before the run: which flow starts depends on others, its ends and size do not.
+//! A flow fires triggers when it ends, at the host that observes the end. A trigger is at the host of the
+//! first flow that fires it; a notification from another host, and from the trigger to the sources that it
+//! starts, takes the notification delay. All of it is drawn before the run: which flow starts depends on
+//! others, its ends and size do not.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,14 +13,14 @@ use super::Flow;
 use crate::ids::NodeId;
 use crate::units::Time;
 
-/// What of a flow others may wait for.
+/// The event of a flow that other flows may wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Milestone {
-    /// Its last byte is at the receiver, which knows it at once.
+    /// Its last byte arrives at the receiver, which observes it at once.
     #[default]
     Received,
-    /// Its sender is done: it knows that every byte has arrived or, where nothing is acknowledged, has sent the last one.
+    /// Its sender is done: every byte is acknowledged or, without acknowledgements, the last byte is sent.
     Acked,
 }
 
@@ -39,7 +40,7 @@ impl Milestone {
 pub enum TriggerKind {
     /// All of them when it is fired for the first time.
     Once,
-    /// One of them, in their order, each time that it is fired.
+    /// One of them, in their order, each time the trigger is fired.
     Each,
     /// All of them when it has been fired so many times.
     Barrier(#[schemars(range(min = 1))] u32),

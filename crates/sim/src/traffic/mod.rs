@@ -1,11 +1,11 @@
-//! Which flows start when, between whom, of what size.
+//! Flows: their start times, endpoints and sizes.
 //!
-//! A scenario has entries; each is a [`Demand`] of arrivals (when), a matrix (who to whom) and sizes (how much),
-//! drawn from three streams of its own, keyed by its name: an entry that comes or goes moves no
-//! flow of another. All flows are drawn here, before the run and without knowing the transport,
-//! so that the same traffic under two transports is the same flows, as its digest shows. When a flow
-//! starts may depend on others ([`dependencies`]); sources that start one flow after the other draw
-//! them during the run, each from a stream of its own ([`chains`]).
+//! A scenario has entries; each is a [`Demand`] of arrivals (start times), a matrix (endpoints) and sizes
+//! (bytes), drawn from three streams of its own, keyed by its name: an entry that comes or goes moves no flow
+//! of another. All flows are drawn here, before the run and independently of the transport, so that the same
+//! traffic under two transports is the same flows, as its digest shows. When a flow starts may depend on
+//! others ([`dependencies`]); sources that start one flow after the other draw them during the run, each from
+//! a stream of its own ([`chains`]).
 
 pub mod arrivals;
 pub mod chains;
@@ -51,7 +51,7 @@ pub struct Demand {
     pub name: String,
     /// When flows start.
     pub arrivals: Arrivals,
-    /// Who sends to whom.
+    /// Senders and receivers of the flows.
     pub matrix: Matrix,
     /// How many bytes of payload a flow carries.
     pub sizes: Sizes,
@@ -290,7 +290,7 @@ pub fn flows_at_most(entries: &[Demand], fabric: &Fabric) -> Vec<u64> {
 /// What is wrong with an entry whose matrix is drawn among so many sources.
 fn too_few(entry: &Demand, sources: u32) -> Vec<Problem> {
     if sources < 2 {
-        let what = format!("with {sources} source there is nobody to send to; have at least 2");
+        let what = format!("{sources} source has no other source to send to; have at least 2");
         return vec![Problem::new("among_sources", what)];
     }
     within(format!("matrix.{}", entry.matrix.name()), entry.matrix.problems(sources)).collect()
@@ -313,7 +313,8 @@ pub fn endless(entries: &[Demand]) -> Option<String> {
         ));
     }
     let only_background = !entries.is_empty() && entries.iter().all(|entry| entry.background);
-    only_background.then(|| "all entries are background, which nobody waits for; give a time".into())
+    only_background
+        .then(|| "all entries are background, and a run does not wait for such flows; give a time".into())
 }
 
 impl Traffic {

@@ -1,14 +1,17 @@
-//! D3, deadline-driven delivery: a flow asks, round trip by round trip, for the rate at which it would end in time.
+//! D3, deadline-driven delivery: a flow requests, round trip by round trip, the rate at which it would end in
+//! time.
 //!
-//! Source: Wilson et al., "Better never than late: meeting deadlines in datacenter networks", SIGCOMM 2011, and a public model
-//! of it (SymbioticLab/Aequitas). The first packet after an answer asks for the next round trip; where no data may leave, a
-//! packet without payload does. Each port on the way adds its allocation to a vector, and the least of them is the flow's
-//! rate. What switches compute is in `agent/d3`, what hosts share with other schemes in `paced`.
+//! Source: Wilson et al., "Better never than late: meeting deadlines in datacenter networks", SIGCOMM 2011,
+//! and a public model of it (SymbioticLab/Aequitas). The first packet after a reply carries the request for
+//! the next round trip; where no data may leave, a packet without payload does. Each port on the way adds its
+//! allocation to a vector, and the least of them is the flow's rate. The computation of switches is in
+//! `agent/d3`, the part of hosts that other schemes share in `paced`.
 //!
-//! Three things are not said there. What remains of a flow is what is still to be sent: what is on its way needs no rate. A
-//! sender asks for no more than its own link carries, so that a flow that is about to be late does not take the share of
-//! others beyond it. And a sender adds up what ports have counted for it, answer by answer: a packet that was repeated
-//! although it was not lost is counted twice by ports, and is so taken back.
+//! Three choices are not in these sources. The remaining bytes of a flow are those still to be sent: bytes in
+//! flight need no rate. A sender requests no more than its own link carries, so that a flow that is about to
+//! be late does not take the share of others beyond it. And a sender adds up the allocations that ports have
+//! counted for it, reply by reply: a packet that was retransmitted although it was not lost is counted twice
+//! by ports, and both counts are taken back.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,18 +26,20 @@ use crate::queue::Queue;
 use crate::queue::drop_tail::DropTail;
 use crate::units::{SECOND, Time};
 
-/// D3: flows with deadlines ask for the rates that they need, and get them in the order in which they ask (`agent.d3`).
+/// D3: flows with deadlines request the rates that they need, and get them in the order of their requests
+/// (`agent.d3`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct D3 {
-    /// How packets are sent.
+    /// Settings of the sender.
     pub pacing: Pacing,
-    /// Round trips that a flow takes off the time that it has left, for the delay of requests and answers: 0 in
+    /// Round trips that a flow subtracts from its remaining time, for the delay of requests and replies: 0 in
     /// a public model (SymbioticLab/Aequitas); 2 is ascribed to the paper.
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub guard_rtts: f64,
-    /// What becomes of a flow that is late, or would need more than the link of its sender carries. The paper has giving up
-    /// as an option (section 6.1.3); a flow that is kept asks for nothing any more once its deadline has passed.
+    /// Treatment of a flow that is late, or would need more than the link of its sender carries. The paper
+    /// has giving up as an option (section 6.1.3); a flow that is kept requests no more rate once its
+    /// deadline has passed.
     pub late: LateFlow,
 }
 

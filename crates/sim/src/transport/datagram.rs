@@ -39,7 +39,7 @@ pub struct Datagram {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
-    /// Back to back, as fast as the host's wire takes them.
+    /// Back to back, at the rate of the host's link.
     LineRate,
     /// Evenly spaced: this many bits a second on the wire.
     Rate(#[schemars(extend("x-minimum" = "1bps"))] Rate),

@@ -1,4 +1,5 @@
-//! What hosts do: on flow start, on a packet, on a timer, and when the wire asks for the next packet.
+//! Transport protocols of hosts: on flow start, on a packet, on a timer, and when the link is ready for the
+//! next packet.
 //!
 //! A member has a configuration, which is part of the scenario, and a `Model`, which holds the senders
 //! and receivers of all its connections. Adding one is its file and its line in the list below; the
@@ -42,7 +43,7 @@ use crate::units::Time;
 macro_rules! transports {
     ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
         register! {
-            /// What hosts do to move a flow's bytes.
+            /// Transport protocol of the hosts.
             pub enum Transport: Settings { $($module::$config = $name),* }
         }
 

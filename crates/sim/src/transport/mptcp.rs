@@ -1,8 +1,8 @@
 //! Multipath TCP: a flow carried by several TCP connections, its subflows, each on a path of its own.
 //!
-//! Sources: RFC 8684 (the protocol), RFC 6356 (coupled windows), Raiciu et al., "Improving Datacenter Performance and
-//! Robustness with Multipath TCP", SIGCOMM 2011 (how many subflows). Whichever subflow may send takes the next data in order.
-//! What moves the data is in `session`.
+//! Sources: RFC 8684 (the protocol), RFC 6356 (coupled windows), Raiciu et al., "Improving Datacenter
+//! Performance and Robustness with Multipath TCP", SIGCOMM 2011 (how many subflows). Each subflow that may
+//! send takes the next data in order. The movement of data is in `session`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,12 +26,12 @@ pub struct Mptcp {
     pub coupling: Coupling,
     /// When the second subflow and all further ones start.
     pub join: Join,
-    /// What `tcp.receive_window` is for.
+    /// Scope of `tcp.receive_window`.
     pub receive_window: Covers,
     /// Whether data that a subflow gives up, because its retransmission timer has expired, also goes to the others, as
     /// Linux does; RFC 8684, 3.3.6, leaves it to the sender.
     pub reinject: bool,
-    /// What each subflow does as TCP.
+    /// Settings of each subflow's TCP.
     pub tcp: Tcp,
 }
 

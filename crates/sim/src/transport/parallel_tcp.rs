@@ -1,9 +1,10 @@
 //! Parallel TCP: a flow's data over a TCP connection for each of several paths, divided by a partition.
 //!
-//! Source: Song, "Multipath routing and TCP Incast in data centers" (PhD thesis, Iowa, 2017), chapter 4: each path has a whole
-//! TCP of its own, with its own window, and the data of a path that has lost packets waits for that path. The receiver writes
-//! each segment to its place in the block. With balancer "nix" it is the thesis's MDNVR, with "dual" its Dual IPv4/IPv6;
-//! under "single" all connections share one path. What moves the data is in `session`.
+//! Source: Song, "Multipath routing and TCP Incast in data centers" (PhD thesis, Iowa, 2017), chapter 4: each
+//! path has a whole TCP of its own, with its own window, and the data of a path that has lost packets waits
+//! for that path. The receiver writes each segment to its place in the block. With balancer "nix" it is the
+//! thesis's MDNVR, with "dual" its Dual IPv4/IPv6; under "single" all connections share one path. The
+//! movement of data is in `session`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,15 +27,15 @@ pub type Model = session::Model<Ranges>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParallelTcp {
-    /// How many connections carry a flow; the balancer gives each its path.
+    /// Number of connections that carry a flow; the balancer gives each its path.
     pub paths: Paths,
-    /// Which data each of them sends next.
+    /// The data that each of them sends next.
     pub partition: Partition,
-    /// What each of them does as TCP. Receive windows are those of each connection.
+    /// Settings of each connection's TCP. Receive windows are those of each connection.
     pub tcp: Tcp,
 }
 
-/// How many connections carry a flow, by the shortest paths between its hosts when it starts.
+/// Number of connections that carry a flow, by the shortest paths between its hosts when it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Paths {

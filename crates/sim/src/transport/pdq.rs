@@ -1,9 +1,10 @@
 //! PDQ, preemptive distributed quick flow scheduling: ports let the most critical flows send and pause the others.
 //!
-//! Source: Hong, Caesar and Godfrey, "Finishing Flows Quickly with Preemptive Scheduling", SIGCOMM 2012, section 3.1. What
-//! switches compute is in `agent/pdq`, what hosts share with other schemes in `paced`. A paused sender asks by a header now
-//! and then; one that cannot meet its deadline gives up (Early Termination). What a flow has left, for T_H, is what it has not
-//! sent or has to send again: Early Start would come a round trip late if it were what is not acknowledged.
+//! Source: Hong, Caesar and Godfrey, "Finishing Flows Quickly with Preemptive Scheduling", SIGCOMM 2012,
+//! section 3.1. The computation of switches is in `agent/pdq`, the part of hosts that other schemes share in
+//! `paced`. A paused sender probes by a header now and then; one that cannot meet its deadline gives up
+//! (Early Termination). The remaining bytes of a flow, for T_H, are those not sent yet or to be
+//! retransmitted: with the unacknowledged bytes, Early Start would be a round trip late.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,15 +18,16 @@ use crate::engine::packet::Record;
 use crate::transport::rtt::Rtt;
 use crate::units::{Rate, Time};
 
-/// PDQ: the most critical flows send, at all the rate there is, and the others wait (`agent.pdq`).
+/// PDQ: the most critical flows send, at the full available rate, and the others are paused (`agent.pdq`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pdq {
-    /// What a sender does whose flow cannot be in time. "give-up" is the paper's Early Termination: it gives up when the
-    /// deadline has passed, when what is left takes longer at the highest rate, or when it is paused and the time left is
-    /// shorter than a round trip. Without this field flows that have a deadline are given up.
+    /// Action of a sender whose flow cannot be in time. "give-up" is the paper's Early Termination: it gives
+    /// up when the deadline has passed, when the remaining bytes take longer at the highest rate, or when it
+    /// is paused and the time left is shorter than a round trip. Without this field flows that have a
+    /// deadline are given up.
     pub late: Option<LateFlow>,
-    /// How packets are sent.
+    /// Settings of the sender.
     pub pacing: Pacing,
 }
 

@@ -20,7 +20,7 @@ use crate::units::Time;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Racs {
-    /// How packets are sent.
+    /// Settings of the sender.
     pub pacing: Pacing,
 }
 

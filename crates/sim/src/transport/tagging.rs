@@ -1,8 +1,8 @@
 //! Tagging: the class of traffic that a sender gives to each packet, for ports that serve classes apart.
 //!
-//! Multi-level feedback as in PIAS (Bai et al., "Information-Agnostic Flow Scheduling for Commodity Data Centers", NSDI
-//! 2015): a flow begins in class 0, which goes first, and sinks by one with every threshold of bytes that it
-//! has sent, so that short flows go before long ones though nobody knows any size beforehand.
+//! Multi-level feedback as in PIAS (Bai et al., "Information-Agnostic Flow Scheduling for Commodity Data
+//! Centers", NSDI 2015): a flow begins in class 0, which goes first, and sinks by one with every threshold of
+//! bytes that it has sent, so that short flows go before long ones although no size is known beforehand.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,9 @@ pub struct Tagging {
     /// for web search at load 0.8.
     #[schemars(length(min = 1, max = 7))]
     pub thresholds: Vec<Bytes>,
-    /// Which of a packet's bytes decides: its class is the number of thresholds that came before this byte.
+    /// Which of a packet's bytes decides: its class is the number of thresholds before this byte.
     pub by: TagBy,
-    /// The class of what is sent again.
+    /// The class of retransmissions.
     pub repeats: TagRepeats,
 }
 
@@ -28,19 +28,19 @@ pub struct Tagging {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagBy {
-    /// The first one: what was sent before the packet counts (PIAS-NS2).
+    /// The first one: the bytes sent before the packet count (PIAS-NS2).
     First,
     /// The last one: the packet itself counts, too (the authors' kernel module).
     Last,
 }
 
-/// The class of what is sent again.
+/// The class of retransmissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagRepeats {
     /// The one in which it was sent first (PIAS-NS2).
     AsBefore,
-    /// The one to which all that was sent has brought the flow (the authors' kernel module).
+    /// The flow's current class, by all bytes sent (the authors' kernel module).
     AsNewest,
 }
 

@@ -1,5 +1,5 @@
-//! What is said about networks that cannot be: wrong counts, slips that would make them huge, parts that do not
-//! hang together, and the mistakes that one can make in a list of nodes and cables.
+//! Messages for impossible networks: wrong counts, slips that would make them huge, disconnected parts, and
+//! mistakes in a list of nodes and cables.
 
 use flowyard_sim::scenario::{Format, no_files, read};
 use insta::assert_snapshot;
@@ -26,7 +26,7 @@ fn counts_that_do_not_fit() {
     );
     assert_snapshot!(
         said("topology.leaf-spine = { leaves = 1, hosts = 1 }"),
-        @"topology.leaf-spine.hosts: 1 host on 1 leaf has nobody to talk to; use 2"
+        @"topology.leaf-spine.hosts: 1 host on 1 leaf has no other host to send to; use 2"
     );
     assert_snapshot!(
         said("topology.leaf-spine = { equal_rate = true, spine.rate = '25Gbps' }"),

@@ -712,7 +712,7 @@ fn what_cannot_be_is_refused_with_names() {
     let only = text.split("[[traffic]]").next().expect("the head").to_string()
         + "[[traffic]]\nname = \"a\"\nbackground = true\narrivals.at-once = {}\nmatrix = \"uniform\"\nsizes = \"endless\"";
     let problems = read(&only).expect_err("no end");
-    insta::assert_snapshot!(problems, @"run.until: is missing; all entries are background, which nobody waits for; give a time");
+    insta::assert_snapshot!(problems, @"run.until: is missing; all entries are background, and a run does not wait for such flows; give a time");
 
     // Without an end there is none to wait for; one block waits for nothing.
     for (blocks, wrong) in [(1, false), (2, true)] {

@@ -1,5 +1,5 @@
-//! PDQ against earliest deadline first and shortest job first on one link, and its rules one by one: who is paused and how it
-//! asks, when the next flow begins, what is left on ports when flows have gone, who gives up.
+//! PDQ against earliest deadline first and shortest job first on one link, and its rules one by one: pausing
+//! and probing, the start of the next flow, the state of ports after flows have ended, giving up.
 //!
 //! Hong, Caesar and Godfrey, "Finishing Flows Quickly with Preemptive Scheduling", SIGCOMM 2012.
 
@@ -384,5 +384,5 @@ fn mistakes() {
     let levels = said("[agent.pdq]\norder = \"peq\"\npeq_alpha = 0\npeq_beta = 0\n");
     assert!(levels.contains("agent.pdq.peq_alpha: 0 with peq_beta = 0 makes"), "{levels}");
     let own = said("[routing]\nbalancer = \"per-packet\"\n");
-    assert!(own.contains("the agent \"pdq\" tells a flow one rate"), "{own}");
+    assert!(own.contains("the agent \"pdq\" gives a flow one rate"), "{own}");
 }

@@ -1,14 +1,16 @@
-//! D3 at a port: rates are given to flows in the order in which they ask, to those with deadlines as much as they ask for.
+//! D3 at a port: flows get rates in the order of their requests, flows with deadlines as much as they
+//! request.
 //!
-//! Source: Wilson et al., "Better never than late: meeting deadlines in datacenter networks", SIGCOMM 2011; the order of the
-//! steps is that of its Snippet 1, as a public model has it (SymbioticLab/Aequitas, `ext/d3_*.cpp`). A port counts flows (N),
-//! what they were given (A) and what they ask for (D); each packet that asks takes back what its flow was given before and
-//! gets a new allocation, one entry of the vector that it carries. The capacity that is given away follows what the link
-//! carries and what waits, interval by interval.
+//! Source: Wilson et al., "Better never than late: meeting deadlines in datacenter networks", SIGCOMM 2011;
+//! the order of the steps is that of its Snippet 1, as a public model has it (SymbioticLab/Aequitas,
+//! `ext/d3_*.cpp`). A port counts flows (N), the rates allocated to them (A) and the rates they request (D);
+//! each request returns its flow's earlier allocation and gets a new one, one entry of the vector that it
+//! carries. The capacity that is allocated follows the bytes that the link carries and the bytes queued,
+//! interval by interval.
 //!
-//! Two choices that the paper leaves open are fields: an allocation may exceed the remaining capacity or not (`allocation`), and a
-//! port keeps counters or per-flow state (`state`). Rates are whole numbers of kbit/s, so that what is taken back is to the last bit what
-//! was given.
+//! Two choices that the paper leaves open are fields: an allocation may exceed the remaining capacity or not
+//! (`allocation`), and a port keeps counters or per-flow state (`state`). Rates are whole numbers of kbit/s,
+//! so that a returned rate equals the allocated one to the last bit.
 
 mod settings;
 mod sums;
@@ -424,6 +426,6 @@ mod tests {
         let mut port = with(Allocation::Greedy, PortState::Counters);
         Asker::new(1).ask(&mut port, 0);
         port.audit_idle(&mut |what| found.push(what));
-        assert_eq!(found, ["counts 1 flows with 1000000 kbit/s that ask for 0, and all are over"]);
+        assert_eq!(found, ["counts 1 flows with 1000000 kbit/s that request 0, and all have ended"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a scenario may say of D3's ports.
+//! Fields of D3's ports in a scenario.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use crate::agent::{Settings, interval};
 use crate::derived::{Derived, Longest, Values};
 use crate::units::{Rate, Time};
 
-/// What D3's routers compute.
+/// Fields of D3's routers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct D3Port {
-    /// Share of the unused capacity by which the capacity that is given away grows in an interval.
+    /// Share of the unused capacity by which the allocatable capacity grows in an interval.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub alpha: f64,
-    /// Share of the queue that is to be drained in an interval: so much less is given away.
+    /// Share of the queue that is to be drained in an interval: the allocatable capacity is so much less.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub beta: f64,
     /// The capacity is computed anew after this time. "derived": the round trip of the network's longest path.
@@ -28,9 +28,9 @@ pub struct D3Port {
     pub base_rate: Rate,
     /// The state that a port keeps.
     pub state: PortState,
-    /// With per-flow state: a flow that has not asked for so many intervals is forgotten, as one whose path a fault has moved.
-    /// Requests are at most two round trips apart, half of it for the answer; as much again is for queues. A flow that was only
-    /// slow is remembered again when it asks.
+    /// With per-flow state: a flow without a request for so many intervals is removed, as one whose path a
+    /// fault has moved. Requests are at most two round trips apart, and half of one is needed for the reply;
+    /// as much again allows for queueing. A flow that was only slow is recorded again at its next request.
     #[schemars(range(min = 1.0, max = 1000000.0))]
     pub silent_intervals: f64,
 }
@@ -50,9 +50,9 @@ pub enum Allocation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortState {
-    /// Three sums (paper). A packet that asks and is lost would leave them wrong for good, so that nothing may lose one.
+    /// Three sums (paper). A lost request would leave them wrong for good, so no queue may drop one.
     Counters,
-    /// Allocation and request of each flow: a request that is lost, or repeated, changes nothing for other flows.
+    /// Allocation and request of each flow: a lost or retransmitted request changes nothing for other flows.
     Flows,
 }
 

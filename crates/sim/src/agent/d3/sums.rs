@@ -1,7 +1,7 @@
-//! What a port knows of its flows together: how many they are, what they were given and what they ask for.
+//! A port's sums over its flows: their number, their allocations and their requests.
 //!
-//! Packets say what to take back: of that the port keeps three counters, and nothing else. Or it remembers the flows, takes
-//! back what it gave them itself, and forgets those that ask no more.
+//! Packets carry the rates to take back; then the port keeps three counters, and nothing else. Or it keeps
+//! state per flow, takes back its earlier allocation itself, and removes flows that stop requesting.
 
 use super::PortState;
 use crate::agent::flows::Flows;
@@ -110,13 +110,13 @@ impl Sums {
         flows.audit(found);
         for (flow, _) in flows.iter().filter(|(_, flow)| flow.asked < since) {
             let of = if is_open(flow) { "is open" } else { "is over" };
-            found(format!("remembers flow {flow}, which {of} and silent"));
+            found(format!("keeps flow {flow}, which {of} and silent"));
         }
         let sum = |of: fn(&Remembered) -> i64| flows.iter().map(|(_, flow)| of(flow)).sum::<i64>();
         let sums = (sum(|flow| flow.allocated), sum(|flow| flow.desired));
         if sums != (self.allocated, self.demand) {
             let counted = (self.allocated, self.demand);
-            found(format!("counts {counted:?} kbit/s given and asked for, its flows have {sums:?}"));
+            found(format!("counts {counted:?} kbit/s allocated and requested, its flows have {sums:?}"));
         }
     }
 
@@ -125,7 +125,7 @@ impl Sums {
         let Sums { flows, allocated, demand, .. } = *self;
         if (flows, allocated, demand) != (0, 0, 0) {
             found(format!(
-                "counts {flows} flows with {allocated} kbit/s that ask for {demand}, and all are over"
+                "counts {flows} flows with {allocated} kbit/s that request {demand}, and all have ended"
             ));
         }
     }

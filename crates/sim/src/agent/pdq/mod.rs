@@ -1,19 +1,20 @@
 //! PDQ at a port: the most critical flow sends at all the rate there is, and the others wait.
 //!
-//! Source: Hong, Caesar and Godfrey, "Finishing Flows Quickly with Preemptive Scheduling", SIGCOMM 2012, algorithms 1 to 3,
-//! Early Start, Suppressed Probing and the rate controller. `list` is the list of flows that a port keeps, `order` who is
-//! more critical. The host's side is `transport/pdq.rs`.
+//! Source: Hong, Caesar and Godfrey, "Finishing Flows Quickly with Preemptive Scheduling", SIGCOMM 2012,
+//! algorithms 1 to 3, Early Start, Suppressed Probing and the rate controller. `list` is the list of flows
+//! that a port keeps, `order` their criticality. The host's side is `transport/pdq.rs`.
 //!
-//! What the paper leaves open, and what is done here:
+//! Choices where the paper leaves a point open:
 //!
-//! - Flows that the list has no room for share what its flows leave, each as much: their number is estimated from the time
-//!   that each of their packets says to lie between it and the next one, which adds up to the time that passes, once for
-//!   each flow. What is left is looked at when the rate controller is, as RCP would, and again for each packet; of a list's flow
-//!   counts what it has been given, answered or not. One that is paused probes as if it stood behind all flows in the list
-//!   and outside it.
+//! - Flows that do not fit into the list share the rate that its flows leave, in equal parts. Their number is
+//!   estimated from the interval to the next packet that each of their packets carries: the intervals add up
+//!   to the elapsed time, once for each flow. The remaining rate is computed with the rate controller, as RCP
+//!   would, and again for each packet; a listed flow counts with its allocation, acknowledged or not. A
+//!   paused one of these flows probes as if it were behind all flows in the list and outside it.
 //! - A rate below a packet a round trip is none (`least`), unless it is half of the link: where a round trip has no room for
 //!   two packets, no flow would ever send.
-//! - "Not sending", of whom dampening keeps others from beginning, is a flow whose last answer had no rate, new or paused.
+//! - "Not sending": a flow whose last reply had no rate, new or paused. While such a flow may begin,
+//!   dampening keeps others from beginning.
 
 mod list;
 mod order;
@@ -33,14 +34,14 @@ use crate::problem::Problem;
 use crate::topology::Link;
 use crate::units::{Bytes, Rate, SECOND, Time};
 
-/// What PDQ's switches compute: who sends.
+/// Fields of PDQ's switches, which decide which flows send.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PdqPort {
     /// Which flow is more critical than another.
     pub order: Order,
-    /// K of Early Start: so many round trips before the flows that send are through, the next ones begin (paper: 2; 0: none
-    /// begins early).
+    /// K of Early Start: the next flows begin so many round trips before the sending ones end (paper: 2; 0:
+    /// no flow begins early).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub early_start: f64,
     /// Suppressed Probing: the flow at place i of the list, from 0, probes every so many times i round trips, and at least
@@ -51,15 +52,16 @@ pub struct PdqPort {
     /// Aequitas has 10 us.
     #[schemars(extend("x-maximum" = "1s"))]
     pub dampening: Time,
-    /// What a flow sends in a round trip at least: a lower rate is none, unless it is half of the link. Not in the paper, whose ports also give away what they
-    /// have for a moment, as when the rate controller has raised what flows may use and the one that sends does not know yet.
+    /// The least that a flow sends in a round trip: a lower rate counts as none, unless it is half of the
+    /// link. Not in the paper, whose ports also allocate rates that are free for a moment only, as when the
+    /// rate controller has just raised the available rate and the sending flow has not received it yet.
     #[schemars(extend("x-maximum" = "1MB"))]
     pub least: Bytes,
     /// Flows in the list: twice as many as send (paper), and at most so many.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub list_most: u32,
-    /// The rate controller computes anew every so many mean round trips, and drains in that time what waits (paper: 2). A
-    /// flow of which nothing was heard for as long is taken off the list.
+    /// The rate controller computes the rate anew every so many mean round trips, and drains the queued bytes
+    /// in that time (paper: 2). A flow without a packet for as long is taken off the list.
     #[schemars(range(min = 0.1, max = 1000.0))]
     pub interval_rtts: f64,
     /// The mean round trip before the first flow has measured one. "derived": that of the network's longest path.

@@ -1,4 +1,4 @@
-//! Who is more critical: the order of a port's list.
+//! Criticality of flows: the order of a port's list.
 
 use std::cmp::Ordering;
 
@@ -13,17 +13,18 @@ use crate::units::{Rate, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// The paper's: the one that is due first, and one without a deadline after all with one; then the one with less left;
-    /// then the flow that began first.
+    /// The paper's: the earliest deadline first, and flows without a deadline after all with one; then the
+    /// fewest remaining bytes; then the flow that began first.
     #[default]
     Pdq,
-    /// The one that is due first, then the flow that began first.
+    /// The earliest deadline first, then the flow that began first.
     Edf,
-    /// The one with less left, whatever is due, then the flow that began first.
+    /// The fewest remaining bytes first, whatever the deadlines, then the flow that began first.
     Sjf,
-    /// That of PEQ, preemptive efficient queueing (GopalaKrishna, NJIT 2017, equation 2.1 and algorithm 1), in PDQ's frame,
-    /// which nobody has published: flows in ascending order of H = alpha left + beta left / time are put where they make
-    /// nobody late, others behind. What a packet costs grows with the square of the list.
+    /// The order of PEQ, preemptive efficient queueing (GopalaKrishna, NJIT 2017, equation 2.1 and algorithm
+    /// 1), within PDQ, a combination that is not published: flows in ascending order of H = alpha left + beta
+    /// left / time are put where they make no flow late, others behind. The cost of a packet grows with the
+    /// square of the list.
     Peq,
 }
 

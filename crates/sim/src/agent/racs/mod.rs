@@ -1,16 +1,18 @@
 //! RACS at a port: flows share the link by weights, which grow as they have less left, so that short ones end first.
 //!
-//! Source: Munir, Qazi and Qaisar, "On achieving low latency in data centers", ICC 2013. Published are the idea, weights of
-//! flows that packets carry to switches, rates in proportion to them, and that this approximates shortest remaining
-//! processing time. Not published, as far as we could find, are the weight itself, here 1 / s^k of the s bytes left, and the
-//! constants of the controller of spare capacity, which is RCP's here with alpha 0.1 and beta 1; nor how ports know the sum
-//! of weights. Here they keep the flows themselves, each with its weight, rather than adding differences as D3 does: a SYN or
-//! a FIN that is lost then leaves nothing behind, since a flow of which nothing comes any more is taken off.
+//! Source: Munir, Qazi and Qaisar, "On achieving low latency in data centers", ICC 2013. Published are the
+//! idea, weights of flows that packets carry to switches, rates in proportion to them, and that this
+//! approximates shortest remaining processing time. Not published, as far as we could find, are the weight
+//! itself, here 1 / s^k of the s bytes left, and the constants of the controller of spare capacity, which is
+//! RCP's here with alpha 0.1 and beta 1; nor how ports compute the sum of weights. Here they keep the flows
+//! themselves, each with its weight, rather than adding differences as D3 does: a lost SYN or FIN then leaves
+//! no stale state, since a flow without packets is removed.
 //!
-//! Not published either is how often a flow asks. Once a round trip, n flows ask for n times a header a round trip, which for
-//! n large enough is more than the link carries, so that no data gets through. Ports therefore say how long to wait: so long
-//! that the requests of all flows take `request_share` of the link. What a port says then has its effect as much later, and
-//! the controller counts that time as the round trip.
+//! Not published either is the frequency of requests. With one a round trip, n flows send n headers a round
+//! trip, which for n large enough is more than the link carries, so that no data gets through. Ports
+//! therefore set the time between requests: so long that the requests of all flows take `request_share` of
+//! the link. A port's allocation then has its effect as much later, and the controller counts that time as
+//! the round trip.
 
 mod weights;
 
@@ -27,15 +29,16 @@ use crate::ids::FlowId;
 use crate::topology::Link;
 use crate::units::Time;
 
-/// What RACS's switches compute: rates in proportion to weights, 1 / (bytes left)^k. None of these numbers is published.
+/// Fields of RACS's switches: rates in proportion to weights, 1 / (bytes left)^k. None of these numbers is
+/// published.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RacsPort {
-    /// k: how much more a flow gets that has less left. 0: all get as much; the larger, the nearer to shortest remaining
-    /// processing time.
+    /// k: preference of flows with fewer remaining bytes. 0: equal shares; the larger, the nearer to shortest
+    /// remaining processing time.
     #[schemars(range(min = 0.0, max = 30.0))]
     pub exponent: f64,
-    /// Share of the spare capacity that is handed out in a round trip.
+    /// Share of the spare capacity that is allocated in a round trip.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub alpha: f64,
     /// Share of the queue that is drained in a round trip.
@@ -44,12 +47,13 @@ pub struct RacsPort {
     /// The capacity that is shared is computed anew after this time. "derived": the round trip of the network's longest path.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub interval: Derived<Time>,
-    /// Requests without payload take at most this share of the link: with many flows each waits longer than a round trip for
-    /// its next one. Default: what RTP gives to the control packets of all participants (RFC 3550, section 6.2).
+    /// Requests without payload take at most this share of the link: with many flows, each waits longer than
+    /// a round trip before its next one. Default: the share that RTP gives to the control packets of all
+    /// participants (RFC 3550, section 6.2).
     #[schemars(range(min = 0.001, max = 1000.0))]
     pub request_share: f64,
-    /// A flow of which nothing came for so many mean round trips, or times from request to request or intervals if these are
-    /// longer, is taken off.
+    /// A flow without a packet for so many mean round trips, or times from request to request or intervals if
+    /// these are longer, is removed.
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub silent_rtts: f64,
 }

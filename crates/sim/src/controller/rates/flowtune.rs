@@ -5,8 +5,9 @@
 //! there were no other link (NED: Newton exact diagonal): by the link's excess over how fast its load changes with
 //! the price. Until prices have converged, links are over-allocated; a normaliser divides rates by how much.
 //!
-//! Rates and capacities are shares of one rate, such as that of a host's link, of which a first price of 1 is the right order.
-//! The paper leaves open what happens at price 0: here no flow is faster than the slowest link of its path.
+//! Rates and capacities are shares of one rate, such as that of a host's link, for which a first price of 1
+//! has the right order of magnitude. The paper leaves price 0 open: here no flow is faster than the slowest
+//! link of its path.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,14 +24,16 @@ pub struct Flowtune {
     /// The price of each link before the first iteration.
     #[schemars(range(min = 0.000001, max = 1000000.0))]
     pub initial_price: f64,
-    /// What makes rates fit the links while prices still move.
+    /// The normalisation that makes rates fit the links while prices still move.
     pub normaliser: RateNormaliser,
-    /// Time from iteration to iteration while there are flows. 0: one iteration whenever a flow comes or goes.
+    /// Time from iteration to iteration while there are flows. 0: one iteration whenever a flow arrives or
+    /// ends.
     pub period: Time,
-    /// A flow hears of its rate when that differs by more than this share from what it heard last.
+    /// A flow is notified of its rate when that differs by more than this share from the rate it was last
+    /// notified of.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub threshold: f64,
-    /// The share of each link that is not allocated, for flows that have not heard of a small change.
+    /// The share of each link that is not allocated, for flows that have not been notified of a small change.
     #[schemars(range(min = 0.0, max = 0.5))]
     pub headroom: f64,
     /// The weight of flows of each class, from class 0: the w of their utility. A class beyond the end has 1.
@@ -38,7 +41,7 @@ pub struct Flowtune {
     pub weights: Vec<f64>,
 }
 
-/// What makes rates fit the links.
+/// The normalisation that makes rates fit the links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateNormaliser {

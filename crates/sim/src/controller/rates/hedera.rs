@@ -21,7 +21,7 @@ pub struct Hedera {
     /// A flow is large, and is placed, when it sends more than this share of its host's link.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub large: f64,
-    /// How large flows get their paths.
+    /// The placement of large flows on paths.
     pub placement: Placement,
     /// The temperature with which annealing begins; it falls by 1 with each step.
     #[schemars(range(min = 1, max = 1000000))]
@@ -32,11 +32,12 @@ pub struct Hedera {
     pub caution: f64,
 }
 
-/// How large flows get their paths.
+/// The placement of large flows on paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Global first fit: each flow in turn takes the first path that has room for its demand; one that finds none stays.
+    /// Global first fit: each flow in turn takes the first path that has room for its demand; one without
+    /// such a path stays.
     FirstFit,
     /// Simulated annealing: each destination host gets a core, such that links are exceeded as little as possible.
     #[default]

@@ -1,11 +1,12 @@
 //! Rates by iterative renormalisation of rows and columns: the controller of ASY.
 //!
-//! Sources: Sviridov, Bianco and Giaccone, "To sync or not to sync: why asynchronous traffic control is good enough for your
-//! data center", Globecom 2018, III-B; Sinkhorn, "A relationship between arbitrary positive matrices and doubly stochastic
-//! matrices", Annals of Mathematical Statistics 35 (1964). The paper does not say how many rounds there are, nor what follows
-//! them: so many rounds divide each row, then each column, by its sum; one last division makes no sum exceed 1; what is
-//! then left of rows and columns is handed out. Most entries then share the links that they need, but the rates of queues
-//! that stand in the way of the highest sum go towards 0 on a sparse matrix.
+//! Sources: Sviridov, Bianco and Giaccone, "To sync or not to sync: why asynchronous traffic control is good
+//! enough for your data center", Globecom 2018, III-B; Sinkhorn, "A relationship between arbitrary positive
+//! matrices and doubly stochastic matrices", Annals of Mathematical Statistics 35 (1964). The paper specifies
+//! neither the number of rounds nor the steps after them: so many rounds divide each row, then each column,
+//! by its sum; one last division makes no sum exceed 1; the remainder of rows and columns is then allocated.
+//! Most entries then share the links that they need, but the rates of queues that stand in the way of the
+//! highest sum go towards 0 on a sparse matrix.
 //!
 //! A rate is `u[i] * r[i][j] * v[j]`: a division of a row or a column changes one factor, so that a round reads the
 //! entries twice and writes none.
@@ -16,31 +17,32 @@ use serde::{Deserialize, Serialize};
 use super::lines::Lines;
 use super::matrix::{Offered, Part, Row};
 
-/// How rates are made of the offered ones.
+/// Computation of rates from the offered ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sinkhorn {
-    /// So many times each row, then each column, is divided by its sum. Few rounds are fairer on a sparse matrix, many
-    /// come nearer to the highest sum of rates.
+    /// Rounds, each of which divides each row, then each column, by its sum. Few rounds are fairer on a
+    /// sparse matrix, many come nearer to the highest sum of rates.
     #[schemars(range(min = 1, max = 60))]
     pub rounds: u32,
-    /// What a division does to a row or column whose sum is below 1.
+    /// Effect of a division on a row or column whose sum is below 1.
     pub scaling: Scaling,
-    /// What is left of rows and columns is handed out, queue by queue in an order drawn when each began to wait.
+    /// The remainder of rows and columns is allocated, queue by queue, in an order drawn at random when each
+    /// queue became non-empty.
     pub fill: bool,
     /// No queue gets more than it offers; rows and columns are then scaled down only.
     pub cap_by_offered: bool,
-    /// The least rate of a queue that has something to send, as a share of its link; it is taken from the largest of its row
+    /// The least rate of a non-empty queue, as a share of its link; it is taken from the largest of its row
     /// and of its column, as far as these can spare it. 0: none, as in the paper.
     #[schemars(range(min = 0.0, max = 0.01))]
     pub guard: f64,
-    /// What the offered rates of each class are multiplied by, from class 0; a class beyond the end has 1 (II-B: priorities
-    /// by the entries of R).
+    /// Factors of the offered rates of each class, from class 0; a class beyond the end has 1 (II-B:
+    /// priorities by the entries of R).
     #[schemars(length(max = 8), inner(range(min = 0.000001, max = 1000000.0)))]
     pub priorities: Vec<f64>,
 }
 
-/// What a division does to a row or column whose sum is below 1.
+/// Effect of a division on a row or column whose sum is below 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scaling {

@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 use crate::ids::NodeId;
 use crate::units::Time;
 
-/// How a queue's flows follow each other.
+/// Order of a queue's flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowOrder {
     /// As they arrive.
     #[default]
     Arrival,
-    /// The one with the fewest bytes left is first: a reading of "shortest remaining job first" in which a short flow
-    /// does not wait behind a longer one of its own pair.
+    /// The one with the fewest remaining bytes is first: a reading of "shortest remaining job first" in which
+    /// a short flow does not wait behind a longer one of its own pair.
     Shortest,
 }
 

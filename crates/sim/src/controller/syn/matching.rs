@@ -1,11 +1,12 @@
-//! Greedy maximal matching: who sends to whom in a slot.
+//! Greedy maximal matching: sources and destinations of a slot.
 //!
-//! Source: Sviridov, Bianco and Giaccone, Globecom 2018, sections II-A and III-A: of all queues in which a packet waits,
-//! in descending priority, each is taken whose source and whose destination are still free. The priorities of the paper
-//! have this in common: while a queue waits, its place among the others does not change. So the order is kept from slot
-//! to slot rather than sorted anew; queues that come, or come back after they were served, are sorted among themselves
-//! and merged as the slot's one pass goes by. Equal priorities are in the order of a number that each draws as it comes,
-//! so that none has an advantage for where its host is.
+//! Source: Sviridov, Bianco and Giaccone, Globecom 2018, sections II-A and III-A: of all queues in which a
+//! packet waits, in descending priority, each is taken whose source and whose destination are still free. The
+//! priorities of the paper have this in common: while a queue waits, its place among the others does not
+//! change. So the order is kept from slot to slot rather than sorted anew; queues that come, or come back
+//! after they were served, are sorted among themselves and merged as the slot's one pass goes by. Equal
+//! priorities are in the order of a random number that each queue draws when it becomes non-empty, so that no
+//! host's position is an advantage.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,18 +15,20 @@ use super::backlog::{Head, Listing};
 use crate::ids::NodeId;
 use crate::random::Stream;
 
-/// Which queue comes first.
+/// Priority of queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// Oldest cell first: whose first packet has waited longest since it arrived.
+    /// Oldest cell first: the queue whose first packet has waited longest since it arrived.
     Ocf,
-    /// Shortest remaining job first: whose first packet belongs to the flow with the fewest bytes left.
+    /// Shortest remaining job first: the queue whose first packet belongs to the flow with the fewest
+    /// remaining bytes.
     Srjf,
-    /// Max-min fair: whose first packet has been the first for longest.
+    /// Max-min fair: the queue whose first packet has been at the head for longest.
     #[default]
     Mmf,
-    /// As in Fastpass: which was given a slot least recently; first of all those that have not been given one.
+    /// As in Fastpass: the queue that was granted a slot least recently; first of all those that have not
+    /// been granted one.
     LeastRecentlyAllocated,
 }
 

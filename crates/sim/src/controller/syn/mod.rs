@@ -32,7 +32,7 @@ use crate::routing::Routes;
 use crate::topology::Fabric;
 use crate::units::{Bytes, Rate, Time};
 
-/// Leave to send, slot by slot, for all hosts at once.
+/// Grants, slot by slot, for all hosts at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Syn {
@@ -40,9 +40,9 @@ pub struct Syn {
     /// frame, as Fastpass has it.
     #[schemars(extend("x-minimum" = "40B", "x-maximum" = "1MB"))]
     pub slot: Derived<Bytes>,
-    /// Which queue comes first.
+    /// Priority of queues.
     pub policy: Policy,
-    /// Which flow of a queue comes first.
+    /// Priority of a queue's flows.
     pub sequence: FlowOrder,
     /// Whether packets to one destination share a slot that has room for them; else each takes a slot, however short.
     pub aggregate: bool,
@@ -51,7 +51,7 @@ pub struct Syn {
     pub batch: u32,
     /// Each server's clock is late by a time of its own from 0 to this.
     pub clock_error: Time,
-    /// How reports and leave to send travel.
+    /// The channel of reports and grants.
     pub control: ControlChannel,
 }
 

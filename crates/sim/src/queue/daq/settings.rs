@@ -1,4 +1,4 @@
-//! What a scenario says of DAQ's ports, and what follows from it.
+//! Fields of DAQ's ports in a scenario, and values derived from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,21 +15,22 @@ use crate::queue::{Build, Feature, Settings};
 use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
-/// Three queues for data: of flows with a deadline Q1.1, urgent, and Q1.2; Q2 of flows without. Control packets have a
-/// queue of their own, which goes first. Who sends to a switch has credit for its share of the buffers.
+/// Three queues for data: Q1.1 (urgent) and Q1.2 of flows with a deadline, Q2 of flows without. Control
+/// packets have a queue of their own, which goes first. Each sender to a switch has credit for its share of
+/// the buffers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DaqPort {
-    /// A packet is urgent whose flow is due within so many round trips (paper: best between 20 and 60). From 1e9 on there
-    /// is no threshold, and all flows with a deadline wait in one queue, as with 0. Absent: 30.
+    /// A packet is urgent if its flow is due within so many round trips (paper: best between 20 and 60). From
+    /// 1e9 on there is no threshold, and all flows with a deadline wait in one queue, as with 0. Absent: 30.
     #[schemars(range(min = 0.0, max = 1e9))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// The round trip that `ratio` counts in, and over which the load of a port is taken (paper: 300 us). "derived": that
-    /// of a full packet and its answer over the longest path, with nothing in the way.
+    /// The round trip that `ratio` counts in, and over which the load of a port is taken (paper: 300 us).
+    /// "derived": that of a full packet and its answer over the longest path, in an idle network.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub rtt: Derived<Time>,
-    /// Whose round trip `ratio` counts in.
+    /// The round trip that `ratio` counts in.
     pub threshold: Threshold,
     /// Share of the link for flows with a deadline while both classes have packets (paper: w_s / w_l = 0.01, in bytes).
     #[schemars(range(min = 1, max = 1_000_000))]
@@ -37,14 +38,16 @@ pub struct DaqPort {
     /// Share of the link for flows without a deadline.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub long_weight: u32,
-    /// Memory of a switch for flows with a deadline, divided among those who send to it (paper: 2 MB).
+    /// Memory of a switch for flows with a deadline, divided among the hosts and switches that send to it
+    /// (paper: 2 MB).
     #[schemars(extend("x-minimum" = "64B", "x-maximum" = "1GB"))]
     pub short_buffer: Bytes,
     /// Memory of a switch for flows without a deadline (paper: 2 MB).
     #[schemars(extend("x-minimum" = "64B", "x-maximum" = "1GB"))]
     pub long_buffer: Bytes,
-    /// N_w: into so many parts `short_buffer` is divided. Absent: for each switch, the links by which flows with a
-    /// deadline may come: those from hosts that send any or relay, and those from switches.
+    /// N_w: into so many parts `short_buffer` is divided. Absent: for each switch, the links by which packets
+    /// of flows with a deadline may arrive: those from hosts that send such flows or relay, and those from
+    /// switches.
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_senders: Option<u32>,
@@ -52,18 +55,18 @@ pub struct DaqPort {
     #[schemars(range(min = 1, max = 1_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long_senders: Option<u32>,
-    /// Bytes of a frame that tells of credit.
+    /// Bytes of a credit frame.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1500B"))]
     pub frame_bytes: Bytes,
 }
 
-/// Whose round trip the threshold of urgency counts in; the paper does not say.
+/// The round trip that the threshold of urgency counts in; the paper does not specify it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Threshold {
     /// The queue's `rtt`: one threshold for all.
     Fixed,
-    /// What the sender last measured, as its packet says: it grows with the queues.
+    /// The sender's last measurement, carried by its packet: it grows with the queues.
     Measured,
 }
 

@@ -10,37 +10,38 @@ use crate::units::Time;
 
 /// Each flow starts when one flow of another entry has ended, or all when all of those have.
 ///
-/// Word of the end goes from the host that knows it to the one that is to send: on one host at once, to
-/// another it takes `notify`. Flows are counted in the order in which they were drawn.
+/// A notification of the end goes from the host that observes it to the sender of the next flow: on one host
+/// at once, to another after `notify`. Flows are counted in the order in which they were drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct After {
-    /// Name of the traffic entry whose flows are waited for.
+    /// Name of the traffic entry whose flows must end first.
     pub entry: String,
-    /// What counts as the end of a flow.
+    /// The event that counts as the end of a flow.
     #[serde(default)]
     pub event: Milestone,
-    /// What waits for what.
+    /// The flows that each flow waits for.
     #[serde(default)]
     pub each: AfterEach,
-    /// Time from the hearing of it to the start.
+    /// Time from the notification to the start.
     #[serde(default)]
     pub delay: Time,
-    /// Time that word takes to another host; by default that of a packet of 64 B through the empty network.
+    /// Time that a notification takes to another host; by default that of a packet of 64 B through the idle
+    /// network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps"))]
     pub notify: Option<Time>,
 }
 
-/// What waits for what.
+/// The flows that each flow waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterEach {
     /// The i-th flow for the i-th of the other entry.
     #[default]
     Flow,
-    /// All flows for all of the other entry: word of each end goes to where the first drawn of them ends, and
-    /// from there, when it is complete, to all sources.
+    /// All flows for all of the other entry: a notification of each end goes to the host where the first
+    /// drawn of them ends, and from there, when all have ended, to all sources.
     All,
 }
 

@@ -29,22 +29,23 @@ pub struct Blocks {
     /// Added to each start, uniform from 0 up to this; by default the time of 1500 B at the source's port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Time>,
-    /// Time from a source's hearing that a block is complete to its start of the next.
+    /// Time from a source's notification that a block is complete to its start of the next.
     #[serde(default)]
     pub gap: Time,
-    /// Time that word takes to another host; by default that of a packet of 64 B through the empty network.
+    /// Time that a notification takes to another host; by default that of a packet of 64 B through the idle
+    /// network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps"))]
     pub notify: Option<Time>,
-    /// What counts as the end of a flow.
+    /// The event that counts as the end of a flow.
     #[serde(default)]
     pub event: Milestone,
-    /// Whose flows must have ended before the next block starts.
+    /// The flows that must have ended before the next block starts.
     #[serde(default)]
     pub barrier: Barrier,
 }
 
-/// Whose flows must have ended before the next block starts.
+/// The flows that must have ended before the next block starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Barrier {

@@ -11,9 +11,9 @@ use crate::units::Time;
 /// One flow at a time for each source of the matrix: when its sender is done, the source idles a geometric number
 /// of slots, starting the next flow in each with `probability`.
 ///
-/// With probability 1 and no slot a source is never idle: as soon as a flow is over, the next one starts. A source
-/// goes through its destinations in a round of the matrix again and again; with `matrix.uniform` each flow draws
-/// its own.
+/// With probability 1 and no slot a source is never idle: as soon as a flow ends, the next one starts. A
+/// source goes through its destinations in a round of the matrix repeatedly; with `matrix.uniform` each flow
+/// draws its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("examples" = [{ "probability": 1, "flows_each": 2 }]))]

@@ -13,7 +13,7 @@ use crate::units::Time;
 
 /// A start for each flow, in the order of the matrix's pairs: a time, or the trigger that it waits for.
 ///
-/// What the connection matrices of htsim (csg-htsim) say: flows fire triggers when they end, and triggers start flows.
+/// The connection matrices of htsim (csg-htsim): flows fire triggers when they end, and triggers start flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("examples" = [{ "starts": ["0s", { "trigger": 1 }], "fires": [{ "flow": 0, "trigger": 1 }], "list": [{ "id": 1, "kind": "once" }] }]))]
@@ -21,13 +21,14 @@ pub struct Triggers {
     /// For each flow its start.
     #[schemars(length(min = 1))]
     pub starts: Vec<TriggeredStart>,
-    /// Which flows fire which triggers.
+    /// The flows that fire triggers.
     #[serde(default)]
     pub fires: Vec<TriggerFire>,
     /// The triggers.
     #[serde(default)]
     pub list: Vec<TriggerItem>,
-    /// Time that word takes to another host; by default that of a packet of 64 B through the empty network.
+    /// Time that a notification takes to another host; by default that of a packet of 64 B through the idle
+    /// network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps"))]
     pub notify: Option<Time>,
@@ -40,7 +41,7 @@ pub struct Triggers {
 pub enum TriggeredStart {
     /// At this time.
     At(Time),
-    /// When a trigger says so.
+    /// When a trigger fires.
     By(ByTrigger),
 }
 

@@ -1,4 +1,4 @@
-//! Who sends to whom in a traffic entry.
+//! Senders and receivers in a traffic entry.
 
 use crate::ids::NodeId;
 use crate::problem::Problem;
@@ -6,7 +6,7 @@ use crate::random::Stream;
 use crate::register::register;
 
 register! {
-    /// Who sends to whom.
+    /// Senders and receivers of the flows.
     pub enum Matrix: Pattern {
         permutation::Permutation = "permutation",
         uniform::UniformMatrix = "uniform",

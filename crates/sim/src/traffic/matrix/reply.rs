@@ -11,7 +11,7 @@ use crate::random::Stream;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reply {
-    /// Name of the traffic entry that is answered.
+    /// Name of the traffic entry that is replied to.
     pub to: String,
 }
 

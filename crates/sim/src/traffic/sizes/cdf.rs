@@ -12,9 +12,9 @@ use crate::units::Bytes;
 
 /// An empirical distribution: straight lines between points of [bytes, cumulative percent], listed here or in a file.
 ///
-/// A first point above 0 percent is a share of flows with exactly that size; two points with the
-/// same size are a step; the last point has 100 percent. A file is read once, before the run: what the
-/// run records of the scenario has its points.
+/// A first point above 0 percent is a share of flows with exactly that size; two points with the same size
+/// are a step; the last point has 100 percent. A file is read once, before the run: the scenario in the run's
+/// records has its points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("examples" = [{ "points": [[1000, 0], [10000, 80], [1000000, 100]] }]))]
@@ -26,19 +26,19 @@ pub struct Cdf {
     /// In place of points: a text file with a size and a cumulative share a line, as seen from the scenario's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// How the file is written. By default what it looks like.
+    /// Format of the file. By default it is recognised from its lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
     /// Sizes in the file are packets of so many bytes; three columns ("ns2") need it. By default they are bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "64KB"))]
     pub packet_bytes: Option<Bytes>,
-    /// What lies between two lines of the file. By default "linear", but "step" in the dialect "homa".
+    /// Interpolation between two lines of the file. By default "linear", but "step" in the dialect "homa".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interpolation: Option<Interpolation>,
 }
 
-/// How a file with a distribution is written.
+/// Format of a file with a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialect {
@@ -52,7 +52,7 @@ pub enum Dialect {
     Homa,
 }
 
-/// What lies between two lines of a file.
+/// Interpolation between two lines of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interpolation {
@@ -78,7 +78,7 @@ impl Distribution for Cdf {
             ("interpolation", self.interpolation.is_some()),
         ];
         for (name, _) in only_files.into_iter().filter(|(_, given)| *given && self.file.is_none()) {
-            problems.push(Problem::new(name, "says how a file is read, and there is none; leave it out"));
+            problems.push(Problem::new(name, "sets how a file is read, and no file is given; leave it out"));
         }
         match (&self.file, &self.points[..]) {
             (Some(_), []) => {

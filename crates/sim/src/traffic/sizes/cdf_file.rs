@@ -1,7 +1,7 @@
 //! Files with a cumulative distribution of sizes, as simulators and traffic generators write them.
 //!
 //! Each line has a size and a cumulative share, parted by blanks, tabs or commas; `#` begins a comment. The
-//! dialects differ in what the numbers mean, and the files do not say it:
+//! dialects differ in the meaning of the numbers, which the files do not state:
 //!
 //! | dialect | used by | a line |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! | ns2 | ns-2, pFabric, PIAS, YAPS | packets, a column that is not used, probability up to 1 |
 //! | homa | the Homa simulator | size, probability up to 1; before them the mean, alone on the first line |
 //!
-//! What a file looks like is taken for what it is where that leaves no choice. The unit of ns2 sizes is
-//! never guessed. netbench has its distributions in code; its two readings are the two interpolations.
+//! The dialect is recognised from the lines where these leave no choice. The unit of ns2 sizes is never
+//! guessed. netbench has its distributions in code; its two readings are the two interpolations.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -150,7 +150,7 @@ fn dialect(rows: &[Row], said: Option<Dialect>) -> Result<Dialect, String> {
     };
     said.or(looks).ok_or_else(|| {
         format!(
-            "line {line}: the last line does not end with 1 or 100, which would tell the dialect; give it: \"percent\" (size, percent), \
+            "line {line}: the last line does not end with 1 or 100, which would identify the dialect; give it: \"percent\" (size, percent), \
              \"fraction\" (size, probability), \"ns2\" (packets, anything, probability) or \"homa\" (the mean, \
              then size, probability)"
         )

@@ -7,7 +7,7 @@ use super::{Distribution, whole};
 use crate::random::Stream;
 use crate::units::Bytes;
 
-/// Exponential with mean `mean`; what falls below `min` is raised to it.
+/// Exponential with mean `mean`; a draw below `min` is raised to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("examples" = [{ "mean": "46KB" }]))]

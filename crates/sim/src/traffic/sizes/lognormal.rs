@@ -23,7 +23,8 @@ pub struct Lognormal {
     /// Standard deviation of the natural logarithm of the size.
     #[schemars(range(min = 0.001, max = 10.0))]
     pub sigma: f64,
-    /// Largest size: what lies above is lowered to it, and the mean takes that into account. By default 1000GB.
+    /// Largest size: a draw above it is lowered to it, and the mean takes that into account. By default
+    /// 1000GB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000GB"))]
     pub max: Option<Bytes>,

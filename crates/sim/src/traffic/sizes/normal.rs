@@ -10,7 +10,7 @@ use crate::normal;
 use crate::random::Stream;
 use crate::units::Bytes;
 
-/// Normal with mean `mean` and the given standard deviation; what falls below `min` is raised to it, and the mean
+/// Normal with mean `mean` and the given standard deviation; a draw below `min` is raised to it, and the mean
 /// that a load is computed with takes that into account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -10,7 +10,7 @@ use crate::units::Bytes;
 
 /// The share of flows larger than x is (min / x)^shape; with `max`, the bounded Pareto distribution on [min, max].
 ///
-/// Without `max` the mean is shape * min / (shape - 1), less what the tail above 1000GB would add, since
+/// Without `max` the mean is shape * min / (shape - 1), less the contribution of the tail above 1000GB, since
 /// no flow is larger than that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Rate, SECOND, Time};
 
-/// The packet after one that another queue's has kept from the wire.
+/// The packet after one that was delayed by another queue's transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Late {

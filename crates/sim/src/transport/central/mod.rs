@@ -1,10 +1,11 @@
-//! Central control at the hosts: packets leave as a controller says.
+//! Central control at the hosts: packets leave as a controller decides.
 //!
-//! Source: Sviridov, Bianco and Giaccone, "To sync or not to sync", Globecom 2018, sections II and III. Each host has a queue
-//! for each destination, so that no packet waits behind one for another host. A flow is a burst: all its packets come
-//! into the queue at its start, whence the time that packets wait at the server counts. The controller (`controller/`) gives leave
-//! packet by packet, or a rate to each queue; nothing leaves that was not granted. Nothing answers, and what a switch
-//! drops stays lost: ports are meant to hold all that comes.
+//! Source: Sviridov, Bianco and Giaccone, "To sync or not to sync", Globecom 2018, sections II and III. Each
+//! host has a queue for each destination, so that no packet waits behind one for another host. A flow is a
+//! burst: all its packets come into the queue at its start, whence the time that packets wait at the server
+//! counts. The controller (`controller/`) grants packet by packet, or gives a rate to each queue; no packet
+//! leaves without a grant. There are no acknowledgements, and dropped packets stay lost: ports are meant to
+//! hold all arriving packets.
 
 pub mod bucket;
 pub mod packets;
@@ -35,7 +36,7 @@ use crate::traffic::sizes::Sizes;
 use crate::traffic::sizes::fixed::Fixed;
 use crate::units::{Bytes, Time};
 
-/// Packets that leave as a controller says.
+/// Packets leave as the controller decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Central {
@@ -56,7 +57,7 @@ pub struct Central {
     /// Bytes on the wire on top of each packet: 38 for preamble, header, check sequence and gap of Ethernet.
     #[schemars(extend("x-maximum" = "1000B"))]
     pub link_bytes: Bytes,
-    /// Under a controller of rates, the packet after one that another queue's has kept from the wire.
+    /// Under a controller of rates, the packet after one that was delayed by another queue's transmission.
     pub late: Late,
 }
 
@@ -64,10 +65,10 @@ pub struct Central {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Last {
-    /// As long as drawn: a flow is the fewest packets whose lengths reach its size.
+    /// Of the drawn length: a flow has the fewest packets whose lengths reach its size.
     #[default]
     Whole,
-    /// Cut to what is left of the flow, to 40 bytes at least.
+    /// Cut to the remaining bytes of the flow, to 40 bytes at least.
     Cut,
 }
 

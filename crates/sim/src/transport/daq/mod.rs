@@ -1,9 +1,10 @@
-//! DAQ: senders start at once with a share of the path, go by the length of the queue at the switch, and say with each
-//! packet how much time is left to their flow; ports (`queue/daq`) and credits (`engine/credit.rs`) do the rest.
+//! DAQ: senders start at once with a share of the path, adapt to the queue length at the switch, and put the
+//! remaining time of their flow into each packet; ports (`queue/daq`) and credits (`engine/credit.rs`) do the
+//! rest.
 //!
-//! Source: Ding and Rojas-Cessa, "DAQ: Deadline-Aware Queue Scheme for Scheduling Service Flows in Data Centers", section
-//! II-B; where it is silent or contradicts itself, the choice is said at the field or where it is made. `sender` is the
-//! sending end; the receiving end is in this file.
+//! Source: Ding and Rojas-Cessa, "DAQ: Deadline-Aware Queue Scheme for Scheduling Service Flows in Data
+//! Centers", section II-B; where it is silent or contradicts itself, the choice is documented at the field or
+//! where it is made. `sender` is the sending end; the receiving end is in this file.
 
 mod sender;
 
@@ -42,34 +43,36 @@ pub struct Daq {
     /// Bytes of a packet without payload: SYN, SYN/ACK, ACK, FIN.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
     pub control_bytes: Bytes,
-    /// flow_win at the start: bytes that a flow may have on their way without an acknowledgement. "derived" (paper): rate
-    /// x round trip to the switch / 2, where that is half of the round trip to the receiver: a quarter of the
-    /// bandwidth-delay product; at least a packet.
+    /// flow_win at the start: bytes that a flow may have in flight without an acknowledgement. "derived"
+    /// (paper): rate x round trip to the switch / 2, where that is half of the round trip to the receiver: a
+    /// quarter of the bandwidth-delay product; at least a packet.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
     pub initial_window: Derived<Bytes>,
-    /// Q: flow_win grows while no more than this waits of its class at the port (the paper has a delay and no number).
-    /// "derived": four bandwidth-delay products, so that a window that is quartered still fills the path.
+    /// Q: flow_win grows while no more than this is queued of its class at the port (the paper has a delay
+    /// and no number). "derived": four bandwidth-delay products, so that a window that is quartered still
+    /// fills the path.
     #[schemars(extend("x-minimum" = "0B", "x-maximum" = "1GB"))]
     pub target_queue: Derived<Bytes>,
     /// Above this load of the port flow_win is divided by 4 and not by 2 (paper: 80 % of the link).
     #[schemars(range(min = 0.0, max = 1000.0))]
     pub load_limit: f64,
-    /// When a flow sends what its window allows; the paper's text sends a window for each acknowledgement, which would
-    /// grow without bound.
+    /// The time at which a flow sends the packets that its window allows; the paper's text sends a window for
+    /// each acknowledgement, which would grow without bound.
     pub send: Send,
-    /// What a sender does whose deadline has passed.
+    /// Action of a sender whose deadline has passed.
     pub late: LateFlow,
-    /// Without an acknowledgement for so long, all that is under way is sent again. Only faults lose packets; the default is
-    /// above what a packet waits at a port of 1 Gbps whose 2 MB have one part in 101 of it, 1.6 s.
+    /// Without an acknowledgement for so long, all packets in flight are retransmitted. Only faults lose
+    /// packets; the default is above the wait of a packet at a port of 1 Gbps whose 2 MB have one part in 101
+    /// of it, 1.6 s.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1000s"))]
     pub timeout: Time,
-    /// A SYN, or the FIN of a flow that is given up, is sent again when nothing has answered it for so long. "derived": ten
-    /// round trips of the longest path, and at least 1 ms.
+    /// A SYN, or the FIN of a flow that is given up, is retransmitted after so long without a reply.
+    /// "derived": ten round trips of the longest path, and at least 1 ms.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1000s"))]
     pub control_timeout: Derived<Time>,
 }
 
-/// When a flow sends what its window allows.
+/// The time at which a flow sends the packets that its window allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Send {

@@ -279,12 +279,12 @@ impl Sender {
     pub fn audit(&self) -> Option<String> {
         let under_way: u64 = self.sent.those(State::UnderWay).map(|sent| self.size(sent)).sum();
         if under_way != self.under_way {
-            return Some(format!("{under_way} bytes under way, counted {}", self.under_way));
+            return Some(format!("{under_way} bytes in flight, counted {}", self.under_way));
         }
         if let Some(wrong) = self.sent.audit() {
             return Some(wrong);
         }
         let waits = self.stage != Stage::Over && under_way > 0 && !self.timer.is_set();
-        waits.then(|| "something is under way and no timer is set".to_string())
+        waits.then(|| "packets are in flight and no timer is set".to_string())
     }
 }

@@ -1,10 +1,10 @@
 //! DCQCN: RDMA's congestion control by rates, over a fabric that loses nothing.
 //!
-//! Source: Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, section 3; where it says
-//! nothing, the HPCC simulator of Alibaba. Switches mark (`queue/lossless.rs`), the receiver answers marks by
-//! congestion notification packets (`receiver`), for which the sender lowers its rate (`rate`); packets are sent one
-//! by one at this rate, without a window (`sender`). What carries them is RoCEv2: go-back-N by packet numbers
-//! (InfiniBand architecture specification, volume 1, section 9.7).
+//! Source: Zhu et al., "Congestion control for large-scale RDMA deployments", SIGCOMM 2015, section 3; where
+//! it leaves a point open, the HPCC simulator of Alibaba. Switches mark (`queue/lossless.rs`), the receiver
+//! replies to marks by congestion notification packets (`receiver`), for which the sender lowers its rate
+//! (`rate`); packets are sent one by one at this rate, without a window (`sender`). The transport below is
+//! RoCEv2's: go-back-N by packet numbers (InfiniBand architecture specification, volume 1, section 9.7).
 
 pub mod rate;
 mod receiver;
@@ -34,7 +34,7 @@ use crate::units::{Bytes, Rate, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dcqcn {
-    /// Payload of a full packet. The HPCC simulator: 1000 B; InfiniBand knows 256 B to 4096 B.
+    /// Payload of a full packet. The HPCC simulator: 1000 B; InfiniBand allows 256 B to 4096 B.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
     pub payload: Bytes,
     /// Bytes of a data packet besides its payload: Ethernet with its check sequence 18, IPv4 20, UDP 8, the base
@@ -50,13 +50,13 @@ pub struct Dcqcn {
     /// One acknowledgement for so many packets, and one for the last; 0: only for the last.
     #[schemars(range(max = 1_000_000))]
     pub ack_every: u32,
-    /// Weight of the newest answer in alpha.
+    /// Weight of the newest notification in alpha.
     #[schemars(range(min = 0.000001, max = 1.0))]
     pub g: f64,
     /// Alpha before the first notification.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub initial_alpha: f64,
-    /// Alpha shrinks by its share g whenever no notification has come for so long.
+    /// Alpha shrinks by its share g whenever no notification has arrived for so long.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub alpha_timer: Time,
     /// The rate rises whenever so much time has passed since the last cut or the last rise by time. HPCC simulator:
@@ -69,12 +69,12 @@ pub struct Dcqcn {
     /// F: so many rises, by time or by bytes, before the target rises too.
     #[schemars(range(min = 1, max = 1000))]
     pub fast_recovery: u32,
-    /// What additive increase adds to the target. The HPCC simulator by default: 5 Mbps; a model on htsim: 1/20 of the
-    /// line's rate.
+    /// Step of additive increase of the target rate. The HPCC simulator by default: 5 Mbps; a model on htsim:
+    /// 1/20 of the line's rate.
     #[schemars(extend("x-minimum" = "1bps"))]
     pub rate_ai: Rate,
-    /// What hyper increase adds to the target. The HPCC simulator by default: 50 Mbps; a model on htsim: 1/10 of the
-    /// line's rate.
+    /// Step of hyper increase of the target rate. The HPCC simulator by default: 50 Mbps; a model on htsim:
+    /// 1/10 of the line's rate.
     #[schemars(extend("x-minimum" = "1bps"))]
     pub rate_hai: Rate,
     /// The rate does not go below this.
@@ -88,11 +88,11 @@ pub struct Dcqcn {
     /// Class of acknowledgements and notifications; 0 goes first.
     #[schemars(range(max = 7))]
     pub control_class: u32,
-    /// Without an acknowledgement that brings news for so long, all is sent again from the first packet that was not
-    /// acknowledged: 4.096 us times 2 to the power of 14.
+    /// Without an acknowledgement of new data for so long, all packets from the first unacknowledged one are
+    /// retransmitted: 4.096 us times 2 to the power of 14.
     #[schemars(extend("x-minimum" = "1us"))]
     pub timeout: Time,
-    /// Whether it insists on ports that do not drop; else any that mark will do.
+    /// Whether it requires ports that do not drop; else any ports that mark are accepted.
     pub lossless: bool,
 }
 

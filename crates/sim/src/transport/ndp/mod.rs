@@ -1,4 +1,4 @@
-//! NDP: the receiver asks for each packet after the first window, and full ports trim instead of dropping.
+//! NDP: the receiver requests each packet after the first window, and full ports trim instead of dropping.
 //!
 //! Source: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high
 //! performance", SIGCOMM 2017; details that the paper leaves open after its public simulator (htsim),
@@ -39,11 +39,12 @@ use crate::units::{Bytes, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ndp {
-    /// Packets that a sender pushes at line rate before the first pull (paper: 30; htsim: 15; knee of
-    /// the OMNeT++ paper's figure 8a: 16). "bdp": what fills the longest path between hosts, and at least the paper's 30.
+    /// Packets that a sender pushes at line rate before the first pull (paper: 30; htsim: 15; knee of the
+    /// OMNeT++ paper's figure 8a: 16). "bdp": as many as fill the longest path between hosts, and at least
+    /// the paper's 30.
     #[schemars(extend("minimum" = 1, "maximum" = 1_000_000))]
     pub initial_window: Derived<u32>,
-    /// Size of a full data packet, with or without its header as the next field but one says.
+    /// Size of a full data packet, with or without its header by the next field but one.
     #[schemars(extend("x-minimum" = "65B", "x-maximum" = "65535B"))]
     pub mtu: Bytes,
     /// Header of a data packet.
@@ -54,11 +55,12 @@ pub struct Ndp {
     /// Size of an ACK, NACK or PULL on the wire.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1500B"))]
     pub control_bytes: Bytes,
-    /// Let an ACK or NACK be the pull as well when no other pull waits (htsim: yes; the paper's text draws two packets).
+    /// Let an ACK or NACK be the pull as well when no other pull is queued (htsim: yes; the paper's text
+    /// draws two packets).
     pub pull_ack: bool,
-    /// Which connection's pull leaves next.
+    /// Order of the connections' pulls.
     pub pull_order: PullOrder,
-    /// Who follows whom where connections take turns.
+    /// Order of connections that take turns.
     pub pull_turns: PullTurns,
     /// Pulls leave at this share of the rate at which full packets fit the receiver's link.
     #[schemars(range(max = 10.0), extend("exclusiveMinimum" = 0.0))]
@@ -67,11 +69,11 @@ pub struct Ndp {
     /// that the list does not reach has 1.
     #[schemars(length(max = 8), inner(range(min = 1, max = 1000)))]
     pub pull_weights: Vec<u32>,
-    /// In place of what `pull_rate` says: the time from a pull to the next (OMNeT++ model: 12 us on any link).
+    /// Instead of `pull_rate`: the time from one pull to the next (OMNeT++ model: 12 us on any link).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1s"))]
     pub pull_spacing: Option<Time>,
-    /// Which of the packets that need repeating goes first.
+    /// The retransmission that goes first.
     pub repeat_order: RepeatOrder,
     /// Whether packets of the first window go with the headers, and are never trimmed (the OMNeT++ model, where they
     /// carry SYN; its header queue has no limit). By default, as in the paper, they are data as any other.
@@ -82,9 +84,10 @@ pub struct Ndp {
     pub path_penalty: Option<PathPenalty>,
     /// Send the last packet at full size even if its payload is short (htsim's shortcut).
     pub pad_last: bool,
-    /// Whether a timer repeats what neither ACK, NACK nor pull spoke of (paper: yes; htsim: compiled out).
+    /// Whether a timer retransmits packets that neither ACK, NACK nor pull has reported (paper: yes; htsim:
+    /// compiled out).
     pub backstop: bool,
-    /// How packets are repeated that have timed out.
+    /// The way in which timed-out packets are retransmitted.
     pub backstop_repeats: BackstopRepeats,
     /// Shortest backstop timeout (paper: 1 ms is safe; htsim: 5 ms). "derived": three of the longest round trips, and at
     /// least 1 ms.
@@ -94,62 +97,62 @@ pub struct Ndp {
     /// "derived": ten of the longest round trips, and at least 20 ms.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "100s"))]
     pub rto_initial: Derived<Time>,
-    /// A timeout after which nothing has been heard doubles the next one, up to this. One that is longer without that
-    /// is not shortened.
+    /// A timeout without any packet received since the one before doubles the next, up to this. One that is
+    /// already longer is not shortened.
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1000s"))]
     pub rto_max: Time,
-    /// Each timeout is longer by a random share of itself, up to this one, so that senders whose packets were lost together
-    /// do not repeat them together (htsim: 0.75 to 1.25 of it). 0: none is.
+    /// Each timeout is longer by a random share of itself, up to this one, so that senders whose packets were
+    /// lost together do not retransmit together (htsim: 0.75 to 1.25 of it). 0: no randomisation.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub rto_spread: f64,
 }
 
-/// Which connection's pull leaves next.
+/// Order of the connections' pulls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PullOrder {
-    /// Round robin over the connections that wait (paper's default).
+    /// Round robin over the connections with queued pulls (paper's default).
     Fair,
     /// In the order of arrival.
     Fifo,
     /// Connections of the lowest priority number first, in turns among equals (htsim).
     Strict,
-    /// Round robin, in which each turn has as many pulls as `pull_weights` says.
+    /// Round robin; each turn has the number of pulls of `pull_weights`.
     Weighted,
 }
 
-/// Who follows whom where connections take turns to pull.
+/// Order of the connections that take turns to pull.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PullTurns {
-    /// They go round in a random order, in which each connection has its place for good.
+    /// In a random order, in which each connection has its place for good.
     Random,
-    /// They go round by the numbers of flows (htsim): where these follow the network, neighbours have their turns
-    /// together.
+    /// By the numbers of flows (htsim): where these follow the network, neighbours have their turns together.
     Number,
-    /// Whose pull came first: connections whose packets came together have their turns together, round after round.
+    /// Order of their first pulls: connections whose packets arrived together have their turns together,
+    /// round after round.
     Arrival,
 }
 
-/// How packets are repeated that have timed out.
+/// The way in which timed-out packets are retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackstopRepeats {
-    /// One goes without a pull, and its header asks for as many pulls as there are others.
+    /// One goes without a pull, and its header requests one pull for each of the others.
     Pulled,
     /// All go without a pull, at the rate of the host's link (paper; htsim where it is compiled in).
     AtOnce,
 }
 
-/// Which of the packets that need repeating goes first.
+/// The retransmission that goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RepeatOrder {
     /// The lowest packet number (htsim).
     Lowest,
-    /// The one that was asked for first (paper).
+    /// The one that was requested first (paper).
     Fifo,
-    /// The one that was asked for last (the OMNeT++ model puts each in front).
+    /// The one that was requested last (the OMNeT++ model puts each in front).
     Lifo,
 }
 

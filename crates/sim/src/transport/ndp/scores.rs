@@ -1,8 +1,9 @@
 //! Which paths are left out for a while: those on which too many packets are trimmed, sent back or lost.
 //!
-//! Source: Handley et al., SIGCOMM 2017, section 3.2.3; the rule that tells an outlier is that of the paper's
-//! public simulator (htsim, strategy "pull"). It counts from the start of the connection. Unlike htsim, which calls
-//! the share of a path without ten ACKs zero, by default it also judges a path that never brought an ACK.
+//! Source: Handley et al., SIGCOMM 2017, section 3.2.3; the rule that identifies an outlier is that of the
+//! paper's public simulator (htsim, strategy "pull"). It counts from the start of the connection. Unlike
+//! htsim, which calls the share of a path without ten ACKs zero, by default it also judges a path that never
+//! brought an ACK.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,17 +11,18 @@ use serde::{Deserialize, Serialize};
 use crate::engine::host::Host;
 use crate::engine::packet::Packet;
 
-/// When a path is left out for a while. Whoever judges paths must choose them: this needs the balancer "permuted".
+/// Conditions under which a sender leaves a path out for a while. Only for senders that choose their paths:
+/// this needs the balancer "permuted".
 ///
-/// Each answer to a packet is a judgement of its path: bad if all that is said below holds, else good. A bad one
-/// makes the path be passed over once more each time before it is used again, a good one once less.
+/// Each answer to a packet judges its path: bad if all conditions below hold, else good. A bad one makes the
+/// path be passed over once more each time before it is used again, a good one once less.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PathPenalty {
     /// A path is bad only after more than so many answers (htsim: 100).
     #[schemars(range(max = 1_000_000))]
     pub answers: u32,
-    /// A path is bad only from so many ACKs on (htsim: 11; by default also one that never brought any).
+    /// A path is bad only from so many ACKs on (htsim: 11; by default also one without any).
     #[schemars(range(max = 1_000_000))]
     pub acks: u32,
     /// A path is bad only if it has more than so many NACKs for each ACK (htsim: 0.3).
@@ -29,10 +31,10 @@ pub struct PathPenalty {
     /// A path is bad only if its NACKs for each ACK are more than those of all paths by this factor (htsim: 1.25).
     #[schemars(range(min = 1.0, max = 1000.0))]
     pub over_mean: f64,
-    /// As many NACKs as a header that is sent back counts for (htsim: 3).
+    /// The NACKs that a returned header counts as (htsim: 3).
     #[schemars(range(max = 1000))]
     pub bounce: u32,
-    /// As many NACKs as a packet counts for that the backstop gives up (paper: losses count; htsim has none).
+    /// The NACKs that a packet counts as when the backstop gives it up (paper: losses count; htsim has none).
     #[schemars(range(max = 1000))]
     pub loss: u32,
 }

@@ -1,4 +1,4 @@
-//! What all transports with a given rate have in common for the scenario and its check.
+//! Scenario fields and checks in common for all transports with a given rate.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::queue::Queue;
 use crate::queue::drop_tail::DropTail;
 use crate::units::{Bytes, Time};
 
-/// How packets are sent at a rate that switches give.
+/// Settings of a sender at a rate that switches give.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pacing {
@@ -22,20 +22,21 @@ pub struct Pacing {
     /// Bytes of a packet of data besides its payload: IPv4 20, TCP 20.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
     pub header_bytes: Bytes,
-    /// Bytes of a SYN, a FIN, an answer and other packets without payload.
+    /// Bytes of a SYN, a FIN, an acknowledgement and other packets without payload.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
     pub control_bytes: Bytes,
-    /// Bytes of every packet for what is asked and answered. The papers on D3 and PDQ have about 16; most simulations
-    /// count none.
+    /// Bytes of each packet for its requests and replies. The papers on D3 and PDQ have about 16; most
+    /// simulations count none.
     #[schemars(extend("x-maximum" = "1000B"))]
     pub congestion_header: Bytes,
-    /// A packet is lost when so many that were sent after it have been acknowledged (RFC 5681 has three duplicates).
+    /// A packet counts as lost when so many packets sent after it have been acknowledged (RFC 5681 has three
+    /// duplicates).
     #[schemars(range(min = 1, max = 1000))]
     pub reordering: u32,
-    /// The least retransmission timeout; that before the first round trip is measured, too.
+    /// The least retransmission timeout, and the one before the first round trip is measured.
     #[schemars(extend("x-minimum" = "1us"))]
     pub rto_min: Time,
-    /// The longest retransmission timeout: each one without an answer is twice the one before.
+    /// The longest retransmission timeout: each one without an acknowledgement is twice the one before.
     #[schemars(extend("x-minimum" = "1us"))]
     pub rto_max: Time,
 }

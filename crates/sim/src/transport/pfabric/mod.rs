@@ -1,9 +1,11 @@
-//! pFabric: senders start at line rate and say with each packet how much their flow still lacks; ports do the rest.
+//! pFabric: senders start at line rate and put the remaining bytes of their flow into each packet; ports do
+//! the rest.
 //!
-//! Source: Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 4.2 (rate
-//! control); numbers and what the paper leaves open after a public simulator of it (NetSys/simulator) and ns-2
-//! (PIAS-NS2), each named where it matters. The port is `queue/pfabric.rs`, `sender` the sending end; the receiving end
-//! is in this file, and so is what connections of one host share: which of them the host's wire serves.
+//! Source: Alizadeh et al., "pFabric: Minimal Near-Optimal Datacenter Transport", SIGCOMM 2013, section 4.2
+//! (rate control); numbers and points that the paper leaves open after a public simulator of it
+//! (NetSys/simulator) and ns-2 (PIAS-NS2), each named where it applies. The port is `queue/pfabric.rs`,
+//! `sender` the sending end; the receiving end is in this file, and so is the state that connections of one
+//! host share: the order in which the host's link serves them.
 
 pub mod sender;
 
@@ -36,14 +38,15 @@ pub struct Pfabric {
     /// Payload of a full packet.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
     pub mss: Bytes,
-    /// Header of every packet; an acknowledgement or a probe is nothing else.
+    /// Header of every packet; an acknowledgement or a probe has no further bytes.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
     pub header_bytes: Bytes,
-    /// Packets under way at the start (NetSys/simulator: 12, PIAS-NS2: 70). "bdp": the bandwidth-delay product (paper), of
-    /// the longest path between hosts, and at least 12.
+    /// Packets in flight at the start (NetSys/simulator: 12, PIAS-NS2: 70). "bdp": the bandwidth-delay
+    /// product (paper), of the longest path between hosts, and at least 12.
     #[schemars(extend("minimum" = 1, "maximum" = 1_000_000))]
     pub initial_window: Derived<u32>,
-    /// Packets under way at most (NetSys/simulator: 15). "bdp": a quarter more than the initial window, as there.
+    /// Packets in flight at most (NetSys/simulator: 15). "bdp": a quarter more than the initial window, as
+    /// there.
     #[schemars(extend("minimum" = 1, "maximum" = 1_000_000))]
     pub max_window: Derived<u32>,
     /// Retransmission timeout; it is fixed (NetSys/simulator: 45 us; PIAS-NS2: 250 us). "derived": three round trips
@@ -53,13 +56,13 @@ pub struct Pfabric {
     /// Timeouts in a row after which a sender only probes (paper: 5).
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub probe_after: u32,
-    /// What a packet says of its flow.
+    /// The priority that packets carry.
     pub remaining: Remaining,
-    /// Which of the connections of a host its wire serves.
+    /// Order in which a host's link serves its connections.
     pub host_order: HostOrder,
 }
 
-/// What a packet says of its flow, as it is sent: its rank at ports.
+/// The priority that a packet carries when it is sent: its rank at ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Remaining {
@@ -69,13 +72,13 @@ pub enum Remaining {
     Unsent,
 }
 
-/// Which of the connections of a host its wire serves.
+/// Order in which a host's link serves its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostOrder {
-    /// The one that lacks least (ns-2 and NetSys/simulator: hosts have the ports of switches).
+    /// The one with the fewest remaining bytes (ns-2 and NetSys/simulator: hosts have the ports of switches).
     Shortest,
-    /// Each in its turn.
+    /// Round robin.
     Turns,
 }
 

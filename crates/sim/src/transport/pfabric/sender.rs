@@ -192,13 +192,13 @@ impl Sender {
     pub fn audit(&self) -> Option<String> {
         let under_way = self.sent.those(State::UnderWay).count() as u32;
         if under_way != self.under_way {
-            return Some(format!("{under_way} packets under way, counted {}", self.under_way));
+            return Some(format!("{under_way} packets in flight, counted {}", self.under_way));
         }
         if let Some(wrong) = self.sent.audit() {
             return Some(wrong);
         }
         let waits = (under_way > 0 || self.probing) && !self.timer.is_set();
-        waits.then(|| "something is under way and no timer is set".to_string())
+        waits.then(|| "packets are in flight and no timer is set".to_string())
     }
 }
 

@@ -1,4 +1,5 @@
-//! What a transport over several TCP connections says of them: how many, how coupled, which partition. The rest is TCP's.
+//! Settings of a transport over several TCP connections: their number, coupling and partition. The rest is
+//! TCP's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,11 +29,11 @@ pub struct Session {
     pub coupling: Coupling,
     /// When the second one and all further ones start.
     pub join: Join,
-    /// What `tcp.receive_window` is for.
+    /// Scope of `tcp.receive_window`.
     pub receive_window: Covers,
     /// Whether data that a subflow gives up also goes to the others.
     pub reinject: bool,
-    /// Which data each of them sends next.
+    /// The data that each of them sends next.
     pub partition: Partition,
     /// What each of them does as TCP.
     pub tcp: Tcp,
@@ -97,7 +98,7 @@ pub enum Join {
     AtOnce,
 }
 
-/// What a receive window is for.
+/// Scope of a receive window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Covers {

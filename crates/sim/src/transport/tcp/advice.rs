@@ -30,13 +30,13 @@ fn receive_window(path: &str, tcp: &Tcp, longest: &Longest) -> Option<Advice> {
 }
 
 /// A retransmission timeout below the time for which acknowledgements are held back (Vasudevan et al., SIGCOMM 2009,
-/// section 5): what was only held back is sent again.
+/// section 5): segments are retransmitted although only their acknowledgement was delayed.
 fn delayed_ack(path: &str, tcp: &Tcp) -> Option<Advice> {
     let (rto, held) = (tcp.rto_min(), tcp.delayed_ack_timeout());
     (tcp.segments_per_ack() > 1 && rto < held).then(|| Advice {
         path: format!("{path}.delayed_ack_timeout"),
         message: format!(
-            "acknowledgements are held back for {}, but rto_min is {}: what was only held back is sent again",
+            "acknowledgements are delayed by {}, but rto_min is {}: a delayed acknowledgement causes retransmissions",
             span(held),
             span(rto)
         ),
@@ -89,7 +89,7 @@ mod tests {
     fn acknowledgements_are_held_back_for_less_than_a_timeout() {
         let advice = delayed_ack("t", &tcp(json!({"rto_min": "1ms"}))).expect("1 ms and 40 ms");
         assert_eq!(advice.write, "t.delayed_ack_timeout = \"500us\"");
-        assert!(advice.message.contains("held back for 40 ms, but rto_min is 1 ms"), "{}", advice.message);
+        assert!(advice.message.contains("delayed by 40 ms, but rto_min is 1 ms"), "{}", advice.message);
         assert_eq!(delayed_ack("t", &tcp(json!({"rto_min": "1ms", "delayed_ack": 1}))), None);
         assert_eq!(delayed_ack("t", &tcp(json!({"preset": "datacentre"}))), None);
         assert_eq!(delayed_ack("t", &Tcp::default()), None);

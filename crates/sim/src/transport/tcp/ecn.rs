@@ -1,19 +1,20 @@
 //! Explicit congestion notification in TCP: how the receiver echoes marks, and when the sender answers an echo.
 //!
-//! RFC 3168, section 6.1, and RFC 8257, sections 3.2 and 3.3. Both ends are taken to have agreed on it: there is no
-//! other kind of host in a run. What an answer is, `congestion` says.
+//! RFC 3168, section 6.1, and RFC 8257, sections 3.2 and 3.3. Both ends are taken to have agreed on it: there
+//! is no other kind of host in a run. The reaction to an echo is in `congestion`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How acknowledgements tell of marks.
+/// The way in which acknowledgements echo marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Echo {
-    /// From a mark on, all of them, until the sender says that it has reduced its window (RFC 3168, 6.1.3).
+    /// From a mark on, all of them, until the sender signals that it has reduced its window (RFC 3168,
+    /// 6.1.3).
     UntilReduced,
-    /// Each tells of its own segments: one that is held back goes as soon as a segment is not marked as those before
-    /// it were (DCTCP's paper, figure 10).
+    /// Each echoes the marks of its own segments: a delayed one is sent as soon as the mark of an arriving
+    /// segment differs from those before it (DCTCP's paper, figure 10).
     Exact,
     /// The same, and the segment that differs is also acknowledged at once (RFC 8257, 3.2, with two acknowledgements, as
     /// it allows; Linux).

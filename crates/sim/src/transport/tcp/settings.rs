@@ -1,4 +1,4 @@
-//! TCP's fields, their defaults, and what the check, records and captures take from them.
+//! TCP's fields, their defaults, and the values that the check, records and captures take from them.
 
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -22,18 +22,18 @@ use crate::transport::tagging::Tagging;
 use crate::transport::{Framing, Prototypes, Settings, Signal};
 use crate::units::{Bytes, Time};
 
-/// TCP. Every difference to RFCs and other simulators is a field; which hosts the timers suit is the preset.
+/// TCP. Every difference to RFCs and other simulators is a field; the preset sets the timers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tcp {
-    /// Which hosts the timers suit that are not given: `rto_min`, `rto_initial` and `delayed_ack_timeout`.
+    /// Preset of the timers that are not given: `rto_min`, `rto_initial` and `delayed_ack_timeout`.
     pub preset: Preset,
-    /// How the window reacts to acknowledgements and losses.
+    /// Reaction of the window to acknowledgements and losses.
     pub congestion: Congestion,
     /// Payload of a full segment.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
     pub mss: Bytes,
-    /// IP and TCP header of every segment; an acknowledgement is nothing else.
+    /// IP and TCP header of every segment; an acknowledgement has no further bytes.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
     pub header_bytes: Bytes,
     /// Link-layer bytes on top of every packet (Ethernet: 18, with preamble and gap 38).
@@ -41,15 +41,15 @@ pub struct Tcp {
     pub link_bytes: Bytes,
     /// Whether a flow starts with SYN and SYN/ACK: one round trip before the first data.
     pub handshake: bool,
-    /// Initial congestion window in segments (RFC 6928: 10; ns-3.14: 1). "bdp": what fills the longest path between
-    /// hosts, and at least 10: no slow start.
+    /// Initial congestion window in segments (RFC 6928: 10; ns-3.14: 1). "bdp": as many as fill the longest
+    /// path between hosts, and at least 10: no slow start.
     #[schemars(extend("minimum" = 1, "maximum" = 1_000_000))]
     pub initial_window: Derived<u32>,
     /// Slow-start threshold at the start. Absent: unlimited (RFC 5681's "arbitrarily high").
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1B"))]
     pub initial_ssthresh: Option<Bytes>,
-    /// What the receiver is ready to buffer: caps the bytes under way.
+    /// The receiver's buffer: caps the bytes in flight.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
     pub receive_window: Bytes,
     /// Duplicate acknowledgements that start a fast retransmit.
@@ -61,7 +61,7 @@ pub struct Tcp {
     /// any case.
     #[schemars(range(min = 1, max = 1000))]
     pub delayed_ack: u32,
-    /// How long an acknowledgement is held back at most. Absent: 40 ms (Linux) under the preset "internet", 500 us under
+    /// Longest delay of an acknowledgement. Absent: 40 ms (Linux) under the preset "internet", 500 us under
     /// "datacentre".
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "10s"))]
@@ -88,60 +88,63 @@ pub struct Tcp {
     pub rto_granularity: Time,
     /// Take a round-trip sample from every acknowledgement (RFC 7323) rather than from one segment a round trip.
     pub timestamps: bool,
-    /// What a loss halves.
+    /// The quantity that a loss halves.
     pub loss_halves: Halves,
     /// Lower bound of the slow-start threshold after a loss, in segments (RFC 5681: 2; htsim's MPTCP: 1).
     #[schemars(range(min = 1, max = 1000))]
     pub min_ssthresh: u32,
-    /// What lets the window grow.
+    /// The unit by which acknowledgements let the window grow.
     pub growth: Growth,
-    /// Let the window grow only while it is what limits the flow (Linux, after RFC 7661), and not the host's wire or the
-    /// receive window. By default each acknowledgement lets it grow (RFC 5681, htsim).
+    /// Let the window grow only while the window limits the flow (Linux, after RFC 7661), and not the host's
+    /// link or the receive window. By default each acknowledgement lets it grow (RFC 5681, htsim).
     pub window_validation: bool,
-    /// What becomes of the window after nothing has been sent for longer than the timeout: by default it is kept. A truth
+    /// The window after an idle time longer than the retransmission timeout: by default it is kept. A truth
     /// value is read as well: true is "initial-window", false "none".
     #[serde(deserialize_with = "word_or_truth_value")]
     #[schemars(transform = or_truth_value)]
     pub idle_restart: IdleRestart,
-    /// Ask ports for marks, and take one for a loss (RFC 3168). Under dctcp and d2tcp, which ask for marks in any case,
-    /// it says nothing more.
+    /// Send ECN-capable packets, and take a mark for a loss (RFC 3168). Under dctcp and d2tcp, whose packets
+    /// are ECN-capable in any case, this has no further effect.
     pub ecn: bool,
-    /// Whether ports may also mark what is sent again, as Linux lets them under DCTCP; RFC 3168, 6.1.5, forbids it.
+    /// Whether ports may also mark retransmissions, as Linux lets them under DCTCP; RFC 3168, 6.1.5, forbids
+    /// it.
     pub ecn_retransmissions: bool,
-    /// Gives each segment a class of traffic by what its flow has sent before (PIAS). Absent: all of them have class 0,
-    /// as acknowledgements and SYNs have in any case.
+    /// Gives each segment a class of traffic by the bytes that its flow has sent before (PIAS). Absent: all
+    /// of them have class 0, as acknowledgements and SYNs have in any case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tagging: Option<Tagging>,
 }
 
-/// Which hosts the timers of a TCP suit that are not given.
+/// Preset of a TCP's timers that are not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// Hosts of the Internet: 200 ms, 1 s before the first sample, acknowledgements held back for 40 ms (RFC 6298, Linux).
+    /// Hosts of the Internet: 200 ms, 1 s before the first sample, acknowledgements delayed by at most 40 ms (RFC 6298, Linux).
     Internet,
-    /// Hosts of a data centre, with round trips far below a millisecond: 5 ms, before the first sample, too, and
-    /// acknowledgements held back for 500 us. Between the 10 ms of DCTCP's paper (section 4) and the 1 ms and less of
-    /// Vasudevan et al., SIGCOMM 2009, who also ask for a delayed ACK well below the timeout.
+    /// Hosts of a data centre, with round trips far below a millisecond: 5 ms, before the first sample, too,
+    /// and acknowledgements delayed by at most 500 us. Between the 10 ms of DCTCP's paper (section 4) and the
+    /// 1 ms and less of Vasudevan et al., SIGCOMM 2009, who also recommend a delayed ACK well below the
+    /// timeout.
     Datacentre,
 }
 
-/// What a loss halves.
+/// The quantity that a loss halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Halves {
-    /// The bytes sent and not yet acknowledged (RFC 5681's FlightSize). What waits for the host's wire has not been sent.
+    /// The bytes sent and not yet acknowledged (RFC 5681's FlightSize). Bytes that wait for the host's link
+    /// have not been sent.
     Flight,
-    /// The bytes that the window has let go, sent or not: FlightSize of a host whose TCP hands them to a queue below it
-    /// (Linux).
+    /// The bytes that the window has released, sent or not: FlightSize of a host whose TCP hands them to a
+    /// queue below it (Linux).
     Queued,
-    /// The same less a segment, the one whose arrival the last duplicate has told of (ns-3).
+    /// The same less a segment, whose arrival the last duplicate acknowledgement has reported (ns-3).
     Pipe,
     /// The congestion window (htsim, ns-2).
     Window,
 }
 
-/// What becomes of the window after nothing has been sent for longer than the retransmission timeout.
+/// The window after an idle time longer than the retransmission timeout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleRestart {
@@ -150,8 +153,8 @@ pub enum IdleRestart {
     None,
     /// It is no larger than the initial window (RFC 5681 and RFC 9293 by reference to it, section 4.1).
     InitialWindow,
-    /// It is halved for each timeout that has passed, down to a segment, and the slow-start threshold is at least three
-    /// quarters of what it was (RFC 2861, section 3.2).
+    /// It is halved for each timeout that has passed, down to a segment, and the slow-start threshold is at
+    /// least three quarters of the earlier window (RFC 2861, section 3.2).
     Halve,
 }
 
@@ -193,7 +196,8 @@ fn or_truth_value(schema: &mut Schema) {
     }
 }
 
-/// What lets the window grow, by a segment for each in slow start and by a segment for a window of them afterwards.
+/// The unit by which acknowledgements let the window grow: by a segment for each in slow start and by a
+/// segment for a window of them afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Growth {

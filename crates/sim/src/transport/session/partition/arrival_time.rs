@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Path, Settings, Split};
 
-/// A path takes the segment that its data will be when it arrives, by estimates of rates and delays.
+/// A path takes the segment that will be next in order when it arrives, by estimates of rates and delays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArrivalTime {}

@@ -1,4 +1,5 @@
-//! Divide: each path sends a range of its own, and a path that is done takes part of what another has left.
+//! Divide: each path sends a range of its own, and a path that is done takes over part of another's remaining
+//! range.
 //!
 //! Source: Song, "Multipath routing and TCP Incast in data centers" (PhD thesis, Iowa, 2017), sections 4.3 and 4.4.2: Divide2
 //! and Divide4, against which Front-Back is held. The range that has most left is cut again, in proportion to the estimates of
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::pieces::Pieces;
 use super::{Path, Settings, Split, cut, rates};
 
-/// Each path sends a range of its own; one that is done takes part of what another has left.
+/// Each path sends a range of its own; a path that is done takes over part of another's remaining range.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Divide {
@@ -28,10 +29,10 @@ pub struct Divide {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimates {
-    /// Window over smoothed round-trip time, as of the cut; alike as long as a path has no round trip.
+    /// Window over smoothed round-trip time, as of the cut; equal as long as a path has no round-trip sample.
     #[default]
     Measured,
-    /// All alike.
+    /// All equal.
     Equal,
 }
 

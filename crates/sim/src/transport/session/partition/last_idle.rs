@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Path, Settings, Split};
 
-/// A path that has nothing left takes the next chunk of the block.
+/// An idle path takes the next chunk of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LastIdle {

@@ -15,7 +15,7 @@ use crate::register::{dispatch, register};
 macro_rules! partitions {
     ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
         register! {
-            /// How a flow's data is divided over its connections.
+            /// Division of a flow's data over its connections.
             pub enum Partition: Settings { $($module::$config = $name),* }
         }
 

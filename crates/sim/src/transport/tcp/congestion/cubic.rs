@@ -32,8 +32,8 @@ pub struct Cubic {
     /// Share of the window that a loss or a mark leaves (RFC 9438, 4.6, and Linux: 0.7; RFC 5681 would be 0.5).
     #[schemars(range(min = 0.01, max = 0.99))]
     pub beta: f64,
-    /// Whether a flow that is reduced before it has reached its last maximum takes (1 + beta) / 2 of its window for the
-    /// new maximum, to leave room to flows that have come since (RFC 9438, 4.7).
+    /// Whether a flow that is reduced before it has reached its last maximum takes (1 + beta) / 2 of its
+    /// window for the new maximum, to leave room to newer flows (RFC 9438, 4.7).
     pub fast_convergence: bool,
     /// Whether the window is at least that of Reno with the same beta (RFC 9438, 4.3). In a data centre, where a round
     /// trip takes microseconds, this decides alone.
@@ -41,7 +41,7 @@ pub struct Cubic {
     /// Upper bound of the target as a multiple of the window (RFC 9438, 4.2: 1.5).
     #[schemars(range(min = 1, max = 100))]
     pub max_target: f64,
-    /// How losses are recovered from.
+    /// Recovery from losses.
     pub losses: NewReno,
 }
 

@@ -20,15 +20,15 @@ const AVERAGE_WINDOW: f64 = 0.75;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct D2tcp {
-    /// What it has in common with DCTCP.
+    /// Settings in common with DCTCP.
     pub dctcp: Dctcp,
-    /// Least exponent of the marked share: of flows whose deadline is far away.
+    /// Least exponent of the marked share: for flows whose deadline is far away.
     #[schemars(range(min = 0, max = 100))]
     pub min_exponent: f64,
-    /// Largest exponent: of flows whose deadline is near.
+    /// Largest exponent: for flows whose deadline is near.
     #[schemars(range(min = 0, max = 100))]
     pub max_exponent: f64,
-    /// Exponent after the deadline: 1 goes on as a flow without one, 2 as one whose deadline is near.
+    /// Exponent after the deadline: 1 is that of a flow without a deadline, 2 that of a flow with a near one.
     #[schemars(range(min = 0, max = 100))]
     pub late_exponent: f64,
 }

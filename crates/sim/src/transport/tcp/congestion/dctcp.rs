@@ -20,32 +20,32 @@ pub struct Dctcp {
     /// The estimate at the start (RFC 8257, 3.3, and Linux: 1; htsim: 0).
     #[schemars(range(min = 0, max = 1))]
     pub initial_alpha: f64,
-    /// How the receiver tells of marks.
+    /// The way in which the receiver echoes marks.
     pub echo: Echo,
-    /// Which windows of data end with a reduction.
+    /// The windows of data that end with a reduction.
     pub reduce: Reduce,
-    /// Whether a reduction takes a round trip, in which what is sent keeps the proportion of the smaller window to the
-    /// larger one, and the window does not grow (RFC 9937; Linux, since its version 3.7 for marks, too; ns-3). false: the
-    /// window shrinks at once and may grow with the next acknowledgement without an echo (RFC 8257, step 9, by its
-    /// letter; htsim).
+    /// Whether a reduction takes a round trip, in which the bytes sent keep the proportion of the smaller
+    /// window to the larger one, and the window does not grow (RFC 9937; Linux, since its version 3.7 for
+    /// marks, too; ns-3). false: the window shrinks at once and may grow with the next acknowledgement
+    /// without an echo (RFC 8257, step 9, by its letter; htsim).
     pub proportional_reduction: bool,
     /// Lower bound of the window after a reduction for marks, in segments (Linux: 2; RFC 3168: 1).
     #[schemars(range(min = 1, max = 1000))]
     pub min_window: u32,
     /// Whether a reduction ends slow start, by lowering the threshold to the window (RFC 8257, as Linux has it).
     pub marks_end_slow_start: bool,
-    /// Whether an acknowledgement that echoes a mark lets the window grow as any other does (htsim; the fluid model of
-    /// DCTCP's paper). RFC 3168, 6.1.2, on which RFC 8257 builds, says that it does not.
+    /// Whether an acknowledgement that echoes a mark lets the window grow as any other does (htsim; the fluid
+    /// model of DCTCP's paper). By RFC 3168, 6.1.2, on which RFC 8257 builds, it does not.
     pub echoes_grow_window: bool,
-    /// How losses are recovered from.
+    /// Recovery from losses.
     pub losses: NewReno,
 }
 
-/// Which windows of data end with a reduction.
+/// The windows of data that end with a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduce {
-    /// Those in which an echo comes, and as it comes (RFC 8257, 3.3).
+    /// Those in which an echo arrives, on its arrival (RFC 8257, 3.3).
     Marked,
     /// Each, at its end, as long as the estimate is not zero (htsim).
     All,

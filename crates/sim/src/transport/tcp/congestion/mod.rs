@@ -1,7 +1,7 @@
-//! How many bytes may be under way: congestion control, apart from the machinery that moves them.
+//! The bytes that may be in flight: congestion control, apart from the machinery that sends them.
 //!
-//! A member has a configuration and a `Model`, its state for one connection. The defaults of
-//! [`Control`] are RFC 5681; a member changes what it does differently.
+//! A member has a configuration and a `Model`, its state for one connection. The defaults of [`Control`] are
+//! RFC 5681; a member overrides its differences.
 
 use crate::problem::Problem;
 use crate::register::{dispatch, register};
@@ -14,7 +14,7 @@ use crate::units::{Rate, Time};
 macro_rules! controls {
     ($($module:ident :: $config:ident = $name:literal),* $(,)?) => {
         register! {
-            /// How the congestion window reacts to acknowledgements and losses.
+            /// Reaction of the congestion window to acknowledgements and losses.
             pub enum Congestion: Settings { $($module::$config = $name),* }
         }
 
@@ -100,7 +100,7 @@ pub struct Window {
     pub most: u32,
     /// Segments that a loss leaves at least.
     pub min_ssthresh: u16,
-    /// What a loss halves.
+    /// The quantity that a loss halves.
     pub halves: Halves,
     /// What lets it grow.
     pub growth: Growth,

@@ -1,4 +1,4 @@
-//! NewReno (RFC 6582): recovery lasts until all that was under way at the loss is acknowledged.
+//! NewReno (RFC 6582): recovery lasts until all data in flight at the loss is acknowledged.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct NewReno {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FullAck {
-    /// What is under way and a segment, at least two segments, at most the threshold: no burst (option 1).
+    /// The bytes in flight and a segment, at least two segments, at most the threshold: no burst (option 1).
     Flight,
     /// The threshold (option 2; ns-3).
     Ssthresh,

@@ -20,13 +20,14 @@ use crate::units::Rate;
 pub struct PythonControl {
     /// The name under which its class is handed in; from a file, the name of the class.
     pub name: String,
-    /// What each connection's object is made with: arguments of the class by their names.
+    /// Arguments of the class, by their names, with which each connection's object is made.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub settings: Map<String, Value>,
-    /// How the receiver tells of marks. Absent: as the class says; if it does not, as TCP's `ecn` says.
+    /// The way in which the receiver echoes marks. Absent: the class's attribute; without one, TCP's `ecn`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub echo: Option<Echo>,
-    /// Whether a reduction for marks takes a round trip, as DCTCP's field of that name says. Absent: as the class says.
+    /// Whether a reduction for marks takes a round trip, like DCTCP's field of that name. Absent: the class's
+    /// attribute.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub proportional_reduction: bool,
     #[serde(skip)]

@@ -36,12 +36,12 @@ pub struct Swift {
     /// Target of the delay without hops and flow scaling: at least the round trip within a rack (htsim: 20 us).
     #[schemars(extend("x-minimum" = "1ns", "x-maximum" = "1s"))]
     pub base_target: Time,
-    /// What each hop of the path adds to the target: topology scaling (htsim: 20 us / 6.55). A hop is a link that the
-    /// acknowledgement has taken.
+    /// Contribution of each hop of the path to the target: topology scaling (htsim: 20 us / 6.55). A hop is a
+    /// link that the acknowledgement has taken.
     #[schemars(extend("x-maximum" = "1s"))]
     pub hop_target: Time,
-    /// What flow scaling adds to the target at most, so that many flows with small windows find a longer queue (htsim: five
-    /// times base_target). 0: none.
+    /// Largest contribution of flow scaling to the target, by which many flows with small windows accept a
+    /// longer queue (htsim: five times base_target). 0: none.
     #[schemars(extend("x-maximum" = "1s"))]
     pub fs_range: Time,
     /// Window in segments at which flow scaling adds all of fs_range (htsim: 0.1).
