@@ -15,13 +15,13 @@ use crate::units::Time;
 pub struct Advice {
     /// Where, as `--set` would address it.
     pub path: String,
-    /// What follows from it, with its numbers.
+    /// The consequence, with its numbers.
     pub message: String,
-    /// What to write instead: KEY = VALUE.
+    /// The value to write instead: KEY = VALUE.
     pub write: String,
 }
 
-/// A share of what is needed that needs no advice: a window of 29 packets where 30 would fill the path.
+/// A share of the need that requires no advice: a window of 29 packets where 30 would fill the path.
 pub const NEARLY: f64 = 0.95;
 
 /// A window of so many packets of so many bytes that does not fill the longest path.

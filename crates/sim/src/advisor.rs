@@ -53,7 +53,7 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
             _ => None,
         });
     }
-    // Transports that share ports may be told the same of them.
+    // Transports that share ports may get the same advice.
     let mut seen: Vec<Advice> = Vec::new();
     for advice in found {
         if seen.iter().all(|known| known.path != advice.path) {
@@ -63,8 +63,8 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
     seen
 }
 
-/// A port that holds less than a first window, or less than one flow needs to keep its link busy across a loss: a
-/// bandwidth-delay product (Villamizar and Song, 1994), if losses are what it adapts to.
+/// A port that holds less than a first window, or less than one flow needs to keep its link busy across a
+/// loss: a bandwidth-delay product (Villamizar and Song, 1994), if it adapts to losses.
 fn buffer(queue: &Queue, transport: &Transport, longest: &Longest) -> Option<Advice> {
     let full = transport.full_packet();
     let initial = transport.initial_burst().unwrap_or(0);
@@ -129,11 +129,11 @@ fn framed(framing: Framing, mean: f64) -> f64 {
     (mean + packets * framing.header as f64) / mean.max(1.0)
 }
 
-/// So many flows tell how an entry's are cut into packets.
+/// Number of flows that suffice to show how an entry's flows are cut into packets.
 const FLOWS_READ: usize = 1000;
 
-/// Bytes of a link's time that a controller gives for each of payload: what frames take, and what packets do not fill of their
-/// slots. By the packets of the first flows, as they will be drawn.
+/// Bytes of a link's time that a controller gives for each of payload: the overhead of frames, and the
+/// unfilled part of slots. By the packets of the first flows, as they will be drawn.
 fn controlled(
     scenario: &Scenario,
     setup: &Setup,
@@ -154,7 +154,8 @@ fn controlled(
     if payload == 0 { 1.0 } else { taken as f64 / payload as f64 }
 }
 
-/// A load of payload that is above what is left of a link, where each byte of it takes so many.
+/// A load of payload above the share of a link that is left, where each byte of payload takes so many on the
+/// link.
 fn load(path: &str, load: f64, taken: f64, with: &str) -> Option<Advice> {
     (load * taken > 1.0).then(|| Advice {
         path: path.to_string(),

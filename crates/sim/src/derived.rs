@@ -25,7 +25,7 @@ pub enum Derived<T> {
     FromNetwork,
 }
 
-/// What may be left to the network.
+/// Fields that may be left to the network.
 pub trait Derivable: Copy {
     /// The word that does so.
     const WORD: &'static str;
@@ -185,7 +185,7 @@ impl Longest {
     }
 }
 
-/// What a link of that rate carries in a time, rounded up.
+/// The bytes that a link of that rate carries in a time, rounded up.
 pub fn bytes_in(rate: Rate, time: Time) -> u64 {
     let bits = u128::from(rate.0) * u128::from(time.0);
     u64::try_from(bits.div_ceil(u128::from(8 * SECOND))).unwrap_or(u64::MAX)

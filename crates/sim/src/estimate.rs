@@ -18,19 +18,19 @@ use crate::traffic::{FLOWS_MAX, Flow};
 use crate::transport::Transport;
 use crate::units::Time;
 
-/// What a sender keeps of a packet of its window.
+/// A sender's memory for a packet of its window.
 const SENT_BYTES: f64 = 32.0;
 
 /// A flow is taken to last so many times as long as its bytes take on its host's wire.
 const STRETCH: f64 = 3.0;
 /// And no less than this, for timers that outlive it.
 const LINGER: f64 = 1e-3;
-/// Parts of the time for which flows under way are counted.
+/// Parts of the time for which active flows are counted.
 const SLICES: usize = 1024;
 /// Pairs of hosts that stand for all when paths are measured.
 const PATHS: usize = 1000;
 
-/// What a run will need.
+/// Needs of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// Memory at its peak, without the program itself.
@@ -117,16 +117,16 @@ impl Estimate {
     }
 }
 
-/// What a processor does in a second, as docs/benchmarks.md has it, in round figures.
+/// A processor's work in a second, as docs/benchmarks.md has it, in round figures.
 const HOPS_A_SECOND: f64 = 5e6;
 
-/// What the traffic comes to.
+/// Sums over the traffic.
 struct Asked {
     flows: u64,
-    /// Connections of the most flows that are under way at a time.
+    /// Connections of the most flows that are active at a time.
     connections: u64,
     packets_under_way: f64,
-    /// Packets that senders must remember.
+    /// Packets that senders must keep.
     windows: f64,
     packet_hops: f64,
     end: Time,
@@ -142,7 +142,7 @@ impl Asked {
             |flow: &&Flow| until.is_none_or(|until| flow.start == Time::NEVER || flow.start <= until);
         let started = || traffic.flows.iter().filter(begins);
 
-        // What each host has to send: for flows that the run waits for, and in the background.
+        // Bytes that each host has to send: for flows that the run waits for, and in the background.
         let mut payload = [vec![0.0; rates.len()], vec![0.0; rates.len()]];
         let background = |entry: u32| setup.carriers[entry as usize].background;
         let mut received = vec![0.0; rates.len()];
@@ -203,7 +203,7 @@ impl Asked {
     }
 }
 
-/// Flows at most that are under way together, if each takes its share of its host's wire.
+/// Flows at most that are active together, if each takes its share of its host's link.
 fn under_way<'a>(flows: impl Iterator<Item = &'a Flow>, rates: &[f64], end: f64) -> u64 {
     let mut changes = vec![0i64; SLICES + 1];
     let slice = |seconds: f64| ((seconds / end.max(1e-12) * SLICES as f64) as usize).min(SLICES);
@@ -217,7 +217,7 @@ fn under_way<'a>(flows: impl Iterator<Item = &'a Flow>, rates: &[f64], end: f64)
         let start = flow.start.seconds();
         changes[slice(start)] += 1;
         if start + lasts < end {
-            // Whoever ends in a slice was there in it.
+            // A flow that ends in a slice was active in it.
             changes[(slice(start + lasts) + 1).min(SLICES)] -= 1;
         }
     }
@@ -226,7 +226,8 @@ fn under_way<'a>(flows: impl Iterator<Item = &'a Flow>, rates: &[f64], end: f64)
         now += change;
         now
     });
-    // Of flows that wait for others, who can say: those of one round, say a tenth.
+    // The number of active ones among flows that wait for others is unknown: those of one round, an assumed
+    // tenth.
     most.max().unwrap_or(0) as u64 + waiting / 10
 }
 
@@ -239,14 +240,14 @@ fn host_rates(fabric: &Fabric) -> Vec<f64> {
     rates
 }
 
-/// What packets are like on average over the entries.
+/// Average packets over the entries.
 struct Shape {
     payload: f64,
     full_packet: f64,
     answers: f64,
     /// Connections of a flow.
     connections: f64,
-    /// Full packets that a flow may have under way.
+    /// Full packets that a flow may have in flight.
     window: Option<f64>,
     /// Full packets that a port holds.
     queue: Option<f64>,

@@ -23,7 +23,7 @@ pub struct Features {
 pub struct QueueFeatures {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// What it offers to transports, with the field that says from which queue length on, if one does.
+    /// Its offers to transports, with the field that has the queue length from which on, if one does.
     pub offers: BTreeMap<Feature, Option<&'static str>>,
 }
 
@@ -32,7 +32,7 @@ pub struct QueueFeatures {
 pub struct EntryFeatures {
     /// The transport's name in scenarios.
     pub transport: &'static str,
-    /// What the transport needs from queues.
+    /// The transport's needs from queues.
     pub needs: &'static [Feature],
     /// Whether its packets are ECN-capable.
     pub ecn_capable: bool,

@@ -40,7 +40,7 @@ struct Kind {
 /// Links of one hop that are alike to a full packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Alike {
-    /// What the fastest way over such a link takes, without the transmission on it.
+    /// The time of the fastest path over such a link, without the transmission on it.
     rest: Time,
     /// The transmission.
     transmission: Time,
@@ -48,7 +48,7 @@ struct Alike {
     links: u64,
 }
 
-/// What a flow between two hosts has before it.
+/// The path of a flow between two hosts.
 struct Way {
     /// The kinds of path.
     kinds: Vec<Kind>,
@@ -77,7 +77,8 @@ impl<'a> Ideals<'a> {
         Ideals { setup, seed, replica, ways: FxHashMap::default() }
     }
 
-    /// The flow's, in picoseconds; `None` if its transport does not say how it cuts flows into packets of random lengths.
+    /// The flow's, in picoseconds; `None` if its transport cuts flows into packets of random lengths and does
+    /// not give these.
     pub fn ideal_fct(&mut self, flow: &Flow) -> Option<u64> {
         let Setup { fabric, routes, carriers, transports, .. } = self.setup;
         let carrier = &carriers[flow.entry as usize];
@@ -188,7 +189,7 @@ impl Way {
 /// Equal packets follow the first one at the pace of the slowest hop so far. The last packet, which is shorter, waits
 /// at each hop for the one before it.
 fn pipeline(kind: &Kind, full: u64, rest: u64, framing: Framing) -> Time {
-    // Delays only shift what happens behind them: they are added at the end.
+    // Delays only shift later times: they are added at the end.
     let (mut first, mut slowest, mut last) = (Time::ZERO, Time::ZERO, Time::ZERO);
     for rate in &kind.rates {
         if full > 0 {
@@ -316,7 +317,7 @@ fn keep(kinds: &mut Vec<Kind>, kind: Kind) {
     }
 }
 
-/// The links of each hop, by what a packet of that many bytes that takes one needs from end to end.
+/// The links of each hop, by the time that a packet of that many bytes needs on it from end to end.
 fn hops(
     fabric: &Fabric,
     levels: &[Vec<LinkId>],

@@ -90,7 +90,7 @@ pub fn simulate_on(
     Checked::of(scenario).simulate_on(agenda, watch, observers)
 }
 
-/// What there is to know of a run before it; or why it is refused.
+/// Forecast of a run; or the reason why it is refused.
 pub fn outlook(scenario: &Scenario) -> Result<Outlook, Problems> {
     Checked::of(scenario).outlook()
 }

@@ -14,15 +14,15 @@ pub struct Problem {
     /// The value found there, if there is one and it is not large.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// What is wrong and what is allowed.
+    /// The problem and the allowed values.
     pub message: String,
     /// The nearest fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// All that is wrong with a scenario, up to [`PROBLEMS_MAX`]; never empty. Values in the order of the text, then what
-/// does not fit together.
+/// All problems of a scenario, up to [`PROBLEMS_MAX`]; never empty. Values in the order of the text, then
+/// parts that do not fit together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Problems(pub Vec<Problem>);
 
@@ -123,7 +123,7 @@ fn parts(value: &Value, most: usize) -> usize {
     }
 }
 
-/// What a part of a scenario says of itself, with paths below that of the part.
+/// Problems or advice of a part of a scenario, with paths below that of the part.
 pub fn within(
     part: impl Into<String>,
     problems: impl IntoIterator<Item = Problem>,
@@ -135,13 +135,13 @@ pub fn within(
 /// A value as messages show it: as JSON, long ones cut off.
 pub(crate) fn show(value: &Value) -> String {
     let mut start = Start(Vec::new());
-    // An error says that the rest was left out.
+    // An error reports that the rest was left out.
     let _ = serde_json::to_writer(&mut start, value);
     // A character may be cut in two.
     cut(String::from_utf8_lossy(&start.0).into_owned(), 48)
 }
 
-/// The first bytes of what is written; more is an error, so that a large value is not written out whole.
+/// The first bytes of the written value; more is an error, so that a large value is not written out whole.
 struct Start(Vec<u8>);
 
 impl io::Write for Start {

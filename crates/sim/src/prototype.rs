@@ -11,19 +11,19 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-/// What the check asks of a prototype, of whatever list.
+/// The check's view of a prototype, of whatever list.
 pub trait Factory: fmt::Debug + Send + Sync {
     /// Fields of the configuration that the prototype fills in unless the scenario does.
     fn fields(&self) -> Map<String, Value>;
 
-    /// What is wrong with its settings.
+    /// Problems of its settings.
     fn refusal(&self, settings: &Map<String, Value>) -> Option<String>;
 }
 
 /// The prototypes of one list by the names under which they were handed in.
 pub type Named<T> = BTreeMap<String, Arc<T>>;
 
-/// The prototype that a configuration names, once the run is set up. It is no part of what a scenario says.
+/// The prototype that a configuration names, once the run is set up. It is not part of a scenario.
 pub struct Bound<T: ?Sized>(Option<Arc<T>>);
 
 impl<T: ?Sized> Bound<T> {

@@ -6,7 +6,7 @@
 //! moves no draw of any other entity. Distributions are sampled by inverting their CDF, with the
 //! pure-Rust `libm`, so that the bytes are the same on every machine.
 
-/// What a stream is for; each value is part of the format of results, so never renumber.
+/// Purpose of a stream; each value is part of the format of results, so never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -20,7 +20,7 @@ pub enum Purpose {
     Host = 4,
     /// When flows of a traffic entry start (entity: hash of the entry's name).
     Arrivals = 5,
-    /// Who sends to whom in a traffic entry (entity: hash of the entry's name).
+    /// Senders and receivers of a traffic entry (entity: hash of the entry's name).
     Matrix = 6,
     /// Flow sizes of a traffic entry (entity: hash of the entry's name).
     Sizes = 7,
@@ -34,7 +34,7 @@ pub enum Purpose {
     Packets = 11,
     /// Packets lost at random on a link (entity: link).
     Loss = 12,
-    /// What fails, where a fault leaves that to chance (entity: number of the fault in the scenario).
+    /// Parts that fail, where a fault draws them (entity: number of the fault in the scenario).
     Faults = 13,
     /// The order in which one end of a connection uses its paths (entity: 5-tuple of its packets).
     Paths = 14,
@@ -42,9 +42,9 @@ pub enum Purpose {
     Timeouts = 15,
     /// A flow's place among those that take turns at its receiver (entity: flow).
     PullTurns = 16,
-    /// An agent's own chance (entity: link).
+    /// An agent's own draws (entity: link).
     Agent = 17,
-    /// A controller's own chance, and what its control channel loses (entity: which of them).
+    /// A controller's own draws, and the losses of its control channel (entity: which of them).
     Controller = 18,
     /// By how much a server's clock is late (entity: node).
     Clock = 19,
@@ -110,7 +110,7 @@ impl Stream {
         mix(self.0)
     }
 
-    /// What the draw of that number yields, the next one being number 1; nothing is drawn.
+    /// The value of the draw of that number, the next one being number 1; nothing is drawn.
     #[inline]
     pub fn bits_at(&self, number: u64) -> u64 {
         mix(self.0.wrapping_add(number.wrapping_mul(WEYL)))

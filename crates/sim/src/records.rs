@@ -19,7 +19,7 @@ pub struct Table {
 pub struct Column {
     /// Name, unit and meaning.
     pub definition: &'static Definition,
-    /// The values; where `valid` says false, a zero that means nothing.
+    /// The values; where `valid` is false, a zero without meaning.
     pub values: Values,
     /// For each row whether it has a value; `None` if all have.
     pub valid: Option<Vec<bool>>,
@@ -54,7 +54,7 @@ pub enum Values {
 }
 
 impl Column {
-    /// Whether it tells of a feature of which there was none: of flow control, or of flows that are given up.
+    /// Whether it is about a feature that the run did not have: flow control, or flows that are given up.
     fn is_unused(&self) -> bool {
         let tells = [&links::pauses, &links::paused_ps, &flows::abandoned];
         tells.iter().any(|feature| self.definition.name == feature.name)
@@ -150,7 +150,7 @@ macro_rules! define {
 pub(crate) use define;
 
 define! {
-    /// The columns of flows.parquet: a row for each flow that the scenario asked for, by id.
+    /// The columns of flows.parquet: a row for each flow of the scenario, by id.
     flows {
         id "u64" "" "Number of the flow: first those with a given start, by start, then by traffic entry; then those that waited for other flows, as drawn; then those drawn during the run, by start."
         tag "text" "" "Name of the traffic entry that the flow belongs to."
@@ -217,7 +217,8 @@ define! {
         reordered "u64" "packets" "Its data packets that arrived after one of its own that was sent later. The flow counts those that were overtaken by packets of any of its connections."
     }
 
-    /// The columns of samples.parquet, if the scenario asks for it: by time, then links by id, then flows by id.
+    /// The columns of samples.parquet, if the scenario requests it: by time, then links by id, then flows by
+    /// id.
     samples {
         time_ps "u64" "ps" "When the sample was taken, after all that happened at that instant."
         series "text" "" "Meaning of value. Of a link: queue_bytes and queue_packets, the content of its port, the packet on the wire included; utilisation, the share of the time since the sample before in which packets were being put on the wire: never above 1; of a host's own link also backlog_bytes, the payload that waits at the host, if its transport has queues there. Of a flow: cwnd_bytes, the congestion window, if its transport has one; rate_bps, the payload that reached the receiver since the sample before, a second."
@@ -225,7 +226,7 @@ define! {
         value "f64" "" "The value, in the unit that the series' name ends with; utilisation is a share."
     }
 
-    /// The columns of histograms.parquet, if the scenario asks for it: by metric, class and value.
+    /// The columns of histograms.parquet, if the scenario requests it: by metric, class and value.
     histograms {
         metric "text" "" "The quantity counted. queue_bytes: bytes in a port, the packet on the wire included, at regular times. Of data packets that arrived whole: server_ps, from being made to the start of their transmission at the source; network_ps, from there to the arrival of their last bit."
         class "text" "" "Of queues the tier of the port's link; of latencies the number of links that the packets crossed."

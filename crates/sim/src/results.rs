@@ -36,15 +36,15 @@ pub struct Outcome {
     pub links: Table,
     /// A row for each subflow, if flows had several.
     pub connections: Option<Table>,
-    /// What was asked for besides.
+    /// Further records that the scenario requested.
     pub observed: Observed,
-    /// The rest: what run.json says.
+    /// The rest: the content of run.json.
     pub summary: Summary,
-    /// What the audit found wrong; empty without an audit, and always if the simulator is right.
+    /// The audit's findings; empty without an audit, and always if the simulator is right.
     pub violations: Vec<String>,
 }
 
-/// What a scenario's `observe` asked for.
+/// Records that a scenario's `observe` requested.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// Values over time.
@@ -55,7 +55,7 @@ pub struct Observed {
     pub cables: Vec<Cable>,
 }
 
-/// What run.json says of it.
+/// Its entry in run.json.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ObservedSummary {
     /// Of samples.parquet.
@@ -98,14 +98,14 @@ pub struct CaptureSummary {
     pub cut_off_ps: Option<u64>,
 }
 
-/// What was run, how it ended and what was counted.
+/// The run, how it ended and its counters.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     /// Version of Flowyard.
     pub flowyard: &'static str,
     /// How the run finished.
     pub status: Status,
-    /// Which limit ended it, if the status says so.
+    /// The limit that ended it, if the status is "limit".
     pub limit: Option<Limit>,
     /// The links of a cycle of ports, paused or without credit, "from -> to", if the run ended for that.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -114,29 +114,29 @@ pub struct Summary {
     pub end_ps: u64,
     /// SHA-256 over the flows and links tables.
     pub digest: String,
-    /// SHA-256 over the flows asked for: the same traffic under two transports has the same.
+    /// SHA-256 over the flows of the scenario: the same traffic under two transports has the same.
     pub traffic_digest: String,
-    /// What all chance came from.
+    /// Seed of the run's random streams.
     pub seed: u64,
     /// Number of the repetition.
     pub replica: u64,
     /// Totals over the run.
     pub counters: Counters,
-    /// What the run was expected to need.
+    /// The estimated needs of the run.
     pub estimate: Estimate,
-    /// What was recorded besides flows and links.
+    /// Records besides flows and links.
     pub observed: ObservedSummary,
     /// The traffic, entry by entry.
     pub traffic: Vec<EntrySummary>,
-    /// What went wrong in the network, in the order of the scenario's list.
+    /// Faults of the network, in the order of the scenario's list.
     pub faults: Vec<FaultSummary>,
     /// Fields that the scenario leaves to the network ("bdp", "derived"), by their paths, with the values that were used.
     pub derived: BTreeMap<String, Value>,
-    /// What was allowed and probably not meant.
+    /// Allowed settings that were probably not meant.
     pub advice: Vec<Advice>,
     /// The features of the run's queue, transports and balancers.
     pub features: Features,
-    /// How it went on several threads, if it was asked for.
+    /// Its run on several threads, if the scenario requested them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<Partition>,
     /// The scenario as it was run, all defaults filled in.
@@ -174,7 +174,7 @@ pub struct Counters {
     pub bounces: u64,
     /// Packets marked with congestion experienced.
     pub marks: u64,
-    /// Times that a port was told to stop a class of traffic.
+    /// Times that a class of traffic was paused at a port.
     pub pauses: u64,
     /// Data packets sent again.
     pub retransmissions: u64,
@@ -301,7 +301,7 @@ fn observed(recorders: Recorders, setup: &Setup) -> (Observed, ObservedSummary) 
     (Observed { samples: samples.map(|(_, table)| table), histograms, cables }, summary)
 }
 
-/// What became of each entry, with the flows drawn during the run.
+/// Outcome of each entry, with the flows drawn during the run.
 fn entries(setup: &Setup, finished: &Finished) -> Vec<EntrySummary> {
     let mut entries = setup.traffic.entries.clone();
     let drawn_before = setup.traffic.flows.len() - setup.traffic.timed;
@@ -325,13 +325,13 @@ fn optional<T: Copy + Default>(
     Column { definition, values: values(cells), valid: Some(valid) }
 }
 
-/// All flows: those whose start was known, those that waited for others, those drawn during the run.
+/// All flows: those with a given start, those that waited for others, those drawn during the run.
 fn all_flows<'a>(setup: &'a Setup, finished: &'a Finished) -> impl Iterator<Item = &'a Flow> + Clone {
     let traffic = &setup.traffic;
     traffic.flows[..traffic.timed].iter().chain(&finished.late)
 }
 
-/// The columns that say what was asked for.
+/// The columns that describe the flows before the run.
 struct Asked {
     id: Column,
     tag: Column,
@@ -377,7 +377,7 @@ fn by_entry<'a>(
     column(definition, Values::Text { codes: all.map(|flow| flow.entry).collect(), words })
 }
 
-/// The flows that are drawn before a run: what was asked for, without what became of it.
+/// The flows that are drawn before a run: their description, without their outcome.
 pub fn planned_flows(setup: &Setup) -> Table {
     let Asked { id, tag, src, dst, size, start, deadline } = Asked::of(|| setup.traffic.flows.iter(), setup);
     Table { name: "flows", columns: vec![id, tag, src, dst, size, start, deadline] }

@@ -36,7 +36,7 @@ pub struct Setup {
     pub fabric: Arc<Fabric>,
     /// The ways through it.
     pub routes: Routes,
-    /// What goes wrong in it.
+    /// Its faults.
     pub faults: Timeline,
     /// The flows.
     pub traffic: Traffic,
@@ -44,17 +44,17 @@ pub struct Setup {
     pub transports: Vec<Transport>,
     /// For each transport, its model and its place among the configurations of that model.
     pub places: Vec<(u8, u8)>,
-    /// For each transport, where the scenario says it.
+    /// For each transport, its place in the scenario.
     pub paths: Vec<String>,
     /// For each transport, the longest paths to its packets.
     pub longest: Vec<Longest>,
     /// The balancers that spread them, likewise.
     pub balancers: Vec<Balancer>,
-    /// What ports do with packets that wait.
+    /// The queue discipline of ports.
     pub queue: Queue,
-    /// What is computed at ports, if anything is, and the model of the transport that it serves.
+    /// The agent, if there is one, and the model of the transport that it serves.
     pub agent: Option<(Agent, u8)>,
-    /// What decides for all hosts, if anything does, and the model of the transport that it serves.
+    /// The controller, if there is one, and the model of the transport that it serves.
     pub controller: Option<(Controller, u8)>,
     /// Bytes of the largest full data packet on the wire, for limits that count in it.
     pub full_packet: u64,
@@ -222,7 +222,7 @@ impl Setup {
         &self.transports[at.expect("each configuration has its place")]
     }
 
-    /// What is wrong with the queue on this network, with this traffic.
+    /// Problems of the queue on this network, with this traffic.
     pub fn queue_problems(&self) -> Vec<Problem> {
         let found = self.queue.problems_with(&self.fabric, &self.sends(), self.full_packet);
         within(format!("queue.{}", self.queue.name()), found).collect()
@@ -250,7 +250,7 @@ impl Setup {
         sends
     }
 
-    /// Of all senders that somebody waits for.
+    /// Of all senders that the run waits for.
     fn longest_timeout(&self) -> Time {
         let awaited = self.carriers.iter().filter(|carrier| !carrier.background);
         let timeouts =

@@ -47,7 +47,7 @@ impl Executor for Threads {
     }
 }
 
-/// What the threads of one run share.
+/// Shared state of one run's threads.
 #[derive(Debug, Default)]
 struct Crew {
     /// Number of the window.
@@ -61,7 +61,7 @@ struct Crew {
 }
 
 impl Crew {
-    /// What a thread does that does not lead.
+    /// The work of a thread that does not lead.
     fn follow(&self, lane: usize, task: &(dyn Fn(usize) + Sync)) {
         let mut round = 0;
         loop {
@@ -92,7 +92,7 @@ struct Bell {
 }
 
 impl Bell {
-    /// Returns when that is so: whoever makes it so rings.
+    /// Returns when the condition holds: the thread that makes it so rings.
     fn wait(&self, is_so: impl Fn() -> bool) {
         for _ in 0..SPINS {
             if is_so() {
@@ -101,7 +101,7 @@ impl Bell {
             std::hint::spin_loop();
         }
         let mut guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        // Before the look: who rings after it sees that somebody sleeps.
+        // Before the look: a thread that rings after it sees that another one sleeps.
         self.asleep.fetch_add(1, SeqCst);
         while !is_so() {
             guard = self.rung.wait(guard).unwrap_or_else(PoisonError::into_inner);
@@ -143,7 +143,7 @@ impl<F: FnMut()> Drop for AtEnd<F> {
 mod tests {
     use super::*;
 
-    /// In each window every lane adds what the leader gave it: nobody is a window early or late.
+    /// In each window every lane adds what the leader gave it: no lane is a window early or late.
     #[test]
     fn each_window_is_done_once_by_every_lane() {
         for threads in [1, 2, 3, 8] {

@@ -13,9 +13,9 @@ use std::collections::BinaryHeap;
 
 use flowyard_sim::random::{Purpose, Stream};
 
-/// Packets of 1500 B that each host keeps under way.
+/// Packets of 1500 B that each host keeps in flight.
 pub const DATA: u32 = 62;
-/// Packets of 64 B that each host keeps under way.
+/// Packets of 64 B that each host keeps in flight.
 pub const CONTROL: u32 = 72;
 
 const PS_PER_BYTE: u64 = 80;
@@ -91,7 +91,7 @@ impl Floor {
         floor
     }
 
-    /// Packets under way.
+    /// Packets in flight.
     pub fn packets(&self) -> u64 {
         self.packets.len() as u64
     }

@@ -10,7 +10,7 @@
 
 use crate::ids::FlowId;
 
-/// Flows, and what is remembered of each.
+/// Flows, and the state of each.
 #[derive(Clone, Debug)]
 pub struct Flows<T> {
     entries: Vec<Entry<T>>,
@@ -67,7 +67,7 @@ impl<T: Copy> Flows<T> {
         self.places[flow.index() & last] = place as u32;
     }
 
-    /// What is remembered of a flow.
+    /// The state of a flow.
     #[inline]
     pub fn get(&mut self, flow: FlowId) -> Option<&mut T> {
         let place = self.find(flow).ok()?;
@@ -75,7 +75,7 @@ impl<T: Copy> Flows<T> {
         (!entry.is_empty).then_some(&mut entry.value)
     }
 
-    /// Remembers this of a flow: what was remembered before.
+    /// Stores this state of a flow; returns the earlier one.
     pub fn insert(&mut self, flow: FlowId, value: T) -> Option<T> {
         let new = Entry { flow, is_empty: false, value };
         match self.find(flow) {
@@ -96,7 +96,7 @@ impl<T: Copy> Flows<T> {
         }
     }
 
-    /// Forgets a flow: what was remembered of it.
+    /// Removes a flow; returns its state.
     pub fn remove(&mut self, flow: FlowId) -> Option<T> {
         let place = self.find(flow).ok()?;
         let Entry { is_empty, value, .. } = &mut self.entries[place];
@@ -123,7 +123,7 @@ impl<T: Copy> Flows<T> {
         there.map(|entry| (entry.flow, &entry.value))
     }
 
-    /// What is wrong in its own books.
+    /// Inconsistencies of its own structures.
     pub fn audit(&self, found: &mut dyn FnMut(String)) {
         let counted = self.iter().count();
         if counted != self.len {
@@ -149,7 +149,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Against a map: whatever comes and goes, in order or not, is found with what was last said of it.
+        /// Against a map: whatever the order of insertions and removals, each flow has the state that was
+        /// stored last.
         #[test]
         fn agrees_with_a_map(deeds in prop::collection::vec((0u8..8, 0u32..40, any::<u32>()), 1..300)) {
             let (mut flows, mut map) = (Flows::default(), BTreeMap::new());

@@ -4,11 +4,11 @@
 //! flow in packets; SYN: `seq` is the flow's size. Answers: `number` and `ack` are those of the packet that they answer, `seq`
 //! is the number of the first packet that is missing.
 
-/// Data that does not ask.
+/// Data without a request.
 pub const DATA: u8 = 0;
-/// Data that asks.
+/// Data with a request.
 pub const DATA_ASKS: u8 = 1;
-/// Asks, without payload.
+/// A request without payload.
 pub const ASK: u8 = 2;
 /// The flow begins.
 pub const SYN: u8 = 3;
@@ -16,20 +16,20 @@ pub const SYN: u8 = 3;
 pub const FIN: u8 = 4;
 /// The flow is over: its sender has given it up.
 pub const TERM: u8 = 5;
-/// Acknowledges data that did not ask.
+/// Acknowledges data without a request.
 pub const ACK: u8 = 6;
-/// Answers data that asked, and acknowledges it.
+/// Replies to data with a request, and acknowledges it.
 pub const DATA_ANSWER: u8 = 7;
-/// Answers a packet that asked without payload.
+/// Replies to a request without payload.
 pub const ANSWER: u8 = 8;
 /// Answers FIN or TERM.
 pub const FIN_ANSWER: u8 = 9;
 /// Answers a SYN.
 pub const SYN_ANSWER: u8 = 10;
-/// Answers data that asked, and of which a full port has left the header.
+/// Replies to data with a request that a full port has trimmed to its header.
 pub const CUT_ANSWER: u8 = 11;
 
-/// Whether a packet to a receiver asks, and so is for agents.
+/// Whether a packet to a receiver carries a request, and so is for agents.
 #[inline]
 pub fn asks(kind: u8) -> bool {
     kind != DATA

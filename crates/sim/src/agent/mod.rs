@@ -64,17 +64,17 @@ agents! {
     racs::RacsPort = "racs",
 }
 
-/// What an agent's configuration tells the check and the engine.
+/// Properties of an agent's configuration for the check and the engine.
 pub trait Settings {
     /// The name of the transport that it serves.
     fn serves(&self) -> &'static str;
 
-    /// All that is wrong beyond what the schema says; paths are below the agent.
+    /// All problems beyond those that the schema finds; paths are below the agent.
     fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 
-    /// Fields that the scenario leaves to the network, with what follows from it.
+    /// Fields that the scenario leaves to the network, with their values.
     fn derived(&self, longest: &Longest) -> Values {
         let _ = longest;
         Vec::new()
@@ -85,12 +85,12 @@ pub trait Settings {
         false
     }
 
-    /// If what it keeps goes wrong for good when a packet that asks is lost: what to set in it where packets may be lost.
+    /// If a lost request leaves its state wrong for good: the field to set in it where packets may be lost.
     fn needs_all(&self) -> Option<&'static str> {
         None
     }
 
-    /// Most links of a path that what packets carry has room for.
+    /// Most links of a path for which the headers of packets have room.
     fn links_most(&self) -> usize {
         usize::MAX
     }

@@ -122,7 +122,7 @@ pub struct Model {
     intervals: Intervals,
     /// Bytes that had come before the present interval.
     arrived: u64,
-    /// Of packets in this interval that know their round trip: bytes, and bytes times round trip.
+    /// Of packets in this interval that carry their round trip: bytes, and bytes times round trip.
     rtt_bytes: f64,
     rtt_sum: f64,
 }
@@ -146,7 +146,8 @@ impl Model {
         (self.rtt_bytes, self.rtt_sum) = (0.0, 0.0);
     }
 
-    /// The rate after an interval of so many seconds, in which `traffic` bit/s came and at whose end so many bits wait.
+    /// The rate after an interval of so many seconds, in which `traffic` bit/s arrived and at whose end so
+    /// many bits are queued.
     fn update(&mut self, length: f64, traffic: f64, waiting: f64, line: f64) {
         let capacity = self.gamma * line;
         self.note_round_trips(length, line);
@@ -158,7 +159,7 @@ impl Model {
 }
 
 impl PortAgent for Model {
-    /// A port that rests notes what it had when its interval begins.
+    /// An idle port notes its counters when its interval begins.
     #[inline]
     fn reads_bytes(&self) -> bool {
         self.intervals.rests()
@@ -167,7 +168,7 @@ impl PortAgent for Model {
     #[inline]
     fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
         if self.intervals.rests() {
-            // Ports do not compute in step: the first interval is as long as normal(T, 0.2 T) says.
+            // Ports do not compute in step: the first interval is drawn from normal(T, 0.2 T).
             let mean = self.interval().0 as f64;
             let first = (mean + 0.2 * mean * normal::quantile(cx.chance.unit())).max(0.0);
             self.arrived = cx.arrived_bytes();

@@ -67,7 +67,7 @@ fn one() -> u32 {
 }
 
 impl Route {
-    /// Its nodes and links; or what is wrong, with the path below the route.
+    /// Its nodes and links; or the problem, with the path below the route.
     fn links(&self, fabric: &Fabric, names: &Names) -> Result<(Vec<NodeId>, Vec<LinkId>), Box<Problem>> {
         let wrong = |place: usize, message: String| Box::new(Problem::new(format!("path.{place}"), message));
         let mut nodes = Vec::new();
@@ -100,8 +100,8 @@ impl Route {
 }
 
 impl Explicit {
-    /// What is wrong with the flows that routes are for, now that all are drawn; paths are below the balancer. `carried`
-    /// says of each traffic entry whether its flows go by this balancer.
+    /// Problems of the flows that routes are for, now that all are drawn; paths are below the balancer.
+    /// `carried` is, for each traffic entry, whether its flows use this balancer.
     pub fn misled(
         &self,
         entries: &[Demand],
@@ -233,7 +233,7 @@ impl Assign for Scheme {
         let own = self.own.get(&(way.key, way.from, way.to));
         let routes = own.or_else(|| self.routes.get(&(way.from, way.to)))?;
         let mut stream = Stream::new(self.seed, self.replica, Purpose::Paths, u64::from(way.flow_label));
-        // Subflows draw one after the other, each from what the ones before it have left.
+        // Subflows draw one after the other, each from the routes that the ones before it have left.
         let mut left: Vec<usize> = (0..routes.len()).collect();
         let mut taken = 0;
         for _ in 0..=usize::from(way.subflow) % routes.len() {

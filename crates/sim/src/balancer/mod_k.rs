@@ -47,7 +47,7 @@ impl Settings for ModK {
     }
 }
 
-/// Whose number chooses.
+/// The host whose number chooses.
 #[derive(Clone, Debug)]
 pub struct Scheme {
     by: By,

@@ -77,7 +77,7 @@ impl Vector {
         vector
     }
 
-    /// Follows it hop by hop: each node reads its own bits, and a counter says how many have been used.
+    /// Follows it hop by hop: each node reads its own bits, and a counter holds the number of used ones.
     pub fn unpack(&self, from: NodeId, ports: &Ports, links: &mut Vec<LinkId>) {
         let (mut used, mut at) = (0, from);
         while used < self.bits {
@@ -151,8 +151,8 @@ impl Assign for Scheme {
     }
 }
 
-/// The number at that place in a random order of all numbers below `count`: the first few steps of Fisher and Yates'
-/// shuffle, of which only what has moved is kept.
+/// The number at that place in a random order of all numbers below `count`: the first few steps of Fisher and
+/// Yates' shuffle, of which only the moved numbers are kept.
 fn drawn(mut stream: Stream, count: u64, place: u64) -> u64 {
     let mut moved: Vec<(u64, u64)> = Vec::new();
     let mut last = 0;

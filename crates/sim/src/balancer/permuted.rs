@@ -42,7 +42,8 @@ const BITS: u32 = 8;
 /// Most paths of an order; of more, so many are used that are spread over all of them.
 const PATHS_MOST: u64 = 4096;
 
-/// Where each end of each connection is in its order. What does not use this balancer has no place here.
+/// The position of each end of each connection in its order. Connections without this balancer have no place
+/// here.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// By connection: the walk of the packets to its sender, and to its receiver.
@@ -70,7 +71,7 @@ impl Model {
         Model { walks: Vec::new(), stream, seed, replica }
     }
 
-    /// What the label says for this switch, if it says anything that is possible here.
+    /// The label's choice for this switch, if it is a possible one here.
     #[inline(always)]
     fn pick(&self, hop: Hop) -> u32 {
         let place = u32::from(hop.hops).wrapping_sub(1);
@@ -100,8 +101,8 @@ impl Walk {
         self.next = 0;
     }
 
-    /// The choice of each switch on the path of that number: the number's digits, each to the base of what there is
-    /// to choose from, got by multiplying the fraction that it stands for.
+    /// The choice of each switch on the path of that number: the number's digits, each to the base of the
+    /// number of choices, by multiplication of the fraction that it represents.
     fn label(&self, number: u16, trip: &Trip) -> u32 {
         let mut fraction = u64::from(number).wrapping_mul(self.step);
         let (mut label, mut place) = (0, 0);
@@ -118,8 +119,8 @@ impl Walk {
 }
 
 impl Trip<'_> {
-    /// Goes along the path on which each of the first switches takes the next hop that `choose` says, given how many
-    /// there are; faults may leave none.
+    /// Goes along the path on which each of the first switches takes the next hop that `choose` returns,
+    /// given their number; faults may leave none.
     #[inline]
     fn walk(&self, mut choose: impl FnMut(u32) -> u32) {
         let mut at: NodeId = self.ends[self.port.index()];

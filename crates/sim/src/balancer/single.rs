@@ -18,7 +18,7 @@ impl Settings for Single {
     }
 }
 
-/// Nothing to remember.
+/// No state.
 #[derive(Clone, Debug)]
 pub struct Model;
 

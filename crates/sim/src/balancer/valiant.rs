@@ -114,7 +114,7 @@ impl Scheme {
         Some(())
     }
 
-    /// Leaves out what comes back to a node where the path has been, such as the own edge switch.
+    /// Leaves out next hops back to a node where the path has been, such as the own edge switch.
     fn straighten(&self, from: NodeId, path: &mut Vec<LinkId>) {
         let mut nodes = vec![from];
         let mut kept: Vec<LinkId> = Vec::new();

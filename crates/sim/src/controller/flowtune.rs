@@ -178,7 +178,7 @@ impl Controller for Model {
         if cx.now >= self.due {
             for &(number, rate) in self.allocator.iterate() {
                 let queue = self.queues[number as usize].as_ref().expect("it is active");
-                // Hosts hear of shares of their own links.
+                // Hosts get shares of their own links.
                 let share = rate / self.capacities[queue.links[0] as usize];
                 let order = Order {
                     host: queue.from,

@@ -100,7 +100,7 @@ fn places(fabric: &Fabric) -> Vec<HostPlace> {
     pods.into_iter().enumerate().map(place).collect()
 }
 
-/// What a connection had delivered when the controller last looked.
+/// Bytes that a connection had delivered when the controller last looked.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     start: Time,
@@ -109,7 +109,7 @@ struct Seen {
     label: Option<u32>,
 }
 
-/// What the scheduler knows.
+/// The scheduler's state.
 pub struct Model {
     config: Hedera,
     /// Of a host's link: demands are shares of it.
@@ -167,7 +167,7 @@ impl Controller for Model {
         cx.wake_at(now + self.config.period);
         let mut large: Vec<OpenFlow> = cx.flows().filter(|flow| self.is_large(flow, now)).collect();
         self.looked = now;
-        // Whoever came first chooses first.
+        // First come, first served.
         large.sort_by_key(|flow| (flow.start, flow.id));
         let flow = |flow: &OpenFlow| Flow { source: flow.from.0, destination: flow.to.0, demand: 0.0 };
         let mut flows: Vec<Flow> = large.iter().map(flow).collect();

@@ -77,14 +77,14 @@ controllers! {
     syn::Syn = "syn",
 }
 
-/// What a controller's configuration tells the check and the engine.
+/// Properties of a controller's configuration for the check and the engine.
 pub trait Settings {
     /// The name of the transport that it serves.
     fn serves(&self) -> &'static str {
         "central"
     }
 
-    /// All that is wrong beyond what the schema says; paths are below the controller.
+    /// All problems beyond those that the schema finds; paths are below the controller.
     fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
@@ -95,7 +95,7 @@ pub trait Settings {
         Vec::new()
     }
 
-    /// Fields that the scenario leaves to the network, with what follows from it.
+    /// Fields that the scenario leaves to the network, with their values.
     fn derived(&self, fabric: &Fabric, full_packet: Bytes) -> Values {
         let _ = (fabric, full_packet);
         Vec::new()
@@ -136,7 +136,7 @@ pub struct ControlChannel {
 
 impl Default for ControlChannel {
     fn default() -> Self {
-        // Fastpass waits 200 us before it repeats a request (its public code).
+        // Fastpass waits 200 us before it retransmits a request (its public code).
         ControlChannel { delay: Time::ZERO, loss: 0.0, timeout: Time::from_us(200) }
     }
 }

@@ -33,10 +33,10 @@ const OFFER_LEAST: f64 = 1e-6;
 
 /// Computation of rates from offered rates.
 pub trait Procedure {
-    /// Gives each entry that depends on what has changed its rate; returns the sources of these.
+    /// Gives each entry that depends on the change its rate; returns the sources of these.
     fn update(&mut self, offered: &mut Offered) -> &[u16];
 
-    /// What the offered rates of a class are multiplied by.
+    /// Factor of the offered rates of a class.
     fn priority(&self, class: usize) -> f64;
 }
 
@@ -52,7 +52,7 @@ pub fn too_many(fabric: &Fabric) -> Vec<Problem> {
 struct Queue {
     from: NodeId,
     to: NodeId,
-    /// What the offered rate is multiplied by.
+    /// Factor of the offered rate.
     priority: f64,
     /// Payload that waits.
     bytes: u64,

@@ -20,7 +20,7 @@ use crate::routing::Routes;
 /// The packet has arrived where it was going.
 pub const HERE: u32 = UNSEEN - 1;
 
-/// What it takes to know what an event will touch: parts of the [`super::network::Network`].
+/// The parts of the [`super::network::Network`] that determine the addresses that an event will touch.
 #[allow(missing_docs, reason = "the network's fields have the documentation")]
 pub struct Ahead<'a, M: Members> {
     pub arena: &'a Arena,
@@ -33,7 +33,7 @@ pub struct Ahead<'a, M: Members> {
 }
 
 impl<M: Members> Ahead<'_, M> {
-    /// Asks for the packet of an event that is due a little later.
+    /// Prefetches the packet of an event that is due a little later.
     #[inline(always)]
     pub fn fetch_packet(&self, event: &Event) {
         if event.phase() == Phase::Arrival as u8 {
@@ -41,8 +41,8 @@ impl<M: Members> Ahead<'_, M> {
         }
     }
 
-    /// Asks for the rest of an event that is due next. If it is a packet's arrival, says the packet's next
-    /// link if that is known, and that there is none where its way ends.
+    /// Prefetches the rest of an event that is due next. If it is a packet's arrival, returns the packet's
+    /// next link if that is known, or that there is none where its path ends.
     #[inline(always)]
     pub fn fetch_rest(&self, event: &Event) -> u32 {
         if event.phase() == Phase::Arrival as u8 {

@@ -19,14 +19,14 @@ use super::port::Amount;
 use crate::ids::{ConnId, FlowId, PacketId};
 use crate::units::Time;
 
-/// More than this many findings say nothing new.
+/// More findings than this add nothing new.
 pub const FINDINGS_MAX: usize = 20;
 
-/// What the walks find.
+/// Results of the walks.
 struct Found {
     /// By packet: how often it was found.
     packets: Vec<u8>,
-    /// By port: what waits.
+    /// By port: the queued packets.
     resident: Vec<Amount>,
     /// By link: packets between its ends, or committed to be.
     on_wire: Vec<u64>,
@@ -41,7 +41,7 @@ struct Found {
 }
 
 impl<M: Members> Engine<'_, '_, M> {
-    /// Compares what was counted with what is there; what differs joins the violations.
+    /// Compares the counters with the contents; differences join the violations.
     pub(super) fn audit(&mut self) {
         let mut wrong = Vec::new();
         let found = self.walk(&mut wrong);
@@ -174,7 +174,7 @@ impl<M: Members> Engine<'_, '_, M> {
                 let (set, events) = (port.timer_set, found.port_timers[link]);
                 wrong.push(format!("port {link}: its timer is set is {set}, with {events} of them pending"));
             }
-            // What is paused waits for word of the other end.
+            // A paused class waits for a frame of the other end.
             if !port.serving && port.paused == 0 && (resident.packets > 0 || !self.net.ready[link].is_empty())
             {
                 wrong.push(format!("port {link}: something waits and nothing will serve it"));
@@ -182,7 +182,7 @@ impl<M: Members> Engine<'_, '_, M> {
         }
     }
 
-    /// What is counted by link and class is what waits.
+    /// The bytes counted by link and class are the queued ones.
     fn audit_pauses(&self, wrong: &mut Vec<String>) {
         for (link, (gate, found)) in
             self.net.control.pauses.gates.iter().zip(self.net.count_waiting()).enumerate()

@@ -109,7 +109,7 @@ impl Buckets {
         .flatten()
     }
 
-    /// Asks for the memory of a bucket.
+    /// Prefetches a bucket.
     #[inline]
     pub fn fetch(&self, number: u64) {
         if let Some(chunk) = self.chunks.get(self.heads[self.place(number)] as usize / 8) {

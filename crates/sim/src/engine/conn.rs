@@ -4,8 +4,8 @@ use super::gate::class_of;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
-/// A connection: its place in the network, which both hosts know, and the state of its two ends, each of which belongs
-/// to the events of one host.
+/// A connection: its place in the network, which both hosts share, and the state of its two ends, each of
+/// which belongs to the events of one host.
 #[derive(Clone, Copy, Debug)]
 pub struct Conn {
     /// The flow that it carries.
@@ -26,7 +26,7 @@ pub struct Conn {
     pub(super) paths_at_source: bool,
     /// Whether its flow need not end before the run does.
     pub background: bool,
-    /// Priority, for transports that know priorities; the lowest number goes first.
+    /// Priority, for transports that have priorities; the lowest number goes first.
     pub priority: u8,
     /// Its number among the subflows of its flow.
     pub subflow: u8,
@@ -103,8 +103,8 @@ pub struct ReceiverEnd {
     pub(super) timers: u32,
 }
 
-/// The packets of a connection, wherever they are. In a run of several parts each part counts those that it has made
-/// and those that have ended in it; what exists is the sum, modulo 2^32.
+/// The packets of a connection anywhere in the network. In a run of several parts each part counts those that
+/// it has made and those that have ended in it; the number in existence is the sum, modulo 2^32.
 #[derive(Clone, Copy, Debug)]
 pub struct InNetwork {
     /// Packets of it that exist; if it has subflows, the number of these that are not over.
@@ -127,7 +127,7 @@ impl InNetwork {
         self.packets = self.packets.wrapping_add(1);
     }
 
-    /// A packet less. Says whether it was the last one here.
+    /// A packet less. Returns whether it was the last one here.
     #[inline]
     pub fn end(&mut self, now: Time) -> bool {
         self.packets = self.packets.wrapping_sub(1);
@@ -135,7 +135,7 @@ impl InNetwork {
         self.packets == 0
     }
 
-    /// What two parts have counted.
+    /// The sum of two parts' counts.
     pub fn and(self, other: InNetwork) -> InNetwork {
         InNetwork {
             packets: self.packets.wrapping_add(other.packets),
@@ -281,7 +281,7 @@ impl ReceiverEnd {
     }
 }
 
-/// What is counted for a flow.
+/// Counters of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the columns of the flows table have the same names")]
 pub struct Counts {
@@ -321,8 +321,8 @@ impl Counts {
 }
 
 impl Counts {
-    /// Adds what one of the flow's subflows has counted of its packets. What it delivered and what came out of order in
-    /// it does not say what did in the whole flow, which counts these itself.
+    /// Adds what one of the flow's subflows has counted of its packets. Delivered and reordered packets of a
+    /// subflow do not determine those of the whole flow, which counts these itself.
     pub fn add_packets(&mut self, subflow: &Counts) {
         self.packets_sent += subflow.packets_sent;
         self.retransmissions += subflow.retransmissions;
@@ -334,7 +334,7 @@ impl Counts {
     }
 }
 
-/// What a subflow leaves: its row of the connections table.
+/// The record of a subflow: its row of the connections table.
 #[derive(Clone, Copy, Debug)]
 pub struct Subflow {
     /// The flow that it helped to carry.
@@ -345,7 +345,7 @@ pub struct Subflow {
     pub src_port: LinkId,
     /// Pieces of the flow's data that it has sent.
     pub pieces: u32,
-    /// What it has counted; it does not know of completion.
+    /// Its counters; completion is not among them.
     pub counts: Counts,
 }
 
@@ -370,7 +370,7 @@ impl Default for ReadyList {
 }
 
 impl ReadyList {
-    /// Whether nobody waits.
+    /// Whether no connection waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == ConnId::NONE
@@ -392,7 +392,7 @@ impl ReadyList {
         self.tail = id;
     }
 
-    /// Takes the first one whose class of traffic is not stopped; those before it go behind the others.
+    /// Takes the first one whose class of traffic is not paused; those before it go behind the others.
     #[inline]
     pub fn pop_unless(&mut self, conns: &mut [Conn], stopped: u8) -> Option<ConnId> {
         if stopped == 0 { self.pop(conns) } else { self.pop_past(conns, stopped) }
@@ -434,7 +434,7 @@ impl ReadyList {
 mod tests {
     use super::*;
 
-    /// The last byte may have been on its way when the sender gave up: then the flow is complete.
+    /// The last byte may have been in flight when the sender gave up: then the flow is complete.
     #[test]
     fn a_flow_that_was_given_up_is_abandoned_unless_it_completes() {
         let mut conn = Conn::between(NodeId(0), NodeId(1));

@@ -23,7 +23,7 @@ use crate::ids::{ConnId, FlowId, NodeId, QueueId};
 use crate::random::Stream;
 use crate::units::Time;
 
-/// What a host tells the controller of one of its queues.
+/// A host's report to the controller on one of its queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     /// A flow has put all its packets into the queue.
@@ -45,7 +45,7 @@ pub enum Report {
         /// When it came.
         at: Time,
     },
-    /// A packet of the queue has begun its transmission. Only for controllers that ask for that.
+    /// A packet of the queue has begun its transmission. Only for controllers that request this report.
     Sent {
         /// The queue.
         queue: QueueId,
@@ -65,7 +65,7 @@ pub enum Report {
     Unused {
         /// The queue.
         queue: QueueId,
-        /// When it was meant to be used, as its order said.
+        /// The time for which its order intended it.
         at: Time,
     },
 }
@@ -75,9 +75,9 @@ pub enum Report {
 pub struct Grant {
     /// The connection whose packet is meant: its flow goes to the head of the queue.
     pub flow: ConnId,
-    /// The slot that it is for, as its order says.
+    /// The slot that it is for, by its order.
     pub slot: Time,
-    /// What the packet carries as its label, from which balancers read its path; none: the flow's own.
+    /// The label that the packet carries, from which balancers read its path; none: the flow's own.
     pub label: Option<u32>,
     /// Bytes on the wire of the slot.
     pub room: u32,
@@ -85,7 +85,7 @@ pub struct Grant {
     pub fill: bool,
 }
 
-/// What a host is told about one of its queues.
+/// An order to a host on one of its queues.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Act {
     /// It may send.
@@ -94,7 +94,7 @@ pub enum Act {
     Rate {
         /// At this share of the rate of its host's link.
         share: f64,
-        /// What its packets carry as their label, from which balancers read their path; none: their flows' own.
+        /// The label that its packets carry, from which balancers read their path; none: their flows' own.
         label: Option<u32>,
     },
     /// A connection of a transport that has no such queues goes by another path.
@@ -108,11 +108,11 @@ pub struct Placed {
     pub id: ConnId,
     /// When its flow started: its slot may be another's when the order arrives.
     pub start: Time,
-    /// What its packets carry as their label from now on.
+    /// The label that its packets carry from now on.
     pub label: u32,
 }
 
-/// A connection that is open, as its counters tell a controller.
+/// A connection that is open, with its counters, as a controller sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFlow {
     /// The connection.
@@ -134,23 +134,23 @@ pub struct Order {
     pub host: NodeId,
     /// The host's queue; of a path the number of the connection.
     pub queue: QueueId,
-    /// When it is to happen, by the host's clock; at once, if that has passed when it arrives.
+    /// The action.
     pub at: Time,
     /// What.
     pub act: Act,
 }
 
-/// What decides for all hosts. A new controller implements it.
+/// A controller, which decides for all hosts. A new controller implements it.
 pub trait Controller {
-    /// Whether it has to act on that report at once; otherwise it hears of it when it acts next.
+    /// Whether it has to act on that report at once; otherwise it gets the report when it acts next.
     fn is_urgent(&self, report: &Report) -> bool;
 
-    /// Whether it wants to be told of each packet that is sent.
+    /// Whether it gets a report of each packet that is sent.
     fn counts_packets(&self) -> bool {
         false
     }
 
-    /// When it acts first, if it does so without having been asked; else [`Time::NEVER`].
+    /// When it acts first, if it does so without a report; else [`Time::NEVER`].
     fn begins(&self) -> Time {
         Time::NEVER
     }
@@ -159,7 +159,7 @@ pub trait Controller {
     /// because it wanted to at this time.
     fn act(&mut self, reports: &[Report], cx: &mut ControlContext);
 
-    /// For the audit: reports what is wrong with its picture of the queues.
+    /// For the audit: reports inconsistencies of its picture of the queues.
     fn audit(&self, found: &mut dyn FnMut(String)) {
         let _ = found;
     }
@@ -170,7 +170,7 @@ pub trait Controller {
     }
 }
 
-/// What a controller sees of the run when it acts, and what it decides.
+/// A controller's view of the run when it acts, and its decisions.
 pub struct ControlContext<'a> {
     /// The present.
     pub now: Time,
@@ -178,7 +178,7 @@ pub struct ControlContext<'a> {
     pub chance: &'a mut Stream,
     /// Its orders.
     pub orders: &'a mut Vec<Order>,
-    /// What an audit of this decision has found; none if nobody audits.
+    /// Findings of an audit of this decision; none without an audit.
     pub found: Option<&'a mut Vec<String>>,
     wake: Time,
     conns: &'a [Conn],
@@ -221,7 +221,7 @@ pub struct Channel {
     pub clock_error: Time,
 }
 
-/// What is on its way.
+/// Messages in transit.
 #[derive(Clone, Copy, Debug)]
 enum Message {
     Report(Report),
@@ -229,12 +229,12 @@ enum Message {
     Order(Order, u32),
 }
 
-/// What control comes to.
+/// Costs of control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ControlCounts {
     /// Times that the controller acted.
     pub acts: u64,
-    /// Reports that hosts sent to it, without repeats of those that were lost.
+    /// Reports that hosts sent to it, without retransmissions of lost ones.
     pub reports: u64,
     /// Orders that it sent to hosts, likewise.
     pub orders: u64,
@@ -242,7 +242,7 @@ pub struct ControlCounts {
     pub lost: u64,
 }
 
-/// Says of an event that the controller acts.
+/// Marks an event as an act of the controller.
 const ACT: u32 = u32::MAX;
 
 /// The controller with its channel to the hosts.
@@ -252,7 +252,7 @@ pub struct Room<C> {
     serves: u8,
     chance: Stream,
     channel: Channel,
-    /// What the channel loses.
+    /// The losses of the channel.
     losses: Stream,
     /// By host, by how much its clock is late.
     clocks: Vec<Time>,
@@ -260,7 +260,7 @@ pub struct Room<C> {
     /// Since it has last acted.
     reports: Vec<Report>,
     orders: Vec<Order>,
-    /// What is on its way, by the number in its event, and numbers that are free.
+    /// Messages in transit, by the number in their event, and free numbers.
     messages: Vec<Option<Message>>,
     free: Vec<u32>,
     /// Orders so far, by queue, where the channel may lose them.
@@ -308,7 +308,7 @@ impl<C: Controller> Room<C> {
         self.audited = true;
     }
 
-    /// What control has come to so far.
+    /// Costs of control so far.
     pub fn counts(&self) -> ControlCounts {
         self.counts
     }
@@ -323,7 +323,7 @@ impl<C: Controller> Room<C> {
         (own + self.controller.heap_bytes()) as u64
     }
 
-    /// What the audits of its decisions have found, and what is wrong with its picture now.
+    /// Findings of the audits of its decisions, and inconsistencies of its picture now.
     pub fn audit(&mut self, wrong: &mut Vec<String>) {
         wrong.append(&mut self.found);
         self.controller.audit(&mut |what| wrong.push(format!("controller: {what}")));
@@ -386,7 +386,7 @@ impl<C: Controller> Room<C> {
         self.push(at, 0, number, calendar);
     }
 
-    /// Before the run: the controller may want to act without having been asked.
+    /// Before the run: the controller may act without a report.
     pub fn begin(&mut self, calendar: &mut Calendar) {
         self.wake(self.controller.begins(), calendar);
     }
@@ -412,7 +412,7 @@ impl<C: Controller> Room<C> {
         }
     }
 
-    /// Sends an order to its host. Says whether it is there at once.
+    /// Sends an order to its host. Returns whether it arrives at once.
     fn send(&mut self, order: Order, now: Time, calendar: &mut Calendar) -> bool {
         self.counts.orders += 1;
         let at = order.at.max(now) + self.clocks[order.host.index()];
@@ -458,7 +458,7 @@ impl<C: Controller> Room<C> {
                 self.hear(report, now, calendar);
                 None
             }
-            // A later rate or path has overtaken one that had to be repeated.
+            // A later rate or path has overtaken a retransmitted one.
             Message::Order(Order { queue, act: Act::Rate { .. } | Act::Path(_), .. }, number)
                 if self.ordered.get(queue.index()).is_some_and(|&last| last != number) =>
             {

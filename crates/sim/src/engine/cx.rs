@@ -216,7 +216,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
             self.net.moved_at = self.net.now;
         }
         if via != id {
-            // What a kept connection has delivered in all is compared with what its receiver holds.
+            // The bytes that a kept connection has delivered in all are compared with its receiver's.
             self.receiver(via).delivered_bytes += bytes;
         }
     }

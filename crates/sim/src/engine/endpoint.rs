@@ -48,8 +48,8 @@ pub trait Endpoint {
     /// A timer event has come. Call [`Host::timer_is_due`] first.
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
 
-    /// At a host: the controller has said something about one of its queues. Only under central control: see
-    /// `engine/controller.rs`.
+    /// At a host: an order of the controller on one of its queues has arrived. Only under central control:
+    /// see `engine/controller.rs`.
     fn ordered(&mut self, queue: QueueId, act: Act, cx: &mut impl Host) {
         let _ = (queue, act, cx);
         unreachable!("the check gives a controller to no other transport than its own");

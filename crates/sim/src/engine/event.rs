@@ -6,7 +6,7 @@ use super::host::Owner;
 use crate::ids::{ConnId, LinkId};
 use crate::units::Time;
 
-/// What happens first at one instant: an event's phase is the top of its order.
+/// Order of events at one instant: an event's phase is the top of its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Phase {
@@ -22,7 +22,7 @@ pub enum Phase {
     Timer = 4,
     /// A packet would have arrived, but was lost on the link.
     Lost = 5,
-    /// A pause frame arrives: what a port starts at the same instant has gone.
+    /// A pause frame arrives: packets that a port starts at the same instant have begun.
     Pause = 6,
     /// The timer of a port's queue fires, or its agent's tick: all else of the instant has happened.
     Port = 7,
@@ -30,7 +30,7 @@ pub enum Phase {
     Control = 8,
 }
 
-/// Something that will happen. What `a` and `b` mean depends on the phase:
+/// A scheduled event. The meaning of `a` and `b` depends on the phase:
 ///
 /// | phase | `a` | `b` |
 /// |---|---|---|
@@ -82,7 +82,7 @@ impl Event {
         }
     }
 
-    /// Of a timer: its kind, by which its transport tells its timers apart.
+    /// Of a timer: its kind, by which its transport distinguishes its timers.
     #[inline]
     pub fn timer_kind(&self) -> u8 {
         self.b as u8
@@ -94,7 +94,7 @@ impl Event {
         (self.b >> 10) as u8
     }
 
-    /// What events are ordered by.
+    /// The sort key of events.
     #[inline]
     pub fn key(&self) -> u128 {
         u128::from(self.time.0) << 64 | u128::from(self.order)

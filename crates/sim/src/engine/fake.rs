@@ -14,7 +14,7 @@ use crate::random::{Purpose, Stream};
 use crate::topology::{Fabric, Link, Node};
 use crate::units::{Rate, Time};
 
-/// The host at which an event of a test happens, and what transports have done at it.
+/// The host at which an event of a test happens, and the transports' actions at it.
 pub struct FakeHost {
     /// The present.
     pub now: Time,
@@ -22,25 +22,25 @@ pub struct FakeHost {
     pub host: NodeId,
     /// Rate of every port.
     pub rate: Rate,
-    /// Shortest paths between the two hosts, for transports that ask.
+    /// Shortest paths between the two hosts, for transports that need them.
     pub paths: u64,
     /// Connections, by slot.
     pub conns: Vec<Conn>,
     /// Packets sent at once, in order: acknowledgements and the like.
     pub sent: Vec<Packet>,
-    /// Connections that asked for a turn at their port, in order.
+    /// Connections that requested a turn at their port, in order.
     pub ready: Vec<ConnId>,
     /// Timer events that are pending.
     pub timers: Vec<(Time, Owner, u8)>,
     /// Connections whose receiver has every byte.
     pub completed: Vec<ConnId>,
-    /// Connections whose sender has nothing left to do.
+    /// Connections whose sender is done.
     pub finished: Vec<ConnId>,
-    /// What the packet carries that has just arrived or is sent next.
+    /// The record of the packet that has just arrived or is sent next.
     pub record: Record,
-    /// What the controller was told.
+    /// Reports to the controller.
     pub reports: Vec<Report>,
-    /// Connections whose receiver has heard that they were given up.
+    /// Connections whose receiver has been notified that they were given up.
     pub given_up: Vec<ConnId>,
 }
 
@@ -98,7 +98,8 @@ impl FakeHost {
         model.start(id, Start { size, key, due: Time::NEVER }, self);
     }
 
-    /// If a connection has asked for its turn, the packets that it sends now, at most so many. Time stands still.
+    /// If a connection has requested its turn, the packets that it sends now, at most so many. Time stands
+    /// still.
     pub fn sends(&mut self, model: &mut impl Endpoint, id: ConnId, most: usize) -> Vec<Packet> {
         let mut packets = Vec::new();
         let mut more = self.ready.contains(&id);

@@ -9,12 +9,12 @@ use super::members::Members;
 use super::network::Parts;
 use crate::ids::{ConnId, LinkId, PacketId};
 
-/// What an event of the phase `Fault` is about.
+/// Kinds of events of the phase `Fault`.
 const LINKS: u32 = 0;
 const ROUTES: u32 = 1;
 
 impl<M: Members> Engine<'_, '_, M> {
-    /// Asks for the event of the next change of links, and of routes.
+    /// Schedules the event of the next change of links, and of routes.
     pub(super) fn schedule_fault(&mut self, what: u32) {
         let timeline = self.plan.parts.faults;
         let at = match what {
@@ -26,7 +26,7 @@ impl<M: Members> Engine<'_, '_, M> {
         }
     }
 
-    /// Asks for the first of each.
+    /// Schedules the first of each.
     pub(super) fn schedule_faults(&mut self) {
         self.schedule_fault(LINKS);
         self.schedule_fault(ROUTES);
@@ -48,7 +48,7 @@ impl<M: Members> Engine<'_, '_, M> {
             let Parts { fabric, faults, .. } = &self.plan.parts;
             self.net.routes = faults.routes(fabric, self.next_epoch);
             self.next_epoch += 1;
-            // What was worked out for events to come was by the routes so far.
+            // Hints for coming events were computed with the earlier routes.
             self.net.calendar.forget_hints();
             self.move_connections();
         }

@@ -6,28 +6,29 @@
 use super::credit::Credits;
 use crate::units::Time;
 
-/// Classes that a frame tells of.
+/// Classes that a frame covers.
 pub const CLASSES: usize = 8;
 
 /// Bytes of a pause frame: the smallest of Ethernet (IEEE 802.3, annex 31B).
 pub const FRAME_BYTES: u32 = 64;
 
-/// The class of a packet as ports and frames know it.
+/// The class of a packet at ports and in frames.
 #[inline(always)]
 pub fn class_of(class: u8) -> usize {
     usize::from(class) % CLASSES
 }
 
-/// What nodes tell each other across links, so that buffers do not overflow: under one queue pauses, under another credits.
+/// Link-level flow control between nodes, so that buffers do not overflow: pauses under one queue, credits
+/// under another.
 #[derive(Debug, Default)]
 pub struct FlowControl {
-    /// Who is told to stop for what waits; empty unless the queue is lossless.
+    /// PFC state by link; empty unless the queue is lossless.
     pub pauses: Pauses,
-    /// What may be sent to whom; empty unless the queue gives credits.
+    /// Credit by link; empty unless the queue gives credits.
     pub credits: Credits,
 }
 
-/// What the end of each link counts and tells its head.
+/// Counters of each link's end, and the frames to its head.
 #[derive(Debug, Default)]
 pub struct Pauses {
     /// By link; empty unless the run's queue is lossless.
@@ -36,17 +37,17 @@ pub struct Pauses {
     pub stops: Vec<Stops>,
 }
 
-/// What came in by one link and waits where it ends. One cache line.
+/// Bytes that arrived on one link and are queued at its end. One cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub struct Gate {
     /// Bytes, by class.
     pub waiting: [u32; CLASSES],
-    /// When who sends by the link is told to stop and to go on.
+    /// XOFF and XON thresholds for the upstream port.
     pub thresholds: Thresholds,
     /// Classes that should stand still, a bit each.
     pub wanted: u8,
-    /// What the last frame said.
+    /// The content of the last frame.
     pub told: u8,
     /// Frames sent.
     pub frames: u32,
@@ -59,7 +60,7 @@ pub struct Stops {
     pub pauses: u64,
     /// Time in which at least one class was.
     pub paused: Time,
-    /// When it was last told something.
+    /// Time of the last frame received.
     pub since: Time,
     /// Since when each class is stopped, or goes on.
     pub since_by_class: [Time; CLASSES],
@@ -72,7 +73,7 @@ impl Gate {
     }
 }
 
-/// When who sends by a link is told to stop, in bytes of one class that came by the link and wait.
+/// Thresholds for the upstream port, in queued bytes of one class that arrived on the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     /// Above this, stop.
@@ -84,6 +85,6 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// Nobody is ever told to stop.
+    /// No port is ever paused.
     pub const NONE: Thresholds = Thresholds { xoff: u32::MAX, xon: 0, limit: u32::MAX };
 }

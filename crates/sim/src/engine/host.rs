@@ -61,7 +61,7 @@ pub enum Owner {
     Interface(LinkId),
 }
 
-/// A flow that starts, as its sender knows it.
+/// A flow that starts, as its sender sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     /// Bytes.
@@ -104,7 +104,8 @@ pub trait Host {
     /// The present rate of a port.
     fn rate(&self, port: LinkId) -> Rate;
 
-    /// What credit frames said last of a class at a port: see `engine/credit.rs`. Only where the queue gives credits.
+    /// Content of the last credit frame for a class at a port: see `engine/credit.rs`. Only where the queue
+    /// gives credits.
     fn word(&mut self, port: LinkId, class: usize) -> Word;
 
     /// The number of shortest paths between the hosts of a connection, as routes are now; for its sender.
@@ -131,14 +132,15 @@ pub trait Host {
     /// none unless the balancer leaves the path to the source.
     fn path(&self, packet: &Packet) -> Option<u32>;
 
-    /// Tells the run's controller of a queue at this host.
+    /// Reports a queue at this host to the run's controller.
     fn report(&mut self, report: Report);
 
     /// Puts a packet that has just been made on the path that is next, if the balancer leaves that to the source.
     fn next_path(&mut self, packet: &mut Packet);
 
-    /// What packets carry beyond their headers, if the transport asks for that: that of the packet which has just arrived,
-    /// until it is written anew; every packet sent takes what is in it at that moment. An answer so carries what it answers.
+    /// The record that packets carry beyond their headers, if the transport uses one: that of the packet
+    /// which has just arrived, until it is written anew; every packet sent takes the values of that moment. A
+    /// reply so carries the record of the packet that it replies to.
     fn record(&mut self) -> &mut Record;
 
     /// Sends a packet at once, ahead of data that waits for its turn: for acknowledgements, pulls and other control packets.
@@ -151,10 +153,10 @@ pub trait Host {
         self.send(packet);
     }
 
-    /// The sender of a connection has something to send: its port will ask for it in its turn.
+    /// The sender of a connection has packets to send: its port calls it in its turn.
     fn ready(&mut self, id: ConnId);
 
-    /// Sets a timer; `kind` tells the transport's timers apart.
+    /// Sets a timer; `kind` distinguishes the transport's timers.
     fn set_timer(&mut self, timer: &mut Timer, due: Time, owner: Owner, kind: u8) {
         timer.due = due;
         // A pending event that comes no later will put itself off.
@@ -201,14 +203,15 @@ pub trait Host {
     /// The receiver has every byte.
     fn completed(&mut self, id: ConnId);
 
-    /// The sender knows that the receiver has every byte.
+    /// All bytes of the flow are acknowledged at the sender.
     fn acknowledged(&mut self, id: ConnId);
 
     /// The sender gives the flow up. Unless every byte arrives nevertheless, the flow counts as abandoned: it ends with
     /// [`Host::finish`] like any other and does not complete.
     fn give_up(&mut self, id: ConnId);
 
-    /// The receiver has heard that the sender gave the flow up: what waits at this host for the flow's end, waits no longer.
+    /// The receiver is notified that the sender gave the flow up: flows at this host that wait for the flow's
+    /// end wait no longer.
     fn given_up(&mut self, id: ConnId);
 
     /// The sender has nothing left to do: the connection closes once its last packet is gone.

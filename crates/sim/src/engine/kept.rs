@@ -25,8 +25,8 @@ pub struct Kept {
 }
 
 impl<M: Members> Engine<'_, '_, M> {
-    /// A message starts on the connection of its pair, which opens with the first one. `conn` is what it would start on
-    /// if it had one for itself.
+    /// A message starts on the connection of its pair, which opens with the first one. `conn` is the
+    /// connection that it would start on if it had one of its own.
     #[cold]
     pub(super) fn start_message(&mut self, entry: u32, start: Start, conn: Conn) {
         let pair = (entry, conn.src, conn.dst);

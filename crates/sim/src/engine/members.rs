@@ -15,13 +15,13 @@ use crate::topology::{Fabric, Link};
 pub trait Members: Sync {
     /// The ends of all connections of one transport.
     type Endpoint: Endpoint + Send;
-    /// What waits at a port.
+    /// Queues.
     type Queue: Discipline + Send;
     /// A load balancer at all nodes.
     type Balancer: Choose + Send;
-    /// What is computed at a port.
+    /// Agents at ports.
     type Agent: PortAgent + Send;
-    /// What decides for all hosts.
+    /// Controllers.
     type Controller: Controller + Send;
 
     /// The transports, in the order by which connections name them.
@@ -61,7 +61,7 @@ pub trait Members: Sync {
     /// If so, the thresholds for packets that arrive by that link; the second one is its other direction.
     fn thresholds(&self, link: &Link, back: &Link) -> Thresholds;
 
-    /// What the heads of links may send; empty unless the queue gives credits: see `engine/credit.rs`.
+    /// The credit of the heads of links; empty unless the queue gives credits: see `engine/credit.rs`.
     fn credits(&self) -> Credits;
 
     /// Memory that a port takes beyond one with a single queue: see `engine/memory.rs`.

@@ -14,10 +14,11 @@ pub const FLOW_BYTES: u64 = 289;
 pub const CONN_BYTES: u64 = 403;
 /// A packet with its events and its places in queues.
 pub const PACKET_BYTES: u64 = 168;
-/// What a packet carries beyond its header, where packets do.
+/// A packet's record beyond its header, where packets have one.
 pub const RECORD_BYTES: u64 = 64;
 
-/// What stands still: links with their queues, each of which takes `port_bytes` beyond a single queue; hosts; routes.
+/// Fixed structures: links with their queues, each of which takes `port_bytes` beyond a single queue; hosts;
+/// routes.
 pub fn network_bytes(fabric: &Fabric, routes: &Routes, port_bytes: usize) -> u64 {
     fabric.links.len() as u64 * (LINK_BYTES + port_bytes as u64)
         + u64::from(fabric.hosts) * HOST_BYTES

@@ -3,7 +3,7 @@
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
 use crate::units::Time;
 
-/// A packet on its way. Ports and switches read only the common part; the header belongs to the transport.
+/// A packet in flight. Ports and switches read only the common part; the header belongs to the transport.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub struct Packet {
@@ -19,7 +19,8 @@ pub struct Packet {
     pub dst: NodeId,
     /// The link by which it came to where it is; [`LinkId::NONE`] at its source.
     pub ingress: LinkId,
-    /// What per-flow balancers hash: stands for the 5-tuple. Of a packet with [`flag::ROUTED`]: its path.
+    /// The key that per-flow balancers hash: stands for the 5-tuple. Of a packet with [`flag::ROUTED`]: its
+    /// path.
     pub label: u32,
     /// Which of the run's transports reads the header.
     pub transport: u8,
@@ -29,18 +30,18 @@ pub struct Packet {
     pub flags: u8,
     /// Links that it has crossed.
     pub hops: u8,
-    /// What the ends tell each other.
+    /// The header, for the other end.
     pub header: Header,
 }
 
-/// What a packet carries beyond its header, where a transport of the run asks for it: another cache line.
+/// A packet's record beyond its header, where a transport of the run uses one: another cache line.
 ///
-/// It belongs to the transport and, if it has one, to its agent (`engine/agent.rs`): both say what the words mean.
+/// It belongs to the transport and, if it has one, to its agent (`engine/agent.rs`): both define the words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Record(pub [u64; 8]);
 
-/// What the two ends tell each other; each transport says what the fields mean to it.
+/// The header, from one end to the other; each transport defines the fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// The kind of packet.
@@ -53,7 +54,7 @@ pub struct Header {
     pub number: u32,
     /// First of two words.
     pub seq: u64,
-    /// Second of two words. Of data, what ports with a queue "pfabric" sort by: the smallest goes first.
+    /// Second of two words. Of data, the sort key of ports with a queue "pfabric": the smallest goes first.
     pub ack: u64,
 }
 
@@ -69,7 +70,7 @@ pub mod flag {
     pub const ECN_CAPABLE: u8 = 4;
     /// Congestion experienced: a port has marked it.
     pub const CE: u8 = 8;
-    /// What is left of it found no room, and is on its way back to its sender.
+    /// Its header found the queue full, and is being returned to its sender.
     pub const BOUNCED: u8 = 32;
     /// Its source has chosen the whole path, which the label names: see [`crate::engine::paths`].
     pub const ROUTED: u8 = 64;
@@ -85,7 +86,7 @@ impl Packet {
     }
 }
 
-/// What stands for the 5-tuple of a connection's packets to its sender.
+/// The key that stands for the 5-tuple of a connection's packets to its sender.
 #[inline]
 pub fn reverse_label(label: u32) -> u32 {
     label ^ 0x5bd1_e995

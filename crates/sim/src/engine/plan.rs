@@ -4,7 +4,8 @@ use super::network::Parts;
 use crate::traffic::Traffic;
 use crate::units::Time;
 
-/// Which transport and balancer each traffic entry's flows use, the entry's name, and whether anybody waits for them.
+/// Transport and balancer of each traffic entry's flows, the entry's name, and whether the run waits for
+/// them.
 #[derive(Clone, Debug)]
 pub struct Carrier {
     /// Name of the traffic entry.
@@ -17,7 +18,7 @@ pub struct Carrier {
     pub config: u8,
     /// Index among the run's balancers.
     pub balancer: u8,
-    /// Whether nobody waits for them.
+    /// Whether the run ends without them.
     pub background: bool,
     /// Their priority; the lowest number goes first.
     pub priority: u8,
@@ -27,13 +28,13 @@ pub struct Carrier {
     pub delivers: bool,
 }
 
-/// All that a run needs to know besides the network.
+/// Input of a run besides the network.
 pub struct Plan<'a, M> {
-    /// What the network is made of.
+    /// The parts of the network.
     pub parts: Parts<'a, M>,
-    /// For each traffic entry, who carries its flows.
+    /// For each traffic entry, the transport of its flows.
     pub carriers: &'a [Carrier],
-    /// The flows, and what starts them.
+    /// The flows, and the events that start them.
     pub traffic: &'a Traffic,
     /// More flows than this end the run.
     pub flows_max: u64,
@@ -43,7 +44,7 @@ pub struct Plan<'a, M> {
     pub until: Option<Time>,
     /// Give up when nothing has moved for so long.
     pub stall: Time,
-    /// The longest time for which a sender that somebody waits for may be silent before it tries again.
+    /// The longest time for which a sender that the run waits for may be silent before it tries again.
     pub longest_timeout: Time,
     /// Stop when about so many bytes of memory are in use.
     pub memory_limit: u64,
@@ -56,7 +57,7 @@ pub struct Plan<'a, M> {
 }
 
 impl<M> Plan<'_, M> {
-    /// Whether there is traffic that nobody waits for.
+    /// Whether there is traffic that the run does not wait for.
     pub fn has_background(&self) -> bool {
         self.carriers.iter().any(|carrier| carrier.background)
     }

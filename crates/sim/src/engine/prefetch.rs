@@ -1,6 +1,6 @@
 //! Asking the processor for memory before it is needed: the only unsafe code of the simulator.
 
-/// Asks for the first cache lines of an item. It changes nothing but time.
+/// Prefetches the first cache lines of an item. It changes only the running time.
 #[inline(always)]
 #[allow(unsafe_code, reason = "a prefetch reads nothing that the program can see")]
 pub fn prefetch<T>(item: &T, lines: usize) {

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever is done to it, it holds what a `VecDeque` holds.
+        /// After any operations it has the contents of a `VecDeque`.
         #[test]
         fn like_a_deque(deeds in prop::collection::vec(0..5u8, 0..200)) {
             let (mut ring, mut deque) = (Ring::default(), VecDeque::new());

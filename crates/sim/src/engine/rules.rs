@@ -28,10 +28,10 @@ impl Room {
     }
 }
 
-/// What a first-in first-out queue does on arrival and departure.
+/// Actions of a first-in first-out queue on arrival and departure.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// What it holds.
+    /// Its limit.
     pub limit: Room,
     /// Above this it marks.
     pub threshold: Room,
@@ -39,8 +39,8 @@ pub struct Rules {
     pub counts_wire: bool,
     /// Whether marking looks at the queue on departure rather than on arrival.
     pub mark_on_dequeue: bool,
-    /// Whether packets without payload pass above the limit, and what may be trimmed loses its payload rather than being
-    /// dropped.
+    /// Whether packets without payload pass above the limit, and packets that may be trimmed lose their
+    /// payload rather than being dropped.
     pub keep_headers: bool,
 }
 
@@ -54,7 +54,7 @@ impl Rules {
         keep_headers: false,
     };
 
-    /// What of the port's occupancy counts, given the packet on the wire.
+    /// The part of the port's occupancy that counts, given the packet on the wire.
     #[inline]
     pub fn counted(&self, port: &Port, wire_bytes: u32) -> (u32, u64) {
         if self.counts_wire || wire_bytes == 0 {

@@ -4,18 +4,19 @@ use super::timeline::LinkState;
 use crate::random::Stream;
 use crate::units::Time;
 
-/// What a port knows of the faults of its link.
+/// A port's state of the faults of its link.
 #[derive(Clone, Debug)]
 pub struct LinkFault {
     /// How the link is.
     pub state: LinkState,
-    /// What random losses come from.
+    /// The random stream of losses.
     pub chance: Stream,
     /// Whether the packet whose transmission is about to begin is lost because the scenario names it.
     pub named: bool,
     /// Packets lost on the link so far.
     pub lost: u64,
-    /// When the link changed last: what its port had put on the wire until then, and the time that this takes.
+    /// When the link changed last: the bytes that its port had put on the wire until then, and the time that
+    /// this takes.
     pub bytes: u64,
     /// See `bytes`.
     pub busy: Time,

@@ -131,16 +131,17 @@ pub struct Parts {
     pub nodes: Vec<NodeId>,
 }
 
-/// So many problems come with a guess at what was meant.
+/// So many problems have a suggestion of the name that was probably meant.
 const GUESSES: usize = 20;
 
 impl Faults {
-    /// Whether it says nothing: no event, and no delay of its own.
+    /// Whether it is empty: no event, and no delay of its own.
     pub fn is_empty(&self) -> bool {
         *self == Faults::default()
     }
 
-    /// Where it says that packets of any kind are lost, if it does; what is down from the start loses none, for routes know.
+    /// The place in it where packets of any kind are lost, if there is one; parts that are down from the
+    /// start lose none, for routes avoid them.
     pub fn loses(&self) -> Option<String> {
         let loses = |fault: &Fault| match fault.change {
             FaultChange::Down => fault.at > Time::ZERO,
@@ -172,9 +173,9 @@ impl Faults {
 }
 
 impl FaultTarget {
-    /// The parts of the network that it means; or what is wrong, with the path below the target.
+    /// The parts of the network that it selects; or the problem, with the path below the target.
     ///
-    /// A name that no node has is told with the one that was probably meant, if `guess` says so.
+    /// The problem of an unknown name has the one that was probably meant, if `guess` is set.
     pub fn find(&self, fabric: &Fabric, chance: &mut Stream, guess: bool) -> Result<Parts, Box<Problem>> {
         let node = |name: &str, path: String| {
             let place = fabric.nodes.iter().position(|node| node.name == name);
@@ -226,14 +227,14 @@ impl FaultTarget {
     }
 }
 
-/// So many of the candidates as the share says.
+/// The share of the candidates, as a number of them.
 fn draw<T>(mut candidates: Vec<T>, share: f64, chance: &mut Stream) -> Vec<T> {
     chance.shuffle(&mut candidates);
     candidates.truncate((share * candidates.len() as f64).round() as usize);
     candidates
 }
 
-/// What to say if there is nothing to draw from.
+/// The message if there are no candidates.
 fn nothing(path: &str, tier: &Option<String>, tiers: impl Iterator<Item = String>) -> Problem {
     let tiers: BTreeSet<String> = tiers.map(|tier| format!("\"{tier}\"")).collect();
     let tiers = tiers.into_iter().collect::<Vec<_>>().join(", ");

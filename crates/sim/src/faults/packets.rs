@@ -48,7 +48,7 @@ impl Picked {
     }
 }
 
-/// The flows of the list. Called only if there are no [`problems`]; a flow that chance has not made loses nothing.
+/// The flows of the list. Called only if there are no [`problems`]; a flow that was not drawn loses nothing.
 pub fn pick(list: &[LostPackets], entries: &[Demand], traffic: &Traffic) -> Vec<Picked> {
     let mut picked: Vec<Picked> = Vec::new();
     for lost in list {

@@ -50,18 +50,18 @@ pub struct Timeline {
     tables: Vec<(Vec<LinkId>, OnceLock<Routes>)>,
     /// The flows whose packets are lost by number.
     pub picked: Vec<Picked>,
-    /// What happens, for people.
+    /// The change, for people.
     pub summary: Vec<FaultSummary>,
 }
 
-/// What one line of the list of faults came to.
+/// The effect of one line of the list of faults.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FaultSummary {
     /// When it happens.
     pub at_ps: u64,
     /// When it is undone; null if never.
     pub undone_ps: Option<u64>,
-    /// What happens: "down", "up", "rate" or "loss".
+    /// The change: "down", "up", "rate" or "loss".
     pub change: &'static str,
     /// The directed links that it happens to.
     pub links: Vec<u32>,
@@ -72,7 +72,7 @@ pub struct FaultSummary {
 /// One change of the list, or its undoing.
 struct Action {
     at: Time,
-    /// Place in the list; what is undone comes before what happens at the same time.
+    /// Place in the list; an undoing precedes other changes of the same time.
     place: (bool, usize),
     parts: Parts,
     change: FaultChange,
@@ -80,7 +80,7 @@ struct Action {
 }
 
 impl Timeline {
-    /// What the faults do in that network. Called only if there are no [`Faults::problems`].
+    /// The effect of the faults on that network. Called only if there are no [`Faults::problems`].
     pub fn build(faults: &Faults, fabric: &Fabric, seed: u64, replica: u64) -> Timeline {
         let mut timeline = Timeline::default();
         let mut actions = timeline.actions(faults, fabric, seed, replica);
@@ -113,7 +113,7 @@ impl Timeline {
         timeline
     }
 
-    /// The list as actions, each with what undoes it.
+    /// The list as actions, each with its undoing.
     fn actions(&mut self, faults: &Faults, fabric: &Fabric, seed: u64, replica: u64) -> Vec<Action> {
         let mut actions = Vec::new();
         for (index, fault) in faults.events.iter().enumerate() {
@@ -168,14 +168,14 @@ impl Timeline {
         self.epochs.get(number).map(|epoch| epoch.0)
     }
 
-    /// The routes since they changed for the `number`th time; searched for when first asked.
+    /// The routes since they changed for the `number`th time; computed on the first call.
     pub fn routes(&self, fabric: &Fabric, number: usize) -> &Routes {
         let (avoided, routes) = &self.tables[self.epochs[number].1];
         routes.get_or_init(|| Routes::around(fabric, avoided))
     }
 }
 
-/// What is wrong with everything while the list is gone through.
+/// The faults in force while the list is gone through.
 struct States {
     /// By link, the changes of its own that hold, by place in the list: the latest counts.
     links: Vec<Vec<(usize, FaultChange)>>,
@@ -183,7 +183,7 @@ struct States {
     nodes: Vec<Vec<usize>>,
     /// By node, the links that begin or end there.
     at_node: Vec<Vec<LinkId>>,
-    /// By link, as last said.
+    /// By link, the state reported last.
     shown: Vec<LinkState>,
     /// The links that are down, for themselves or with a node.
     down: BTreeSet<LinkId>,
@@ -207,8 +207,8 @@ impl States {
 
     /// Lets an action happen; the links that it may have changed.
     ///
-    /// What is undone is the fault's own change: another one that overlaps it goes on. "up" ends all that keeps its
-    /// target down.
+    /// The undoing is that of the fault's own change: another one that overlaps it goes on. "up" ends all
+    /// that keeps its target down.
     fn apply(&mut self, action: &Action) -> Vec<LinkId> {
         let Action { parts, change, undo, place: (_, place), .. } = action;
         let of_nodes = parts.nodes.iter().flat_map(|node| &self.at_node[node.index()]);
@@ -242,7 +242,7 @@ impl States {
         }
     }
 
-    /// The state of a link, if it is another one than was last said.
+    /// The state of a link, if it differs from the one reported last.
     fn changed(&mut self, fabric: &Fabric, id: LinkId) -> Option<LinkState> {
         let link = &fabric.links[id.index()];
         let mut state = nominal(link, Time::NEVER);

@@ -37,7 +37,7 @@ pub struct Observe {
 }
 
 impl Observe {
-    /// Whether nothing is asked for.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         *self == Observe::default()
     }
@@ -106,7 +106,7 @@ fn unmatched_links(path: &str, patterns: &[String], fabric: &Fabric) -> Vec<Prob
     patterns.iter().enumerate().filter_map(nothing).collect()
 }
 
-/// All that a scenario asked to be recorded.
+/// All records that a scenario requests.
 #[derive(Default)]
 pub struct Recorders {
     /// Over time.
@@ -118,7 +118,7 @@ pub struct Recorders {
 }
 
 impl Recorders {
-    /// What the scenario asks for, before the run.
+    /// The scenario's requests, before the run.
     pub fn new(observe: &Observe, fabric: &Fabric, carriers: &[Carrier]) -> Recorders {
         Recorders {
             sampler: observe.samples.as_ref().map(|samples| Sampler::new(samples, fabric, carriers)),

@@ -158,7 +158,7 @@ impl Model {
         false
     }
 
-    /// Drops what is due, with the state of dropping entered.
+    /// Drops the packets that are due, with the state of dropping entered.
     fn go_on(&mut self, mut head: (Queued, bool), cx: &mut PortContext) -> Option<Queued> {
         self.dropping = head.1;
         while self.dropping && cx.now >= self.drop_next {

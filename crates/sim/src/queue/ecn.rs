@@ -51,7 +51,7 @@ impl Default for Ecn {
 /// Packets above which DCTCP's paper marks, against bursts, at rates in Gbps.
 const PAPER: [(f64, f64); 2] = [(1.0, 20.0), (10.0, 65.0)];
 
-/// What DCTCP's paper has against bursts, in packets, at that rate.
+/// The allowance for bursts of DCTCP's paper, in packets, at that rate.
 pub fn threshold_least(rate: Rate) -> u32 {
     let [(low, few), (high, many)] = PAPER;
     let gbps = (rate.0 as f64 / 1e9).clamp(low, high);

@@ -72,7 +72,7 @@ impl Default for Lossless {
     }
 }
 
-/// What DCQCN's paper has, at this rate and below: XOFF, Kmin, Kmax.
+/// Values of DCQCN's paper, at this rate and below: XOFF, Kmin, Kmax.
 const PAPER: (Rate, [Bytes; 3]) = (Rate(40_000_000_000), [Bytes(200_000), Bytes(5_000), Bytes(200_000)]);
 /// The schema's bound.
 const BYTES_MAX: Bytes = Bytes(1_000_000_000);
@@ -89,7 +89,7 @@ impl Lossless {
         PAPER.1.map(|value| scaled(value, rate))
     }
 
-    /// Who sends is told to stop when more than this waits.
+    /// The upstream port is paused when more than this is queued.
     pub fn xoff(&self) -> u64 {
         self.xoff.or(PAPER.1[0]).0
     }
@@ -106,11 +106,11 @@ impl Lossless {
 
     /// Bytes that may come by a link after XOFF has been passed.
     ///
-    /// The packet that passes it may do so with all but its first byte. The frame waits for a packet that has just
-    /// begun on the way back, and takes its own time and the delay of the way; meanwhile the sender goes on, and it
-    /// finishes the packet that it has just begun when the frame comes; what it has sent then is one more delay away.
-    /// The first term is not in 802.1Qbb's worst case: there a frame goes out as soon as the threshold is passed, here
-    /// when the packet is in.
+    /// The packet that passes it may do so with all but its first byte. The frame waits for a packet whose
+    /// transmission has just begun in the reverse direction, and takes its own time and the delay of the
+    /// link; meanwhile the sender goes on, and it finishes the packet that it has just begun when the frame
+    /// arrives; its last bytes are then one more delay away. The first term is not in 802.1Qbb's worst case:
+    /// there a frame goes out as soon as the threshold is passed, here when the packet has arrived.
     fn headroom(link: &Link, back: &Link, full_packet: u64) -> u64 {
         let frame_out = back.rate.transmission(full_packet) + back.rate.transmission(u64::from(FRAME_BYTES));
         let blind = frame_out + back.delay + link.delay;
@@ -331,7 +331,7 @@ impl Discipline for Model {
         Some(packet)
     }
 
-    /// What need not wait is not counted and not marked.
+    /// A packet that need not wait is not counted and not marked.
     #[inline]
     fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         let packet = &cx.arena[id];

@@ -78,31 +78,31 @@ queues! {
     python::PythonQueue = "python",
 }
 
-/// What a queue's configuration tells the check and the engine.
+/// Properties of a queue's configuration for the check and the engine.
 pub trait Settings {
-    /// What transports may ask of it.
+    /// Features that transports may need from it.
     fn offers(&self) -> &'static [Feature] {
         &[]
     }
 
-    /// The field that says from which queue length on it does so, for a feature that it offers.
+    /// The field that has the queue length from which on it does so, for a feature that it offers.
     fn begins_at(&self, feature: Feature) -> Option<&'static str> {
         let _ = feature;
         None
     }
 
-    /// All that is wrong beyond what the schema says; paths are below the queue.
+    /// All problems beyond those that the schema finds; paths are below the queue.
     fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 
-    /// Fields that the scenario leaves to the network, with what follows from it, given the size of a full packet.
+    /// Fields that the scenario leaves to the network, with their values, given the size of a full packet.
     fn derived(&self, longest: &Longest, full_packet: u64) -> Values {
         let _ = (longest, full_packet);
         Vec::new()
     }
 
-    /// What is allowed and probably not meant in its fields, which stand at that path.
+    /// Allowed settings of its fields that are probably not meant; the fields are at that path.
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
         let _ = (path, longest);
         Vec::new()
@@ -120,25 +120,25 @@ pub trait Settings {
         false
     }
 
-    /// Whether it stops those who send to it before it has to drop: see `engine/pause.rs`.
+    /// Whether it pauses the upstream ports before it has to drop: see `engine/pause.rs`.
     fn pauses(&self) -> bool {
         false
     }
 
-    /// If so, from how many bytes on, for what comes by that link; the second one is the way back.
+    /// If so, its thresholds for bytes that arrived on that link; the second link is the reverse direction.
     fn thresholds(&self, link: &Link, back: &Link, full_packet: u64) -> Thresholds {
         let _ = (link, back, full_packet);
         Thresholds::NONE
     }
 
-    /// What the heads of links may send to its switches, by the classes of the data that each host sends: empty unless
-    /// it gives credits, see `engine/credit.rs`.
+    /// The credit of the heads of links to its switches, by the classes of the data that each host sends:
+    /// empty unless it gives credits, see `engine/credit.rs`.
     fn credits(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], full_packet: u64) -> Credits {
         let _ = (fabric, sends, full_packet);
         Credits::default()
     }
 
-    /// What is wrong with it on that network, with that traffic; paths are below the queue.
+    /// Its problems on that network, with that traffic; paths are below the queue.
     fn problems_with(&self, fabric: &Fabric, sends: &[[bool; CLASSES]], full_packet: u64) -> Vec<Problem> {
         let _ = (fabric, sends, full_packet);
         Vec::new()
@@ -191,7 +191,7 @@ pub trait Build {
     fn model(&self, full_packet: u64) -> Self::Model;
 }
 
-/// What a transport may need from the ports on its way.
+/// Features that a transport may need from the ports on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Feature {
@@ -203,13 +203,13 @@ pub enum Feature {
     Classes,
     /// A port sends the packet of the smallest flow first, and drops that of the largest.
     Scheduling,
-    /// No port drops: it stops those who send to it in time.
+    /// No port drops: it pauses the upstream ports in time.
     Lossless,
-    /// No port drops: it gives who sends to it credit for the room that it has, by class.
+    /// No port drops: it gives its senders credit for its free buffer, by class.
     Credits,
     /// No port drops: it holds all that arrives.
     Unlimited,
-    /// No port drops what asks for a rate: it lets it pass, without payload if it must.
+    /// No port drops rate requests: it lets them pass, without payload if it must.
     Headers,
 }
 

@@ -128,7 +128,7 @@ impl Half {
         Half { waiting: Waiting::default(), room }
     }
 
-    /// Whether a packet fits beside what waits and what of this half is on the wire.
+    /// Whether a packet fits beside the queued bytes and this half's part of the wire.
     #[inline(always)]
     fn admits(&self, size: u32, wire_bytes: u32) -> bool {
         let packets = self.waiting.len() + u32::from(wire_bytes > 0) + 1;
@@ -149,7 +149,7 @@ impl Model {
         if self.counts_wire && self.wire_is_data == data { cx.port.wire_bytes } else { 0 }
     }
 
-    /// There is no room: what is left of a data packet may go back to its sender.
+    /// The queue is full: the header of a data packet may be returned to its sender.
     #[cold]
     fn refuse(&self, id: PacketId, cx: &mut PortContext) {
         let packet = &cx.arena[id];
@@ -160,7 +160,7 @@ impl Model {
         }
     }
 
-    /// A header, a control packet or what a trim has left: kept while there is room.
+    /// A header, a control packet or a trimmed packet: queued while there is room.
     #[inline(always)]
     fn enqueue_header(&mut self, packet: Queued, cx: &mut PortContext) {
         if self.headers.admits(packet.size, self.wire(false, cx)) {
@@ -170,8 +170,8 @@ impl Model {
         }
     }
 
-    /// The data queue is full: the arriving packet or the one at the tail loses its payload. Who may
-    /// not be trimmed is spared by the coin, and dropped if it is the one that arrives.
+    /// The data queue is full: the arriving packet or the one at the tail loses its payload. A packet that
+    /// may not be trimmed is spared by the coin, and dropped if it is the arriving one.
     #[cold]
     fn overflow(&mut self, arriving: Queued, cx: &mut PortContext) {
         let tail_loses = self.coin && cx.chance.coin();

@@ -42,7 +42,7 @@ impl Default for PfabricPort {
 
 /// A limit that is derived is at least so large.
 const LIMIT_LEAST: Bytes = Bytes(36_864);
-/// Most packets and full packets of a limit: about what a scan for each packet can bear.
+/// Most packets and full packets of a limit: about the limit of a scan for each packet.
 const PACKETS_MAX: u32 = 1000;
 /// Most bytes of a limit: as many full packets of Ethernet.
 const BYTES_MAX: Bytes = Bytes(1_500_000);
@@ -112,7 +112,7 @@ pub struct Model {
 /// A data packet that waits.
 #[derive(Clone, Copy, Debug)]
 struct Data {
-    /// What it is sorted by.
+    /// Its sort key.
     rank: u64,
     id: PacketId,
     size: u32,
@@ -169,8 +169,8 @@ impl Discipline for Model {
         Some(Queued { id, size })
     }
 
-    /// The flow that has the packet of the lowest rank sends its earliest one: what a flow sent first ranks behind what
-    /// it sent last, and would starve and arrive out of order (section 4.1).
+    /// The flow that has the packet of the lowest rank sends its earliest one: packets that a flow sent first
+    /// rank behind those that it sent last, and would starve and arrive out of order (section 4.1).
     #[inline]
     fn dequeue(&mut self, _cx: &mut PortContext) -> Option<Queued> {
         if let Some(control) = self.control.pop() {
@@ -207,7 +207,7 @@ mod tests {
     use crate::topology::Link;
     use crate::units::{Rate, Time};
 
-    /// What comes to a port whose wire is busy all the time: (connection, destination, rank), rank none for control.
+    /// Arrivals at a port whose link is always busy: (connection, destination, rank), rank none for control.
     type Coming = (u32, u32, Option<u64>);
 
     /// The numbers of those that come which are sent, in that order, if each is 1500 B long and all come before the

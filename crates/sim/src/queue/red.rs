@@ -164,7 +164,7 @@ struct State {
     count: i64,
 }
 
-/// What an arriving packet meets.
+/// Outcome for an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Stays,
@@ -198,8 +198,8 @@ impl State {
         }
     }
 
-    /// Whether the packet is to be dropped or marked; drops lie uniformly in what one comes of (paper, section 7:
-    /// p_a = p_b / (1 - count p_b)).
+    /// Whether the packet is to be dropped or marked; drops are uniformly spaced (paper, section 7: p_a = p_b
+    /// / (1 - count p_b)).
     fn hits(&mut self, fate: Fate, cx: &mut PortContext) -> bool {
         self.count = if fate == Fate::Stays { -1 } else { self.count + 1 };
         let hit = match fate {

@@ -127,7 +127,8 @@ impl Model {
         (packet.size, packet.header.class.min(last))
     }
 
-    /// What of the port counts towards limit and threshold, given the packet on the wire.
+    /// The part of the port's occupancy that counts towards limit and threshold, given the packet on the
+    /// wire.
     #[inline]
     fn in_port(&self, wire: u32, cx: &PortContext) -> (u32, u64) {
         let port = &cx.port;
@@ -137,7 +138,7 @@ impl Model {
         (port.packets - 1, port.bytes - u64::from(wire))
     }
 
-    /// What of one class counts.
+    /// The part of one class that counts.
     #[inline]
     fn in_class(&self, class: u8, wire: u32) -> (u32, u64) {
         let queue = &self.classes[usize::from(class)];
@@ -171,7 +172,7 @@ impl Discipline for Model {
         }
     }
 
-    /// What need not wait is all that is in the port, and leaves the classes alone.
+    /// A packet that need not wait is alone in the port, and leaves the classes unchanged.
     #[inline]
     fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         let (size, class) = self.sorted(id, cx);

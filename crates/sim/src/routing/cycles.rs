@@ -56,7 +56,7 @@ impl<'a> Follows<'a> {
         Some(follows)
     }
 
-    /// Marks what follows what on the ways to a host; nothing if the steps do not last.
+    /// Marks the successors of links on the paths to a host; nothing if the steps do not last.
     fn mark(&mut self, routes: &Routes, to: NodeId, left: &mut u64) -> Option<()> {
         let mut reached = vec![false; self.fabric.nodes.len()];
         reached[to.index()] = true;
@@ -186,8 +186,9 @@ mod tests {
         }
     }
 
-    /// By hand, on the ways to each of five hosts: a step for each of the four other hosts' links, for the four cables that lead
-    /// to its switch and for its own, and one for what follows each of the four cables; 65 together.
+    /// By hand, on the paths to each of five hosts: a step for each of the four other hosts' links, for the
+    /// four cables that lead to its switch and for its own, and one for the successors of each of the four
+    /// cables; 65 together.
     #[test]
     fn what_takes_too_long_is_not_said() {
         let (fabric, routes) = network(ring(5));

@@ -14,7 +14,7 @@ pub struct Dag<'a> {
 }
 
 impl<'a> Dag<'a> {
-    /// The paths by these routes, where `ends` says where each link ends; none if there is none.
+    /// The paths by these routes, where `ends` has the end of each link; none if there is none.
     pub fn new(routes: &'a Routes, ends: &'a [NodeId], from: NodeId, to: NodeId) -> Option<Dag<'a>> {
         let mut levels: Vec<Vec<(NodeId, u64)>> = vec![vec![(from, 0)]];
         while levels[levels.len() - 1][0].0 != to {

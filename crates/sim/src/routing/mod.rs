@@ -81,7 +81,7 @@ pub fn disconnected(fabric: &Fabric) -> Option<Disconnected> {
     Some(Disconnected { from: name(0), to: name(lost) })
 }
 
-/// The largest table of routes that a scenario may ask for: 1 GiB.
+/// The largest table of routes that a scenario may need: 1 GiB.
 pub const MOST_CELLS: u64 = 1 << 28;
 
 /// Cells of the table of routes: a row for each node that forwards, a column for each place where hosts are.
@@ -191,7 +191,7 @@ impl Routes {
 
     /// The links out of `at` on which a shortest path to the host `to` begins, ascending.
     ///
-    /// `at` is not `to`: who is there has no next hop.
+    /// `at` is not `to`: a packet at its destination has no next hop.
     #[inline(always)]
     pub fn next_hops(&self, at: NodeId, to: NodeId) -> &[LinkId] {
         debug_assert_ne!(at, to);
@@ -332,10 +332,10 @@ pub fn longest(fabric: &Fabric) -> Option<(u32, NodeId, NodeId)> {
     longest
 }
 
-/// The smallest propagation delay from a host to another: what no message between hosts can beat.
+/// The smallest propagation delay from a host to another: a lower bound for every message between hosts.
 pub fn min_host_delay(fabric: &Fabric) -> Time {
-    // Dijkstra from all hosts at once: each node learns its nearest host. A shortest way between
-    // two hosts crosses one link between nodes whose nearest hosts differ.
+    // Dijkstra from all hosts at once: each node gets its nearest host. A shortest path between two hosts
+    // crosses one link between nodes whose nearest hosts differ.
     let ports = Ports::all(fabric);
     let mut nearest = vec![(Time::NEVER, NodeId::NONE); fabric.nodes.len()];
     let mut open = BinaryHeap::new();

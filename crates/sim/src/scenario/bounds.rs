@@ -11,7 +11,7 @@ use crate::nearest::{closest, did_you_mean};
 use crate::problem::show;
 use crate::units::{self, Bytes, Quantity, Rate, Time};
 
-/// Either fine, or what is wrong and the nearest fix.
+/// Either fine, or the problem and the nearest fix.
 pub(super) type Check = Result<(), (String, Option<String>)>;
 
 /// Checks a value of the right type.
@@ -121,7 +121,7 @@ fn length_bounds(schema: &Value, of: &str, length: usize) -> Check {
     })
 }
 
-/// The ends that a range may have: keyword, words, and what is beyond.
+/// The ends that a range may have: keyword, words, and the values beyond.
 const ENDS: [(&str, &str, Ordering); 4] = [
     ("minimum", "at least", Ordering::Less),
     ("exclusiveMinimum", "more than", Ordering::Less),

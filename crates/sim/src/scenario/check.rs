@@ -64,7 +64,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Optio
     }
     problems.extend(draft.until());
     problems.extend(draft.run());
-    // Of two problems at one place the first says enough.
+    // Of two problems at one place the first is enough.
     let mut seen = BTreeSet::new();
     problems.retain(|problem| seen.insert(problem.path.clone()));
     (problems, fabric)
@@ -84,7 +84,7 @@ fn routes(fabric: &Fabric) -> Option<String> {
     })
 }
 
-/// What a configuration says about itself, with its full path.
+/// Problems that a configuration reports of itself, with its full path.
 pub(super) fn own(path: &str, name: &str, value: &Value, problems: Vec<Problem>) -> Vec<Problem> {
     fn below<'a>(value: &'a Value, step: &str) -> Option<&'a Value> {
         match step.parse::<usize>() {
@@ -104,7 +104,7 @@ pub(super) fn own(path: &str, name: &str, value: &Value, problems: Vec<Problem>)
     problems.into_iter().map(problem).collect()
 }
 
-/// Transports of one kind must agree in what a host does for all its connections.
+/// Transports of one kind must agree in a host's behaviour for all its connections.
 fn agreement(transports: &[Chosen]) -> Vec<Problem> {
     let used: Vec<_> = transports.iter().filter(|chosen| chosen.used).collect();
     let mut problems = Vec::new();
@@ -176,7 +176,7 @@ impl<'a> Draft<'a> {
         all.filter_map(chosen).collect()
     }
 
-    /// Every transport in use must find in the ports what it needs.
+    /// Ports must have the features that every transport in use needs.
     fn queue(&self, transports: &[Chosen<'a>]) -> Vec<Problem> {
         let used: Vec<_> = transports.iter().filter(|chosen| chosen.used).collect();
         let named = |chosen: &Chosen| join(&chosen.path, chosen.transport.name());
@@ -244,7 +244,8 @@ impl<'a> Draft<'a> {
         problems
     }
 
-    /// Agents tell each flow one rate: its packets take one path, and, where agents are to see them, so do answers.
+    /// Agents give each flow one rate: its packets take one path, and, where agents are to see them, so do
+    /// replies.
     fn answers(&self, fabric: &Fabric) -> Vec<Problem> {
         let mut branches = None;
         let problem = |(path, entry): (String, &'a Value)| {
@@ -291,7 +292,7 @@ impl<'a> Draft<'a> {
         (given.serves() == chosen.transport.name()).then_some((given, at))
     }
 
-    /// An agent that must see every packet that asks is for networks that lose none.
+    /// An agent that must see every request is for networks that lose none.
     fn requests(&self, transports: &[Chosen<'a>]) -> Vec<Problem> {
         let Some((agent, at)) = self.agent_in_use(transports) else { return Vec::new() };
         let Some(instead) = agent.needs_all() else { return Vec::new() };
@@ -319,7 +320,7 @@ impl<'a> Draft<'a> {
         problems
     }
 
-    /// What packets carry has room for so many links of a path.
+    /// The headers of packets have room for so many links of a path.
     fn too_long(&self, fabric: &Fabric, transports: &[Chosen<'a>]) -> Vec<Problem> {
         let Some((agent, at)) = self.agent_in_use(transports) else { return Vec::new() };
         let most = agent.links_most();
@@ -354,7 +355,7 @@ impl<'a> Draft<'a> {
         self.entries().filter_map(problem).collect()
     }
 
-    /// What a transport does with late flows needs flows that can be late.
+    /// A setting for late flows needs flows that can be late.
     fn without_deadlines(&self) -> Vec<Problem> {
         let mut asks: Vec<(String, bool)> = Vec::new();
         for (path, entry) in self.entries() {
@@ -386,7 +387,7 @@ impl<'a> Draft<'a> {
         (at, own.or_else(|| given("routing".to_string(), self.document)))
     }
 
-    /// What carries an entry's flows: where the scenario says so, and what.
+    /// The transport of an entry's flows: its place in the scenario, and its configuration.
     pub(super) fn transport_of(&self, path: &str, entry: &'a Value) -> Option<(String, Transport)> {
         let given = |document: &'a Value| document.get("transport").filter(|value| !value.is_null());
         let (at, value) = match given(entry) {
@@ -414,7 +415,7 @@ impl<'a> Draft<'a> {
         self.entries().filter_map(problem).collect()
     }
 
-    /// Flows without an end have a transport that need not know their end.
+    /// Flows without an end need a transport that does not depend on their end.
     fn endless(&self) -> Vec<Problem> {
         let problem = |(path, entry): (String, &'a Value)| {
             let (_, own) = self.part::<Entry>(&path, Some(entry))?;
@@ -461,7 +462,7 @@ impl<'a> Draft<'a> {
         problems
     }
 
-    /// What the entries say about themselves on that network.
+    /// Problems of the entries themselves on that network.
     fn traffic(&self, fabric: &Fabric) -> Vec<Problem> {
         let good = |(path, entry): (String, &'a Value)| {
             let (value, entry) = self.part::<Entry>(&path, Some(entry))?;
@@ -480,7 +481,7 @@ impl<'a> Draft<'a> {
         problems.into_iter().flat_map(problem).collect()
     }
 
-    /// The flows asked for, if nothing in the entries is wrong.
+    /// The flows of the scenario, if nothing in the entries is wrong.
     fn demands(&self) -> Option<Vec<Demand>> {
         let demand =
             |(path, entry): (String, &'a Value)| Some(self.part::<Entry>(&path, Some(entry))?.1.into());
@@ -517,7 +518,7 @@ impl<'a> Draft<'a> {
         all.filter_map(given).flat_map(problems).collect()
     }
 
-    /// What goes wrong must go wrong with something that is there.
+    /// Faults must name parts of the network.
     fn faults(&self, fabric: &Fabric) -> Vec<Problem> {
         let Some((value, faults)) = self.part::<Faults>("faults", self.document.get("faults")) else {
             return Vec::new();
@@ -531,7 +532,7 @@ impl<'a> Draft<'a> {
         own("faults", "", value, problems)
     }
 
-    /// What is observed must be there.
+    /// Observed flows and links must exist.
     fn observe(&self, fabric: &Fabric) -> Vec<Problem> {
         let Some((value, observe)) = self.part::<Observe>("observe", self.document.get("observe")) else {
             return Vec::new();

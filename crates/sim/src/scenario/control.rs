@@ -9,7 +9,7 @@ use crate::topology::Fabric;
 use crate::units::Bytes;
 
 impl<'a> Draft<'a> {
-    /// A transport that is controlled has a controller, and a controller somebody to control.
+    /// A transport under control needs a controller, and a controller needs such a transport.
     pub(super) fn controller(&self, transports: &[Chosen<'a>], fabric: Option<&Fabric>) -> Vec<Problem> {
         let used = || transports.iter().filter(|chosen| chosen.used);
         let given = self.document.get("controller").filter(|value| !value.is_null());

@@ -16,7 +16,8 @@ pub fn no_files(_name: &str) -> Result<String, String> {
     Err("there are no files here; give the points".into())
 }
 
-/// Replaces each file by what it says, where the walk found no fault. One that cannot be read is a problem and stays.
+/// Replaces each file by its content, where the walk found no fault. One that cannot be read is a problem and
+/// stays.
 pub(super) fn put_in(document: &mut Value, found: &[Problem], files: &Files) -> Vec<Problem> {
     let mut visit = Visit { found, files, problems: Vec::new() };
     visit.value(document, "");
@@ -52,10 +53,10 @@ impl Visit<'_> {
         }
     }
 
-    /// Puts the points of its file into a distribution; or says why not.
+    /// Puts the points of its file into a distribution; or returns why not.
     fn points(&self, value: &mut Value, path: &str) -> Option<Problem> {
         let cdf: Cdf = serde_json::from_value(value.clone()).ok()?;
-        // With both, the check says so.
+        // With both, the check reports it.
         let name = cdf.file.filter(|_| cdf.points.is_empty())?;
         let options = Options {
             dialect: cdf.dialect,

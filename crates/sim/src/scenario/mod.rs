@@ -39,7 +39,7 @@ use crate::traffic::Demand;
 use crate::transport::Transport;
 use crate::units::{Bytes, Time};
 
-/// Reads a scenario, with overrides of the form (key, value); or says all that is wrong with it.
+/// Reads a scenario, with overrides of the form (key, value); or returns all its problems.
 pub fn read(
     text: &str,
     format: Format,
@@ -62,7 +62,7 @@ pub fn read_with_fabric(
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
     problems.extend(walk::walk(&schema::SCHEMA, &mut document));
     let mut fabric = None;
-    // Where the walk gave up, what is behind may be anything.
+    // Behind the place where the walk gave up, the values are unchecked.
     if problems.len() < PROBLEMS_MAX {
         problems.extend(files::put_in(&mut document, &problems, files));
         problems.extend(prototypes::put_in(&mut document, &problems, prototypes));
@@ -87,7 +87,7 @@ pub fn read_network(
 ) -> Result<(Topology, Fabric), Problems> {
     let mut document = text::parse(text, format)?;
     let mut problems = set::apply(&schema::SCHEMA, &mut document, overrides);
-    // The walk must not give up before it comes to the topology, for what is wrong elsewhere.
+    // The walk must not give up before the topology because of problems elsewhere.
     if let Some(members) = document.as_object_mut() {
         members.retain(|key, _| key == "topology");
     }
@@ -211,17 +211,17 @@ pub enum PortMode {
 }
 
 impl Scenario {
-    /// The flows asked for, entry by entry.
+    /// The traffic entry by entry.
     pub fn demands(&self) -> Vec<Demand> {
         self.traffic.iter().cloned().map(Demand::from).collect()
     }
 
-    /// What hosts do for the flows of an entry.
+    /// The transport of an entry's flows.
     pub fn transport_of<'a>(&'a self, entry: &'a Entry) -> &'a Transport {
         entry.transport.as_ref().unwrap_or(&self.transport)
     }
 
-    /// Where that is said.
+    /// Its place in the scenario.
     pub fn transport_path(&self, entry: &Entry) -> String {
         entry.transport.as_ref().map_or("transport".into(), |_| format!("traffic.{}.transport", entry.name))
     }
@@ -238,7 +238,7 @@ impl Scenario {
             .unwrap_or_else(|| transport.recommended_balancer())
     }
 
-    /// What every port does with packets that wait. The check made sure that all transports agree.
+    /// The queue discipline of every port. The check made sure that all transports agree.
     pub fn queue(&self) -> Queue {
         let recommended = || match self.traffic.first() {
             Some(entry) => self.transport_of(entry).recommended_queue(),
@@ -247,14 +247,14 @@ impl Scenario {
         self.queue.clone().unwrap_or_else(recommended)
     }
 
-    /// What is computed at each port, if any transport in use needs that. The check made sure that all agree.
+    /// The agent at each port, if any transport in use needs one. The check made sure that all agree.
     pub fn agent(&self) -> Option<Agent> {
         let needed = self.traffic.iter().find_map(|entry| self.transport_of(entry).agent())?;
         Some(self.agent.clone().unwrap_or(needed))
     }
 
-    /// Bytes on the wire of the largest full data packet of any transport in use: what a queue's
-    /// limit in full packets counts in.
+    /// Bytes on the wire of the largest full data packet of any transport in use: the unit of a queue's limit
+    /// in full packets.
     pub fn full_packet(&self) -> u64 {
         let transports = self.traffic.iter().map(|entry| self.transport_of(entry));
         transports

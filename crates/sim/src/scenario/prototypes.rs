@@ -28,8 +28,8 @@ pub struct Prototypes {
 }
 
 impl Prototypes {
-    /// Of the list that stands under a key of scenarios: what its members are, the argument of flowyard.run that hands
-    /// them in, and those that were.
+    /// A list under a key of scenarios: the name of its members, the argument of flowyard.run that hands them
+    /// in, and those that were.
     fn of(&self, key: &str) -> Option<(&'static str, &'static str, Named<dyn Factory>)> {
         fn plain<T: Factory + ?Sized>(
             named: &Named<T>,
@@ -48,7 +48,7 @@ impl Prototypes {
     }
 }
 
-/// Puts what the prototypes say into the document, where the walk found no fault; or says what is wrong with them.
+/// Puts the prototypes' values into the document, where the walk found no fault; or returns their problems.
 pub(super) fn put_in(document: &mut Value, found: &[Problem], prototypes: &Prototypes) -> Vec<Problem> {
     let mut visit = Visit { found, prototypes, problems: Vec::new() };
     visit.value(document, "", "");

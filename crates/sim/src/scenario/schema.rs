@@ -56,7 +56,7 @@ fn allow_bare_names(root: &Value, schema: &mut Value) {
     }
 }
 
-/// What bounds a field's value, if the field also takes a word, moves from beside the choice to the value.
+/// The bounds of a field's value, if the field also takes a word, move from beside the choice to the value.
 fn bounds_to_values(schema: &mut Value) {
     const BOUNDS: [&str; 4] = ["minimum", "maximum", "x-minimum", "x-maximum"];
     match schema {
@@ -90,7 +90,8 @@ pub(super) fn resolve<'a>(root: &'a Value, mut schema: &'a Value) -> &'a Value {
     schema
 }
 
-/// What a value is that may be left out or left to the network: follows `$ref` and the `anyOf` that this becomes.
+/// The schema of a value that may be left out or left to the network: follows `$ref` and the `anyOf` that
+/// this becomes.
 pub(super) fn present<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let schema = resolve(root, schema);
     let some = |member: &&Value| member.get("type") != Some(&json!("null")) && member.get("const").is_none();
@@ -104,16 +105,16 @@ pub(super) fn present<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     }
 }
 
-/// A choice by name: what an externally tagged enum is in the schema.
+/// A choice by name: an externally tagged enum in the schema.
 pub(super) struct Choice<'a> {
-    /// Variants with settings: the name and what is below it.
+    /// Variants with settings: the name and the settings below it.
     pub tables: Vec<(&'a str, &'a Value)>,
     /// Names that may stand alone.
     pub words: Vec<&'a str>,
 }
 
 impl<'a> Choice<'a> {
-    /// What is below a variant's name.
+    /// The settings below a variant's name.
     pub fn table(&self, name: &str) -> Option<&'a Value> {
         self.tables.iter().find(|(table, _)| *table == name).map(|(_, member)| *member)
     }

@@ -10,9 +10,9 @@ use crate::problem::{Problem, Problems};
 /// How a scenario is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// What people write.
+    /// Written by people.
     Toml,
-    /// What programs write.
+    /// Written by programs.
     Json,
 }
 
@@ -32,7 +32,7 @@ pub fn parse(text: &str, format: Format) -> Result<Value, Problems> {
             let place = format!(" at line {} column {}", error.line(), error.column());
             let start =
                 text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
-            // The reader points behind what it does not like.
+            // The reader points behind the offending character.
             let offset = start + error.column().saturating_sub(1);
             syntax_problem(text, Some(offset), message.trim_end_matches(&place)).into()
         }),
@@ -64,7 +64,7 @@ fn syntax_problem(text: &str, place: Option<usize>, message: &str) -> Problem {
     let line = before.matches('\n').count() + 1;
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let column = text[start..place].chars().count() + 1;
-    // Of a very long line, what surrounds the place.
+    // Of a very long line, the surroundings of the place.
     let skipped = column.saturating_sub(60);
     let source: String = text[start..].lines().next().unwrap_or("").chars().skip(skipped).take(100).collect();
     let source = source.replace('\t', " ");

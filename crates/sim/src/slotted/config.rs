@@ -22,12 +22,12 @@ pub struct Slotted {
     pub name: Option<String>,
     /// When flows arrive.
     pub generation: Generation,
-    /// What flows are, by class; server n has the class of place n in a round over all weights. A list of flows says
-    /// it itself.
+    /// Distribution of flows, by class; server n has the class of place n in a round over all weights. A list
+    /// of flows has its own.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub classes: Vec<Class>,
-    /// Who is served.
+    /// The discipline.
     pub discipline: DisciplineConfig,
     /// How to run it.
     #[serde(default)]
@@ -89,7 +89,7 @@ impl Class {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Run {
-    /// What all chance comes from.
+    /// Seed of all random streams.
     pub seed: u64,
     /// Number of the repetition: another replica of the same seed is independent of this one.
     pub replica: u64,
@@ -101,7 +101,7 @@ pub struct Run {
     pub preemptive: bool,
     /// Whether slots in which nothing new is decided are skipped; the results are the same.
     pub step: Step,
-    /// Whether to keep who was served when.
+    /// Whether to record the schedule: the flows served in each slot.
     pub schedule: bool,
 }
 
@@ -130,7 +130,7 @@ pub fn schema() -> String {
     scenario::schema_text(&SCHEMA)
 }
 
-/// Reads a configuration, with overrides of the form (key, value); or says all that is wrong with it.
+/// Reads a configuration, with overrides of the form (key, value); or returns all its problems.
 pub fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Result<Slotted, Problems> {
     let config: Slotted = scenario::read_as(&SCHEMA, text, format, overrides)?;
     let problems = config.problems();
@@ -138,7 +138,7 @@ pub fn read(text: &str, format: Format, overrides: &[(String, String)]) -> Resul
 }
 
 impl Slotted {
-    /// What no single field shows.
+    /// Checks across fields.
     fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let listed = matches!(self.generation, Generation::List(_));

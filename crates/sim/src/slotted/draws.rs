@@ -36,7 +36,7 @@ pub enum Deadlines {
         /// Mean, slots.
         #[schemars(range(min = 1, max = 1_000_000))]
         mean: f64,
-        /// What becomes of deadlines that are shorter than the flow.
+        /// Treatment of deadlines that are shorter than the flow.
         #[serde(default)]
         infeasible: Infeasible,
     },
@@ -67,7 +67,7 @@ pub enum Deadlines {
     None {},
 }
 
-/// What becomes of exponential deadlines that are shorter than the flow.
+/// Treatment of exponential deadlines that are shorter than the flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Infeasible {

@@ -37,7 +37,8 @@ pub enum Generation {
         /// Number of sets.
         #[schemars(range(min = 1, max = 1_000_000))]
         sets: u32,
-        /// What a server does whose flow is still there: it passes its turn, or starts another one beside it.
+        /// Action of a server whose flow is still active: it passes its turn, or starts another one beside
+        /// it.
         #[serde(default)]
         busy: Busy,
     },
@@ -45,7 +46,7 @@ pub enum Generation {
     List(#[schemars(length(min = 1, max = 1_000_000))] Vec<Listed>),
 }
 
-/// What a server does when its turn comes while it has a flow.
+/// Action of a server with an active flow when its turn comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Busy {

@@ -18,7 +18,7 @@ pub struct Link<'a, 'b> {
     now: u64,
     flows: Vec<Flow>,
     shares: Vec<f64>,
-    /// Whether flows came or left since the discipline was asked.
+    /// Whether flows arrived or left since the discipline was called.
     changed: bool,
     /// The flow that was served alone in the slot before.
     last: Option<u32>,
@@ -36,8 +36,8 @@ impl<'a, 'b> Link<'a, 'b> {
         Link { config, source, discipline, outcome, now: 0, flows, shares, changed: true, last: None }
     }
 
-    /// Runs until nothing is left to come, the last slot, or the watch says so; whether it may go on with another set.
-    /// `work` counts on from one set to the next.
+    /// Runs until no flow is left, the last slot, or the watch's stop; returns whether it may go on with
+    /// another set. `work` counts on from one set to the next.
     pub fn run(mut self, watch: &mut dyn FnMut(u64) -> bool, work: &mut u64) -> bool {
         let end = self.config.run.slots.unwrap_or(u64::MAX);
         while self.now < end {

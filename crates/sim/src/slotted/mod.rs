@@ -28,8 +28,8 @@ pub use config::{Slotted, read, schema};
 pub use discipline::{Discipline, EarlyTermination, Service, Slot};
 pub use outcome::{Outcome, Record, Segment};
 
-/// Runs a configuration that has been checked with its own discipline. `watch` is told the slot now and then and
-/// says whether to go on.
+/// Runs a configuration that has been checked with its own discipline. `watch` gets the slot from time to
+/// time and returns whether to go on.
 pub fn run(config: &Slotted, watch: &mut dyn FnMut(u64) -> bool) -> Outcome {
     let mut discipline = config.discipline.build(config.run.seed, config.run.replica);
     run_with(config, &mut *discipline, watch)

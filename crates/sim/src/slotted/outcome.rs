@@ -9,7 +9,7 @@ pub struct Record {
     pub set: u32,
     /// The flow as it left.
     pub flow: Flow,
-    /// The slot at whose end, or as whose beginning, it left; none if it was there at the end of the run.
+    /// The slot at whose end, or as whose beginning, it left; none if it was active at the end of the run.
     pub ended: Option<u64>,
     /// Whether it was done, which is always in time.
     pub done: bool,
@@ -30,12 +30,12 @@ pub struct Segment {
     pub share: f64,
 }
 
-/// What a run leaves.
+/// Results of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Flows in order of their end, then those that were there at the end of the run.
     pub flows: Vec<Record>,
-    /// Who was served when, if asked for.
+    /// The schedule, if requested.
     pub schedule: Vec<Segment>,
     /// Slots that passed, of all sets together.
     pub slots: u64,
@@ -45,7 +45,7 @@ pub struct Outcome {
     pub wasted: f64,
     /// Sum over all slots of the flows present.
     pub present: u64,
-    /// How often the discipline was asked.
+    /// Calls of the discipline.
     pub decisions: u64,
     /// Operations of the discipline, if it counts them.
     pub operations: Option<u64>,

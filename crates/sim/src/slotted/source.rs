@@ -18,9 +18,9 @@ pub struct Source<'a> {
     pub set: u32,
     /// Number of the next flow.
     next_id: u32,
-    /// (slot, server) of what is known to come.
+    /// (slot, server) of the known arrivals.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    /// By server: its chance, for the next flow and the gap before it.
+    /// By server: its random stream, for the next flow and the gap before it.
     chances: Vec<Stream>,
     /// Flows of a server that are present.
     present: Vec<u32>,
@@ -149,7 +149,7 @@ impl<'a> Source<'a> {
         self.next_id += 1;
     }
 
-    /// The class of a server's flows: as many of each as the weights say, in turn.
+    /// The class of a server's flows: as many of each as its weight, in turn.
     fn class(&self, server: u32) -> &'a Class {
         let classes = &self.config.classes;
         let sum: u32 = classes.iter().map(|class| class.weight).sum();

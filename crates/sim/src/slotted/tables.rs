@@ -56,7 +56,7 @@ impl Outcome {
         Table { name: "flows", columns }
     }
 
-    /// Who was served when, as a table.
+    /// The schedule as a table.
     pub fn schedule_table(&self) -> Table {
         use slotted_schedule as named;
         let rows = &self.schedule;

@@ -33,7 +33,8 @@ impl Tier {
     }
 }
 
-/// What the hosts can send over what the narrowest tier above them carries; the hosts' tier comes first.
+/// The rate that the hosts can send over the capacity of the narrowest tier above them; the hosts' tier comes
+/// first.
 pub(super) fn oversubscription(tiers: &[Tier]) -> Option<f64> {
     let (hosts, above) = tiers.split_first()?;
     let narrowest = above.iter().map(Tier::bps).min()?;

@@ -51,7 +51,7 @@ impl Search {
         for link in &fabric.links {
             near[link.from.index()].push((link.to.0, link.rate.0));
         }
-        // Switches follow the majority of what is known around them, nearest to the hosts first.
+        // Switches follow the majority of their neighbours whose side is known, nearest to the hosts first.
         let hosts = halves.len();
         let mut side: Vec<Option<bool>> = halves.into_iter().map(Some).collect();
         side.resize(fabric.nodes.len(), None);
@@ -75,7 +75,7 @@ impl Search {
         Search { near, hosts, side, cut }
     }
 
-    /// What the cut loses if the node changes sides.
+    /// The cut's loss if the node changes sides.
     fn gain(&self, node: usize) -> i128 {
         let sign = |to: u32| if self.side[to as usize] == self.side[node] { -1 } else { 1 };
         self.near[node].iter().map(|&(to, rate)| sign(to) * i128::from(rate)).sum()

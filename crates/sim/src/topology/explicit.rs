@@ -85,8 +85,8 @@ fn default_count() -> u32 {
     1
 }
 
-/// So many names are compared with unknown ones for what was probably meant: in a long list, the first mistakes
-/// have to do.
+/// So many unknown names are compared with the known ones for a suggestion: in a long list, only the first
+/// mistakes get one.
 const COMPARISONS: usize = 50_000;
 
 impl Explicit {

@@ -165,7 +165,7 @@ impl Generator for FatTree {
         }
         for level in (1..=lowest).rev() {
             let (rate, delay) = self.uplink(level);
-            // What the digit that is free on the way up counts for; the first one has k values, others k/2.
+            // The weight of the digit that is free on the way up; the first one has k values, others k/2.
             let weight = self.power(lowest - level);
             let values = if level == 1 { self.k } else { half };
             for lower in 0..self.switches(level) {

@@ -27,7 +27,7 @@ pub fn flat(fabric: &Fabric) -> Option<String> {
     Some(format!("the way from \"{from}\" to \"{to}\" leads through other hosts"))
 }
 
-/// Links from the nearest of some hosts to each node; `relay` says whether other hosts pass packets on.
+/// Links from the nearest of some hosts to each node; `relay` is whether other hosts forward packets.
 fn distances(fabric: &Fabric, from: &[NodeId], relay: bool) -> Vec<u32> {
     let mut neighbours = vec![Vec::new(); fabric.nodes.len()];
     fabric.links.iter().for_each(|link| neighbours[link.from.index()].push(link.to));

@@ -35,9 +35,9 @@ register! {
     }
 }
 
-/// What a topology does: parameters in, graph out.
+/// A topology: parameters in, graph out.
 pub trait Generator {
-    /// All that is wrong with the parameters beyond what the schema says; paths are below the topology.
+    /// All problems of the parameters beyond those that the schema finds; paths are below the topology.
     fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
@@ -45,8 +45,8 @@ pub trait Generator {
     /// The graph. Called only if there are no [`Generator::problems`].
     fn build(&self) -> Fabric;
 
-    /// What the hosts can send over what the narrowest tier above them carries, where there are tiers: 1 is
-    /// full bandwidth, 4 is "4:1".
+    /// The rate that the hosts can send over the capacity of the narrowest tier above them, where there are
+    /// tiers: 1 is full bandwidth, 4 is "4:1".
     fn oversubscription(&self) -> Option<f64> {
         None
     }
@@ -66,7 +66,7 @@ const MOST_CABLES: u128 = 2_000_000;
 
 /// Refuses a network that a slip has made too large, before any of it is built.
 ///
-/// Counts saturate: what is too large for them is too large.
+/// Counts saturate: a number too large for them is too large anyway.
 fn oversized(hosts: u128, switches: u128, cables: u128) -> Vec<Problem> {
     let counts = [
         (hosts, MOST_HOSTS, "hosts"),
@@ -81,7 +81,7 @@ fn oversized(hosts: u128, switches: u128, cables: u128) -> Vec<Problem> {
     too_many.map(message).into_iter().collect()
 }
 
-/// A network: nodes and directed links. Nobody changes it once built.
+/// A network: nodes and directed links, constant once built.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fabric {
     /// Hosts first, then switches.
@@ -97,7 +97,8 @@ pub struct Fabric {
 pub struct Node {
     /// Such as "host 3" or "pod 0 edge 1".
     pub name: String,
-    /// Such as "host", "edge", "aggregation", "core": what links and reports group by. "host" is for hosts alone.
+    /// Such as "host", "edge", "aggregation", "core": the group in link tables and reports. "host" is for
+    /// hosts alone.
     pub tier: Cow<'static, str>,
 }
 
@@ -129,7 +130,7 @@ pub struct Cable {
 }
 
 impl Cable {
-    /// Rate and delay, with the topology's where the tier says nothing.
+    /// Rate and delay, with the topology's where the tier has none.
     pub fn or(self, rate: Rate, delay: Time) -> (Rate, Time) {
         (self.rate.unwrap_or(rate), self.delay.unwrap_or(delay))
     }
@@ -166,7 +167,7 @@ impl Fabric {
         format!("{}-{}", self.nodes[link.from.index()].tier, self.nodes[link.to.index()].tier)
     }
 
-    /// What is wrong with the network for whoever expects hosts with one port each.
+    /// Problems of the network for schemes that need hosts with one port each.
     pub fn several_ports(&self) -> Option<Problem> {
         let mut ports = vec![0; self.hosts as usize];
         let senders = self.links.iter().map(|link| link.from).filter(|node| self.is_host(*node));

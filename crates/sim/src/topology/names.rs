@@ -12,13 +12,14 @@ use crate::nearest;
 /// So many ends of a node's cables are named.
 const NEIGHBOURS: usize = 4;
 
-/// The nodes and cables of a network, for what is written by names.
+/// The nodes and cables of a network, for references by name.
 #[derive(Clone, Debug)]
 pub struct Names<'a> {
     fabric: &'a Fabric,
     nodes: FxHashMap<&'a str, NodeId>,
     links: FxHashMap<(NodeId, NodeId), LinkId>,
-    /// How many more names that are wrong are told with the one that was probably meant: finding it takes a while.
+    /// Number of further wrong names that get a suggestion of the one probably meant: finding it takes a
+    /// while.
     guesses: Cell<u32>,
 }
 
@@ -32,7 +33,7 @@ impl<'a> Names<'a> {
         Names { fabric, nodes, links, guesses: Cell::new(20) }
     }
 
-    /// The node of that name; or what to say if none has it.
+    /// The node of that name; or the message if none has it.
     pub fn find(&self, name: &str) -> Result<NodeId, String> {
         self.nodes.get(name).copied().ok_or_else(|| {
             let left = self.guesses.get();
@@ -47,7 +48,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// What to say about a cable that is not there: where those of its first end lead.
+/// The message for a missing cable: the neighbours of its first end.
 pub fn no_cable(fabric: &Fabric, from: NodeId, to: &str) -> String {
     let name = |node: NodeId| format!("\"{}\"", fabric.nodes[node.index()].name);
     let ends: BTreeSet<String> =
@@ -57,7 +58,7 @@ pub fn no_cable(fabric: &Fabric, from: NodeId, to: &str) -> String {
     format!("there is no cable from {} to \"{to}\"; its cables lead to {ends}{more}", name(from))
 }
 
-/// What to say about a name that no node has; `guess` asks for the one that was probably meant, which takes a while.
+/// The message for an unknown name; with `guess` it has the one that was probably meant, which takes a while.
 pub fn unknown(fabric: &Fabric, name: &str, guess: bool) -> String {
     let names = fabric.nodes.iter().map(|node| node.name.as_str());
     let near = guess.then(|| nearest::closest(name, names)).flatten();

@@ -72,7 +72,7 @@ fn neighbours(fabric: &Fabric) -> Vec<Vec<usize>> {
     neighbours
 }
 
-/// The pod of each node, by the first of its nodes; none for what connects pods.
+/// The pod of each node, by the first of its nodes; none for nodes that connect pods.
 fn pieces(fabric: &Fabric, neighbours: &[Vec<usize>], count: u32) -> Vec<Option<usize>> {
     let tier = tiers(fabric, neighbours);
     let highest = tier.iter().copied().max().unwrap_or(0);
@@ -114,7 +114,7 @@ fn tiers(fabric: &Fabric, neighbours: &[Vec<usize>]) -> Vec<usize> {
     tier
 }
 
-/// The connected pieces of what is kept, numbered by their first nodes.
+/// The connected components of the kept nodes, numbered by their first nodes.
 fn connected(neighbours: &[Vec<usize>], kept: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
     let mut pieces = vec![None; neighbours.len()];
     let mut known = 0;

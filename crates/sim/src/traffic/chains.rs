@@ -11,7 +11,7 @@ use crate::ids::NodeId;
 use crate::random::{Purpose, Stream, mix, name_key};
 use crate::units::Time;
 
-/// What the sources of an entry have in common.
+/// Shared state of an entry's sources.
 #[derive(Clone, Debug, PartialEq)]
 struct Rules {
     /// Index of the entry.
@@ -118,7 +118,7 @@ impl Chains {
         left.then(|| arrivals.next_start(idle, &mut chain.free, &mut chain.stream))
     }
 
-    /// Draws the flow that a source starts now, and its key for chance.
+    /// Draws the flow that a source starts now, and the key of its random draws.
     pub fn draw(&mut self, chain: u32, now: Time) -> (Flow, u64) {
         let chain = &mut self.chains[chain as usize];
         let Rules { index, entry, .. } = &self.rules[chain.rules as usize];

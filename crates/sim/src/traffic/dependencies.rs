@@ -46,7 +46,7 @@ pub enum TriggerKind {
     Barrier(#[schemars(range(min = 1))] u32),
 }
 
-/// What is fired, and starts flows.
+/// A trigger, which is fired and starts flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trigger {
     /// When it starts its flows.
@@ -153,7 +153,7 @@ impl Dependencies {
     }
 }
 
-/// What arrivals write their dependencies with, once all flows are drawn.
+/// The writer of dependencies for arrivals, once all flows are drawn.
 pub struct Writer<'a> {
     flows: &'a [Flow],
     /// The index of each flow, entry by entry in the order drawn.
@@ -165,7 +165,8 @@ pub struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// For flows whose `number` counts them as drawn; `entries` says of each how many come before it, and how many it has.
+    /// For flows whose `number` counts them as drawn; `entries` has for each the number of flows before it
+    /// and its own.
     pub(super) fn new(flows: &'a [Flow], entries: &'a [(usize, u64)], names: Vec<&'a str>) -> Writer<'a> {
         let mut places = vec![0; flows.len()];
         for (index, flow) in flows.iter().enumerate() {
@@ -185,7 +186,7 @@ impl<'a> Writer<'a> {
         self.flows[self.flow(entry, number) as usize].dst
     }
 
-    /// A trigger of that kind that nobody fires yet.
+    /// A trigger of that kind that no flow fires yet.
     pub fn trigger(&mut self, kind: TriggerKind, notify: Option<Time>) -> u32 {
         self.written.triggers.push(Trigger { kind, host: NodeId::NONE, notify });
         self.written.triggers.len() as u32 - 1

@@ -35,7 +35,7 @@ use crate::random::{Purpose, Stream, name_key};
 use crate::topology::Fabric;
 use crate::units::{Rate, Time};
 
-/// Most flows of a scenario: what keeps a slip of the pen from eating the memory.
+/// Most flows of a scenario: a bound that keeps a typing error from using up the memory.
 pub const FLOWS_MAX: u64 = 10_000_000;
 
 /// The packet whose transmission time is the default jitter, in bytes.
@@ -44,7 +44,7 @@ const JITTER_PACKET: u64 = 1500;
 /// The last start that can be given; [`Time::NEVER`] means that a flow waits for others.
 const LAST: Time = Time(Time::NEVER.0 - 1);
 
-/// A set of flows that belong together: what an entry of a scenario's traffic asks for, whoever carries it.
+/// A set of flows that belong together: the traffic of one entry of a scenario, whatever its transport.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
     /// Name of the entry, which keys its random draws.
@@ -84,7 +84,8 @@ pub struct Flow {
     pub size: u64,
     /// Index of its traffic entry.
     pub entry: u32,
-    /// Its number in the entry, by start, or as drawn if flows of the entry wait for others: keys its chance.
+    /// Its number in the entry, by start, or as drawn if flows of the entry wait for others: keys its random
+    /// draws.
     pub number: u32,
     /// When it is due, counted from its start.
     pub deadline: Option<Time>,
@@ -97,24 +98,24 @@ pub struct Traffic {
     pub flows: Vec<Flow>,
     /// How many of them have a start that is known: the first ones.
     pub timed: usize,
-    /// What starts the others.
+    /// The dependencies of the others.
     pub dependencies: Dependencies,
     /// Sources that draw their flows during the run.
     pub chains: Chains,
-    /// SHA-256 over all flows and what starts them: equal for two runs that carry the same traffic.
+    /// SHA-256 over all flows and their dependencies: equal for two runs that carry the same traffic.
     pub digest: String,
-    /// What became of each entry.
+    /// Outcome of each entry.
     pub entries: Vec<EntrySummary>,
 }
 
-/// What became of a traffic entry.
+/// Outcome of a traffic entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EntrySummary {
     /// Its name.
     pub name: String,
     /// Number of flows.
     pub flows: u64,
-    /// Whether nobody waits for them.
+    /// Whether the run ends without them.
     pub background: bool,
     /// Mean of the distribution of sizes, not of the sizes drawn; none if they have no end.
     pub mean_size_bytes: Option<f64>,
@@ -122,12 +123,12 @@ pub struct EntrySummary {
     pub offered_load: Option<f64>,
     /// The same for the flows drawn: the bytes of all but the last, from the first start to the last.
     pub realised_load: Option<f64>,
-    /// If the run has stalled: what the entry's flows wait for.
+    /// If the run has stalled: the conditions for which the entry's flows wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
 }
 
-/// What the flows of a traffic entry wait for that have not ended.
+/// Conditions for which the unfinished flows of a traffic entry wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Waits {
     /// Flows that have started.
@@ -141,7 +142,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// What these and those wait for.
+    /// The sum of both.
     pub fn and(self, other: Waits) -> Waits {
         let first = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
         Waits {
@@ -246,7 +247,7 @@ pub fn problems(entries: &[Demand], fabric: &Fabric) -> Vec<(usize, Problem)> {
     let mut extents = vec![Extent::default(); entries.len()];
     for index in order {
         let (entry, sources) = (&entries[index], &sources[index]);
-        // What is wrong by itself may have no mean size.
+        // Invalid sizes may have no mean.
         let full = || entry.full(ports.sum(entry.matrix.loaded(sources)));
         let expected = entry.arrivals.expected(if own[index].is_empty() { full() } else { 0.0 });
         let (extent, wrong) = extent(entry, entries, &extents, size(entry, sources, hosts), expected);
@@ -287,7 +288,7 @@ pub fn flows_at_most(entries: &[Demand], fabric: &Fabric) -> Vec<u64> {
     extents.iter().map(|extent| extent.most).collect()
 }
 
-/// What is wrong with an entry whose matrix is drawn among so many sources.
+/// Problems of an entry whose matrix is drawn among so many sources.
 fn too_few(entry: &Demand, sources: u32) -> Vec<Problem> {
     if sources < 2 {
         let what = format!("{sources} source has no other source to send to; have at least 2");
@@ -425,7 +426,7 @@ fn summary(entry: &Demand, drawn: &[Flow]) -> EntrySummary {
     }
 }
 
-/// What the flows that wait, wait for.
+/// The dependencies of waiting flows.
 fn dependencies(
     entries: &[Demand],
     flows: &[Flow],
@@ -493,7 +494,7 @@ fn digest(
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a host can send, over all its ports.
+/// The rate that a host can send at, over all its ports.
 struct HostPorts {
     /// For each host the sum of its ports' rates, in bits a second.
     capacity: Vec<f64>,
@@ -513,7 +514,7 @@ impl HostPorts {
         ports
     }
 
-    /// What so many hosts can send together, in bits a second.
+    /// The rate that so many hosts can send at together, in bits a second.
     fn sum(&self, hosts: &[u32]) -> f64 {
         hosts.iter().map(|&host| self.capacity[host as usize]).sum()
     }

@@ -13,13 +13,13 @@ pub struct Extent {
     pub round: u64,
     /// To be drawn at most.
     pub most: u64,
-    /// To be drawn, or to be expected if a time ends them; 0 if the entry should say it and does not.
+    /// To be drawn, or to be expected if a time ends them; 0 if the entry lacks a number that it needs.
     pub flows: u64,
     /// Whether that many will be drawn.
     pub exact: bool,
 }
 
-/// What is wrong with an entry: (its index, problem with its path below the entry).
+/// A problem of an entry: (its index, problem with its path below the entry).
 pub type Wrong = (usize, Problem);
 
 /// The entries that an entry refers to: (path of the reference, name).
@@ -43,7 +43,7 @@ pub fn position(entries: &[Demand], name: &str) -> Option<usize> {
     entries.iter().position(|entry| entry.name == name)
 }
 
-/// The entries, each behind those that it refers to, and what is wrong with the references. Entries whose own
+/// The entries, each behind those that it refers to, and the problems of the references. Entries whose own
 /// lead nowhere are left out.
 pub fn order(entries: &[Demand]) -> (Vec<usize>, Vec<Wrong>) {
     let mut problems = unusable(entries);
@@ -101,7 +101,7 @@ fn behind_each_other(entries: &[Demand], problems: &mut Vec<Wrong>) -> Vec<usize
             break;
         }
     }
-    // Whoever is left refers to one that is left: the way along them ends in a circle.
+    // Each remaining entry refers to a remaining one: following the references ends in a cycle.
     let mut told = placed.clone();
     for first in 0..entries.len() {
         let next = |at: usize| bases[at].iter().copied().find(|&base| !placed[base]);
@@ -127,7 +127,7 @@ fn behind_each_other(entries: &[Demand], problems: &mut Vec<Wrong>) -> Vec<usize
 }
 
 /// How many flows an entry with so many sources on so many hosts has, given those that it refers to, where so
-/// many are `expected` before an end, if there is one; and what is wrong with it.
+/// many are `expected` before an end, if there is one; and its problems.
 pub fn extent(
     entry: &Demand,
     entries: &[Demand],

@@ -57,7 +57,8 @@ impl Sources {
     }
 }
 
-/// For each entry the hosts that send in it, ascending; and what is wrong with `not-in`: (index of the entry, what).
+/// For each entry the hosts that send in it, ascending; and the problems of `not-in`: (index of the entry,
+/// problem).
 ///
 /// How many they are does not depend on seed and replica.
 pub fn resolve(

@@ -69,19 +69,19 @@ impl Paced for D3 {
 
 paced_settings!(D3);
 
-/// What a sender under D3 remembers: what ports have counted for its flow, rates in kbit/s.
+/// A sender's state under D3: the rates that ports have counted for its flow, in kbit/s.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
     /// How often its SYN has been counted.
     flows: i64,
-    /// What it asks for, as far as answers have told.
+    /// Its request, as far as replies have confirmed it.
     desired: i64,
-    /// By link of its path, what it was given.
+    /// By link of its path, its allocation.
     allocated: [i64; LINKS],
 }
 
 impl Sender {
-    /// Notes what ports have changed for a packet.
+    /// Notes the ports' changes for a packet.
     fn count(&mut self, asked: Asks, record: &Record) {
         let (now, before) = word::unpack(record.0[word::DESIRED]);
         match asked {
@@ -104,7 +104,7 @@ impl Sender {
     }
 }
 
-/// What a packet says that its flow was given, and is given: by link.
+/// The earlier and the present allocation of its flow that a packet carries: by link.
 fn vector(record: &Record) -> impl Iterator<Item = (i32, i32)> {
     record.0[word::ALLOCATED..].iter().map(|&word| word::unpack(word))
 }
@@ -124,7 +124,7 @@ fn needed(flow: &Flow, guard_rtts: f64) -> Option<u64> {
     Some(u64::try_from(kbits).unwrap_or(u64::MAX))
 }
 
-/// A number as a word of a packet has it.
+/// A number in the form of a packet's word.
 fn short(number: i64) -> i32 {
     number.clamp(i64::from(i32::MIN + 1), i64::from(i32::MAX)) as i32
 }
@@ -204,7 +204,8 @@ mod tests {
         assert_eq!(needed(&flow(0, due), 4.0), Some(0), "nothing to send");
     }
 
-    /// What is above the sender's link is not asked for, and is a reason to give up; so is a deadline that has passed.
+    /// A rate above the sender's link is not requested, and is a reason to give up; so is a deadline that has
+    /// passed.
     #[test]
     fn who_cannot_end_in_time_gives_up_if_told_to() {
         let gives_up = |late, unsent, due| {
@@ -222,7 +223,8 @@ mod tests {
         assert_eq!(word::unpack(record.0[word::DESIRED]), (1_000_000, 0));
     }
 
-    /// Two links on which others have what they have: the least allocation is the rate, and is remembered link by link.
+    /// Two links whose other allocations are fixed: the least allocation is the rate, and is kept link by
+    /// link.
     #[test]
     fn the_rate_is_the_least_of_the_vector() {
         let (mut sender, flow) = (Sender::default(), flow(75_000, Time::from_us(2000)));
@@ -241,7 +243,8 @@ mod tests {
         assert!(vector(&record).all(|(_, given)| given == word::NONE));
     }
 
-    /// A SYN that was repeated although it was not lost: the port has counted both, and the FIN takes both back.
+    /// A SYN that was retransmitted although it was not lost: the port has counted both, and the FIN takes
+    /// both back.
     #[test]
     fn what_was_counted_twice_is_taken_back_twice() {
         let (mut sender, flow) = (Sender::default(), flow(75_000, Time::from_us(2000)));

@@ -273,7 +273,8 @@ mod tests {
         assert_eq!(host.receiver(FLOW).delivered_bytes, 4000);
     }
 
-    /// At 1 Gbps 1500 B take 12 us. A wire that asks late delays its packet and not those behind it.
+    /// At 1 Gbps 1500 B take 12 us. A link that takes a packet late delays that packet and not those behind
+    /// it.
     #[test]
     fn packets_are_due_at_the_rate() {
         let mut host = FakeHost::pair(4000);

@@ -15,7 +15,7 @@ pub struct Delivery<R = Reassembly> {
     complete_to: u32,
 }
 
-/// What a packet of data has brought.
+/// Effect of a packet of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivered {
     /// Its place in the record.
@@ -32,8 +32,8 @@ impl<R: Record> Delivery<R> {
         self.complete_to = 0;
     }
 
-    /// A packet of a flow's data arrives, perhaps the last one: counts what is new, and reports the flows that it
-    /// completes.
+    /// A packet of a flow's data arrives, perhaps the last one: counts new bytes, and reports the flows that
+    /// it completes.
     #[inline]
     pub fn receive(
         &mut self,

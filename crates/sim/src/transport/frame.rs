@@ -2,13 +2,13 @@
 
 use crate::engine::packet::Packet;
 
-/// What follows the IP header.
+/// The bytes behind the IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame {
     /// A TCP header (RFC 9293).
     Tcp(TcpFrame),
-    /// A UDP header, and the first bytes of what it carries: [`Header`](crate::engine::packet::Header), big-endian, in
-    /// the order of its fields, after a byte with the packet's flags.
+    /// A UDP header, and the first bytes of its payload: [`Header`](crate::engine::packet::Header),
+    /// big-endian, in the order of its fields, after a byte with the packet's flags.
     Udp {
         /// The first bytes behind the header.
         payload: [u8; UDP_PAYLOAD],
@@ -18,7 +18,7 @@ pub enum Frame {
 /// Bytes behind a UDP header that are kept.
 pub const UDP_PAYLOAD: usize = 24;
 
-/// What a TCP header says.
+/// The fields of a TCP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are those of the header")]
 pub struct TcpFrame {
@@ -32,7 +32,7 @@ pub struct TcpFrame {
     pub window: u16,
 }
 
-/// The receiver's port of packets that go as UDP: the first one that nobody can register (RFC 6335).
+/// The receiver's port of UDP packets: the first one that cannot be registered (RFC 6335).
 pub const UDP_PORT: u16 = 49_152;
 
 /// The protocol header of a packet as the first bytes behind a UDP header.

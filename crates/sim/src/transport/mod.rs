@@ -134,7 +134,8 @@ fn audit_ranges(id: ConnId, conn: &Conn, received: u64, found: &mut dyn FnMut(St
     }
 }
 
-/// The same of all connections of a transport, given what a receiver has received; and what senders find wrong in their books.
+/// The same for all connections of a transport, given a receiver's count of received bytes; and
+/// inconsistencies of senders' counters.
 fn audit_ends<S, R>(
     conns: &[(ConnId, Conn)],
     senders: (&Ends<S>, impl Fn(&S) -> Option<String>),
@@ -152,9 +153,9 @@ fn audit_ends<S, R>(
     }
 }
 
-/// What a transport's configuration tells the check and the records.
+/// Properties of a transport's configuration for the check and the records.
 pub trait Settings {
-    /// All that is wrong beyond what the schema says; paths are below the transport.
+    /// All problems beyond those that the schema finds; paths are below the transport.
     fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
@@ -170,12 +171,12 @@ pub trait Settings {
         true
     }
 
-    /// What it needs from the ports on its way.
+    /// Features that it needs from the ports on its path.
     fn needs(&self) -> &'static [Feature] {
         &[]
     }
 
-    /// What is computed at ports for it, with defaults, if it needs that.
+    /// The agent that it needs at ports, with defaults, if any.
     fn agent(&self) -> Option<Agent> {
         None
     }
@@ -200,7 +201,7 @@ pub trait Settings {
         true
     }
 
-    /// A field that says something of flows with deadlines alone, if it is set so.
+    /// A field that is only about flows with deadlines, if it is set so.
     fn for_deadlines(&self) -> Option<&'static str> {
         None
     }
@@ -236,7 +237,7 @@ pub trait Settings {
         0
     }
 
-    /// Fields that the scenario leaves to the network, with what follows from it.
+    /// Fields that the scenario leaves to the network, with their values.
     fn derived(&self, longest: &Longest) -> Values {
         let _ = longest;
         Vec::new()
@@ -247,7 +248,7 @@ pub trait Settings {
         Vec::new()
     }
 
-    /// What is allowed and probably not meant in its fields, which stand at that path.
+    /// Allowed settings of its fields that are probably not meant; the fields are at that path.
     fn advice(&self, path: &str, longest: &Longest) -> Vec<Advice> {
         let _ = (path, longest);
         Vec::new()
@@ -273,17 +274,19 @@ pub trait Settings {
         None
     }
 
-    /// Fields that say what a host does for all its connections: all of a run's transports of one kind agree in them.
+    /// Fields of a host's behaviour for all its connections: all of a run's transports of one kind agree in
+    /// them.
     fn of_host(&self) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 
-    /// Full packets that a flow may have under way; `None` if nothing but its host's wire limits them. For estimates.
+    /// Full packets that a flow may have in flight; `None` if only its host's link limits them. For
+    /// estimates.
     fn most_under_way(&self) -> Option<u64> {
         None
     }
 
-    /// The longest time that its timers let pass before a sender tries again what nothing has answered.
+    /// The longest time that its timers let pass before a sender retransmits an unacknowledged packet.
     fn longest_timeout(&self) -> Time {
         Time::ZERO
     }
@@ -303,7 +306,7 @@ pub trait Settings {
         0
     }
 
-    /// What a packet has behind its IP header. For captures.
+    /// A packet's bytes behind its IP header. For captures.
     fn frame(&self, packet: &Packet) -> Frame {
         udp_frame(packet)
     }
@@ -315,7 +318,7 @@ pub trait Settings {
     }
 }
 
-/// What may be written in Python for transports: see `prototype.rs`.
+/// Members that may be written in Python for transports: see `prototype.rs`.
 #[derive(Clone, Debug, Default)]
 pub struct Prototypes {
     /// Congestion controls.

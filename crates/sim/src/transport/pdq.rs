@@ -47,7 +47,7 @@ impl Paced for Pdq {
 
 paced_settings!(Pdq);
 
-/// What a sender under PDQ remembers.
+/// A sender's state under PDQ.
 #[derive(Clone, Debug)]
 pub struct Sender {
     /// P_S.
@@ -56,7 +56,7 @@ pub struct Sender {
     probe: f64,
     /// RTT_S.
     rtt: Rtt,
-    /// When the last packet asked.
+    /// Time of the last request.
     asked_at: Time,
 }
 
@@ -72,7 +72,7 @@ impl Sender {
         self.rtt.smoothed().unwrap_or(Time::ZERO)
     }
 
-    /// From one packet that asks to the next if it is paused.
+    /// Time from one request to the next if it is paused.
     fn probe_after(&self) -> Time {
         Time((self.probe * self.round_trip().0 as f64) as u64)
     }
@@ -167,8 +167,8 @@ mod tests {
         assert_eq!(record.0, [1_000_000_000, 7, due.0, 500_000_000, 0, 100_000_000, spacing, 0]);
     }
 
-    /// Probes are so many round trips apart, at least one, counted from when the last one left; who sends asks after a round
-    /// trip.
+    /// Probes are so many round trips apart, at least one, counted from when the last one left; a sending
+    /// flow requests after a round trip.
     #[test]
     fn a_paused_sender_waits_for_its_probe() {
         let (mut sender, config) = (Sender::default(), Pdq::default());

@@ -36,8 +36,8 @@ impl Paced for Racs {
 
 paced_settings!(Racs);
 
-/// What a sender under RACS remembers: the smoothed round trip and the time between its requests, of which it tells the
-/// switches.
+/// A sender's state under RACS: the smoothed round trip and the time between its requests, both of which
+/// packets carry to the switches.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
     rtt: Rtt,

@@ -36,7 +36,7 @@ impl Paced for Rcp {
 
 paced_settings!(Rcp);
 
-/// What a sender under RCP remembers: the smoothed round trip, of which it tells the switches.
+/// A sender's state under RCP: the smoothed round trip, which packets carry to the switches.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
     rtt: Rtt,

@@ -36,7 +36,7 @@ pub struct Reassembly {
     end: u32,
 }
 
-/// What an arriving packet means to the receiver.
+/// Effect of an arriving packet at the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// It was here before.
@@ -136,7 +136,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Against a plain map of what has arrived.
+        /// Against a plain map of the arrived packets.
         #[test]
         fn agrees_with_a_map(arrivals in prop::collection::vec((0u32..80, 1u16..5000), 0..200)) {
             let mut record = Reassembly::default();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Packets by number, from the first that is not acknowledged on. `N` is what a transport notes of each.
+/// Packets by number, from the first that is not acknowledged on. `N` is a transport's note on each.
 #[derive(Clone, Debug, Default)]
 pub struct SentList<N> {
     packets: VecDeque<Sent<N>>,
@@ -18,13 +18,13 @@ pub struct SentList<N> {
 pub struct Sent<N> {
     /// Its payload.
     pub len: u16,
-    /// What is known of it.
+    /// Its state.
     pub state: State,
-    /// What the transport notes.
+    /// The transport's note.
     pub note: N,
 }
 
-/// What a sender knows of a packet.
+/// A sender's state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Nothing.
@@ -67,7 +67,7 @@ impl<N: Copy + Default> SentList<N> {
         self.lost
     }
 
-    /// A packet that was not sent before is under way from now on: its number.
+    /// A packet that was not sent before is in flight from now on: its number.
     #[inline]
     pub fn push(&mut self, len: u16, note: N) -> u32 {
         self.packets.push_back(Sent { len, state: State::UnderWay, note });
@@ -87,7 +87,7 @@ impl<N: Copy + Default> SentList<N> {
         first + lost.take_while(|sent| sent.state != State::Lost).count() as u32
     }
 
-    /// A packet is on its way, perhaps again: what is noted of it, and whether it was lost.
+    /// A packet is sent, perhaps as a retransmission: the note on it, and whether it was lost.
     #[inline]
     pub fn send(&mut self, number: u32) -> (&mut Sent<N>, bool) {
         let sent = &mut self.packets[(number - self.base) as usize];
@@ -99,7 +99,7 @@ impl<N: Copy + Default> SentList<N> {
         (sent, again)
     }
 
-    /// The first lost packet is on its way again.
+    /// The first lost packet is retransmitted.
     #[inline]
     pub fn send_first_lost(&mut self) -> u32 {
         let number = self.first_lost();
@@ -108,7 +108,7 @@ impl<N: Copy + Default> SentList<N> {
         number
     }
 
-    /// A packet has arrived, as the sender hears: what it was until now, unless that is known.
+    /// A packet is acknowledged: its state until now, unless that was known.
     #[inline]
     pub fn acknowledge(&mut self, number: u32) -> Option<Sent<N>> {
         let sent = &mut self.packets[number.checked_sub(self.base)? as usize];
@@ -126,14 +126,14 @@ impl<N: Copy + Default> SentList<N> {
         Some(before)
     }
 
-    /// A packet that was under way is to be sent again.
+    /// A packet in flight is to be retransmitted.
     pub fn lose(&mut self, number: u32) {
         self.packets[(number - self.base) as usize].state = State::Lost;
         self.lost += 1;
         self.repair = self.repair.min(number);
     }
 
-    /// All that was under way is to be sent again.
+    /// All packets in flight are to be retransmitted.
     pub fn lose_all(&mut self) {
         for sent in self.packets.iter_mut().filter(|sent| sent.state == State::UnderWay) {
             sent.state = State::Lost;
@@ -147,7 +147,7 @@ impl<N: Copy + Default> SentList<N> {
         self.packets.iter().copied().filter(move |sent| sent.state == state)
     }
 
-    /// What is wrong in the list's own books, if anything is.
+    /// Inconsistencies of the list's own counters, if there are any.
     pub fn audit(&self) -> Option<String> {
         let lost = self.those(State::Lost).count() as u32;
         if lost != self.lost {

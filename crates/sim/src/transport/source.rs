@@ -5,19 +5,19 @@ use std::collections::VecDeque;
 use crate::ids::ConnId;
 use crate::units::Time;
 
-/// What a source answers when a sender may send.
+/// A source's reply when a sender may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// So many bytes from this offset of the data; the last range of all says so.
+    /// So many bytes from this offset of the data; the last range of all is marked.
     Range {
         /// Place in the data, which is not the place in the connection's sequence space.
         offset: u64,
-        /// Bytes, at most as many as were asked for.
+        /// Bytes, at most as many as requested.
         len: u32,
         /// Whether nothing will follow.
         last: bool,
     },
-    /// Nothing at this moment; the source will say when there is.
+    /// Nothing at this moment; the source will report when it has data.
     Nothing,
     /// Nothing any more.
     End,
@@ -39,8 +39,8 @@ pub trait Source {
         Message { flow: own, begin: 0, end: u64::MAX, due: Time::NEVER }
     }
 
-    /// Takes off the first flow if everything before `una` is acknowledged, and so is all of it: to be asked until there
-    /// is none.
+    /// Takes off the first flow if everything before `una` is acknowledged, and so is all of it: to be called
+    /// until there is none.
     #[inline]
     fn take_acknowledged(&mut self, una: u64) -> Option<ConnId> {
         let _ = una;
@@ -58,7 +58,7 @@ pub trait Source {
         Time::NEVER
     }
 
-    /// How long the next range would be at this moment, if no more than `max` bytes were asked for.
+    /// How long the next range would be at this moment, if no more than `max` bytes were requested.
     #[inline]
     fn peek(&self, max: u64) -> u64 {
         self.left().min(max)

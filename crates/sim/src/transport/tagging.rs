@@ -56,8 +56,8 @@ impl Default for Tagging {
 }
 
 impl Tagging {
-    /// The class of `len` bytes of which so many come before them in their flow. If they are sent again, `sent` is what
-    /// has been sent of the flow by then.
+    /// The class of `len` bytes of which so many come before them in their flow. For a retransmission, `sent`
+    /// is the number of bytes sent of the flow by then.
     #[inline]
     pub fn class(&self, before: u64, len: u32, sent: Option<u64>) -> u8 {
         let (start, end) = match (self.repeats, sent) {
@@ -71,7 +71,7 @@ impl Tagging {
         self.thresholds.iter().filter(|threshold| threshold.0 <= place).count() as u8
     }
 
-    /// What is wrong beyond the schema, below the field that has it.
+    /// Problems beyond those of the schema, below the field that has them.
     pub fn problems(&self) -> Vec<Problem> {
         let before = std::iter::once(&Bytes(0)).chain(&self.thresholds);
         let pairs =

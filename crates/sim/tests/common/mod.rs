@@ -73,7 +73,7 @@ pub fn run_scenario(scenario: &Scenario, agenda: Agenda) -> Run {
     observed(scenario, agenda, &mut [])
 }
 
-/// Runs a scenario that somebody watches.
+/// Runs a scenario with an observer.
 pub fn observed(scenario: &Scenario, agenda: Agenda, observers: &mut [&mut dyn Observer]) -> Run {
     let outcome = simulate_on(agenda, scenario, &mut |_| true, observers);
     let outcome = outcome.unwrap_or_else(|problem| panic!("{problem}"));

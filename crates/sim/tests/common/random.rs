@@ -234,7 +234,7 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             1500 * (packets + 7)
         )
     });
-    // Ports with counters, where no request is lost, and ports that remember flows, behind any drop-tail.
+    // Ports with counters, where no request is lost, and ports with per-flow state, behind any drop-tail.
     let d3 = (flag(), flag(), 0u32..3, 1u32..12, flag()).prop_map(|(capped, keeps, guard, limit, wire)| {
         let allocation = if capped { "capped" } else { "greedy" };
         let (state, keep_headers) = if keeps { ("flows", false) } else { ("counters", true) };

@@ -67,8 +67,8 @@ fn packets_back_to_back() {
     }
 }
 
-/// A last packet of 472 + 28 = 500 B takes 4 us. At every hop it waits for the end of the full one before
-/// it, which is there at (n - 1 + h - 1) T + (h - 1) d; alone, it waits for nobody.
+/// A last packet of 472 + 28 = 500 B takes 4 us. At every hop it waits for the end of the full one before it,
+/// which is there at (n - 1 + h - 1) T + (h - 1) d; alone, it does not wait.
 #[test]
 fn short_last_packet() {
     let short = 4 * US;

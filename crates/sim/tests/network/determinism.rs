@@ -145,7 +145,7 @@ fn another_replica_is_another_run() {
     assert_eq!(runs[0].digest(), run("1", "0").digest());
 }
 
-/// The traffic is drawn without a look at who carries it.
+/// The traffic is drawn independently of its transport.
 #[test]
 fn the_same_traffic_under_every_transport() {
     let digests: Vec<String> = ["ndp", "tcp", "datagram"]

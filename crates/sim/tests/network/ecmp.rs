@@ -44,7 +44,8 @@ fn a_flow_takes_one_path() {
     }
 }
 
-/// "single" is the same path for everybody: the first of the equal next hops. Per-flow, the path depends on the flow.
+/// "single" is the same path for all flows: the first of the equal next hops. Per-flow, the path depends on
+/// the flow.
 #[test]
 fn single_is_always_the_first() {
     for seed in 1..=5 {

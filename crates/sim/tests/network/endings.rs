@@ -10,8 +10,8 @@ fn last_acknowledgement(run: &Run) -> u64 {
     starts.iter().zip(acked).map(|(start, acked)| start + acked).max().expect("a flow")
 }
 
-/// Needless repeats of pFabric still cross the network after the last acknowledgement: they keep no run going, and a run
-/// whose flows have all ended has come to no limit.
+/// Needless retransmissions of pFabric still cross the network after the last acknowledgement: they keep no
+/// run going, and a run whose flows have all ended has come to no limit.
 #[test]
 fn repeats_under_way_keep_no_run_going() {
     let text = r#"

@@ -269,7 +269,7 @@ fn who_is_cut_off_stalls() {
     assert_eq!(run.links("lost").iter().sum::<u64>(), counters.lost);
 }
 
-/// The parts that chance picks are as many as said, the same for each run of a seed, and others for others.
+/// The randomly drawn parts are as many as the share, the same for each run of a seed, and others for others.
 #[test]
 fn shares_are_drawn() {
     let parts = |share: f64, seed: &str| {

@@ -76,7 +76,7 @@ const INCAST: &str = r#"
 /// Rates and utilisations add up to what was delivered and sent, mean queues to the exact ones.
 #[test]
 fn samples_add_up() {
-    // Nobody waits for the background flow, so that the run goes on to 20 ms, a multiple of the interval.
+    // The run does not wait for the background flow, so that it goes on to 20 ms, a multiple of the interval.
     let text = INCAST.replace("[run]", "[[traffic]]\nname = \"on\"\nbackground = true\narrivals = \"at-once\"\nmatrix.pairs = [[1, 2]]\nsizes.fixed = \"10KB\"\n[run]")
         .replace("flows = 5", "flows = 5\nbackground = true");
     let run = run(&text);
@@ -286,7 +286,7 @@ fn captures_end_where_their_room_does() {
     assert!(kept.iter().all(|packet| packet.at.0 <= summary.cut_off_ps.unwrap()));
 }
 
-/// An observer of one's own: the longest queue, and who crossed how many links.
+/// An observer of one's own: the longest queue, and the number of links that each flow crossed.
 #[derive(Default)]
 struct Own {
     looks: u32,

@@ -139,9 +139,9 @@ fn a_flow_spreads_evenly() {
     }
 }
 
-/// All hosts of a k = 8 fat-tree send to another one each: if each walks through its paths, the ways up fill more
-/// evenly than if each packet takes its chance, and fewer packets are trimmed there (paper, section 3.1.1 and figure
-/// 15: 0.01 % against 2.4 %).
+/// All hosts of a k = 8 fat-tree send to another one each: if each walks through its paths, the ways up fill
+/// more evenly than if each packet takes a random path, and fewer packets are trimmed there (paper, section
+/// 3.1.1 and figure 15: 0.01 % against 2.4 %).
 #[test]
 fn fewer_packets_are_trimmed_than_by_chance() {
     let text = r#"

@@ -65,8 +65,8 @@ fn a_host_is_stopped_and_goes_on() {
     assert_eq!(run.flow("fct_ps"), T + D + 7 * L + D);
 }
 
-/// The same one cable further on: the switch before the last one is stopped, and nobody else, because no more than one
-/// packet waits in it.
+/// The same one cable further on: the switch before the last one is paused, and no other node, because no
+/// more than one packet waits in it.
 #[test]
 fn a_switch_is_stopped_and_goes_on() {
     let run = line(2, 7, 0, false);

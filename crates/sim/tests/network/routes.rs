@@ -355,8 +355,8 @@ fn flows_take_the_routes_that_are_theirs() {
     }
 }
 
-/// A route that is longer than the shortest: a packet takes the time of each of its links, in both port modes, and answers
-/// go the way that they are told to.
+/// A route that is longer than the shortest: a packet takes the time of each of its links, in both port
+/// modes, and replies take their own routes.
 #[test]
 fn packets_go_the_route_that_they_are_given() {
     let scenario = |answers: &str| {

@@ -133,7 +133,7 @@ fn normalised_rates_always_fit() {
     }
 }
 
-/// The flows that hear of their rate after an iteration.
+/// The flows that are notified of their rate after an iteration.
 fn told(allocator: &mut Allocator) -> Vec<u32> {
     allocator.iterate().iter().map(|(flow, _)| *flow).collect()
 }

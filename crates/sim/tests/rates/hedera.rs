@@ -105,7 +105,7 @@ fn first_fit_takes_the_first_path_with_room() {
             }
         }
         assert!(taken.iter().zip(&left).all(|(taken, left)| (taken + left - 1.0).abs() < 1e-9));
-        // Nobody moves for nothing.
+        // No flow moves without need.
         let again = first_fit(&flows, &candidates, &placed, &mut vec![1.0; net.links()]);
         assert_eq!(again, placed);
     }

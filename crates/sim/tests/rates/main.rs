@@ -8,7 +8,7 @@ mod sinkhorn;
 
 use flowyard_sim::random::{Purpose, Stream};
 
-/// Chance of a test's own.
+/// Random numbers of a test's own.
 fn chance(number: u64) -> Stream {
     Stream::new(number, 0, Purpose::Ties, 0)
 }

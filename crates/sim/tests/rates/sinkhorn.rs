@@ -32,7 +32,7 @@ fn insert(
     offered.insert(source, destination, entry);
 }
 
-/// A matrix of so many hosts, with each entry there by chance; all rates 1, or uniform.
+/// A matrix of so many hosts, each entry present at random; all rates 1, or uniform.
 fn random(hosts: usize, density: f64, even: bool, draws: &mut Stream) -> Offered {
     let mut offered = Offered::new(hosts);
     for source in 0..hosts as u16 {

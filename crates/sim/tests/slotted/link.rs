@@ -427,7 +427,7 @@ fn flows_that_can_hardly_be_feasible_are_not_redrawn() {
     let told = read("uniform = { min = 200_000, max = 1_000_000 }", 60.0, "redraw").expect_err("too few");
     assert!(told.contains("60 leaves fewer"), "{told}");
     assert!(read("uniform = { min = 200_000, max = 1_000_000 }", 1e6, "redraw").is_ok());
-    // Sizes that are wrong themselves are the only thing to be told.
+    // Wrong sizes are the only problem reported.
     let told = read("uniform = { min = 9, max = 2 }", 1.0, "redraw").expect_err("no such sizes");
     assert!(told.contains("9 is above max") && !told.contains("feasible"), "{told}");
 }
@@ -457,7 +457,8 @@ fn intervals_skip_or_add() {
     assert!((10..20).contains(&of("skip")), "{}", of("skip"));
 }
 
-/// Whoever watches is asked by work, not by decisions: among many flows one takes long, and among none there is none.
+/// The watch is called by work, not by decisions: among many flows one takes long, and without flows there is
+/// none.
 #[test]
 fn a_run_can_be_stopped_soon() {
     let stopped = |text: &str| {
@@ -469,7 +470,7 @@ fn a_run_can_be_stopped_soon() {
          [[classes]]\nsizes.fixed = 9\ndeadlines.fixed = 100000",
     );
     assert!(many.interrupted && many.decisions < 20, "{} decisions", many.decisions);
-    // Too late before they begin: flows come and go, and nobody is ever asked.
+    // Too late before they begin: flows arrive and leave, and the discipline is never called.
     let hopeless = stopped(
         "discipline = \"peq\"\ngeneration.random = { servers = 2, probability = 1.0 }\nrun.slots = 1000000000\n\
          [[classes]]\nsizes.fixed = 9\ndeadlines.fixed = 3",

@@ -199,7 +199,7 @@ fn oversubscribed_trees() {
     }
 }
 
-/// Names tell pod and tier at every height.
+/// Names have pod and tier at every height.
 #[test]
 fn names() {
     let named = |m, n| -> Vec<String> { tree(m, n).nodes.into_iter().map(|node| node.name).collect() };

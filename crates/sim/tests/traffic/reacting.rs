@@ -65,7 +65,7 @@ fn a_reply_starts_when_its_host_knows() {
     let run = request_and_reply("datagram", "delay = \"5us\", notify = \"70us\"");
     assert_eq!(run.flows_of("replies", "start_ps")[0], 10 * US + datagram(3) + 5 * US);
 
-    // A datagram's sender is done as it sends the last packet; word of that goes to the other host.
+    // A datagram's sender is done as it sends the last packet; the notification goes to the other host.
     let run = request_and_reply("datagram", "event = \"acked\", delay = \"5us\"");
     assert_eq!(run.flows_of("replies", "start_ps"), [10, 900].map(|at| at * US + word(3) + 5 * US));
     let run = request_and_reply("datagram", "event = \"acked\", notify = \"2us\"");
@@ -95,7 +95,8 @@ fn all_wait_for_all() {
         sizes.fixed = "1472B"
         "#
     ));
-    // The first drawn flow ends at host 1: there the barrier closes when word of the last end, at host 3, is there.
+    // The first drawn flow ends at host 1: there the barrier closes when the notification of the last end, at
+    // host 3, arrives.
     let closed = 100 * US + datagram(2) + word(2);
     let start = closed + US;
     assert_eq!(run.flows_of("then", "start_ps"), [start, start + word(2), start + word(2)]);
@@ -168,7 +169,8 @@ fn receivers_may_have_barriers_of_their_own() {
     assert_eq!(starts("barrier = \"receiver\""), (pairs, vec![0, 31, 62]));
 }
 
-/// A round whose flows end at different hosts, with jitter: word goes to where the first drawn flow ends, and back.
+/// A round whose flows end at different hosts, with jitter: notifications go to the host where the first
+/// drawn flow ends, and back.
 #[test]
 fn blocks_of_a_stride_meet_at_a_host() {
     let run = run(&format!(
@@ -225,7 +227,8 @@ fn triggers_of_the_three_kinds() {
         100 * US,
         // Once, fired at host 1, where it sends.
         first,
-        // Each: the first firing is host 1's own, the second comes from host 0; the flow there hears of it last.
+        // Each: the first firing is host 1's own, the second comes from host 0; the flow there is notified
+        // last.
         first,
         100 * US + word(3) + word(3),
         // A barrier at host 0, for two firings, the second from host 1; both flows are back there.
@@ -265,7 +268,7 @@ fn a_run_stalls_although_background_moves() {
     "#;
     let run = run(&format!("{text}{background}"));
     assert_eq!(run.status(), Status::Stalled);
-    // The last payload that anybody waits for is that of the flow that hears of the second firing.
+    // The last payload that the run waits for is that of the flow that is notified of the second firing.
     assert_eq!(run.end(), 100 * US + 2 * word(3) + datagram(3) + 2000 * US);
 }
 
@@ -528,7 +531,7 @@ fn a_run_stops_a_smallest_delay_after_the_last_awaited_flow() {
         "arrivals.times = { at = [\"0s\"], jitter = \"0s\" }\nmatrix.pairs = [[1, 0]]\nsizes.fixed = \"10B\"";
     assert_eq!(run_with(&with_background(short, ""), &[]).end(), last + 3 * DELAY);
 
-    // A time limit comes first if it is earlier; all flows that anybody waits for are complete all the same.
+    // A time limit comes first if it is earlier; all flows that the run waits for are complete all the same.
     let cut = run_with(&with_background(endless, ""), &[("run.until", "100us")]);
     assert_eq!((cut.status(), cut.end()), (Status::Complete, 100 * US));
     let early = run_with(&with_background(endless, ""), &[("run.until", "90us")]);
@@ -587,7 +590,7 @@ fn so_many_flows_and_no_more() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Dependencies of random shape: no flow starts before what it waits for has been heard of.
+    /// Dependencies of random shape: no flow starts before the notification that it waits for.
     #[test]
     fn nobody_starts_too_early(
         sizes in 1u32..40_000, blocks in 1u64..5, acked in any::<bool>(), seed in any::<u32>(), ndp in any::<bool>(),

@@ -38,7 +38,8 @@ fn rates_share_the_receivers_link() {
         ends.sort_unstable();
         let last = 9 * 2 * PACKET + 2 * PACKET;
         assert_eq!(ends, [last, last + PACKET], "{controller}");
-        // Both queues fill at once, and both empty at once: two changes, and each makes two reports. Rates are told once.
+        // Both queues fill at once, and both empty at once: two changes, and each makes two reports. Rates
+        // are sent once.
         let control = run.counters().control.expect("there is a controller");
         assert_eq!((control.acts, control.reports, control.orders), (2, 4, 2), "{controller}");
     }
@@ -78,9 +79,10 @@ fn rates_are_kept_where_queues_meet_on_the_wire() {
     }
 }
 
-/// One packet a slot goes to the receiver: 20 slots, and the last packet crosses the second link in the slot behind. Under
-/// MMF flows take turns, but that both have been first since the first slot when the second comes: the first flow is done
-/// after 18 or 19 slots. Under SRJF it is done after 10, and under OCF, where all packets are of one age, chance decides.
+/// One packet a slot goes to the receiver: 20 slots, and the last packet crosses the second link in the slot
+/// behind. Under MMF flows take turns, but that both have been first since the first slot when the second
+/// comes: the first flow is done after 18 or 19 slots. Under SRJF it is done after 10, and under OCF, where
+/// all packets are of one age, a random number decides.
 #[test]
 fn slots_are_for_one_packet_to_a_host() {
     for (policy, least) in [("mmf", 18..=19), ("srjf", 10..=10), ("ocf", 10..=19)] {
@@ -97,8 +99,8 @@ fn slots_are_for_one_packet_to_a_host() {
     }
 }
 
-/// A controller that is 30 us away hears of the burst after these, and its leave arrives as late: for the slot that begins at
-/// 73.824 us, the first boundary at or after 36.912 (the first after 30) and 30.
+/// A controller that is 30 us away gets the report of the burst after these, and its grant arrives as late:
+/// for the slot that begins at 73.824 us, the first boundary at or after 36.912 (the first after 30) and 30.
 #[test]
 fn control_takes_its_time() {
     let run = run_with(&incast("syn = {}"), &[("controller.syn.control.delay", "30us")]);
@@ -213,9 +215,10 @@ proptest! {
     }
 }
 
-/// Proportional fairness on one link is an equal share, of what `headroom` leaves: 99 % of the receiver's link. The two flows
-/// hear of their first rates, by prices of 1 on two links each, at the start, and of the last ones within 100 iterations of 10
-/// us; they so end within 4 % (1 ms of 24.6) of 2 x 1000 packets at that rate.
+/// Proportional fairness on one link is an equal share, of the share that `headroom` leaves: 99 % of the
+/// receiver's link. The two flows get their first rates, by prices of 1 on two links each, at the start, and
+/// of the last ones within 100 iterations of 10 us; they so end within 4 % (1 ms of 24.6) of 2 x 1000 packets
+/// at that rate.
 #[test]
 fn prices_find_the_receivers_link() {
     let text = incast("flowtune = {}").replace("15000B", "1500KB");
@@ -258,7 +261,7 @@ fn prices_of_the_fabric_are_paid_too() {
     for normaliser in ["per-flow", "uniform"] {
         for (share, expected) in shares(normaliser, "all").into_iter().zip([1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0])
         {
-            // Hosts hear of changes above 1 %.
+            // Hosts are notified of changes above 1 %.
             assert!((share / expected - 1.0).abs() < 0.015, "{normaliser}: {share} instead of {expected}");
         }
         for (share, expected) in shares(normaliser, "hosts").into_iter().zip([0.5, 0.5, 1.0]) {

@@ -59,11 +59,11 @@ fn who_gets_nothing_asks_each_round_trip() {
     assert!((28..=30).contains(&asked), "{asked}");
 }
 
-/// Flows without deadlines ask for nothing and share what nobody asks for: within 2 % of each other. How much of the link
-/// that is follows from the rule of the capacity. Over n intervals the changes alpha (C - u / T) - beta q / T add up to no more
-/// than C itself, so that their mean is C / n at most: that is 1 / (n alpha (1 - u)) of either term. Queues are looked at
-/// n times there and all the time here, which is a matter of chance: with a spread of twice the mean, three deviations are
-/// 6 / sqrt(n).
+/// Flows without deadlines request nothing and share the unrequested capacity: within 2 % of each other. How
+/// much of the link that is follows from the rule of the capacity. Over n intervals the changes alpha (C - u
+/// / T) - beta q / T add up to no more than C itself, so that their mean is C / n at most: that is 1 / (n
+/// alpha (1 - u)) of either term. Queues are looked at n times there and all the time here, which is random:
+/// with a spread of twice the mean, three deviations are 6 / sqrt(n).
 #[test]
 fn long_flows_share_equally_what_the_capacity_is() {
     let long = entry("long", &[1, 2, 3, 4, 5], 0, "sizes = \"endless\"\nbackground = true");
@@ -176,7 +176,7 @@ fn a_trimmed_packet_is_sent_again_at_once() {
     assert!(run.most("fct_ps") < 10 * MS, "{}", run.most("fct_ps"));
 }
 
-/// SYNs, requests and FINs are lost: ports that remember flows forget them all the same.
+/// SYNs, requests and FINs are lost: ports with per-flow state remove the flows all the same.
 #[test]
 fn lost_requests_leave_no_ghosts_where_flows_are_remembered() {
     let senders: Vec<u32> = (1..16).collect();

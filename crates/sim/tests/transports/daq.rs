@@ -43,8 +43,8 @@ fn a_flow_alone_takes_its_handshake_and_its_packets() {
     assert_eq!(run.flow("fct_ps"), HANDSHAKE + 7 * T + 2 * D);
 }
 
-/// Of four packets two may be under way. The third goes when the first is acknowledged and the fourth behind it; or, in
-/// rounds, when the second is, a packet later.
+/// Of four packets two may be in flight. The third goes when the first is acknowledged and the fourth behind
+/// it; or, in rounds, when the second is, a packet later.
 #[test]
 fn a_window_slides_or_goes_by_rounds() {
     let fct = |send: &str| {
@@ -238,8 +238,9 @@ fn an_urgent_flow_overtakes() {
     assert!(fct(29) > HANDSHAKE + 2 * (T + D) + 10 * T);
 }
 
-/// Ten senders of 146 kB to one receiver: 100 packets each take 12 ms in all, and the deadline is after 3 ms. Whoever keeps
-/// on completes late; whoever gives up ends soon after, is abandoned, and the flows that wait for it start.
+/// Ten senders of 146 kB to one receiver: 100 packets each take 12 ms in all, and the deadline is after 3 ms.
+/// A flow that is kept completes late; one that is given up ends soon after, is abandoned, and the flows that
+/// wait for it start.
 #[test]
 fn a_late_flow_goes_on_or_is_given_up() {
     let run = |late: &str| {
@@ -317,7 +318,7 @@ fn flows_survive_faults_and_no_credit_leaks() {
     }
 }
 
-/// Credits do not ask who sends: TCP has a window of the class of its packets.
+/// Credits are independent of the transport: TCP has a window of the class of its packets.
 #[test]
 fn other_transports_live_by_credits() {
     for transport in ["tcp", "datagram"] {
@@ -394,8 +395,8 @@ fn cycles(run: &Run) -> Vec<&str> {
     advice.map(|advice| &*advice.message).collect()
 }
 
-/// Without one of the five flows the others wait for each other only until the last of them has gone on; nor do credits
-/// for all that is under way make anybody wait.
+/// Without one of the five flows the others wait for each other only until the last of them has gone on; nor
+/// do credits for all bytes in flight make any port wait.
 #[test]
 fn a_ring_with_a_gap_or_with_room_is_none() {
     for (flows, buffer) in

@@ -184,7 +184,7 @@ fn echoes_packet_for_packet() {
     let each: Vec<_> = (1..=11).map(|n| (n, (5..=9).contains(&n))).collect();
     assert_eq!(of(&dctcp("each-segment"), ""), each);
     assert_eq!(of(&dctcp("exact"), "delayed_ack = 1"), each);
-    // RFC 3168: every one from the mark on, as all 11 were sent before the sender could hear of it.
+    // RFC 3168: every one from the mark on, as all 11 were sent before the echo could reach the sender.
     let classic = [(1, false), (3, false), (5, true), (7, true), (9, true), (11, true)];
     assert_eq!(of("\"newreno\"", "ecn = true"), classic);
     let deaf = [(1, false), (3, false), (5, false), (7, false), (9, false), (11, false)];
@@ -340,8 +340,9 @@ fn long_flows(flows: u64, settings: &str) -> (Run, Watch) {
     (run, watch)
 }
 
-/// Section 3.3 of DCTCP's paper: N windows in step, each W* = (C RTT + K) / N when the port reaches K; in the round
-/// trip until they hear of it they grow by one more, marked throughout: alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2.
+/// Section 3.3 of DCTCP's paper: N windows in step, each W* = (C RTT + K) / N when the port reaches K; in the
+/// round trip until the echo arrives they grow by one more, marked throughout: alpha^2 (1 - alpha / 4) = (2
+/// W* + 1) / (W* + 1)^2.
 fn fluid_alpha(flows: u64) -> f64 {
     let window = (10e9 * ROUND_TRIP * 1e-6 / (8.0 * 1500.0) + K as f64) / flows as f64;
     let share = (2.0 * window + 1.0) / (window + 1.0).powi(2);

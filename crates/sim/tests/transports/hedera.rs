@@ -32,8 +32,9 @@ fn later(text: &str, overrides: &[(&str, &str)]) -> Vec<f64> {
     until("80ms").into_iter().zip(until("40ms")).map(|(late, early)| (late - early) as f64).collect()
 }
 
-/// Two hosts at one edge switch send to two at another of another pod. By chance both take one of two uplinks, one of two
-/// cores, or one of two downlinks at the end, or none: they share a link or have one each. Under Hedera they have.
+/// Two hosts at one edge switch send to two at another of another pod. At random both take one of two
+/// uplinks, one of two cores, or one of two downlinks at the end, or none: they share a link or have one
+/// each. Under Hedera they have.
 #[test]
 fn two_flows_that_meet_are_moved_apart() {
     let pairs = "[[0, 8], [1, 9]]";
@@ -53,7 +54,8 @@ fn two_flows_that_meet_are_moved_apart() {
     assert!((1..6).contains(&met), "{met} of 6 met");
 }
 
-/// Each of 16 hosts sends to the one eight further on. A fat-tree has room for all at their full rate; by chance flows meet.
+/// Each of 16 hosts sends to the one eight further on. A fat-tree has room for all at their full rate; on
+/// random paths flows collide.
 #[test]
 fn a_permutation_has_the_whole_network() {
     let pairs: Vec<String> = (0..16).map(|host| format!("[{host}, {}]", (host + 8) % 16)).collect();
@@ -80,7 +82,7 @@ fn only_large_flows_are_placed_and_once() {
     let text = flows(pairs, HEDERA);
     let long = run_with(&text, &[("run.until", "95ms")]);
     let control = long.counters().control.expect("there is a controller");
-    // Every 10 ms; each flow is told its path once.
+    // Every 10 ms; each flow gets its path once.
     assert_eq!((control.acts, control.orders), (9, 2));
     // Two packets each round trip of 1.2 ms and more are 2 % of the link.
     let thin = [

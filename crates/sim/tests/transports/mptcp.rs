@@ -141,7 +141,7 @@ fn more_subflows_use_more_of_a_fat_tree() {
     assert!(eight > 0.75 && eight > 1.3 * one, "1 subflow {one:.2}, 8 subflows {eight:.2}");
 }
 
-/// Two leaves, two spines: the link to one of them is down from 1 ms to 501 ms, and nobody routes around it.
+/// Two leaves, two spines: the link to one of them is down from 1 ms to 501 ms, and no route avoids it.
 fn broken(settings: &str, overrides: &[(&str, &str)]) -> Run {
     let text = format!(
         r#"

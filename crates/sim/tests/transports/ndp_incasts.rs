@@ -105,7 +105,7 @@ fn timeouts_are_spread() {
     ends.sort_unstable();
     let way = 2 * (PACKET / 10 + US) + 10 * US;
     assert!(ends[0] >= 10 * MS && ends[99] <= 15 * MS + way, "{} to {}", ends[0], ends[99]);
-    // Of 100 independent draws, the least and the greatest leave out a tenth with a chance of 2 x 0.95^100.
+    // Of 100 independent draws, the least and the greatest leave out a tenth with probability 2 x 0.95^100.
     assert!(ends[0] < 10 * MS + MS / 4 && ends[99] > 15 * MS - MS / 4, "{} to {}", ends[0], ends[99]);
     let mean = ends.iter().sum::<u64>() as f64 / 100.0;
     assert!((mean / (12.5 * MS as f64) - 1.0).abs() < 0.04, "mean {mean}");

@@ -81,10 +81,10 @@ fn weights_are_shares_of_the_pulls() {
     }
 }
 
-/// Three packets of three hosts reach a port at once that holds one packet and one header. The first passes: 2 T + 2 d.
-/// The third's header is sent back at T + d and is there C + d later; nothing else is under way, so it is repeated
-/// at once, and is at the receiver 2 T + 2 d after that. The second's header waits behind the first packet; its NACK
-/// pulls it at 2 T + 3 C + 4 d, and it arrives 2 T + 2 d after that.
+/// Three packets of three hosts reach a port at once that holds one packet and one header. The first passes:
+/// 2 T + 2 d. The third's header is sent back at T + d and is there C + d later; nothing else is in flight,
+/// so it is retransmitted at once, and is at the receiver 2 T + 2 d after that. The second's header waits
+/// behind the first packet; its NACK pulls it at 2 T + 3 C + 4 d, and it arrives 2 T + 2 d after that.
 #[test]
 fn a_lone_header_comes_back_and_its_packet_goes_again() {
     let settings = r#"
@@ -103,8 +103,8 @@ fn a_lone_header_comes_back_and_its_packet_goes_again() {
     assert_eq!((counters.trims, run.total("trims"), counters.retransmissions), (2, 1, 2));
 }
 
-/// Pulls that are far apart are no sign of loss: with 200 senders each has one in 2.4 ms, which is longer than the
-/// backstop's least timeout. Only a lost pull is to be made good by a packet that nobody has asked for.
+/// Pulls that are far apart are no sign of loss: with 200 senders each has one in 2.4 ms, which is longer
+/// than the backstop's least timeout. Only a lost pull is to be made good by a packet without a pull.
 #[test]
 fn those_who_wait_for_their_turn_wait() {
     let trims = |senders: u64| {
@@ -226,8 +226,9 @@ fn each_interface_has_its_pull_queue() {
     }
 }
 
-/// An incast whose headers do not fit: dropped, they are missed until the backstop's timeout. Sent back, nothing is
-/// lost: what is sent arrives, arrives as a header, or comes back, and each of the latter two is repeated once.
+/// An incast whose headers do not fit: dropped, they are missed until the backstop's timeout. Sent back,
+/// nothing is lost: what is sent arrives, arrives as a header, or comes back, and each of the latter two is
+/// retransmitted once.
 #[test]
 fn nothing_is_lost_if_headers_return() {
     let ended = |returns: bool| {

@@ -212,7 +212,7 @@ fn dampening_keeps_two_from_beginning_at_once() {
     assert!(without >= RTT / 2 / 8_000, "{without} B");
 }
 
-/// Who is more critical, by the order: a large flow that is due, and a small one that is not, 20 us later.
+/// Criticality, by the order: a large flow that is due, and a small one that is not, 20 us later.
 #[test]
 fn orders() {
     let first = |order: &str, due: &str| {
@@ -246,10 +246,10 @@ fn a_round_trip_shorter_than_a_packet_stops_nobody() {
     assert!(last <= 2 * 4 * on_wire(100_000), "{last} ps");
 }
 
-/// Two links in a row. A flow over both is paused on the second by a more critical one: the first then carries a less critical
-/// one at once, though the paused flow stands before it. So both links are busy all the time, and the last flow on the
-/// first ends when its bytes and the other's are through, but for ten round trips, for three changes of who sends; had the
-/// first link waited, it would be 32.
+/// Two links in a row. A flow over both is paused on the second by a more critical one: the first then
+/// carries a less critical one at once, although the paused flow is before it. So both links are busy all the
+/// time, and the last flow on the first ends when its bytes and the other's are through, but for ten round
+/// trips, for three changes of the sending flow; had the first link waited, it would be 32.
 #[test]
 fn who_is_paused_elsewhere_keeps_nobody_waiting() {
     let network = r#"
@@ -276,7 +276,7 @@ fn who_is_paused_elsewhere_keeps_nobody_waiting() {
     assert!(ends[2] >= on_wire(3_000_000));
 }
 
-/// All flows end, in each order, whoever pauses whom on six links.
+/// All flows end, in each order, for any pausing on six links.
 #[test]
 fn no_two_ports_wait_for_each_other() {
     for order in ["pdq", "edf", "sjf", "peq"] {

@@ -10,7 +10,7 @@ const T: u64 = PACKET;
 const A: u64 = 320_000;
 const D: u64 = US;
 const PAYLOAD: u64 = 1460;
-/// From sending a packet to its acknowledgement, over one switch with nobody else there.
+/// From sending a packet to its acknowledgement, over one idle switch.
 const ROUND_TRIP: u64 = 2 * (T + D) + 2 * (A + D);
 
 /// Flows of so many full packets over one switch: name, source, destination, start, packets.
@@ -40,9 +40,10 @@ fn the_smaller_flow_goes_first() {
     assert_eq!((run.counters().drops, run.counters().retransmissions), (0, 0));
 }
 
-/// A has sent three of its ten packets when nine of B come. B's first goes at 49 us, as no other waits yet; A's fourth,
-/// the seventh from its end, before B's second, the eighth; and so on until A is through, at 145 us. By then B's last
-/// packet is there, with the lowest rank of all, and the others go before it: nobody overtakes in his own flow.
+/// A has sent three of its ten packets when nine of B come. B's first goes at 49 us, as no other waits yet;
+/// A's fourth, the seventh from its end, before B's second, the eighth; and so on until A is through, at 145
+/// us. By then B's last packet is there, with the lowest rank of all, and the others go before it: no packet
+/// overtakes one of its own flow.
 #[test]
 fn what_counts_is_what_remains_and_a_flow_keeps_its_order() {
     let text = flows(UNSENT, &[("A", 1, 0, 0, 10), ("B", 2, 0, 33 * US, 9)]);

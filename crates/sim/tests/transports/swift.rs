@@ -10,10 +10,11 @@ const PACKET_BITS: f64 = 12_000.0;
 
 /// One flow through a port of 1 Gbps towards a target of 200 us.
 ///
-/// The round trip without a queue is 33.6 us: two packets of 1.2 and 12 us, four cables of 5 us, and acknowledgements of
-/// 0.35 us. The rest of the target is for the queue: 166.4 us, 13.9 packets of 12 us. The window grows by a segment a
-/// round trip, and hears of it a round trip later: the delay passes the target by two packets at most, at which a
-/// decrease takes 0.8 * 24 / 224 of 18.7 segments, 1.6 of them. The queue stays within three packets.
+/// The round trip without a queue is 33.6 us: two packets of 1.2 and 12 us, four cables of 5 us, and
+/// acknowledgements of 0.35 us. The rest of the target is for the queue: 166.4 us, 13.9 packets of 12 us. The
+/// window grows by a segment a round trip, and the delay shows a round trip later: the delay passes the
+/// target by two packets at most, at which a decrease takes 0.8 * 24 / 224 of 18.7 segments, 1.6 of them. The
+/// queue stays within three packets.
 #[test]
 fn one_flow_holds_the_queue_at_the_target() {
     let run = run(r#"

@@ -124,7 +124,7 @@ fn delayed_ack_timer() {
     assert_eq!(run.flow("fct_ps"), HANDSHAKE + ROUND + wait + T + D);
     let run = cable(2, settings);
     assert_eq!(run.flow("fct_ps"), HANDSHAKE + ROUND + T + D);
-    // The second one is the last and carries FIN: it is acknowledged at once, unless told otherwise.
+    // The second one is the last and carries FIN: it is acknowledged at once, unless the field is off.
     assert_eq!(run.flow("fct_acked_ps"), HANDSHAKE + 2 * ROUND);
     let run = cable(2, &format!("{settings}, ack_last_segment = false"));
     assert_eq!(run.flow("fct_acked_ps"), HANDSHAKE + 2 * ROUND + wait);
@@ -257,7 +257,7 @@ fn timeouts_follow_rfc_6298() {
     let base = "handshake = false, initial_window = 10";
     let run = losing(1, &format!("{base}, rto_initial = \"30ms\""), &[against_segment(1)]);
     assert_eq!(fate(&run), (30 * MS + WAY, 1, 1));
-    // Only segment 1 is timed: the others are under way when its sample comes. The timer is restarted by
+    // Only segment 1 is timed: the others are in flight when its sample arrives. The timer is restarted by
     // the acknowledgement of segment 9, at 8 T + TRIP.
     let run = losing(10, &format!("{base}, rto_min = \"1ns\""), &[against_segment(10)]);
     assert_eq!(fate(&run), (8 * T + TRIP + 3 * TRIP + WAY, 1, 1));

@@ -47,7 +47,7 @@ impl Build for D3Port {
 /// Bit/s in a unit of the rates that packets carry: 32 bits hold up to 2 Tbit/s.
 pub const UNIT: u64 = 1000;
 
-/// Links of a path of whose allocations a packet has room.
+/// Links of a path for whose allocations a packet has room.
 pub const LINKS: usize = 7;
 
 /// Words of the record that packets of D3 carry, each with two rates in kbit/s.
@@ -55,7 +55,7 @@ pub mod word {
     /// The requested rate, and the one requested before. In a FIN or TERM in place of the first: the number of times that ports
     /// counted its SYN.
     pub const DESIRED: usize = 0;
-    /// From here on by link of the path: what the flow was given there before, and what it is given now.
+    /// From here on by link of the path: the flow's earlier allocation there, and its present one.
     pub const ALLOCATED: usize = 1;
     /// The second of these until the packet has passed the link's port.
     pub const NONE: i32 = i32::MIN;
@@ -87,7 +87,7 @@ pub struct Model {
     capped: bool,
     base: i64,
     silent_intervals: f64,
-    /// C: what is given away.
+    /// C: the capacity that is allocated.
     capacity: f64,
     sums: Sums,
     intervals: Intervals,
@@ -97,7 +97,7 @@ pub struct Model {
 
 #[cfg(test)]
 impl Model {
-    /// Remembers a flow that never was: how a test of the audit leaves an entry behind.
+    /// Records a flow that does not exist: a test of the audit leaves an entry behind in this way.
     pub fn leave_behind(&mut self, flow: FlowId) {
         let now = Time::ZERO;
         self.sums.take_back(Request { now, flow, flows: 0, last: false, desired: 0, before: 0, past: 0 });
@@ -130,10 +130,12 @@ impl Model {
         Time((self.silent_intervals * self.interval.0 as f64) as u64)
     }
 
-    /// The capacity after an interval of so many seconds in which so many bits were sent and at whose end so many wait.
+    /// The capacity after an interval of so many seconds in which so many bits were sent and at whose end so
+    /// many are queued.
     fn adapt(&mut self, length: f64, sent: f64, waiting: f64, line: f64) {
         let rate = |bits: f64| bits / length / UNIT as f64;
-        // A packet counts when its transmission begins: what is above the line is on its wire in the next interval.
+        // A packet counts when its transmission begins: bits above the link's capacity are on its wire in the
+        // next interval.
         let used = rate(sent).min(line);
         let change = self.alpha * (line - used) - self.beta * rate(waiting);
         self.capacity = (self.capacity + change).clamp(0.0, line);
@@ -141,7 +143,7 @@ impl Model {
 }
 
 impl PortAgent for Model {
-    /// A port that rests notes what it had when its interval begins.
+    /// An idle port notes its counters when its interval begins.
     #[inline]
     fn reads_bytes(&self) -> bool {
         self.intervals.rests()
@@ -180,7 +182,7 @@ impl PortAgent for Model {
         let bits = |bytes: u64| bytes as f64 * 8.0;
         self.adapt(length, bits(sent), bits(waiting), kbits(cx.rate()));
         self.sums.forget(Time(cx.now.0.saturating_sub(self.silence().0)));
-        // With nothing to see, nothing changes any more: the next packet that asks begins the next interval.
+        // Without state, nothing changes any more: the next request begins the next interval.
         let rests = sent == 0 && waiting == 0 && self.capacity == before && !self.sums.remembers_any();
         self.sent = cx.sent_bytes();
         match rests {
@@ -196,7 +198,7 @@ impl PortAgent for Model {
     }
 
     fn audit_idle(&self, found: &mut dyn FnMut(String)) {
-        // A port that remembers flows forgets the last of them at a tick.
+        // A port with per-flow state removes the last of its flows at a tick.
         if self.intervals.rests() || !self.sums.remembers_any() {
             self.sums.audit_idle(found);
         }
@@ -226,7 +228,7 @@ mod tests {
         port(&D3Port { allocation, state, ..D3Port::default() })
     }
 
-    /// A flow that asks one port, as its sender does: it remembers what it asked for and was given.
+    /// A flow at one port, in its sender's place: it keeps its request and its allocation.
     struct Asker {
         flow: u32,
         open: bool,
@@ -261,7 +263,7 @@ mod tests {
         (port.sums.flows, port.sums.allocated, port.sums.demand)
     }
 
-    /// Two flows on one link, by hand, in kbit/s, whatever a port remembers.
+    /// Two flows on one link, by hand, in kbit/s, whichever state a port keeps.
     #[test]
     fn who_asks_first_is_served_first() {
         for state in [PortState::Counters, PortState::Flows] {
@@ -273,9 +275,9 @@ mod tests {
             // D = 1,100,000: nothing is left, and the share is 0.
             assert_eq!(b.ask(&mut port, 500_000), 0);
             assert_eq!(sums(&port), (2, C, 1_100_000));
-            // What a has is taken back: C is left, and the share is still 0.
+            // The allocation of a is taken back: C is left, and the share is still 0.
             assert_eq!(a.ask(&mut port, 600_000), 600_000);
-            // 400,000 are left, less than b asks for.
+            // 400,000 are left, less than b requests.
             assert_eq!(b.ask(&mut port, 500_000), 400_000);
             assert_eq!(sums(&port), (2, C, 1_100_000));
             a.end(&mut port);
@@ -287,7 +289,7 @@ mod tests {
         }
     }
 
-    /// The flow with the nearer deadline asks for 600,000 second, and the first one keeps its 700,000.
+    /// The flow with the nearer deadline requests 600,000 second, and the first one keeps its 700,000.
     #[test]
     fn a_nearer_deadline_does_not_help_who_comes_later() {
         let mut port = with(Allocation::Greedy, PortState::Counters);
@@ -300,8 +302,9 @@ mod tests {
         }
     }
 
-    /// Three flows, by hand: two without deadlines have halves, a third asks for 100,000. With N = 3 the share is
-    /// (C - D) / 3 = 300,000, and the second still has its half: 200,000 are left, and the paper's rule gives 400,000.
+    /// Three flows, by hand: two without deadlines have halves, a third requests 100,000. With N = 3 the
+    /// share is (C - D) / 3 = 300,000, and the second still has its half: 200,000 are left, and the paper's
+    /// rule gives 400,000.
     #[test]
     fn the_papers_rule_gives_more_than_is_left() {
         for (allocation, given, sum) in
@@ -317,8 +320,8 @@ mod tests {
         }
     }
 
-    /// Random flows come, ask and go: the sums are those of the flows, and the allocations are never above the capacity
-    /// if capped. The paper's rule is above it at times, by less than a share.
+    /// Random flows arrive, request and end: the sums are those of the flows, and the allocations are never
+    /// above the capacity if capped. The paper's rule is above it at times, by less than a share.
     #[test]
     fn only_capped_allocations_stay_within_the_capacity() {
         let mut excess = [0; 2];
@@ -355,7 +358,7 @@ mod tests {
         assert!(excess[0] > C / 10 && excess[1] == 0, "{excess:?} kbit/s above the capacity");
     }
 
-    /// A SYN or a FIN that comes twice leaves no ghost where flows are remembered.
+    /// A SYN or a FIN that arrives twice leaves no stale flow in per-flow state.
     #[test]
     fn what_comes_twice_counts_once_where_flows_are_remembered() {
         let mut port = with(Allocation::Greedy, PortState::Flows);
@@ -378,7 +381,8 @@ mod tests {
         assert_eq!(sums(&port), (0, 0, 0));
     }
 
-    /// Two of three flows ask no more: after four intervals of 300 us their rates are free. One that asks again is remembered.
+    /// Two of three flows send no more requests: after four intervals of 300 us their rates are free. One
+    /// that requests again is recorded.
     #[test]
     fn who_is_silent_is_forgotten() {
         let interval = Derived::Given(Time::from_us(300));
@@ -405,8 +409,9 @@ mod tests {
         assert_eq!(port.grant(asks(2, 1300, 300_000)), 300_000 + 600_000 / 2);
     }
 
-    /// By hand: T = 300 us, alpha = 0.1, beta = 1. A full interval at whose end 15,000 B wait: C - 120 kbit / 300 us = 0.6 C.
-    /// Then 0.6 C are used and nothing waits: 0.6 C + 0.1 * 0.4 C = 0.64 C. It stays between 0 and the link's rate.
+    /// By hand: T = 300 us, alpha = 0.1, beta = 1. A full interval at whose end 15,000 B are queued: C - 120
+    /// kbit / 300 us = 0.6 C. Then 0.6 C are used and the queue is empty: 0.6 C + 0.1 * 0.4 C = 0.64 C. It
+    /// stays between 0 and the link's rate.
     #[test]
     fn the_capacity_follows_use_and_queue() {
         let mut port = port(&D3Port::default());

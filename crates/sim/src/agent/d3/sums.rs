@@ -8,12 +8,12 @@ use crate::agent::flows::Flows;
 use crate::ids::FlowId;
 use crate::units::Time;
 
-/// A packet that asks, as a port sees it. Rates are in kbit/s.
+/// A request, as a port sees it. Rates are in kbit/s.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     /// The present.
     pub now: Time,
-    /// Whose it is.
+    /// Its flow.
     pub flow: FlowId,
     /// By how many flows N grows: 1 for a SYN, less than 0 for a FIN or TERM.
     pub flows: i64,
@@ -23,7 +23,7 @@ pub struct Request {
     pub desired: i64,
     /// The one before.
     pub before: i64,
-    /// What was given before.
+    /// The earlier allocation.
     pub past: i64,
 }
 
@@ -32,20 +32,20 @@ pub struct Request {
 pub struct Sums {
     /// N: flows.
     pub flows: i64,
-    /// A: the sum of what they were given.
+    /// A: the sum of the allocations.
     pub allocated: i64,
-    /// D: the sum of what they ask for.
+    /// D: the sum of the requests.
     pub demand: i64,
-    /// The flows, if the port remembers them.
+    /// The flows, if the port keeps per-flow state.
     remembered: Option<Flows<Remembered>>,
 }
 
-/// What a port remembers of a flow.
+/// A port's state of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Remembered {
     desired: i64,
     allocated: i64,
-    /// When it asked last.
+    /// Time of its last request.
     asked: Time,
 }
 
@@ -56,7 +56,7 @@ impl Sums {
         Sums { flows: 0, allocated: 0, demand: 0, remembered }
     }
 
-    /// Takes back what the flow was given and asked for, and adds what it asks for now.
+    /// Takes back the flow's earlier allocation and request, and adds its present request.
     pub fn take_back(&mut self, request: Request) {
         let Request { now, flow, last, desired, .. } = request;
         let Some(flows) = &mut self.remembered else {
@@ -77,7 +77,7 @@ impl Sums {
         self.flows = flows.len() as i64;
     }
 
-    /// A flow that has asked is given so much.
+    /// Allocates so much to a flow that has sent a request.
     pub fn give(&mut self, flow: FlowId, granted: i64) {
         self.allocated += granted;
         if let Some(flow) = self.remembered.as_mut().and_then(|flows| flows.get(flow)) {
@@ -85,7 +85,7 @@ impl Sums {
         }
     }
 
-    /// Forgets flows that have not asked since then.
+    /// Removes flows without a request since then.
     pub fn forget(&mut self, since: Time) {
         let Sums { flows, allocated, demand, remembered: Some(remembered) } = self else { return };
         remembered.retain(|flow| {
@@ -99,12 +99,12 @@ impl Sums {
         *flows = remembered.len() as i64;
     }
 
-    /// Whether there are flows that it remembers.
+    /// Whether it keeps the state of any flow.
     pub fn remembers_any(&self) -> bool {
         self.remembered.as_ref().is_some_and(|flows| flows.len() > 0)
     }
 
-    /// Reports flows that have not asked since then, and sums that are not those of the flows.
+    /// Reports flows without a request since then, and sums that are not those of the flows.
     pub fn audit(&self, since: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
         let Some(flows) = &self.remembered else { return };
         flows.audit(found);
@@ -120,7 +120,7 @@ impl Sums {
         }
     }
 
-    /// Reports what is left when all flows are over.
+    /// Reports remaining state when all flows have ended.
     pub fn audit_idle(&self, found: &mut dyn FnMut(String)) {
         let Sums { flows, allocated, demand, .. } = *self;
         if (flows, allocated, demand) != (0, 0, 0) {

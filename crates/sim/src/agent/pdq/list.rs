@@ -4,20 +4,20 @@ use super::order::Ranking;
 use crate::ids::FlowId;
 use crate::units::Time;
 
-/// What a port knows of a flow.
+/// A port's state of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Which flow. Numbers of connections are used again, those of flows are not.
     pub flow: FlowId,
     /// D_i: its deadline; [`Time::NEVER`] without one.
     pub due: Time,
-    /// T_i: what it has left takes so long at its sender's highest rate, in ps.
+    /// T_i: the time that its remaining bytes take at its sender's highest rate, in ps.
     pub left: u64,
     /// RTT_i in ps; 0: not known.
     pub rtt: u64,
     /// R_i: the rate in bit/s that its last answer took to the sender.
     pub rate: u64,
-    /// What its last packet was given here, which the answer may lower.
+    /// The rate that its last packet got here, which the reply may lower.
     pub given: u64,
     /// P_i: the port that pauses it.
     pub paused_by: u64,
@@ -54,7 +54,7 @@ impl List {
         &self.entries[place]
     }
 
-    /// The same, to be changed in what it is not sorted by.
+    /// The same, for changes of fields that it is not sorted by.
     pub fn entry_mut(&mut self, place: usize) -> &mut Entry {
         &mut self.entries[place]
     }
@@ -71,7 +71,7 @@ impl List {
         (2 * sending.max(1)).min(self.most)
     }
 
-    /// A flow as its packet tells of it: the place that it has now, if it has or finds one.
+    /// A flow as its packet reports it: its place now, if it has or finds one.
     pub fn note(&mut self, new: Entry, now: Time) -> Option<usize> {
         if let Some(place) = self.find(new.flow) {
             let Entry { rate, given, paused_by, .. } = self.entries[place];
@@ -93,13 +93,13 @@ impl List {
         }
     }
 
-    /// Takes off what is out of date.
+    /// Removes stale flows.
     pub fn expire(&mut self, now: Time) {
         self.entries.retain(|entry| entry.expires > now);
     }
 
-    /// Algorithm 2: what more critical flows leave of that capacity, in bit/s. Those that will be through within so many
-    /// round trips together count for nothing. The port's mean round trip, in ps, stands for those that are not known.
+    /// Algorithm 2: the capacity that more critical flows leave, in bit/s. Those that will end within so many
+    /// round trips together are not counted. The port's mean round trip, in ps, is used for unknown ones.
     pub fn available(&self, place: usize, capacity: f64, early_start: f64, rtt: u64) -> f64 {
         let (mut started, mut taken) = (0.0, 0.0);
         for entry in &self.entries[..place] {
@@ -117,13 +117,13 @@ impl List {
         capacity - taken
     }
 
-    /// What all its flows leave of that capacity, in bit/s.
+    /// The capacity that all its flows leave, in bit/s.
     pub fn left(&self, capacity: f64) -> f64 {
         let given: f64 = self.entries.iter().map(|entry| entry.rate.max(entry.given) as f64).sum();
         (capacity - given).max(0.0)
     }
 
-    /// What is wrong in it.
+    /// Inconsistencies in it.
     pub fn audit(&self, found: &mut dyn FnMut(String)) {
         if self.len() > self.most {
             found(format!("{} flows are in a list for {}", self.len(), self.most));
@@ -149,7 +149,7 @@ mod tests {
 
     const NOW: Time = Time::from_us(1000);
 
-    /// A flow of which a packet tells, with times in microseconds.
+    /// A flow as a packet reports it, with times in microseconds.
     fn flow(id: u32, due: u64, left: u64) -> Entry {
         Entry {
             flow: FlowId(id),
@@ -196,7 +196,8 @@ mod tests {
         }
     }
 
-    /// Twice as many as send, two at least; who does not fit is told so, and who is more critical drives the last one out.
+    /// Twice as many as send, two at least; a flow that does not fit is refused, and a more critical one
+    /// drives the last one out.
     #[test]
     fn the_list_has_room_for_twice_as_many_as_send() {
         let mut list = list(Order::Pdq, 5);
@@ -221,7 +222,7 @@ mod tests {
         assert_eq!(list.len(), 0);
     }
 
-    /// What a packet tells anew moves its flow, and leaves what ports gave it.
+    /// The new values of a packet move its flow, and keep the rates that ports gave it.
     #[test]
     fn a_flow_moves_as_it_sends() {
         let mut list = list(Order::Pdq, 5);

@@ -139,19 +139,19 @@ impl Build for PdqPort {
 
 /// Words of the record that packets of PDQ carry.
 pub mod word {
-    /// R_H: the rate in bit/s that the sender wants, then what ports leave of it.
+    /// R_H: the rate in bit/s that the sender requests, then the rate that ports leave of it.
     pub const RATE: usize = 0;
     /// P_H: the number of the link whose port pauses the flow; [`NOBODY`](super::NOBODY).
     pub const PAUSED_BY: usize = 1;
     /// D_H: when the flow is due, in ps; that of [`Time::NEVER`](super::Time::NEVER) without a deadline.
     pub const DUE: usize = 2;
-    /// T_H: what the flow has left to send takes so long at the sender's highest rate, in ps.
+    /// T_H: the time that the flow's remaining bytes take at the sender's highest rate, in ps.
     pub const LEFT: usize = 3;
     /// I_H: round trips from one probe to the next, a float's bits.
     pub const PROBE: usize = 4;
     /// RTT_H: the sender's estimate of the round trip in ps; 0: it has none.
     pub const RTT: usize = 5;
-    /// The time from this packet of the flow to the next one in ps, as far as the sender knows; 0: it does not.
+    /// The time from this packet of the flow to the next one in ps; 0 if the sender does not know it.
     pub const SPACING: usize = 6;
 }
 
@@ -168,11 +168,11 @@ pub struct Model {
     least: f64,
     interval_rtts: f64,
     list: List,
-    /// C': what flows may send together.
+    /// C': the rate that flows may send at together.
     capacity: f64,
     /// RTT_avg in ps.
     rtt: u64,
-    /// Round trips that packets told of since the last tick: their sum in ps, and their number.
+    /// Round trips that packets reported since the last tick: their sum in ps, and their number.
     rtts: (u64, u64),
     intervals: Intervals,
     /// The last flow that was to wait and may send, and since when.
@@ -187,12 +187,13 @@ struct Outside {
     spacings: u64,
     /// Their number, as the last interval had it.
     last: f64,
-    /// What the list left for them at the end of it, in bit/s.
+    /// The capacity that the list left for them at the end of it, in bit/s.
     left: f64,
 }
 
 impl Outside {
-    /// Their number; at least as many as have come in the present interval, whose full length in ps is given.
+    /// Their number; at least as many as sent a packet in the present interval, whose full length in ps is
+    /// given.
     fn number(&self, interval: Time) -> f64 {
         self.last.max(self.spacings as f64 / interval.0 as f64)
     }
@@ -313,7 +314,8 @@ impl PortAgent for Model {
         words[word::PROBE] = probe.to_bits();
         if let Some(place) = place {
             let entry = self.list.entry(place);
-            // Its next packet comes after a round trip if it sends, if only one that asks; after so many if it is paused.
+            // Its next packet is due after a round trip if it sends, if only a request; after so many if it
+            // is paused.
             let next = Time((probe.max(1.0) * entry.rtt.max(self.rtt) as f64) as u64);
             let expires = cx.now.saturating_add(next).saturating_add(self.patience(entry.rtt));
             let entry = self.list.entry_mut(place);
@@ -324,7 +326,7 @@ impl PortAgent for Model {
         }
     }
 
-    /// The rate controller, and the end of what is out of date.
+    /// The rate controller, and the removal of stale flows.
     fn tick(&mut self, cx: &mut AgentContext) {
         let length = self.intervals.length(cx.now);
         if let Some(mean) = self.rtts.0.checked_div(self.rtts.1) {
@@ -406,8 +408,8 @@ mod tests {
         assert_eq!([given(499e6, 5), given(501e6, 5)], [0, 501_000_000]);
     }
 
-    /// By hand: twenty flows each of which says that its next packet comes in a tenth of the interval, and keeps to that, and
-    /// thirty that come once in three intervals.
+    /// By hand: twenty flows each of which reports its next packet in a tenth of the interval, and keeps to
+    /// that, and thirty that send a packet once in three intervals.
     #[test]
     fn flows_outside_are_counted_by_the_time_between_their_packets() {
         let interval = Time::from_us(100);
@@ -417,7 +419,7 @@ mod tests {
         }
         (0..10).for_each(|_| outside.spacings += Time::from_us(300).0);
         assert_eq!(outside.number(interval), 50.0);
-        // In the next interval those who have come in this one count at least.
+        // In the next interval at least the flows of this one count.
         outside = Outside { last: 50.0, ..Outside::default() };
         assert_eq!(outside.number(interval), 50.0);
         outside.spacings = 70 * interval.0;

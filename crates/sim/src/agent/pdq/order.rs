@@ -29,7 +29,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// What a port on a link of that rate sorts by.
+    /// The sort key of a port on a link of that rate.
     pub(super) fn ranking(self, config: &PdqPort, rate: Rate) -> Ranking {
         match self {
             Order::Pdq => Ranking::ByKey(|entry| (entry.due, entry.left)),
@@ -46,7 +46,7 @@ impl Order {
     }
 }
 
-/// What a list is sorted by.
+/// The sort key of a list.
 #[derive(Clone, Debug)]
 pub enum Ranking {
     /// A number for each flow, small ones first, then flows by their ids.
@@ -56,7 +56,8 @@ pub enum Ranking {
 }
 
 impl Ranking {
-    /// Puts the list in order, of which only the flow at that place may stand wrong; says where that is now.
+    /// Puts the list in order, of which only the flow at that place may be out of order; returns its place
+    /// then.
     pub fn place(&mut self, entries: &mut [Entry], place: usize, now: Time) -> usize {
         match self {
             Ranking::ByKey(key) => settle(entries, place, |entry| (key(entry), entry.flow)),
@@ -110,7 +111,7 @@ struct Candidate {
     left: f64,
     /// Until it is due; infinite without a deadline.
     time: f64,
-    /// When it would be done: what it and all before it have left.
+    /// When it would be done: the remaining bytes of it and of all before it.
     done: f64,
 }
 
@@ -134,7 +135,7 @@ impl Peq {
             a.urgency.total_cmp(&b.urgency).then_with(by_time)
         });
         self.service.clear();
-        // Who fits nowhere is moved to the front of the candidates.
+        // A candidate that fits nowhere is moved to the front of the candidates.
         let mut behind = 0;
         for at in 0..self.candidates.len() {
             let new = self.candidates[at];
@@ -155,8 +156,8 @@ impl Peq {
     }
 }
 
-/// Where in the list a flow goes, if it fits: at its end, or else as near to its head as it makes nobody late (algorithm 1 as
-/// printed, which goes on when it has found a place).
+/// The place of a flow in the list, if it fits: at its end, or else as near to its head as it makes no flow
+/// late (algorithm 1 as printed, which goes on when it has found a place).
 fn place(service: &[Candidate], new: &Candidate) -> Option<usize> {
     let ahead = service.last().map_or(0.0, |tail| tail.done);
     if new.time - new.left >= ahead {

@@ -111,11 +111,11 @@ pub mod word {
     pub const RATE: usize = 0;
     /// The sender's estimate of the round trip in ps; 0: it has none.
     pub const RTT: usize = 1;
-    /// What the flow has left, in full packets, at least one: a float's bits.
+    /// The flow's remaining bytes, in full packets, at least one: a float's bits.
     pub const LEFT: usize = 2;
     /// Bytes of a request without payload.
     pub const SIZE: usize = 3;
-    /// The time until the flow's next request, as far as the sender knows, in ps.
+    /// The time until the flow's next request, as the sender estimates it, in ps.
     pub const SPACING: usize = 4;
     /// The longest time in ps that a switch on the way wants between requests: switches raise it, the receiver sends it back.
     pub const WAIT: usize = 5;
@@ -131,13 +131,13 @@ pub struct Model {
     request_share: f64,
     silent_rtts: f64,
     flows: Weights,
-    /// What is shared: more than the link's rate where flows cannot use their shares.
+    /// The capacity that is shared: more than the link's rate where flows cannot use their shares.
     capacity: f64,
     /// Mean round trip of the packets that pass.
     rtt: Time,
-    /// Round trips that packets told of in this interval: their sum in ps, and their number.
+    /// Round trips that packets reported in this interval: their sum in ps, and their number.
     rtts: (u64, u64),
-    /// What was last said of the time between requests.
+    /// The time between requests that was last sent to flows.
     wait: Time,
     intervals: Intervals,
     /// Bytes that had come before the present interval.
@@ -147,7 +147,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// The capacity after an interval of so many seconds, in which `traffic` bit/s came and at whose end so many bits wait.
+    /// The capacity after an interval of so many seconds, in which `traffic` bit/s arrived and at whose end
+    /// so many bits are queued.
     fn update(&mut self, length: f64, traffic: f64, waiting: f64, line: f64) {
         if let Some(mean) = self.rtts.0.checked_div(self.rtts.1) {
             self.rtt = Time(mean.max(1_000));
@@ -156,7 +157,8 @@ impl Model {
         let delay = self.rtt.max(self.wait).seconds();
         let spare = self.alpha * (line - traffic) - self.beta * waiting / delay;
         self.capacity *= 1.0 + (length / delay).min(1.0) * spare / line;
-        // Not below RCP's least rate, nor above what all flows together could use if nothing else held them back.
+        // Not below RCP's least rate, nor above what all flows together could use if nothing else limited
+        // them.
         let most = line * self.flows.len().max(1) as f64;
         self.capacity = self.capacity.min(most).max(80.0 / delay);
     }
@@ -169,7 +171,7 @@ impl Model {
 }
 
 impl PortAgent for Model {
-    /// A port that rests notes what it had when its interval begins.
+    /// An idle port notes its counters when its interval begins.
     #[inline]
     fn reads_bytes(&self) -> bool {
         self.intervals.rests()
@@ -256,8 +258,8 @@ mod tests {
     use crate::ids::NodeId;
     use crate::units::Rate;
 
-    /// By hand: C = 1 Gbps, d = T = 100 us. Half of the link is in use: C' = 1.05 C. Nothing is left and 1250 B wait, a tenth of
-    /// what the link carries in d: C' = 1.05 * 0.9 C.
+    /// By hand: C = 1 Gbps, d = T = 100 us. Half of the link is in use: C' = 1.05 C. Nothing is left and 1250
+    /// B are queued, a tenth of the bytes that the link carries in d: C' = 1.05 * 0.9 C.
     #[test]
     fn the_capacity_grows_by_what_is_left_and_shrinks_by_what_waits() {
         let link = Link { from: NodeId(0), to: NodeId(1), rate: Rate(1_000_000_000), delay: Time::ZERO };

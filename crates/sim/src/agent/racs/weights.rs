@@ -38,14 +38,14 @@ impl Weights {
         self.flows.iter()
     }
 
-    /// A flow says its weight: its share of all.
+    /// A flow reports its weight; returns its share of all.
     pub fn note(&mut self, flow: FlowId, claim: Claim) -> f64 {
         let before = self.flows.insert(flow, claim).map_or(0.0, |before| before.weight);
         self.change(claim.weight, before);
         (claim.weight / self.sum).min(1.0)
     }
 
-    /// A packet of a flow comes that says no weight.
+    /// A packet of a flow arrives that carries no weight.
     pub fn hear(&mut self, flow: FlowId, expires: Time) {
         if let Some(claim) = self.flows.get(flow) {
             claim.expires = claim.expires.max(expires);
@@ -65,8 +65,8 @@ impl Weights {
         self.add_up();
     }
 
-    /// One weight is another now. Where next to nothing is left of the largest sum, that may be what was rounded, and all is
-    /// added up anew.
+    /// A weight changes. Where next to nothing is left of the largest sum, the rest may be rounding, and all
+    /// is added up anew.
     fn change(&mut self, new: f64, old: f64) {
         self.sum += new - old;
         self.largest = self.largest.max(self.sum);
@@ -80,7 +80,7 @@ impl Weights {
         self.largest = self.sum;
     }
 
-    /// What is wrong in it.
+    /// Inconsistencies in it.
     pub fn audit(&self, found: &mut dyn FnMut(String)) {
         let sum: f64 = self.iter().map(|(_, claim)| claim.weight).sum();
         if (sum - self.sum).abs() > 1e-6 * sum {

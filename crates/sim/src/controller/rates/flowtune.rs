@@ -80,7 +80,7 @@ impl Flowtune {
     }
 }
 
-/// A flow that the allocator knows.
+/// A flow of the allocator.
 #[derive(Clone, Debug, Default)]
 struct Flow {
     /// None: there is no flow of this number.
@@ -92,7 +92,7 @@ struct Flow {
     wanted: f64,
     /// After normalisation.
     rate: f64,
-    /// What it heard last; 0: nothing yet.
+    /// The rate it was last notified of; 0: none yet.
     heard: f64,
 }
 
@@ -155,8 +155,8 @@ impl Allocator {
         self.links[link as usize].price
     }
 
-    /// One iteration: rates by the prices, made to fit, and the prices for the next. Returns the flows that are to hear of
-    /// their rate, with that.
+    /// One iteration: rates by the prices, made to fit, and the prices for the next. Returns the flows to
+    /// notify of their rate, with the rate.
     pub fn iterate(&mut self) -> &[(u32, f64)] {
         for link in &mut self.links {
             (link.load, link.slope) = (0.0, 0.0);

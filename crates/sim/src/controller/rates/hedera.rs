@@ -70,8 +70,8 @@ pub struct Flow {
     pub demand: f64,
 }
 
-/// Sets the demands of all flows among so many hosts to their natural ones: what each would get if hosts' links were all that
-/// limits it.
+/// Sets the demands of all flows among so many hosts to their natural ones: the rates that they would get if
+/// only hosts' links limited them.
 pub fn estimate(flows: &mut [Flow], hosts: usize) {
     let mut converged = vec![false; flows.len()];
     let (by_source, by_destination) =
@@ -100,7 +100,7 @@ fn grouped(flows: &[Flow], hosts: usize, host: impl Fn(&Flow) -> u32) -> Vec<Vec
     groups
 }
 
-/// A source gives what its converged flows leave to the others, in equal parts.
+/// A source gives the rate that its converged flows leave to the others, in equal parts.
 fn divide_source(flows: &mut [Flow], own: &[usize], converged: &[bool]) -> bool {
     let fixed: f64 = own.iter().filter(|&&flow| converged[flow]).map(|&flow| flows[flow].demand).sum();
     let open: Vec<usize> = own.iter().copied().filter(|&flow| !converged[flow]).collect();
@@ -113,8 +113,8 @@ fn divide_source(flows: &mut [Flow], own: &[usize], converged: &[bool]) -> bool 
     changed
 }
 
-/// A destination that is offered more than its link limits the flows that offer more than an equal part of what smaller ones
-/// leave.
+/// A destination that is offered more than its link limits the flows that offer more than an equal part of
+/// the rate that smaller ones leave.
 fn divide_destination(flows: &mut [Flow], own: &[usize], converged: &mut [bool]) -> bool {
     let offered: f64 = own.iter().map(|&flow| flows[flow].demand).sum();
     if offered <= 1.0 + ROUNDING {
@@ -143,9 +143,9 @@ fn divide_destination(flows: &mut [Flow], own: &[usize], converged: &mut [bool])
     changed
 }
 
-/// Global first fit: for each flow the first of its paths on which every link has as much left as it demands, which is then taken
-/// from these; none if it stays on the path of its hash. `candidates` has the paths of each flow; one that it has already,
-/// `current`, is tried first, so that nobody moves for nothing.
+/// Global first fit: for each flow the first of its paths on which every link has as much left as it demands,
+/// which is then taken from these; none if it stays on the path of its hash. `candidates` has the paths of
+/// each flow; one that it has already, `current`, is tried first, so that no flow moves without need.
 pub fn first_fit(
     flows: &[Flow],
     candidates: &[Paths],
@@ -174,7 +174,7 @@ pub struct HostPlace {
     pub pod: u32,
 }
 
-/// Simulated annealing: what it keeps from one period to the next.
+/// Simulated annealing: its state from one period to the next.
 #[derive(Clone, Debug)]
 pub struct Annealing {
     /// By destination host.
@@ -203,8 +203,8 @@ impl Annealing {
         }
     }
 
-    /// The core of what is sent to a host. A flow with fewer paths than there are cores takes the path of that number, modulo
-    /// their count.
+    /// The core of the traffic to a host. A flow with fewer paths than there are cores takes the path of that
+    /// number, modulo their count.
     pub fn core(&self, host: u32) -> u32 {
         self.cores[host as usize]
     }
@@ -268,7 +268,7 @@ fn pair(stream: &mut Stream, count: usize, host: impl Fn(usize) -> u32) -> (u32,
     (host(one), host(other))
 }
 
-/// What cores put on links.
+/// The load that cores put on links.
 struct Loads<'a> {
     flows: &'a [Flow],
     candidates: &'a [Paths],
@@ -299,7 +299,7 @@ impl<'a> Loads<'a> {
         self.add(other, cores[other], 1.0);
     }
 
-    /// Adds what is sent to the host, so many times.
+    /// Adds the traffic to the host, so many times.
     fn add(&mut self, host: usize, core: u32, times: f64) {
         for &flow in &self.by_destination[host] {
             let paths = &self.candidates[flow];

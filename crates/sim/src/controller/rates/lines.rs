@@ -6,7 +6,7 @@
 /// Lines of a slice.
 const LANES: usize = 8;
 
-/// Places that a line can have in its part: what a 16-bit place selects needs no check of bounds.
+/// Places that a line can have in its part: a 16-bit place needs no check of bounds.
 const PLACES: usize = 1 << 16;
 
 /// All rows of a part, or all its columns: the longest first, eight to a slice, of which the first entries lie
@@ -108,7 +108,7 @@ impl Lines {
         self.next[usize::from(place)] = self.put(at, other, scaled) as u32;
     }
 
-    /// The other lines of the entries of the line at a place, and nobody behind these.
+    /// The other lines of the entries of the line at a place, and none behind these.
     pub(super) fn others(&self, place: usize) -> impl Iterator<Item = u16> {
         let end = self.starts[place / LANES + 1] as usize;
         self.others[self.first(place)..end].iter().copied().step_by(LANES)
@@ -136,7 +136,8 @@ impl Lines {
                     }
                 }
             }
-            // Lanes behind the last line have no entries and an infinite factor: no comparison with what comes of it holds.
+            // Lanes behind the last line have no entries and an infinite factor: no comparison with its
+            // results holds.
             for lane in 0..LANES {
                 let sum = sums[lane] * factors[lane];
                 least[lane] = if sum < least[lane] { sum } else { least[lane] };

@@ -12,7 +12,7 @@
 pub struct Entry {
     /// Its place among the entries wherever one must be first, drawn when it came.
     pub order: u32,
-    /// The number by which the owner of the matrix knows it.
+    /// The number that the owner of the matrix gives it.
     pub queue: u32,
     /// The offered rate as a share of the host's link, above 0 and at most 1.
     pub offered: f64,
@@ -188,7 +188,7 @@ impl Offered {
         true
     }
 
-    /// Adds all that is connected with what the part has from these places on.
+    /// Adds all entries that are connected with the part's entries from these places on.
     fn walk_from(&mut self, mut at: Size, part: &mut Part) {
         loop {
             // As soon as all rows and columns are found, the other entries need not be looked at: as a rule nine tenths.

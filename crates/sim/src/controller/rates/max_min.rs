@@ -33,19 +33,19 @@ impl MaxMin {
     }
 }
 
-/// Computes rates of flows, with what it needs to do so kept from use to use.
+/// Computes rates of flows; its working memory is kept from use to use.
 #[derive(Clone, Debug, Default)]
 pub struct WaterFilling {
     /// By flow.
     rates: Vec<f64>,
-    /// By link: what is left, and the weight of flows without a rate.
+    /// By link: the remaining capacity, and the weight of flows without a rate.
     left: Vec<f64>,
     weight: Vec<f64>,
     /// By link, where the list of its flows ends; and these lists, one behind the other.
     ends: Vec<u32>,
     flows: Vec<u32>,
-    /// What each link could give a flow of weight 1 when it was last looked at; that only grows. Bits of positive numbers
-    /// have the order of these.
+    /// The rate that each link could give a flow of weight 1 when it was last looked at; it only grows. Bits
+    /// of positive numbers have the order of these.
     shares: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
@@ -71,7 +71,7 @@ impl WaterFilling {
                     self.give(flow, share * weights[flow], weights[flow], paths);
                 }
             }
-            // What is left of the sum of weights is rounding.
+            // The remainder of the sum of weights is rounding.
             self.weight[at] = 0.0;
         }
         &self.rates
@@ -157,13 +157,13 @@ impl FairRates {
         }
     }
 
-    /// What the offered rates of a class are multiplied by.
+    /// Factor of the offered rates of a class.
     pub fn priority(&self, class: usize) -> f64 {
         self.config.priority(class)
     }
 
-    /// Gives each entry that depends on what has changed its rate; returns the sources of these. The rates are those that
-    /// computing all anew would give.
+    /// Gives each entry that depends on the change its rate; returns the sources of these. The rates are
+    /// those that computing all anew would give.
     pub fn update(&mut self, offered: &mut Offered) -> &[u16] {
         self.updated.clear();
         while offered.next_changed(&mut self.part) {

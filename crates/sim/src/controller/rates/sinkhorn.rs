@@ -67,7 +67,7 @@ impl Default for Sinkhorn {
 }
 
 impl Sinkhorn {
-    /// What the offered rates of a class are multiplied by.
+    /// Factor of the offered rates of a class.
     pub fn priority(&self, class: usize) -> f64 {
         self.priorities.get(class).copied().unwrap_or(1.0)
     }
@@ -84,7 +84,7 @@ const SLACK_LEAST: f64 = 1e-6;
 /// that no later round moves a rate further than twice that, and 60 rounds by 6e-10 at most.
 const AGREED: f64 = 5e-12;
 
-/// Computes rates, with what it needs to do so kept from update to update.
+/// Computes rates; its working memory is kept from update to update.
 #[derive(Clone, Debug)]
 pub struct Normaliser {
     config: Sinkhorn,
@@ -115,13 +115,13 @@ impl Normaliser {
         }
     }
 
-    /// What the offered rates of a class are multiplied by.
+    /// Factor of the offered rates of a class.
     pub fn priority(&self, class: usize) -> f64 {
         self.config.priority(class)
     }
 
-    /// Gives each entry that depends on what has changed its rate; returns the sources of these. The rates are those that
-    /// computing all anew would give.
+    /// Gives each entry that depends on the change its rate; returns the sources of these. The rates are
+    /// those that computing all anew would give.
     pub fn update(&mut self, offered: &mut Offered) -> &[u16] {
         self.updated.clear();
         while offered.next_changed(&mut self.part) {
@@ -184,7 +184,7 @@ impl Normaliser {
         rows.divide::<EVEN, false>(columns);
     }
 
-    /// Gives entries their rates and notes what these leave of rows and columns.
+    /// Gives entries their rates and notes the remainders of rows and columns.
     fn write(&mut self, offered: &mut Offered) {
         self.row_slack.clear();
         self.column_slack.clear();
@@ -205,8 +205,8 @@ impl Normaliser {
         }
     }
 
-    /// Raises entries by what their row and their column both have left. No entry has anything left behind it, and what
-    /// others have only falls: one pass is enough.
+    /// Raises entries by the remainder that both their row and their column have. An entry that was raised
+    /// leaves no remainder to one of them, and remainders only fall: one pass is enough.
     fn fill(&mut self, offered: &mut Offered) {
         self.candidates.clear();
         for (place, &row) in self.rows.lines.iter().enumerate() {

@@ -25,7 +25,7 @@ pub enum FlowOrder {
     Shortest,
 }
 
-/// What waits, queue by queue. Memory goes with queues and flows, not with packets.
+/// The backlog, queue by queue. Its memory is in proportion to queues and flows, not to packets.
 #[derive(Clone, Debug)]
 pub struct Backlog {
     sequence: FlowOrder,
@@ -33,7 +33,7 @@ pub struct Backlog {
     slot_bytes: u64,
     queues: Vec<Queue>,
     flows: Vec<Flow>,
-    /// The first of the places in `flows` that nobody has.
+    /// The first free place in `flows`.
     vacant: u32,
 }
 
@@ -43,13 +43,13 @@ const NONE: u32 = u32::MAX;
 /// Stands for the flow of a queue's place in the order that has become a wrong one.
 const STALE: u32 = u32::MAX - 1;
 
-/// Stands for a number of packets that the controller does not know.
+/// Stands for an unknown number of packets.
 const UNKNOWN: u32 = u32::MAX;
 
 /// Stands for the slot of a queue that has not been granted any.
 const NEVER: Time = Time::NEVER;
 
-/// What waits at one host for another.
+/// The backlog at one host for another.
 #[derive(Clone, Debug)]
 struct Queue {
     source: NodeId,
@@ -60,7 +60,7 @@ struct Queue {
     bytes: u64,
     /// Grants that its flows need.
     needed: u32,
-    /// Grants that it was given and of which nothing has been heard.
+    /// Its grants that have not been reported back.
     outstanding: u32,
     /// The slot of its last grant.
     granted: Time,
@@ -88,14 +88,14 @@ pub struct Head {
     pub arrived: Time,
     /// Since when it is the head: the later of its arrival and of the slot that the packet before it was given.
     pub since: Time,
-    /// Bytes that its flow has left, itself included. Behind outstanding grants, whose packets may have any length, it
-    /// is an estimate, at least 1.
+    /// Remaining bytes of its flow, itself included. Behind outstanding grants, whose packets may have any
+    /// length, it is an estimate, at least 1.
     pub residual: u64,
     /// The slot that the queue was given last.
     pub granted: Option<Time>,
 }
 
-/// What has become of a queue's place in the order of those that want a grant.
+/// Change of a queue's place in the order of those that want a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listing {
     /// It has none, as before, or keeps it.
@@ -114,7 +114,7 @@ impl Backlog {
         Backlog { sequence, slot_bytes, queues: Vec::new(), flows: Vec::new(), vacant: NONE }
     }
 
-    /// A queue for what waits at one host for another, by the next number from 0.
+    /// A queue for the backlog at one host for another, by the next number from 0.
     pub fn open(&mut self, source: NodeId, destination: NodeId) -> u32 {
         self.queues.push(Queue {
             source,
@@ -130,8 +130,8 @@ impl Backlog {
         self.queues.len() as u32 - 1
     }
 
-    /// The same by a number that its hosts have given it; it may be said again. Those between, of which reports are on their
-    /// way, are opened with it and get their ends when these come.
+    /// The same by a number that its hosts have given it; it may be reported again. Those between, whose
+    /// reports are in transit, are opened with it and get their ends when these arrive.
     pub fn open_as(&mut self, number: u32, source: NodeId, destination: NodeId) {
         while self.queues.len() <= number as usize {
             self.open(source, destination);
@@ -151,7 +151,7 @@ impl Backlog {
         self.queues[queue as usize].bytes
     }
 
-    /// Grants of a queue of which nothing has been heard.
+    /// Grants of a queue that have not been reported back.
     pub fn outstanding(&self, queue: u32) -> u32 {
         self.queues[queue as usize].outstanding
     }
@@ -256,8 +256,8 @@ impl Backlog {
         }
     }
 
-    /// What the order of queues has to be told of one after all that has happened to it. It keeps its place while its
-    /// head is of the same flow.
+    /// The change that the order of queues has to make for one after all its events. It keeps its place while
+    /// its head is of the same flow.
     pub fn relist(&mut self, queue: u32) -> Listing {
         let head = self.head(queue);
         let listed = &mut self.queues[queue as usize].listed;

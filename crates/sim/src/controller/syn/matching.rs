@@ -57,7 +57,7 @@ pub struct Order {
     kept: Vec<Entry>,
     /// Packets that each host may send, and receive, in a slot.
     units: u8,
-    /// What is left of these.
+    /// The remainder of these.
     sources: Vec<u8>,
     destinations: Vec<u8>,
 }
@@ -94,7 +94,7 @@ impl Order {
         }
     }
 
-    /// Takes note of what has become of a queue in the backlog; counts from the next slot on.
+    /// Notes a change of a queue in the backlog; it counts from the next slot on.
     pub fn note(&mut self, queue: u32, ends: (NodeId, NodeId), listing: Listing) {
         match listing {
             Listing::Same => {}

@@ -165,7 +165,7 @@ pub struct Model {
     /// Slots that are computed at once, and how many slots before the first of them that is.
     batch: u32,
     ahead: u64,
-    /// Whether leave may go unused, so that the controller has to remember what it gave.
+    /// Whether grants may go unused, so that the controller has to keep them.
     lossy: bool,
     backlog: Backlog,
     /// Made with the controller's stream when it acts first.
@@ -173,7 +173,7 @@ pub struct Model {
     policy: Policy,
     hosts: usize,
     clos: Clos,
-    /// Queues of which something has been heard.
+    /// Queues with a report.
     touched: Vec<QueueId>,
     matched: Vec<u32>,
     pairs: Vec<(NodeId, NodeId)>,
@@ -207,7 +207,7 @@ impl Model {
         self.touched.push(queue);
     }
 
-    /// Tells the order what has become of the queues of which something has been heard.
+    /// Updates the order for the queues with a report.
     fn relist(&mut self) {
         let order = self.order.as_mut().expect("it has been made");
         for queue in self.touched.drain(..) {

@@ -11,10 +11,10 @@ pub(super) struct Load {
     /// When the present round trip ends, and its bytes so far.
     until: Time,
     come: u64,
-    /// Bytes of the one before, and as a share of what the link carries in one, in millionths.
+    /// Bytes of the one before, and as a share of the link's capacity in one, in millionths.
     came: u64,
     share: u32,
-    /// The rate of the link, and what it carries in a round trip.
+    /// The rate of the link, and the bytes that it carries in a round trip.
     rate: Rate,
     full: u64,
 }
@@ -24,14 +24,14 @@ impl Load {
         Load { rtt, ..Load::default() }
     }
 
-    /// Counts what comes to the port.
+    /// Counts a packet that arrives at the port.
     #[inline]
     pub fn count(&mut self, now: Time, size: u32) {
         self.pass_time(now);
         self.come += u64::from(size);
     }
 
-    /// What came in the last round trip that is over, as a share of what the link carries in one, in millionths.
+    /// The arrivals of the last complete round trip, as a share of the link's capacity in one, in millionths.
     #[inline]
     pub fn share(&mut self, now: Time, rate: Rate) -> u32 {
         self.pass_time(now);
@@ -70,8 +70,8 @@ impl Load {
 mod tests {
     use super::*;
 
-    /// 1 Gbps carries 125 B in 1 us. Of a round trip of 10 us with 1000 B the next one tells, and the one behind that of
-    /// none.
+    /// 1 Gbps carries 125 B in 1 us. A round trip of 10 us with 1000 B shows in the next one, and not in the
+    /// one after that.
     #[test]
     fn the_load_is_that_of_the_last_round_trip() {
         let mut load = Load::new(Time::from_us(10));

@@ -19,16 +19,16 @@ use crate::engine::discipline::{Discipline, PortContext, Queued};
 use crate::engine::packet::{Packet, flag};
 use crate::ids::PacketId;
 
-/// What `Header::ack` of data says of a flow: this, of one without a deadline (the paper's -10); else the time left.
+/// Values of `Header::ack` of data: this for a flow without a deadline (the paper's -10); else the time left.
 pub const NO_DEADLINE: u64 = u64::MAX;
-/// What it says of a flow whose deadline has passed.
+/// The value for a flow whose deadline has passed.
 pub const EXPIRED: u64 = u64::MAX - 1;
 
 /// The queues at one port.
 #[derive(Clone, Debug)]
 pub struct Model(Box<State>);
 
-/// Three queues for data and one for what is not; nothing of any flow.
+/// Three queues for data and one for control packets; no state of any flow.
 #[derive(Clone, Debug, Default)]
 struct State {
     control: Waiting,
@@ -50,7 +50,7 @@ struct State {
 enum Urgent {
     /// Due within so many picoseconds. The largest number means all, even those that have expired.
     Within(u64),
-    /// Due within so many of the round trips that they say.
+    /// Due within so many of the round trips that the packets carry.
     Measured(f64),
 }
 
@@ -60,7 +60,7 @@ impl Default for Urgent {
     }
 }
 
-/// So many round trips; the longest is below what is said of flows that have expired.
+/// So many round trips; the longest is below the value of flows that have expired.
 fn within(ratio: f64, rtt_ps: u64) -> u64 {
     // Casts saturate.
     ((ratio * rtt_ps as f64) as u64).min(EXPIRED - 1)
@@ -95,7 +95,7 @@ impl State {
         if class == SHORT { self.urgent.bytes() + self.later.bytes() } else { self.long.bytes() }
     }
 
-    /// The class whose turn it is among those that have packets and do not stand still.
+    /// The class whose turn it is among those that have packets and are not blocked.
     #[inline]
     fn next_class(&mut self, paused: u8) -> Option<usize> {
         let short = self.urgent.first().or_else(|| self.later.first());
@@ -129,7 +129,7 @@ impl Model {
         Model(Box::new(state))
     }
 
-    /// At a host's port: in it waits what the host says and, if it relays, the data of others.
+    /// At a host's port: its queue holds the host's own data and, if it relays, that of other hosts.
     pub fn at_host() -> Model {
         Model::new(State {
             robin: RoundRobin::new([1 << 17; CLASSES]),
@@ -172,7 +172,8 @@ impl Discipline for Model {
         Some(packet)
     }
 
-    /// What meets nobody goes on as if it had waited: its class has had its turn, and has nothing left of it.
+    /// A packet that meets an empty port is sent as if it had been queued: its class has had its turn, and
+    /// has no remainder of it.
     #[inline]
     fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         let state = &mut *self.0;
@@ -269,8 +270,8 @@ mod tests {
             prop_assert_eq!(port.place(&Packet { flags: flag::CONTROL, ..marked(deadline, conn) }), Place::Control);
         }
 
-        /// Whatever comes and goes: Q1.2 is served only if Q1.1 is empty, a class that stands still is not served, and
-        /// somebody is if anybody may be.
+        /// For any arrivals and departures: Q1.2 is served only if Q1.1 is empty, a blocked class is not
+        /// served, and some class is served if any may be.
         #[test]
         fn urgent_packets_go_first(deeds in prop::collection::vec((0u8..8, 64u32..1501, 0u8..4), 1..300)) {
             let mut port = state(&DaqPort::default());
@@ -326,8 +327,8 @@ mod tests {
         }
     }
 
-    /// 30 round trips of 2 ms that the packet says are 60 ms. Without a threshold all are urgent, even those that have
-    /// expired.
+    /// 30 round trips of 2 ms, as the packet carries them, are 60 ms. Without a threshold all are urgent,
+    /// even those that have expired.
     #[test]
     fn the_threshold_may_be_that_of_the_packet_or_none() {
         let measured = state(&DaqPort { threshold: Threshold::Measured, ..DaqPort::default() });

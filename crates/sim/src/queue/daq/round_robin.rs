@@ -3,7 +3,7 @@
 use crate::engine::credit::CLASSES;
 use crate::engine::discipline::Queued;
 
-/// Bytes that each class gets in a round, what it has left of them, and whose turn it is.
+/// Bytes that each class gets in a round, the remainder of them, and the class whose turn it is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RoundRobin {
     quanta: [u64; CLASSES],
@@ -12,7 +12,7 @@ pub(super) struct RoundRobin {
 }
 
 impl RoundRobin {
-    /// A quantum is no less than a packet, so that somebody's turn comes in one round.
+    /// A quantum is no less than a packet, so that in each round some class has its turn.
     pub fn new(quanta: [u64; CLASSES]) -> RoundRobin {
         RoundRobin { quanta, ..RoundRobin::default() }
     }
@@ -34,19 +34,19 @@ impl RoundRobin {
         }
     }
 
-    /// A packet of the class has been served; what is left of its turn goes with its last packet.
+    /// A packet of the class has been served; the rest of its turn ends with its last packet.
     #[inline]
     pub fn served(&mut self, class: usize, size: u32, more: bool) {
         self.deficit[class] = if more { self.deficit[class] - u64::from(size) } else { 0 };
     }
 
-    /// A packet of the class has met nobody: the class has had its turn, and has nothing left of it.
+    /// A packet of the class has met an empty port: the class has had its turn, and has no remainder of it.
     #[inline]
     pub fn passed(&mut self, class: usize) {
         self.turn = class;
     }
 
-    /// What a class has left of its turn.
+    /// A class's remainder of its turn.
     #[cfg(test)]
     pub fn left(&self, class: usize) -> u64 {
         self.deficit[class]

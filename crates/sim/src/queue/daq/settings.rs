@@ -129,7 +129,7 @@ impl Settings for DaqPort {
         }
     }
 
-    /// What leaves gives credit, which is an act of its instant.
+    /// A departing packet gives credit, which is an act of its instant.
     fn acts_on_departure(&self) -> bool {
         true
     }

@@ -12,8 +12,9 @@ pub(super) struct Share {
     pub flows: &'static str,
 }
 
-/// The window of each link. The buffers of each switch are in equal parts (paper, section II: buffer / N_w), in whole
-/// packets, so that what all may send finds room. Who sends no data of a class has no credit for it.
+/// The window of each link. The buffers of each switch are in equal parts (paper, section II: buffer / N_w),
+/// in whole packets, so that the bytes of all windows fit. A link without data of a class has no credit for
+/// it.
 pub(super) fn divide(
     shares: &[Share; CLASSES],
     fabric: &Fabric,
@@ -35,7 +36,7 @@ pub(super) fn divide(
     fabric.links.iter().map(window).collect()
 }
 
-/// What is wrong with the division.
+/// Problems of the division.
 pub(super) fn problems(
     shares: &[Share; CLASSES],
     fabric: &Fabric,

@@ -8,14 +8,15 @@ use super::{Discipline, EarlyTermination, Service, Settings, Slot};
 use crate::random::{Purpose, Stream};
 use crate::slotted::NOTHING;
 
-/// Without state at the switch: each slot, flows ask for what they need to be done in time, packets left over slots
-/// left, and get it in the order in which they ask, as long as there is capacity; what is left over is shared.
+/// Without state at the switch: each slot, flows request the rate that they need to be done in time, packets
+/// left over slots left, and get it in the order of their requests, as long as there is capacity; the
+/// remaining capacity is shared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct D3 {
     /// In which order requests reach the switch. In order of arrival, D3 is the same as Stateful D3.
     pub order: Order,
-    /// What is granted.
+    /// The grants.
     pub grants: Grants,
     /// Whether flows leave that cannot be done in time any more (quenching; Wilson et al., section 6.1.3). Otherwise they
     /// go on asking for a whole slot until their deadline has come.
@@ -33,16 +34,16 @@ pub enum Order {
     Arrival,
 }
 
-/// What a request may be granted.
+/// The grants that a request may get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grants {
-    /// Fractions of a packet; the last request that there is capacity for may get a part of what it asks for.
+    /// Fractions of a packet; the last request with remaining capacity may get a part of its request.
     #[default]
     Fluid,
-    /// Fractions of a packet: all that is asked for, or nothing.
+    /// Fractions of a packet: the whole request, or nothing.
     Whole,
-    /// The slot's packet, to the first one that asks.
+    /// The slot's packet, to the first request.
     Packet,
 }
 
@@ -79,8 +80,8 @@ pub(super) fn quenching(quench: bool) -> EarlyTermination {
     if quench { EarlyTermination::Strict } else { EarlyTermination::Expired }
 }
 
-/// Goes through the requests in an order. The fair share that comes on top is what all requests together leave,
-/// divided by the number of flows; thesis, section 1.4.
+/// Goes through the requests in an order. The fair share on top is the capacity that all requests together
+/// leave, divided by the number of flows; thesis, section 1.4.
 pub(super) fn grant(slot: &Slot, order: &[usize], grants: Grants, shares: &mut [f64]) -> Service {
     if grants == Grants::Packet {
         return order.first().map_or(Service::Nobody, |&first| Service::One(first));

@@ -5,7 +5,7 @@ use crate::slotted::Flow;
 /// The place of a flow that has left.
 const NOWHERE: u32 = u32::MAX;
 
-/// Ids of the flows that were there when last asked, by their places in the slot's list.
+/// Ids of the flows at the last call, by their places in the slot's list.
 #[derive(Default)]
 pub struct Known(Vec<u32>);
 

@@ -13,21 +13,21 @@ use crate::slotted::Flow;
 
 mod kept;
 
-/// What a discipline sees at the beginning of a slot.
+/// A discipline's view at the beginning of a slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot<'a> {
     /// The slot.
     pub now: u64,
     /// All flows that are present, in order of arrival.
     pub flows: &'a [Flow],
-    /// Whether a flow came or left since the discipline was last asked.
+    /// Whether a flow arrived or left since the discipline was last called.
     pub changed: bool,
 }
 
-/// Who is served.
+/// The flow or flows that are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// Nobody.
+    /// No flow.
     Nobody,
     /// That flow alone, by its place in the slot's list.
     One(usize),
@@ -49,8 +49,8 @@ pub enum EarlyTermination {
 
 /// How a link shares its slots among flows.
 pub trait Discipline {
-    /// Whom to serve in this slot. `shares` has a place for each flow, all 0: for `Service::Shares` fill in
-    /// packets that sum up to at most 1.
+    /// The flows to serve in this slot. `shares` has a place for each flow, all 0: for `Service::Shares` fill
+    /// in packets that sum up to at most 1.
     fn serve(&mut self, slot: &Slot, shares: &mut [f64]) -> Service;
 
     /// Which flows leave early.
@@ -71,7 +71,7 @@ pub trait Discipline {
     }
 }
 
-/// What a discipline's configuration gives.
+/// Properties of a discipline's configuration.
 pub trait Settings: Debug {
     /// Its state for a run.
     fn build(&self, seed: u64, replica: u64) -> Box<dyn Discipline>;
@@ -83,7 +83,7 @@ pub trait Settings: Debug {
 }
 
 register! {
-    /// Who is served.
+    /// The disciplines.
     pub enum DisciplineConfig: Settings {
         fcfs::Fcfs = "fcfs",
         edf::Edf = "edf",
@@ -98,7 +98,7 @@ register! {
     }
 }
 
-/// The flow that comes first by a key, which is asked for each; ties go to the earlier arrival.
+/// The flow that is first by a key, which is computed for each; ties go to the earlier arrival.
 pub(crate) fn first_by<K: PartialOrd>(flows: &[Flow], key: impl Fn(&Flow) -> K) -> Service {
     let mut best: Option<(K, usize)> = None;
     for (place, flow) in flows.iter().enumerate() {

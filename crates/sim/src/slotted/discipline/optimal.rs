@@ -29,7 +29,7 @@ struct Model {
 
 impl Discipline for Model {
     fn serve(&mut self, slot: &Slot, _shares: &mut [f64]) -> Service {
-        // A release: nobody has been served yet.
+        // A release: no flow has been served yet.
         if slot.changed && slot.flows.iter().all(|flow| flow.arrival == slot.now) {
             self.chosen = choose(slot.flows);
         }

@@ -13,7 +13,7 @@ use crate::slotted::Flow;
 pub struct Pdq {
     /// When a flow gives up.
     pub early_termination: EarlyTermination,
-    /// How the first flow is found. The schedule is the same, what it costs is not.
+    /// The search for the first flow. The schedule is the same, its cost is not.
     pub order: Order,
 }
 
@@ -49,7 +49,7 @@ impl Settings for Pdq {
     }
 }
 
-/// What flows are compared by.
+/// The sort key of flows.
 fn key(flow: &Flow) -> (u64, f64) {
     (flow.due(), flow.left)
 }

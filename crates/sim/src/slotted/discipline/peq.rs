@@ -52,7 +52,7 @@ pub enum Walk {
     /// To the possible place that is nearest to the head: algorithm 1 as printed, which goes on after it found one.
     #[default]
     PseudoCode,
-    /// To the possible place that is nearest to the end: what the text around it says.
+    /// At the possible place that is nearest to the end, as in the surrounding text.
     Text,
 }
 
@@ -165,10 +165,10 @@ impl Model {
 
     /// Makes the list, and works out for how long its head stays the same.
     ///
-    /// While the head is served, one slot takes one packet and one slot from it, and one slot from all others. So
-    /// what compares slots left with sums that the head is part of does not change, nor does what the head itself is
-    /// compared by. What was decided before the head was in the list does: those comparisons, `margin`, lose one a
-    /// slot. And the head may pass other candidates in their order as it becomes smaller.
+    /// While the head is served, one slot takes one packet and one slot from it, and one slot from all
+    /// others. So comparisons of slots left with sums that include the head do not change, nor does the
+    /// head's own key. Decisions from before the head was in the list do: those comparisons, `margin`, lose
+    /// one a slot. And the head may pass other candidates in their order as it becomes smaller.
     fn fill(&mut self, slot: &Slot) -> Service {
         self.list.clear();
         self.operations += self.order.len() as u64;

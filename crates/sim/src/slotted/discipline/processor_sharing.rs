@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Discipline, Service, Settings, Slot};
 
-/// Each flow gets the same share of the slot. What a flow in its last slot does not need is not given to others: rates
-/// are those of the beginning of the slot.
+/// Each flow gets the same share of the slot. The unused part of a flow's share in its last slot is not given
+/// to others: rates are those of the beginning of the slot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessorSharing {}

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::d3::{Grants, grant, quenching};
 use super::{Discipline, EarlyTermination, Service, Settings, Slot};
 
-/// D3 whose switch knows the flows that it serves: they come first, in their previous order, and others get what they
-/// leave, in order of arrival.
+/// D3 whose switch keeps the flows that it serves: they come first, in their previous order, and others get
+/// the remaining capacity, in order of arrival.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StatefulD3 {
-    /// What is granted.
+    /// The grants.
     pub grants: Grants,
     /// Whether flows leave that cannot be done in time any more (quenching), as under D3.
     pub quench: bool,

@@ -20,14 +20,15 @@ register! {
     }
 }
 
-/// What a process of arrivals does: one start after the other.
+/// A process of arrivals: one start after the other.
 pub trait Process {
-    /// All that is wrong with the parameters beyond what the schema says; paths are below the arrivals.
+    /// All problems of the parameters beyond those that the schema finds; paths are below the arrivals.
     fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 
-    /// Number of flows unless the entry says it, where a round of the matrix has `round`; none if it must say.
+    /// Number of flows unless the entry has its own, where a round of the matrix has `round`; none if the
+    /// entry must have one.
     fn flows(&self, round: u64) -> Option<u64>;
 
     /// Most flows that there are starts for, with such a round; none if there is no end.
@@ -57,7 +58,7 @@ pub trait Process {
     /// The starts before jitter, [`Time::NEVER`] for a flow that waits for others; `full` as for [`Process::rate`].
     fn starts(&self, full: f64, round: u64, stream: Stream) -> Box<dyn Iterator<Item = Time> + '_>;
 
-    /// What is added to a start, so that flows that start together do not move in step.
+    /// The offset added to a start, so that flows that start together do not move in step.
     fn jitter(&self) -> Jitter {
         Jitter::None
     }
@@ -67,7 +68,7 @@ pub trait Process {
         None
     }
 
-    /// Whether any of its flows waits for others: then [`Process::write`] says which for which.
+    /// Whether any of its flows waits for others: then [`Process::write`] gives the dependencies.
     fn waits(&self) -> bool {
         false
     }
@@ -77,7 +78,7 @@ pub trait Process {
         false
     }
 
-    /// Writes down what its flows wait for.
+    /// Writes the dependencies of its flows.
     fn write(&self, own: &Own, writer: &mut Writer) {
         let _ = (own, writer);
     }

@@ -178,7 +178,7 @@ impl Process for Triggers {
     }
 }
 
-/// What to say of a trigger that is not listed.
+/// The message for a trigger that is not listed.
 fn no_trigger(id: u32, known: &BTreeSet<u32>) -> String {
     let ids = known.iter().take(10).map(u32::to_string).collect::<Vec<_>>().join(", ");
     let more = if known.len() > 10 { " and others" } else { "" };

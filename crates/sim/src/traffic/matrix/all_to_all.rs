@@ -40,8 +40,8 @@ impl Pattern for AllToAll {
 
 /// Whole numbers below a bound in random order, then again in another.
 ///
-/// Fisher and Yates' shuffle, of which only the places are kept that differ from the start: a large
-/// fabric has more pairs than fit into memory, and few of them may be asked for.
+/// Fisher and Yates' shuffle, of which only the places are kept that differ from the start: a large fabric
+/// has more pairs than fit into memory, and few of them may be needed.
 struct Shuffled {
     bound: u64,
     place: u64,

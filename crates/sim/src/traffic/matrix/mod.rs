@@ -18,7 +18,7 @@ register! {
     }
 }
 
-/// What a traffic matrix does: pairs of source and destination, without end.
+/// A traffic matrix: pairs of source and destination, without end.
 pub trait Pattern {
     /// All that is wrong with the parameters on so many hosts; paths are below the matrix.
     fn problems(&self, hosts: u32) -> Vec<Problem> {
@@ -26,8 +26,8 @@ pub trait Pattern {
         Vec::new()
     }
 
-    /// The hosts that send, if the matrix itself says which, drawn from the stream that the pairs come from; none if
-    /// every host does unless the entry names its sources.
+    /// The hosts that send, if the matrix itself determines them, drawn from the stream that the pairs come
+    /// from; none if every host does unless the entry names its sources.
     fn senders(&self, hosts: u32, stream: &mut Stream) -> Option<Vec<u32>> {
         let _ = (hosts, stream);
         None
@@ -45,7 +45,7 @@ pub trait Pattern {
         None
     }
 
-    /// Number of flows in a round of so many sources: what starts together if nothing else is said.
+    /// Number of flows in a round of so many sources: those that start together by default.
     fn round(&self, sources: u64, hosts: u32) -> u64;
 
     /// The hosts whose ports are the capacity that a load refers to: by default the sources.

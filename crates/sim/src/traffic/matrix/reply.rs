@@ -20,7 +20,7 @@ impl Pattern for Reply {
         Some(&self.to)
     }
 
-    /// Those that receive in the other entry, which the entries know, not the matrix; so with a round.
+    /// Those that receive in the other entry, which is outside the matrix; so with a round.
     fn senders(&self, _hosts: u32, _stream: &mut Stream) -> Option<Vec<u32>> {
         Some(Vec::new())
     }

@@ -20,14 +20,14 @@ use serde::de::value::StrDeserializer;
 use super::cdf::{Cdf, Dialect, Interpolation};
 use super::{Distribution, SIZE_MAX};
 
-/// What the user says about a file.
+/// The user's settings for a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// How it is written, if not as it looks.
     pub dialect: Option<Dialect>,
     /// Bytes of payload in a packet, if sizes are in packets.
     pub packet_bytes: Option<u64>,
-    /// What lies between two lines, if not what is usual for the dialect.
+    /// Interpolation between two lines, if not the dialect's usual one.
     pub interpolation: Option<Interpolation>,
 }
 
@@ -60,7 +60,7 @@ fn variant<T: DeserializeOwned>(name: &str, what: &str) -> Result<T, String> {
     })
 }
 
-/// What a file says.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CdfFile {
     /// The points of a [`Cdf`], where a step is two points with the same size.
@@ -69,17 +69,17 @@ pub struct CdfFile {
     pub mean_bytes: f64,
     /// How the file was taken to be written.
     pub dialect: Dialect,
-    /// What was put between its lines.
+    /// The interpolation used between its lines.
     pub interpolation: Interpolation,
 }
 
-/// Most lines with numbers: what a scenario may have of points, though each be a step.
+/// Most lines with numbers: as many as the points that a scenario may have, each of them a step.
 const LINES_MAX: usize = 50_000;
 
 /// A line of numbers, with its number in the file.
 type Row = (usize, Vec<f64>);
 
-/// Reads a file; or says what is wrong with it, and on which line.
+/// Reads a file; or returns the problem, with its line.
 pub fn read(text: &str, options: Options) -> Result<CdfFile, String> {
     let rows = rows(text)?;
     let dialect = dialect(&rows, options.dialect)?;
@@ -137,7 +137,7 @@ fn rows(text: &str) -> Result<Vec<Row>, String> {
     if rows.is_empty() { Err("has no points".into()) } else { Ok(rows) }
 }
 
-/// How the file is written: as the user says, else as it looks.
+/// Format of the file: the user's setting, else as recognised from its lines.
 fn dialect(rows: &[Row], said: Option<Dialect>) -> Result<Dialect, String> {
     let ((_, first), (line, last)) = (&rows[0], &rows[rows.len() - 1]);
     let looks = match (first.len(), last.len(), last.last()) {

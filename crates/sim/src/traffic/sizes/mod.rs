@@ -37,14 +37,14 @@ register! {
     }
 }
 
-/// What a distribution of sizes does.
+/// A distribution of sizes.
 pub trait Distribution {
-    /// All that is wrong with the parameters beyond what the schema says; paths are below the sizes.
+    /// All problems of the parameters beyond those that the schema finds; paths are below the sizes.
     fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 
-    /// The mean in bytes, by formula: what a load is computed with.
+    /// The mean in bytes, by formula, from which a load is computed.
     ///
     /// Of the distribution before its draws are rounded to whole bytes, at least 1; that moves it
     /// by less than a byte.

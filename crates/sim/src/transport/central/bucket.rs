@@ -16,9 +16,10 @@ pub enum Late {
     Lost,
 }
 
-/// A leaky bucket. A packet may start when all bytes before it have leaked out at the present rate: after a packet of L bytes
-/// at rate w C that takes L / (w C), and what is left of the wait shrinks or grows in proportion when the rate changes. A
-/// packet may be late, because another queue's keeps it from the wire: see [`Late`].
+/// A leaky bucket. A packet may start when all bytes before it have leaked out at the present rate: after a
+/// packet of L bytes at rate w C that takes L / (w C), and the rest of the wait shrinks or grows in
+/// proportion when the rate changes. A packet may be late, because another queue's transmission delays it:
+/// see [`Late`].
 ///
 /// Source: section III-B of Sviridov, Bianco and Giaccone (Globecom 2018) names a bucket for each active queue; the
 /// rule for a change is ours, the only one under which no byte leaks faster than the rates of its time.
@@ -37,7 +38,7 @@ impl Bucket {
         self.share > 0.0
     }
 
-    /// What is in it now; below 0 is what it is late by.
+    /// Its content now; below 0, its lateness.
     fn level(&self, now: Time, rate: Rate) -> f64 {
         let leaked = self.share * rate.0 as f64 / 8.0 * (now - self.since).0 as f64 / SECOND as f64;
         self.bytes - leaked
@@ -46,12 +47,12 @@ impl Bucket {
     /// From now on it leaks at this share of the link's rate.
     pub fn set(&mut self, share: f64, now: Time, rate: Rate) {
         let level = self.level(now, rate);
-        // What an idle queue has not used is gone.
+        // Capacity that an idle queue has not used is lost.
         let bytes = if share == 0.0 || self.share == 0.0 { level.max(0.0) } else { level };
         *self = Bucket { share, bytes, since: now };
     }
 
-    /// A packet of so many bytes on the wire starts. What it is late by is made up for by the next one, or lost.
+    /// A packet of so many bytes on the wire starts. Its lateness is made up for by the next one, or lost.
     pub fn fill(&mut self, bytes: u32, now: Time, rate: Rate, late: Late) {
         let level = self.level(now, rate);
         let level = if late == Late::MadeUp { level } else { level.max(0.0) };

@@ -205,7 +205,8 @@ impl Model {
         }
     }
 
-    /// Some flow of this host asks for the turn at the port of all of them, if there is something to send by leave or rate.
+    /// A flow of this host requests the turn at the port of all of them, if a granted packet or a queue with
+    /// a rate can send.
     fn ask(&mut self, cx: &mut impl Host) {
         let at = self.queues.of_mut(cx.host());
         let first = at.grants.first().map(|leave| leave.queue).or(at.active.first().copied());
@@ -215,8 +216,8 @@ impl Model {
         }
     }
 
-    /// A queue has a rate and something to send: its host's port is asked for when the bucket is empty. While the port is
-    /// busy that is soon enough when it is free.
+    /// A queue has a rate and packets: its host's port is requested when the bucket is empty. While the port
+    /// is busy, the end of its transmission is soon enough.
     fn send_when_due(&mut self, number: QueueId, cx: &mut impl Host) {
         let queue = &self.queues[number];
         if self.queues.of(cx.host()).asked || queue.is_empty() || !queue.leaks() {
@@ -265,7 +266,7 @@ impl Model {
         true
     }
 
-    /// Makes a flow's next packet; also says its payload.
+    /// Makes a flow's next packet; also returns its payload.
     fn make(&mut self, id: ConnId, cx: &mut impl Host) -> (Packet, u32) {
         let config = self.configs.of(cx.conn(id));
         let sender = self.senders.at(id, cx);
@@ -292,8 +293,8 @@ impl Model {
         self.queues.of_mut(cx.host()).grants = grants;
     }
 
-    /// A packet goes on the wire: whoever is next is asked when that is free. Under leave without a rate nobody is before the
-    /// next leave comes.
+    /// A packet goes on the wire: the next queue is served when the link is free. With grants and without a
+    /// rate no queue is next before the next grant arrives.
     fn ask_again(&mut self, cx: &mut impl Host) {
         let at = self.queues.of(cx.host());
         let leaks = |number: &QueueId| self.queues[*number].leaks();
@@ -385,7 +386,7 @@ impl Endpoint for Model {
         }
     }
 
-    /// The turn is that of the whole host, whichever flow asked for it.
+    /// The turn is that of the whole host, whichever flow requested it.
     fn next_packet(&mut self, _id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
         let at = self.queues.of_mut(cx.host());
         at.asked = false;

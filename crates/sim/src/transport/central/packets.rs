@@ -13,7 +13,7 @@ const LENGTH_MIN: u64 = 40;
 pub struct Packets {
     /// Payload that no packet has taken.
     left: u64,
-    /// What is left of the present IP packet.
+    /// The rest of the present IP packet.
     rest: u64,
     /// IP packets begun.
     begun: u64,
@@ -61,7 +61,8 @@ impl Packets {
     pub fn take(&mut self, config: &Central) -> Option<Piece> {
         let bytes = self.next_bytes(config)?;
         self.rest -= bytes;
-        // What is left of a packet that is not cut takes what it can: the flow is complete with its last fragment.
+        // The rest of a packet that is not cut takes the remaining bytes: the flow is complete with its last
+        // fragment.
         let payload = self.left.saturating_sub(self.rest).min(bytes);
         self.left -= payload;
         Some(Piece { bytes: bytes as u32, payload: payload as u32 })

@@ -21,7 +21,7 @@ pub struct DestinationQueue {
     pub head: ConnId,
     /// See `head`.
     pub tail: ConnId,
-    /// What its packets carry as their label, if the controller has said so.
+    /// The label that its packets carry, if the controller has assigned one.
     pub label: Option<u32>,
     /// Its rate, where the controller gives rates.
     bucket: Bucket,
@@ -46,7 +46,7 @@ impl DestinationQueue {
     }
 }
 
-/// What a host keeps for all its queues.
+/// A host's state for all its queues.
 #[derive(Clone, Debug, Default)]
 pub struct AtHost {
     /// Leave to send that has not been used up, in the order in which it came.
@@ -133,7 +133,7 @@ impl Queues {
         self.hosts.len()
     }
 
-    /// What a host keeps for all its queues.
+    /// A host's state for all its queues.
     pub fn of(&self, host: NodeId) -> &AtHost {
         &self.hosts[host.index()]
     }
@@ -151,7 +151,7 @@ impl Queues {
         active.push(number);
     }
 
-    /// A queue has become empty: its rate ends with what it was for.
+    /// A queue has become empty: its rate ends with its backlog.
     pub fn unlist(&mut self, number: QueueId, now: Time, rate: Rate) {
         self.set_share(number, 0.0, now, rate);
         let queue = &self.queues[number.index()];
@@ -170,7 +170,7 @@ impl Queues {
         let first = &mut self.hosts[queue.from.index()].first;
         *first = match (*first, own) {
             (First::Known(at, due), own) if at == rate => match (due, own) {
-                // Nobody else can be before it.
+                // No other queue can be before it.
                 (Some(due), Some(own)) if own <= due => First::Known(rate, Some(own)),
                 (Some((_, known)), _) if known == number => First::Unknown,
                 (None, own) => First::Known(rate, own),
@@ -187,8 +187,8 @@ impl Queues {
         self.hosts[queue.from.index()].first = First::Unknown;
     }
 
-    /// Of a host's queues that have a rate and something to send, the one whose bucket is empty first, and when. All go by
-    /// one port, of that rate.
+    /// Of a host's queues that have a rate and packets, the one whose bucket is empty first, and when. All go
+    /// by one port, of that rate.
     pub fn first_due(&mut self, host: NodeId, rate: Rate) -> Option<(Time, QueueId)> {
         let Queues { queues, hosts, .. } = self;
         let at = &mut hosts[host.index()];

@@ -183,7 +183,7 @@ impl Settings for Daq {
     }
 }
 
-/// What `Header::kind` says.
+/// Values of `Header::kind`.
 ///
 /// | kind | `number` | `seq` | `ack` |
 /// |---|---|---|---|
@@ -193,8 +193,9 @@ impl Settings for Daq {
 /// | `FIN` | packets of the flow | 0 | 0 |
 /// | `QUIT`, `QUIT_ACK` | packets sent until then | 0 | 0 |
 ///
-/// Time left, in ps: [`NO_DEADLINE`](crate::queue::daq::NO_DEADLINE) and [`EXPIRED`](crate::queue::daq::EXPIRED) stand for
-/// what they say. `class` of data is [`SHORT`] or [`LONG`]. Data is charged to credit, the others are control packets.
+/// Time left, in ps: [`NO_DEADLINE`](crate::queue::daq::NO_DEADLINE) and
+/// [`EXPIRED`](crate::queue::daq::EXPIRED) have their special meanings. `class` of data is [`SHORT`] or
+/// [`LONG`]. Data is charged to credit, the others are control packets.
 mod kind {
     pub const DATA: u8 = 0;
     /// Data with which the flow ends.
@@ -213,7 +214,7 @@ mod kind {
 #[derive(Clone, Debug, Default)]
 struct Receiver {
     delivery: Delivery,
-    /// Whether it has heard that the flow was given up.
+    /// Whether it has been notified that the flow was given up.
     quit: bool,
 }
 

@@ -21,7 +21,8 @@ pub const LATE: u8 = 2;
 pub struct Sender {
     source: PlainFlow,
     stage: Stage,
-    /// The deadline; [`Time::NEVER`] without one. What packets carry is what is left of it (the paper's D = D - RTT).
+    /// The deadline; [`Time::NEVER`] without one. Packets carry the time left until it (the paper's D = D -
+    /// RTT).
     due: Time,
     /// The last measured (paper: no smoothing).
     rtt: Time,
@@ -34,7 +35,7 @@ pub struct Sender {
     header: u64,
     /// Packets that have been sent; of each, whether it is the last one.
     sent: SentList<bool>,
-    /// Bytes on the wire of those under way.
+    /// Bytes on the wire of the packets in flight.
     under_way: u64,
     /// Bytes sent since the round began, where there are rounds.
     round: u64,
@@ -49,7 +50,7 @@ enum Stage {
     Opening,
     /// It sends.
     Open,
-    /// It has been given up and waits for the receiver to know.
+    /// It has been given up and waits for the receiver's acknowledgement of that.
     Quitting,
     /// Nothing is left to do.
     #[default]
@@ -71,13 +72,13 @@ impl Sender {
         };
         self.say(kind::SYN, id, config, cx);
         if config.late == LateFlow::GiveUp && self.due != Time::NEVER {
-            // What arrives at the instant of the deadline is in time.
+            // An arrival at the instant of the deadline is in time.
             let after = self.due.saturating_add(Time(1));
             cx.set_timer(&mut self.late, after, Owner::Sender(id), LATE);
         }
     }
 
-    /// Bytes on the wire that may be under way.
+    /// Bytes on the wire that may be in flight.
     pub fn window(&self) -> u64 {
         self.window
     }
@@ -103,8 +104,8 @@ impl Sender {
         }
     }
 
-    /// Whether the window has room for something that is there to be sent. A flow of which nothing is under way has room for
-    /// a packet.
+    /// Whether the window has room for a packet that is to be sent. A flow without packets in flight has room
+    /// for one.
     fn may_send(&self, config: &Daq) -> bool {
         if self.stage != Stage::Open || (self.sent.lost() == 0 && self.source.left() == 0) {
             return false;
@@ -125,7 +126,7 @@ impl Sender {
         self.header + u64::from(sent.len)
     }
 
-    /// The wire is free: what was lost goes first. The link's credit is the port's concern.
+    /// The link is free: lost packets go first. The link's credit is the port's concern.
     pub fn next_packet(&mut self, id: ConnId, config: &Daq, cx: &mut impl Host) -> (Option<Packet>, bool) {
         if !self.may_send(config) {
             return (None, false);
@@ -248,7 +249,7 @@ impl Sender {
         cx.finish(id);
     }
 
-    /// Nothing has answered: what is under way is taken for lost.
+    /// No acknowledgement has arrived: packets in flight are taken for lost.
     pub fn on_timeout(&mut self, id: ConnId, config: &Daq, cx: &mut impl Host) {
         if !cx.timer_is_due(&mut self.timer, Owner::Sender(id), RETRANSMIT) {
             return;
@@ -266,7 +267,8 @@ impl Sender {
         }
     }
 
-    /// The deadline has passed and not all is acknowledged: the receiver is told that no more will come.
+    /// The deadline has passed and not all is acknowledged: the receiver is notified that no more packets
+    /// will come.
     pub fn on_deadline(&mut self, id: ConnId, config: &Daq, cx: &mut impl Host) {
         if cx.timer_is_due(&mut self.late, Owner::Sender(id), LATE) {
             self.stage = Stage::Quitting;
@@ -275,7 +277,7 @@ impl Sender {
         }
     }
 
-    /// What is wrong in the sender's own books, if anything is.
+    /// Inconsistencies of the sender's own counters, if there are any.
     pub fn audit(&self) -> Option<String> {
         let under_way: u64 = self.sent.those(State::UnderWay).map(|sent| self.size(sent)).sum();
         if under_way != self.under_way {

@@ -151,7 +151,8 @@ impl Settings for Dcqcn {
         self.timeout
     }
 
-    /// Answers that wait behind data: where it fills a port in both directions, they starve, and all is repeated.
+    /// Acknowledgements that queue behind data: where data fills a port in both directions, they starve, and
+    /// all packets are retransmitted.
     fn advice(&self, path: &str, _longest: &Longest) -> Vec<Advice> {
         let advice = || Advice {
             path: format!("{path}.control_class"),
@@ -170,8 +171,8 @@ impl Settings for Dcqcn {
     }
 }
 
-/// What `Header::kind` says. Data: `number` and `seq` are the packet's place in its connection, in packets and bytes.
-/// The others: `number` is the packet that the receiver expects next.
+/// Values of `Header::kind`. Data: `number` and `seq` are the packet's place in its connection, in packets
+/// and bytes. The others: `number` is the packet that the receiver expects next.
 mod kind {
     pub const DATA: u8 = 0;
     /// Data with which the flow ends.
@@ -277,7 +278,8 @@ mod tests {
         }
     }
 
-    /// Packet 1 of five is lost. The receiver says so once; the sender goes back to it once, and from there all goes again.
+    /// Packet 1 of five is lost. The receiver reports it once; the sender goes back to it once, and
+    /// retransmits all packets from there.
     #[test]
     fn a_missing_packet_makes_the_sender_go_back_to_it_once() {
         let (mut host, mut model) = started(5);

@@ -9,11 +9,11 @@ use crate::units::{Rate, SECOND, Time};
 /// The rate of one flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reaction {
-    /// What the port could do, in bits a second.
+    /// The port's rate, in bits a second.
     line: f64,
-    /// What the flow may do.
+    /// The flow's current rate.
     current: f64,
-    /// Where it is on its way to.
+    /// The target rate.
     target: f64,
     alpha: f64,
     /// Picoseconds for each byte at the current rate.
@@ -39,7 +39,7 @@ impl Reaction {
         reaction
     }
 
-    /// What the port can do now; faults change it.
+    /// The port's rate now; faults change it.
     #[inline]
     pub fn set_line(&mut self, rate: Rate) {
         let line = rate.0 as f64;
@@ -90,7 +90,7 @@ impl Reaction {
         self.pace();
     }
 
-    /// What has risen by time until now.
+    /// The rises by time until now.
     #[inline]
     pub fn catch_up(&mut self, now: Time, config: &Dcqcn) {
         while self.limited && self.rise_at <= now {

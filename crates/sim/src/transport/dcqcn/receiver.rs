@@ -13,7 +13,7 @@ pub struct Receiver {
     expected: u32,
     /// Bytes of those before it.
     pub received: u64,
-    /// Whether the sender has been told that it is missing.
+    /// Whether the sender has been notified that it is missing.
     told: bool,
     /// No notification before this time.
     notify_at: Time,
@@ -30,7 +30,7 @@ impl Receiver {
             self.answer(packet, kind::CNP, config.cnp_bytes.0, config, cx);
         }
         if number > self.expected {
-            // What comes out of order is thrown away; once is enough to say so.
+            // Out-of-order packets are discarded; one report is enough.
             if !self.told {
                 self.told = true;
                 self.answer(packet, kind::NAK, config.ack_bytes.0, config, cx);

@@ -51,7 +51,7 @@ impl Sender {
 
     /// The wire is free.
     pub fn next_packet(&mut self, id: ConnId, config: &Dcqcn, cx: &mut impl Host) -> (Option<Packet>, bool) {
-        // What was acknowledged meanwhile need not be sent again.
+        // Packets acknowledged meanwhile need not be retransmitted.
         self.next = self.next.max(self.una);
         if self.next == self.end {
             return (None, false);
@@ -91,7 +91,7 @@ impl Sender {
         if last {
             return (Some(packet), false);
         }
-        // The port asks again when the packet is on its way.
+        // The port calls again when the packet has been transmitted.
         let more = gap <= cx.transmission(cx.port(id), size);
         if !more {
             self.wait_for_turn(id, cx);

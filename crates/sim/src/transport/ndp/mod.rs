@@ -184,7 +184,7 @@ impl Default for Ndp {
     }
 }
 
-/// What is derived is at least so much: what the paper has for 10 Gbps.
+/// Lower bound of derived values: the paper's value for 10 Gbps.
 const WINDOW_LEAST: u32 = 30;
 const RTO_MIN_LEAST: Time = Time(1_000_000_000);
 const RTO_INITIAL_LEAST: Time = Time(20_000_000_000);
@@ -210,8 +210,8 @@ impl Ndp {
         self.mtu.0 - if self.mtu_includes_header { self.header_bytes.0 } else { 0 }
     }
 
-    /// Time from a pull to the next: what the packet that is pulled takes on the link by which it will come, as the
-    /// one before did. Asked each time, because faults change rates.
+    /// Time from a pull to the next: the transmission time of the pulled packet on the link by which it will
+    /// arrive, as the one before did. Computed each time, because faults change rates.
     fn spacing(&self, link: LinkId, cx: &impl Host) -> Time {
         if let Some(fixed) = self.pull_spacing {
             return fixed;
@@ -301,9 +301,10 @@ impl Settings for Ndp {
     }
 }
 
-/// What `Header::kind` says. Data: `number` is the packet's place in its connection; so it is when a header comes back
-/// to the sender; `ack` is the number of pulls that the sender has asked for because packets never came. Answers:
-/// `number` is the packet that they answer, `seq` echoes when it was sent, `ack` holds two words, see [`pack`].
+/// Values of `Header::kind`. Data: `number` is the packet's place in its connection; so it is when a header
+/// is returned to the sender; `ack` is the number of pulls that the sender has requested because packets
+/// never arrived. Answers: `number` is the packet that they answer, `seq` echoes when it was sent, `ack`
+/// holds two words, see [`pack`].
 mod kind {
     pub const DATA: u8 = 0;
     pub const LAST: u8 = 1;
@@ -441,7 +442,8 @@ impl Endpoint for Model {
         }
     }
 
-    /// Every pull that was queued was sent, voided, or waits; what counts as delivered is what was received.
+    /// Every pull that was queued was sent, voided, or is queued; the bytes counted as delivered are those
+    /// received.
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
         for (link, pacer) in self.pacers.iter().enumerate() {
             let accounted = pacer.sent + pacer.flushed + pacer.len();
@@ -512,8 +514,8 @@ mod tests {
         assert_eq!((host.sender(FLOW).retransmissions, host.sender(FLOW).packets_sent), (2, 7));
     }
 
-    /// Four packets bring four pulls. The second and the third are lost: the fourth lets three packets go; what comes late
-    /// lets none.
+    /// Four packets bring four pulls. The second and the third are lost: the fourth lets three packets go;
+    /// late arrivals let none.
     #[test]
     fn a_lost_pull_is_covered_by_the_next() {
         let (mut host, mut model, packets) = started();

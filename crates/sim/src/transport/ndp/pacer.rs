@@ -32,7 +32,7 @@ pub struct Pacer {
 /// Priorities are below.
 const LEVELS: usize = 8;
 
-/// A connection whose pulls wait.
+/// A connection with queued pulls.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     id: ConnId,
@@ -82,7 +82,8 @@ impl Pacer {
         self.waiting.binary_search_by_key(&key, |other| self.cyclic(other, order))
     }
 
-    /// What turns that go round are sorted by: the level, then how far the place is behind that of the last turn.
+    /// The sort key of turns that go round: the level, then the distance of the place from that of the last
+    /// turn.
     fn cyclic(&self, one: &Waiting, order: PullOrder) -> (usize, u64) {
         let level = level(one, order);
         (level, one.place.wrapping_sub(self.served[level]).wrapping_sub(1))
@@ -102,7 +103,7 @@ impl Pacer {
                 self.turn > 0
             }
         };
-        // Whose turn goes on stays the first of the cycle.
+        // A connection whose turn goes on stays the first of the cycle.
         self.served[level(&first, config.pull_order)] = first.place.wrapping_sub(u64::from(goes_on));
         if first.pulls > 0 {
             let next = if goes_on { 0 } else { self.position(&first, config).expect_err("it has just left") };
@@ -142,7 +143,7 @@ impl Pacer {
     }
 }
 
-/// Among whom a connection takes turns.
+/// The group within which a connection takes turns.
 fn level(one: &Waiting, order: PullOrder) -> usize {
     if order == PullOrder::Strict { usize::from(one.priority) } else { 0 }
 }
@@ -151,7 +152,8 @@ fn level(one: &Waiting, order: PullOrder) -> usize {
 mod tests {
     use super::*;
 
-    /// Whose pulls leave, by their places: two pulls of each of `joined`, then those that join behind the third.
+    /// The connections whose pulls leave, by their places: two pulls of each of `joined`, then those that
+    /// join behind the third.
     fn turns(joined: &[(u32, u8)], late: &[(u32, u8)], order: PullOrder, turns: PullTurns) -> Vec<u32> {
         let config = Ndp { pull_order: order, pull_turns: turns, ..Ndp::default() };
         let mut pacer = Pacer::default();
@@ -182,10 +184,11 @@ mod tests {
         assert_eq!(turns(&joined, &late, Fair, Number), [3, 5, 7, 8, 9, 3, 4, 5, 7, 8, 9, 4]);
         assert_eq!(turns(&joined, &late, Fair, Arrival), [7, 3, 9, 5, 7, 3, 9, 4, 8, 5, 4, 8]);
         assert_eq!(turns(&joined, &late, Fifo, Number), [7, 7, 3, 3, 9, 9, 5, 5, 4, 4, 8, 8]);
-        // Each priority has a cycle of its own; 2 is more urgent than what waits.
+        // Each priority has a cycle of its own; 2 is more urgent than the queued ones.
         let strict = [(7, 1), (3, 1), (9, 0), (5, 1)];
         assert_eq!(turns(&strict, &[(2, 0), (4, 1)], Strict, Number), [9, 9, 3, 2, 2, 4, 5, 7, 3, 4, 5, 7]);
-        // Weights 8, 4, 2, 1: two pulls are one turn, or two of priority 3; who joins does not break into a turn.
+        // Weights 8, 4, 2, 1: two pulls are one turn, or two of priority 3; a joining connection does not
+        // break into a turn.
         let weighted = [(7, 0), (3, 3), (9, 0), (5, 3)];
         assert_eq!(turns(&weighted, &[(6, 0)], Weighted, Number), [3, 5, 7, 7, 9, 9, 3, 5, 6, 6]);
     }

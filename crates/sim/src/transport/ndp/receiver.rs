@@ -15,7 +15,7 @@ pub struct Receiver {
     pulls: u32,
     /// Its place in the cycle of turns to pull.
     place: u64,
-    /// Pulls for packets that never came, which the sender has asked for and has been given.
+    /// Pulls for packets that never arrived, which the sender has requested and been sent.
     granted: u32,
 }
 
@@ -27,9 +27,9 @@ impl Receiver {
         *self = Receiver { delivery, place, ..Receiver::default() };
     }
 
-    /// A data packet or what is left of one. The pull goes with the answer if no other waits and the
-    /// wire's turn has come (htsim), else into the queue that all connections of the interface share. Whether everything
-    /// is here now, so that pulls that wait are void.
+    /// A data packet or its header. The pull goes with the answer if no other is queued and the link's turn
+    /// has come (htsim), else into the queue that all connections of the interface share. Returns whether
+    /// everything has arrived now, so that queued pulls are void.
     #[inline]
     pub fn on_packet(
         &mut self,

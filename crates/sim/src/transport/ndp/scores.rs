@@ -45,7 +45,7 @@ impl Default for PathPenalty {
     }
 }
 
-/// What a connection knows of its paths.
+/// A connection's records of its paths.
 #[derive(Clone, Debug, Default)]
 pub struct Scores {
     /// By the path's number.
@@ -53,7 +53,7 @@ pub struct Scores {
     all: Count,
 }
 
-/// What has become of packets.
+/// Outcomes of packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     acks: u32,

@@ -33,16 +33,16 @@ pub struct Sender {
     answered: u32,
     /// Packets that the backstop timer lets go without a pull.
     forced: u32,
-    /// Pulls asked for, in all, because the packets that would have brought them never came.
+    /// Pulls requested, in all, because the packets that would have caused them never arrived.
     asked: u32,
     repeats: Repeats,
     rtt: Rtt,
-    /// Timeouts since the receiver was last heard of.
+    /// Timeouts since the last packet from the receiver.
     backoff: u32,
-    /// By this factor the present timeout is longer than computed; and what the flow's chance is found by.
+    /// By this factor the present timeout is longer than computed; and the key of the flow's random draws.
     stretch: f64,
     key: u64,
-    /// When the receiver was last heard of.
+    /// Time of the last packet from the receiver.
     heard: Time,
     /// When a pull came that was not the repetition of another, the longest time between two, and how often silence
     /// has been taken for the loss of one since.
@@ -50,7 +50,7 @@ pub struct Sender {
     pull_gap: Time,
     silences: u32,
     timer: Timer,
-    /// Packets of the first window that nothing has been heard of.
+    /// Packets of the first window without an ACK, a NACK or a returned header.
     unheard: u32,
     /// ACKs and NACKs that have come: as many pulls are to come.
     answers: u32,
@@ -145,7 +145,7 @@ impl Sender {
         *self = Sender { source, sent, scores, first_window, key, ..Sender::default() };
     }
 
-    /// The flow starts: the wire may ask for the whole first window.
+    /// The flow starts: the link may take the whole first window.
     pub fn open(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) {
         (self.heard, self.pulled_at) = (cx.now(), cx.now());
         self.spread(id, config, cx);
@@ -205,7 +205,7 @@ impl Sender {
         }
     }
 
-    /// What the sender keeps of ACKs and NACKs for decisions to come.
+    /// The sender's records of ACKs and NACKs for later decisions.
     fn note_answer(&mut self, number: u32, ack: bool, config: &Ndp) {
         self.answers += 1;
         self.unheard = self.unheard.saturating_sub(1);
@@ -220,10 +220,10 @@ impl Sender {
         }
     }
 
-    /// A header found no room and came back. It is repeated at once if no pull is to come that would let it go, or if
-    /// only its path can be to blame, else a pull decides (paper, section 3.2.4). As in htsim a packet that came back is
-    /// no longer one of the first window of which nothing has been heard, and one of these may be missing: if all come
-    /// back, the last two go again.
+    /// A header found the header queue full and was returned. Its packet is retransmitted at once if no pull
+    /// is to come that would let it go, or if only its path can be the cause, else a pull decides (paper,
+    /// section 3.2.4). As in htsim a returned packet no longer counts as an unanswered one of the first
+    /// window, and one of these may be missing: if all are returned, the last two are retransmitted.
     #[cold]
     fn on_bounce(&mut self, packet: &Packet, config: &Ndp, cx: &mut impl Host) {
         let number = packet.header.number;
@@ -248,7 +248,8 @@ impl Sender {
         }
     }
 
-    /// A sample may shorten the timeout, at first by far: what was sent before is not to wait for the long one.
+    /// A sample may shorten the timeout, at first by far: packets sent before are not to wait for the long
+    /// one.
     fn hurry(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) {
         let due = cx.now() + self.timeout(config);
         if self.timer.is_set() && due < self.timer.due() {
@@ -289,7 +290,7 @@ impl Sender {
             || (self.first_window > 0 && self.source.left() > 0)
     }
 
-    /// Repeats before new data, each for one pull; new data of the first window needs none.
+    /// Retransmissions before new data, each for one pull; new data of the first window needs none.
     #[inline]
     pub fn next_packet(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) -> (Option<Packet>, bool) {
         let now = cx.now();
@@ -360,18 +361,20 @@ impl Sender {
         if self.stretch == 1.0 { timeout } else { Time((timeout.0 as f64 * self.stretch) as u64) }
     }
 
-    /// For how long the receiver may be silent before a pull is taken for lost. That its pulls are far apart says only
-    /// that many connections wait for theirs: with 8000 senders of 9 KB at 10 Gbps (paper, section 6.2), 58 ms. So it is
-    /// twice the longest time between pulls so far, and never short: many may begin to wait at once.
+    /// How long the sender waits before it treats a missing PULL as lost. Widely spaced PULLs only mean that
+    /// many connections share the pull queue: with 8000 senders of 9 KB at 10 Gbps (paper, section 6.2), 58
+    /// ms. So it is twice the longest time between pulls so far, and never short: many connections may begin
+    /// to wait at once.
     fn patience(&self, config: &Ndp) -> Time {
         let gap = Time(self.pull_gap.0.saturating_mul(2)).max(config.rto_initial());
         self.stretched(doubled(gap, self.silences, config))
     }
 
-    /// Packets that neither ACK nor NACK has spoken of for a timeout are to be repeated. No pull will come for them, so
-    /// one goes without and asks for pulls for the others: these come at the pace of the receiver's link, whatever else
-    /// has been lost on it. What waits for a pull is not lost, however long the receiver's queue of pulls is; but if
-    /// nothing comes for very long, the pull may be, and one packet goes without, and makes the receiver pull again.
+    /// Packets that have been neither ACKed nor NACKed for a timeout are to be retransmitted. No pull will
+    /// come for them, so one goes without and requests pulls for the others: these arrive at the pace of the
+    /// receiver's link, whatever else has been lost on it. A packet that waits for a pull is not lost,
+    /// however long the receiver's queue of pulls is; but if no packet arrives for very long, the pull may be
+    /// lost, and one packet goes without, and makes the receiver pull again.
     pub fn on_timer(&mut self, id: ConnId, config: &Ndp, cx: &mut impl Host) {
         if !cx.timer_is_due(&mut self.timer, Owner::Sender(id), BACKSTOP) {
             return;
@@ -412,8 +415,9 @@ impl Sender {
         }
     }
 
-    /// Packets that have waited for a timeout are to be repeated: how many. With them those that have waited for half of
-    /// it, if one packet speaks for all: they left with the same window, and would have to speak again for themselves.
+    /// Number of packets to retransmit because they have waited for a timeout. With them those that have
+    /// waited for half of it, if one packet requests pulls for all: they left with the same window, and would
+    /// need a request of their own.
     fn give_up(&mut self, timeout: Time, config: &Ndp, now: Time) -> u32 {
         let least = match config.backstop_repeats {
             BackstopRepeats::Pulled => Time(timeout.0 / 2),

@@ -27,35 +27,35 @@ use crate::ids::ConnId;
 use crate::topology::Fabric;
 use crate::units::{Rate, Time};
 
-/// What packets ask for and what answers mean: what a researcher writes. One for each flow, at its sender.
+/// The meaning of requests and replies: the part that a researcher writes. One for each flow, at its sender.
 pub trait Scheme: Clone + Debug + Default {
     /// The transport's configuration.
     type Config: Paced;
 
-    /// Whether each packet of data asks, or only the first after an answer.
+    /// Whether each packet of data carries a request, or only the first after a reply.
     const EACH_ASKS: bool;
 
-    /// A packet is about to ask: fills in what it carries.
+    /// A request is about to be sent: fills in its record.
     fn ask(&mut self, asks: Asks, flow: &Flow, config: &Self::Config, record: &mut Record);
 
-    /// The answer to a packet that asked, which was not the last; also one that comes late, when the flow is over.
+    /// The reply to a request, which was not the last; also one that arrives late, when the flow has ended.
     fn answer(&mut self, asked: Asks, record: &Record, flow: &Flow, config: &Self::Config) -> Granted;
 
-    /// The answer to the last packet that asked, a FIN or TERM: whether switches are rid of the flow. Otherwise another FIN
-    /// or TERM goes.
+    /// The reply to the last request, a FIN or TERM: whether switches have removed the flow. Otherwise
+    /// another FIN or TERM is sent.
     fn is_off(&mut self, record: &Record) -> bool {
         let _ = record;
         true
     }
 
-    /// Whether the sender gives the flow up now. It is asked at each answer and before a packet that asks without payload.
+    /// Whether the sender gives the flow up now. Called at each reply and before a request without payload.
     fn gives_up(&self, flow: &Flow, config: &Self::Config) -> bool {
         let _ = (flow, config);
         false
     }
 }
 
-/// Which packet asks.
+/// The packet that carries the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asks {
     /// The SYN, perhaps not for the first time.
@@ -66,7 +66,7 @@ pub enum Asks {
     Last,
 }
 
-/// What a sender knows of its flow.
+/// A sender's state of its flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow<'a> {
     /// How its packets are sent.
@@ -90,14 +90,14 @@ pub struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    /// Bytes on the wire of what is still to be sent: for rates, which count headers.
+    /// Bytes on the wire of the data still to be sent: for rates, which count headers.
     #[inline]
     pub fn wire_unsent(&self) -> u64 {
         self.pacing.wire_bytes(self.unsent)
     }
 
-    /// How long to wait at that rate, in bit/s, for a packet of data that asks, so that each round trip has a request: for a
-    /// round trip, or not at all if none may leave in it.
+    /// How long to wait at that rate, in bit/s, for a packet of data with a request, so that each round trip
+    /// has a request: for a round trip, or not at all if no data may leave in it.
     #[inline]
     pub fn patience(&self, rate: u64) -> Time {
         let rtt = self.rtt.unwrap_or(Time::ZERO);
@@ -114,12 +114,12 @@ fn next_at((left, size): (Time, u32), rate: u64) -> Time {
     }
 }
 
-/// What an answer allows.
+/// The rate that a reply allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Granted {
     /// The rate in bit/s, counted on the wire; 0: none.
     pub rate: u64,
-    /// If no packet of data has asked by then, counted from now, one without payload does.
+    /// If no packet of data has carried a request by then, counted from now, one without payload does.
     pub again: Time,
 }
 
@@ -127,7 +127,7 @@ pub struct Granted {
 pub mod timer {
     /// The next packet may go.
     pub const PACE: u8 = 0;
-    /// It is time to ask.
+    /// A request is due.
     pub const ASK: u8 = 2;
     /// Nothing has been answered for too long.
     pub const RETRANSMIT: u8 = 4;

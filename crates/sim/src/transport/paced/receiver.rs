@@ -38,7 +38,7 @@ impl Receiver {
                 cx.given_up(packet.conn);
                 kind::FIN_ANSWER
             }
-            // What a full port cut down to its header asks all the same.
+            // A packet that a full port cut down to its header still carries its request.
             _ if packet.has(flag::TRIMMED) => {
                 cx.receiver(packet.conn).trims += 1;
                 kind::CUT_ANSWER

@@ -23,7 +23,7 @@ pub struct Sender<S> {
     left: u64,
     /// Packets that have been sent; of each, the number of its last transmission.
     sent: SentList<u32>,
-    /// Transmissions that may be under way, in their order: number of the transmission, and of the packet.
+    /// Transmissions that may be in flight, in their order: number of the transmission, and of the packet.
     flight: VecDeque<(u32, u32)>,
     /// Packets that are to be sent again, and the bytes of those of them that have not arrived meanwhile.
     lost: VecDeque<u32>,
@@ -31,14 +31,14 @@ pub struct Sender<S> {
     transmissions: u32,
     /// The last transmission that was acknowledged, and one more.
     heard: u32,
-    /// What switches gave, in bit/s.
+    /// The rate that switches gave, in bit/s.
     rate: u64,
     /// When the last packet of data left, and its bytes on the wire.
     last: (Time, u32),
     /// When the next one may leave at that rate; never without one.
     next_at: Time,
-    /// When the last packet that asked was made, if it is not answered yet: requests and answers keep their order, so that
-    /// what was asked before has been answered then, or is lost.
+    /// Time of the last request, if it has no reply yet: requests and replies keep their order, so that
+    /// earlier requests have been replied to then, or are lost.
     asked: Option<Time>,
     rtt: Rtt,
     last_rtt: Option<Time>,
@@ -46,8 +46,8 @@ pub struct Sender<S> {
     silent: u32,
     pace: Timer,
     ask: Timer,
-    /// Repeats a request that is not answered. Apart from `ask`, which each answer sets to an earlier time: this one's event
-    /// is put off and need not be replaced.
+    /// Retransmits a request without a reply. Apart from `ask`, which each reply sets to an earlier time:
+    /// this one's event is put off and need not be replaced.
     unanswered: Timer,
     retransmit: Timer,
 }
@@ -67,7 +67,7 @@ enum Stage {
 }
 
 impl<S: Scheme> Sender<S> {
-    /// The flow starts: asks for a rate.
+    /// The flow starts: requests a rate.
     pub fn begin(&mut self, id: ConnId, start: Start, config: &S::Config, cx: &mut impl Host) {
         let (mut flight, mut lost) = (std::mem::take(&mut self.flight), std::mem::take(&mut self.lost));
         flight.clear();
@@ -86,7 +86,7 @@ impl<S: Scheme> Sender<S> {
         self.send_alone(id, kind::SYN, config, cx);
     }
 
-    /// What the scheme is told of the flow.
+    /// The scheme's view of the flow.
     #[inline]
     fn flow<'a>(&self, id: ConnId, pacing: &'a Pacing, cx: &impl Host) -> Flow<'a> {
         Flow {
@@ -102,7 +102,7 @@ impl<S: Scheme> Sender<S> {
         }
     }
 
-    /// Has the scheme fill in what the next packet carries.
+    /// Has the scheme fill in the record of the next packet.
     #[inline]
     fn fill(&mut self, asks: Asks, flow: &Flow, config: &S::Config, cx: &mut impl Host) {
         let mut record = Record::default();
@@ -111,7 +111,7 @@ impl<S: Scheme> Sender<S> {
         self.asked = Some(cx.now());
     }
 
-    /// Sends a packet without payload, which asks.
+    /// Sends a request without payload.
     fn send_alone(&mut self, id: ConnId, kind: u8, config: &S::Config, cx: &mut impl Host) {
         let asks = match kind {
             kind::SYN => Asks::First,
@@ -129,7 +129,7 @@ impl<S: Scheme> Sender<S> {
         }
     }
 
-    /// The time after which what is not answered is lost.
+    /// The time after which a packet without a reply is lost.
     fn timeout(&self, pacing: &Pacing) -> Time {
         let timeout = self.rtt.timeout(Time::ZERO).unwrap_or(pacing.rto_min).max(pacing.rto_min);
         Time(timeout.0.saturating_mul(1 << self.silent.min(30))).min(pacing.rto_max)
@@ -172,7 +172,7 @@ impl<S: Scheme> Sender<S> {
             return (None, false);
         }
         let pacing = config.pacing();
-        // What asks for a rate for what is to be sent, is itself part of that.
+        // A packet that requests a rate for the remaining bytes is itself part of them.
         let asking = (S::EACH_ASKS || self.asked.is_none()).then(|| self.flow(id, pacing, cx));
         let Some(number) = self.next_number(pacing) else { return (None, false) };
         let (sent, again) = self.sent.send(number);
@@ -197,7 +197,7 @@ impl<S: Scheme> Sender<S> {
         if !self.retransmit.is_set() {
             self.start_timer(id, pacing, cx);
         }
-        // The port asks again when the packet is on its way.
+        // The port calls again when the packet has been transmitted.
         let more =
             self.has_data() && self.next_at <= cx.now().saturating_add(cx.transmission(cx.port(id), size));
         if !more {
@@ -206,7 +206,7 @@ impl<S: Scheme> Sender<S> {
         (Some(packet), more)
     }
 
-    /// The packet to send next: what was lost goes first.
+    /// The packet to send next: lost packets go first.
     fn next_number(&mut self, pacing: &Pacing) -> Option<u32> {
         while let Some(number) = self.lost.pop_front() {
             if let Some(sent) = self.sent.get(number)
@@ -225,7 +225,7 @@ impl<S: Scheme> Sender<S> {
         cx.set_timer(&mut self.retransmit, due, Owner::Sender(id), timer::RETRANSMIT);
     }
 
-    /// A packet that asks has left: it is time to ask again after the answer, or without one after a timeout.
+    /// A request has left: the next one is due after the reply, or without one after a timeout.
     fn await_answer(&mut self, id: ConnId, pacing: &Pacing, cx: &mut impl Host) {
         let due = cx.now().saturating_add(self.timeout(pacing));
         self.ask.clear();
@@ -301,7 +301,7 @@ impl<S: Scheme> Sender<S> {
         cx.finish(id);
     }
 
-    /// Gives the flow up if the scheme says so.
+    /// Gives the flow up if the scheme decides so.
     #[inline]
     fn gives_up(&mut self, id: ConnId, config: &S::Config, cx: &mut impl Host) -> bool {
         let flow = self.flow(id, config.pacing(), cx);
@@ -329,7 +329,7 @@ impl<S: Scheme> Sender<S> {
         self.send_alone(id, if given_up { kind::TERM } else { kind::FIN }, config, cx);
     }
 
-    /// A packet of data has arrived, as the sender now hears, or its header has.
+    /// A packet of data, or its header, has arrived at the receiver, by the reply that the sender now gets.
     fn acknowledge(&mut self, header: Header, id: ConnId, pacing: &Pacing, cx: &mut impl Host) {
         if let Some(sent) = self.sent.get(header.number) {
             self.heard = self.heard.max(sent.note + 1);
@@ -359,13 +359,13 @@ impl<S: Scheme> Sender<S> {
         }
     }
 
-    /// Whether that transmission of a packet is its last one, and nothing has been heard of it.
+    /// Whether that transmission of a packet is its last one, and has no reply.
     fn is_under_way(&self, transmission: u32, number: u32) -> bool {
         let sent = self.sent.get(number);
         sent.is_some_and(|sent| sent.state == State::UnderWay && sent.note == transmission)
     }
 
-    /// A packet that was under way is to be sent again.
+    /// A packet in flight is to be retransmitted.
     fn lose(&mut self, number: u32) {
         self.sent.lose(number);
         self.lost_bytes += self.sent.get(number).map_or(0, |sent| u64::from(sent.len));
@@ -430,7 +430,7 @@ impl<S: Scheme> Sender<S> {
         }
     }
 
-    /// What is wrong in the sender's own books, if anything is.
+    /// Inconsistencies of the sender's own counters, if there are any.
     pub fn audit(&self) -> Option<String> {
         if self.stage != Stage::Open {
             return None;

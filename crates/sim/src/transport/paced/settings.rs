@@ -79,7 +79,7 @@ impl Pacing {
         payload.saturating_add(payload.div_ceil(self.mss.0).saturating_mul(header))
     }
 
-    /// What is wrong in it; paths are below it.
+    /// Its problems; paths are below it.
     pub fn problems(&self) -> Vec<Problem> {
         let wrong = self.rto_max < self.rto_min;
         let message = format!("\"{}\" is below rto_min, which is \"{}\"", self.rto_max, self.rto_min);
@@ -87,12 +87,12 @@ impl Pacing {
     }
 }
 
-/// A transport whose senders are told their rate. `paced_settings!` makes its `Settings` of this.
+/// A transport whose senders get their rate from switches. `paced_settings!` makes its `Settings` of this.
 pub trait Paced {
     /// How packets are sent.
     fn pacing(&self) -> &Pacing;
 
-    /// What switches compute for it by default.
+    /// Its default agent at switches.
     fn recommended_agent(&self) -> Agent;
 
     /// The queue that ports get if the scenario names none.
@@ -105,7 +105,7 @@ pub trait Paced {
         Nix { answers: Answers::Backwards, ..Nix::default() }.into()
     }
 
-    /// A field that says something of flows with deadlines alone, if it is set so.
+    /// A field that is only about flows with deadlines, if it is set so.
     fn for_deadlines(&self) -> Option<&'static str> {
         None
     }

@@ -97,18 +97,18 @@ impl Default for Pfabric {
     }
 }
 
-/// What is derived is at least so much: what NetSys/simulator has for 10 Gbps.
+/// Lower bound of derived values: NetSys/simulator's values for 10 Gbps.
 const WINDOW_LEAST: u32 = 12;
 const WINDOW_MOST_LEAST: u32 = 15;
 const RTO_LEAST: Time = Time::from_us(45);
 
 impl Pfabric {
-    /// Packets under way at the start.
+    /// Packets in flight at the start.
     pub fn initial_window(&self) -> u32 {
         self.initial_window.or(WINDOW_LEAST)
     }
 
-    /// Packets under way at most.
+    /// Packets in flight at most.
     pub fn max_window(&self) -> u32 {
         self.max_window.or(WINDOW_MOST_LEAST)
     }
@@ -206,8 +206,9 @@ fn timeout(path: &str, pfabric: &Pfabric, longest: &Longest) -> Option<Advice> {
     })
 }
 
-/// What `Header::kind` says. Data: `number` is the packet's place in its connection, `ack` what ports sort it by, as in a
-/// probe. Answers: `seq` is the first number that is missing, `number` the packet that an acknowledgement answers.
+/// Values of `Header::kind`. Data: `number` is the packet's place in its connection, `ack` its sort key at
+/// ports, as in a probe. Answers: `seq` is the first number that is missing, `number` the packet that an
+/// acknowledgement answers.
 mod kind {
     pub const DATA: u8 = 0;
     pub const LAST: u8 = 1;
@@ -405,7 +406,7 @@ mod tests {
         host.answers(&mut model, &acks[0]);
         assert_eq!(ranks(&host.sends(&mut model, FLOW, 9)), [(3, 4000), (4, 4000)]);
         host.answers(&mut model, &acks[1]);
-        // All three under way are lost: the timeout leaves a window of one.
+        // All three in flight are lost: the timeout leaves a window of one.
         host.times_out(&mut model, FLOW);
         assert_eq!(host.now, Time::from_us(45));
         assert_eq!(ranks(&host.sends(&mut model, FLOW, 9)), [(2, 3000)]);

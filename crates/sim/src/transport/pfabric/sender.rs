@@ -12,8 +12,8 @@ pub const RETRANSMIT: u8 = 0;
 
 /// The sending end of a connection.
 ///
-/// The timer runs for the first packet that is not acknowledged, and what is under way when it comes is taken for lost.
-/// Packets that were acknowledged out of order are not sent again.
+/// The timer runs for the first packet that is not acknowledged, and packets in flight when it expires are
+/// taken for lost. Packets that were acknowledged out of order are not retransmitted.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
     source: PlainFlow,
@@ -67,7 +67,7 @@ impl Sender {
         !self.probing && self.under_way < self.cwnd && (self.sent.lost() > 0 || self.source.left() > 0)
     }
 
-    /// The next packet, which may be sent: what was lost goes first.
+    /// The next packet, which may be sent: lost packets go first.
     pub fn next_packet(&mut self, id: ConnId, config: &Pfabric, cx: &mut impl Host) -> Packet {
         let again = self.sent.lost() > 0;
         let number = if again { self.sent.send_first_lost() } else { self.cut(config) };
@@ -97,7 +97,7 @@ impl Sender {
         self.sent.push(len as u16, last)
     }
 
-    /// What ports sort a packet by; `unsent` has the packet's own bytes.
+    /// A packet's sort key at ports; `unsent` has the packet's own bytes.
     fn rank(&self, unsent: u64, config: &Pfabric) -> u64 {
         match config.remaining {
             Remaining::Unacknowledged => self.unacknowledged,
@@ -139,7 +139,7 @@ impl Sender {
         }
     }
 
-    /// A packet has arrived, as the sender now hears, perhaps not for the first time.
+    /// An acknowledgement has arrived for a packet, perhaps not the first one.
     fn acknowledge(&mut self, number: u32) {
         let Some(sent) = self.sent.acknowledge(number) else { return };
         self.under_way -= u32::from(sent.state == State::UnderWay);
@@ -188,7 +188,7 @@ impl Sender {
         self.start_timer(id, config, cx);
     }
 
-    /// What is wrong in the sender's own books, if anything is.
+    /// Inconsistencies of the sender's own counters, if there are any.
     pub fn audit(&self) -> Option<String> {
         let under_way = self.sent.those(State::UnderWay).count() as u32;
         if under_way != self.under_way {

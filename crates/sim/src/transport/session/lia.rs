@@ -27,7 +27,7 @@ pub struct Path {
     pub round_trip: Option<Time>,
 }
 
-/// What the formula takes of a subflow, worked out when one of both changes rather than for each of the others.
+/// The formula's terms of a subflow, computed when one of both changes rather than for each of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Terms {
     /// `cwnd / rtt`.
@@ -58,7 +58,7 @@ pub fn increase(all: &[Terms], window: u64, acked: u64, mss: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Equal paths share one TCP's growth: each of n subflows grows by 1/n^2 of what it would alone.
+    /// Equal paths share one TCP's growth: each of n subflows grows by 1/n^2 of its growth alone.
     #[test]
     fn equal_paths() {
         for n in 1..=8 {

@@ -37,8 +37,9 @@ use crate::topology::Fabric;
 /// that is the last.
 const LAST_DATA: u64 = 1 << 32;
 
-/// All connections of a run, and their subflows; what has arrived is recorded in `R`: by the ring of a [`Reassembly`] where data
-/// goes out in order, by [`Ranges`](ranges::Ranges) where it comes from several places.
+/// All connections of a run, and their subflows; arrivals are recorded in `R`: by the ring of a
+/// [`Reassembly`] where data goes out in order, by [`Ranges`](ranges::Ranges) where it is sent from several
+/// places.
 ///
 /// [`Reassembly`]: super::reassembly::Reassembly
 pub struct Model<R> {
@@ -88,7 +89,7 @@ impl<R: Record> Model<R> {
         }
     }
 
-    /// On a kept connection: flows may be over, and parts of them of which nothing is under way any more.
+    /// On a kept connection: flows may have ended, and parts of them without data in flight.
     #[cold]
     fn settle(&mut self, id: ConnId, own: u8, cx: &mut impl Host) {
         let outgoing = self.outgoing.at(id, cx);
@@ -122,7 +123,7 @@ impl<R: Record> Model<R> {
         self.senders.at(id, cx).open(id, config, &self.outgoing.at(flow, cx).share(own), cx);
     }
 
-    /// All subflows that have something to send ask for their turn.
+    /// All subflows that have data to send request their turn.
     fn wake(&mut self, flow: ConnId, cx: &mut impl Host) {
         let config = &self.configs.of(cx.conn(flow)).tcp;
         let outgoing = self.outgoing.at(flow, cx);
@@ -133,7 +134,7 @@ impl<R: Record> Model<R> {
         }
     }
 
-    /// The sender knows that all has arrived.
+    /// All data is acknowledged at the sender.
     #[cold]
     fn finish(&mut self, flow: ConnId, cx: &mut impl Host) {
         for &id in &*self.subflows.at(flow, cx) {
@@ -217,7 +218,8 @@ impl<R: Record> Endpoint for Model<R> {
         let incoming = self.incoming.at(whole, cx);
         let last = header.ack & LAST_DATA != 0;
         let completes = incoming.receive(flow, header.ack as u32, header.len, last, cx).completes;
-        // With the last byte all subflows acknowledge what they have, as TCP does, and what comes later at once.
+        // With the last byte all subflows acknowledge the data they have, as TCP does, and later arrivals at
+        // once.
         if incoming.is_complete() && (config.ack_last_segment || !completes) {
             let kept = cx.conn(whole).flow == FlowId::NONE;
             for &(_, id) in &*self.accepted.at(whole, cx) {
@@ -266,7 +268,7 @@ impl<R: Record> Endpoint for Model<R> {
 
     fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
         if cx.sender(id).done {
-            // It had asked for its turn before the flow was over, and another flow may stand in that one's slot.
+            // It had requested its turn before the flow ended, and another flow may be in that one's slot.
             return (None, false);
         }
         let conn = cx.conn(id);
@@ -312,7 +314,7 @@ impl<R: Record> Endpoint for Model<R> {
         }
     }
 
-    /// Of a flow, what its subflows have together; none any more once these may have closed.
+    /// Of a flow, the sum over its subflows; none any more once these may have closed.
     fn window(&self, id: ConnId, _conn: &Conn) -> Option<u64> {
         (!self.outgoing.get(id).is_over())
             .then(|| self.subflows.get(id).iter().map(|&id| self.senders.get(id).cwnd()).sum())

@@ -78,19 +78,19 @@ impl Carried {
     }
 }
 
-/// What a subflow carries.
+/// The data that a subflow carries.
 #[derive(Clone, Debug, Default)]
 struct Mapping {
     /// Number of the first segment of the subflow that is not acknowledged.
     una: u32,
-    /// The data in it and in those behind it, and whose part of a flow it is.
+    /// The data in it and in those behind it, and the part of a flow that it belongs to.
     data: VecDeque<(u32, ConnId)>,
     /// Segments of the subflow before this one have been given to the others.
     given: u32,
     /// Where its piece of the flow has come to that is being sent, and whether its last segment began one.
     run: Run,
     begins: bool,
-    /// What the window is to grow by beyond whole bytes.
+    /// The window's growth beyond whole bytes.
     fraction: f64,
 }
 
@@ -221,13 +221,14 @@ impl<R: Record> Outgoing<R> {
         self.arrived.received() == self.size
     }
 
-    /// The first flow, if all of it and of those before is known to have arrived; to be asked until there is none.
+    /// The first flow, if all of it and of those before is known to have arrived; to be called until there is
+    /// none.
     pub fn first_over(&self) -> Option<ConnId> {
         let first = self.flows.front()?;
         (first.end <= self.arrived.next()).then_some(first.flow)
     }
 
-    /// Takes off the first flow. The parts of it of which no segment is under way any more are told.
+    /// Removes the first flow. Its parts without a segment in flight are reported.
     pub fn take_first(&mut self, mut over: impl FnMut(ConnId)) {
         let Some(first) = self.flows.pop_front() else { return };
         for (own, &part) in first.parts.iter().enumerate() {
@@ -273,8 +274,8 @@ impl<R: Record> Outgoing<R> {
         self.carried(number).map_or(0, |carried| carried.len(number, self.mss))
     }
 
-    /// The segments of a subflow before `una` are acknowledged, and with them the data that they carried. `left` is told
-    /// of each whose part it was.
+    /// The segments of a subflow before `una` are acknowledged, and with them the data that they carried.
+    /// `left` gets each segment's part.
     pub fn acknowledged(&mut self, own: u8, una: u32, mut left: impl FnMut(ConnId)) {
         while self.mappings[own as usize].una < una {
             let mapping = &mut self.mappings[own as usize];
@@ -287,7 +288,7 @@ impl<R: Record> Outgoing<R> {
         self.forget_arrived();
     }
 
-    /// What has arrived meanwhile need not be given to anybody.
+    /// Data that has arrived meanwhile need not be given to another subflow.
     fn forget_arrived(&mut self) {
         while let Some(&(number, _)) = self.again.front()
             && self.arrived.has(number)
@@ -296,7 +297,8 @@ impl<R: Record> Outgoing<R> {
         }
     }
 
-    /// A subflow has given up what it has under way: the others get it, too, each segment once. Whether there is any.
+    /// A subflow has given up its data in flight: the others get it, too, each segment once. Returns whether
+    /// there is any.
     pub fn give_up(&mut self, own: u8) -> bool {
         let mapping = &mut self.mappings[own as usize];
         let first = mapping.given.max(mapping.una);
@@ -353,7 +355,7 @@ impl<R: Record> Share<'_, R> {
 }
 
 impl<R: Record> Source for Share<'_, R> {
-    /// What another subflow has given up goes first, then what has not been sent, as far as the receiver has room.
+    /// Data that another subflow has given up goes first, then unsent data, as far as the receiver has room.
     fn next(&mut self, _max: u32) -> Next {
         let flow = &mut *self.flow;
         let number = match flow.again.front() {
@@ -372,7 +374,7 @@ impl<R: Record> Source for Share<'_, R> {
         let (len, part) = (carried.len(number, flow.mss) as u32, carried.parts[self.own as usize]);
         let offset = u64::from(number) * flow.mss;
         flow.mappings[self.own as usize].data.push_back((number, part));
-        // A subflow never knows whether something will be given to it.
+        // A subflow may be given data at any time.
         Next::Range { offset, len, last: false }
     }
 
@@ -404,7 +406,7 @@ impl<R: Record> Source for Share<'_, R> {
 }
 
 impl<R: Record> Siblings for Share<'_, R> {
-    /// Whole bytes; what is left of the last one counts the next time.
+    /// Whole bytes; the rest of the last one counts the next time.
     fn increase(&mut self, window: &Window, acked: u64) -> Option<u64> {
         if self.flow.coupling == Coupling::Uncoupled {
             return None;

@@ -9,12 +9,12 @@ use crate::transport::reassembly::{Arrival, Record};
 /// The record of received numbers, as ranges without a gap.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
-    /// The first number that has not arrived; what was before it.
+    /// The first number that has not arrived; its value before.
     next: u32,
     in_order: u64,
     /// Bytes of all that has arrived.
     received: u64,
-    /// What has arrived behind it, in order; no two touch.
+    /// The arrived ranges behind it, in order; no two touch.
     ahead: Vec<Range>,
 }
 
@@ -101,7 +101,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The ring and the ranges say the same of any arrivals.
+        /// The ring and the ranges agree for any arrivals.
         #[test]
         fn agree_with_the_ring(arrivals in prop::collection::vec((0u32..60, 1u16..5000), 0..200)) {
             let (mut ranges, mut ring) = (Ranges::default(), Reassembly::default());

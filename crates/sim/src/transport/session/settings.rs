@@ -35,7 +35,7 @@ pub struct Session {
     pub reinject: bool,
     /// The data that each of them sends next.
     pub partition: Partition,
-    /// What each of them does as TCP.
+    /// Settings of each of them as TCP.
     pub tcp: Tcp,
 }
 
@@ -109,19 +109,19 @@ pub enum Covers {
     Subflow,
 }
 
-/// A transport whose flows are carried by several TCP connections: what its configuration says of them. The rest of its
-/// settings is TCP's.
+/// A transport whose flows are carried by several TCP connections: their properties in its configuration. The
+/// rest of its settings is TCP's.
 pub trait OverTcp {
     /// How a flow is carried.
     fn session(&self) -> Session;
 
-    /// What each connection does as TCP: the field `tcp`.
+    /// Settings of each connection as TCP: the field `tcp`.
     fn tcp(&self) -> &Tcp;
 
     /// The same, to change.
     fn tcp_mut(&mut self) -> &mut Tcp;
 
-    /// All that is wrong beyond what the schema says and TCP's fields.
+    /// All problems beyond those of the schema and of TCP's fields.
     fn own_problems(&self) -> Vec<Problem> {
         Vec::new()
     }

@@ -5,7 +5,7 @@ use crate::advice::{Advice, NEARLY, size, span};
 use crate::derived::Longest;
 use crate::units::{Bytes, Time};
 
-/// What holds for each connection, whose fields stand at that path.
+/// Advice for each connection, whose fields are at that path.
 pub(super) fn advice(path: &str, tcp: &Tcp, longest: &Longest) -> Vec<Advice> {
     let found =
         [receive_window(path, tcp, longest), delayed_ack(path, tcp), initial_timeout(path, tcp, longest)];

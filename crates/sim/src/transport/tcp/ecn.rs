@@ -31,12 +31,12 @@ pub struct Marks {
     pub echoes: bool,
 }
 
-/// What a segment changes.
+/// The change that a segment causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// Whether an acknowledgement that is held back must go first, as it would have without this segment.
     pub changes: bool,
-    /// What acknowledgements carry from then on.
+    /// The echo that acknowledgements carry from then on.
     pub echoes: bool,
     /// Whether this segment is acknowledged at once.
     pub at_once: bool,
@@ -67,11 +67,11 @@ impl Marks {
 /// A sender's memory of echoes: it reduces its window once a window of data, whatever the sign (RFC 3168, 6.1.2).
 #[derive(Clone, Copy, Debug)]
 pub struct Heard {
-    /// Whether there is anything to hear.
+    /// Whether the connection uses ECN.
     pub listens: bool,
-    /// What had been sent at the last reduction: marks on it are no news.
+    /// The end of the data sent at the last reduction: marks on it have no further effect.
     until: u64,
-    /// Whether the next new segment tells of a reduction.
+    /// Whether the next new segment signals a reduction (CWR).
     cwr: bool,
 }
 
@@ -81,7 +81,7 @@ impl Heard {
         Heard { listens, until: 0, cwr: false }
     }
 
-    /// Whether an echo is about what was sent since the last reduction, given all that is acknowledged with it.
+    /// Whether an echo is about data sent since the last reduction, given the data acknowledged with it.
     #[inline]
     pub fn is_news(&self, una: u64) -> bool {
         una > self.until
@@ -93,7 +93,7 @@ impl Heard {
         self.cwr = true;
     }
 
-    /// Whether this new segment is to tell of a reduction; the next one is not.
+    /// Whether this new segment is to signal a reduction (CWR); the next one is not.
     #[inline]
     pub fn take_cwr(&mut self) -> bool {
         std::mem::take(&mut self.cwr)

@@ -27,9 +27,9 @@ use crate::engine::packet::Packet;
 use crate::ids::ConnId;
 use crate::topology::Fabric;
 
-/// What `Header::kind` says. Data: `number` and `seq` are the segment's place in its connection, in
-/// segments and bytes. Acknowledgement: `number` and `ack` are what the receiver expects next, in
-/// segments and bytes; `seq` echoes when the segment was sent. To both belong bits for ECN.
+/// Values of `Header::kind`. Data: `number` and `seq` are the segment's place in its connection, in segments
+/// and bytes. Acknowledgement: `number` and `ack` are the next expected ones, in segments and bytes; `seq`
+/// echoes when the segment was sent. To both belong bits for ECN.
 mod kind {
     pub const DATA: u8 = 0;
     pub const LAST: u8 = 1;
@@ -39,7 +39,7 @@ mod kind {
 
     /// Of an acknowledgement: ECN-Echo, data came marked (RFC 3168; the bit has the same place in TCP's header).
     pub const ECE: u8 = 0x40;
-    /// Of data: Congestion Window Reduced, the echo has been heard.
+    /// Of data: Congestion Window Reduced, the sender has received the echo.
     pub const CWR: u8 = 0x80;
 
     /// The kind without the bits for ECN.
@@ -250,8 +250,8 @@ mod tests {
         (end.timeouts, end.timeouts_whole_window)
     }
 
-    /// All ten segments are lost, then the one that is repeated, twice. Of the two that its acknowledgement lets go both
-    /// are lost as well: they were the whole window.
+    /// All ten segments are lost, then the retransmitted one, twice. Of the two that its acknowledgement
+    /// releases both are lost as well: they were the whole window.
     #[test]
     fn a_flight_that_nothing_answers_is_a_whole_window() {
         let (mut host, mut model, _) = started(10, 1);
@@ -301,7 +301,8 @@ mod tests {
         assert_eq!(causes(&host), (1, 0));
     }
 
-    /// The first segment is lost, and only two arrive behind it: two duplicates, where three make the sender repeat.
+    /// The first segment is lost, and only two arrive behind it: two duplicates, where three make the sender
+    /// retransmit.
     #[test]
     fn two_duplicates_answer_a_window() {
         let (mut host, mut model, packets) = started(10, 1);
@@ -313,8 +314,8 @@ mod tests {
         assert_eq!(causes(&host), (1, 0));
     }
 
-    /// Three duplicates make the sender repeat the first segment, which is lost again. After the timeout it is repeated
-    /// once more, and that is a window of its own.
+    /// Three duplicates make the sender retransmit the first segment, which is lost again. After the timeout
+    /// it is retransmitted once more, and that is a window of its own.
     #[test]
     fn a_lost_repair_is_part_of_a_window() {
         let (mut host, mut model, packets) = started(10, 1);

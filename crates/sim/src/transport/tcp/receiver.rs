@@ -58,7 +58,8 @@ impl Receiver {
         cx.note_arrival(packet);
         let heard = self.marks.hear(packet.has(flag::CE), packet.header.kind & kind::CWR != 0);
         if heard.changes && self.unacknowledged > 0 {
-            // What came before the change is acknowledged by itself, so that the echo is exact (RFC 8257, 3.2).
+            // Data received before the change is acknowledged by itself, so that the echo is exact (RFC 8257,
+            // 3.2).
             self.acknowledge(flow, config, cx);
         }
         self.marks.echoes = heard.echoes;
@@ -96,7 +97,7 @@ impl Receiver {
         cx.send_control(flow, Toward::Sender, config.ack_bytes(), header);
     }
 
-    /// Acknowledges what waits for that.
+    /// Sends the delayed acknowledgement.
     pub fn flush(&mut self, config: &Tcp, cx: &mut impl Host) {
         if self.unacknowledged > 0 {
             self.acknowledge(self.latest, config, cx);

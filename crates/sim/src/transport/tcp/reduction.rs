@@ -5,7 +5,7 @@
 //! it that the smaller window has of the larger one, so that segments of several flows stay mixed. Linux reduces windows
 //! so for marks as for losses, and ns-3 after it.
 
-/// A reduction under way.
+/// A reduction in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction {
     /// The window at its end.
@@ -21,8 +21,8 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// From `flight` bytes, of which none is acknowledged yet, to a window of `goal` bytes, while what was sent before
-    /// byte `until` is acknowledged.
+    /// From `flight` bytes, of which none is acknowledged yet, to a window of `goal` bytes, while data sent
+    /// before byte `until` is acknowledged.
     pub fn new(flight: u64, goal: u64, until: u64) -> Reduction {
         Reduction { goal, flight, delivered: 0, sent: 0, until }
     }
@@ -43,7 +43,8 @@ impl Reduction {
         let room = if flight > self.goal {
             (self.delivered * self.goal).div_ceil(self.flight).saturating_sub(self.sent)
         } else {
-            // More has left the network than was to: up to a segment beyond what is acknowledged makes up for it.
+            // More data has left the network than intended: up to a segment beyond the acknowledged bytes
+            // makes up for it.
             let behind = self.delivered.saturating_sub(self.sent).max(acked) + mss;
             behind.min(self.goal - flight)
         };
@@ -91,7 +92,8 @@ mod tests {
         assert_eq!(by_segments(10, 9_300, 10), [1, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
     }
 
-    /// Below the goal a segment more than what is acknowledged makes up for what is missing, and no more than is missing.
+    /// Below the goal a segment more than the acknowledged bytes makes up for the missing ones, and no more
+    /// than are missing.
     #[test]
     fn what_is_in_flight_comes_up_to_the_goal() {
         let mut reduction = Reduction::new(10_000, 8_000, 10_000);

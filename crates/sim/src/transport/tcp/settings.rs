@@ -174,7 +174,7 @@ impl IdleRestart {
     }
 }
 
-/// Reads what a field was before it had more than two values.
+/// Reads the field's earlier form, before it had more than two values.
 fn word_or_truth_value<'de, D: Deserializer<'de>>(source: D) -> Result<IdleRestart, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -189,7 +189,7 @@ fn word_or_truth_value<'de, D: Deserializer<'de>>(source: D) -> Result<IdleResta
     })
 }
 
-/// The schema of such a field: what it is by itself, or a truth value.
+/// The schema of such a field: its own, or a truth value.
 fn or_truth_value(schema: &mut Schema) {
     if let Some(word) = schema.remove("$ref") {
         schema.insert("anyOf".into(), json!([{ "$ref": word }, { "type": "boolean" }]));
@@ -359,8 +359,9 @@ impl Settings for Tcp {
         self.link_bytes.0
     }
 
-    /// A connection's first sequence number is 0, its SYN takes one; the window is as large as the field can say. SYN
-    /// and SYN/ACK agree on ECN (RFC 3168, 6.1.1), which ends that are configured alike need not look at.
+    /// A connection's first sequence number is 0, its SYN takes one; the window has the largest value of the
+    /// field. SYN and SYN/ACK agree on ECN (RFC 3168, 6.1.1), which ends that are configured alike need not
+    /// look at.
     fn frame(&self, packet: &Packet) -> Frame {
         let (kind, header) = (kind::plain(packet.header.kind), &packet.header);
         let says = |bit: u8| packet.header.kind & bit != 0;
@@ -428,7 +429,7 @@ impl Tcp {
         (self.header_bytes.0 + self.link_bytes.0) as u32
     }
 
-    /// How the receiver tells of marks, if data asks for them.
+    /// The way in which the receiver echoes marks, if data is ECN-capable.
     pub(super) fn echo(&self) -> Option<Echo> {
         self.congestion.echo().or(self.ecn.then_some(Echo::UntilReduced))
     }

@@ -24,7 +24,7 @@ use crate::topology::Fabric;
 const PLACES: usize = 4;
 const BITS: usize = 8;
 
-/// Choices moved up by so many places of a label; what is beyond the last one is no choice, see the survey.
+/// Choices moved up by so many places of a label; a choice beyond the last one is none, see the survey.
 fn at_place(choices: u32, place: usize) -> u32 {
     if place < PLACES { choices << (BITS * place) } else { 0 }
 }
@@ -54,7 +54,7 @@ struct Stage {
     packets: Vec<Packet>,
 }
 
-/// What is at the other end of a colour's links.
+/// The other end of a colour's links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beyond {
     /// The other leaf: there are two, back to back.
@@ -70,7 +70,8 @@ enum Beyond {
 struct Way {
     /// Its number among the leaf's next hops to other leaves.
     up: u8,
-    /// The number of its other direction among the next hops from the switch above to what is below the leaf.
+    /// The number of its other direction among the next hops from the switch above to the nodes below the
+    /// leaf.
     down: u8,
     /// The switch above, as a leaf of its stage, if it is one.
     above: u32,
@@ -90,14 +91,16 @@ struct Packet {
 }
 
 impl Clos {
-    /// What a network is as a Clos network; or why it is none on which each matching has paths, and what would do.
+    /// A network as a Clos network; or why it does not have paths for each matching, and a network that
+    /// would.
     pub fn new(fabric: &Fabric, routes: &Routes) -> Result<Clos, String> {
         let (leaves, stages) = Survey::run(fabric, routes)?;
         Ok(Clos { leaves, stages, edges: Vec::new(), colours: Vec::new() })
     }
 
-    /// Writes a path for each packet of a matching, a source and a destination host, as a label: of its four bytes,
-    /// from the lowest, byte n is the packet's choice among the next hops at the n-th switch on its way.
+    /// Writes a path for each packet of a matching, a source and a destination host, as a label: of its four
+    /// bytes, from the lowest, byte n is the packet's choice among the next hops at the n-th switch on its
+    /// path.
     pub fn route(&mut self, matching: &[(NodeId, NodeId)], labels: &mut Vec<u32>) {
         labels.clear();
         labels.resize(matching.len(), 0);

@@ -54,7 +54,8 @@ struct Plane {
 }
 
 impl<'a> Survey<'a> {
-    /// The leaf of each host, and all stages; or why there are none that carry each matching, and what would do.
+    /// The leaf of each host, and all stages; or why there are none that carry each matching, and a network
+    /// that would.
     pub(super) fn run(fabric: &'a Fabric, routes: &'a Routes) -> Result<(Vec<u32>, Vec<Stage>), String> {
         let mut survey = Survey::new(fabric, routes)?;
         let leaves = survey.hosts()?;

@@ -19,7 +19,7 @@ pub struct ArrivalTime {}
 
 impl Settings for ArrivalTime {}
 
-/// What has not been taken, and how far ahead each path takes from it.
+/// The data not yet taken, and how far ahead each path takes from it.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// In order, none of them empty.

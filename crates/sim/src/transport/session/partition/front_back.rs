@@ -24,7 +24,7 @@ pub struct FrontBack {}
 
 impl Settings for FrontBack {}
 
-/// A path or two, and what is left of their range.
+/// A path or two, and the rest of their range.
 #[derive(Clone, Debug, PartialEq)]
 struct Group {
     front: usize,
@@ -243,8 +243,8 @@ mod tests {
         }
     }
 
-    /// Four paths of equal and known rates need no more than their four pieces; and where one of them then is ten times as
-    /// slow as believed, all end within what one of its segments takes.
+    /// Four paths of equal and known rates need no more than their four pieces; and where one of them then is
+    /// ten times as slow as believed, all end within the time of one of its segments.
     #[test]
     fn four_paths_end_together() {
         let known = [Path { rate: 10.0, delay: 0.0 }; 4];

@@ -15,7 +15,7 @@ pub struct InOrder {}
 
 impl Settings for InOrder {}
 
-/// What is left of the block.
+/// The rest of the block.
 #[derive(Clone, Debug)]
 pub struct Model {
     left: Range<u32>,

@@ -31,9 +31,9 @@ impl Settings for LastIdle {}
 #[derive(Clone, Debug)]
 pub struct Model {
     chunk: u32,
-    /// What no path has taken a chunk of.
+    /// The rest of the block, of which no path has taken a chunk.
     rest: Range<u32>,
-    /// By path, what is left of its chunk.
+    /// By path, the rest of its chunk.
     chunks: Vec<Range<u32>>,
 }
 

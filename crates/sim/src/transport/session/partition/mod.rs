@@ -56,15 +56,15 @@ partitions! {
     in_order::InOrder = "in-order",
 }
 
-/// What a partition's configuration tells the check.
+/// Properties of a partition's configuration for the check.
 pub trait Settings {
-    /// All that is wrong beyond what the schema says; paths are below the partition.
+    /// All problems beyond those that the schema finds; paths are below the partition.
     fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 }
 
-/// What a sender knows of a path; before its first round trip nothing.
+/// A sender's measurements of a path; before its first round trip none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Path {
     /// Segments a second: the window over the smoothed round-trip time; 0 if unknown.
@@ -73,16 +73,16 @@ pub struct Path {
     pub delay: f64,
 }
 
-/// A block divided over paths: what a researcher writes.
+/// The division of a block over paths: the part that a researcher writes.
 pub trait Split {
     /// A block of these segments; all of the one before have been taken.
     fn begin(&mut self, block: Range<u32>, paths: &[Path]);
 
-    /// The segment that a path would take now; none if it has nothing to send. A path that has nothing will not be asked
-    /// again before the next block, unless it has segments in flight.
+    /// The segment that a path would take now; none if it has nothing to send. A path that has nothing will
+    /// not be called again before the next block, unless it has segments in flight.
     fn peek(&self, path: usize) -> Option<u32>;
 
-    /// The path takes the segment that [`Split::peek`] says.
+    /// The path takes the segment that [`Split::peek`] returned.
     fn take(&mut self, path: usize, paths: &[Path]) -> Option<u32>;
 }
 
@@ -110,8 +110,9 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{from_value, json};
 
-    /// A block over paths that are never idle while they have something to take, each at a rate that may change with every
-    /// segment: who took which segment, in the order of time, and when the last one was delivered.
+    /// A block over paths that are never idle while they have data to take, each at a rate that may change
+    /// with every segment: the path of each segment, in the order of time, and the time at which the last one
+    /// was delivered.
     pub fn sent(
         partition: &Partition,
         block: Range<u32>,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cut;
 
-/// What is left of each path's range.
+/// The rest of each path's range.
 #[derive(Clone, Debug, Default)]
 pub struct Pieces {
     pub left: Vec<Range<u32>>,

@@ -82,7 +82,7 @@ pub struct Model {
 /// A stage of congestion avoidance, up to the next reduction.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
-    /// When it began, put off by the time in which the window was not what limited the flow.
+    /// When it began, put off by the time in which the window did not limit the flow.
     start: Time,
     k: f64,
     w_max: f64,
@@ -151,7 +151,7 @@ impl Model {
         self.stage = Some(stage);
     }
 
-    /// What a reduction leaves (section 4.6).
+    /// The window after a reduction (section 4.6).
     fn reduced(&self, window: &Window) -> u64 {
         window.reduced_to(self.beta)
     }
@@ -176,7 +176,7 @@ impl Control for Model {
         }
         window.after_timeout = false;
         match siblings.increase(window, ack.acked) {
-            // Subflows that are coupled grow by what couples them.
+            // Coupled subflows grow by their coupling.
             Some(coupled) if ack.may_grow => window.cwnd += coupled,
             Some(_) => {}
             None => self.grow_in_avoidance(window, ack),

@@ -13,7 +13,7 @@ use super::{Ack, Answer, Cause, CongestionEvent, Control, Progress, Recovery, Se
 use crate::problem::Problem;
 use crate::transport::tcp::ecn::Echo;
 
-/// Share of its largest window that a flow has under way on average, as the window's sawtooth has it.
+/// Share of its largest window that a flow has in flight on average, by the window's sawtooth.
 const AVERAGE_WINDOW: f64 = 0.75;
 
 /// D2TCP: DCTCP with a reduction that depends on the flow's deadline (Vamanan et al. 2012).

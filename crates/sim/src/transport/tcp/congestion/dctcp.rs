@@ -77,7 +77,7 @@ impl Settings for Dctcp {
     }
 }
 
-/// The estimate, and what of the present window of data is acknowledged.
+/// The estimate, and the acknowledged part of the present window of data.
 #[derive(Clone, Debug)]
 pub struct Model {
     g: f64,

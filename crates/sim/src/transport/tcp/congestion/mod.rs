@@ -62,19 +62,20 @@ controls! {
     python::PythonControl = "python",
 }
 
-/// What a congestion control's configuration tells the check and the connection.
+/// Properties of a congestion control's configuration for the check and the connection.
 pub trait Settings {
-    /// All that is wrong beyond what the schema says; paths are below the control.
+    /// All problems beyond those that the schema finds; paths are below the control.
     fn problems(&self) -> Vec<Problem> {
         Vec::new()
     }
 
-    /// How the receiver is to tell of marks, if it lives by them: then data asks for marks, whatever `ecn` says.
+    /// The way in which the receiver echoes marks, if the control depends on them: then data is ECN-capable,
+    /// whatever `ecn` is.
     fn echo(&self) -> Option<Echo> {
         None
     }
 
-    /// Whether the receiver acknowledges each segment at once, whatever `delayed_ack` says.
+    /// Whether the receiver acknowledges each segment at once, whatever `delayed_ack` is.
     fn acknowledges_each_segment(&self) -> bool {
         false
     }
@@ -96,30 +97,30 @@ pub struct Window {
     pub mss: u64,
     /// Bytes sent and not acknowledged, as of this event and before it changes them.
     pub flight: u64,
-    /// What the receiver is ready to buffer.
+    /// The receiver's buffer.
     pub most: u32,
     /// Segments that a loss leaves at least.
     pub min_ssthresh: u16,
     /// The quantity that a loss halves.
     pub halves: Halves,
-    /// What lets it grow.
+    /// The unit of its growth.
     pub growth: Growth,
     /// Bytes acknowledged that have not let it grow yet, under [`Growth::Segments`].
     pub counted: u64,
-    /// Whether a timeout was what began this slow start.
+    /// Whether a timeout began this slow start.
     pub after_timeout: bool,
 }
 
 impl Window {
-    /// Half of what is under way, at least two segments unless configured otherwise (RFC 5681, equation 4).
+    /// Half of the bytes in flight, at least two segments unless configured otherwise (RFC 5681, equation 4).
     pub fn half(&self) -> u64 {
         self.reduced_to(0.5)
     }
 
-    /// Such a share of what is under way, at least `min_ssthresh` segments.
+    /// Such a share of the bytes in flight, at least `min_ssthresh` segments.
     pub fn reduced_to(&self, share: f64) -> u64 {
         let whole = match self.halves {
-            // The connection has put into `flight` what is to be halved.
+            // The connection has put the quantity to halve into `flight`.
             Halves::Flight | Halves::Queued | Halves::Pipe => self.flight,
             Halves::Window => self.cwnd,
         };
@@ -132,7 +133,7 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Grows by an acknowledgement as RFC 5681 says.
+    /// Growth for an acknowledgement by RFC 5681.
     #[inline]
     pub fn grow(&mut self, acked: u64, siblings: &mut impl Siblings) {
         if self.is_in_slow_start() {
@@ -143,7 +144,7 @@ impl Window {
         }
     }
 
-    /// Grows by what is acknowledged, as far as [`Growth`] lets it.
+    /// Grows by the acknowledged bytes, as far as [`Growth`] lets it.
     #[inline]
     pub fn grow_in_slow_start(&mut self, acked: u64) {
         self.cwnd += match self.growth {
@@ -173,7 +174,7 @@ impl Window {
         };
     }
 
-    /// Is reduced as RFC 5681 says; after a mark (RFC 3168, 6.1.2), as after a loss, without a retransmission.
+    /// Is reduced by RFC 5681; after a mark (RFC 3168, 6.1.2), as after a loss, without a retransmission.
     pub fn reduce(&mut self, cause: Cause) {
         match cause {
             Cause::FastRetransmit { dupacks } => {
@@ -199,8 +200,8 @@ impl Window {
         self.cwnd.min(u64::from(self.most))
     }
 
-    /// Whether it was this window that limited what was under way; in slow start also if half of it was used, so that
-    /// it may double (Linux, `tcp_is_cwnd_limited`).
+    /// Whether this window limited the bytes in flight; in slow start also if half of it was used, so that it
+    /// may double (Linux, `tcp_is_cwnd_limited`).
     pub fn limits(&self) -> bool {
         self.flight + self.mss > self.cwnd || (self.cwnd < self.ssthresh && self.cwnd < 2 * self.flight)
     }
@@ -213,8 +214,9 @@ pub struct Ack {
     pub acked: u64,
     /// When it arrives.
     pub now: Time,
-    /// Time since the segment was sent that it answers; of several segments, the first (RFC 7323, section 4). It is exact
-    /// for each acknowledgement, whatever `timestamps` says, which is for the retransmission timer.
+    /// Time since the transmission of the segment that it acknowledges; of several segments, the first (RFC
+    /// 7323, section 4). It is exact for each acknowledgement, whatever `timestamps` is, which is for the
+    /// retransmission timer.
     pub rtt: Time,
     /// The retransmission timer's estimate (SRTT of RFC 6298); none before the first sample.
     pub smoothed_rtt: Option<Time>,
@@ -244,7 +246,7 @@ pub struct Recovery {
     pub first_partial: bool,
 }
 
-/// What the connection does after an acknowledgement during fast recovery.
+/// The connection's action after an acknowledgement during fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Recovery is over.
@@ -256,7 +258,7 @@ pub enum Step {
     },
 }
 
-/// What an acknowledgement with or without an echo asks for.
+/// Reaction to an acknowledgement with or without an echo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Whether the window may grow by this acknowledgement.
@@ -267,7 +269,7 @@ pub struct Answer {
     pub ends_slow_start: bool,
 }
 
-/// How far a flow has come, for those who know of deadlines.
+/// Progress of a flow, for controls that depend on deadlines.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Bytes that are not acknowledged.
@@ -302,7 +304,7 @@ pub enum Cause {
         /// Whether it had not expired for the same segment before.
         first: bool,
     },
-    /// An echo of a mark on what was sent since the last reduction; at most once a window of data.
+    /// An echo of a mark on data sent since the last reduction; at most once a window of data.
     EcnEcho,
 }
 
@@ -319,7 +321,8 @@ pub trait Siblings {
 /// Flows that one connection carries have no others.
 impl Siblings for Messages {}
 
-/// What a researcher writes to change how much may be in flight, and when it is sent.
+/// A congestion control: the part that a researcher writes to change how much may be in flight, and when it
+/// is sent.
 pub trait Control {
     /// New data is acknowledged, outside recovery: slow start below the threshold, else congestion avoidance.
     #[inline]
@@ -343,7 +346,7 @@ pub trait Control {
     /// New data is acknowledged during recovery.
     fn on_recovery_ack(&mut self, window: &mut Window, ack: &Ack, recovery: Recovery) -> Step;
 
-    /// Whether duplicates of what was sent before the last timeout say nothing (RFC 6582, 3.2, step 2).
+    /// Whether duplicates for data sent before the last timeout are ignored (RFC 6582, 3.2, step 2).
     fn distrusts_duplicates(&self) -> bool {
         true
     }
@@ -355,8 +358,8 @@ pub trait Control {
         Answer { grow: !ack.marked, reduce: ack.marked, ends_slow_start: false }
     }
 
-    /// Rate at which payload is sent, if it is paced: a segment of L bytes is followed by the next after L / rate at the
-    /// earliest. It is not zero. By default the window alone limits what is sent.
+    /// Rate at which payload is sent, if it is paced: a segment of L bytes is followed by the next after L /
+    /// rate at the earliest. It is not zero. By default the window alone limits sending.
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         None

@@ -34,7 +34,7 @@ impl Default for NewReno {
 
 impl Settings for NewReno {}
 
-/// The variant is all there is to remember.
+/// The variant is the whole state.
 #[derive(Clone, Debug)]
 pub struct Model {
     impatient: bool,
@@ -49,8 +49,7 @@ impl Model {
 
 impl Control for Model {
     /// Full acknowledgement: min(ssthresh, max(flight, mss) + mss), with the flight that remains, or
-    /// ssthresh. Partial: deflate by what was acknowledged, add one segment back if it was one
-    /// at least.
+    /// ssthresh. Partial: deflate by the acknowledged bytes, add one segment back if it was one at least.
     fn on_recovery_ack(&mut self, window: &mut Window, ack: &Ack, recovery: Recovery) -> Step {
         if recovery.full {
             let remaining = ack.in_flight.saturating_sub(ack.acked);

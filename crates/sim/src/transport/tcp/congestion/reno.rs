@@ -12,7 +12,7 @@ pub struct Reno {}
 
 impl Settings for Reno {}
 
-/// Nothing to remember beyond the window.
+/// No state beyond the window.
 #[derive(Clone, Debug)]
 pub struct Model;
 
@@ -28,7 +28,7 @@ impl Control for Model {
         Step::Leave
     }
 
-    /// RFC 5681 has no memory of what was under way: that is what NewReno added.
+    /// RFC 5681 keeps no record of the data in flight at the loss: NewReno added that.
     fn distrusts_duplicates(&self) -> bool {
         false
     }

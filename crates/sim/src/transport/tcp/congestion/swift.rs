@@ -238,7 +238,8 @@ impl Control for Model {
         self.take(window, ack);
     }
 
-    /// As in NewReno: a partial acknowledgement deflates by what it acknowledges, and adds a segment back.
+    /// As in NewReno: a partial acknowledgement deflates by the bytes that it acknowledges, and adds a
+    /// segment back.
     fn on_recovery_ack(&mut self, window: &mut Window, ack: &Ack, recovery: Recovery) -> Step {
         self.inflation = self.inflation.saturating_sub(ack.acked);
         if recovery.full {
@@ -250,7 +251,7 @@ impl Control for Model {
         if recovery.full { Step::Leave } else { Step::Repair { restart_timer: recovery.first_partial } }
     }
 
-    /// Marks say nothing to it.
+    /// It ignores marks.
     #[inline]
     fn on_echo(&mut self, _ack: &Ack) -> Answer {
         Answer { grow: true, reduce: false, ends_slow_start: false }

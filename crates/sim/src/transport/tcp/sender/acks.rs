@@ -104,7 +104,7 @@ impl Sender {
         }
     }
 
-    /// ECN: what an acknowledgement says of marks. Whether the window may grow by it.
+    /// ECN: handles the echo of an acknowledgement. Returns whether the window may grow by it.
     fn on_echo(&mut self, ack: &Ack, source: &impl Source) -> bool {
         let answer = self.control.on_echo(ack);
         if answer.ends_slow_start {
@@ -151,7 +151,8 @@ impl Sender {
         self.repair = false;
     }
 
-    /// Only a sample ends the back-off (RFC 6298, end of section 5): a repeated segment gives none without timestamps (Karn).
+    /// Only a sample ends the back-off (RFC 6298, end of section 5): a retransmitted segment gives none
+    /// without timestamps (Karn).
     fn sample_round_trip(&mut self, packet: &Packet, config: &Tcp, cx: &impl Host) {
         if config.timestamps {
             self.rtt.sample(cx.now() - Time(packet.header.seq));
@@ -191,7 +192,7 @@ impl Sender {
         } else if self.dupacks == config.dupack_threshold
             && (self.una_seq >= self.recover || !self.control.distrusts_duplicates())
         {
-            // RFC 5681, 3.2, step 2: what limited transmit has sent does not count.
+            // RFC 5681, 3.2, step 2: data sent by limited transmit does not count.
             self.window.flight -= self.limited;
             self.window.flight = self.let_go(source);
             if self.window.halves == Halves::Pipe {

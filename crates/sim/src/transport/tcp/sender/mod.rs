@@ -28,8 +28,8 @@ pub const PACE: u8 = 2;
 /// first unacknowledged one, `next` the next to send, `end` the next to cut: after a timeout `next` goes
 /// back to `una`.
 ///
-/// Its bytes come from a source that each call hands it, because connections may share one; so may what
-/// lets their windows grow.
+/// Its bytes come from a source that each call hands it, because connections may share one; so may the
+/// coupling of their windows.
 #[derive(Debug)]
 pub struct Sender {
     established: bool,
@@ -44,7 +44,7 @@ pub struct Sender {
     end_seq: u64,
     window: Window,
     control: congestion::Model,
-    /// The reduction for marks that is under way, if they take a round trip.
+    /// The reduction for marks in progress, if reductions take a round trip.
     reduction: Option<Reduction>,
     /// Whether they do.
     in_proportion: bool,
@@ -62,7 +62,7 @@ pub struct Sender {
     rtt: Rtt,
     /// Timeouts since the last round-trip sample: each doubles the next one.
     backoff: u32,
-    /// The segment that the timer has repeated last.
+    /// The segment that the timer has retransmitted last.
     expired: Option<u32>,
     /// The segment whose round trip is being timed, and when it was sent.
     timed: Option<(u32, Time)>,
@@ -74,7 +74,7 @@ pub struct Sender {
     heard: Heard,
 }
 
-/// A range of the data on its way.
+/// A range of the data in flight.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     len: u32,
@@ -154,7 +154,7 @@ impl Sender {
         self.rtt.smoothed()
     }
 
-    /// Nothing of what it has sent matters any more.
+    /// None of the data that it has sent matters any more.
     pub fn stop(&mut self) {
         self.timer.clear();
         self.pace.clear();
@@ -201,7 +201,7 @@ impl Sender {
         self.control.on_congestion_event(&mut self.window, &event);
     }
 
-    /// The window is what it was to be reduced to.
+    /// The window has reached the goal of its reduction.
     fn end_reduction(&mut self) {
         if let Some(reduction) = self.reduction.take() {
             self.window.cwnd = reduction.goal();
@@ -214,8 +214,8 @@ impl Sender {
         self.window.counted = 0;
     }
 
-    /// What a loss or a mark halves, if it is not the window: the bytes in flight, or those that the window has let go by
-    /// whole segments (`Halves`).
+    /// The quantity that a loss or a mark halves, if it is not the window: the bytes in flight, or those that
+    /// the window has released by whole segments (`Halves`).
     fn let_go(&self, source: &impl Source) -> u64 {
         let Window { flight, mss, halves, .. } = self.window;
         match halves {
@@ -261,7 +261,7 @@ impl Sender {
         Some(self.last_sent.saturating_add(rate.transmission(u64::from(self.last_len))))
     }
 
-    /// The wire asks: a repair first, then what a timeout has put back, then new data.
+    /// The next segment to send: a fast retransmission, then segments rewound by a timeout, then new data.
     #[inline]
     pub fn next_packet(
         &mut self,
@@ -372,10 +372,11 @@ impl Sender {
     /// Whether nothing has come back of the window when the timer expires: neither the acknowledgement of a segment of it
     /// nor a duplicate one.
     ///
-    /// A window is what is in flight when the first acknowledgement of any of it comes, as DCTCP's observation windows are
-    /// (RFC 8257, 3.3); a timeout begins a new one. A SYN is a window of its own. Kulkarni, "Incast-free TCP for Data Center
-    /// Networks", 2012, tells apart by this what makes goodput collapse: the anterior block transfer timeout, for which all
-    /// of a window has to be lost, and the intermediate one, for which too few duplicates come.
+    /// A window is the data in flight when the first acknowledgement of any of it arrives, as DCTCP's
+    /// observation windows are (RFC 8257, 3.3); a timeout begins a new one. A SYN is a window of its own.
+    /// Kulkarni, "Incast-free TCP for Data Center Networks", 2012, distinguishes by this the causes of
+    /// goodput collapse: the anterior block transfer timeout, for which all of a window has to be lost, and
+    /// the intermediate one, for which too few duplicates arrive.
     fn has_lost_whole_window(&self) -> bool {
         self.una >= self.answered && self.dupacks == 0 && !self.recovering
     }
@@ -398,7 +399,7 @@ impl Sender {
         self.limited = 0;
         let first = self.expired.replace(self.una) != Some(self.una);
         if self.recovering {
-            // Without what stood for segments that have left the network; so does htsim.
+            // Without the inflation for segments that have left the network; so does htsim.
             self.window.cwnd = self.window.ssthresh.min(self.window.flight + self.window.mss);
         } else {
             self.window.flight = self.let_go(source);
