@@ -38,7 +38,7 @@ pub struct Checked<'a> {
     ready: OnceLock<Result<(Setup, Estimate), Problems>>,
 }
 
-/// Forecast of a run.
+/// What there is to know of a run before it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outlook {
     /// Its estimated needs.
@@ -50,7 +50,7 @@ pub struct Outlook {
 }
 
 impl<'a> Checked<'a> {
-    /// Reads a scenario, with overrides of the form (key, value); or returns all its problems.
+    /// Reads a scenario, with overrides of the form (key, value); or says all that is wrong with it.
     pub fn read(
         text: &str,
         format: Format,
@@ -111,16 +111,15 @@ impl<'a> Checked<'a> {
         self.ready().map(|(setup, _)| setup)
     }
 
-    /// Forecast of a run; or the reason why it is refused.
+    /// What there is to know of a run before it; or why it is refused.
     pub fn outlook(&self) -> Result<Outlook, Problems> {
         let (setup, needs) = self.in_reach()?;
         let advice = advice(&self.scenario, setup);
         Ok(Outlook { needs, derived: setup.derived.clone(), advice })
     }
 
-    /// Runs it. `watch` gets the progress from time to time and returns whether to go on; the results until
-    /// then are in the tables. Refuses a run that is out of reach: see `estimate`. Observers: see
-    /// `engine::observer`.
+    /// Runs it. `watch` is shown the progress now and then and says whether to go on; what was done until then is in the
+    /// tables. Refuses a run that is out of reach: see `estimate`. Observers: see `engine::observer`.
     pub fn simulate(
         &self,
         watch: &mut dyn FnMut(&Progress) -> bool,
@@ -201,7 +200,7 @@ impl<'a> Checked<'a> {
     }
 }
 
-/// Problems of the flows that explicit routes are for.
+/// What is wrong with the flows that explicit routes are for.
 fn misled(scenario: &Scenario, setup: &Setup) -> Vec<Problem> {
     let own = |entry: &Entry| entry.routing.as_ref().is_some_and(|routing| routing.balancer.is_some());
     let places = scenario.traffic.iter().enumerate().filter_map(|(place, entry)| {

@@ -95,9 +95,9 @@ impl Rate {
 
 /// A kind of quantity: its units, largest first, each with its size in base units.
 pub trait Quantity: Sized + Copy {
-    /// The schema's `format` ("time", "bytes", "rate").
+    /// What the schema's `format` says ("time", "bytes", "rate").
     const FORMAT: &'static str;
-    /// Unit names and the value of each in base units, largest first.
+    /// Unit names and what one of each is in base units, largest first.
     const UNITS: &'static [(&'static str, u64)];
     /// An example of a good value, for messages.
     const EXAMPLE: &'static str;
@@ -158,7 +158,7 @@ impl Quantity for Rate {
     }
 }
 
-/// Reads a quantity such as "1.5us"; the error has the problem, without the value.
+/// Reads a quantity such as "1.5us"; the error says what is wrong, without the value.
 pub fn parse<Q: Quantity>(text: &str) -> Result<Q, String> {
     let text = text.trim();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
@@ -167,7 +167,7 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, String> {
     if text.starts_with('-') {
         return Err("is negative; use 0 or more".into());
     }
-    // Text that is no word, such as the ",5us" of "1,5us", is no unit either.
+    // What is no word, such as the ",5us" of "1,5us", is no unit either.
     let is_word = unit.len() < 20 && unit.chars().all(char::is_alphabetic);
     if number.is_empty() || number.starts_with('.') || number.ends_with('.') || !is_word {
         return Err(format!("is not a number with a unit, such as {}", Q::EXAMPLE));
@@ -194,7 +194,7 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, String> {
     u64::try_from(product / divisor).map(Q::new).map_err(|_| too_large())
 }
 
-/// Writes a quantity in the largest unit that divides it, so that [`parse`] reads it back.
+/// Writes a quantity in the largest unit that divides it: what [`parse`] reads back.
 pub fn print<Q: Quantity>(value: Q) -> String {
     let base = value.base();
     let fits = |&&(_, scale): &&(&str, u64)| base >= scale && base.is_multiple_of(scale);

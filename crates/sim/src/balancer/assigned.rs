@@ -51,8 +51,8 @@ pub struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Goes along shortest paths; `choose` picks one of so many next hops at a node that has more than one.
-    /// Returns whether that leads to the end.
+    /// Goes along shortest paths; `choose` says which of so many next hops to take at a node that has more than one.
+    /// Whether that leads to the end.
     pub fn walk(&self, path: &mut Vec<LinkId>, mut choose: impl FnMut(NodeId, usize) -> usize) -> bool {
         let mut at = self.from;
         while at != self.to {
@@ -69,10 +69,9 @@ impl Way<'_> {
     }
 }
 
-/// A scheme that gives each end of a connection a path: the part that a researcher writes.
+/// A scheme that gives each end of a connection a path: what a researcher writes.
 pub trait Assign: fmt::Debug + Send + Sync {
-    /// Writes the links of the path and returns its number, by which statistics distinguish paths; none if
-    /// there is none.
+    /// Writes the links of the path and says its number, for what tells paths apart by number; none if there is none.
     fn assign(&self, way: Way, path: &mut Vec<LinkId>) -> Option<u32>;
 }
 

@@ -81,7 +81,7 @@ balancers! {
 
 pub mod assigned;
 
-/// Properties of a balancer's configuration for the check.
+/// What a balancer's configuration tells the check.
 pub trait Settings {
     /// Whether it leaves the path to the source.
     fn leaves_paths(&self) -> bool {
@@ -103,12 +103,12 @@ pub trait Settings {
         false
     }
 
-    /// Most links of its paths, given the number of links of the network's longest shortest path.
+    /// Most links of its paths on a network whose longest shortest path has so many.
     fn links_most(&self, longest: u32) -> u32 {
         longest
     }
 
-    /// Whether it is only for networks whose paths go up and then down.
+    /// Whether it is for networks alone whose paths go up and then down.
     fn climbs(&self) -> bool {
         false
     }

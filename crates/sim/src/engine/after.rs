@@ -5,15 +5,15 @@ use super::part::Parcel;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::traffic::dependencies::Milestone;
 
-/// Work deferred to the end of the event because the handler holds only part of the engine.
+/// Work that whoever handles an event comes upon and that concerns more than it can reach.
 #[derive(Debug, Default)]
 pub struct Aftermath {
     any: bool,
-    /// Connections whose last packet may just have left the network.
+    /// Connections whose last packet may just have gone.
     pub gone: Vec<ConnId>,
     /// Headers to be sent back to their senders.
     pub bounced: Vec<PacketId>,
-    /// Links whose head needs a new pause frame: see `engine/pause.rs`.
+    /// Links whose head is to be told something that it has not been told: see `engine/pause.rs`.
     pub pauses: Vec<LinkId>,
     /// Flows that have just ended, and where, if anything depends on that.
     pub ended: Vec<(FlowId, Milestone)>,
@@ -40,13 +40,13 @@ impl Aftermath {
         self.gone.push(id);
     }
 
-    /// The header is being returned.
+    /// The header is on its way back.
     pub fn bounced(&mut self, id: PacketId) {
         self.any = true;
         self.bounced.push(id);
     }
 
-    /// The head of the link needs a frame.
+    /// The head of the link is to be told.
     pub fn pause(&mut self, ingress: LinkId) {
         self.any = true;
         self.pauses.push(ingress);

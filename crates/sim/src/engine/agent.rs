@@ -17,10 +17,10 @@ use crate::ids::{FlowId, LinkId, PacketId};
 use crate::random::Stream;
 use crate::units::{Rate, Time};
 
-/// The computation at one port. A new agent implements it.
+/// What is computed at one port. A new agent implements it.
 pub trait PortAgent {
-    /// Whether it reads the port's bytes when the next packet to a receiver arrives. Otherwise the context
-    /// has them at ticks only: to bring a port up to date costs more than most agents' work for a packet.
+    /// Whether it asks for the port's bytes when the next packet to a receiver comes. Otherwise the context has them at
+    /// ticks only: to bring a port up to date costs more than what most agents do with a packet.
     #[inline]
     fn reads_bytes(&self) -> bool {
         false
@@ -41,12 +41,12 @@ pub trait PortAgent {
         unreachable!("this agent asks for no ticks");
     }
 
-    /// For the audit: reports remaining state of ended flows.
+    /// For the audit: reports what is left behind of flows that are over.
     fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
         let _ = (now, is_open, found);
     }
 
-    /// For the audit, when no flow is open: reports remaining state of any flow.
+    /// For the audit, when no flow is open: reports what is left behind of any.
     fn audit_idle(&self, found: &mut dyn FnMut(String)) {
         let _ = found;
     }
@@ -68,7 +68,7 @@ pub struct AgentContext<'a> {
     /// The agent's own random stream.
     pub chance: &'a mut Stream,
     port: &'a Port,
-    /// None where the agent has not declared that it reads them.
+    /// None where the agent has not said that it reads them.
     bytes: Option<PortBytes>,
     ticking: &'a mut bool,
     calendar: &'a mut Calendar,
@@ -82,7 +82,7 @@ struct PortBytes {
     lost: u64,
 }
 
-/// An agent reads bytes without having declared it.
+/// An agent asks for what it has not said that it reads.
 const UNREAD: &str = "the agent says by `reads_bytes` when it reads the port's bytes";
 
 impl AgentContext<'_> {
@@ -103,14 +103,13 @@ impl AgentContext<'_> {
         self.bytes.expect(UNREAD).sent
     }
 
-    /// Bytes of all packets that have arrived at the port since the start of the run, dropped and trimmed
-    /// ones included.
+    /// Bytes of all packets that have come to the port since the start of the run, what it dropped or trimmed off included.
     pub fn arrived_bytes(&self) -> u64 {
         let PortBytes { waiting, sent, lost } = self.bytes.expect(UNREAD);
         sent + waiting + lost
     }
 
-    /// Requests a tick, unless one is pending: see [`PortAgent::tick`].
+    /// Asks for a tick, unless one is pending: see [`PortAgent::tick`].
     #[inline]
     pub fn tick_at(&mut self, time: Time) {
         if *self.ticking {
@@ -122,7 +121,7 @@ impl AgentContext<'_> {
     }
 }
 
-/// Distinguishes an agent's tick from the timer of the port's queue.
+/// Tells an agent's tick from the timer of the port's queue.
 pub const TICK: u32 = 1;
 
 /// The agents of a run.
@@ -221,7 +220,7 @@ impl<M: Members> Network<'_, M> {
         self.settle(link, self.now);
         let Egress { port, queue, losses, .. } = &self.egress[link.index()];
         let (waiting, sent) = match queue {
-            // Queued bytes count as sent.
+            // What waits counts as sent.
             PortQueue::Committed(departures, _) => {
                 let waiting = port.bytes - u64::from(departures.wire_bytes());
                 (waiting, port.sent.bytes - waiting)

@@ -31,7 +31,7 @@ pub struct Calendar {
     open: u64,
     today: Vec<Event>,
     cursor: usize,
-    /// The prefetch hints of the open bucket's events.
+    /// What has been found out about each event of the open bucket.
     hints: Vec<u32>,
     /// Events beyond the ring.
     far: BinaryHeap<Reverse<Event>>,
@@ -39,7 +39,7 @@ pub struct Calendar {
     stats: Stats,
     /// Events after which [`Calendar::adapt`] looks again.
     look_after: u32,
-    /// Buckets opened so far, and words of 64 buckets looked at to find them: bounded in a test.
+    /// Buckets opened so far, and words of 64 buckets looked at to find them: what a test bounds.
     pub opened: u64,
     /// See `opened`.
     pub scanned: u64,
@@ -55,7 +55,7 @@ struct Stats {
     far: u32,
 }
 
-/// The hint of an event that was inserted after its bucket was opened.
+/// What is said about an event that nobody has been shown.
 pub const UNSEEN: u32 = u32::MAX;
 
 /// Buckets of 8 ns.
@@ -113,9 +113,10 @@ impl Calendar {
         }
     }
 
-    /// Pops the earliest event with its prefetch hint. Opening a bucket computes a hint for each of its
-    /// events (`now`) and prefetches for the next bucket (`soon`). Events inserted later, or popped from a
-    /// plain heap, have no hint ([`UNSEEN`]).
+    /// Takes the first event, and what has been found out about it. Whenever a bucket is opened, `now` is
+    /// shown its events and says a number about each, and `soon` is shown those of the bucket behind it, so
+    /// that what they are about can be asked from memory in time. An event that came into the open bucket
+    /// later, or out of a plain heap, has been shown to nobody: the number is [`UNSEEN`].
     #[inline(always)]
     pub fn pop(&mut self, soon: impl FnMut(&Event), now: impl FnMut(&Event) -> u32) -> Option<(Event, u32)> {
         if self.cursor >= self.today.len() {
@@ -163,7 +164,7 @@ impl Calendar {
         self.today.get(self.cursor).copied().or_else(near).or_else(far)
     }
 
-    /// Drops the prefetch hints of the open bucket's events.
+    /// Forgets what has been found out about the events of the open bucket.
     pub fn forget_hints(&mut self) {
         self.hints.fill(UNSEEN);
     }
@@ -206,8 +207,7 @@ impl Calendar {
         self.stats.scanned += scanned;
         self.open = next;
         self.near.take(next, &mut self.today);
-        // Events that the ring now reaches move from the heap; all of them are earlier than the rest of the
-        // heap.
+        // What the ring now reaches leaves the heap; all of it comes before what stays there.
         while let Some(Reverse(event)) = self.far.peek()
             && (event.time.0 >> self.shift) - self.open < self.near.len() as u64
         {
@@ -221,8 +221,8 @@ impl Calendar {
         true
     }
 
-    /// The number of the next bucket that holds an event, if it begins before that time: events added later
-    /// must not be earlier than the open bucket.
+    /// The number of the next bucket that holds an event, if it begins before that time: what is added later must not lie
+    /// before the open bucket.
     fn next_number(&self, end: Time) -> Option<u64> {
         let far = || self.far.peek().map(|Reverse(event)| event.time.0 >> self.shift);
         let next = self.near.next_occupied(self.open).or_else(far)?;
@@ -231,10 +231,9 @@ impl Calendar {
 
     /// Fits bucket width and ring length to the run: a few events to a bucket, few events beyond the ring.
     ///
-    /// 6 to 24 to a bucket where events are dense, for there a run waits for memory, and more to a bucket are
-    /// fetched at once. A small or slow network, whose buckets are wider than the first ones, is in the
-    /// cache, and 12 are sorted with less work than 24. It often begins with few flows: a width that fits
-    /// these is too wide soon after.
+    /// 6 to 24 to a bucket where events are dense, for there a run waits for memory, and more to a bucket are fetched at
+    /// once. A small or slow network, whose buckets are wider than the first ones, is in the cache, and 12 are sorted
+    /// with less work than 24. It often begins with few flows: what fits these is too wide soon after.
     ///
     /// Events of one instant share a bucket of any width, and where all hosts send in slots most do. Narrower buckets
     /// then are more empty ones to look past, which bounds how narrow they become.

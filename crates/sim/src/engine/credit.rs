@@ -57,12 +57,12 @@ pub fn class_of(class: u8) -> usize {
     if class == 0 { SHORT } else { LONG }
 }
 
-/// The credit of the heads of links, and the bytes owed to them.
+/// What the heads of links may send, and what they are owed.
 #[derive(Debug, Default)]
 pub struct Credits {
     /// By link; empty unless the run's queue gives credits.
     pub links: Vec<Credit>,
-    /// By the link that they cross: frames in flight, first to last.
+    /// By the link that they cross: frames under way, first to last.
     under_way: Vec<Ring<Frame>>,
     full_packet: u32,
     frame_bytes: u32,
@@ -74,7 +74,7 @@ pub struct Credits {
 pub struct Credit {
     /// Bytes that its head may send, by class; [`UNLIMITED`] for both without a window.
     pub window: [u32; CLASSES],
-    /// Bytes that have left the node behind it and that no frame has returned yet.
+    /// Bytes that have left the node behind it, of which no frame tells yet.
     pub owed: [u32; CLASSES],
     /// The windows at the start.
     pub given: [u32; CLASSES],
@@ -88,11 +88,11 @@ pub struct Credit {
     due: bool,
     /// Whether an event is pending for the next frame to come.
     awaits: bool,
-    /// For each class, the last values that its head received: see [`Word`].
+    /// Of each class what its head heard last: see [`Word`].
     heard: [(u32, u32); CLASSES],
 }
 
-/// The content of a frame.
+/// What a frame tells.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     /// When it comes, and its place among the events of that instant.
@@ -103,14 +103,12 @@ struct Frame {
     load: u32,
 }
 
-/// The last values of a class that a host received at one of its links; at first an empty queue without
-/// arrivals.
+/// What a host last heard of a class at one of its links; at first nothing waits and nothing comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Word {
     /// Bytes that waited of the class at the port that its last packet left, without the packet.
     pub queue: u64,
-    /// Bytes that had arrived at that port in the last round trip, as a share of its link's capacity, in
-    /// millionths.
+    /// Bytes that had come to that port in the last round trip, as a share of what its link carries, in millionths.
     pub load: u32,
 }
 
@@ -202,15 +200,14 @@ impl Credits {
         }
     }
 
-    /// The last values of a class that a host received at one of its links.
+    /// What a host last heard of a class at one of its links.
     pub(super) fn word(&mut self, link: LinkId, class: usize, now: Time) -> Word {
         self.hear(link, now);
         let (queue, load) = self.links[link.index()].heard[class];
         Word { queue: u64::from(queue), load }
     }
 
-    /// Bytes that arrived by a link have left the node behind it. Returns whether its head needs a frame for
-    /// them.
+    /// Bytes that came by a link are no longer behind it. Whether its head is to be told who does not know it yet.
     fn owe(&mut self, ingress: LinkId, class: usize, size: u32) -> bool {
         let Some(credit) = self.links.get_mut(ingress.index()).filter(|credit| credit.is_limited()) else {
             return false;
@@ -219,7 +216,7 @@ impl Credits {
         !std::mem::replace(&mut credit.due, true)
     }
 
-    /// Bytes of a link and class that frames in flight return.
+    /// Bytes that frames under way tell of, of a link and class.
     fn told(&self, link: LinkId, class: usize) -> u32 {
         self.under_way[link.reverse().index()].iter().map(|frame| frame.bytes[class]).sum()
     }
@@ -232,7 +229,7 @@ impl Credit {
         self.given[SHORT] != UNLIMITED
     }
 
-    /// Whether its head has sent bytes that have not been returned.
+    /// Whether its head has sent what it has not heard of.
     pub fn is_spent(&self) -> bool {
         self.window != self.given
     }
@@ -297,7 +294,7 @@ impl<M: Members> Network<'_, M> {
         }
     }
 
-    /// Compares each window, and its bytes in flight, with the window given.
+    /// Compares each window, and what of it is under way, with what was given.
     pub(super) fn audit_credits(&self, wrong: &mut Vec<String>) {
         if self.control.credits.links.is_empty() {
             return;
@@ -349,8 +346,8 @@ impl<M: Members> Network<'_, M> {
         waiting
     }
 
-    /// The links and classes that are blocked until some of the packets they sent move: all of these wait at
-    /// the node behind, and no credit is in flight. For the search for deadlocks.
+    /// The links and classes that stand still until something that they sent moves: it all waits at the node behind, and
+    /// no credit is under way. For the search for deadlocks.
     pub(super) fn without_credit(&self) -> Vec<(LinkId, usize)> {
         let credits = &self.control.credits;
         let stands = |(link, class): &(LinkId, usize)| {
@@ -374,7 +371,7 @@ impl<M: Members> Network<'_, M> {
         found
     }
 
-    /// Takes back the content of a frame in flight: a test of the audit loses a credit in this way.
+    /// Takes back what a frame under way tells of: how a test of the audit loses a credit.
     #[cfg(test)]
     pub fn lose_credit(&mut self) -> bool {
         let tells = |ring: &&mut Ring<Frame>| ring.first().is_some_and(|frame| frame.bytes != [0; CLASSES]);
@@ -422,7 +419,7 @@ mod tests {
     use crate::scenario::{self, Format, no_files};
     use crate::setup::Setup;
 
-    /// Flows with and without deadlines over a fat-tree of 1 Gbps, whose switches have small buffers.
+    /// Flows with and without deadlines over a fat-tree of 1 Gbps, whose switches have little room.
     fn scenario(seed: u64) -> String {
         format!(
             r#"
@@ -448,8 +445,8 @@ mod tests {
         )
     }
 
-    /// After each event: windows and their bytes in flight are as given, no head has more in flight, and no
-    /// switch has more queued than its buffers hold. Windows do become too small to send.
+    /// After each event: windows and what of them is under way are what was given, no head has more under way, and no
+    /// switch has more waiting than its buffers hold. Windows do become too small to send.
     #[test]
     fn no_switch_is_ever_sent_more_than_it_holds() {
         let mut stopped = 0;
@@ -486,9 +483,9 @@ mod tests {
         assert!(stopped > 0);
     }
 
-    /// A switch's buffer is divided among the links by which the class may arrive: in a rack of which two
-    /// hosts send with a deadline and one without, by two and one, in whole packets of 1500 B; no other link
-    /// has credit, and links to hosts need none.
+    /// A switch's buffer is divided among the links by which the class may come: in a rack of which two hosts send with
+    /// a deadline and one without, by two and one, in whole packets of 1500 B; nobody else has credit, and links to
+    /// hosts need none.
     #[test]
     fn buffers_are_divided_among_those_who_send() {
         let text = r#"

@@ -42,7 +42,7 @@ impl<M: Members> Network<'_, M> {
         if self.is_lossless() { LOOK_EVERY } else { Time::NEVER }
     }
 
-    /// Whether nodes pause each other or give credit.
+    /// Whether nodes tell each other when to stop.
     fn is_lossless(&self) -> bool {
         !self.control.pauses.gates.is_empty() || !self.control.credits.links.is_empty()
     }
@@ -57,7 +57,7 @@ impl<M: Members> Network<'_, M> {
         for (link, (gate, stops)) in
             self.control.pauses.gates.iter().zip(&self.control.pauses.stops).enumerate()
         {
-            // A resume frame for a class may be in flight.
+            // Word that a class may go on may be on its way.
             let stopped = self.egress[link].port.paused & gate.wanted;
             let old = |&class: &usize| stopped & 1 << class != 0 && stops.since_by_class[class] <= since;
             for class in (0..CLASSES).filter(old) {
@@ -119,7 +119,7 @@ impl<M: Members> Network<'_, M> {
         waits
     }
 
-    /// The class of a packet that may be paused.
+    /// The class of a packet that may be told to stop.
     fn stops(&self, packet: &Packet) -> Option<usize> {
         match self.control.credits.links.is_empty() {
             true => Some(class_of(packet.header.class)),

@@ -30,9 +30,9 @@ pub trait Discipline {
     /// A packet arrives. The queue keeps, drops or trims it, each through `cx`.
     fn enqueue(&mut self, id: PacketId, cx: &mut PortContext);
 
-    /// The link is free: returns the packet to send next; none only if no packet waits or all waiting packets
-    /// are paused. The packet stays counted in the port while it is on the wire. A queue may drop waiting
-    /// packets first if its settings say that it acts on departure.
+    /// The wire is free: returns the packet to send next; none only if no packet waits or all waiting packets are paused.
+    /// The packet stays counted in the port while it is on the wire. A queue may drop waiting packets first if its settings
+    /// say that it acts on departure.
     fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued>;
 
     /// A packet arrives while the wire is free and no packet waits: returns the packet to send at once, if it may pass.

@@ -9,21 +9,21 @@ use crate::ids::{LinkId, PacketId};
 use crate::random::Stream;
 use crate::units::Time;
 
-/// The head of a directed link: a port, its queued packets, and its own random streams.
+/// The head of a directed link: a port, what waits at it, and its own chance.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Egress<Q> {
     /// The transmitter.
     pub port: Port,
-    /// The queued packets.
+    /// What waits.
     pub queue: PortQueue<Q>,
-    /// The queue's random stream.
+    /// What the queue's chance comes from.
     pub chance: Stream,
-    /// The packets that the queue has dropped or trimmed.
+    /// What the queue has taken away.
     pub losses: Losses,
 }
 
-/// The queue of a port: computed departures, or packets.
+/// What waits at a port: computed departures, or packets.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one a port, indexed in the hot loop: no indirection")]
 pub enum PortQueue<Q> {
@@ -38,7 +38,7 @@ impl<Q> Egress<Q> {
     pub fn busy(&self, now: Time) -> Time {
         let port = &self.port;
         match &self.queue {
-            // Queued bytes count as sent.
+            // What waits counts as sent.
             PortQueue::Committed(departures, _) => {
                 let waits = port.bytes - u64::from(departures.wire_bytes());
                 port.busy(port.sent.bytes - waits, departures.left(now))
@@ -88,7 +88,7 @@ pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
     cx.arrives(event);
 }
 
-/// Schedules an event for the latest time at which queued packets must be served.
+/// Asks for an event when what waits must be served at the latest.
 #[inline]
 pub fn schedule_departure(port: &mut Port, calendar: &mut Calendar, link: LinkId) {
     debug_assert!(!port.serving, "one departure event at a time");
@@ -97,7 +97,7 @@ pub fn schedule_departure(port: &mut Port, calendar: &mut Calendar, link: LinkId
     calendar.push(Event { time, order: order(Phase::Departure, port.rank, 0), a: 0, b: link.0 });
 }
 
-/// A packet's arrival at the end of a link, by the port's count of sent packets.
+/// A packet's arrival at the end of a link, counted by what the port has sent.
 #[inline(always)]
 pub fn arrival_event(port: &Port, time: Time, link: LinkId, id: PacketId) -> Event {
     let order = order(Phase::Arrival, port.rank, port.sent.packets as u32);

@@ -18,12 +18,12 @@ use crate::ids::{ConnId, FlowId};
 use crate::traffic::{Flow, Waits};
 use crate::units::{SECOND, Time};
 
-/// No run lasts longer: 1,000,000 s. The rest of the range of times is room for events that are scheduled
-/// beyond it.
+/// No run lasts longer: 1,000,000 s. From here to the end of the range of times is room for what events schedule.
 const LAST: Time = Time(1_000_000 * SECOND);
 
 impl<M: Members> Engine<'_, '_, M> {
-    /// By traffic entry, the conditions for which its unfinished flows wait; none for background flows.
+    /// By traffic entry, what its flows wait for that pass the test; nothing of those that have all ended and of
+    /// background.
     pub(super) fn waits_where(&self, test: impl Fn(&Flow) -> bool) -> Vec<Option<Waits>> {
         let carriers = self.plan.carriers;
         let mut waits = vec![Waits::default(); carriers.len()];
@@ -59,7 +59,7 @@ impl<M: Members> Engine<'_, '_, M> {
         waits.into_iter().zip(carriers).map(told).collect()
     }
 
-    /// Counts the flows that the run waits for.
+    /// Counts the flows that somebody waits for.
     pub(super) fn set_goal(&mut self) {
         let Plan { traffic, carriers, .. } = self.plan;
         let awaited = |entry: u32| !carriers[entry as usize].background;
@@ -74,8 +74,8 @@ impl<M: Members> Engine<'_, '_, M> {
         }
     }
 
-    /// All flows that the run waits for may have ended: the run is complete, with background traffic once the
-    /// end could have reached all hosts.
+    /// All flows may have ended that somebody waits for: the run is complete, with background traffic once all
+    /// hosts could have heard of it.
     #[cold]
     pub(super) fn complete_soon(&mut self) {
         if self.unbounded || self.goal == 0 || self.stop_at != Time::NEVER {
@@ -94,7 +94,7 @@ impl<M: Members> Engine<'_, '_, M> {
         limit(self.plan, self.bytes(), self.net.packet_hops)
     }
 
-    /// Bytes of packets that arrive and leave.
+    /// Bytes of what comes and goes.
     pub(super) fn bytes(&self) -> u64 {
         let flows = self.counts.len() as u64 * FLOW_BYTES;
         let conns = self.net.conns.len() as u64 * CONN_BYTES;
@@ -116,13 +116,13 @@ impl<M: Members> Engine<'_, '_, M> {
         if ended {
             return Status::Complete;
         }
-        // No packet is in flight any more: flows that are stuck now are stuck for ever.
+        // Nothing is on its way any more: what is stuck now is stuck for ever.
         self.deadlock = self.net.deadlock(self.plan.parts.fabric, self.net.now);
         Status::Stalled
     }
 
-    /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled.
-    /// Observers due until then look first.
+    /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled. Until then,
+    /// those look who want to.
     pub(super) fn over_before(&mut self, time: Time) -> Option<Status> {
         let state = State {
             goal: self.goal,
@@ -134,7 +134,7 @@ impl<M: Members> Engine<'_, '_, M> {
             stop_at: self.stop_at,
         };
         let (end, why) = state.end(self.plan, time);
-        // All events of an instant precede the observers' looks.
+        // What happens at an instant has happened before somebody looks at it.
         self.look_until(end.min(Time(time.0 - 1)));
         if time > self.deadlock_look && self.deadlock_look < end && self.is_deadlocked(time) {
             return Some(Status::Stalled);
@@ -150,7 +150,7 @@ impl<M: Members> Engine<'_, '_, M> {
     }
 }
 
-/// Conditions of the end of a run, besides its flows: of all parts of a run.
+/// What the end of a run depends on, but for its flows: of all parts of a run.
 pub(super) struct State {
     pub goal: u64,
     pub unbounded: bool,
@@ -174,7 +174,7 @@ impl State {
         let stalled_at = if late { self.moved_at } else { next }.saturating_add(patience);
         let how = match () {
             () if self.stop_at != Time::NEVER => (None, Status::Complete),
-            // No flow is waited for: the limit ends such a run.
+            // Nobody waits for anything: the limit is how such a run is to end.
             () if until <= stalled_at && self.goal == 0 && !self.unbounded => (None, Status::Complete),
             () if until <= stalled_at => (Some(Limit::Until), Status::Limit),
             () => (None, Status::Stalled),

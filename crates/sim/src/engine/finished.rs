@@ -18,7 +18,7 @@ use crate::units::Time;
 pub enum Status {
     /// Every flow has ended that is not background.
     Complete,
-    /// The user stopped it.
+    /// Somebody stopped it.
     Interrupted,
     /// Flows are open, but no event is left, or no payload has arrived for `run.stall` and twice the longest timeout.
     Stalled,
@@ -51,7 +51,7 @@ pub struct Finished {
     pub end: Time,
     /// Totals.
     pub totals: Totals,
-    /// By flow: first those with a given start, then `late`.
+    /// By flow: first those whose start was known, then `late`.
     pub flows: Vec<Counts>,
     /// Flows that waited for others, with their start if they have started; then those drawn during the run, by start.
     pub late: Vec<Flow>,
@@ -63,9 +63,9 @@ pub struct Finished {
     pub deadlock: Vec<LinkId>,
     /// Violations that the audit found; empty without an audit.
     pub violations: Vec<String>,
-    /// If it has stalled, by traffic entry the conditions for which unfinished flows wait.
+    /// If it has stalled, by traffic entry what flows wait for that are to end.
     pub waits: Vec<Option<Waits>>,
-    /// Bytes of the agents at the end of the run: their tables of flows do not shrink.
+    /// Bytes of the agents at the end of the run: what they keep flows in does not shrink.
     pub agent_bytes: u64,
     /// How it went in several parts, if it did.
     pub parts: Option<PartCounts>,
@@ -90,7 +90,7 @@ pub struct Totals {
     pub words_scanned: u64,
 }
 
-/// Counters of a directed link: of the port that feeds it and of its wire.
+/// What was counted at a directed link: at the port that feeds it and on its wire.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkCounts {
     /// Packets and bytes put on the wire.
@@ -131,7 +131,7 @@ impl LinkCounts {
 }
 
 impl<M: Members> Engine<'_, '_, M> {
-    /// Ends the run, and returns its counters.
+    /// Ends the run, and leaves what it has counted.
     pub(super) fn finish(mut self, status: Status) -> Finished {
         let waits = if status == Status::Stalled { self.waits_where(|_| true) } else { Vec::new() };
         if self.plan.audit {
@@ -141,7 +141,7 @@ impl<M: Members> Engine<'_, '_, M> {
         Finished { waits, ..self.leave(status) }
     }
 
-    /// Returns its counters.
+    /// Leaves what it has counted.
     pub(super) fn leave(mut self, status: Status) -> Finished {
         let end = self.net.now;
         let links = self.net.stop(end);

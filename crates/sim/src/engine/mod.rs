@@ -69,7 +69,7 @@ const WATCH_EVERY: u64 = 1 << 14;
 /// Events between two audits; a divisor of `WATCH_EVERY`.
 const AUDIT_EVERY: u64 = 1 << 12;
 
-/// A run in progress.
+/// A run under way.
 pub struct Engine<'a, 'o, M: Members> {
     net: Network<'a, M>,
     transports: Vec<M::Endpoint>,
@@ -87,11 +87,11 @@ pub struct Engine<'a, 'o, M: Members> {
     /// How the run has ended.
     status: Option<Status>,
     limit: Option<Limit>,
-    /// Time of its end because all flows that it waits for have ended.
+    /// When it ends because all flows have that somebody waits for.
     stop_at: Time,
     events: u64,
     violations: Vec<String>,
-    /// When to look for a cycle of paused ports next, and the result of the last search.
+    /// When to look for a cycle of paused ports next, and what was found.
     deadlock_look: Time,
     deadlock: Vec<LinkId>,
     /// The next change of links, and of routes.
@@ -101,9 +101,9 @@ pub struct Engine<'a, 'o, M: Members> {
     closing: Vec<ConnId>,
     /// Links to other parts.
     cut_links: Vec<LinkId>,
-    /// The observers.
+    /// Those who watch.
     observers: Vec<&'o mut dyn Observer>,
-    /// Before this time the run cannot be over and no observer is due.
+    /// No need to ask before this time whether the run is over or somebody wants to look.
     horizon: Time,
 }
 
@@ -162,7 +162,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         engine
     }
 
-    /// Runs to the end; `watch` gets the progress from time to time, and returns whether to go on.
+    /// Runs to the end; `watch` is shown the progress now and then, and says whether to go on.
     pub fn run(mut self, watch: &mut dyn FnMut(&Progress) -> bool) -> Finished {
         let status = loop {
             if let Some(status) = self.step() {
@@ -186,7 +186,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         self.finish(status)
     }
 
-    /// Handles the next event, or returns how the run has ended.
+    /// Handles the next event, or says how the run has ended.
     #[inline(always)]
     fn step(&mut self) -> Option<Status> {
         if self.status.is_some() {
@@ -228,7 +228,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
-    /// Deferred work of an event; it may defer more.
+    /// What an event has left to do; that may leave more.
     #[inline(never)]
     fn finish_event(&mut self) {
         while let Some(id) = self.net.after.gone.pop() {
@@ -241,7 +241,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         self.net.send_pauses();
     }
 
-    /// Events that happen once a flow, or less often.
+    /// What happens once a flow, or less often.
     #[cold]
     #[inline(never)]
     fn handle_rare(&mut self, event: Event) {
@@ -261,7 +261,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         if self.net.shows { self.arrive_shown(event, hint) } else { self.arrive_as::<false>(event, hint) }
     }
 
-    /// The same with observers of packets: apart, so that other runs do not pay for it.
+    /// The same where somebody is shown packets: apart, so that nobody else pays for it.
     #[inline(never)]
     fn arrive_shown(&mut self, event: &Event, hint: u32) {
         self.arrive_as::<true>(event, hint);
@@ -361,7 +361,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
-    /// Queued packets of a port are due.
+    /// The time has come to serve what waits at a port.
     #[inline(always)]
     fn depart(&mut self, link: LinkId) {
         if !self.net.depart(link) {
@@ -369,7 +369,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
-    /// The link of a host's port is free and no packet is queued: calls the connections in their turn.
+    /// The wire of a host's port is free and no packet waits: asks the connections in their turn.
     fn serve(&mut self, link: LinkId) {
         let port = &self.net.egress[link.index()].port;
         if port.serving || port.free_at > self.net.now {
@@ -387,7 +387,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 self.net.put_on_wire(link, packet);
                 return;
             }
-            // It may have ended since it requested its turn, and its slot waited for that.
+            // It may have ended since it asked for its turn, and its slot waited for that.
             self.gone(id);
         }
     }
@@ -471,21 +471,21 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         self.transports[usize::from(carrier.model)].start(id, start, &mut cx);
     }
 
-    /// Counts a flow as ended whose sender is done, once its packets have left the network or all that it
-    /// sent is acknowledged; with its last packet and timer the connection's slot is free.
+    /// Counts a flow as ended whose sender is done, once its packets are gone or all that it sent is acknowledged; with
+    /// its last packet and timer the connection's slot is free.
     fn close_if_over(&mut self, id: ConnId) {
         let conn = &mut self.net.conns[id.index()];
         if !conn.open || !conn.sender.done {
             return;
         }
         let gone = conn.network.packets == 0;
-        // The number of packets over all parts is known at the end of a window.
+        // What exists in all parts is known when they meet.
         let parted = self.net.abroad.is_parted();
         if parted && !std::mem::replace(&mut conn.closing, true) {
             self.closing.push(id);
         }
         let gone = gone && !parted;
-        // Once all is acknowledged, packets still in flight are not waited for.
+        // Once all is acknowledged nobody waits for what is still on its way.
         if gone || conn.sender.acked_at != Time::NEVER {
             self.count_ended(id, self.net.now);
         }
@@ -510,7 +510,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
-    /// Closes a connection whose sender is done and whose packets have left the network.
+    /// Closes a connection whose sender is done and whose packets are gone.
     fn close(&mut self, id: ConnId) {
         let conn = &mut self.net.conns[id.index()];
         if conn.flow != FlowId::NONE {
@@ -529,7 +529,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
-    /// Ends a subflow, whose packets its flow counts; with the last one, the flow may have ended.
+    /// Ends a subflow, whose packets its flow counts; with the last one, the flow may be over.
     #[cold]
     #[inline(never)]
     fn close_subflow(&mut self, id: ConnId, parent: ConnId) {

@@ -28,7 +28,7 @@ use crate::routing::Routes;
 use crate::topology::{Fabric, Link};
 use crate::units::Time;
 
-/// Everything between the hosts, and the interface of the hosts' transports to it.
+/// Everything between the hosts, and what the hosts' transports reach it by.
 pub struct Network<'a, M: Members> {
     /// The present.
     pub now: Time,
@@ -40,16 +40,15 @@ pub struct Network<'a, M: Members> {
     pub egress: Vec<Egress<M::Queue>>,
     /// Where each directed link ends: apart from the ports, because every hop reads it.
     pub ends: Vec<NodeId>,
-    /// The packets offered to each link, for an audit to compare with; empty without one.
+    /// What each link has been given, for an audit to compare with; empty without one.
     pub tallies: Vec<Tally>,
-    /// The agents at ports.
+    /// What is computed at ports.
     pub agents: Agents<M::Agent>,
     /// The controller, if there is one.
     pub(super) room: Option<Box<Room<M::Controller>>>,
-    /// Whether an audit or agents see each packet.
+    /// Whether somebody is to be shown packets: an audit, or agents.
     pub shows: bool,
-    /// The record of the packet that a host has just received, and of its next one: see
-    /// [`Host::record`](super::host::Host::record).
+    /// What the packet carries that a host has just received, and what it sends next: see [`Host::record`](super::host::Host::record).
     pub record: Record,
     /// Live connections, by slot.
     pub conns: Vec<Conn>,
@@ -57,13 +56,13 @@ pub struct Network<'a, M: Members> {
     pub free_conns: Vec<ConnId>,
     /// Those that have something to send, by port.
     pub ready: Vec<ReadyList>,
-    /// Ports whose link is free and for which a connection has just become ready.
+    /// Ports whose wire is free and that somebody has just become ready for.
     pub kicks: Vec<LinkId>,
-    /// Work to do before the next event.
+    /// What is to be done before the next event.
     pub after: Aftermath,
-    /// Packets and events for other parts of the run.
+    /// What other parts of the run are to get.
     pub abroad: Abroad,
-    /// Link-level flow control, so that buffers do not overflow.
+    /// What nodes tell each other so that buffers do not overflow.
     pub control: FlowControl,
     /// Whether anything depends on the end of a flow.
     pub reacts: bool,
@@ -81,7 +80,7 @@ pub struct Network<'a, M: Members> {
     pub picked: Vec<Picked>,
     /// When payload last arrived anywhere, or a flow started or ended, that is not background.
     pub moved_at: Time,
-    /// The seed of the run's random streams.
+    /// What all chance of the run comes from.
     pub seed: u64,
     /// Number of the repetition.
     pub replica: u64,
@@ -93,32 +92,32 @@ pub struct Network<'a, M: Members> {
     whole: &'a Routes,
 }
 
-/// Counts with which an audit compares a port's and a link's counters.
+/// What an audit compares a port's and a link's counters with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Packets offered to the port.
+    /// Packets that asked the port to pass.
     pub offered: Amount,
     /// Packets that have come out of the link.
     pub received: u64,
 }
 
-/// Parts of a network.
+/// What a network is made of.
 pub struct Parts<'a, M> {
     /// Nodes and links.
     pub fabric: &'a Fabric,
     /// The ways through it while nothing is down.
     pub routes: &'a Routes,
-    /// Its faults.
+    /// What goes wrong in it.
     pub faults: &'a Timeline,
     /// The run's transports, queue and load balancers.
     pub members: &'a M,
-    /// The seed of all random streams.
+    /// What all chance comes from.
     pub seed: u64,
     /// Number of the repetition.
     pub replica: u64,
     /// Whether no port may commit to departures.
     pub serviced_only: bool,
-    /// The event queue.
+    /// What holds the future.
     pub agenda: Agenda,
 }
 
@@ -166,7 +165,7 @@ impl<'a, M: Members> Network<'a, M> {
             }
         }
         let queue_of = |id: LinkId, link: &Link| match committed {
-            // A host's port takes packets one by one from its transports: it must be serviced.
+            // A host's port is asked packet by packet: it must be serviced.
             _ if fabric.is_host(link.from) => PortQueue::Serviced(parts.members.host_queue()),
             // A packet's fate on a faulty link is decided when it is sent.
             Some(rules) if !fault_of.contains_key(&id) => PortQueue::Committed(Departures::default(), rules),
@@ -175,7 +174,7 @@ impl<'a, M: Members> Network<'a, M> {
         let credits = parts.members.credits();
         let port_of = |id: LinkId, link: &Link, rank| {
             let mut port = Port::new(link, rank);
-            // A drop, or the resumption of a port, is an act of its instant.
+            // A packet that is dropped, or a port that is told to go on, is an act of its instant.
             if in_retrospect && !fabric.is_host(link.from) {
                 port.lookahead = link.delay;
             }
@@ -319,7 +318,7 @@ impl<'a, M: Members> Network<'a, M> {
         next_hops[self.balancers[balancer as usize].choose(hop, self.now) as usize]
     }
 
-    /// Puts a packet that a host has made into the arena, with its record.
+    /// Puts a packet that a host has made into the arena, with what it carries.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         let id = self.arena.insert(packet);
@@ -329,8 +328,7 @@ impl<'a, M: Members> Network<'a, M> {
         id
     }
 
-    /// A packet has arrived at a port: for the port's agent and for an audit. To be called before
-    /// [`Network::offer`].
+    /// A packet has come to a port: for the port's agent and for an audit. To be said before [`Network::offer`].
     #[inline(always)]
     pub fn note_offer(&mut self, link: LinkId, id: PacketId) {
         if self.shows {
@@ -348,7 +346,7 @@ impl<'a, M: Members> Network<'a, M> {
         }
     }
 
-    /// Offers a packet to a port: it is sent, queued, trimmed or dropped.
+    /// A packet asks a port to pass: it is sent, kept, trimmed or dropped.
     #[inline(always)]
     pub fn offer(&mut self, link: LinkId, id: PacketId) {
         let (now, at) = (self.now, link.index());
@@ -390,7 +388,7 @@ impl<'a, M: Members> Network<'a, M> {
         }
     }
 
-    /// A connection has become ready at a host's port: it is served now, or when the link is free.
+    /// A connection has become ready at a host's port: ask it now, or when the wire is free.
     #[inline]
     pub fn wake(&mut self, link: LinkId) {
         let port = &mut self.egress[link.index()].port;
@@ -430,7 +428,7 @@ impl<'a, M: Members> Network<'a, M> {
         }
     }
 
-    /// Counts a packet that a host transmits; its port loses it if the scenario lists it as lost.
+    /// Counts a packet that a host puts on its wire; its port is told if the scenario wants it lost.
     #[cold]
     fn count_picked(&mut self, link: LinkId, packet: &Packet) {
         let flow = self.conns[packet.conn.index()].flow;
@@ -466,8 +464,8 @@ impl<'a, M: Members> Network<'a, M> {
         }
     }
 
-    /// Queued packets are due. False if the port is a host's and its queue is empty, so that transports are
-    /// next.
+    /// The time has come to serve what waits. False if the port is a host's and no packet waits there, so
+    /// that transports are to be asked.
     #[inline(always)]
     pub fn depart(&mut self, link: LinkId) -> bool {
         if self.egress[link.index()].port.frame_waits && self.send_frame_first(link) {
@@ -509,8 +507,8 @@ impl<'a, M: Members> Network<'a, M> {
         queue.timer(&mut cx);
     }
 
-    /// Sends the pending pause frame, if its content still differs from the last one. Only switches send
-    /// frames: no transport has packets for this port.
+    /// Sends the pause frame that waits, if there still is something to tell. Only switches send frames: nobody but the
+    /// queue has something for this port.
     #[cold]
     fn send_frame_first(&mut self, link: LinkId) -> bool {
         let now = self.now;
@@ -528,7 +526,7 @@ impl<'a, M: Members> Network<'a, M> {
         true
     }
 
-    /// A port's queued packets, and its queue's view.
+    /// What waits at a port, and what its queue sees.
     #[inline(always)]
     pub(super) fn at_port(&mut self, link: LinkId) -> (&mut PortQueue<M::Queue>, PortContext<'_>) {
         let Egress { port, queue, chance, losses } = &mut self.egress[link.index()];
@@ -547,7 +545,7 @@ impl<'a, M: Members> Network<'a, M> {
         (queue, cx)
     }
 
-    /// A link becomes so. Packets due before this instant are sent in the link's earlier state.
+    /// A link becomes so. What was to be sent before this instant is sent as the link was.
     pub fn change_link(&mut self, link: LinkId, state: LinkState) {
         let before = Time(self.now.0.saturating_sub(1));
         let (queue, mut cx) = self.at_port(link);
@@ -577,8 +575,7 @@ impl<'a, M: Members> Network<'a, M> {
         self.calendar.push(Event { time, order, a, b });
     }
 
-    /// The run ends: brings all ports up to date, and takes back departures computed for later. Returns the
-    /// counters, by link.
+    /// The run ends: brings all ports up to date, and takes back what was computed for later. What was counted, by link.
     pub fn stop(&mut self, end: Time) -> Vec<LinkCounts> {
         self.stop_pauses(end);
         let links = 0..self.egress.len();

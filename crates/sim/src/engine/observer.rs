@@ -14,9 +14,9 @@ use super::packet::Packet;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
-/// An observer: the part that a researcher writes for a measurement of their own.
+/// What watches: what a researcher writes for a measurement of their own.
 pub trait Observer: Send {
-    /// Time of its next look at the network; [`Time::NEVER`] for none. Called after each look.
+    /// When it wants to look at the network next; [`Time::NEVER`] if it does not. Asked after each look.
     fn next_look(&self) -> Time {
         Time::NEVER
     }
@@ -26,7 +26,7 @@ pub trait Observer: Send {
         let _ = (at, view);
     }
 
-    /// Whether it sees packets. Called once, at the start.
+    /// Whether it is to be shown packets. Asked once, at the start.
     fn watches_packets(&self) -> bool {
         false
     }
@@ -39,7 +39,7 @@ pub trait Observer: Send {
     /// The run's controller begins to decide.
     fn control_begins(&mut self) {}
 
-    /// The controller has decided, and immediate orders have reached hosts.
+    /// It has decided, and hosts have heard of what is for at once.
     fn control_ends(&mut self) {}
 
     /// Bytes that it keeps, for the limit of the run's memory.
@@ -71,7 +71,7 @@ pub struct View<'v> {
     quiet_until: Time,
 }
 
-/// Look-ups of a view, independent of the members of the run and of the number of its parts.
+/// What a view looks up, whatever the members of the run and however many parts it has.
 pub(super) trait Inside {
     fn port(&mut self, link: LinkId, at: Time) -> PortState;
     fn packets(&self) -> usize;
@@ -133,7 +133,7 @@ impl View<'_> {
         self.inside.port(link, self.at)
     }
 
-    /// No event happens until then, that instant included, except that ports send queued packets.
+    /// Nothing happens until then, that instant included, but that ports send what they have.
     pub fn quiet_until(&self) -> Time {
         self.quiet_until
     }
@@ -143,7 +143,7 @@ impl View<'_> {
         self.inside.packets() == 0
     }
 
-    /// The active flows: of each, the connection that carries it or stands for its subflows.
+    /// The flows that are under way: of each, the connection that carries it or stands for its subflows.
     pub fn connections(&self) -> impl Iterator<Item = (ConnId, &Conn)> {
         let open = |(index, conn): (usize, _)| (ConnId(index as u32), conn);
         let conns = self.inside.conns().iter().enumerate().map(open);
@@ -156,7 +156,7 @@ impl View<'_> {
         self.inside.entry(flow)
     }
 
-    /// The counters of a flow that is no longer open.
+    /// What a flow has counted that is no longer open.
     pub fn ended(&self, flow: FlowId) -> Counts {
         self.inside.ended(flow)
     }
@@ -166,7 +166,7 @@ impl View<'_> {
         self.inside.backlog(host)
     }
 
-    /// Bytes that a connection may have in flight, if its transport has such a window.
+    /// Bytes that a connection may have under way, if its transport has such a window.
     pub fn window(&self, id: ConnId) -> Option<u64> {
         self.inside.window(id)
     }
@@ -184,7 +184,7 @@ impl<M: Members> Network<'_, M> {
 }
 
 impl<'o, M: Members> Engine<'_, 'o, M> {
-    /// Adds an observer; to be called before the run.
+    /// Lets somebody watch; to be called before the run.
     pub fn observe(&mut self, observer: &'o mut dyn Observer) {
         if observer.watches_packets() && self.net.tallies.is_empty() {
             self.net.tallies = vec![Tally::default(); self.net.egress.len()];
@@ -194,14 +194,14 @@ impl<'o, M: Members> Engine<'_, 'o, M> {
         self.horizon = Time::ZERO;
     }
 
-    /// Calls each observer whose next look is due by `end`.
+    /// Lets everybody look who wanted to by then.
     pub(super) fn look_until(&mut self, end: Time) {
         let mut observers = std::mem::take(&mut self.observers);
         look_by(&mut observers, end, self);
         self.observers = observers;
     }
 
-    /// Time of the next look of any observer.
+    /// When somebody wants to look next.
     pub(super) fn next_look(&self) -> Time {
         next_look(&self.observers)
     }
@@ -224,12 +224,12 @@ impl<'o, M: Members> Engine<'_, 'o, M> {
     }
 }
 
-/// Time of the next look of any observer.
+/// When somebody wants to look next.
 pub(super) fn next_look(observers: &[&mut dyn Observer]) -> Time {
     observers.iter().map(|observer| observer.next_look()).min().unwrap_or(Time::NEVER)
 }
 
-/// Calls each observer whose next look is due by then.
+/// Lets everybody look who wanted to by then.
 pub(super) fn look_by(observers: &mut [&mut dyn Observer], end: Time, inside: &mut dyn Inside) {
     loop {
         let at = next_look(observers);

@@ -14,18 +14,17 @@ use crate::units::Time;
 pub struct Hop {
     /// The node.
     pub at: NodeId,
-    /// Stands for the packet's 5-tuple; or holds the source's choices, if the balancer leaves them to it.
+    /// Stands for the packet's 5-tuple; or says the source's choices, if the balancer leaves them to it.
     pub label: u32,
     /// Links that the packet has crossed.
     pub hops: u8,
-    /// A number that no other hop of any packet has: the key of its random draws, independent of the order of
-    /// hops.
+    /// A number that no other hop of any packet has: what to draw chance by, in whatever order hops come.
     pub ticket: u64,
     /// How many next hops there are.
     pub count: u32,
 }
 
-/// Data for a source's choice of a packet's path.
+/// What a source knows when it chooses the path of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Trip<'a> {
     /// The packet's connection.
@@ -47,7 +46,7 @@ pub struct Trip<'a> {
 pub struct Path {
     /// Its number among the paths of this end of the connection, from 0.
     pub number: u32,
-    /// The key by which [`Choose::choose`] finds it; or the number of a whole path.
+    /// What [`Choose::choose`] finds it by; or the number of a whole path.
     pub label: u32,
     /// Of a whole path [`flag::ROUTED`](super::packet::flag::ROUTED), and
     /// [`flag::BACKWARDS`](super::packet::flag::BACKWARDS) if its packets go it backwards; else 0.
@@ -77,27 +76,27 @@ pub struct Opening<'a> {
     pub routes: &'a Routes,
 }
 
-/// The state of a balancer at all nodes: the part that a researcher writes.
+/// The state of a balancer at all nodes: what a researcher writes.
 pub trait Choose {
     /// Which of `hop.count` next hops the packet takes, now that it is there.
     fn choose(&mut self, hop: Hop, now: Time) -> u32;
 
-    /// The result of [`Choose::choose`], if it is known before the packet arrives. It spares the engine a
-    /// wait for memory.
+    /// What [`Choose::choose`] is going to say, if that is known before the packet is there. It spares the
+    /// engine a wait for memory.
     #[inline]
     fn foresee(&self, hop: Hop) -> Option<u32> {
         let _ = hop;
         None
     }
 
-    /// A connection opens, or one of its subflows. Returns the ports by which its sender and its receiver
-    /// send: the first links of their whole paths, if they have any.
+    /// A connection opens, or one of its subflows. Says the ports by which its sender and its receiver send: the first
+    /// links of their whole paths, if they have any.
     fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId) {
         let _ = paths;
         opening.ports
     }
 
-    /// Whether sources choose paths: only then [`Choose::next_path`] is called.
+    /// Whether sources choose paths: only then [`Choose::next_path`] is asked.
     fn at_source(&self) -> bool {
         false
     }
@@ -108,14 +107,14 @@ pub trait Choose {
         None
     }
 
-    /// The number of the path that [`Choose::next_path`] returned last for that end of the connection.
+    /// The number of the path that [`Choose::next_path`] has said last for that end of the connection.
     fn path(&self, id: ConnId, forward: bool) -> Option<u32> {
         let _ = (id, forward);
         None
     }
 }
 
-/// A balancer whose choice depends only on the packet.
+/// A balancer whose choice depends on nothing but the packet.
 pub trait Stateless {
     /// Which of `hop.count` next hops the packet takes.
     fn pick(&self, hop: Hop) -> u32;

@@ -41,7 +41,7 @@ impl<M: Members> Network<'_, M> {
         }
     }
 
-    /// The link is free for a frame, if its content still differs from the last one.
+    /// The wire is free and takes a frame, if by now there still is something to tell.
     #[cold]
     pub fn send_frame(&mut self, link: LinkId) -> bool {
         if !self.control.credits.links.is_empty() {
@@ -61,7 +61,7 @@ impl<M: Members> Network<'_, M> {
         true
     }
 
-    /// The run ends: paused classes have been paused until now.
+    /// The run ends: those who are stopped have been until now.
     pub fn stop_pauses(&mut self, end: Time) {
         for (egress, stops) in self.egress.iter().zip(&mut self.control.pauses.stops) {
             if egress.port.paused != 0 {
@@ -87,8 +87,8 @@ impl<M: Members> Network<'_, M> {
 }
 
 impl<M: Members> Engine<'_, '_, M> {
-    /// A pause frame has arrived by that link: the port that feeds the other direction obeys from now on. The
-    /// packet on its wire continues.
+    /// A pause frame has come by that link: the port that feeds the other direction obeys from now on. What is on its
+    /// wire goes on.
     #[cold]
     pub(super) fn obey(&mut self, frame: Event) {
         if !self.net.control.credits.links.is_empty() {

@@ -19,9 +19,9 @@ pub struct Port {
     /// When the last transmission ends that has been started, or in committed mode accepted.
     pub free_at: Time,
     delay: Time,
-    /// Serviced: how long after a transmission could start it may be decided. No node can see a packet before
-    /// it has crossed the link, so that one event can start many transmissions in retrospect; zero at a
-    /// host's port, whose transports must be called in time.
+    /// Serviced: how long after a transmission could start it may be decided. Nobody can see a packet
+    /// before it has crossed the link, so that one event can start many transmissions in retrospect;
+    /// zero at a host's port, whose transports must be asked in time.
     pub lookahead: Time,
     /// Zero if the rate does not divide: then each packet's time is rounded up by itself.
     ps_per_byte: u32,
@@ -43,7 +43,7 @@ pub struct Port {
     pub bytes_max: u64,
     /// Most packets at one instant.
     pub packets_max: u32,
-    /// Serviced: whether an event is pending that will serve queued packets.
+    /// Serviced: whether an event is pending that will serve what waits.
     pub serving: bool,
     /// Classes of traffic that the other end has stopped, a bit each: see `engine/pause.rs`.
     pub paused: u8,
@@ -54,13 +54,13 @@ pub struct Port {
     /// One more than the part of the run in which the link ends; 0 if that is this one.
     pub abroad: u8,
 
-    /// Its present abilities.
+    /// What it can do at present.
     pub rate: Rate,
     /// The faults of its link, if it ever has any.
     pub fault: Option<Box<LinkFault>>,
 }
 
-/// Packets that a port has dropped or trimmed.
+/// What a port has taken away.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Losses {
     /// Packets dropped.
@@ -119,7 +119,7 @@ impl Port {
         }
     }
 
-    /// Packets sent from now on are sent at this rate.
+    /// What is sent from now on is sent at this rate.
     pub fn set_rate(&mut self, rate: Rate) {
         let busy = self.busy(self.sent.bytes, Time::ZERO);
         if let Some(fault) = &mut self.fault {
@@ -138,9 +138,8 @@ impl Port {
         self.rate.transmission(u64::from(bytes))
     }
 
-    /// Time in which packets were on the wire, given the bytes of all whose transmission has begun, and the
-    /// rest of the one in progress. Where the rate does not divide, a packet's time is not rounded up here,
-    /// so that it is never too much.
+    /// Time in which packets were on the wire, given the bytes of all whose transmission has begun, and what is left of the
+    /// one under way. Where the rate does not divide, a packet's time is not rounded up here, so that it is never too much.
     pub fn busy(&self, begun_bytes: u64, left: Time) -> Time {
         let (before, bytes) = self.fault.as_ref().map_or((Time::ZERO, 0), |fault| (fault.busy, fault.bytes));
         let picobits = u128::from(begun_bytes - bytes) * 8 * u128::from(SECOND);
@@ -186,8 +185,7 @@ impl Port {
         self.packets -= 1;
     }
 
-    /// Serviced: notices the end of a transmission, for which there is no event if no packet is queued behind
-    /// it.
+    /// Serviced: notices the end of a transmission, for which there is no event if nobody waits for it.
     #[inline]
     pub fn settle(&mut self, now: Time) {
         if self.wire_bytes != 0 && self.free_at <= now {
@@ -196,7 +194,7 @@ impl Port {
         }
     }
 
-    /// Serviced: the run ends, and with it the stay of queued packets and of the packet on the wire.
+    /// Serviced: the run ends, and with it the stay of what waits and of what is on the wire.
     pub fn stop(&mut self, end: Time) {
         self.settle(end);
         self.area += i128::from(self.bytes - u64::from(self.wire_bytes)) * i128::from(end.0);
@@ -221,7 +219,7 @@ fn area(bytes: u32, time: Time) -> i128 {
 pub struct Departures(Ring<(Time, u32)>);
 
 impl Departures {
-    /// Brings the port's occupancy up to date: removes packets that have departed by now.
+    /// Brings the port's occupancy up to date: what has departed by now is gone.
     #[inline(always)]
     pub fn settle(&mut self, port: &mut Port, now: Time) {
         while let Some((departure, bytes)) = self.0.first()
@@ -238,7 +236,7 @@ impl Departures {
         self.0.first().map_or(0, |(_, bytes)| bytes)
     }
 
-    /// The rest at that time of the transmission in progress; call [`Departures::settle`] first.
+    /// What is left at that time of the transmission under way; call [`Departures::settle`] first.
     pub fn left(&self, now: Time) -> Time {
         self.0.first().map_or(Time::ZERO, |(departure, _)| departure - now)
     }
@@ -249,7 +247,7 @@ impl Departures {
         self.0.push((departure, bytes));
     }
 
-    /// The run ends: takes back departures computed for times after the end.
+    /// The run ends: takes back what was computed for a time that will not come.
     pub fn stop(&mut self, port: &mut Port, end: Time) {
         self.settle(port, end);
         for (departure, bytes) in self.0.iter() {
@@ -261,7 +259,7 @@ impl Departures {
         }
     }
 
-    /// Bytes of the departures ahead: the audit compares the port's occupancy with it.
+    /// Bytes of the departures ahead: what the audit compares the port's occupancy with.
     pub fn bytes(&self) -> u64 {
         self.0.iter().map(|(_, bytes)| u64::from(bytes)).sum()
     }

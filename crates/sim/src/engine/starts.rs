@@ -15,12 +15,12 @@ use crate::traffic::dependencies::Milestone;
 use crate::traffic::{Flow, Traffic};
 use crate::units::Time;
 
-/// Size of the packet whose one-way delay through an idle network is the default notification delay.
+/// Bytes of the packet whose way through the empty network is how long word takes.
 const NOTIFY_PACKET: u64 = 64;
 
-/// Kinds of events of phase `Start`.
+/// What an event of phase `Start` is about.
 pub mod kind {
-    /// The next flow with a given start.
+    /// The next flow whose start is known.
     pub const TIMED: u32 = 0;
     /// A flow that has waited for others.
     pub const WAITED: u32 = 1;
@@ -30,10 +30,10 @@ pub mod kind {
     pub const DRAWN: u32 = 3;
 }
 
-/// The next starts.
+/// What starts next.
 pub struct Starts<'a> {
     traffic: &'a Traffic,
-    /// The flows with a given start, if not all of them are this part's.
+    /// The flows whose start is known, if not all of them are this part's.
     own: Option<Vec<u32>>,
     /// The next of them.
     next: usize,
@@ -63,7 +63,7 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// Only flows whose source passes the test start here.
+    /// Only those flows start here whose source passes the test.
     pub fn keep(&mut self, is_here: impl Fn(NodeId) -> bool) {
         let timed = self.traffic.flows[..self.traffic.timed].iter().enumerate();
         self.own = Some(timed.filter(|(_, flow)| is_here(flow.src)).map(|(id, _)| id as u32).collect());
@@ -74,7 +74,7 @@ impl<'a> Starts<'a> {
         self.own.as_ref().map_or(self.traffic.timed, Vec::len)
     }
 
-    /// The next flow with a given start.
+    /// The next flow whose start is known.
     fn next_timed(&self) -> Option<FlowId> {
         match &self.own {
             Some(own) => own.get(self.next).map(|&id| FlowId(id)),
@@ -95,7 +95,7 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// Whether flows that the run waits for are sure to start, or may start.
+    /// Whether flows that somebody waits for are sure to start, or may be.
     pub fn to_come(&self) -> bool {
         self.next < self.timed() || self.pending > 0
     }
@@ -110,8 +110,8 @@ impl<'a> Starts<'a> {
         timed.chain(waiting)
     }
 
-    /// For an audit: the number of pending events that are known here, given those of phase `Start`; and the
-    /// expected number.
+    /// For an audit: how many of the events to come are known of here, given what all those of phase `Start` are
+    /// about; and how many should be.
     pub fn audit(&self, to_come: impl Iterator<Item = (u32, u32)>) -> (u64, u64) {
         let counts = |&(a, b): &(u32, u32)| b != kind::DRAWN || !self.is_background(self.chains.entry(a));
         (to_come.filter(counts).count() as u64, self.pending + u64::from(self.next < self.timed()))
@@ -130,8 +130,7 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// The flow that an event of phase `Start` starts, if it does; and the key of its random draws if it has
-    /// one of its own.
+    /// The flow that an event of phase `Start` starts, if it does; and its key for chance if it has one of its own.
     pub fn take<M: Members>(
         &mut self,
         (a, b): (u32, u32),
@@ -194,7 +193,7 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// A trigger receives the notification that it is fired.
+    /// A trigger hears that it is fired.
     fn fire<M: Members>(&mut self, trigger: u32, parts: &Parts<M>, net: &mut Network<'_, M>) {
         let count = &mut self.fired[trigger as usize];
         *count += 1;
@@ -245,7 +244,7 @@ impl<'a> Starts<'a> {
         self.traffic.entries[entry as usize].background
     }
 
-    /// Time that a trigger's notification takes from one host to another.
+    /// Time that word of a trigger takes from one host to another.
     fn word<M>(&mut self, trigger: u32, from: NodeId, to: NodeId, parts: &Parts<M>) -> Time {
         self.traffic.dependencies.trigger(trigger).notify.unwrap_or_else(|| {
             *self.notify.entry((from, to)).or_insert_with(|| {

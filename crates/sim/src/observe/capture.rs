@@ -61,7 +61,7 @@ pub struct Cable {
     pub ends: [String; 2],
     /// The lower of its two links.
     pub link: LinkId,
-    /// The packets that arrived at either end.
+    /// What came out of it, at either end.
     pub packets: Vec<Captured>,
 }
 
@@ -86,7 +86,7 @@ pub struct Captured {
     pub ip_bytes: u32,
     /// The two ECN bits of the IP header (RFC 3168).
     pub ecn: u8,
-    /// The bytes behind the IP header.
+    /// What follows the IP header.
     pub frame: Frame,
 }
 
@@ -103,8 +103,8 @@ impl Captor {
         self.cut_off
     }
 
-    /// The captured packets, by cable; also of chosen cables that no packet crossed. `transport_of` gives the
-    /// transport of a model's configuration.
+    /// What was kept, by cable; also of chosen cables that no packet crossed. `transport_of` gives the transport of a
+    /// model's configuration.
     pub fn into_cables<'t>(
         self,
         fabric: &Fabric,

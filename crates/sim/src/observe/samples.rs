@@ -53,7 +53,7 @@ fn rows_limit() -> u64 {
 /// Bytes of a row in memory.
 pub const ROW_BYTES: u64 = 28;
 
-/// Sampled series; each is a word of the column `series`.
+/// What is sampled; each is a word of the column `series`.
 #[derive(Clone, Copy)]
 enum Series {
     QueueBytes,
@@ -81,7 +81,7 @@ pub struct Sampler {
     /// By traffic entry.
     wanted: Vec<bool>,
     flow_limit: u32,
-    /// Flows that are followed, with their delivered bytes at the sample before.
+    /// Flows that are followed, with what they had delivered at the sample before.
     flows: FxHashMap<FlowId, u64>,
     followed: u32,
     rows: Rows,
@@ -195,7 +195,7 @@ impl Sampler {
         }
     }
 
-    /// Active flows, and those that have ended since the sample before.
+    /// Flows under way, and those that have ended since the sample before.
     fn look_at_flows(&mut self, at: Time, view: &View) {
         let seconds = self.every.seconds();
         let mut found = Vec::new();

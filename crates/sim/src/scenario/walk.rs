@@ -104,7 +104,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reports an unknown key, and returns the one beside it that was probably meant.
+    /// Reports a key that nobody knows, and returns the one beside it that was probably meant.
     fn unknown_key(&mut self, schema: &'a Value, key: &str, value: &Value) -> Option<&'a str> {
         let names: Vec<&str> = keys(schema);
         let near = closest(key, names.iter().copied());
@@ -299,18 +299,18 @@ fn good_numbers(schema: &Value, items: &[Value]) -> bool {
         && [least, greatest].iter().all(|&end| items.is_empty() || bounds(schema, &json!(end)).is_ok())
 }
 
-/// The keys that a table may have; none for a value that is no table.
+/// The keys that a table may have; none for what is no table.
 fn keys(schema: &Value) -> Vec<&str> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.map_or(Vec::new(), |properties| properties.keys().map(String::as_str).collect())
 }
 
-/// The value to write instead.
+/// What to write instead.
 fn write(path: &str, name: &str) -> String {
     format!("write {path} = \"{name}\"")
 }
 
-/// The form of a file's name in a table that may hold one, if a text in the table's place can be meant so.
+/// How a file is named in a table that may say which, if a text in the table's place can be meant so.
 fn names_file(schema: &Value, name: &str) -> Option<String> {
     let file = schema.get("properties")?.get("file")?;
     (types(file).contains(&"string") && name.len() <= 100)
@@ -338,7 +338,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// The demand of a schema (not a reference), in words.
+/// What a schema (not a reference) asks for, in words.
 fn expected(schema: &Value) -> String {
     if let Some(choice) = choice(schema) {
         return format!("one of {}", list(choice.names()));
@@ -401,7 +401,7 @@ fn wrong_type(schema: &Value, value: &Value) -> Option<String> {
             let number = plain(number);
             Some(format!("{number} has no unit; write it with a unit, as in {}", quantity.example))
         }
-        // The parser's reading of nan and inf.
+        // What the parser made of nan and inf.
         (Value::String(word), None) if matches!(&**word, "NaN" | "inf" | "-inf") => {
             Some(format!("{word} is not finite; use {}", expected(schema)))
         }
@@ -414,7 +414,7 @@ mod tests {
     use super::super::schema::SCHEMA;
     use super::*;
 
-    /// A keyword that the walk does not cover would be an unchecked bound.
+    /// A keyword that the walk does not know would be a bound that nobody checks.
     #[test]
     fn the_walk_knows_every_keyword_of_the_schema() {
         const CHECKED: &[&str] = &[

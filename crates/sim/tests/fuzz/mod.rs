@@ -26,7 +26,7 @@ pub struct Draw<'a> {
 }
 
 impl<'a> Draw<'a> {
-    /// From a schema of a whole document, and all random draws from a seed.
+    /// From a schema of a whole document, and all chance from a seed.
     pub fn new(root: &'a Value, seed: u64) -> Draw<'a> {
         Draw { root, chance: Stream::new(seed, 0, Purpose::Faults, 0), depth: 0 }
     }

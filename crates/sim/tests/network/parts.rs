@@ -47,7 +47,7 @@ const SMALL: &str = r#"
     sizes.exponential = { mean = "8KB" }
 "#;
 
-/// No thread waits for ever, none is a window ahead, for any number of processors.
+/// Nobody waits for ever, nobody is a window ahead, whoever has how many processors.
 #[test]
 fn a_thousand_small_runs_on_threads_are_the_same_runs() {
     for seed in 0..125 {
