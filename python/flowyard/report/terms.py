@@ -1,4 +1,4 @@
-"""What the report's words mean: shown on hover, and listed at the end of the page."""
+"""Terms of the report with their meanings: shown on hover, and listed at the end of the page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,8 +38,8 @@ TERMS = {
     ),
     "jain": Term(
         "Jain's index",
-        "(sum x)² / (n sum x²) over the goodputs x of completed flows: 1 if all had the same, 1/n if one had all. "
-        "Flows of different sizes differ without any unfairness, so that it is shown where all have one size.",
+        "(sum x)² / (n sum x²) over the goodputs x of completed flows: 1 if all are equal, 1/n if one flow has all. "
+        "Flows of different sizes differ without any unfairness, so it is shown only if all have one size.",
     ),
     "tier": Term("tier", "A link counts in one direction.", ("links", "tier")),
     "utilisation": Term("utilisation", "", ("links", "utilisation")),
@@ -50,14 +50,15 @@ TERMS = {
     "timeouts": Term("timeouts", "", ("flows", "timeouts")),
     "drops": Term("drops", "", ("links", "drops")),
     "lost": Term("lost to faults", "", ("flows", "lost")),
-    "met": Term("hit", "From when to when a flow was under way during the fault."),
+    "met": Term("hit", "Interval of the fault in which a flow was active."),
     "trims": Term("trims", "", ("links", "trims")),
     "marks": Term("marks", "", ("links", "marks")),
     "pauses": Term("times stopped", "", ("links", "pauses")),
     "paused": Term("time stopped", "As a share of the whole run.", ("links", "paused_ps")),
     "reordered": Term("reordered", "", ("flows", "reordered")),
     "trouble": Term(
-        "drops + trims + marks", "Packets of a link that met a queue that was too long, in any way."
+        "drops + trims + marks",
+        "Packets of a link that were dropped, trimmed or marked because the queue was too long.",
     ),
     "deadline": Term(
         "application throughput",
@@ -73,35 +74,37 @@ TERMS = {
     ),
     "lateness": Term(
         "lateness",
-        "By how much late flows completed after their deadline; of abandoned and unfinished ones none.",
+        "Time from the deadline of a late flow to its completion; not defined for abandoned and unfinished flows.",
     ),
     "inversions": Term(
         "inversions",
         "Flows that were served ahead of at least one flow to the same host that was due earlier and missed its "
-        "deadline: that one waited at a time at which they were there, was not late yet, and they completed first.",
+        "deadline: both were active at the same time, the other was not late yet, and the flow completed first.",
     ),
     "against_deadline": Term(
         "completion against deadlines",
-        "A flow's completion time over its deadline: up to 1 it met it. Of flows with a deadline.",
+        "A flow's completion time over its deadline, of flows with a deadline: up to 1 the deadline was met.",
     ),
     "timeline": Term(
         "timeline of flows",
-        "A bar from a flow's start to its completion at the receiver; an unfinished flow's goes to the end of the run, "
-        "an abandoned one's to its deadline.",
+        "A bar from a flow's start to its completion at the receiver; that of an unfinished flow ends at the end of the run, "
+        "that of an abandoned flow at its deadline.",
     ),
     "queue_sampled": Term("queue over time", "Bytes in a port at a sample, the packet on the wire included."),
     "utilisation_sampled": Term(
         "utilisation over time", "Share of the interval before a sample in which the link sent."
     ),
-    "cwnd": Term("window", "Bytes that the sender's congestion control lets be under way at a sample."),
+    "cwnd": Term("window", "Limit of bytes in flight by the sender's congestion control, at a sample."),
     "rate_sampled": Term(
         "rate over time", "Payload of a flow delivered in the interval before a sample, over its length."
     ),
     "queue_histogram": Term(
         "distribution of a queue",
-        "Share of the time, over the ports of a tier, in which a port held so much.",
+        "Share of the time, over the ports of a tier, in which a port had that many bytes.",
     ),
-    "server_latency": Term("latency in the server", "From a packet made to its first bit on the wire."),
+    "server_latency": Term(
+        "latency in the server", "From the creation of a packet to its first bit on the wire."
+    ),
     "network_latency": Term(
         "latency in the network", "From a packet's first bit on the wire to its arrival."
     ),
@@ -117,9 +120,9 @@ TERMS = {
     "start": Term("start", "", ("flows", "start_ps")),
     "status": Term(
         "status",
-        "complete: all flows ended, though datagrams that were lost leave theirs unfinished. limit: run.until, or "
-        "another limit, came first. stalled: flows were open and nothing moved. interrupted: stopped by hand. All but "
-        "the first miss what would have come.",
+        "complete: all flows ended, though flows with lost datagrams remain unfinished. limit: run.until, or "
+        "another limit, was reached first. stalled: flows were open without progress. interrupted: stopped by a signal. "
+        "All but the first lack the rest of the run.",
     ),
 }
 
