@@ -70,8 +70,8 @@ def _cables(run: "Run", links: Sequence[int]) -> list[str]:
 
 # Parts of a scenario that most have not: their fields, with what they are called and what they do.
 RARE = {
-    "agent": ("Agent", "What is computed at each port as packets pass."),
-    "controller": ("Controller", "What decides for all hosts when, or how fast, they send."),
+    "agent": ("Agent", "The computation at each port for passing packets."),
+    "controller": ("Controller", "Decides for all hosts when, or how fast, they send."),
 }
 
 
@@ -84,11 +84,11 @@ def facts(runs: Sequence["Run"]) -> list[Fact]:
     rows = [
         row("Topology", "The network.", lambda run: variant(run.scenario["topology"])),
         row("Size", "Hosts and directed links; a cable is two of them.", _size),
-        row("Transport", "What hosts do.", lambda run: variant(run.scenario["transport"])),
-        row("Queue", "What ports do with packets that wait.", lambda run: variant(run.scenario.get("queue"))),
+        row("Transport", "Transport protocol of the hosts.", lambda run: variant(run.scenario["transport"])),
+        row("Queue", "Queue discipline of the ports.", lambda run: variant(run.scenario.get("queue"))),
         row(
             "Load balancing",
-            "Which of the equal next hops a packet takes.",
+            "The choice among a packet's equal-cost next hops.",
             lambda run: variant(run.scenario["routing"].get("balancer")),
         ),
         *(
@@ -100,23 +100,23 @@ def facts(runs: Sequence["Run"]) -> list[Fact]:
     entries = max(len(run.scenario["traffic"]) for run in runs)
     for i in range(entries):
         name = "Traffic" if entries == 1 else f"Traffic {i + 1}"
-        rows.append(row(name, "Who sends what to whom, and when.", partial(_entry, i)))
+        rows.append(row(name, "Flows: their senders, receivers, sizes and start times.", partial(_entry, i)))
         loads = "Payload offered a second over the capacity of the hosts that the matrix loads: asked for, and drawn."
         rows.append(row("Load", loads, partial(_load, i)))
     if any(run.scenario.get("faults") for run in runs):
-        rows.append(row("Faults", "What goes wrong in the network, and when.", _faults))
+        rows.append(row("Faults", "Faults of the network and their times.", _faults))
     if any(run.scenario.get("observe") for run in runs):
         rows.append(
             row(
                 "Observation",
-                "What is recorded beyond flows and links; it changes no result.",
+                "Records besides flows and links; they change no result.",
                 lambda run: variant(run.scenario.get("observe")),
             )
         )
     rows += [
         row(
             "Seed, replica",
-            "What all chance in the run comes from.",
+            "Seed of every random stream in the run.",
             lambda run: Cell(f"{run.summary['seed']}, {run.summary['replica']}"),
         ),
         row("Limits", "When the run would stop, and which flows are left out of summaries.", _limits),

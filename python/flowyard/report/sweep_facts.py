@@ -38,15 +38,18 @@ def facts_of(sweep: Sweep, common: Mapping[str, Any]) -> list[facts.Fact]:
             ),
         ),
         row("Topology", "The network.", facts.variant(common["topology"])),
-        row("Transport", "What hosts do.", facts.variant(common["transport"])),
-        row("Queue", "What ports do with packets that wait.", facts.variant(common.get("queue"))),
+        row("Transport", "Transport protocol of the hosts.", facts.variant(common["transport"])),
+        row("Queue", "Queue discipline of the ports.", facts.variant(common.get("queue"))),
         row(
-            "Load balancing", "Which of the equal next hops a packet takes.",
+            "Load balancing", "The choice among a packet's equal-cost next hops.",
             facts.variant(common["routing"].get("balancer") if isinstance(common["routing"], dict) else None),
         ),
         *(row(*words, facts.variant(common[part])) for part, words in facts.RARE.items() if common.get(part)),
-        *(row("Traffic", "Who sends what to whom, and when.", cell) for cell in _traffic(common["traffic"])),
-        row("Seed", "What all chance comes from, with the replica.", facts.Cell(_member(common["run"], "seed"))),
+        *(
+            row("Traffic", "Flows: their senders, receivers, sizes and start times.", cell)
+            for cell in _traffic(common["traffic"])
+        ),
+        row("Seed", "Seed of every random stream, with the replica.", facts.Cell(_member(common["run"], "seed"))),
         row("Engine", "Version of Flowyard, and a hash of the engine's code.", facts.Cell(sweep.engine)),
     ]  # fmt: skip
     return rows
