@@ -324,6 +324,16 @@ def floor_seconds(k: int, hops: int) -> float:
 def chase_seconds(steps: int) -> float:
     """CPU seconds of so many reads of memory, each of which depends on the one before."""
 
+def rehearse(text: str, parts: int) -> dict[str, Any]:
+    """Times of a scenario, given as JSON, in so many parts, one after the other, and its digest.
+
+    `run_s`: its wall time on one thread; of it `lanes_s`: what threads would share; `slowest_s`: the slowest lane of each
+    window; `windows`: windows with lanes.
+    """
+
+def barrier_seconds(threads: int, windows: int) -> float:
+    """Seconds in which so many threads begin and end a window without work, on average over so many windows."""
+
 def path_bytes(k: int, connections: int) -> tuple[int, int]:
     """Bytes of the table of whole paths after so many connections under "nix", and how many paths it has."""
 

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+import flowyard as fy
 import flowyard.bench as bench
 from flowyard import _native
 from flowyard.bench import (
     cases,
     child,
     control,
+    cores,
     machine,
     memory,
     page,
@@ -33,6 +35,14 @@ FIGURES: dict[str, Any] = {
         "k48": {"status": "complete", "peak_memory_bytes": 2 << 30},
         "million_flows": {"status": "complete", "peak_memory_bytes": 1 << 29},
         "bytes_per": {"host": 10, "finished flow": 290},
+    },
+    "cores": {
+        "barrier_us": 0.5,
+        "runs": {
+            "ndp-permutation-k16": {
+                "4": {"speed_up": 3.1, "alone_share": 0.1, "barrier_share": 0.02, "imbalance": 1.1},
+            },
+        },
     },
     "threads": {
         "run_scaling": 1.9,
@@ -184,6 +194,30 @@ def test_the_table_of_paths_is_filled():
     assert 100 < found <= 200
     # A path of six links has seven words of four bytes.
     assert table_bytes > 20 * found
+
+
+def test_a_rehearsal_in_parts_times_the_same_run():
+    """Its slowest lanes take at least an equal share of all and no more than all; results are those of one part."""
+    scenario = {
+        "topology": {"fat-tree": {"k": 8, "rate": "100Gbps", "delay": "1us"}},
+        "transport": {"ndp": {}},
+        "queue": {"ndp": {}},
+        "traffic": [
+            {"name": "all", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "50KB"}}
+        ],
+    }
+    whole, parts = (_native.rehearse(json.dumps(scenario), count) for count in (1, 4))
+    assert parts["digest"] == whole["digest"] == fy.run(scenario).summary["digest"]
+    assert whole["windows"] == 0
+    assert parts["windows"] > 10
+    assert parts["lanes_s"] / 4 <= parts["slowest_s"] <= parts["lanes_s"] <= parts["run_s"]
+
+
+def test_the_estimate_adds_one_threads_work_the_slowest_parts_and_barriers():
+    times = {"run_s": 10.0, "lanes_s": 8.0, "slowest_s": 3.0, "windows": 1000}
+    found = cores.estimate(9.0, times, 0.001, 4)
+    # Alone 10 - 8, slowest 3, barriers 1000 x 1 ms x 3 further threads.
+    assert found == {"speed_up": 1.12, "alone_share": 0.25, "barrier_share": 0.375, "imbalance": 1.5}
 
 
 @pytest.mark.parametrize("name", ports.AGENTS)

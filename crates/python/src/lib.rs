@@ -9,6 +9,7 @@ mod files;
 mod measure;
 mod paths;
 mod prototypes;
+mod rehearsal;
 mod run;
 mod slotted;
 mod table;
@@ -41,6 +42,8 @@ mod _native {
     use crate::paths::path_bytes;
     #[pymodule_export]
     use crate::prototypes::{Ack, Hop, Packet, Port, Signal, Window};
+    #[pymodule_export]
+    use crate::rehearsal::{barrier_seconds, rehearse};
     #[pymodule_export]
     use crate::run::Outcome;
     #[pymodule_export]

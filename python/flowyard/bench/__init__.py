@@ -1,7 +1,7 @@
 """`flowyard bench`: the engine's speed and memory on this machine, against the targets.
 
-`cases` says what is timed, `speed`, `memory`, `threads`, `startup`, `slotted`, `paths`, `ports` and `control` measure,
-each with its method in its first lines, `checks` compares with what was promised, `page` prints and writes
+`cases` says what is timed, `speed`, `memory`, `threads`, `cores`, `startup`, `slotted`, `paths`, `ports` and `control`
+measure, each with its method in its first lines, `checks` compares with what was promised, `page` prints and writes
 docs/benchmarks.md.
 """
 
@@ -11,13 +11,13 @@ from typing import Any
 from flowyard.bench.cases import CASES
 from flowyard.bench.checks import Check
 
-PARTS = ("memory", "threads", "start-up", "slotted", "paths", "ports", "control")
+PARTS = ("memory", "threads", "cores", "start-up", "slotted", "paths", "ports", "control")
 NAMES = (*(case.name for case in CASES), *PARTS)
 
 
 def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]]:
     """The figures as plain data, and what was promised of them."""
-    from flowyard.bench import control, machine, memory, paths, ports, slotted, speed, startup, threads
+    from flowyard.bench import control, cores, machine, memory, paths, ports, slotted, speed, startup, threads
 
     cases = [case for case in CASES if case.name in wanted]
     figures = speed.measure(cases, rounds, tell) | {"machine": machine.describe()}
@@ -28,6 +28,8 @@ def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]
     if "threads" in wanted:
         figures["threads"] = threads.measure(rounds, tell)
         checks += threads.checks(figures["threads"])
+    if "cores" in wanted:
+        figures["cores"] = cores.measure(tell)
     if "start-up" in wanted:
         figures["startup_ms"] = startup.measure(tell)
         checks += startup.checks(figures["startup_ms"])

@@ -58,12 +58,29 @@ def tables(figures: dict[str, Any], checks: Sequence[Check]) -> list[TextTable]:
         ]
         header = ["one run on two threads", "x one thread", "windows", "hops between parts", "imbalance"]
         found.append(TextTable("One run in parts", header, rows))
+    if "cores" in figures:
+        found.append(cores(figures["cores"]))
     for target, title in TARGETS.items():
         rows = [check.cells() for check in checks if check.target == target]
         if rows:
             header = ["what", "target", "stretch", "measured", ""]
             found.append(TextTable(f"Target {target}: {title}", header, rows))
     return found
+
+
+def cores(figures: dict[str, Any]) -> TextTable:
+    """The estimate for more cores than there are."""
+    runs = figures["runs"]
+    counts = list(next(iter(runs.values())))
+    barrier = f"a barrier of two threads takes {figures['barrier_us']:.1f} us"
+    title = f"One run on more cores, estimated from times of its parts; {barrier}"
+    rows = [[name, *(f"{run[count]['speed_up']:.1f}" for count in counts)] for name, run in runs.items()]
+    rows += [
+        [f"{name}: {text}", *(f"{run[count][key]:.0%}" for count in counts)]
+        for name, run in runs.items()
+        for key, text in (("alone_share", "one thread alone"), ("barrier_share", "barriers"))
+    ]
+    return TextTable(title, ["x one core, on so many cores", *counts], rows)
 
 
 def cases(figures: dict[str, Any]) -> TextTable:
