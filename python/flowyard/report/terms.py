@@ -58,7 +58,7 @@ TERMS = {
     "reordered": Term("reordered", "", ("flows", "reordered")),
     "trouble": Term(
         "drops + trims + marks",
-        "Packets of a link that were dropped, trimmed or marked because the queue was too long.",
+        "Packets of a link that were dropped, trimmed or marked because its queue was too long.",
     ),
     "deadline": Term(
         "application throughput",
@@ -87,7 +87,7 @@ TERMS = {
     ),
     "timeline": Term(
         "timeline of flows",
-        "A bar from a flow's start to its completion at the receiver; that of an unfinished flow ends at the end of the run, "
+        "A bar from a flow's start to its completion at the receiver; that of an unfinished flow ends with the run, "
         "that of an abandoned flow at its deadline.",
     ),
     "queue_sampled": Term("queue over time", "Bytes in a port at a sample, the packet on the wire included."),
@@ -121,7 +121,7 @@ TERMS = {
     "status": Term(
         "status",
         "complete: all flows ended, though flows with lost datagrams remain unfinished. limit: run.until, or "
-        "another limit, was reached first. stalled: flows were open without progress. interrupted: stopped by a signal. "
+        "another limit, was reached first. stalled: flows were open without progress. interrupted: ended by a signal. "
         "All but the first lack the rest of the run.",
     ),
 }
