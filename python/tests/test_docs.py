@@ -212,6 +212,16 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), link
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_rows_of_tables_have_as_many_cells_as_their_head(page: Path) -> None:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        rows = [re.split(r"(?<!\\)\|", row.strip())[1:-1] for row in table.splitlines()]
+        assert len(rows) > 2, table
+        assert all(re.fullmatch(r" ?:?-+:? ?", cell) for cell in rows[1]), rows[1]
+        assert {len(row) for row in rows} == {len(rows[0])}, table
+
+
 def test_the_reference_is_fresh() -> None:
     command = [sys.executable, str(ROOT / "tools" / "generate_reference.py"), "--check"]
     environment = os.environ | {"PYTHONWARNINGS": "ignore:flowyard is a debug build"}
