@@ -533,7 +533,7 @@ def test_faults_are_told_with_flows_before_during_and_after(two):
 
     html = page(two)
     assert 'id="faults"' not in html
-    assert "lost to faults" not in visible(html).split("Words")[0]
+    assert "lost to faults" not in visible(html).split("Terms")[0]
     folder = write_run(two[0].parent / "broken", change=change)
     html = visible(page([folder]))
     html = html.replace("\N{NO-BREAK SPACE}", " ")

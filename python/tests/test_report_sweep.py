@@ -291,7 +291,7 @@ def test_one_replica_has_no_interval_and_says_so(tmp_path):
     assert "One replica" in visible(html)
     assert "no interval is shown" in visible(html)
     assert {(row["low"], row["high"]) for row in rows(html)} == {(None, None)}
-    assert "±" not in visible(html).split("Words")[0].split("Metrics")[1]
+    assert "±" not in visible(html).split("Terms")[0].split("Metrics")[1]
     assert "1 replica each" in visible(html)
 
 
@@ -310,7 +310,7 @@ def test_without_axes_there_is_a_table(tmp_path):
     assert f"FCT p50 {mean} ± {half} {shown[0]} {shown[1]}" in words
     assert "least of a replica" in words
     assert 'id="specs"' not in html
-    assert "Points" not in words.split("Words")[0]
+    assert "Points" not in words.split("Terms")[0]
 
 
 def test_groups_of_flows_are_in_a_table_with_and_without_axes(tmp_path):

@@ -20,7 +20,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument(
-        "--rounds", type=int, default=5, metavar="N", help="at most so many rounds, of which the best counts"
+        "--rounds",
+        type=int,
+        default=5,
+        metavar="N",
+        help="maximum number of rounds, of which the best counts",
     )
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help="also write the tables into their part of a Markdown file"

@@ -1,4 +1,4 @@
-"""`flowyard check`: what is wrong with a scenario or a sweep, or else what it says with all defaults, and needs."""
+"""`flowyard check`: errors of a scenario or a sweep, or its values with all defaults and its cost."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ from typing import Any
 from flowyard.commands import options
 
 NAME = "check"
-HELP = "say all that is wrong with a scenario or a sweep, and what it needs"
+HELP = "list all errors of a scenario or a sweep, and estimate its cost"
 
 # Columns of a line.
 WIDTH = 120
@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Checks and says; runs no more than a moment of it."""
+    """Checks and prints; executes at most a moment of a run."""
     from flowyard import _native, forecast, results, scenarios
     from flowyard.terminal.exits import COMPLETE
     from flowyard.text import room

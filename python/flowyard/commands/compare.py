@@ -6,7 +6,7 @@ from pathlib import Path
 from flowyard.commands import options
 
 NAME = "compare"
-HELP = "put another simulator's completion times beside those of a run, flow by flow"
+HELP = "compare another simulator's completion times with those of a run, flow by flow"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -14,9 +14,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.as_json(parser)
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument(
-        "file", type=Path, metavar="FILE", help="what htsim printed, or the fct.txt of HPCC's ns-3 code"
+        "file", type=Path, metavar="FILE", help="the output of htsim, or the fct.txt of HPCC's ns-3 code"
     )
-    parser.add_argument("--shift", metavar="TIME", help="added to the file's times, such as --shift=-2s")
+    parser.add_argument("--shift", metavar="TIME", help="time added to the file's times, such as --shift=-2s")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="a page of HTML; default RUN/compare.html"
     )

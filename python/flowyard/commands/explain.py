@@ -1,4 +1,4 @@
-"""`flowyard explain`: what the columns of the results mean."""
+"""`flowyard explain`: the meaning of the columns of results."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from flowyard.commands import options
 from flowyard.errors import UserError
 
 NAME = "explain"
-HELP = "say what the columns of the results mean"
+HELP = "print the meaning of the columns of results"
 
 Columns = dict[str, list[dict[str, str]]]
 
@@ -63,7 +63,7 @@ def _named(name: str, tables: Columns) -> Columns:
 
 
 def _values_of(column: dict[str, str]) -> set[str]:
-    """What is sampled or counted, by its name in a column of names, whose meaning has them all."""
+    """Names of series and metrics, from the meaning of the column that contains these names."""
     if column["name"] not in ("series", "metric"):
         return set()
     return {

@@ -7,11 +7,11 @@ from pathlib import Path
 from flowyard.commands import options
 
 NAME = "import"
-HELP = "make a scenario of other simulators' files"
+HELP = "convert other simulators' files into a scenario"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The files, and what they do not say themselves."""
+    """The files, and options for information that they lack."""
     options.as_json(parser)
     parser.add_argument(
         "files",
@@ -28,29 +28,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FORMAT",
-        help="instead of recognising it: %(names)s; one for each file, in their order",
+        help="format of each file, in their order, instead of recognition: %(names)s",
     )
     options.naming(option, _formats)
     option = parser.add_argument(
         "--topology",
         metavar="SCENARIO",
-        help="the network of flows without one: that of a scenario, or one made for their number of hosts: "
+        help="the network for flows without a topology: that of a scenario, or one for their number of hosts: "
         "%(names)s",
     )
     options.naming(option, _networks_by_hosts)
     parser.add_argument(
-        "--transport", default="ndp", metavar="NAME", help="what hosts do; default %(default)s"
+        "--transport", default="ndp", metavar="NAME", help="transport of the hosts; default %(default)s"
     )
     parser.add_argument("--start-unit", choices=("ps", "us"), help="unit of starts in a .cm file")
-    parser.add_argument(
-        "--routes", type=Path, metavar="FILE", help="with a .cm file: the paths that its flows take"
-    )
+    parser.add_argument("--routes", type=Path, metavar="FILE", help="with a .cm file: the paths of its flows")
     for name, example in (("rate", "10Gbps"), ("delay", "1us")):
-        parser.add_argument(f"--{name}", metavar=example, help=f"{name} of cables that have none")
+        parser.add_argument(f"--{name}", metavar=example, help=f"{name} of cables without one")
     for name, example in (("rate", "Gbps"), ("delay", "us")):
-        parser.add_argument(
-            f"--{name}-unit", metavar=example, help=f"unit of {name}s that are bare numbers in a graph"
-        )
+        parser.add_argument(f"--{name}-unit", metavar=example, help=f"unit of {name}s without one in a graph")
     parser.add_argument(
         "--hosts",
         action="append",
@@ -66,7 +62,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     for name, unit, default, what in (
         ("mtu", "BYTES", 9000, "payload of a packet, -mtu"),
         ("cwnd", "PACKETS", 15, "first window, -cwnd"),
-        ("queue", "PACKETS", 15, "room of a port, -q"),
+        ("queue", "PACKETS", 15, "buffer of a port, -q"),
     ):
         parser.add_argument(
             f"--{name}",

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 def as_json(parser: argparse.ArgumentParser) -> None:
     """Adds --json."""
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
 
 
 def scenario(parser: argparse.ArgumentParser, *, slotted: bool = False, runs: bool = True) -> None:
-    """Adds a scenario and --set; for what runs it, or says how it would run, also short forms of some fields."""
+    """Adds a scenario and --set; for verbs that run or check it, also short forms of some fields."""
     packaged = "" if slotted else ", or the name of a packaged scenario: %(names)s"
     file = parser.add_argument("scenario", metavar="SCENARIO", help=f"a TOML or JSON file{packaged}")
     naming(file, _packaged)
@@ -28,7 +28,7 @@ def scenario(parser: argparse.ArgumentParser, *, slotted: bool = False, runs: bo
         default=[],
         type=_override,
         metavar="KEY=VALUE",
-        help=f"change a field, such as --set {example}; may be repeated. VALUE is JSON, or else a text: "
+        help=f"change a field, such as --set {example}; may be repeated. VALUE is JSON, otherwise a text: "
         "--set 'run={\"seed\": 2}'",
     )
     if runs:
@@ -38,7 +38,7 @@ def scenario(parser: argparse.ArgumentParser, *, slotted: bool = False, runs: bo
             "--threads",
             type=int,
             metavar="N",
-            help="short for --set run.threads=N: parts of the network side by side, with the same results",
+            help="short for --set run.threads=N: parallel parts of the network, with the same results",
         )
         parser.add_argument(
             "--prototype",
@@ -51,7 +51,7 @@ def scenario(parser: argparse.ArgumentParser, *, slotted: bool = False, runs: bo
 
 
 def overrides(arguments: argparse.Namespace) -> dict[str, object]:
-    """What `scenario` with its short forms asks to change."""
+    """The changed fields of `scenario` and its short forms."""
     overrides: dict[str, object] = dict(arguments.set)
     if arguments.seed is not None:
         overrides["run.seed"] = arguments.seed
@@ -72,19 +72,21 @@ def prototypes(arguments: argparse.Namespace) -> "list[Handed]":
 
 
 def many_runs(parser: argparse.ArgumentParser, default: str) -> None:
-    """Adds where the results of many runs go, and where they are made."""
+    """Adds the folder of many runs, and the machines that execute them."""
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
         metavar="DIR",
-        help=f"a new folder, or one to go on with; default {default}",
+        help=f"a new folder, or one to continue; default {default}",
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--workers", type=positive, metavar="N", help="runs at a time; default one a processor"
+        "--workers", type=positive, metavar="N", help="simultaneous runs; default one per processor"
     )
-    where.add_argument("--dask", metavar="ADDRESS", help="of a Dask scheduler, as tcp://10.0.0.1:8786")
+    where.add_argument(
+        "--dask", metavar="ADDRESS", help="address of a Dask scheduler, such as tcp://10.0.0.1:8786"
+    )
 
 
 def naming(option: Any, find: Callable[[], Iterable[str]]) -> None:

@@ -15,24 +15,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Redraws the figures of papers and judges their claims."
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
 
-    _verb(verbs, "list", _list, "list papers, figures, and how many claims each checks")
-    added = _verb(verbs, "show", _show, "say what a paper, a figure's claims or one claim say")
+    _verb(verbs, "list", _list, "list papers, figures, and the number of claims that each checks")
+    added = _verb(verbs, "show", _show, "show a paper, the claims of a figure or one claim")
     added.add_argument(
         "id",
         metavar="ID",
-        help="of a paper, a figure or a claim; or a study's folder, of which claims.toml is read and no Python run",
+        help="a paper, a figure or a claim; or a study's folder, whose claims.toml is read without running Python",
     )
-    added = _verb(verbs, "run", _run, "make figures and judge their claims")
+    added = _verb(verbs, "run", _run, "produce figures and judge their claims")
     added.add_argument(
         "id",
         metavar="ID",
-        help="of a figure, a claim or a paper; all; or the folder of a study of your own, whose Python files are run",
+        help="a figure, a claim or a paper; all; or the folder of a study of your own, whose Python files are run",
     )
     added.add_argument(
         "--scale",
         choices=("quick", "full"),
         default="quick",
-        help="fewer points, seeds and flows, or the paper's own; default quick, and verdicts say so",
+        help="quick: fewer points, seeds and flows, with verdicts marked so; full: those of the paper; default quick",
     )
     options.many_runs(added, "out/papers/<ID>-<scale>")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from flowyard.commands import options
 
 NAME = "run"
-HELP = "run a scenario and keep its results in a folder"
+HELP = "run a scenario and write its results into a folder"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

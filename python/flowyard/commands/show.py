@@ -1,4 +1,4 @@
-"""`flowyard show`: what a run said at its end, said again; the runs of a folder or a sweep, a line each."""
+"""`flowyard show`: the summary of a run again; the runs of a folder or a sweep, one line each."""
 
 import argparse
 from pathlib import Path
@@ -13,12 +13,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The folder."""
     options.as_json(parser)
     parser.add_argument(
-        "folder", type=Path, metavar="DIR", help="the folder of a run, one with runs in it, or one of a sweep"
+        "folder", type=Path, metavar="DIR", help="the folder of a run, of several runs, or of a sweep"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Says what is in the folder."""
+    """Prints the contents of the folder."""
     from flowyard.report import listing
 
     return listing.command(arguments)

@@ -7,7 +7,7 @@ from pathlib import Path
 from flowyard.commands import options
 
 NAME = "slotted"
-HELP = "schedule flows with deadlines on one slotted link, and show who is served when"
+HELP = "schedule flows with deadlines on one slotted link, and show the schedule"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--discipline",
         action="append",
         metavar="NAME",
-        help="in place of the file's; may be repeated, to compare: %(names)s",
+        help="replaces the discipline of the file; may be repeated, to compare: %(names)s",
     )
     options.naming(option, _disciplines)
     parser.add_argument(

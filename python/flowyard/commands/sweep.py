@@ -1,4 +1,4 @@
-"""`flowyard sweep`: a scenario over the values of some fields, several times each; what is missing of it."""
+"""`flowyard sweep`: a scenario over the values of some fields, with replicas; executes missing runs."""
 
 import argparse
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 from flowyard.commands import options
 
 NAME = "sweep"
-HELP = "run a scenario over the values of some fields, several times each"
+HELP = "run a scenario at several values of some fields, with replicas"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The plan, where its runs go, and how they are shared out."""
+    """The plan, the folder of its runs, and their distribution."""
     options.as_json(parser)
     parser.add_argument("plan", metavar="SWEEP.toml", type=Path, help="base scenario, axes, replicas")
     options.many_runs(parser, "out/<name>")
@@ -24,17 +24,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="run nothing, and say what is to be run, how long that takes and how much it leaves",
+        help="run nothing, and print the number of runs, their time and their disk space",
     )
     parser.add_argument(
         "--update",
         action="store_true",
-        help="let a folder of another plan follow this one; its runs stay on disk",
+        help="change a folder of another plan to this one; its runs stay on disk",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Runs what is missing, and says what there is."""
+    """Executes missing runs, and prints the state of the sweep."""
     from flowyard.sweeps import command
 
     return command.run(arguments)

@@ -101,7 +101,7 @@ def facts(runs: Sequence["Run"]) -> list[Fact]:
     for i in range(entries):
         name = "Traffic" if entries == 1 else f"Traffic {i + 1}"
         rows.append(row(name, "Flows: their senders, receivers, sizes and start times.", partial(_entry, i)))
-        loads = "Payload offered a second over the capacity of the hosts that the matrix loads: asked for, and drawn."
+        loads = "Offered payload per second over the capacity of the loaded hosts: configured, and drawn."
         rows.append(row("Load", loads, partial(_load, i)))
     if any(run.scenario.get("faults") for run in runs):
         rows.append(row("Faults", "Faults of the network and their times.", _faults))
@@ -119,7 +119,7 @@ def facts(runs: Sequence["Run"]) -> list[Fact]:
             "Seed of every random stream in the run.",
             lambda run: Cell(f"{run.summary['seed']}, {run.summary['replica']}"),
         ),
-        row("Limits", "When the run would stop, and which flows are left out of summaries.", _limits),
+        row("Limits", "Limits of the run, and flows left out of summaries.", _limits),
         row(
             "Flows asked for",
             "Digest of sources, destinations, sizes and starts: runs with the same one carried the "

@@ -47,7 +47,7 @@ def ending(run: Run) -> str:
         else f"Nothing moved any more at {at}: no event was left, or no payload arrived for run.stall = "
         f"{settings.get('stall', '?')} and for twice the longest retransmission timeout although flows were open. "
         + " ".join(f"{wait}." for wait in reasons.waits(run)),
-        "interrupted": f"It was stopped by hand at {at} of simulated time; what was there by then is shown.",
+        "interrupted": f"It was interrupted at {at} of simulated time; results up to then are shown.",
     }.get(run.status, f"It ended at {at} with status {run.status}.")
 
 
