@@ -21,7 +21,7 @@ FUZZ_MINUTES ?= 10
 # Options of `make results-check`, see tools/results_check.py.
 RESULTS_CHECK ?=
 
-.PHONY: help setup demo test test-programs test-rust test-python fuzz bench bench-instructions bench-peers results-check lint format generate docs docs-links audit lock clean
+.PHONY: help setup demo wheel test test-programs test-rust test-python fuzz bench bench-instructions bench-peers results-check lint format generate docs docs-links audit lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,9 +39,9 @@ NEEDS = $(BIN)/python tools/needs.py
 	@$(PIP) maturin
 	@touch $@
 
-# What running needs. Versions: constraints.txt.
+# What running and papers need. Versions: constraints.txt.
 .venv/.runtime: .venv/.maturin
-	@$(PIP) $$($(NEEDS) dependencies)
+	@$(PIP) $$($(NEEDS) dependencies) $$($(NEEDS) papers)
 	@touch $@
 
 # What tests and linters need on top.
@@ -59,6 +59,13 @@ NEEDS = $(BIN)/python tools/needs.py
 	@$(MAKE) --no-print-directory --jobs=2 .venv/.runtime .venv/.compiled
 	@PIP_CONSTRAINT=constraints.txt PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet > /dev/null
 	@touch $@
+
+# Zig's linker takes the symbols of an old glibc: 2.17 is the oldest that Rust supports.
+wheel: .venv/.maturin ## Build a wheel for any Linux of the last ten years (glibc 2.17), and try it in a fresh environment
+	@$(PIP) $$($(NEEDS) wheel)
+	rm -rf dist/*.whl
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --quiet --zig --compatibility manylinux2014 --out dist
+	tools/try_wheel.sh $(BIN)/python dist/*.whl
 
 demo: ## Build, run the demo, write out/demo/report.html
 	@started=$$(date +%s); \
@@ -120,8 +127,9 @@ format: .venv/.dev ## Format all code
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format --quiet
 
-generate: .venv/.dev setup ## Write what is made from the code: the schema, the Python classes, the reference
+generate: .venv/.dev setup ## Write what is made from the code: the schema, the Python classes, the reference, CITATION.cff
 	$(BIN)/flowyard schema > schema/.new && mv schema/.new schema/scenario.schema.json
+	$(BIN)/flowyard cite --cff > CITATION.cff
 	$(BIN)/python tools/generate_python.py
 	$(BIN)/python tools/generate_reference.py
 

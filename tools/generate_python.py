@@ -69,7 +69,7 @@ MODULES = ('''
 )
 
 QUANTITIES = {
-    "time": 'A time, such as "10us"',
+    "time-span": 'A time, such as "10us"',
     "bytes": 'A size, such as "64KiB"',
     "rate": 'A rate, such as "10Gbps"',
 }

@@ -35,12 +35,18 @@ PAGES = {
     "traffic": ("traffic", "Traffic"),
 }
 QUANTITIES = {
-    "time": 'time, such as `"10us"`',
+    "time-span": 'time, such as `"10us"`',
     "bytes": 'size, such as `"64KB"`',
     "rate": 'rate, such as `"10Gbps"`',
 }
 WORDS = {"string": "text", "boolean": "`true` or `false`", "integer": "whole number", "number": "number"}
-SAMPLES = {"time": '"1ms"', "bytes": '"10KB"', "rate": '"10Gbps"', "string": '"queries"', "boolean": "true"}
+SAMPLES = {
+    "time-span": '"1ms"',
+    "bytes": '"10KB"',
+    "rate": '"10Gbps"',
+    "string": '"queries"',
+    "boolean": "true",
+}
 
 
 def main() -> int:

@@ -3,12 +3,13 @@
 import json
 
 import pytest
+from conftest import open_sweep
 
 import flowyard as fy
 from flowyard import cli, forecast, text
 from flowyard.errors import UserError
 from flowyard.results import Checked
-from flowyard.sweeps import Axis, Plan
+from flowyard.sweeps import Axis, Plan, sharing
 from flowyard.sweeps import forecast as sweeps
 
 HOSTS = Axis("hosts", {"topology.single-switch.hosts": [4, 8]})
@@ -145,3 +146,60 @@ def test_what_a_dry_run_cannot_say_is_refused(flowyard, small):
 )
 def test_times_that_people_wait(seconds, said):
     assert text.span(seconds) == said
+
+
+class TestSharing:
+    """Runs side by side and threads within a run."""
+
+    @pytest.mark.parametrize(
+        ("runs", "workers", "threads", "expected"),
+        [
+            # Side by side, one a processor.
+            (20, None, None, (8, None)),
+            (3, None, None, (3, None)),
+            (20, 2, None, (2, None)),
+            # Few large runs share the processors, many do not.
+            (1, None, 4, (1, 4)),
+            (1, None, 64, (1, 8)),
+            (3, None, 4, (3, 2)),
+            (20, None, 4, (8, 1)),
+            # Both as asked, even beyond the processors.
+            (20, 4, 4, (4, 4)),
+            (1, 4, 2, (1, 2)),
+        ],
+    )
+    def test_runs_and_threads(self, small, monkeypatch, runs, workers, threads, expected):
+        monkeypatch.setattr(sharing, "LARGE_HOPS", 0)
+        tasks = Plan(small, replicas=runs).tasks()
+        assert sharing.share(tasks, 8, workers, threads) == expected
+
+    def test_small_runs_have_one_thread(self, small):
+        assert sharing.share(Plan(small).tasks(), 8, None, 4) == (1, 1)
+
+    def test_scenarios_that_ask_for_threads_leave_room_for_them(self, small):
+        tasks = Plan(small, [Axis("threads", {"run.threads": [1, 3]})], replicas=9).tasks()
+        assert sharing.share(tasks, 8) == (2, None)
+
+    def test_the_estimate_names_both_and_results_are_the_same(self, tmp_path, monkeypatch, capsys):
+        monkeypatch.setattr(sharing, "LARGE_HOPS", 0)
+        monkeypatch.setattr("flowyard.sweeps.local.processors", lambda: 4)
+        plan = tmp_path / "plan.toml"
+        plan.write_text(
+            "replicas = 2\n[scenario]\ntopology.fat-tree.k = 4\ntransport.ndp = {}\n[[scenario.traffic]]\n"
+            'name = "all"\narrivals = "at-once"\nmatrix = "permutation"\nsizes.fixed = "30KB"\n'
+        )
+        asked = ["sweep", str(plan), "-o", str(tmp_path / "two"), "--threads", "2"]
+        assert cli.main([*asked, "--dry-run"]) == 0
+        assert "2 runs at a time, each on 2 threads, at " in capsys.readouterr().out
+        assert cli.main(asked) == 0
+        assert "2 runs at a time, each on 2 threads\n" in capsys.readouterr().err
+        two, one = open_sweep(tmp_path / "two"), fy.sweep(plan, tmp_path / "one")
+        # In the same places, since threads are no part of a key.
+        assert two.runs["run"].to_list() == one.runs["run"].to_list()
+        for key, summary in one.summaries().items():
+            assert summary["digest"] == two.summaries()[key]["digest"]
+            assert two.summaries()[key]["partition"]["parts"]["threads"] == 2
+
+    def test_a_cluster_has_threads_of_its_own(self, small, tmp_path):
+        with pytest.raises(UserError, match="threads: those of a Dask cluster"):
+            fy.sweep(Plan(small), tmp_path / "out", dask="tcp://nowhere:1", threads=2)

@@ -301,7 +301,7 @@ def test_the_folder_is_called_as_the_sweep_is(sweep, tmp_path, name, folder):
 def test_a_run_that_fails_does_not_stop_the_others_and_is_tried_again(sweep, tmp_path, monkeypatch):
     own = ScenarioTask.run
 
-    def fail(task, progress=None):
+    def fail(task, progress=None, threads=None):
         if (task.values["size"], task.replica) == ("20KB", 1):
             raise RuntimeError("no luck")
         return own(task, progress)
@@ -321,7 +321,7 @@ def test_a_run_that_fails_does_not_stop_the_others_and_is_tried_again(sweep, tmp
 
 
 def test_many_failures_are_told_in_part(sweep, monkeypatch):
-    def fail(task, progress=None):
+    def fail(task, progress=None, threads=None):
         raise ZeroDivisionError
 
     monkeypatch.setattr(ScenarioTask, "run", fail)
@@ -336,7 +336,7 @@ def test_many_failures_are_told_in_part(sweep, monkeypatch):
 def test_violations_of_an_audit_are_told(sweep, monkeypatch):
     own = ScenarioTask.run
 
-    def violate(task, progress=None):
+    def violate(task, progress=None, threads=None):
         result = own(task, progress)
         result.summary["violations"] = ["a packet got lost"]
         return result
@@ -518,7 +518,7 @@ def test_runs_with_other_tags_tiers_and_networks_are_one_table(small, tmp_path):
 
 
 def test_before_a_run_is_done_there_are_no_tables(sweep, tmp_path, monkeypatch):
-    def fail(task, progress=None):
+    def fail(task, progress=None, threads=None):
         raise ZeroDivisionError
 
     monkeypatch.setattr(ScenarioTask, "run", fail)

@@ -42,7 +42,7 @@ main()
 FAILING = """\
 from flowyard.sweeps.task import ScenarioTask
 before = ScenarioTask.run
-def run(task, progress=None):
+def run(task, progress=None, threads=None):
     if (task.values, task.replica) == ({"size": "20KB"}, 1):
         raise OSError("it is full here")
     return before(task, progress)

@@ -95,7 +95,8 @@ impl Rate {
 
 /// A kind of quantity: its units, largest first, each with its size in base units.
 pub trait Quantity: Sized + Copy {
-    /// What the schema's `format` says ("time", "bytes", "rate").
+    /// What the schema's `format` says ("time-span", "bytes", "rate"). JSON Schema has a format "time" of its own, a time of
+    /// day, to which some editors hold what is written.
     const FORMAT: &'static str;
     /// Unit names and what one of each is in base units, largest first.
     const UNITS: &'static [(&'static str, u64)];
@@ -108,7 +109,7 @@ pub trait Quantity: Sized + Copy {
 }
 
 impl Quantity for Time {
-    const FORMAT: &'static str = "time";
+    const FORMAT: &'static str = "time-span";
     const UNITS: &'static [(&'static str, u64)] =
         &[("s", SECOND), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)];
     const EXAMPLE: &'static str = "\"10us\"";

@@ -53,8 +53,23 @@ def half_width(values: pl.Series) -> float:
 
 @cache
 def student_t(degrees: int) -> float:
-    """The two-sided 95 % quantile of Student's t distribution."""
-    # Imported late, and not scipy.stats, which takes longer than most commands.
-    from scipy.special import stdtrit
+    """The two-sided 95 % quantile of Student's t distribution, by bisection."""
+    low, high = 0.0, 13.0
+    while low < (middle := (low + high) / 2) < high:
+        if _within(middle, degrees) < CONFIDENCE:
+            low = middle
+        else:
+            high = middle
+    return high
 
-    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
+
+def _within(t: float, degrees: int) -> float:
+    """The probability of values between -t and t: a finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    angle = math.atan(t / math.sqrt(degrees))
+    cosine, odd = math.cos(angle), degrees % 2
+    term, total = cosine if odd else 1.0, 0.0
+    for i in range(1 + odd, degrees, 2):
+        total += term
+        term *= cosine**2 * i / (i + 1)
+    total *= math.sin(angle)
+    return 2 / math.pi * (angle + total) if odd else total

@@ -10,7 +10,10 @@ from typing import Protocol
 from flowyard.commands import (
     bench,
     check,
+    cite,
     compare,
+    completion,
+    demo,
     explain,
     export,
     import_,
@@ -59,4 +62,7 @@ VERBS: tuple[Verb, ...] = (
     schema,
     explain,
     bench,
+    demo,
+    completion,
+    cite,
 )

@@ -15,6 +15,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", metavar="SWEEP.toml", type=Path, help="base scenario, axes, replicas")
     options.many_runs(parser, "out/<name>")
     parser.add_argument(
+        "--threads",
+        type=options.positive,
+        metavar="N",
+        help="most threads of one run: large runs that are fewer than the processors share these; the results are the "
+        "same",
+    )
+    parser.add_argument(
         "--shard",
         type=_shard,
         default=(1, 1),

@@ -9,9 +9,13 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 IN_A_LINE = 10
 
 
+# By which editors find the schema: see docs/editors.md.
+SCHEMA = "#:schema scenario.schema.json"
+
+
 def toml(scenario: Mapping[str, Any], remarks: list[str]) -> str:
-    """The file's text; remarks stand above it as comments."""
-    return _lines(remarks, _parts(scenario))
+    """The file's text; remarks stand above it as comments, above these the schema's name."""
+    return f"{SCHEMA}\n{_lines(remarks, _parts(scenario))}"
 
 
 def fragment(fields: Mapping[str, Any], remarks: list[str]) -> str:

@@ -18,6 +18,8 @@ from flowyard.papers.register import Claim, Register
 ALL = "all"
 # The package of the papers that ship with this one.
 PAPERS = "flowyard_papers"
+# What figures compute and draw with: the extra `papers`.
+NEEDED = ("numpy", "scipy", "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,12 @@ def load(folder: Path, package: str = "") -> Paper:
         package: Its name as a package, if it is one; else its files are imported by their place.
 
     Raises:
-        UserError: Its claims and its figures do not fit together.
+        UserError: Its claims and its figures do not fit together, or a package that figures need is not here.
     """
+    if missing := [name for name in NEEDED if not importlib.util.find_spec(name)]:
+        raise UserError(
+            f"figures need packages that are not here, {', '.join(missing)}: pip install 'flowyard[papers]'"
+        )
     claims = register.read(folder / "claims.toml")
     modules = [
         _module(path, package) for path in sorted(folder.glob("*.py")) if not path.name.startswith("_")

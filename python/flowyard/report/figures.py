@@ -41,7 +41,10 @@ def figures(runs: Sequence[Run]) -> list[Figure]:
     """Completion and links: what every run has."""
     no_fct, no_slowdown = why(runs, reasons.no_fct), why(runs, reasons.no_slowdown)
     idle, no_queue = why(runs, reasons.no_link_used), why(runs, reasons.no_queue)
-    dots = "Thin lines are links (an even choice of many), the bar is their middle half, the dot their mean."
+    dots = (
+        "Thin lines are links that carried packets (an even choice of many), the bar is their middle half, the "
+        "dot their mean, the ring the largest."
+    )
     # One size has one point: the table of completion says as much.
     by_size = [] if all(run.one_size for run in runs) else [
         Figure(

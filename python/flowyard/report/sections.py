@@ -4,6 +4,7 @@ Why a section is missing, or a part of one, is said at the end: `absent.py` has 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flowyard.report import absent, differing, facts, figures, heat, hits, reasons, series, tables
@@ -12,10 +13,22 @@ from flowyard.report.figures import Figure
 from flowyard.report.section import Section
 from flowyard.runs import Run
 
+# Pieces of advice that are not folded.
+MOST_ADVICE = 4
 # Fields in which runs differ that the table of what was run shows; all are among the settings.
 MOST_DIFFERENCES = 16
 # Charts of links; the others that every run has are distributions over its flows.
 OF_LINKS = ("utilisation", "queue-mean", "queue-max")
+
+
+@dataclass(frozen=True)
+class Advised:
+    """Advice that is the same for some runs and fields: their numbers and paths."""
+
+    runs: list[int]
+    paths: list[str]
+    message: str
+    write: str
 
 
 def sections(runs: Sequence[Run]) -> list[Section]:
@@ -52,8 +65,15 @@ def _completion(runs: Sequence[Run]) -> Section:
 
 
 def _advice(runs: Sequence[Run]) -> Section | None:
-    found = [(i, piece) for i, run in enumerate(runs) for piece in run.summary.get("advice") or ()]
-    return _section("advice", "Advice", advice=found) if found else None
+    found: dict[tuple[str, str], Advised] = {}
+    for i, run in enumerate(runs):
+        for piece in run.summary.get("advice") or ():
+            said = piece["message"], piece["write"]
+            same = found.setdefault(said, Advised([], [], *said))
+            same.runs.extend([i] if i not in same.runs else [])
+            same.paths.extend([piece["path"]] if piece["path"] not in same.paths else [])
+    advice = list(found.values())
+    return _section("advice", "Advice", advice=advice, most_advice=MOST_ADVICE) if advice else None
 
 
 def _deadlines(runs: Sequence[Run]) -> Section | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
+import polars as pl
 
 from flowyard.analysis import spread_by_tier
 from flowyard.report import charts, overlays
@@ -21,19 +22,22 @@ def spread(
 
     Those `of_queues` have lines at the lengths at which queues act.
     """
-    tables = [spread_by_tier(run.links, column) for run in runs]
+    # Links that carry nothing say nothing about those that do: of an incast they would be most of a tier.
+    used = [run.links.filter(pl.col("packets") > 0) for run in runs]
+    tables = [spread_by_tier(links, column) for links in used]
     if not any(table["max"].max() for table in tables):
         return None
     names = list(dict.fromkeys(name for table in tables for name in table["tier"]))
     most = max(8, STRIP_POINTS // (len(names) * len(runs)))
     boxes, marks = [], []
     for run, table in zip(runs, tables, strict=True):
+        every = dict(run.links.group_by("tier").len().iter_rows())
         for row in table.iter_rows(named=True):
             key = {"run": run.label, "tier": row["tier"]}
             numbers = {
                 name: charts.rounded(row[name]) for name in ("mean", "min", "p25", "p50", "p75", "max")
             }
-            boxes.append({**key, "links": row["links"], **numbers})
+            boxes.append({**key, "links": row["links"], "idle": every[row["tier"]] - row["links"], **numbers})
             step = max(1, math.ceil(len(row["strip"]) / most))
             shown = {charts.rounded(value) for value in [*row["strip"][::step], row["strip"][-1]]}
             marks += [{**key, "value": value} for value in sorted(shown)]
@@ -64,7 +68,8 @@ def spread(
     tooltip = [
         charts.RUN,
         alt.Tooltip("tier:N"),
-        charts.tip("links", "count", "links"),
+        charts.tip("links", "count", "links used"),
+        charts.tip("idle", "count", "idle, left out"),
         *(
             charts.tip(name, format_type, label)
             for name, label in (
@@ -89,11 +94,14 @@ def spread(
     mean = box.mark_point(filled=True, size=52, stroke="var(--surface)", strokeWidth=1.5).encode(
         x=x("mean"), opacity=charts.focused(), **shared
     )
+    most_of_all = box.mark_point(filled=False, size=60, strokeWidth=1.6).encode(
+        x=x("max"), opacity=charts.focused(), **shared
+    )
     # Wide and unseen, so that the pointer finds the row.
     hover = box.mark_bar(height=16, opacity=0).encode(x=x("min"), x2="max:Q", tooltip=tooltip, **shared)
     band = {1: 26, 2: 19, 3: 16}.get(len(runs), 14)
     height = len(names) * (band * len(runs) + band // 2)
-    layers = [strip, quartiles, mean, hover]
+    layers = [strip, quartiles, mean, most_of_all, hover]
     datasets: dict[str, list[dict[str, Any]]] = {"tiers": boxes, "links": marks}
     if of_queues:
         rules, ruled = overlays.length_rules(runs, max(row["max"] for row in boxes), x)

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from flowyard.errors import UserError
-from flowyard.sweeps import local
+from flowyard.sweeps import local, sharing
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
 from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.store import Store
@@ -27,6 +27,7 @@ def sweep(
     directory: str | PathLike[str],
     *,
     workers: int | None = None,
+    threads: int | None = None,
     dask: str | None = None,
     shard: tuple[int, int] = (1, 1),
     update: bool = False,
@@ -39,6 +40,7 @@ def sweep(
         plan: A TOML file, or a Plan.
         directory: A new folder, or that of an earlier call, which goes on.
         workers: Runs at a time on this machine; default one a processor.
+        threads: Most threads of one run, for what would leave processors idle: see sharing.py.
         dask: Address of a Dask scheduler, such as "tcp://10.0.0.1:8786", to run there instead.
         shard: (i, n): only the i-th of n parts, from 1; 0 is the n-th, for who counts from 0.
         update: Let a folder of another plan follow this one. Its runs stay on disk, but no longer belong to it.
@@ -50,13 +52,15 @@ def sweep(
     i, n = shard
     if not (type(i) is type(n) is int and 0 <= i <= n and n >= 1):
         raise UserError(f"shard: {shard!r}; use (i, n) with i from 1 to n")
-    if dask is not None and workers is not None:
-        raise UserError("workers: those of a Dask cluster are its own; give workers or dask")
+    if dask is not None and (workers, threads) != (None, None):
+        what = "workers" if threads is None else "threads"
+        raise UserError(f"{what}: those of a Dask cluster are its own; give {what} or dask")
     planned = plan if isinstance(plan, Planned) else Plan.read(plan)
     tally = execute(
         planned,
         Path(directory),
         workers=workers,
+        threads=threads,
         cluster=dask,
         shard=(i or n, n),
         update=update,
@@ -74,6 +78,7 @@ def execute(
     directory: Path,
     *,
     workers: int | None = None,
+    threads: int | None = None,
     cluster: str | None = None,
     shard: tuple[int, int] = (1, 1),
     update: bool = False,
@@ -86,6 +91,7 @@ def execute(
         plan: What to run.
         directory: A new folder, or that of an earlier call.
         workers: Runs at a time on this machine; default one a processor.
+        threads: Most threads of one run on this machine; default what its scenario says.
         cluster: Address of a Dask scheduler.
         shard: (i, n): the i-th of n parts, from 1.
         update: Let a folder of another plan follow this one.
@@ -113,9 +119,12 @@ def execute(
         tally = Tally(before=done, damaged=len(damaged))
         if not missing:
             return tally
+        shared = sharing.share(missing, local.processors(), workers, threads)
+        if threads is not None:
+            announce(shared.said())
         with Overall(plan.name, len(missing), waiting=waiting) as overall:
             if cluster is None:
-                local.execute(missing, store, tally, overall, deferred, workers)
+                local.execute(missing, store, tally, overall, deferred, shared)
             else:
                 from flowyard.sweeps import dask
 

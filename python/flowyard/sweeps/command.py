@@ -21,12 +21,15 @@ def run(arguments: argparse.Namespace) -> int:
     """`flowyard sweep`: runs what is missing, and says what there is."""
     plan = sweeps.Plan.read(arguments.plan)
     folder = arguments.output or Path("out") / folder_name(plan.name, arguments.plan)
+    if arguments.dask and arguments.threads:
+        raise UserError("--threads: those of a Dask cluster are its own; write run.threads into the scenario")
     if arguments.dry_run:
         return _forecast(plan, folder, arguments)
     tally = sweeps.execute(
         plan,
         folder,
         workers=arguments.workers,
+        threads=arguments.threads,
         cluster=arguments.dask,
         shard=arguments.shard,
         update=arguments.update,
@@ -79,7 +82,7 @@ def _forecast(plan: sweeps.Plan, folder: Path, arguments: argparse.Namespace) ->
 
     if arguments.dask:
         raise UserError("--dry-run asks no cluster; in place of --dask give --workers N, its runs at a time")
-    found = forecast.of(plan, folder, arguments.workers, arguments.shard)
+    found = forecast.of(plan, folder, arguments.workers, arguments.shard, arguments.threads)
     if arguments.json:
         print(json.dumps(found.as_json(), indent=2))
     else:

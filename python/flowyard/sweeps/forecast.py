@@ -15,8 +15,9 @@ from flowyard.errors import UserError
 from flowyard.folders import kept
 from flowyard.forecast import Speed
 from flowyard.results import Checked, Result
-from flowyard.sweeps import local
+from flowyard.sweeps import local, sharing
 from flowyard.sweeps.plan import Plan
+from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.task import ScenarioTask, Task
 from flowyard.text import room, span
@@ -44,6 +45,7 @@ class Forecast(NamedTuple):
         packet_hops: Of all runs that are missing.
         seconds: That they take, so many at a time; None if nothing is known of their speed.
         workers: Runs at a time.
+        threads: Of each; None: what its scenario says.
         memory_bytes: Of the largest run, times those at a time.
         disk_bytes: That they leave; None if nothing is known.
         speed: What was measured; None likewise.
@@ -57,6 +59,7 @@ class Forecast(NamedTuple):
     packet_hops: int
     seconds: float | None
     workers: int
+    threads: int | None
     memory_bytes: int
     disk_bytes: int | None
     speed: Speed | None
@@ -70,7 +73,7 @@ class Forecast(NamedTuple):
             return said
         by = f", by {self.looked:,} of the points" if self.looked < self.points else ""
         said.append(f"{self.packet_hops:,} packet-hops{by}")
-        at_a_time = f"{self.workers:,} {'run' if self.workers == 1 else 'runs'} at a time"
+        at_a_time = Share(self.workers, self.threads).said()
         if self.speed is None or self.seconds is None:
             said.append(f"a time that nothing is known of, {at_a_time}")
         else:
@@ -89,7 +92,13 @@ class Forecast(NamedTuple):
         return {**self._asdict(), "speed": None, "packet_hops_per_s": None, **rate}
 
 
-def of(plan: Plan, folder: Path, workers: int | None = None, shard: tuple[int, int] = (1, 1)) -> Forecast:
+def of(
+    plan: Plan,
+    folder: Path,
+    workers: int | None = None,
+    shard: tuple[int, int] = (1, 1),
+    threads: int | None = None,
+) -> Forecast:
     """What is to come of a plan, or of a shard of it as `sweeps.execute` takes it. Nothing is written.
 
     Raises:
@@ -113,11 +122,14 @@ def of(plan: Plan, folder: Path, workers: int | None = None, shard: tuple[int, i
         for need, task in zip(needs, looked, strict=True)
     )
     total = round(hops * len(missing) / runs) if runs else 0
-    at_a_time = max(1, min(workers or local.processors(), len(missing)))
+    shared = sharing.share(list(missing.values()), local.processors(), workers, threads)
+    at_a_time = shared.workers
     memory = max((need["memory_bytes"] for need in needs), default=0) * at_a_time
     speed, bytes_a_run = _from_runs(store, sorted(done))
     if speed is None and missing:
-        speed, bytes_a_run = _from_trials(points, needs)
+        # As the runs will go.
+        begun = points if (shared.threads or 1) == 1 else [_checked(task, shared.threads) for task in looked]
+        speed, bytes_a_run = _from_trials(begun, needs)
     return Forecast(
         folder=str(folder),
         runs=len(tasks),
@@ -127,16 +139,19 @@ def of(plan: Plan, folder: Path, workers: int | None = None, shard: tuple[int, i
         packet_hops=total,
         seconds=total / speed.hops_per_s / at_a_time if speed else None,
         workers=at_a_time,
+        threads=shared.threads,
         memory_bytes=memory,
         disk_bytes=None if bytes_a_run is None else round(bytes_a_run * len(missing)),
         speed=speed,
     )
 
 
-def _checked(task: Task) -> Checked:
-    """The scenario of a task; what is built of it goes with the answer."""
+def _checked(task: Task, threads: int | None = None) -> Checked:
+    """The scenario of a task, on so many threads if that is not its own choice; what is built goes with the answer."""
     assert isinstance(task, ScenarioTask)
     assert task.point is not None
+    if threads is not None:
+        return task.on(threads)
     return task.point.replica(task.replica)
 
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
+from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import CannotWriteError, Store
 from flowyard.sweeps.task import Output, Tally, Task
 from flowyard.terminal.interrupt import Deferred
@@ -17,7 +18,7 @@ def execute(
     tally: Tally,
     overall: Overall,
     deferred: Deferred,
-    workers: int | None,
+    shared: Share,
 ) -> None:
     """Runs all tasks, some at a time, and keeps each as soon as it is done.
 
@@ -28,13 +29,13 @@ def execute(
         if deferred.raised:
             return None
         with overall.run() as progress:
-            output = task.run(deferred.watch(progress))
+            output = task.run(deferred.watch(progress), shared.threads)
             if output.status == "interrupted":
                 return None
             store.publish(task.key, output.write)
         return output
 
-    with ThreadPoolExecutor(workers or processors()) as threads:
+    with ThreadPoolExecutor(shared.workers) as threads:
         waiting = {threads.submit(one, task): task for task in tasks}
         for future in as_completed(waiting):
             # The results of thousands of runs do not fit into memory.

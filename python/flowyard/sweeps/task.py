@@ -45,8 +45,11 @@ class Task(Protocol):
     def replica(self) -> int:
         """Which repetition, from 0."""
 
-    def run(self, progress: Callable[[Any], object] | None = None) -> Output:
-        """Computes; on Ctrl-C or a KeyboardInterrupt of `progress` it may return an interrupted output."""
+    def run(self, progress: Callable[[Any], object] | None = None, threads: int | None = None) -> Output:
+        """Computes, on so many threads if it can.
+
+        On Ctrl-C or a KeyboardInterrupt of `progress` it may return an interrupted output.
+        """
 
     def changes(self, summary: dict[str, Any]) -> list[str]:
         """In what a run that another plan had in this place differs, by its run.json."""
@@ -132,12 +135,20 @@ class ScenarioTask:
     scenario: str
     point: results.Checked | None = field(default=None, repr=False, compare=False)
 
-    def run(self, progress: Callable[[Any], object] | None = None) -> results.Result:
+    def run(
+        self, progress: Callable[[Any], object] | None = None, threads: int | None = None
+    ) -> results.Result:
         """Simulates."""
+        if threads is not None and threads > 1:
+            return self.on(threads).run(progress=progress)
         if self.point is None:
             return results.run(json.loads(self.scenario), progress=progress)
         # What is built and drawn goes with the run: the task outlives it.
         return self.point.replica(self.replica).run(progress=progress)
+
+    def on(self, threads: int) -> results.Checked:
+        """Its scenario, to be run on so many threads."""
+        return results.Checked(json.loads(self.scenario), {"run.threads": threads})
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process gets."""
@@ -176,9 +187,9 @@ class ModelTask:
     replica: int
     function: Callable[..., "pl.DataFrame"]
 
-    def run(self, progress: Callable[[Any], object] | None = None) -> TableOutput:
-        """Calls the function; `progress` is not told about the inside of it."""
-        del progress
+    def run(self, progress: Callable[[Any], object] | None = None, threads: int | None = None) -> TableOutput:
+        """Calls the function, which has one thread; `progress` is not told about the inside of it."""
+        del progress, threads
         return TableOutput(self.function(**self.values, replica=self.replica), self.values)
 
     def changes(self, summary: dict[str, Any]) -> list[str]:

@@ -75,9 +75,8 @@ def worst_permutation(nodes: int, shares: Mapping[Pair, Fraction]) -> tuple[Frac
     Raises:
         UserError: scipy is not installed.
     """
-    import numpy as np
-
     try:
+        import numpy as np
         from scipy.optimize import linear_sum_assignment
     except ImportError:
         raise UserError("matchings need a package that is not here: pip install scipy") from None

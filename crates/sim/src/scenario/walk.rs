@@ -443,7 +443,7 @@ mod tests {
             "x-minimum",
         ];
         const WORDS_ONLY: &[&str] = &["$defs", "$schema", "default", "description", "examples", "title"];
-        const FORMATS: &[&str] = &["double", "uint32", "uint64", "time", "bytes", "rate"];
+        const FORMATS: &[&str] = &["double", "uint32", "uint64", "time-span", "bytes", "rate"];
         fn visit(schema: &Value) {
             for (keyword, value) in schema.as_object().into_iter().flatten() {
                 let known = CHECKED.contains(&keyword.as_str()) || WORDS_ONLY.contains(&keyword.as_str());

@@ -121,7 +121,7 @@ impl<'a> Draw<'a> {
     fn text(&mut self, schema: &Value) -> Value {
         let names = ["flows", "few", "others", "host 0", "host 1", "a", "switch", "core", "edge-host"];
         match schema.get("format").and_then(Value::as_str) {
-            Some("time") => self.quantity::<Time>(schema, 1_000_000),
+            Some("time-span") => self.quantity::<Time>(schema, 1_000_000),
             Some("bytes") => self.quantity::<Bytes>(schema, 1_000),
             Some("rate") => self.quantity::<Rate>(schema, 1_000_000_000),
             _ => json!(self.one_of(&names)),

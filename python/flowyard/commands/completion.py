@@ -1,0 +1,20 @@
+"""`flowyard completion`: a script by which a shell completes verbs, options and files."""
+
+import argparse
+
+NAME = "completion"
+HELP = "print a script by which bash or zsh completes verbs, options and files"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The shell."""
+    parser.add_argument("shell", choices=("bash", "zsh"), help="source <(flowyard completion bash)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the script."""
+    from flowyard import cli, completion
+    from flowyard.terminal.exits import COMPLETE
+
+    print(completion.script(cli.parser(), arguments.shell))
+    return COMPLETE

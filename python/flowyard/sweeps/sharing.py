@@ -1,0 +1,66 @@
+"""How a sweep shares out the cores of this machine: runs side by side, and threads within a run.
+
+Side by side runs scale without loss, so that as many as there are cores go at a time. Only where fewer are left, and
+they are large, do cores that would be idle serve one run together. Results are the same either way.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from flowyard.sweeps.task import ScenarioTask, Task
+
+# Packet-hops below which a run is over before a second thread has paid for its start.
+LARGE_HOPS = 3_000_000
+# Runs whose work is looked at.
+LOOKED = 4
+
+_THREADS = re.compile(r'"threads": (\d+)')
+
+
+class Share(NamedTuple):
+    """How many runs go at a time, and on how many threads each; None: on those that its scenario says."""
+
+    workers: int
+    threads: int | None = None
+
+    def said(self) -> str:
+        """For people."""
+        runs = f"{self.workers:,} {'run' if self.workers == 1 else 'runs'} at a time"
+        return f"{runs}, each on {self.threads} threads" if self.threads and self.threads > 1 else runs
+
+
+def share(tasks: Sequence[Task], cores: int, workers: int | None = None, threads: int | None = None) -> Share:
+    """How the cores are shared out among tasks.
+
+    Args:
+        tasks: Those that are to be run.
+        cores: That there are.
+        workers: Runs at a time, if that is asked for.
+        threads: Most threads of a run, if that is asked for; with `workers` each run's, as asked.
+
+    Returns:
+        Runs times threads are at most the cores, unless both are asked for, or one alone is more.
+    """
+    runs = max(1, len(tasks))
+    if threads is None:
+        return Share(min(workers or max(1, cores // _most_of_scenarios(tasks)), runs))
+    if workers is not None:
+        return Share(min(workers, runs), threads)
+    each = max(1, min(threads, cores // min(runs, cores)))
+    if each > 1 and not _large(tasks):
+        each = 1
+    return Share(min(runs, max(1, cores // each)), each)
+
+
+def _most_of_scenarios(tasks: Sequence[Task]) -> int:
+    """The most threads that a scenario asks for by itself."""
+    asked = (_THREADS.search(task.scenario) for task in tasks if isinstance(task, ScenarioTask))
+    return max((int(found[1]) for found in asked if found), default=1)
+
+
+def _large(tasks: Sequence[Task]) -> bool:
+    """Whether one of some runs, evenly spread, is large."""
+    step = -(-len(tasks) // LOOKED)
+    points = [task.point for task in tasks[::step] if isinstance(task, ScenarioTask) and task.point]
+    return any(point.outlook().needs["packet_hops"] >= LARGE_HOPS for point in points)
