@@ -168,7 +168,7 @@ class TestJudges:
 
 class TestUniform:
     figure = uniform.FIGURE
-    systems = (*uniform.PAPER, DOWN, MAX_MIN)
+    systems = (*uniform.JUDGED, *uniform.ORDERS, DOWN, MAX_MIN)
 
     def tables(self, index=None, pairs=None, **changed):
         fair = by_system(**{MMF: 0.99, "other": lambda load: 0.99 - 0.005 / (1 + 10 * load)})
