@@ -327,8 +327,8 @@ def chase_seconds(steps: int) -> float:
 def rehearse(text: str, parts: int) -> dict[str, Any]:
     """Times of a scenario, given as JSON, in so many parts, one after the other, and its digest.
 
-    `run_s`: its wall time on one thread; of it `lanes_s`: what threads would share; `slowest_s`: the slowest lane of each
-    window; `windows`: windows with lanes.
+    `run_s`: its wall time on one thread; of it `lanes_s`: the part that threads would share; `slowest_s`: the slowest
+    lane of each window; `windows`: windows with lanes.
     """
 
 def barrier_seconds(threads: int, windows: int) -> float:

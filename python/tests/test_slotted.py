@@ -77,7 +77,11 @@ class TestDocs:
         schema = slotted.schema()["$defs"]
         names = {name for one in schema["DisciplineConfig"]["oneOf"] for name in one.get("properties", ())}
         assert len(names) == 10
-        part = self.text.partition("## Disciplines")[2].partition("|---|")[2].partition("The earlier flow wins")[0]
+        part = (
+            self.text.partition("## Disciplines")[2]
+            .partition("|---|")[2]
+            .partition("The earlier flow wins")[0]
+        )
         assert set(re.findall(r"^\| `([a-z0-9-]+)` \|", part, re.MULTILINE)) == names
         for field in schema["Run"]["properties"]:
             assert f"`{field}`" in self.text
