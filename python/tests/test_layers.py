@@ -72,7 +72,7 @@ def test_the_list_is_the_tree():
 
 
 def test_the_map_names_each_crate_and_each_folder_of_the_simulator():
-    drawn = ARCHITECTURE.partition("## One way through the house")[2].partition("`simulate()`")[0]
+    drawn = ARCHITECTURE.partition("## Data flow")[2].partition("`simulate()`")[0]
     for path in (ROOT / "crates").iterdir():
         assert path.name == "sim" or f"crates/{path.name}" in drawn
     for path in (ROOT / "crates/sim/src").iterdir():
