@@ -268,7 +268,7 @@ fn among_sources_that_make_no_sense_is_refused() {
     ];
     insta::assert_snapshot!(said(&entries, 8), @"
     0 among_sources: matrix.incast has its own; leave them out
-    1 among_sources: with 1 source there is nobody to send to; have at least 2
+    1 among_sources: 1 source has no other source to send to; have at least 2
     2 matrix.stride.by.0: 3 is not a stride on 3 hosts; use 1 to 2
     3 among_sources: arrivals.on-off has receivers among all hosts; leave it out
     ");
