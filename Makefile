@@ -21,7 +21,7 @@ FUZZ_MINUTES ?= 10
 # Options of `make results-check`, see tools/results_check.py.
 RESULTS_CHECK ?=
 
-.PHONY: help setup demo wheel test test-programs test-rust test-python fuzz bench bench-instructions bench-peers results-check lint format generate docs docs-links audit lock clean
+.PHONY: help setup demo wheel test test-programs test-rust test-python fuzz bench bench-instructions bench-peers results-check lint format generate member-figures docs docs-links audit lock clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -132,6 +132,10 @@ generate: .venv/.dev setup ## Write what is made from the code: the schema, the 
 	$(BIN)/flowyard cite --cff > CITATION.cff
 	$(BIN)/python tools/generate_python.py
 	$(BIN)/python tools/generate_reference.py
+
+# Ten seconds. Beside the pictures it writes the sentences below them, which tests compare.
+member-figures: .venv/.dev setup ## Draw the figures of transports, queues, balancers and controllers in docs/images/members
+	$(BIN)/python tools/member_figures.py
 
 .venv/.docs: .venv/.runtime
 	@$(PIP) $$($(NEEDS) docs)

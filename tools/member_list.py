@@ -1,0 +1,225 @@
+"""The figures of tools/member_figures.py: a member, its page, its chart, what stands beside it, and the sentence.
+
+A variant changes fields of the page's example; the numbers of a sentence are those of a variant, by its place:
+`{0[max]}`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from member_charts import Chart, Completions, Means, Queue, Rates, Turns, Windows
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure on a page below docs/."""
+
+    name: str
+    page: str
+    chart: Chart
+    variants: Mapping[str, Mapping[str, Any]]
+    says: str
+    always: Mapping[str, Any] = field(default_factory=dict)
+    size: tuple[float, float] = (5.4, 2.5)
+    legend: Any = "best"
+    legend_columns: int = 1
+
+
+def transport(
+    name: str, chart: Chart, variants: Mapping[str, Mapping[str, Any]], says: str, **other: Any
+) -> Figure:
+    """A figure on the page of a transport."""
+    return Figure(name, f"transports/{name}.md", chart, variants, says, **other)
+
+
+def md1(load: float) -> float:
+    """Mean number of packets in an M/D/1 system: Pollaczek and Khinchine."""
+    return load + load**2 / (2 * (1 - load))
+
+
+# The same network and traffic under TCP; the agent of switches, if any, goes.
+TCP = {
+    "transport": {"tcp": {"preset": "datacentre"}},
+    "queue": "drop-tail",
+    "routing.balancer": "per-flow",
+    "agent": None,
+    "controller": None,
+}
+# Sixty workers in place of twelve, in the example that the pages on DAQ and D3 have.
+SIXTY = {
+    "topology.single-switch.hosts": 62,
+    "traffic.responses.matrix.incast.senders": 60,
+    "traffic.long.matrix.pairs": [[61, 0]],
+}
+
+
+def timers(rto: str, delayed: str) -> dict[str, str]:
+    """Timers of TCP."""
+    names = ("rto_min", "rto_initial", "delayed_ack_timeout")
+    return {f"transport.tcp.{name}": value for name, value in zip(names, (rto, rto, delayed), strict=True)}
+
+
+TRANSPORTS = [
+    transport(
+        "datagram",
+        Means("switch 0 -> host 1", "utilisation of the link", md1, 1500),
+        {
+            f"{load} %": {"transport.datagram.pace": {"poisson": f"{load / 10}Gbps"}}
+            for load in range(10, 100, 10)
+        },
+        "The example at nine rates. At a load of 0.8 the port has {7[mean]:.2f} packets on average, by the "
+        "closed form {7[formula]:.2f}; at 0.9 {8[mean]:.2f} and {8[formula]:.2f}.",
+    ),
+    transport(
+        "tcp",
+        Completions("answers"),
+        {"1 ms": timers("1ms", "500us"), "10 ms": {}, "200 ms": timers("200ms", "40ms")},
+        "The example under three smallest timeouts. All bytes take 17 ms at line rate; the last reply takes "
+        "{0[max]:.0f} ms, {1[max]:.0f} ms and {2[max]:.0f} ms.",
+    ),
+    transport(
+        "dctcp",
+        Queue("switch -> host 0", "50us", since=4, until=14, level=65),
+        {"DCTCP": {}, "NewReno": {"transport.tcp.congestion": "newreno"}},
+        "Under DCTCP the two long flows keep {0[mean]:.0f} packets at the port (dotted: K = 65), the "
+        "replies at 2 ms fit into the buffer, and the port drops {0[drops]:.0f} packets; under NewReno it "
+        "is full twice, and drops {1[drops]:.0f}.",
+        legend="upper right",
+    ),
+    transport(
+        "d2tcp",
+        Rates(("near", "far"), "4ms", rate="Mbit/s"),
+        {"D2TCP": {}, "DCTCP": {"transport.tcp.congestion": "dctcp"}},
+        "Under D2TCP the flow with the near deadline gets more than the others and ends after {0[end]:.0f} "
+        "ms, in time; under DCTCP shares are alike, and it ends after {1[end]:.0f} ms.",
+    ),
+    transport(
+        "cubic",
+        Windows("long", "50ms", since=1),
+        {"CUBIC": {}, "NewReno": {"transport.tcp.congestion": "newreno"}},
+        "After a loss the window of CUBIC returns fast to its last maximum, slowly past it, then fast "
+        "again; NewReno's grows by a segment a round trip. On average it is {0[mean]:.0f} KB under CUBIC "
+        "and {1[mean]:.0f} KB under NewReno.",
+    ),
+    transport(
+        "swift",
+        Queue("switch -> host 0", "100us", since=3, until=20),
+        {
+            "Swift": {},
+            "without flow scaling": {"transport.tcp.congestion": {"swift": {"fs_range": "0us"}}},
+            "NewReno": {"transport.tcp.congestion": "newreno"},
+        },
+        "Between 3 and 20 ms the port has {0[mean]:.0f} packets on average under Swift, {1[mean]:.0f} "
+        "without flow scaling, and {2[mean]:.0f} under NewReno, which drops {2[drops]:,.0f} packets; Swift "
+        "drops {0[drops]:.0f}.",
+        legend="center right",
+    ),
+    transport(
+        "pias",
+        Completions("web-search", below="100e3", unit="us", tail=True),
+        {"PIAS": {}, "DCTCP": {"transport.tcp.tagging": None}},
+        "Flows below 100 KB, of 1,000 flows: the share that takes longer. The longest takes {0[max]:,.0f} "
+        "us under PIAS and {1[max]:,.0f} us under DCTCP, the mean is {0[mean]:.0f} and {1[mean]:.0f} us.",
+        always={"traffic.web-search.flows": 1000},
+    ),
+    transport(
+        "mptcp",
+        Completions("permutation", log=False),
+        {f"{number} subflows": {"transport.mptcp.subflows": number} for number in (8, 4, 2)}
+        | {"1 subflow": {"transport.mptcp.subflows": 1}},
+        "The last flow takes {3[max]:.0f} ms with one subflow, on one path, and {0[max]:.0f} ms with eight, "
+        "which share all four; at line rate it would be 80 ms.",
+    ),
+    transport(
+        "parallel-tcp",
+        Completions("stride", log=False),
+        {
+            "all four paths": {"transport.parallel-tcp.paths": "all"},
+            "two paths, front-back": {},
+            "two paths, in-order": {"transport.parallel-tcp.partition": "in-order"},
+            "one path": {"transport.parallel-tcp.paths.count": 1},
+        },
+        "Half of the flows take {3[median]:.1f} ms and more over one path, {1[median]:.1f} ms over two and "
+        "{0[median]:.1f} ms over all four, where the load is even. With two, the last one takes "
+        "{1[max]:.1f} ms from front and back, and {2[max]:.1f} ms in order.",
+        legend="lower right",
+    ),
+    transport(
+        "ndp",
+        Queue("pod 0 edge 0 -> host 0", "5us", unit="KB", until=2.5, level=12),
+        {"NDP": {}, "TCP": TCP},
+        "The port to the receiver of the incast has at most {0[max]:.1f} KB under NDP, eight full packets "
+        "(dotted) and headers: {0[trims]:.0f} packets are trimmed and {0[drops]:.0f} dropped in the "
+        "network. Under TCP it has up to {1[max]:.0f} KB, and {1[drops]:.0f} packets are dropped.",
+    ),
+    transport(
+        "pfabric",
+        Completions("queries", of="slowdown", below="100e3"),
+        {
+            "pFabric": {},
+            "DCTCP": {"transport": {"tcp": {"preset": "datacentre", "congestion": "dctcp"}}, "queue": "ecn"},
+        },
+        "Flows below 100 KB: the 99th percentile of their slowdown is {0[p99]:.2f} under pFabric and "
+        "{1[p99]:.1f} under DCTCP.",
+    ),
+    transport(
+        "rcp",
+        Rates(("long",), "20ms", rate="Mbit/s"),
+        {"authors' constants": {}, "constants of data centres": {"agent": "rcp"}},
+        "All five flows have the same rate at any time (Jain's index {0[jain]:.3f} and {1[jain]:.3f}). The "
+        "sum grows to the link's rate over a second under the authors' constants, and is there at once "
+        "under the others: the flows end after {0[last]:,.0f} and {1[last]:,.0f} ms.",
+    ),
+    transport(
+        "dcqcn",
+        Queue("switch -> host 0", "20us", unit="KB"),
+        {"DCQCN": {}, "without marks": {"queue.lossless.kmin": "500MB", "queue.lossless.kmax": "600MB"}},
+        "64 first packets at line rate fill the port to the thresholds of flow control. Notifications then "
+        "lower the rates: {0[pauses]:.0f} pause frames, against {1[pauses]:,.0f} without marks, where "
+        "senders go on at line rate. Packets dropped: {0[drops]:.0f} and {1[drops]:.0f}.",
+    ),
+    transport(
+        "daq",
+        Completions("responses", of="deadline", within=1),
+        {"DAQ": {}, "TCP": TCP},
+        "With 60 workers: {0[met]:.0f} % of the responses meet their deadlines (left of the dotted line) "
+        "under DAQ, which drops {0[drops]:.0f} packets, and {1[met]:.0f} % under TCP, which drops "
+        "{1[drops]:.0f}.",
+        always=SIXTY,
+    ),
+    transport(
+        "pdq",
+        Turns(("queries", "updates"), "200us"),
+        {"PDQ": {}, "TCP": TCP},
+        "Intervals of 0.2 ms in which a flow receives, a row a flow: on average {0[together]:.1f} flows at "
+        "a time under PDQ, one after another, and {1[together]:.1f} under TCP. Flows complete after "
+        "{0[mean]:.1f} and {1[mean]:.1f} ms on average; PDQ's senders abandoned {0[abandoned]:.0f} that "
+        "could not meet their deadlines.",
+    ),
+    transport(
+        "racs",
+        Rates(("flows",), "1ms", rate="Mbit/s"),
+        {"RACS": {}, "RCP": {"transport": "rcp", "agent": "rcp"}},
+        "The flow with the fewest remaining bytes gets most of the link under RACS, and all get the same "
+        "under RCP: flows end after {0[mean_end]:.0f} ms and {1[mean_end]:.0f} ms on average.",
+    ),
+    transport(
+        "d3",
+        Completions("responses", of="deadline", within=1),
+        {"D3": {}, "alpha = beta = 0": {"agent.d3": {"alpha": 0, "beta": 0}}, "TCP": TCP},
+        "With 60 workers: {0[met]:.0f} % of the responses meet their deadlines (left of the dotted line) "
+        "under D3, {1[met]:.0f} % if all of the link may be allocated, and {2[met]:.0f} % under TCP.",
+        always=SIXTY,
+    ),
+    transport(
+        "central",
+        Completions("bursts", of="slowdown"),
+        {"ASY": {}, "SYN": {"controller": "syn"}, "TCP": TCP},
+        "The median of the slowdown is {0[median]:.1f} under ASY, {1[median]:.1f} under SYN, whose bursts "
+        "wait for slots, and {2[median]:.1f} under TCP, the 99th percentile {0[p99]:.0f}, {1[p99]:.0f} and "
+        "{2[p99]:.0f}; TCP drops {2[drops]:.0f} packets, ASY and SYN {0[drops]:.0f} and {1[drops]:.0f}.",
+    ),
+]
+
+FIGURES = TRANSPORTS
