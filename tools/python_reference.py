@@ -88,7 +88,11 @@ def _entry(name: str, value: Any) -> Iterator[str]:
     yield from _markdown(value)
     if value.__module__ == "flowyard._native":
         # The compiled half does not say in which order its fields stand.
-        fields = sorted(name for name, found in vars(value).items() if inspect.isgetsetdescriptor(found))
+        fields = sorted(
+            name
+            for name, found in vars(value).items()
+            if inspect.isgetsetdescriptor(found) and not name.startswith("_")
+        )
         told = ((name, inspect.getdoc(vars(value)[name]) or "") for name in fields)
         if lines := [f"- `{name}`: {_escaped(text)}" for name, text in told]:
             yield "Attributes:\n\n" + "\n".join(lines)

@@ -260,6 +260,151 @@ class Hop:
     now_ps: int
 
 @final
+class Host:
+    """A host, and a timer of its own that outlives any flow: `flow.host`. Times are in picoseconds.
+
+    Attributes:
+        number: Its number.
+        now_ps: The time.
+    """
+
+    number: int
+    now_ps: int
+    def set_timer(self, after_ps: int) -> None:
+        """Sets its timer, to so many picoseconds from now, in place of an earlier one: `on_host_timer`."""
+    def clear_timer(self) -> None:
+        """Switches its timer off."""
+
+@final
+class Flow:
+    """A host's endpoint of a flow: what is known of it there, and its actions.
+
+    Attributes of your own can be set. Sizes are in bytes, times in picoseconds.
+
+    Attributes:
+        number: Its number: the row of the flows table.
+        src: The number of the sending host.
+        dst: The number of the receiving host.
+        size: Bytes of the flow.
+        packets: Packets of the flow: all have the full payload but the last one.
+        payload: Payload of a full packet.
+        header_bytes: Bytes of each packet that are not payload.
+        priority: The priority of its traffic entry.
+        start_ps: When it started.
+        deadline_ps: Its deadline, at the sender; None without one.
+        rate_bps: The rate of the host's link at the start, in bit/s.
+        host: The host of this endpoint.
+        now_ps: The time.
+        sends: Whether this endpoint is the sender.
+        bytes: At the receiver: bytes delivered, each counted once; at the sender: bytes sent at least once.
+        next: At the receiver: the first packet that has not been delivered; at the sender: the first one never sent.
+        complete: At the receiver: whether every byte has been delivered; at the sender: whether each has been sent.
+        finished: Whether the sender has called `finish`.
+    """
+
+    number: int
+    src: int
+    dst: int
+    size: int
+    packets: int
+    payload: int
+    header_bytes: int
+    priority: int
+    start_ps: int
+    deadline_ps: int | None
+    rate_bps: int
+    host: Host
+    now_ps: int
+    sends: bool
+    bytes: int
+    next: int
+    complete: bool
+    finished: bool
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: object) -> None: ...
+    def has(self, number: int) -> bool:
+        """Whether a packet has been delivered, or, at the sender, has been sent at least once."""
+    def ready(self) -> None:
+        """The sender has something to send: `next_packet` is called once the wire is free."""
+    def data(self, number: int, *, kind: int = 0, seq: int = 0, ack: int = 0, priority: int = 0) -> Data:
+        """A data packet, to be returned by `next_packet`: the flow's packet of that number.
+
+        `kind`, `seq` and `ack` hold values of your choice.
+        """
+    def send(
+        self,
+        kind: int = 0,
+        *,
+        number: int = 0,
+        seq: int = 0,
+        ack: int = 0,
+        size: int = ...,
+        priority: int = 0,
+    ) -> None:
+        """Sends a packet without payload to the other endpoint at once, ahead of data.
+
+        `kind`, `number`, `seq` and `ack` hold values of your choice; its size is that of a header unless given.
+        """
+    def set_timer(self, after_ps: int, kind: int = 0) -> None:
+        """Sets the timer of a kind, from 0 to 7, to so many picoseconds from now, in place of an earlier one."""
+    def clear_timer(self, kind: int = 0) -> None:
+        """Switches the timer of a kind off."""
+    def deliver(self, packet: Received) -> int:
+        """At the receiver: delivers a packet of data; its bytes if they are new, else 0."""
+    def count_timeout(self) -> None:
+        """Counts a timeout in the flow's row."""
+    def finish(self, acknowledged: bool = True) -> None:
+        """The sender is done: none of its methods is called any more. `acknowledged`: every byte is."""
+    def random(self) -> float:
+        """A random number from 0 to 1 (less than 1) from this endpoint's own stream, which the scenario's seed sets."""
+
+@final
+class Data:
+    """A data packet to be sent, of `Flow.data`.
+
+    Attributes:
+        number: Its number in the flow.
+        payload: Its payload.
+    """
+
+    number: int
+    payload: int
+
+@final
+class Received:
+    """A packet that has arrived at a host, as a transport sees it. Sizes are in bytes, times in picoseconds.
+
+    Attributes:
+        number: Its number in the flow; of a packet without payload, what its sender put there.
+        payload: Its payload, even if that has been cut off.
+        kind: Its kind, of the sender's choice.
+        seq: A number of the sender's choice.
+        ack: Another one. Of data, the sort key of ports with the queue "pfabric".
+        priority: Its class of traffic (DSCP).
+        size: Bytes on the wire.
+        control: Whether it is one without payload, of `Flow.send`.
+        marked: Whether a port has marked it.
+        trimmed: Whether a port has cut the payload off.
+        returned: Whether it is a header that a full port has returned to the sender.
+        hops: Links that it has crossed.
+        sent_ps: When it was made.
+    """
+
+    number: int
+    payload: int
+    kind: int
+    seq: int
+    ack: int
+    priority: int
+    size: int
+    control: bool
+    marked: bool
+    trimmed: bool
+    returned: bool
+    hops: int
+    sent_ps: int
+
+@final
 class Fabric:
     """The network of a scenario, of which nothing but the topology need be there: read, checked and built once.
 

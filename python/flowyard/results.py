@@ -20,7 +20,7 @@ from flowyard.terminal.progress import Display
 
 if TYPE_CHECKING:
     from flowyard.model import Model
-    from flowyard.prototypes import Balancer, CongestionControl, Queue
+    from flowyard.prototypes import Balancer, CongestionControl, Queue, Transport
     from flowyard.prototypes.handed import Handed
 
 __all__ = ["Result", "check", "explain", "open_run", "run", "schema"]
@@ -197,6 +197,7 @@ def run(
     scenario: str | PathLike[str] | Model | Mapping[str, Any],
     overrides: Mapping[str, object] | None = None,
     *,
+    transports: Mapping[str, type[Transport]] | None = None,
     controls: Mapping[str, type[CongestionControl]] | None = None,
     queues: Mapping[str, type[Queue]] | None = None,
     balancers: Mapping[str, type[Balancer]] | None = None,
@@ -207,8 +208,9 @@ def run(
     Args:
         scenario: A TOML or JSON file, the name of a packaged scenario, a Scenario, or plain data.
         overrides: Fields to change, by their path: {"run.seed": 2, "transport.ndp.initial_window": 8}.
-        controls: Congestion controls in Python by the names that the scenario has for them, in
-            `congestion.python.name`: see flowyard.prototypes.
+        transports: Transports in Python by the names that the scenario has for them, in `transport.python.name`: see
+            flowyard.prototypes.
+        controls: Congestion controls in Python, likewise, by `congestion.python.name`.
         queues: Queues in Python, likewise, by `queue.python.name`.
         balancers: Load balancers in Python, likewise, by `balancer.python.name`.
         progress: Called about five times a second; raising KeyboardInterrupt ends the run early. Without it a run that
@@ -221,7 +223,7 @@ def run(
         ScenarioError: The scenario cannot be run; the text names every problem.
         PrototypeError: A member in Python raised an exception or made no sense; the text names its file and line.
     """
-    prototypes = _handed_in(controls=controls, queues=queues, balancers=balancers)
+    prototypes = _handed_in(transports=transports, controls=controls, queues=queues, balancers=balancers)
     checked = Checked(scenario, overrides, prototypes)
     if progress is not None:
         return checked.run(progress=progress)
@@ -251,6 +253,7 @@ def check(
     scenario: str | PathLike[str] | Model | Mapping[str, Any],
     overrides: Mapping[str, object] | None = None,
     *,
+    transports: Mapping[str, type[Transport]] | None = None,
     controls: Mapping[str, type[CongestionControl]] | None = None,
     queues: Mapping[str, type[Queue]] | None = None,
     balancers: Mapping[str, type[Balancer]] | None = None,
@@ -261,6 +264,7 @@ def check(
     Args:
         scenario: As in `run`.
         overrides: As in `run`.
+        transports: As in `run`.
         controls: As in `run`.
         queues: As in `run`.
         balancers: As in `run`.
@@ -270,9 +274,8 @@ def check(
     Raises:
         ScenarioError: The scenario cannot be run; the text names every problem.
     """
-    return Checked(
-        scenario, overrides, _handed_in(controls=controls, queues=queues, balancers=balancers)
-    ).resolved(whole=whole)
+    prototypes = _handed_in(transports=transports, controls=controls, queues=queues, balancers=balancers)
+    return Checked(scenario, overrides, prototypes).resolved(whole=whole)
 
 
 class Outlook(NamedTuple):

@@ -178,6 +178,7 @@ __all__ = [
     "PythonBalancer",
     "PythonControl",
     "PythonQueue",
+    "PythonTransport",
     "Queue",
     "Racs",
     "RacsPort",
@@ -2111,6 +2112,44 @@ class Central(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
+class PythonTransport(Model):
+    """A transport written in Python, a prototype: `flowyard run --prototype FILE`, or `transports` of
+    flowyard.run.
+    """
+
+    _tag = "python"
+
+    name: str
+    """The name under which its class is handed in; from a file, the name of the class."""
+
+    settings: Mapping[str, Any] | None = None
+    """Arguments of the class, by their names, with which each host's object is made."""
+
+    payload: str = "1436B"
+    """Payload of a full packet. Absent: the class's attribute. A size, such as "64KiB", at least 1B, at
+    most 65000B.
+    """
+
+    header_bytes: str = "64B"
+    """Bytes of each packet that are not payload. Absent: the class's attribute. A size, such as "64KiB",
+    at least 1B, at most 500B.
+    """
+
+    needs_marks: bool | None = None
+    """Whether it needs ports that mark; its data packets are then ECN-capable. Absent: the class's
+    attribute.
+    """
+
+    needs_trimming: bool | None = None
+    """Whether it needs ports that trim; its data packets may then be trimmed. Absent: the class's
+    attribute.
+    """
+
+    retransmits: bool = True
+    """Whether it retransmits lost packets. Absent: the class's attribute."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Infinite(Model):
     """First-in first-out without a limit."""
 
@@ -3694,6 +3733,7 @@ Transport = (
     | Pdq
     | Racs
     | Central
+    | PythonTransport
     | Literal[
         "datagram",
         "tcp",

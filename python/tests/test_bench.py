@@ -18,6 +18,7 @@ from flowyard.bench import (
     page,
     paths,
     ports,
+    prototypes,
     slotted,
     speed,
     startup,
@@ -292,3 +293,10 @@ def test_scenarios_of_central_control_run(name):
     assert figures["full_packets"] < 100
     with pytest.raises(RuntimeError, match="status limit"):
         control.run(rack, "complete")
+
+
+def test_members_in_python_run():
+    # A congestion control, a queue and a balancer are in test_prototypes.py.
+    assert prototypes.once("fixed_window") > 0
+    (check,) = prototypes.checks({"Slow": 199_999})
+    assert not check.met

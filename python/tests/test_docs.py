@@ -17,6 +17,7 @@ import flowyard as fy
 from flowyard import slotted
 from flowyard.papers import register
 from flowyard.prototypes import Queue
+from flowyard.prototypes.examples.fixed_window import FixedWindow
 from flowyard.prototypes.examples.per_flow import PerFlow
 from flowyard.sweeps import Plan
 
@@ -167,7 +168,11 @@ def test_snippets_run(snippet: str, tmp_path: Path) -> None:
     path = tmp_path / "snippet.json"
     path.write_text(json.dumps(completed(snippet)), encoding="utf-8")
     # What names a prototype gets one.
-    own: dict[str, Any] = {"queues": {"queries": Queue}, "balancers": {"queries": PerFlow}}
+    own: dict[str, Any] = {
+        "transports": {"queries": FixedWindow},
+        "queues": {"queries": Queue},
+        "balancers": {"queries": PerFlow},
+    }
     handed = own if "python = {" in snippet else {}
     result = fy.run(path, {"run.until": "1ms", "run.audit": True}, **handed)
     assert result.violations == []

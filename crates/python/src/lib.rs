@@ -41,7 +41,7 @@ mod _native {
     #[pymodule_export]
     use crate::paths::path_bytes;
     #[pymodule_export]
-    use crate::prototypes::{Ack, Hop, Packet, Port, Signal, Window};
+    use crate::prototypes::{Ack, Data, Flow, Hop, Host, Packet, Port, Received, Signal, Window};
     #[pymodule_export]
     use crate::rehearsal::{barrier_seconds, rehearse};
     #[pymodule_export]

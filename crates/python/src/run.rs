@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use flowyard_sim::engine::finished::Status;
 use flowyard_sim::engine::observer::Observer;
 use flowyard_sim::engine::progress::Progress;
 use flowyard_sim::observe::capture::Cable;
-use flowyard_sim::results::Observed;
+use flowyard_sim::results::{Observed, Summary};
 use flowyard_sim::{Checked, records};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -100,6 +101,13 @@ pub fn run(
     }
 
     let outcome = outcome.map_err(|problems| scenario_error(py, &problems))?;
+    let Summary { status, end_ps, .. } = outcome.summary;
+    if status == Status::Stalled
+        && outcome.summary.deadlock.is_empty()
+        && let Some(error) = prototypes.stuck(py, end_ps)
+    {
+        return Err(error);
+    }
 
     let mut summary = serde_json::to_value(&outcome.summary).expect("a summary is plain JSON");
     add_cost(py, &mut summary, spent, &cost)?;

@@ -1,8 +1,8 @@
 """`flowyard bench`: the engine's speed and memory on this machine, against the targets.
 
-`cases` says what is timed, `speed`, `memory`, `threads`, `cores`, `startup`, `slotted`, `paths`, `ports` and `control`
-measure, each with its method in its first lines, `checks` compares with what was promised, `page` prints and writes
-docs/benchmarks.md.
+`cases` says what is timed, `speed`, `memory`, `threads`, `cores`, `startup`, `slotted`, `paths`, `ports`, `control` and
+`prototypes` measure, each with its method in its first lines, `checks` compares with what was promised, `page` prints
+and writes docs/benchmarks.md.
 """
 
 import sys
@@ -11,13 +11,25 @@ from typing import Any
 from flowyard.bench.cases import CASES
 from flowyard.bench.checks import Check
 
-PARTS = ("memory", "threads", "cores", "start-up", "slotted", "paths", "ports", "control")
+PARTS = ("memory", "threads", "cores", "start-up", "slotted", "paths", "ports", "control", "prototypes")
 NAMES = (*(case.name for case in CASES), *PARTS)
 
 
 def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]]:
     """The figures as plain data, and what was promised of them."""
-    from flowyard.bench import control, cores, machine, memory, paths, ports, slotted, speed, startup, threads
+    from flowyard.bench import (
+        control,
+        cores,
+        machine,
+        memory,
+        paths,
+        ports,
+        prototypes,
+        slotted,
+        speed,
+        startup,
+        threads,
+    )
 
     cases = [case for case in CASES if case.name in wanted]
     figures = speed.measure(cases, rounds, tell) | {"machine": machine.describe()}
@@ -45,6 +57,9 @@ def measure(wanted: list[str], rounds: int) -> tuple[dict[str, Any], list[Check]
     if "control" in wanted:
         figures["control"] = control.measure(rounds, tell)
         checks += control.checks(figures["control"])
+    if "prototypes" in wanted:
+        figures["prototypes"] = prototypes.measure(rounds, tell)
+        checks += prototypes.checks(figures["prototypes"])
     tell("")
     checks.sort(key=lambda check: check.target)
     figures["targets"] = [check.json() for check in checks]

@@ -27,6 +27,7 @@ TARGETS = {
     11: "Whole paths",
     12: "Port agents",
     13: "Central control",
+    14: "Members in Python",
 }
 
 

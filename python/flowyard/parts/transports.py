@@ -18,6 +18,7 @@ from flowyard.scenario import (
     Rcp,
     Tcp,
 )
+from flowyard.scenario import PythonTransport as Python
 
 __all__ = [
     "D3",
@@ -30,6 +31,7 @@ __all__ = [
     "ParallelTcp",
     "Pdq",
     "Pfabric",
+    "Python",
     "Racs",
     "Rcp",
     "Tcp",

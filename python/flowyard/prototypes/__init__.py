@@ -12,13 +12,19 @@ The contracts are those of the engine's own members: see docs/how-to/python-prot
 run without prototypes.
 """
 
-from flowyard._native import Ack, Hop, Packet, Port, Signal, Window
+from flowyard._native import Ack, Data, Flow, Hop, Host, Packet, Port, Received, Signal, Window
 from flowyard.prototypes.balancer import Balancer
 from flowyard.prototypes.control import Answer, CongestionControl
 from flowyard.prototypes.failing import PrototypeError
 from flowyard.prototypes.queue import Queue
+from flowyard.prototypes.transport import Transport
 
 __all__ = [  # noqa: RUF022, as people meet them
+    "Transport",
+    "Flow",
+    "Host",
+    "Data",
+    "Received",
     "CongestionControl",
     "Window",
     "Ack",

@@ -12,6 +12,7 @@ from flowyard.prototypes import failing
 from flowyard.prototypes.balancer import Balancer
 from flowyard.prototypes.control import CongestionControl
 from flowyard.prototypes.queue import Queue
+from flowyard.prototypes.transport import Transport
 
 ECHOES = (None, "until-reduced", "exact", "exact-at-once", "each-segment")
 
@@ -25,6 +26,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
+    "transport": Kind("transports", "transport", Transport),
     "control": Kind("controls", "congestion control", CongestionControl),
     "queue": Kind("queues", "queue", Queue),
     "balancer": Kind("balancers", "load balancer", Balancer),
@@ -32,10 +34,20 @@ KINDS = {
 
 # What a class says of itself in attributes that are true or false: fields of the scenario's member.
 TRUTHS = {
+    "transport": ("needs_marks", "needs_trimming"),
     "control": ("proportional_reduction",),
     "queue": ("marks", "trims"),
     "balancer": ("one_path",),
 }
+
+# Methods without which a class does nothing.
+REQUIRED = {
+    "transport": {"next_packet": "says which packet a sender sends", "at_receiver": "delivers data"},
+    "balancer": {"choose": "says which next hop a packet takes"},
+}
+
+# Sizes that a transport says of itself, in bytes, with the largest one.
+SIZES = {"payload": 65_000, "header_bytes": 500}
 
 
 class Handed:
@@ -52,8 +64,9 @@ class Handed:
         self.name = name
         self.cls = cls
         self.fields = json.dumps(self._fields())
-        if kind == "balancer" and not self.has("choose"):
-            raise UserError(f"{cls.__name__} writes no choose, which says which next hop a packet takes")
+        for verb, purpose in REQUIRED.get(kind, {}).items():
+            if not self.has(verb):
+                raise UserError(f"{cls.__name__} writes no {verb}, which {purpose}")
 
     def make(self, settings: str) -> object:
         """An object with these settings, as JSON."""
@@ -103,7 +116,20 @@ class Handed:
         if echo not in ECHOES:
             allowed = ", ".join(json.dumps(word) for word in ECHOES[1:])
             raise UserError(f"{self.cls.__name__}.echo = {echo!r}: use None, {allowed}")
-        return fields | ({"echo": echo} if echo else {})
+        fields |= {"echo": echo} if echo else {}
+        return fields | (self._sizes() if self.kind == "transport" else {})
+
+    def _sizes(self) -> dict[str, Any]:
+        """Fields of a transport that are not false unless said."""
+        sizes = {}
+        for name, most in SIZES.items():
+            size = getattr(self.cls, name)
+            if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= most:
+                raise UserError(
+                    f"{self.cls.__name__}.{name} = {size!r}: use a whole number of bytes from 1 to {most}"
+                )
+            sizes[name] = f"{size}B"
+        return sizes | {"retransmits": bool(getattr(self.cls, "retransmits", True))}
 
 
 def hand_in(**given: Mapping[str, type] | None) -> list[Handed]:

@@ -7,6 +7,7 @@ mod balancer;
 mod control;
 mod numbers;
 mod queue;
+mod transport;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,13 +16,14 @@ use std::time::Instant;
 
 use flowyard_sim::prototype::Factory;
 use flowyard_sim::scenario::Prototypes;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 
 pub use self::balancer::Hop;
 pub use self::control::{Ack, Signal, Window};
 pub use self::queue::{Packet, Port};
+pub use self::transport::{Data, Flow, Host, Received};
 
 /// The classes that were handed in for a scenario: `flowyard.prototypes.Handed` each.
 #[derive(Default)]
@@ -45,6 +47,8 @@ pub struct Handed {
     fields: Map<String, Value>,
     calls: AtomicU64,
     nanoseconds: AtomicU64,
+    /// Flows that were neither finished nor waiting for anything when the run ended: how many, and one of them.
+    stuck: Mutex<Option<(usize, String)>>,
     run: Arc<Run>,
 }
 
@@ -60,6 +64,7 @@ impl HandedIn {
                 handed: handed.unbind(),
                 calls: AtomicU64::new(0),
                 nanoseconds: AtomicU64::new(0),
+                stuck: Mutex::new(None),
                 run: Arc::clone(&run),
             }))
         };
@@ -73,6 +78,12 @@ impl HandedIn {
             let kind: String = handed.handed.getattr(py, "kind")?.extract(py)?;
             let name = handed.name.clone();
             match kind.as_str() {
+                "transport" => {
+                    prototypes
+                        .transport
+                        .transports
+                        .insert(name, Arc::new(transport::Class(Arc::clone(handed))));
+                }
                 "control" => {
                     prototypes.transport.controls.insert(name, Arc::new(control::Class(Arc::clone(handed))));
                 }
@@ -95,6 +106,7 @@ impl HandedIn {
         for handed in &self.all {
             handed.calls.store(0, Ordering::Relaxed);
             handed.nanoseconds.store(0, Ordering::Relaxed);
+            *handed.stuck.lock().expect("nothing panics while it is held") = None;
         }
     }
 
@@ -111,6 +123,16 @@ impl HandedIn {
     /// Why, if so.
     pub fn failure(&self) -> Option<PyErr> {
         self.run.failure.lock().expect("nothing panics while it is held").take()
+    }
+
+    /// Of a run that has stalled at that time, the failure of a transport whose flows wait for nothing.
+    pub fn stuck(&self, py: Python<'_>, now_ps: u64) -> Option<PyErr> {
+        self.all.iter().find_map(|handed| {
+            let (flows, one) = handed.stuck.lock().expect("nothing panics while it is held").take()?;
+            let others = if flows > 1 { format!(" (one of {flows} such flows)") } else { String::new() };
+            let text = format!("{one}{others}: a sender has to call flow.finish()");
+            Some(handed.told(py, "next_packet", now_ps, &PyValueError::new_err(text)))
+        })
     }
 
     /// What the run's summary says of those that it called, given its wall-clock seconds.
@@ -142,16 +164,7 @@ impl Handed {
             return otherwise;
         }
         let since = Instant::now();
-        let answer = Python::attach(|py| {
-            call(py).map_err(|error| {
-                // The user's mistake in the user's words; or what went wrong on the way to them.
-                let told = error
-                    .value(py)
-                    .setattr("__traceback__", error.traceback(py))
-                    .and_then(|()| self.handed.call_method1(py, "failure", (verb, now_ps, error.value(py))));
-                told.map_or_else(|other| other, |told| PyErr::from_value(told.into_bound(py)))
-            })
-        });
+        let answer = Python::attach(|py| call(py).map_err(|error| self.told(py, verb, now_ps, &error)));
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.nanoseconds.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
         answer.unwrap_or_else(|error| {
@@ -159,6 +172,20 @@ impl Handed {
             self.run.failed.store(true, Ordering::Relaxed);
             otherwise
         })
+    }
+
+    /// The user's mistake in the user's words; or what went wrong on the way to them.
+    fn told(&self, py: Python<'_>, verb: &str, now_ps: u64, error: &PyErr) -> PyErr {
+        let told = error
+            .value(py)
+            .setattr("__traceback__", error.traceback(py))
+            .and_then(|()| self.handed.call_method1(py, "failure", (verb, now_ps, error.value(py))));
+        told.map_or_else(|other| other, |told| PyErr::from_value(told.into_bound(py)))
+    }
+
+    /// The run has ended, and so many flows would never have; one of them is described.
+    fn note_stuck(&self, flows: usize, one: String) {
+        *self.stuck.lock().expect("nothing panics while it is held") = Some((flows, one));
     }
 
     /// An object of the class, made with these settings.

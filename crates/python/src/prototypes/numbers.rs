@@ -49,3 +49,26 @@ pub fn rate(value: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<u64>> {
     }
     Err(PyValueError::new_err(format!("{what} = {}: use {allowed}", value.repr()?)))
 }
+
+/// A whole number within bounds.
+pub fn whole(value: &Bound<'_, PyAny>, what: &str, least: u64, most: u64) -> PyResult<u64> {
+    let is_whole = !value.is_instance_of::<PyBool>() && !value.is_instance_of::<PyFloat>();
+    match value.extract::<u64>() {
+        Ok(number) if is_whole && (least..=most).contains(&number) => Ok(number),
+        _ => {
+            let text = format!("{what} = {}: use a whole number from {least} to {most}", value.repr()?);
+            Err(PyValueError::new_err(text))
+        }
+    }
+}
+
+/// The same for an argument that need not be given.
+pub fn whole_or(
+    value: Option<&Bound<'_, PyAny>>,
+    otherwise: u64,
+    what: &str,
+    least: u64,
+    most: u64,
+) -> PyResult<u64> {
+    value.map_or(Ok(otherwise), |value| whole(value, what, least, most))
+}

@@ -19,7 +19,7 @@ const MEMBER: &str = "python";
 /// All that may be written in Python, by list and name.
 #[derive(Clone, Debug, Default)]
 pub struct Prototypes {
-    /// Of transports.
+    /// Transports, and members of transports.
     pub transport: transport::Prototypes,
     /// Queues.
     pub queues: queue::Prototypes,
@@ -38,6 +38,7 @@ impl Prototypes {
             named.iter().map(|(name, own)| (name.clone(), up(Arc::clone(own)))).collect()
         }
         match key {
+            "transport" => Some(("transport", "transports", plain(&self.transport.transports, |own| own))),
             "congestion" => {
                 Some(("congestion control", "controls", plain(&self.transport.controls, |own| own)))
             }

@@ -108,6 +108,7 @@ transports! {
     pdq::Pdq = "pdq",
     racs::Racs = "racs",
     central::Central = "central",
+    python::PythonTransport = "python",
 }
 
 impl Transport {
@@ -321,6 +322,8 @@ pub trait Settings {
 /// Members that may be written in Python for transports: see `prototype.rs`.
 #[derive(Clone, Debug, Default)]
 pub struct Prototypes {
+    /// Transports.
+    pub transports: Named<dyn python::Prototype>,
     /// Congestion controls.
     pub controls: Named<dyn tcp::congestion::python::Prototype>,
 }
