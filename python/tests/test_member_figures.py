@@ -36,8 +36,8 @@ def members(definition: str) -> set[str]:
     return {name for choice in schema["oneOf"] for name in choice.get("properties", {})}
 
 
-# A page by itself; those of TCP's that have none are on its page.
-TRANSPORTS = members("Transport") | members("Congestion") - {"newreno", "reno", "python"} | {"pias"}
+# A page by itself; those of TCP's that have none are on its page, and prototypes have a how-to.
+TRANSPORTS = (members("Transport") | members("Congestion") | {"pias"}) - {"newreno", "reno", "python"}
 
 
 @pytest.mark.parametrize("name", sorted(TRANSPORTS))
