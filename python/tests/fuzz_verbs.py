@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from interchange_examples import EXAMPLES
+from interchange_examples import EXAMPLES, fct_txt
 from mutations import NUMBERS, VALUES, changed
 
 from flowyard.interchange.formats import READ
@@ -209,6 +209,10 @@ def recipes(kept: Path) -> dict[str, Recipe]:
         run, ["report run -o r.html", "report run run -o r.html", "report run --json", "show run"]
     )
     found["kept run.json"] = Recipe(run, ["report run -o r.html", "show run", "show ."], ["run/run.json"])
+    found["kept run and a peer"] = Recipe(
+        run | _tree(kept / "peer", "peer"),
+        [f"compare run peer/fct.txt {options}" for options in ("-o c.html", "--json", "--shift WORD")],
+    )
     again = "sweep plan.toml -o swept --workers 1"
     found["kept sweep"] = Recipe(
         swept | {"small.toml": small, "plan.toml": SWEEP.encode()},
@@ -232,11 +236,15 @@ def _tree(folder: Path, name: str) -> dict[str, bytes]:
 
 def make_kept(folder: Path) -> None:
     """The run and the sweep that recipes read."""
+    import polars as pl
+
     import flowyard as fy
     from flowyard import sweeps
 
     (folder / "small.toml").write_text(SMALL + OBSERVED)
     fy.run(folder / "small.toml").save(folder / "run")
+    (folder / "peer").mkdir()
+    (folder / "peer" / "fct.txt").write_text(fct_txt(pl.read_parquet(folder / "run" / "flows.parquet")))
     (folder / "small.toml").write_text(SMALL)
     (folder / "plan.toml").write_text(SWEEP)
     sweeps.sweep(folder / "plan.toml", folder / "swept", workers=1)
@@ -249,8 +257,8 @@ def restrain() -> None:
 
     read, link = results.Checked.__init__, slotted.Checked.run
 
-    def small(checked, scenario, overrides=None):
-        read(checked, scenario, {**(overrides or {}), **LIMITS})
+    def small(checked, scenario, overrides=None, prototypes=()):
+        read(checked, scenario, {**(overrides or {}), **LIMITS}, prototypes)
 
     def small_link(checked, **options):
         def stop(slots: int) -> None:

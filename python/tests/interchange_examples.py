@@ -174,6 +174,18 @@ starts = st.integers(0, 10**15)
 sizes = st.integers(1, 2**31 - 1)
 
 
+def fct_txt(flows, late_ns=0, slower=1):
+    """What HPCC's code would write of these flows."""
+    lines = []
+    for row in flows.iter_rows(named=True):
+        src, dst = (f"0b{node >> 8:02x}{node & 255:02x}01" for node in (row["src"], row["dst"]))
+        start, fct = row["start_ps"] // 1000 + late_ns, slower * row["fct_acked_ps"] // 1000
+        ideal = row["ideal_fct_ps"] // 1000
+        lines.append(f"{src} {dst} 10000 100 {row['size_bytes']} {start} {fct} {ideal}")
+    # In the order of the ends, as there.
+    return "\n".join(sorted(lines)) + "\n"
+
+
 @st.composite
 def entries(draw, name="flows"):
     count = draw(st.integers(1, 8))

@@ -5,8 +5,10 @@ import json
 import os
 import shutil
 
+import polars as pl
 import pytest
 from conftest import SMALL
+from interchange_examples import fct_txt
 
 from flowyard import cli
 
@@ -19,6 +21,7 @@ FILES = {
     "topology": ("topology small.toml -o {}", "picture.svg", "refused"),
     "import": ("import sizes.txt -o {}", "new.toml", "refused"),
     "export": ("export small.toml --to htsim-cm -o {}", "new.cm", "refused"),
+    "compare": ("compare run fct.txt -o {}", "page.html", "replaced"),
     "bench": ("bench --write {}", "page.md", "untried"),
 }
 # Verbs that write a folder.
@@ -43,6 +46,7 @@ def sound(tmp_path_factory):
         patch.chdir(folder)
         assert cli.main(["run", "small.toml", "-o", "run"]) == 0
         assert cli.main(["sweep", "plan.toml", "-o", "swept"]) == 0
+        (folder / "fct.txt").write_text(fct_txt(pl.read_parquet("run/flows.parquet")))
     return folder
 
 

@@ -428,6 +428,7 @@ def test_structure_of_the_charts(two):
         ("tick", row | {"x": "value"}),
         ("bar", row | {"x": "p25", "x2": "p75"}),
         ("point", row | {"x": "mean"}),
+        ("point", row | {"x": "max"}),
         ("bar", row | {"x": "min", "x2": "max"}),
     ]
     for spec in specs.values():

@@ -176,7 +176,7 @@ def test_a_link_is_chosen_for_its_samples(wide):
 def test_definitions_come_with_pointer_keyboard_and_finger(wide, narrow):
     told = "document.getElementById('tip').hidden ? null : document.getElementById('tip').textContent"
     wide.hover(".card dfn")
-    assert wide.ask(told).startswith("complete: all flows ended, though datagrams")
+    assert wide.ask(told).startswith("complete: all flows ended, though flows with lost datagrams")
     wide.hover("h1")
     assert wide.ask(told) is None
     wide.ask("document.querySelector('.card dl dfn').focus()")

@@ -319,7 +319,7 @@ def test_a_discipline_that_breaks_says_how():
             "classes.0.deadlines.uniform.min: 8 is above max, which is 7",
         ),
         ({"classes": []}, "classes: is missing"),
-        ({"generation": LIST}, "classes: a list of flows says"),
+        ({"generation": LIST}, "classes: a list of flows has its own sizes"),
         ({"generation": {"sets": {"flows": 0}}}, "generation.sets.flows: 0"),
         ({"run": {"slot": 5}}, 'did you mean "(slots|step)"'),
         (

@@ -144,9 +144,12 @@ def _module(path: Path, package: str) -> ModuleType:
     sys.modules[name] = module
     # Parts shared by figures are imported by their own names.
     sys.path.insert(0, str(path.parent))
+    # Bytecode is found stale by size and second: of a file that is edited within one, the old code would run.
+    kept, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         specification.loader.exec_module(module)
     finally:
+        sys.dont_write_bytecode = kept
         sys.path.remove(str(path.parent))
     return module
 
