@@ -75,9 +75,13 @@ def cores(figures: dict[str, Any]) -> TextTable:
     counts = list(next(iter(runs.values())))
     barrier = f"a barrier of two threads takes {figures['barrier_us']:.1f} us"
     title = f"One run on more cores, estimated from times of its parts; {barrier}"
-    rows = [[name, *(f"{run[count]['speed_up']:.1f}" for count in counts)] for name, run in runs.items()]
+
+    def row(name: str, run: dict[str, Any], key: str, form: str) -> list[str]:
+        return [name, *(format(run[count][key], form) if count in run else "" for count in counts)]
+
+    rows = [row(name, run, "speed_up", ".1f") for name, run in runs.items()]
     rows += [
-        [f"{name}: {text}", *(f"{run[count][key]:.0%}" for count in counts)]
+        row(f"{name}: {text}", run, key, ".0%")
         for name, run in runs.items()
         for key, text in (("alone_share", "one thread alone"), ("barrier_share", "barriers"))
     ]
