@@ -133,7 +133,7 @@ generate: .venv/.dev setup ## Write what is made from the code: the schema, the 
 	$(BIN)/python tools/generate_python.py
 	$(BIN)/python tools/generate_reference.py
 
-# Ten seconds. Beside the pictures it writes the sentences below them, which tests compare.
+# Fifteen seconds. Beside the pictures it writes the sentences below them, which tests compare.
 member-figures: .venv/.dev setup ## Draw the figures of transports, queues, balancers and controllers in docs/images/members
 	$(BIN)/python tools/member_figures.py
 

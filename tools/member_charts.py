@@ -25,7 +25,7 @@ TIMES = {"us": 1e6, "ms": 1e9, "s": 1e12}
 # A line to compare with.
 GUIDE: Any = {"color": "#777777", "linewidth": 0.9, "linestyle": ":"}
 # So many points make a line as smooth as a panel can show.
-POINTS = 250
+POINTS = 200
 
 
 class Chart:
@@ -184,10 +184,10 @@ class Completions(Chart):
 
 @dataclass(frozen=True)
 class Rates(Chart):
-    """The rate of each flow over time: payload that reached the receiver. A panel a run.
+    """The rate of each flow, or of each entry, over time: payload that reached the receiver. A panel a run.
 
-    Facts: the ends of the first entry and of the last flow, the mean end, and Jain's index of the rates in the middle
-    of the time until a flow ends.
+    Facts: the ends of the first entry and of the last flow, the mean end, and, in the middle of the time until a flow
+    ends, Jain's index of the rates and the first entry's percentage of their sum.
     """
 
     entries: tuple[str, ...]
@@ -195,6 +195,7 @@ class Rates(Chart):
     time: str = "ms"
     until: float = float("inf")
     rate: str = "Gbit/s"
+    together: bool = False
 
     SCALES: ClassVar = {"Gbit/s": 1e9, "Mbit/s": 1e6}
 
@@ -211,28 +212,41 @@ class Rates(Chart):
         middle = samples(result, "rate_bps").filter(
             (pl.col("time_ps") / TIMES[self.time]).is_between(first * 0.25, first * 0.75)
         )
-        rates = middle.group_by("id").agg(pl.col("value").mean())["value"]
+        means = middle.group_by("id").agg(pl.col("value").mean())
+        rates = means["value"]
         jain = value(rates.sum()) ** 2 / (len(flows) * value((rates**2).sum()) or 1)
         own = flows.filter(pl.col("tag").cast(str) == self.entries[0])
         end = value((own["start_ps"] + own["fct_ps"]).max()) / TIMES[self.time]
-        return {"end": end, "last": value(ends.max()), "jain": jain, "mean_end": value(ends.mean())}
+        part = means.filter(pl.col("id").is_in(own["id"].to_list()))["value"].sum()
+        share = 100 * value(part) / (value(rates.sum()) or 1)
+        return {
+            "end": end,
+            "share": share,
+            "last": value(ends.max()),
+            "jain": jain,
+            "mean_end": value(ends.mean()),
+        }
 
     def draw(self, axes: "list[Axes]", results: Results) -> None:
+        places = {entry: place for place, entry in enumerate(self.entries)}
+        of = "entry" if self.together else "flow"
         for panel, (label, result) in zip(axes, results.items(), strict=True):
             rows = samples(result, "rate_bps").with_columns(pl.col("time_ps") / TIMES[self.time])
-            tags = pl.DataFrame(result.flows)["tag"].cast(str)
-            for (flow,), series in rows.filter(pl.col("time_ps") <= self.until).group_by(
-                "id", maintain_order=True
-            ):
+            place = pl.col("tag").cast(str).replace_strict(places, default=None)
+            tags = pl.DataFrame(result.flows).select("id", place=place)
+            rows = rows.join(tags, on="id").filter(pl.col("time_ps") <= self.until)
+            if self.together:
+                rows = rows.group_by("place", "time_ps").agg(pl.col("value").sum()).sort("place", "time_ps")
+                rows = rows.with_columns(id=pl.col("place"))
+            for (number, _), series in rows.group_by("place", "id", maintain_order=True):
                 values = series["value"].to_numpy() / self.SCALES[self.rate]
-                entry = self.entries.index(tags[int(flow)])
                 # Several entries: a colour for each; one: a colour for each flow.
-                look: Any = {"color": style.COLOURS[entry]} if len(self.entries) > 1 else {}
+                look: Any = {"color": style.COLOURS[int(number)]} if len(self.entries) > 1 else {}
                 panel.plot(series["time_ps"].to_numpy(), values, linewidth=1.1, **look)
-            for place, entry_name in enumerate(self.entries if len(self.entries) > 1 else ()):
-                panel.plot([], [], color=style.COLOURS[place], label=entry_name)
+            for number, entry in enumerate(self.entries if len(self.entries) > 1 else ()):
+                panel.plot([], [], color=style.COLOURS[number], label=entry)
             panel.set(title=label if len(results) > 1 else "", xlim=(0, None), ylim=(0, None))
-            panel.set(xlabel=f"time ({self.time})", ylabel=f"rate of each flow ({self.rate})")
+            panel.set(xlabel=f"time ({self.time})", ylabel=f"rate of each {of} ({self.rate})")
         if len(axes) > 1:
             top = max(panel.get_ylim()[1] for panel in axes)
             right = max(panel.get_xlim()[1] for panel in axes)
@@ -373,9 +387,8 @@ class Shares(Chart):
                 label=label,
                 linestyle=("-", "--")[place // len(style.COLOURS)],
             )
-        axes[0].set(
-            xlabel=f"{self.tier} links, busiest first", ylabel="bytes / even division", ylim=(0, None)
-        )
+        axes[0].set(xlabel=f"{self.tier} links, busiest first", ylabel="bytes / even division", xscale="log")
+        axes[0].set_ylim(bottom=0)
 
 
 @dataclass(frozen=True)

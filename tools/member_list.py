@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from member_charts import Chart, Completions, Means, Queue, Rates, Turns, Windows
+from member_charts import Chart, Completions, Means, Queue, Rates, Shares, Turns, Windows
 
 
 @dataclass(frozen=True)
@@ -222,4 +222,142 @@ TRANSPORTS = [
     ),
 ]
 
-FIGURES = TRANSPORTS
+
+def queue(
+    name: str, chart: Chart, variants: Mapping[str, Mapping[str, Any]], says: str, **other: Any
+) -> Figure:
+    """A figure on the page of a queue."""
+    return Figure(f"queue-{name}", f"queues/{name}.md", chart, variants, says, **other)
+
+
+DROP_TAIL = {"queue": "drop-tail"}
+LAST_PORT = "switch -> host 0"
+BOTTLENECK = "left switch -> right switch"
+DATACENTRE_DCTCP = {"transport": {"tcp": {"preset": "datacentre", "congestion": "dctcp"}}, "queue": "ecn"}
+
+QUEUES = [
+    queue(
+        "infinite",
+        Queue(LAST_PORT, "5us", unit="KB"),
+        {"infinite": {}, "drop-tail": DROP_TAIL},
+        "Without a limit the port has up to {0[max]:,.0f} KB, and all {0[flows]:.0f} flows complete; with "
+        "100 packets, {1[max]:.0f} KB, {1[drops]:,.0f} packets are dropped, and {1[completed]:.0f} of the "
+        "flows complete.",
+    ),
+    queue(
+        "drop-tail",
+        Queue(BOTTLENECK, "2ms", since=50),
+        {f"{limit} packets": {"queue.drop-tail.limit.packets": limit} for limit in (400, 100, 10)},
+        "After 50 ms the port has {0[mean]:.0f} packets on average with a limit of 400, {1[mean]:.0f} with "
+        "100 and {2[mean]:.0f} with 10; the last flow takes {0[fct_max]:.0f}, {1[fct_max]:.0f} and "
+        "{2[fct_max]:.0f} ms.",
+    ),
+    queue(
+        "ecn",
+        Queue(BOTTLENECK, "100us", since=5, until=30),
+        {f"K = {limit}": {"queue.ecn.threshold.packets": limit} for limit in (100, 65, 20)},
+        "From 5 ms on the port has {0[mean]:.0f}, {1[mean]:.0f} and {2[mean]:.0f} packets on average, and "
+        "the link is busy: the last flow takes {0[fct_max]:.1f}, {1[fct_max]:.1f} and {2[fct_max]:.1f} ms.",
+    ),
+    queue(
+        "ndp",
+        Queue(LAST_PORT, "10us", unit="KB"),
+        {f"{limit} packets": {"queue.ndp.data_limit.full-packets": limit} for limit in (30, 15, 8)},
+        "First windows fill the queues of data and of headers; then pulls hold the queue at its limit. "
+        "{0[trims]:.0f}, {1[trims]:.0f} and {2[trims]:.0f} packets are trimmed, and the last flow takes "
+        "{0[fct_max]:.2f}, {1[fct_max]:.2f} and {2[fct_max]:.2f} ms: eight packets suffice.",
+    ),
+    queue(
+        "strict-priority",
+        Completions("short", unit="us"),
+        {"three classes": {}, "one class": {"queue.strict-priority.classes": 1}},
+        "Beside four long flows a short one takes {0[median]:.0f} us with three classes and {1[median]:.0f} "
+        "us with one (medians); the last long flow takes {0[fct_max]:.1f} ms in both.",
+    ),
+    queue(
+        "pfabric",
+        Turns(("flows",), "50us"),
+        {"pFabric": {}, "DCTCP": DATACENTRE_DCTCP},
+        "Intervals of 50 us in which a flow receives, a row a flow: {0[together]:.1f} flows at a time under "
+        "pFabric, the shortest first, and {1[together]:.1f} under DCTCP; flows take {0[mean]:.1f} and "
+        "{1[mean]:.1f} ms on average.",
+    ),
+    queue(
+        "lossless",
+        Queue(LAST_PORT, "20us", unit="KB"),
+        {"lossless": {}, "drop-tail": DROP_TAIL},
+        "With flow control the port has up to {0[max]:,.0f} KB, {0[pauses]:.0f} pause frames stop hosts, "
+        "and {0[drops]:.0f} packets are dropped; drop-tail drops {1[drops]:.0f}. The last flow takes "
+        "{0[fct_max]:.1f} and {1[fct_max]:.1f} ms.",
+    ),
+    *(
+        queue(
+            name,
+            Queue(BOTTLENECK, "2ms", since=50),
+            {label: {}, "drop-tail": DROP_TAIL},
+            f"After 50 ms the port has {{0[mean]:.0f}} packets on average under {label} and {{1[mean]:.0f}} under "
+            "drop-tail; the last flow takes {0[fct_max]:.0f} and {1[fct_max]:.0f} ms.",
+            legend="center right" if name == "red" else "upper right",
+        )
+        for name, label in {"codel": "CoDel", "red": "RED", "pie": "PIE"}.items()
+    ),
+    queue(
+        "daq",
+        Rates(("short", "long"), "1ms", rate="Mbit/s", together=True),
+        {"weights 3 and 1": {}, "weights 1 and 3": {"queue.daq.short_weight": 1, "queue.daq.long_weight": 3}},
+        "Flows with deadlines together get {0[share]:.0f} % of the link with weights of 3 and 1, and "
+        "{1[share]:.0f} % with 1 and 3.",
+    ),
+]
+
+OTHERS = [
+    Figure(
+        "balancers",
+        "routing.md",
+        Shares("aggregation-core"),
+        {
+            name: {"routing.balancer": name}
+            for name in ("single", "mod-k", "dual", "per-flow", "nix", "valiant", "per-packet", "permuted")
+        },
+        "Of {0[links]:.0f} links from aggregation to core, `single` uses {0[used]:.0f}, `per-flow` "
+        "{3[used]:.0f}, and `per-packet` all {6[used]:.0f}. The busiest link carries {0[most]:.1f} times an "
+        "even division under `single`, {3[most]:.1f} times under `per-flow`, {6[most]:.2f} times under "
+        "`per-packet` and {7[most]:.2f} times under `permuted`; the last flow takes {0[fct_max]:.2f}, "
+        "{3[fct_max]:.2f}, {6[fct_max]:.2f} and {7[fct_max]:.2f} ms.",
+    ),
+    Figure(
+        "controller-syn",
+        "control.md",
+        Completions("bursts", of="slowdown"),
+        {
+            policy: {"controller.syn.policy": policy}
+            for policy in ("mmf", "ocf", "srjf", "least-recently-allocated")
+        },
+        "The slowdown of half of the bursts is at most {0[median]:.1f} under `mmf`, {1[median]:.1f} under "
+        "`ocf`, {2[median]:.1f} under `srjf` and {3[median]:.1f} under `least-recently-allocated`; the 99th "
+        "percentile is {0[p99]:.1f}, {1[p99]:.1f}, {2[p99]:.1f} and {3[p99]:.1f}.",
+    ),
+    Figure(
+        "controller-rates",
+        "control.md",
+        Rates(("both", "first", "last"), "500us", rate="Mbit/s"),
+        {
+            "ASY": {"controller": "asy"},
+            "max-min": {},
+            "Flowtune": {"controller": "flowtune"},
+        },
+        "The flow that shares both links gets {0[share]:.0f} % of the sum of the three rates under ASY, "
+        "whose sum is the largest, {1[share]:.0f} % under max-min, and {2[share]:.0f} % under Flowtune, "
+        "which is proportionally fair.",
+    ),
+    Figure(
+        "controller-hedera",
+        "control.md",
+        Rates(("long",), "1ms", rate="Mbit/s"),
+        {"Hedera": {}, "without": {"controller": None}},
+        "Each flow alone would take 41 ms. With Hedera the last one ends after {0[last]:.0f} ms; without, "
+        "on the paths of the first hash, after {1[last]:.0f} ms.",
+    ),
+]
+
+FIGURES = TRANSPORTS + QUEUES + OTHERS

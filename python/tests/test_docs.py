@@ -29,6 +29,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("how-to/*.md")),
     *sorted((ROOT / "docs").glob("reference/*.md")),
+    *sorted((ROOT / "docs").glob("queues/*.md")),
     *sorted((ROOT / "docs").glob("transports/*.md")),
 ]
 COLUMNS = [column for columns in fy.explain().values() for column in columns]

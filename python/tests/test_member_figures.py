@@ -1,6 +1,7 @@
 """Every member has a page with a figure, and the numbers below the figure are those of the page's own example."""
 
 import importlib
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,34 @@ def test_each_transport_has_a_page_with_a_figure(name):
 
 def test_each_page_of_a_transport_is_of_one():
     assert {page.stem for page in (DOCS / "transports").glob("*.md")} - {"README"} == TRANSPORTS
+
+
+@pytest.mark.parametrize("name", sorted(members("Queue") - {"python"}))
+def test_each_queue_has_a_page_with_a_figure(name):
+    page = DOCS / "queues" / f"{name}.md"
+    assert f"](../images/members/queue-{name}.svg)" in page.read_text(encoding="utf-8")
+    assert DOCS / FIGURES[f"queue-{name}"].page == page
+    assert f"| [`{name}`](queues/{name}.md) |" in (DOCS / "queues.md").read_text(encoding="utf-8")
+
+
+# Paths in the scenario, paths from a controller, and prototypes have no place beside the others.
+@pytest.mark.parametrize("name", sorted(members("Balancer") - {"python", "granted"}))
+def test_each_balancer_is_described_and_compared(name):
+    assert f"| `{name}` |" in (DOCS / "routing.md").read_text(encoding="utf-8")
+    assert (name in FIGURES["balancers"].variants) == (name != "explicit")
+
+
+@pytest.mark.parametrize("name", sorted(members("Controller")))
+def test_each_controller_has_a_section_and_is_in_a_figure(name):
+    text = (DOCS / "control.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## {name}$", text, re.MULTILINE | re.IGNORECASE)
+    figures = [figure for figure in made.FIGURES if figure.page == "control.md"]
+    drawn = [
+        made.changed(made.example(figure), change)
+        for figure in figures
+        for change in figure.variants.values()
+    ]
+    assert any(name in scenario.get("controller", {}) for scenario in drawn)
 
 
 def test_figures_are_those_of_the_list():
