@@ -6,8 +6,10 @@ Nothing is fetched: no intersphinx, no fonts, no scripts from elsewhere.
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).resolve().parent.parent
 FORGE = "https://github.com/flowyard/flowyard/blob/main"
@@ -39,19 +41,24 @@ linkcheck_ignore = [re.escape(FORGE) + ".*"]
 linkcheck_timeout = 20
 linkcheck_workers = 4
 
-# The menu of the site: a forge would show it as text, so that it is kept from the page.
-CONTENTS = (ROOT / "docs" / "site" / "contents.md").read_text(encoding="utf-8")
+# The menu of the site, by the page that carries a part of it: a forge would show it as text, so that it is kept apart.
+MENUS = {
+    "docs/index": "contents",
+    "docs/transports/README": "transports",
+    "docs/queues": "queues",
+    "docs/reference/README": "reference",
+}
 # Of links, not of pictures: text, path, anchor.
 LINK = re.compile(r"(?<!!)(\[[^\]]*\])\((?!https?:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
-def add_contents(_: Sphinx, docname: str, source: list[str]) -> None:
-    """The first page carries the menu."""
-    if docname == root_doc:
-        source[0] += "\n" + CONTENTS
+def add_menu(_: "Sphinx", docname: str, source: list[str]) -> None:
+    """The first page carries the menu, pages of members those of their members."""
+    if menu := MENUS.get(docname):
+        source[0] += "\n" + (ROOT / "docs" / "site" / f"{menu}.md").read_text(encoding="utf-8")
 
 
-def link_to_forge(app: Sphinx, docname: str, source: list[str]) -> None:
+def link_to_forge(app: "Sphinx", docname: str, source: list[str]) -> None:
     """Links to files that are no pages lead to the repository; that they exist is tested by test_docs.py."""
     folder = (ROOT / docname).parent
 
@@ -64,8 +71,8 @@ def link_to_forge(app: Sphinx, docname: str, source: list[str]) -> None:
     source[0] = LINK.sub(forge, source[0])
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: "Sphinx") -> dict[str, bool]:
     """Called by Sphinx."""
-    app.connect("source-read", add_contents)
+    app.connect("source-read", add_menu)
     app.connect("source-read", link_to_forge)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

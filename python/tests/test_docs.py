@@ -1,5 +1,6 @@
 """What the documentation repeats from the code is what the code says, and what it tells people to write works."""
 
+import importlib.util
 import json
 import os
 import re
@@ -226,6 +227,41 @@ def test_rows_of_tables_have_as_many_cells_as_their_head(page: Path) -> None:
         assert len(rows) > 2, table
         assert all(re.fullmatch(r" ?:?-+:? ?", cell) for cell in rows[1]), rows[1]
         assert {len(row) for row in rows} == {len(rows[0])}, table
+
+
+def menu() -> Iterator[tuple[Path, str]]:
+    """Pages in the menu of the site, each with the title that it has there."""
+    spec = importlib.util.spec_from_file_location("conf", ROOT / "docs" / "conf.py")
+    assert spec is not None
+    assert spec.loader is not None
+    conf = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(conf)
+    for page, name in conf.MENUS.items():
+        folder = (ROOT / page).parent
+        # A pattern leaves out the pages of its own block.
+        shown: set[Path] = set()
+        for line in (ROOT / "docs" / "site" / f"{name}.md").read_text(encoding="utf-8").splitlines():
+            if line.startswith("```{toctree}"):
+                shown = {ROOT / f"{page}.md"}
+            if not line or line.startswith(("`", ":")):
+                continue
+            title, _, path = line.removesuffix(">").rpartition(" <")
+            for found in sorted(folder.glob(f"{path}.md")):
+                if found not in shown:
+                    shown.add(found)
+                    text = found.read_text(encoding="utf-8")
+                    yield found.resolve(), title or re.findall(r"^# (.*)$", text, re.MULTILINE)[0]
+
+
+def test_each_page_is_in_the_menu_of_the_site() -> None:
+    pages = {path for path, _ in menu()}
+    assert {*PAGES, ROOT / "docs/results/README.md"} - pages == {ROOT / "docs/index.md"}
+
+
+def test_entries_of_the_menu_say_different_things() -> None:
+    entries = [*menu()]
+    for kind in zip(*entries, strict=True):
+        assert [entry for entry in kind if kind.count(entry) > 1] == []
 
 
 def test_the_reference_is_fresh() -> None:
