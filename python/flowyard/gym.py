@@ -19,13 +19,17 @@ except ImportError:
 
 Reward = Callable[[Observation], float]
 
+# Of an observation's numbers: learning libraries scale by them.
+HIGHEST = np.array([10, 1, 1, 1000, 1000], np.float32)
+
 
 class Connection(gymnasium.Env):
     """A connection's window as something to learn.
 
     An action is one number from -1 to 1: the window is multiplied by 2 to its power. An observation has throughput as
     a share of `rate_bps`, the time in queues as a share of the round trip, the share of marks, losses, and the window
-    as a share of `rate_bps` times the round trip. The episode is over when the run is.
+    as a share of `rate_bps` times the round trip; values above 10, 1, 1, 1000 and 1000 are cut to these. The episode is
+    over when the run is.
 
     Args:
         scenario: As `flowyard.run` takes it.
@@ -50,7 +54,7 @@ class Connection(gymnasium.Env):
         self.rate_bps = rate_bps
         self.reward = reward or self._reward
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
-        self.observation_space = gymnasium.spaces.Box(0.0, np.inf, (5,), np.float32)
+        self.observation_space = gymnasium.spaces.Box(np.zeros_like(HIGHEST), HIGHEST, dtype=np.float32)
         self._last: Observation | None = None
 
     def reset(
@@ -89,7 +93,7 @@ class Connection(gymnasium.Env):
             seen.losses,
             seen.cwnd / path,
         )
-        return np.array(values, np.float32)
+        return np.minimum(np.array(values, np.float32), HIGHEST)
 
     def _reward(self, seen: Observation) -> float:
         return seen.throughput_bps / self.rate_bps - seen.queue_ps / seen.rtt_ps - seen.losses

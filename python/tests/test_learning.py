@@ -1,5 +1,7 @@
 """The learning loop: observations by hand, a bandit that finds the window that fills the path, Gymnasium."""
 
+import importlib
+import sys
 import threading
 from itertools import pairwise
 from typing import Any
@@ -117,7 +119,6 @@ def test_a_run_that_is_given_up_leaves_no_thread():
 
 
 def test_gymnasium():
-    pytest.importorskip("gymnasium")
     from gymnasium.utils.env_checker import check_env
 
     from flowyard import gym
@@ -133,10 +134,19 @@ def test_gymnasium():
     assert all(-1 <= reward <= 1 for reward in rewards)
 
 
-def test_gymnasium_is_asked_for_by_name():
+def test_an_observation_is_within_its_space():
+    from flowyard import gym
+
+    environment = gym.Connection(path(), rate_bps=RATE / 1e4, interval_us=500)
+    seen, told = environment.reset(seed=1)
+    assert told["observation"].throughput_bps > 10 * environment.rate_bps
+    assert environment.observation_space.contains(seen)
+    environment.close()
+
+
+def test_gymnasium_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch):
     """Without the package the import says what to install."""
-    try:
-        import gymnasium  # noqa: F401
-    except ImportError:
-        with pytest.raises(fy.errors.UserError, match="pip install gymnasium"):
-            __import__("flowyard.gym")
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    monkeypatch.delitem(sys.modules, "flowyard.gym", raising=False)
+    with pytest.raises(fy.errors.UserError, match="pip install gymnasium"):
+        importlib.import_module("flowyard.gym")
