@@ -1,4 +1,4 @@
-//! Whether a run may go in several parts, and where it is cut: see `engine/parted.rs`.
+//! Whether a run may go in several parts, and where it is cut: see `engine/parted/`.
 
 use crate::engine::members::Members;
 use crate::engine::part::Cut;

@@ -119,17 +119,7 @@ impl Calendar {
     /// later, or out of a plain heap, has been shown to nobody: the number is [`UNSEEN`].
     #[inline(always)]
     pub fn pop(&mut self, soon: impl FnMut(&Event), now: impl FnMut(&Event) -> u32) -> Option<(Event, u32)> {
-        if self.cursor >= self.today.len() {
-            if self.plain_heap {
-                return self.far.pop().map(|Reverse(event)| (event, UNSEEN));
-            }
-            if !self.open_next(Time::NEVER, soon, now) {
-                return None;
-            }
-        }
-        let at = self.cursor;
-        self.cursor += 1;
-        Some((self.today[at], self.hints[at]))
+        self.take(None, soon, now)
     }
 
     /// The same for an event before that time: events from that time on may still be added.
@@ -140,21 +130,32 @@ impl Calendar {
         soon: impl FnMut(&Event),
         now: impl FnMut(&Event) -> u32,
     ) -> Option<(Event, u32)> {
+        self.take(Some(end), soon, now)
+    }
+
+    #[inline(always)]
+    fn take(
+        &mut self,
+        end: Option<Time>,
+        soon: impl FnMut(&Event),
+        now: impl FnMut(&Event) -> u32,
+    ) -> Option<(Event, u32)> {
+        let is_before = |event: &Event| end.is_none_or(|end| event.time < end);
         if self.cursor >= self.today.len() {
             if self.plain_heap {
-                self.far.peek().filter(|Reverse(event)| event.time < end)?;
+                self.far.peek().filter(|Reverse(event)| is_before(event))?;
                 return self.far.pop().map(|Reverse(event)| (event, UNSEEN));
             }
-            if !self.open_next(end, soon, now) {
+            if !self.open_next(end.unwrap_or(Time::NEVER), soon, now) {
                 return None;
             }
         }
-        let (at, event) = (self.cursor, self.today[self.cursor]);
-        if event.time >= end {
+        let at = self.cursor;
+        if !is_before(&self.today[at]) {
             return None;
         }
         self.cursor += 1;
-        Some((event, self.hints[at]))
+        Some((self.today[at], self.hints[at]))
     }
 
     /// The first event, which stays.

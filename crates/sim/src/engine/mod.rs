@@ -210,10 +210,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         if self.status.is_some() {
             return self.status;
         }
-        let Network { calendar, arena, egress, ends, conns, balancers, routes, paths, .. } = &mut self.net;
-        let ahead: Ahead<'_, M> = Ahead { arena, egress, ends, conns, balancers, routes, paths };
-        let next = calendar.pop(|event| ahead.fetch_packet(event), |event| ahead.fetch_rest(event));
-        let Some((event, hint)) = next else {
+        let Some((event, hint)) = self.next_event(None) else {
             return Some(self.out_of_events());
         };
         if event.time > self.horizon
@@ -227,6 +224,19 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         self.events += 1;
         self.handle(event, hint);
         None
+    }
+
+    /// Takes the next event if it comes before that time, and what has been found out about it.
+    #[inline(always)]
+    fn next_event(&mut self, end: Option<Time>) -> Option<(Event, u32)> {
+        let Network { calendar, arena, egress, ends, conns, balancers, routes, paths, .. } = &mut self.net;
+        let ahead: Ahead<'_, M> = Ahead { arena, egress, ends, conns, balancers, routes, paths };
+        let (soon, now) =
+            (|event: &Event| ahead.fetch_packet(event), |event: &Event| ahead.fetch_rest(event));
+        match end {
+            None => calendar.pop(soon, now),
+            Some(end) => calendar.pop_before(end, soon, now),
+        }
     }
 
     /// One event.

@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use super::Engine;
-use super::ahead::Ahead;
 use super::conn::Conn;
 use super::discipline::Discipline;
 use super::egress::PortQueue;
@@ -178,11 +177,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Handles the next event if it comes before that time.
     #[inline(always)]
     pub(super) fn handle_next(&mut self, end: Time) -> bool {
-        let Network { calendar, arena, egress, ends, conns, balancers, routes, paths, .. } = &mut self.net;
-        let ahead: Ahead<'_, M> = Ahead { arena, egress, ends, conns, balancers, routes, paths };
-        let next =
-            calendar.pop_before(end, |event| ahead.fetch_packet(event), |event| ahead.fetch_rest(event));
-        let Some((event, hint)) = next else { return false };
+        let Some((event, hint)) = self.next_event(Some(end)) else { return false };
         self.net.now = event.time;
         self.events += 1;
         self.handle(event, hint);

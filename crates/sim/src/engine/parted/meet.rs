@@ -1,0 +1,95 @@
+//! Between two windows: parts hand over what they have for each other, connections close, observers look.
+
+use super::super::conn::InNetwork;
+use super::super::observer::{look_by, next_look};
+use super::*;
+use crate::ids::FlowId;
+
+impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
+    /// Parts hand over what they have for each other.
+    pub(super) fn meet(&mut self) {
+        for from in 0..self.parts.len() {
+            for id in std::mem::take(&mut self.parts[from].net.abroad.opened) {
+                let conn = self.parts[from].net.conns[id.index()];
+                for to in (0..self.parts.len()).filter(|&to| to != from) {
+                    self.parts[to].net.admit(id, conn);
+                }
+            }
+            for (host, event) in std::mem::take(&mut self.parts[from].net.abroad.starts) {
+                let part = &mut self.parts[self.cut.of(host)];
+                part.starts.admit(event, &mut part.net);
+            }
+            for to in (0..self.parts.len()).filter(|&to| to != from) {
+                if self.parts[from].net.after.out[to].is_empty() {
+                    continue;
+                }
+                // What came before has been taken in: both are empty or hold this window's packets.
+                let parcel = std::mem::take(&mut self.parts[from].net.after.out[to]);
+                self.counts.crossings += parcel.packets.len() as u64;
+                let empty = std::mem::replace(&mut self.parts[to].net.abroad.inbox[from], parcel);
+                debug_assert!(empty.is_empty(), "a parcel is taken in before the next one comes");
+                self.parts[from].net.after.out[to] = empty;
+            }
+        }
+        self.close();
+    }
+
+    /// Closes the connections whose packets are gone in all parts.
+    fn close(&mut self) {
+        for home in 0..self.parts.len() {
+            let mut closing = std::mem::take(&mut self.parts[home].closing);
+            while !closing.is_empty() {
+                closing.retain(|&id| !self.close_one(home, id));
+                // The last subflow that closes may close its flow.
+                let more = std::mem::take(&mut self.parts[home].closing);
+                if more.is_empty() {
+                    break;
+                }
+                closing.extend(more);
+            }
+            self.parts[home].closing = closing;
+        }
+    }
+
+    /// Closes a connection of that part if its packets are gone; says whether its slot is free.
+    fn close_one(&mut self, home: usize, id: ConnId) -> bool {
+        let conn = self.join(home, id);
+        if conn.network.packets != 0 {
+            return false;
+        }
+        for (at, part) in self.parts.iter_mut().enumerate() {
+            let own = &mut part.net.conns[id.index()];
+            if at == home {
+                *own = conn;
+            } else {
+                // Counted at home from here on.
+                own.network = InNetwork::NONE;
+                (own.flow, own.closed) = (FlowId::NONE, true);
+            }
+        }
+        let part = &mut self.parts[home];
+        part.count_ended(id, conn.network.ended_at);
+        part.close(id);
+        part.tidy();
+        let free = !part.net.conns[id.index()].open;
+        if free {
+            self.parts.iter_mut().for_each(|part| part.net.conns[id.index()].open = false);
+        }
+        free
+    }
+
+    pub(super) fn next_look(&self) -> Time {
+        next_look(&self.observers)
+    }
+
+    pub(super) fn look_until(&mut self, end: Time) {
+        if self.next_look() > end {
+            return;
+        }
+        self.parts.iter_mut().for_each(|part| part.take_in());
+        self.join_all();
+        let mut observers = std::mem::take(&mut self.observers);
+        look_by(&mut observers, end, self);
+        self.observers = observers;
+    }
+}

@@ -1,0 +1,260 @@
+//! A run in several parts: windows in which each part goes on by itself, and what happens between them.
+//!
+//! What a part sends to another arrives at least the shortest delay between two parts later. From the first event that
+//! any part has to come, all parts may therefore go on for that long without hearing of each other: a window. Between
+//! two windows they hand over what they have for each other, connections close whose packets are gone everywhere, and
+//! observers look. Events have a total order that does not depend on who simulates what, so that the results are those
+//! of a run in one part, to the last bit.
+//!
+//! Two things need care. A port decides up to a link's delay later what it sent in retrospect: at the end of a window,
+//! ports at the head of a link to another part decide all that was to be decided by then. And a run ends with the last
+//! byte that somebody waits for, within a window: where that could happen, parts take turns event by event, in the order
+//! of their events, until it has. It could not as long as flows are to start, or one misses more than a window brings.
+
+mod join;
+mod meet;
+mod over;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::conn::Conn;
+use super::ending::{State, limit};
+use super::executor::Executor;
+use super::finished::{Finished, Limit, Status};
+use super::lanes::{Lanes, PartCounts};
+use super::members::Members;
+use super::observer::Observer;
+use super::part::Cut;
+use super::plan::Plan;
+use super::progress::Progress;
+use super::{Engine, WATCH_EVERY};
+use crate::ids::ConnId;
+use crate::units::Time;
+
+/// A window with fewer events is over before another thread has begun with it.
+const FEW: u64 = 256;
+
+/// A run in several parts.
+pub struct Parted<'a, 'o, M: Members> {
+    plan: &'a Plan<'a, M>,
+    cut: Arc<Cut>,
+    parts: Boxes<'a, 'o, M>,
+    lanes: Lanes,
+    observers: Vec<&'o mut dyn Observer>,
+    /// Flows that are to end; background does not count.
+    goal: u64,
+    /// The present; between two windows, their border.
+    now: Time,
+    /// All events before this time have happened, and ports at the cut have decided what they sent by then.
+    border: Time,
+    stop_at: Time,
+    limit: Option<Limit>,
+    /// A flow that misses more bytes than a window brings.
+    witness: Option<ConnId>,
+    /// Connections of all parts, each with both its ends; made for a look.
+    joined: Vec<Conn>,
+    counts: PartCounts,
+}
+
+/// Parts. They go into lanes and come back each window, which moves a pointer for each.
+#[allow(clippy::vec_box, reason = "a part is kilobytes")]
+type Boxes<'a, 'o, M> = Vec<Box<Engine<'a, 'o, M>>>;
+
+/// What goes on in a lane during a window: where the parts are meanwhile, and until when they run.
+struct Road<'a, 'o, M: Members> {
+    lanes: Vec<Lane<'a, 'o, M>>,
+    end: AtomicU64,
+}
+
+/// The parts that one thread runs, on cache lines of their own.
+#[repr(align(128))]
+struct Lane<'a, 'o, M: Members>(Mutex<Boxes<'a, 'o, M>>);
+
+impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
+    /// The run at time zero.
+    pub fn new(plan: &'a Plan<'a, M>, cut: &Arc<Cut>) -> Parted<'a, 'o, M> {
+        let mut parts: Vec<_> =
+            (0..cut.count).map(|me| Box::new(Engine::begin(plan, Some((cut, me))))).collect();
+        let goal = parts[0].goal;
+        // No part knows when all have ended.
+        parts.iter_mut().for_each(|part| part.goal = u64::MAX);
+        Parted {
+            plan,
+            cut: Arc::clone(cut),
+            lanes: Lanes::new(parts.len()),
+            parts,
+            observers: Vec::new(),
+            goal,
+            now: Time::ZERO,
+            border: Time::ZERO,
+            stop_at: Time::NEVER,
+            limit: None,
+            witness: None,
+            joined: Vec::new(),
+            counts: PartCounts { parts: cut.count, ..PartCounts::default() },
+        }
+    }
+
+    /// Lets somebody watch who looks at the network; to be called before the run.
+    pub fn observe(&mut self, observer: &'o mut dyn Observer) {
+        assert!(!observer.watches_packets(), "who watches packets sees them in one part");
+        self.observers.push(observer);
+    }
+
+    /// Runs to the end: see [`Engine::run`].
+    pub fn run(mut self, executor: &dyn Executor, watch: &mut dyn FnMut(&Progress) -> bool) -> Finished {
+        let lanes = (0..executor.lanes()).map(|_| Lane(Mutex::default())).collect();
+        let road = Road { lanes, end: AtomicU64::new(0) };
+        let task = |lane: usize| {
+            let end = Time(road.end.load(SeqCst));
+            road.lanes[lane].parts().iter_mut().for_each(|part| part.run_until(end));
+        };
+        let mut status = Status::Interrupted;
+        executor.lead(&task, &mut |all| status = self.go(&road, all, watch));
+        self.finish(status)
+    }
+
+    fn go(
+        &mut self,
+        road: &Road<'a, 'o, M>,
+        all: &dyn Fn(),
+        watch: &mut dyn FnMut(&Progress) -> bool,
+    ) -> Status {
+        let mut watched = 0;
+        loop {
+            if let Some(status) = self.go_on(road, all) {
+                return status;
+            }
+            let events = self.sum(|part| part.events);
+            if events - watched >= WATCH_EVERY {
+                watched = events;
+                if !watch(&self.progress()) {
+                    self.now = self.border;
+                    return Status::Interrupted;
+                }
+                self.limit = self.beyond();
+                if self.limit.is_some() {
+                    self.now = self.border;
+                    return Status::Limit;
+                }
+            }
+        }
+    }
+
+    /// All parts go on until then.
+    fn window(&mut self, end: Time, road: &Road<'a, 'o, M>, all: &dyn Fn()) {
+        let before: u64 = self.sum(|part| part.events);
+        let busy = self.parts.iter().filter(|part| part.next_time().is_some_and(|time| time < end)).count();
+        if road.lanes.len() == 1 || busy < 2 || self.counts.last_events < FEW {
+            self.parts.iter_mut().for_each(|part| part.run_until(end));
+        } else {
+            self.lanes.share_out(self.parts.iter().map(|part| part.events), road.lanes.len());
+            for part in self.parts.drain(..) {
+                let lane = self.lanes.of[part.net.abroad.me as usize];
+                road.lanes[lane].parts().push(part);
+            }
+            road.end.store(end.0, SeqCst);
+            all();
+            road.lanes.iter().for_each(|lane| self.parts.append(&mut lane.parts()));
+            self.parts.sort_unstable_by_key(|part| part.net.abroad.me);
+            self.counts.shared += 1;
+        }
+        self.border = end;
+        let most = self.lanes.longest(self.parts.iter().map(|part| part.events));
+        self.counts.add_window(self.sum(|part| part.events) - before, most);
+    }
+
+    fn sum(&self, count: impl Fn(&Engine<'a, 'o, M>) -> u64) -> u64 {
+        self.parts.iter().map(|part| count(part)).sum()
+    }
+
+    /// A window, or turns within it; or says how the run has ended.
+    fn go_on(&mut self, road: &Road<'a, 'o, M>, all: &dyn Fn()) -> Option<Status> {
+        if let Some(status) = self.parts[0].status {
+            return Some(status);
+        }
+        self.meet();
+        if let Some(status) = self.complete() {
+            return Some(status);
+        }
+        let Some(next) = self.parts.iter().filter_map(|part| part.next_time()).min() else {
+            return Some(self.out_of_events());
+        };
+        let state = State {
+            goal: self.goal,
+            unbounded: false,
+            begun: self.sum(|part| part.begun),
+            ended: self.sum(|part| part.flows_done),
+            to_come: self.parts.iter().any(|part| part.starts.to_come()),
+            moved_at: self.moved_at(),
+            stop_at: self.stop_at,
+        };
+        let (end, (limit, status)) = state.end(self.plan, next);
+        let quiet = end.min(Time(next.0.saturating_sub(1)));
+        if self.next_look() <= quiet {
+            // Who looks at a port makes it decide: the others are to hear of it before they go on.
+            self.look_until(quiet);
+            return None;
+        }
+        if next > end {
+            self.now = end;
+            self.limit = limit;
+            return Some(status);
+        }
+        // Ports that have not decided yet send when their wire is free, from the border on.
+        let undecided = self.parts.iter().filter_map(|part| part.cut_sends()).min();
+        let from = undecided.map_or(next, |free_at| free_at.max(self.border).min(next));
+        let most = from.saturating_add(self.lookahead());
+        let window = most.min(Time(end.0 + 1)).min(Time(self.next_look().0.saturating_add(1)));
+        if window > next && self.may_complete(&state) {
+            self.turn(window);
+            return None;
+        }
+        self.window(window, road, all);
+        None
+    }
+
+    /// Until then, or until a flow has ended, the part with the next event of all handles it, again and again. A port that
+    /// decides in retrospect does so before its packet arrives anywhere: event by event nothing comes too late.
+    fn turn(&mut self, end: Time) {
+        let ended = self.sum(|part| part.flows_done);
+        self.parts.iter_mut().for_each(|part| part.take_in());
+        loop {
+            let parts = self.parts.iter().enumerate();
+            let next = parts.filter_map(|(at, part)| Some((part.net.calendar.first()?, at))).min();
+            let Some((event, at)) = next.filter(|(event, _)| event.time < end) else { return };
+            self.counts.turns += 1;
+            self.parts[at].handle_next(Time(event.time.0 + 1));
+            if self.parts[at].has_news() {
+                self.meet();
+                self.parts.iter_mut().for_each(|part| part.take_in());
+            }
+            if self.sum(|part| part.flows_done) != ended {
+                return;
+            }
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.border,
+            until: self.plan.until,
+            flows_done: self.sum(|part| part.flows_done),
+            flows: self.goal,
+            packet_hops: self.sum(|part| part.net.packet_hops),
+            events: self.sum(|part| part.events),
+        }
+    }
+
+    fn beyond(&self) -> Option<Limit> {
+        let observed: u64 = self.observers.iter().map(|observer| observer.memory()).sum();
+        let bytes = observed + self.sum(|part| part.bytes());
+        limit(self.plan, bytes, self.sum(|part| part.net.packet_hops))
+    }
+}
+
+impl<'a, 'o, M: Members> Lane<'a, 'o, M> {
+    fn parts(&self) -> MutexGuard<'_, Boxes<'a, 'o, M>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
