@@ -1,6 +1,5 @@
 //! Whether a run may go in several parts, and where it is cut: see `engine/parted/`.
 
-use crate::engine::members::Members;
 use crate::engine::part::Cut;
 use crate::scenario::Scenario;
 use crate::setup::Setup;
@@ -27,8 +26,6 @@ pub fn cut(setup: &Setup, scenario: &Scenario, parts: u32, shows_packets: bool) 
             Some("a member of it is written in Python, which does one thing at a time")
         }
         () if setup.controller.is_some() => Some("its controller sees all hosts at once"),
-        () if setup.pauses() => Some("its queue pauses other ports"),
-        () if !setup.credits().links.is_empty() => Some("its queue gives credits"),
         () if !setup.traffic.chains.is_empty() => Some("it draws flows as it goes"),
         () if shows_packets => Some("its packets are shown to an observer"),
         () if scenario.run.audit => Some("it is audited"),

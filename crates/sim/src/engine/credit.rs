@@ -64,7 +64,7 @@ pub struct Credits {
     pub links: Vec<Credit>,
     /// By the link that they cross: frames under way, first to last.
     under_way: Vec<Ring<Frame>>,
-    full_packet: u32,
+    pub(super) full_packet: u32,
     frame_bytes: u32,
 }
 
@@ -94,7 +94,7 @@ pub struct Credit {
 
 /// What a frame tells.
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+pub struct Frame {
     /// When it comes, and its place among the events of that instant.
     at: Time,
     order: u64,
@@ -217,7 +217,7 @@ impl Credits {
     }
 
     /// Bytes that frames under way tell of, of a link and class.
-    fn told(&self, link: LinkId, class: usize) -> u32 {
+    pub(super) fn told(&self, link: LinkId, class: usize) -> u32 {
         self.under_way[link.reverse().index()].iter().map(|frame| frame.bytes[class]).sum()
     }
 }
@@ -225,7 +225,7 @@ impl Credits {
 impl Credit {
     /// Whether the link has a window.
     #[inline]
-    fn is_limited(&self) -> bool {
+    pub fn is_limited(&self) -> bool {
         self.given[SHORT] != UNLIMITED
     }
 
@@ -269,7 +269,6 @@ impl<M: Members> Network<'_, M> {
         if !std::mem::take(&mut credits.links[head.index()].due) {
             return false;
         }
-        credits.hear(head, now);
         let credit = &mut credits.links[head.index()];
         credit.frames = credit.frames.wrapping_add(1);
         let frame = Frame {
@@ -279,9 +278,19 @@ impl<M: Members> Network<'_, M> {
             queue: credit.queue,
             load: credit.load,
         };
+        match port.abroad {
+            0 => self.credit_comes(link, frame),
+            part => self.after.out[usize::from(part - 1)].credits.push((link, frame)),
+        }
+        true
+    }
+
+    /// A frame is on its way by that link, to a port of this part of the run.
+    pub(super) fn credit_comes(&mut self, link: LinkId, frame: Frame) {
+        let (credits, head) = (&mut self.control.credits, link.reverse());
+        credits.hear(head, self.now);
         credits.under_way[link.index()].push(frame);
         credits.await_frame(head, &mut self.calendar);
-        true
     }
 
     /// A fault has lost a packet that came or was to come by a link.
@@ -330,7 +339,7 @@ impl<M: Members> Network<'_, M> {
     }
 
     /// Bytes of data that wait, by the link that they came by and their class.
-    fn charged_waiting(&self) -> Vec<[u32; CLASSES]> {
+    pub(super) fn charged_waiting(&self) -> Vec<[u32; CLASSES]> {
         let mut waiting = vec![[0; CLASSES]; self.control.credits.links.len()];
         for egress in &self.egress {
             let PortQueue::Serviced(model) = &egress.queue else { continue };
@@ -344,31 +353,6 @@ impl<M: Members> Network<'_, M> {
             });
         }
         waiting
-    }
-
-    /// The links and classes that stand still until something that they sent moves: it all waits at the node behind, and
-    /// no credit is under way. For the search for deadlocks.
-    pub(super) fn without_credit(&self) -> Vec<(LinkId, usize)> {
-        let credits = &self.control.credits;
-        let stands = |(link, class): &(LinkId, usize)| {
-            let credit = &credits.links[link.index()];
-            let (window, given) = (credit.window[*class] + credit.owed[*class], credit.given[*class]);
-            credit.is_limited()
-                && window < given
-                && window + credits.told(*link, *class) < credits.full_packet
-        };
-        let links = (0..credits.links.len() as u32).map(LinkId);
-        let mut found: Vec<_> =
-            links.flat_map(|link| (0..CLASSES).map(move |class| (link, class))).filter(stands).collect();
-        if !found.is_empty() {
-            let waiting = self.charged_waiting();
-            found.retain(|&(link, class)| {
-                let credit = &credits.links[link.index()];
-                let here = credit.window[class] + credit.owed[class] + credits.told(link, class);
-                here + waiting[link.index()][class] == credit.given[class]
-            });
-        }
-        found
     }
 
     /// Takes back what a frame under way tells of: how a test of the audit loses a credit.

@@ -81,9 +81,7 @@ pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
     if let Some(fault) = &mut cx.port.fault
         && fault.loses(arrival)
     {
-        // The port that it left counts it.
         event.order = order(Phase::Lost, cx.port.rank, cx.port.sent.packets as u32);
-        return cx.calendar.push(event);
     }
     cx.arrives(event);
 }

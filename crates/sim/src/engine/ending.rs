@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::Engine;
 use super::conn::Conn;
+use super::deadlock::deadlock;
 use super::event::Phase;
 use super::finished::{Limit, Status};
 use super::host::Owner;
@@ -117,7 +118,7 @@ impl<M: Members> Engine<'_, '_, M> {
             return Status::Complete;
         }
         // Nothing is on its way any more: what is stuck now is stuck for ever.
-        self.deadlock = self.net.deadlock(self.plan.parts.fabric, self.net.now);
+        self.deadlock = deadlock(&[&self.net], self.plan.parts.fabric, self.net.now);
         Status::Stalled
     }
 

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::conn::Conn;
+use super::credit::Frame;
 use super::discipline::Discipline;
-use super::egress::PortQueue;
+use super::egress::{Egress, PortQueue};
 use super::event::Event;
 use super::members::Members;
 use super::network::Network;
@@ -63,7 +64,11 @@ pub struct Parcel {
     pub packets: Vec<Crossing>,
     /// What these carry; as many, where packets have records.
     pub records: Vec<Record>,
-    /// When the first of them arrives.
+    /// Pause frames.
+    pub pauses: Vec<Event>,
+    /// Frames with credit, and the links that they cross.
+    pub credits: Vec<(LinkId, Frame)>,
+    /// When the first packet or pause frame arrives.
     pub first: Option<Time>,
 }
 
@@ -71,18 +76,29 @@ impl Parcel {
     /// A packet more.
     pub fn push(&mut self, event: Event, packet: Packet) {
         self.packets.push(Crossing { event, packet });
-        self.first = Some(self.first.map_or(event.time, |first| first.min(event.time)));
+        self.arrives(event.time);
+    }
+
+    /// A pause frame more.
+    pub fn push_pause(&mut self, event: Event) {
+        self.pauses.push(event);
+        self.arrives(event.time);
+    }
+
+    fn arrives(&mut self, time: Time) {
+        self.first = Some(self.first.map_or(time, |first| first.min(time)));
     }
 
     /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.packets.is_empty() && self.pauses.is_empty() && self.credits.is_empty()
     }
 
     /// Takes all out.
     pub fn clear(&mut self) {
         self.packets.clear();
         self.records.clear();
+        self.pauses.clear();
         self.first = None;
     }
 }
@@ -193,6 +209,11 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             && self.net.after.out.iter().all(|parcel| parcel.is_empty()))
     }
 
+    /// Whether connections are to close when their packets are gone in all parts.
+    pub(super) fn closes(&self) -> bool {
+        !self.closing.is_empty()
+    }
+
     /// Ports at the cut decide what they sent before that time.
     fn settle_cut(&mut self, end: Time) {
         let before = Time(end.0.saturating_sub(1));
@@ -224,10 +245,11 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     }
 }
 
-/// Whether packets wait at a port.
+/// Whether packets wait at a port that decides in retrospect.
 fn waits<M: Members>(net: &Network<'_, M>, link: LinkId) -> bool {
-    match &net.egress[link.index()].queue {
-        PortQueue::Serviced(queue) => !queue.is_empty(),
+    let Egress { port, queue, .. } = &net.egress[link.index()];
+    match queue {
+        PortQueue::Serviced(queue) => port.lookahead > Time::ZERO && !queue.is_empty(),
         PortQueue::Committed(..) => false,
     }
 }
@@ -242,7 +264,7 @@ impl<M: Members> Network<'_, M> {
         }
     }
 
-    /// Packets come from another part.
+    /// Packets and pause frames come from another part.
     fn take_in(&mut self, parcel: &mut Parcel) {
         for (at, crossing) in parcel.packets.iter().enumerate() {
             let id = self.arena.insert(crossing.packet);
@@ -251,6 +273,7 @@ impl<M: Members> Network<'_, M> {
             }
             self.calendar.push(Event { a: id.0, ..crossing.event });
         }
+        parcel.pauses.iter().for_each(|&frame| self.calendar.push(frame));
         parcel.clear();
     }
 }

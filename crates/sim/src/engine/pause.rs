@@ -57,7 +57,11 @@ impl<M: Members> Network<'_, M> {
         gate.frames = gate.frames.wrapping_add(1);
         let time = port.transmit_frame(self.now, FRAME_BYTES);
         let order = order(Phase::Pause, port.rank, gate.frames);
-        self.calendar.push(Event { time, order, a: u32::from(gate.wanted), b: link.0 });
+        let frame = Event { time, order, a: u32::from(gate.wanted), b: link.0 };
+        match port.abroad {
+            0 => self.calendar.push(frame),
+            part => self.after.out[usize::from(part - 1)].push_pause(frame),
+        }
         true
     }
 

@@ -90,6 +90,23 @@ pub fn in_parts(scenario: &Scenario, parts: u32, executor: &dyn Executor) -> Run
     Run(outcome.unwrap_or_else(|problem| panic!("{problem}")))
 }
 
+/// All that two runs leave is the same: tables, packets that were captured, how they ended, and what they counted.
+pub fn same(expected: &Run, run: &Run) {
+    let counts = |run: &Run| serde_json::to_value(run.counters()).expect("counters are plain numbers");
+    let end = |run: &Run| (run.status(), run.end(), run.0.summary.limit, run.0.summary.deadlock.clone());
+    let how = &run.0.summary.partition;
+    assert_eq!(end(expected), end(run), "{how:?}");
+    assert_eq!(expected.0.flows, run.0.flows, "{how:?}");
+    assert_eq!(expected.0.links, run.0.links, "{how:?}");
+    assert_eq!(expected.0.connections, run.0.connections, "{how:?}");
+    let (observed, other) = (&expected.0.observed, &run.0.observed);
+    assert_eq!(observed.samples, other.samples, "{how:?}");
+    assert_eq!(observed.histograms, other.histograms, "{how:?}");
+    assert_eq!(observed.cables, other.cables, "{how:?}");
+    assert_eq!(counts(expected), counts(run), "{how:?}");
+    assert_eq!(expected.digest(), run.digest());
+}
+
 /// What a run left.
 pub struct Run(pub Outcome);
 

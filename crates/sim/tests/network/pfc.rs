@@ -4,7 +4,8 @@
 //! Unless a test differs: datagrams of 1500 B over cables of 10 Gbps and 1 us to a last one of 1 Gbps. A
 //! packet takes T = 1.2 us, on the last cable L = 12 us, a pause frame F = 51.2 ns, a cable d = 1 us.
 
-use crate::common::{Run, US, read, run, run_with, scenarios};
+use crate::common::{Run, US, in_parts, read, run, run_with, same, scenario, scenarios};
+use flowyard_sim::engine::executor::InTurn;
 use flowyard_sim::engine::finished::Status;
 use proptest::prelude::*;
 
@@ -164,7 +165,7 @@ fn ring(flows: &str, size: &str, more: &str) -> Run {
         let (host, here, next) = (name("h", index), name("s", index), name("s", index + 1));
         format!("{{ ends = [{host}, {here}] }}, {{ ends = [{here}, {next}] }}")
     });
-    run(&format!(
+    let text = format!(
         r#"
         transport = "datagram"
         queue.lossless = {{ xoff = "6KB", kmin = "100MB", kmax = "100MB" }}
@@ -182,7 +183,11 @@ fn ring(flows: &str, size: &str, more: &str) -> Run {
         hosts.join(", "),
         switches.join(", "),
         cables.collect::<Vec<_>>().join(", ")
-    ))
+    );
+    let run = run(&text);
+    // In parts, each with some of the ring's ports, the same.
+    same(&run, &in_parts(&scenario(&text, &[]), 3, &InTurn));
+    run
 }
 
 #[test]

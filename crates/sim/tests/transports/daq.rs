@@ -2,8 +2,9 @@
 //! ever dropped.
 
 use crate::common::random::small_topology;
-use crate::common::{HEADER, MS, PACKET, Run, US, run, run_with, scenarios};
+use crate::common::{HEADER, MS, PACKET, Run, US, in_parts, run, run_with, same, scenario, scenarios};
 use crate::racks;
+use flowyard_sim::engine::executor::InTurn;
 use flowyard_sim::engine::finished::Status;
 use proptest::prelude::*;
 
@@ -351,7 +352,7 @@ fn ring(flows: &str, settings: &str) -> Run {
         let (host, here, next) = (name("h", index), name("s", index), name("s", index + 1));
         format!("{{ ends = [{host}, {here}] }}, {{ ends = [{here}, {next}] }}")
     });
-    run(&format!(
+    let text = format!(
         r#"
         {settings}
         [topology.explicit]
@@ -367,7 +368,11 @@ fn ring(flows: &str, settings: &str) -> Run {
         hosts.join(", "),
         switches.join(", "),
         cables.collect::<Vec<_>>().join(", ")
-    ))
+    );
+    let run = run(&text);
+    // In parts, each with some of the ring's ports, the same.
+    same(&run, &in_parts(&scenario(&text, &[]), 3, &InTurn));
+    run
 }
 
 /// Each link to a switch has credit for a packet. All five flows start at once: after two hops each cable of the ring has

@@ -2,10 +2,11 @@
 
 use super::super::conn::Counts;
 use super::super::endpoint::Endpoint;
-use super::super::finished::Totals;
+use super::super::finished::{LinkCounts, Totals};
 use super::super::observer::{Inside, PortState};
 use super::*;
 use crate::ids::{FlowId, LinkId, NodeId};
+use crate::topology::Link;
 use crate::traffic::Flow;
 
 impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
@@ -63,6 +64,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let cut = Arc::clone(&self.cut);
         let fabric = self.plan.parts.fabric;
         let (limit, traffic, counts) = (self.limit, self.plan.traffic, self.counts);
+        let deadlock = self.deadlock;
         let parts: Vec<Finished> = self.parts.into_iter().map(|part| part.leave(status)).collect();
         let source = |flow: &Flow| cut.of(flow.src);
         let flows =
@@ -70,7 +72,14 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let waited = &traffic.flows[traffic.timed..];
         let late = waited.iter().enumerate().map(|(id, flow)| parts[source(flow)].late[id]).collect();
         let links = fabric.links.iter().enumerate();
-        let links = links.map(|(id, link)| parts[cut.of(link.from)].links[id]).collect();
+        // Packets that a fault loses are counted where the link ends.
+        let link = |(id, link): (usize, &Link)| {
+            let (head, end) = (cut.of(link.from), cut.of(link.to));
+            let lost = if head == end { 0 } else { parts[end].links[id].lost };
+            let counts = parts[head].links[id];
+            LinkCounts { lost: counts.lost + lost, ..counts }
+        };
+        let links = links.map(link).collect();
         let mut subflows: Vec<_> = parts.iter().flat_map(|part| part.subflows.iter().copied()).collect();
         subflows.sort_unstable_by_key(|subflow| (subflow.flow, subflow.number));
         let sum = |count: fn(&Totals) -> u64| parts.iter().map(|part| count(&part.totals)).sum::<u64>();
@@ -91,7 +100,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             late,
             subflows,
             links,
-            deadlock: Vec::new(),
+            deadlock,
             violations: parts.iter().flat_map(|part| part.violations.clone()).collect(),
             waits,
             agent_bytes: parts.iter().map(|part| part.agent_bytes).sum(),

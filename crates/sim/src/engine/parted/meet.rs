@@ -23,8 +23,12 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
                 if self.parts[from].net.after.out[to].is_empty() {
                     continue;
                 }
+                // Whether a frame is an event depends on the port that it comes to.
+                let mut parcel = std::mem::take(&mut self.parts[from].net.after.out[to]);
+                for (link, frame) in parcel.credits.drain(..) {
+                    self.parts[to].net.credit_comes(link, frame);
+                }
                 // What came before has been taken in: both are empty or hold this window's packets.
-                let parcel = std::mem::take(&mut self.parts[from].net.after.out[to]);
                 self.counts.crossings += parcel.packets.len() as u64;
                 let empty = std::mem::replace(&mut self.parts[to].net.abroad.inbox[from], parcel);
                 debug_assert!(empty.is_empty(), "a parcel is taken in before the next one comes");
@@ -35,7 +39,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     }
 
     /// Closes the connections whose packets are gone in all parts.
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         for home in 0..self.parts.len() {
             let mut closing = std::mem::take(&mut self.parts[home].closing);
             while !closing.is_empty() {

@@ -14,6 +14,8 @@
 mod join;
 mod meet;
 mod over;
+
+use self::over::{brings, shortest_flow};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,7 +30,7 @@ use super::part::Cut;
 use super::plan::Plan;
 use super::progress::Progress;
 use super::{Engine, WATCH_EVERY};
-use crate::ids::ConnId;
+use crate::ids::{ConnId, LinkId};
 use crate::units::Time;
 
 /// A window with fewer events is over before another thread has begun with it.
@@ -49,6 +51,13 @@ pub struct Parted<'a, 'o, M: Members> {
     border: Time,
     stop_at: Time,
     limit: Option<Limit>,
+    /// When to look for a cycle of paused ports next, and what was found.
+    deadlock_look: Time,
+    deadlock: Vec<LinkId>,
+    /// By host, how many links lead there, and how much they ever bring in a second, in bits.
+    brings: Vec<(u64, u64)>,
+    /// No flow ends sooner after its start.
+    shortest_flow: Time,
     /// A flow that misses more bytes than a window brings.
     witness: Option<ConnId>,
     /// Connections of all parts, each with both its ends; made for a look.
@@ -82,6 +91,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             plan,
             cut: Arc::clone(cut),
             lanes: Lanes::new(parts.len()),
+            deadlock_look: parts[0].deadlock_look,
             parts,
             observers: Vec::new(),
             goal,
@@ -89,6 +99,9 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             border: Time::ZERO,
             stop_at: Time::NEVER,
             limit: None,
+            deadlock: Vec::new(),
+            brings: brings(plan.parts.fabric, plan.parts.faults),
+            shortest_flow: shortest_flow(plan),
             witness: None,
             joined: Vec::new(),
             counts: PartCounts { parts: cut.count, ..PartCounts::default() },
@@ -196,6 +209,9 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             self.look_until(quiet);
             return None;
         }
+        if self.is_deadlocked(next, end) {
+            return Some(Status::Stalled);
+        }
         if next > end {
             self.now = end;
             self.limit = limit;
@@ -205,8 +221,9 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let undecided = self.parts.iter().filter_map(|part| part.cut_sends()).min();
         let from = undecided.map_or(next, |free_at| free_at.max(self.border).min(next));
         let most = from.saturating_add(self.lookahead());
-        let window = most.min(Time(end.0 + 1)).min(Time(self.next_look().0.saturating_add(1)));
-        if window > next && self.may_complete(&state) {
+        let last = end.min(self.next_look()).min(self.deadlock_look);
+        let window = most.min(Time(last.0.saturating_add(1)));
+        if window > next && self.may_complete(&state, next, window) {
             self.turn(window);
             return None;
         }
@@ -228,6 +245,9 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             if self.parts[at].has_news() {
                 self.meet();
                 self.parts.iter_mut().for_each(|part| part.take_in());
+            } else if self.parts.iter().any(|part| part.closes()) {
+                // Its last packet may end anywhere.
+                self.close();
             }
             if self.sum(|part| part.flows_done) != ended {
                 return;

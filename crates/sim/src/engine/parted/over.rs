@@ -1,7 +1,12 @@
 //! When a run in several parts is over, and whether that may be within a window.
 
+use super::super::deadlock::{LOOK_EVERY, deadlock};
+use super::super::network::Network;
 use super::*;
+use crate::engine::members::Members;
+use crate::faults::timeline::Timeline;
 use crate::ids::FlowId;
+use crate::topology::Fabric;
 use crate::units::SECOND;
 
 impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
@@ -41,13 +46,42 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             .iter()
             .enumerate()
             .all(|(at, part)| !part.own_conns(at, self.cut.count).any(|(_, conn)| open(conn)));
-        if ended && all { Status::Complete } else { Status::Stalled }
+        if ended && all {
+            return Status::Complete;
+        }
+        self.deadlock = self.find_deadlock(self.now);
+        Status::Stalled
     }
 
-    /// Whether the last flow that somebody waits for may end within a window.
-    pub(super) fn may_complete(&mut self, state: &State) -> bool {
-        // A flow that has not begun crosses two links at least before it ends.
-        if self.plan.has_background() || state.begun < self.goal || self.goal == 0 {
+    /// The next event is at `next`, the run ends at `end`: whether there is a deadlock at the time of a look between, for
+    /// which it ends.
+    pub(super) fn is_deadlocked(&mut self, next: Time, end: Time) -> bool {
+        let at = self.deadlock_look;
+        if next <= at || at >= end {
+            return false;
+        }
+        self.deadlock = self.find_deadlock(Time(at.0 - LOOK_EVERY.0));
+        if self.deadlock.is_empty() {
+            self.deadlock_look = next + LOOK_EVERY;
+            return false;
+        }
+        self.now = at;
+        true
+    }
+
+    fn find_deadlock(&self, since: Time) -> Vec<LinkId> {
+        let nets: Vec<&Network<'_, M>> = self.parts.iter().map(|part| &part.net).collect();
+        deadlock(&nets, self.plan.parts.fabric, since)
+    }
+
+    /// Whether the last flow that somebody waits for may end within the window from `next` to `end`.
+    pub(super) fn may_complete(&mut self, state: &State, next: Time, end: Time) -> bool {
+        if self.plan.has_background() || self.goal == 0 {
+            return false;
+        }
+        let traffic = self.plan.traffic;
+        let last = traffic.flows[..traffic.timed].last().map_or(Time::ZERO, |flow| flow.start);
+        if last >= end || (state.begun < self.goal && end <= next.saturating_add(self.shortest_flow)) {
             return false;
         }
         if let Some(id) = self.witness
@@ -79,13 +113,38 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let at = self.cut.of(conn.dst);
         let there = &self.parts[at].net;
         let got = there.conns[id.index()].receiver.delivered_bytes;
-        let link = conn.receiver.port.reverse();
-        let steps = self.plan.parts.faults.steps.iter().filter(|step| step.link == link);
-        let built = self.plan.parts.fabric.links[link.index()].rate;
-        let rate = steps.map(|step| step.state.rate).fold(built, Ord::max).0;
-        let window = self.lookahead().0;
-        let brings = u128::from(rate) * u128::from(window) / (8 * u128::from(SECOND));
-        // One packet more may have begun before the window and end in it, and one may be on the wire.
-        u128::from(flow.size - got) > brings + u128::from(2 * self.plan.full_packet)
+        let (links, rate) = self.brings[conn.dst.index()];
+        let brings = u128::from(rate) * u128::from(self.lookahead().0) / (8 * u128::from(SECOND));
+        // Of each link, one packet more may have begun before the window and end in it, and one may be on the wire.
+        u128::from(flow.size - got) > brings + u128::from(2 * links * self.plan.full_packet)
     }
+}
+
+/// By host, how many links lead there, and how much they ever bring in a second, in bits.
+pub(super) fn brings(fabric: &Fabric, faults: &Timeline) -> Vec<(u64, u64)> {
+    let mut rates: Vec<u64> = fabric.links.iter().map(|link| link.rate.0).collect();
+    for step in &faults.steps {
+        let rate = &mut rates[step.link.index()];
+        *rate = step.state.rate.0.max(*rate);
+    }
+    let mut brings = vec![(0, 0); fabric.hosts as usize];
+    for (link, rate) in fabric.links.iter().zip(rates).filter(|(link, _)| fabric.is_host(link.to)) {
+        let (links, all) = &mut brings[link.to.index()];
+        *links += 1;
+        *all += rate;
+    }
+    brings
+}
+
+/// No flow ends sooner after its start. One whose sender need not wait for its receiver may end at once.
+pub(super) fn shortest_flow<M>(plan: &Plan<M>) -> Time {
+    let fabric = plan.parts.fabric;
+    if plan.carriers.iter().any(|carrier| !carrier.delivers) {
+        return Time::ZERO;
+    }
+    let into = fabric.links.iter().filter(|link| fabric.is_host(link.to));
+    let last = into.map(|link| link.delay).min().unwrap_or(Time::ZERO);
+    let from = fabric.links.iter().filter(|link| fabric.is_host(link.from));
+    let all = from.map(|link| if fabric.is_host(link.to) { link.delay } else { link.delay + last });
+    all.min().unwrap_or(Time::ZERO)
 }
