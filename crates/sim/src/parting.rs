@@ -8,18 +8,9 @@ use crate::units::Time;
 /// Most parts of a run.
 pub const PARTS_MAX: u32 = 64;
 
-/// Balancers that choose as the packet is there, or by its label; the others keep tables of paths for all nodes.
-const BY_LABEL: [&str; 4] = ["single", "per-flow", "per-packet", "permuted"];
-
 /// The network in at most so many parts; or why the run has to go in one.
 pub fn cut(setup: &Setup, scenario: &Scenario, parts: u32, shows_packets: bool) -> Result<Cut, &'static str> {
     let fabric = &setup.fabric;
-    let mut ports = vec![0; fabric.hosts as usize];
-    fabric
-        .links
-        .iter()
-        .filter(|link| fabric.is_host(link.from))
-        .for_each(|link| ports[link.from.index()] += 1);
     let whole = match () {
         () if parts < 2 => Some("it was asked for in one"),
         () if setup.has_prototypes => {
@@ -29,10 +20,6 @@ pub fn cut(setup: &Setup, scenario: &Scenario, parts: u32, shows_packets: bool) 
         () if !setup.traffic.chains.is_empty() => Some("it draws flows as it goes"),
         () if shows_packets => Some("its packets are shown to an observer"),
         () if scenario.run.audit => Some("it is audited"),
-        () if ports.iter().any(|&ports| ports > 1) => Some("its hosts have several ports"),
-        () if setup.balancers.iter().any(|balancer| !BY_LABEL.contains(&balancer.name())) => {
-            Some("its sources choose whole paths")
-        }
         () => None,
     };
     if let Some(reason) = whole {

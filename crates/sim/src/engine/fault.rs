@@ -8,6 +8,7 @@ use super::event::{Event, Phase, order};
 use super::members::Members;
 use super::network::Parts;
 use crate::ids::{ConnId, LinkId, PacketId};
+use crate::units::Time;
 
 /// Kinds of events of the phase `Fault`.
 const LINKS: u32 = 0;
@@ -30,6 +31,12 @@ impl<M: Members> Engine<'_, '_, M> {
     pub(super) fn schedule_faults(&mut self) {
         self.schedule_fault(LINKS);
         self.schedule_fault(ROUTES);
+    }
+
+    /// When routes change first after that time.
+    pub(super) fn next_routes(&self, after: Time) -> Time {
+        let mut epochs = (self.next_epoch..).map_while(|number| self.plan.parts.faults.epoch_at(number));
+        epochs.find(|&time| time > after).unwrap_or(Time::NEVER)
     }
 
     /// Links change, or routes do.

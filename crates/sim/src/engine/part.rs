@@ -14,8 +14,8 @@ use super::egress::{Egress, PortQueue};
 use super::event::Event;
 use super::members::Members;
 use super::network::Network;
-use super::packet::{Packet, Record};
-use crate::ids::{ConnId, LinkId, NodeId};
+use super::packet::{Packet, Record, flag};
+use crate::ids::{ConnId, LinkId, NodeId, PathId};
 use crate::topology::Fabric;
 use crate::topology::parts::parts;
 use crate::units::Time;
@@ -64,6 +64,10 @@ pub struct Parcel {
     pub packets: Vec<Crossing>,
     /// What these carry; as many, where packets have records.
     pub records: Vec<Record>,
+    /// Whole paths that packets of it take and that the other part has not been told of: see [`Paths::tell`](super::paths::Paths::tell).
+    pub paths: Vec<u32>,
+    /// Packets whose paths have been told.
+    pub told: usize,
     /// Pause frames.
     pub pauses: Vec<Event>,
     /// Frames with credit, and the links that they cross.
@@ -98,6 +102,8 @@ impl Parcel {
     pub fn clear(&mut self) {
         self.packets.clear();
         self.records.clear();
+        self.paths.clear();
+        self.told = 0;
         self.pauses.clear();
         self.first = None;
     }
@@ -178,7 +184,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     pub(super) fn take_in(&mut self) {
         for from in 0..self.net.abroad.inbox.len() {
             let mut parcel = std::mem::take(&mut self.net.abroad.inbox[from]);
-            self.net.take_in(&mut parcel);
+            self.net.take_in(from, &mut parcel);
             self.net.abroad.inbox[from] = parcel;
         }
     }
@@ -188,6 +194,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         self.take_in();
         while self.handle_next(end) {}
         self.settle_cut(end);
+        self.net.tell_paths();
     }
 
     /// Handles the next event if it comes before that time.
@@ -259,15 +266,35 @@ impl<M: Members> Network<'_, M> {
     pub(super) fn admit(&mut self, id: ConnId, conn: Conn) {
         let copy = Conn { closing: false, counted: false, ..conn.fresh(conn.ports()) };
         self.put(id, copy);
-        if conn.via == id {
+        // Nobody else has packets of it that are not on their way.
+        let has_end = !(self.abroad.is_abroad(conn.src) && self.abroad.is_abroad(conn.dst));
+        if conn.via == id && has_end {
             self.open_paths(id, &conn);
         }
     }
 
-    /// Packets and pause frames come from another part.
-    fn take_in(&mut self, parcel: &mut Parcel) {
+    /// Adds to what goes to other parts the whole paths of packets that these have not been told of.
+    pub(super) fn tell_paths(&mut self) {
+        if self.paths.is_empty() {
+            return;
+        }
+        for (part, parcel) in self.after.out.iter_mut().enumerate() {
+            for crossing in parcel.packets[parcel.told..].iter().filter(|it| it.packet.has(flag::ROUTED)) {
+                self.paths.tell(PathId(crossing.packet.label), part, &mut parcel.paths);
+            }
+            parcel.told = parcel.packets.len();
+        }
+    }
+
+    /// Packets and pause frames come from that part.
+    fn take_in(&mut self, from: usize, parcel: &mut Parcel) {
+        self.paths.hear(from, &parcel.paths);
         for (at, crossing) in parcel.packets.iter().enumerate() {
-            let id = self.arena.insert(crossing.packet);
+            let mut packet = crossing.packet;
+            if packet.has(flag::ROUTED) {
+                packet.label = self.paths.own(from, PathId(packet.label)).0;
+            }
+            let id = self.arena.insert(packet);
             if let Some(record) = parcel.records.get(at) {
                 *self.arena.record(id) = *record;
             }

@@ -1,8 +1,8 @@
 //! Whole paths that sources have chosen: the same links are stored once for all connections.
 //!
 //! A packet with [`flag::ROUTED`] carries its path's number in its label; each node on the way finds the next link by how
-//! many links the packet has crossed. The table only grows, and a path, once in it, never changes: nodes that are simulated
-//! elsewhere may read it.
+//! many links the packet has crossed. The table only grows, and a path, once in it, never changes. Each part of a
+//! run has a table of its own; with the first packet that takes a path to another part, that part is told its links.
 
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
@@ -20,6 +20,10 @@ pub struct Paths {
     links: Vec<LinkId>,
     /// Paths by the hash of their links.
     known: FxHashMap<u64, PathId>,
+    /// By path, the parts of the run that have been told of it, a bit each.
+    told: Vec<u64>,
+    /// By part of the run and its number of a path, the number here.
+    heard: Vec<Vec<PathId>>,
 }
 
 impl Paths {
@@ -71,9 +75,48 @@ impl Paths {
         packet.hops = self.len(PathId(packet.label)) as u8 - packet.hops;
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// Tells another part of the run what a path is, unless it has been told: appends the path's number here, how many
+    /// links it has, and these.
+    pub fn tell(&mut self, path: PathId, part: usize, words: &mut Vec<u32>) {
+        self.told.resize(self.links.len(), 0);
+        let told = &mut self.told[path.index()];
+        if *told & 1 << part == 0 {
+            *told |= 1 << part;
+            words.extend([path.0, self.len(path) as u32]);
+            words.extend(self.links(path).iter().map(|link| link.0));
+        }
+    }
+
+    /// Takes in what another part has told.
+    pub fn hear(&mut self, part: usize, mut words: &[u32]) {
+        while let [path, len, rest @ ..] = words {
+            let (links, rest) = rest.split_at(*len as usize);
+            let links: Vec<LinkId> = links.iter().copied().map(LinkId).collect();
+            let (own, path) = (self.intern(&links), *path as usize);
+            self.heard.resize_with(self.heard.len().max(part + 1), Vec::new);
+            let heard = &mut self.heard[part];
+            heard.resize(heard.len().max(path + 1), PathId::NONE);
+            heard[path] = own;
+            words = rest;
+        }
+    }
+
+    /// The number here of a path that another part has told of.
+    pub fn own(&self, part: usize, path: PathId) -> PathId {
+        self.heard[part][path.index()]
+    }
+
     /// Bytes of the tables.
     pub fn bytes(&self) -> u64 {
+        let heard: usize = self.heard.iter().map(Vec::capacity).sum();
         (size_of::<LinkId>() * self.links.capacity()
+            + size_of::<u64>() * self.told.capacity()
+            + size_of::<PathId>() * heard
             + (size_of::<(u64, PathId)>() + 1) * self.known.capacity()) as u64
     }
 }

@@ -1,8 +1,9 @@
 //! A network in parts for a run on several threads: which part each node belongs to.
 //!
 //! A host stays with its switch. Where taking away the switches that are farthest from hosts leaves pods that hang
-//! together no more, pods stay whole; else each switch with hosts goes by itself. Parts get whole pods, in the order of
-//! their numbers, with about as many hosts each; every other switch joins the part that most of its cables lead to.
+//! together no more, pods stay whole; else each switch with hosts goes by itself, and each host without a switch. Parts
+//! get whole pods, in the order of their numbers, with about as many hosts each; every other switch joins the part that
+//! most of its cables lead to.
 
 use super::Fabric;
 use crate::ids::NodeId;
@@ -82,12 +83,12 @@ fn pieces(fabric: &Fabric, neighbours: &[Vec<usize>], count: u32) -> Vec<Option<
             return pieces;
         }
     }
-    // A switch with its hosts.
+    // A switch with its hosts; a host without a switch.
     let mut pieces = vec![None; neighbours.len()];
     let mut known = 0;
     for host in 0..fabric.hosts as usize {
-        let Some(&switch) = neighbours[host].first() else { continue };
-        let piece = *pieces[switch].get_or_insert_with(|| {
+        let switch = neighbours[host].iter().copied().find(|&node| !fabric.is_host(NodeId(node as u32)));
+        let piece = *pieces[switch.unwrap_or(host)].get_or_insert_with(|| {
             known += 1;
             known - 1
         });
@@ -138,6 +139,7 @@ fn connected(neighbours: &[Vec<usize>], kept: impl Fn(usize) -> bool) -> Vec<Opt
 mod tests {
     use super::*;
     use crate::topology::Generator;
+    use crate::topology::camcube::CamCube;
     use crate::topology::dumbbell::Dumbbell;
     use crate::topology::fat_tree::FatTree;
     use crate::topology::single_switch::SingleSwitch;
@@ -178,6 +180,16 @@ mod tests {
         part[..128].iter().for_each(|&part| hosts[part as usize] += 1);
         hosts.sort_unstable();
         assert_eq!(hosts, [32, 48, 48]);
+    }
+
+    /// 27 hosts without a switch: three slices of nine, each cut from both others.
+    #[test]
+    fn a_network_of_hosts_alone_is_parted_by_hosts() {
+        let fabric = CamCube { x: 3, y: 3, z: 3, ..CamCube::default() }.build();
+        let part = parts(&fabric, 3);
+        let cut = fabric.links.iter().filter(|link| part[link.from.index()] != part[link.to.index()]);
+        assert_eq!(cut.count(), 2 * 27);
+        assert!((0..3).all(|own| part.iter().filter(|&&part| part == own).count() == 9));
     }
 
     #[test]

@@ -168,7 +168,6 @@ fn a_run_that_cannot_be_parted_says_why() {
         (r#"topology.single-switch.hosts = 4"#, "its network has no two parts"),
         ("topology.fat-tree.k = 4\nrun.audit = true", "it is audited"),
         (r#"topology.fat-tree = { k = 4, delay = "0s" }"#, "a link between two parts has no delay"),
-        (r#"topology.bcube = { n = 2, k = 1 }"#, "its hosts have several ports"),
         (
             "topology.fat-tree.k = 4\nobserve.capture.links = [\"host-edge\"]",
             "its packets are shown to an observer",

@@ -9,6 +9,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     /// Parts hand over what they have for each other.
     pub(super) fn meet(&mut self) {
         for from in 0..self.parts.len() {
+            self.parts[from].net.tell_paths();
             for id in std::mem::take(&mut self.parts[from].net.abroad.opened) {
                 let conn = self.parts[from].net.conns[id.index()];
                 for to in (0..self.parts.len()).filter(|&to| to != from) {

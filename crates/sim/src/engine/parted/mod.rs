@@ -222,7 +222,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let from = undecided.map_or(next, |free_at| free_at.max(self.border).min(next));
         let most = from.saturating_add(self.lookahead());
         let last = end.min(self.next_look()).min(self.deadlock_look);
-        let window = most.min(Time(last.0.saturating_add(1)));
+        // A connection that opens has the same paths in all parts only if routes are the same.
+        let window = most.min(Time(last.0.saturating_add(1))).min(self.parts[0].next_routes(next));
         if window > next && self.may_complete(&state, next, window) {
             self.turn(window);
             return None;
