@@ -9,7 +9,7 @@ use crate::units::Time;
 pub const PARTS_MAX: u32 = 64;
 
 /// The network in at most so many parts; or why the run has to go in one.
-pub fn cut(setup: &Setup, scenario: &Scenario, parts: u32, shows_packets: bool) -> Result<Cut, &'static str> {
+pub fn cut(setup: &Setup, scenario: &Scenario, parts: u32) -> Result<Cut, &'static str> {
     let fabric = &setup.fabric;
     let whole = match () {
         () if parts < 2 => Some("it was asked for in one"),
@@ -18,7 +18,6 @@ pub fn cut(setup: &Setup, scenario: &Scenario, parts: u32, shows_packets: bool) 
         }
         () if setup.controller.is_some() => Some("its controller sees all hosts at once"),
         () if !setup.traffic.chains.is_empty() => Some("it draws flows as it goes"),
-        () if shows_packets => Some("its packets are shown to an observer"),
         () if scenario.run.audit => Some("it is audited"),
         () => None,
     };

@@ -72,8 +72,8 @@ use self::host::{Owner, Start};
 use self::kept::Kept;
 use self::members::Members;
 use self::network::{Network, Parts, Tally};
-use self::observer::Observer;
-use self::part::Cut;
+use self::observer::{Observer, show};
+use self::part::{Crossing, Cut};
 use self::plan::Plan;
 use self::progress::Progress;
 use self::starts::Starts;
@@ -119,6 +119,10 @@ pub struct Engine<'a, 'o, M: Members> {
     closing: Vec<ConnId>,
     /// Links to other parts.
     cut_links: Vec<LinkId>,
+    /// Packets that have come out of links since the last window, if somebody watches packets of a run in several parts.
+    seen: Vec<Crossing>,
+    /// By link, whether its packets are among these.
+    watched: Vec<bool>,
     /// Those who watch.
     observers: Vec<&'o mut dyn Observer>,
     /// No need to ask before this time whether the run is over or somebody wants to look.
@@ -156,6 +160,8 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             next_epoch: 0,
             closing: Vec::new(),
             cut_links: Vec::new(),
+            seen: Vec::new(),
+            watched: Vec::new(),
             observers: Vec::new(),
             horizon: Time::ZERO,
         };
@@ -299,7 +305,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     fn arrive_as<const SHOWN: bool>(&mut self, event: &Event, hint: u32) {
         let (link, id) = (LinkId(event.b), PacketId(event.a));
         if SHOWN {
-            self.show_arrival(link, id);
+            self.show_arrival(event);
         }
         self.net.packet_hops += 1;
         let packet = &mut self.net.arena[id];
@@ -331,9 +337,10 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     /// Shows a packet that comes out of a link to the observers, the audit and the agent that sees answers there.
     #[inline(always)]
-    fn show_arrival(&mut self, link: LinkId, id: PacketId) {
+    fn show_arrival(&mut self, event: &Event) {
+        let (link, id) = (LinkId(event.b), PacketId(event.a));
         if !self.net.tallies.is_empty() {
-            self.count_arrival(link, id);
+            self.count_arrival(event);
         }
         if let Some(flow) = self.net.shown_flow(id, false) {
             self.net.show_answer(link, id, flow);
@@ -341,10 +348,17 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     }
 
     #[inline(never)]
-    fn count_arrival(&mut self, link: LinkId, id: PacketId) {
-        self.net.tallies[link.index()].received += 1;
-        if !self.observers.is_empty() {
-            self.show(link, self.net.arena[id]);
+    fn count_arrival(&mut self, event: &Event) {
+        self.net.tallies[event.b as usize].received += 1;
+        let packet = self.net.arena[PacketId(event.a)];
+        if self.net.abroad.is_parted() {
+            if self.watched[event.b as usize] {
+                self.seen.push(Crossing { event: *event, packet });
+            }
+        } else if !self.observers.is_empty() {
+            let conn = &self.net.conns[packet.conn.index()];
+            let (event, flow) = (Crossing { event: *event, packet }, self.first_flow(packet.conn));
+            show(&mut self.observers, event, conn, flow, &self.net.ends);
         }
     }
 

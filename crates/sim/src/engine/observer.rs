@@ -11,6 +11,7 @@ use super::endpoint::Endpoint;
 use super::members::Members;
 use super::network::{Network, Tally};
 use super::packet::Packet;
+use super::part::Crossing;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
@@ -29,6 +30,13 @@ pub trait Observer: Send {
     /// Whether it is to be shown packets. Asked once, at the start.
     fn watches_packets(&self) -> bool {
         false
+    }
+
+    /// Whether it needs those that come out of that link: in a run of several parts it is shown no others. Asked once for
+    /// each link, at the start.
+    fn watches_link(&self, link: LinkId) -> bool {
+        let _ = link;
+        true
     }
 
     /// A packet has come out of a link.
@@ -56,7 +64,7 @@ pub struct Arrival<'e> {
     pub link: LinkId,
     /// The packet; `hops` counts this link.
     pub packet: &'e Packet,
-    /// Its connection.
+    /// Its connection; in a run of several parts its counters may be those of a later time.
     pub conn: &'e Conn,
     /// The flow that names the connection: the first one, if several share it.
     pub flow: FlowId,
@@ -173,6 +181,14 @@ impl View<'_> {
 }
 
 impl<M: Members> Network<'_, M> {
+    /// Shows packets from here on.
+    pub(super) fn watch_packets(&mut self) {
+        if self.tallies.is_empty() {
+            self.tallies = vec![Tally::default(); self.egress.len()];
+            self.shows = true;
+        }
+    }
+
     /// Brings a port up to date. It would have come to the same at its next event.
     pub(super) fn settle(&mut self, link: LinkId, at: Time) {
         let (queue, mut cx) = self.at_port(link);
@@ -186,9 +202,8 @@ impl<M: Members> Network<'_, M> {
 impl<'o, M: Members> Engine<'_, 'o, M> {
     /// Lets somebody watch; to be called before the run.
     pub fn observe(&mut self, observer: &'o mut dyn Observer) {
-        if observer.watches_packets() && self.net.tallies.is_empty() {
-            self.net.tallies = vec![Tally::default(); self.net.egress.len()];
-            self.net.shows = true;
+        if observer.watches_packets() {
+            self.net.watch_packets();
         }
         self.observers.push(observer);
         self.horizon = Time::ZERO;
@@ -206,22 +221,28 @@ impl<'o, M: Members> Engine<'_, 'o, M> {
         next_look(&self.observers)
     }
 
-    /// Shows a packet that has come out of a link, and is not yet counted as having crossed it.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn show(&mut self, link: LinkId, mut packet: Packet) {
-        packet.hops = packet.hops.wrapping_add(1);
-        let conn = &self.net.conns[packet.conn.index()];
-        let is_last = packet.dst == self.net.ends[link.index()];
-        let flow = self.first_flow(packet.conn);
-        let arrival = Arrival { at: self.net.now, link, packet: &packet, conn, flow, is_last };
-        self.observers.iter_mut().for_each(|observer| observer.arrived(&arrival));
-    }
-
     /// Bytes that observers keep.
     pub(super) fn observed(&self) -> u64 {
         self.observers.iter().map(|observer| observer.memory()).sum()
     }
+}
+
+/// Shows a packet that has come out of a link, and is not yet counted as having crossed it. `ends` has the node where each
+/// link ends.
+#[cold]
+#[inline(never)]
+pub(super) fn show(
+    observers: &mut [&mut dyn Observer],
+    Crossing { event, mut packet }: Crossing,
+    conn: &Conn,
+    flow: FlowId,
+    ends: &[NodeId],
+) {
+    packet.hops = packet.hops.wrapping_add(1);
+    let (at, link) = (event.time, LinkId(event.b));
+    let is_last = packet.dst == ends[link.index()];
+    let arrival = Arrival { at, link, packet: &packet, conn, flow, is_last };
+    observers.iter_mut().for_each(|observer| observer.arrived(&arrival));
 }
 
 /// When somebody wants to look next.

@@ -14,6 +14,7 @@ use super::egress::{Egress, PortQueue};
 use super::event::Event;
 use super::members::Members;
 use super::network::Network;
+use super::observer::Observer;
 use super::packet::{Packet, Record, flag};
 use crate::ids::{ConnId, LinkId, NodeId, PathId};
 use crate::topology::Fabric;
@@ -48,10 +49,10 @@ impl Cut {
     }
 }
 
-/// A packet that arrives in another part.
+/// A packet that arrives in another part; or one that has arrived in this part and is to be shown to observers.
 #[derive(Clone, Copy, Debug)]
 pub struct Crossing {
-    /// Its arrival; the packet's number is that of this part.
+    /// Its arrival; the packet's number is that of the part from which it comes.
     pub event: Event,
     /// The packet.
     pub packet: Packet,
@@ -172,6 +173,15 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         self.cut_links =
             links.map(LinkId).filter(|link| self.net.egress[link.index()].port.abroad > 0).collect();
         self.starts.keep(|host| cut.of(host) == me as usize);
+    }
+
+    /// Keeps the packets that an observer is to be shown.
+    pub(super) fn watch(&mut self, observer: &dyn Observer) {
+        self.net.watch_packets();
+        self.watched.resize(self.net.egress.len(), false);
+        for (link, watched) in self.watched.iter_mut().enumerate() {
+            *watched |= observer.watches_link(LinkId(link as u32));
+        }
     }
 
     /// When something happens next.

@@ -147,6 +147,10 @@ impl Observer for Captor {
         true
     }
 
+    fn watches_link(&self, link: LinkId) -> bool {
+        self.chosen[link.index()]
+    }
+
     fn arrived(&mut self, arrival: &Arrival) {
         if !self.chosen[arrival.link.index()] {
             return;

@@ -35,6 +35,8 @@ pub struct Distributions {
     tiers: Vec<String>,
     /// By link, which of the tiers.
     tier_of: Vec<u32>,
+    /// By link, whether it ends at a host.
+    ends_at_host: Vec<bool>,
     /// By tier, how many links it has.
     links: Vec<u64>,
     /// By tier.
@@ -70,6 +72,7 @@ impl Distributions {
             next: wanted.every,
             tiers,
             tier_of,
+            ends_at_host: fabric.links.iter().map(|link| fabric.is_host(link.to)).collect(),
             links,
             queues,
             latencies: Vec::new(),
@@ -160,6 +163,10 @@ impl Observer for Distributions {
 
     fn watches_packets(&self) -> bool {
         true
+    }
+
+    fn watches_link(&self, link: LinkId) -> bool {
+        self.ends_at_host[link.index()]
     }
 
     /// Data that has arrived whole.

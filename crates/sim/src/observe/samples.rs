@@ -199,7 +199,10 @@ impl Sampler {
     fn look_at_flows(&mut self, at: Time, view: &View) {
         let seconds = self.every.seconds();
         let mut found = Vec::new();
-        for (id, conn) in view.connections() {
+        // By number: the slots of connections depend on the parts of the run.
+        let mut open: Vec<_> = view.connections().collect();
+        open.sort_unstable_by_key(|(_, conn)| conn.flow);
+        for (id, conn) in open {
             let flow = conn.flow;
             if !self.flows.contains_key(&flow) {
                 if self.followed == self.flow_limit || !self.wanted[view.entry(flow) as usize] {
@@ -210,7 +213,6 @@ impl Sampler {
             }
             found.push((flow, view.window(id), conn.counts().delivered_bytes));
         }
-        found.sort_unstable_by_key(|(flow, ..)| *flow);
         let is_open = |flow: &FlowId| found.binary_search_by_key(flow, |(open, ..)| *open).is_ok();
         let over: Vec<FlowId> = self.flows.keys().copied().filter(|flow| !is_open(flow)).collect();
         found.extend(over.iter().map(|&flow| (flow, None, view.ended(flow).delivered_bytes)));

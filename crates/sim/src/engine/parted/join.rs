@@ -40,6 +40,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     pub(super) fn finish(mut self, status: Status) -> Finished {
         let end = self.now;
+        self.show();
         self.look_until(end);
         let count = self.cut.count;
         for home in 0..self.parts.len() {

@@ -1,7 +1,7 @@
 //! Between two windows: parts hand over what they have for each other, connections close, observers look.
 
 use super::super::conn::InNetwork;
-use super::super::observer::{look_by, next_look};
+use super::super::observer::{look_by, next_look, show};
 use super::*;
 use crate::ids::FlowId;
 
@@ -39,8 +39,26 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         self.close();
     }
 
+    /// Shows the packets that have come out of links, in the order of the events of all parts.
+    pub(super) fn show(&mut self) {
+        let mut seen = std::mem::take(&mut self.parts[0].seen);
+        self.parts[1..].iter_mut().for_each(|part| seen.append(&mut part.seen));
+        seen.sort_unstable_by_key(|seen| seen.event.key());
+        for &seen in &seen {
+            let id = seen.packet.conn;
+            let home = &self.parts[(id.0 % self.cut.count) as usize];
+            let (conn, flow) = (&home.net.conns[id.index()], home.first_flow(id));
+            show(&mut self.observers, seen, conn, flow, &home.net.ends);
+        }
+        // Its memory serves the next window.
+        seen.clear();
+        self.parts[0].seen = seen;
+    }
+
     /// Closes the connections whose packets are gone in all parts.
     pub(super) fn close(&mut self) {
+        // The slot of one that closes may pass on to another.
+        self.show();
         for home in 0..self.parts.len() {
             let mut closing = std::mem::take(&mut self.parts[home].closing);
             while !closing.is_empty() {

@@ -108,9 +108,11 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         }
     }
 
-    /// Lets somebody watch who looks at the network; to be called before the run.
+    /// Lets somebody watch; to be called before the run.
     pub fn observe(&mut self, observer: &'o mut dyn Observer) {
-        assert!(!observer.watches_packets(), "who watches packets sees them in one part");
+        if observer.watches_packets() {
+            self.parts.iter_mut().for_each(|part| part.watch(observer));
+        }
         self.observers.push(observer);
     }
 
