@@ -36,9 +36,8 @@ def plans(scale: Scale) -> Mapping[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The rate at which each run read its blocks, headers not counted."""
-    del scale
     flows = sweeps["reads"].flows
     read = flows.group_by("buffer_kb", "rto_min", "replica").agg(
         (pl.col("size_bytes").sum() * 8 / ((pl.col("start_ps") + pl.col("fct_ps")).max() / 1e12)).alias(

@@ -175,6 +175,37 @@ FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {tables}, cl
     return str(folder)
 
 
+def nothing():
+    """Neither argument."""
+    return {}
+
+
+@pytest.mark.parametrize(
+    ("tables", "made"),
+    [
+        (nothing, {}),
+        (lambda scale: [scale], [Scale.QUICK]),
+        (lambda sweeps: [sweeps], [{}]),
+        (lambda scale, sweeps: [scale, sweeps], [Scale.QUICK, {}]),
+        (lambda *both: list(both), [Scale.QUICK, {}]),
+    ],
+)
+def test_functions_of_a_figure_leave_out_idle_arguments(tables, made):
+    figure = Figure(id="T-1", title="One", tables=tables, claims={}, plans=nothing)
+    # A copy wraps nothing twice.
+    for one in (figure, replace(figure, title="Two")):
+        assert one.tables(Scale.QUICK, {}) == made
+        assert one.plans is not None
+        assert one.plans(Scale.QUICK) == {}
+
+
+def test_another_argument_of_a_figure_is_refused():
+    with pytest.raises(
+        UserError, match=r"figure T-1: .* has the parameters runs; there are scale and sweeps"
+    ):
+        Figure(id="T-1", title="One", tables=lambda runs: {"runs": runs}, claims={})
+
+
 def test_every_claim_is_in_claims_json_once_with_a_reason_unless_it_passes(tmp_path, flowyard):
     judges = {
         "a": "judge.at_least(2, 1)",

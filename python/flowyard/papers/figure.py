@@ -3,7 +3,8 @@
 A figure's file ends with `FIGURE = Figure(...)`. Its parts, in the order in which they are used:
 
     plans(scale) -> {name: Plan or ModelPlan}      what to run; left out if nothing is
-    tables(scale, sweeps) -> {name: DataFrame}     the figure's data, flat columns, one CSV each
+    tables(scale, sweeps) -> {name: DataFrame}     the figure's data, flat columns, one CSV each; both functions leave
+                                                   out the arguments that they do not use
     claims = {id: function(tables) -> Judgement}   see flowyard.papers.judge
     draw(tables) -> matplotlib figure              left out where there is nothing to see
 
@@ -11,6 +12,8 @@ At full scale a claim is judged only if the tables that its judge reads have wha
 flows of the paper. And at any scale, only if these tables have rows.
 """
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
+from flowyard.errors import UserError
 from flowyard.papers.judge import Judgement
 from flowyard.papers.needs import Needs
 from flowyard.sweeps import Sweep
@@ -68,11 +72,41 @@ class Figure:
 
     id: str
     title: str
-    tables: Callable[[Scale, Sweeps], Tables]
+    tables: Callable[..., Tables]
     claims: Mapping[str, Callable[[Tables], Judgement]]
-    plans: Callable[[Scale], Mapping[str, Planned]] | None = None
+    plans: Callable[..., Mapping[str, Planned]] | None = None
     draw: "Callable[[Tables], Picture] | None" = None
     assumed: Sequence[str] = field(default_factory=tuple)
     needs: Mapping[str, Needs | Sequence[Needs]] = field(default_factory=dict)
     quick: str = ""
     measured: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Lets both functions be called with all arguments."""
+        object.__setattr__(self, "tables", self._with_all(self.tables, "scale", "sweeps"))
+        if self.plans:
+            object.__setattr__(self, "plans", self._with_all(self.plans, "scale"))
+
+    def _with_all(self, function: Callable[..., T], *names: str) -> Callable[..., T]:
+        """The function, called with the arguments of these names; it gets those that it has parameters for.
+
+        Raises:
+            UserError: It has other parameters.
+        """
+        parameters = inspect.signature(function, follow_wrapped=False).parameters
+        if len(parameters) == len(names) or any(
+            one.kind is one.VAR_POSITIONAL for one in parameters.values()
+        ):
+            return function
+        if not set(parameters) <= set(names):
+            raise UserError(
+                f"figure {self.id}: {function.__name__} has the parameters {', '.join(parameters)}; "
+                f"there are {' and '.join(names)}"
+            )
+
+        @functools.wraps(function)
+        def called(*given: object) -> T:
+            named = dict(zip(names, given, strict=True))
+            return function(**{name: named[name] for name in parameters})
+
+        return called

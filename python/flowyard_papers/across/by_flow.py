@@ -78,7 +78,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     def part(prefix: str) -> Sweeps:
         return {name.removeprefix(prefix): one for name, one in sweeps.items() if name.startswith(prefix)}
 
-    mp = collisions.tables(scale, part(MP_PARTS))
+    mp = collisions.tables(part(MP_PARTS))
     last_ms = (pl.col("start_ps") + pl.col("fct_ps")).max() / 1e9
     long = (
         sweeps[LONG]
@@ -89,7 +89,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     )
     return {
         "rates": rates.sort("balancer", "replica"),
-        "ndp_runs": against_tcp.tables(scale, part(NDP_PARTS))["runs"],
+        "ndp_runs": against_tcp.tables(part(NDP_PARTS))["runs"],
         "mp_ways": mp["ways"],
         "mp_long": mp["long"],
         "long": long,

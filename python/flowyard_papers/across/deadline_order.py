@@ -64,9 +64,8 @@ def plans(scale: Scale) -> dict[str, Plan | ModelPlan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run and scheme, and the means."""
-    del scale
     keys = ["scheme", "mean_kb", "senders"]
     columns = [*keys, "replica", "in_time_pct"]
     slots = sweeps["slots"].scan("table").select(columns).sort(*keys, "replica").collect()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Tables
 from flowyard.topology import network
 from flowyard.topology.paths import path_counts
 
@@ -73,7 +73,7 @@ def generated(k: int) -> dict[str, tuple[int, int]]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables() -> Tables:
     """The same at both scales."""
     rows = []
     for k in SIZES:

@@ -79,9 +79,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return made
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, and the means."""
-    del scale
     runs = pl.concat([_runs(sweeps[str(size)], size) for size in (JUDGED, SMALL)])
     return {"runs": runs, "points": replica_means(runs, ["size_bytes", "scheme", "servers"], ["goodput"])}
 

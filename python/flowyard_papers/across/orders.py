@@ -131,13 +131,12 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     return {"instances": ModelPlan(compare, {"case": CASES}, scale.pick(20, 500), name="orders")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Sums over the instances, and one instance as an example.
 
     Slots are equal if they go to SRPT's flow; under RACS, if the flow with the fewest packets left has the largest
     share.
     """
-    del scale
     own = (
         *("slots", "slots_equal", "done_srpt", "done", "ends_equal", "order_equal"),
         *("packet_pairs", "packet_pairs_in_order"),

@@ -67,9 +67,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """For each figure a row a run, and the means."""
-    del scale
     found: dict[str, pl.DataFrame] = {}
     for figure, settled in ((INCAST, None), (POISSON, SETTLED_PS)):
         keys = [*KEYS, X[figure]]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Tables
 from flowyard_papers.daq import _models as models
 
 if TYPE_CHECKING:
@@ -38,9 +38,8 @@ def burst_ms(short: int, long: int) -> float:
     return 1000 * 8 * BURST_BYTES * (short + long) / short / models.LINK_BPS
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables() -> Tables:
     """The same at both scales."""
-    del scale, sweeps
     ceilings = [
         {"mean_kb": mean // 1000, "of_the_mean_size": ceiling(mean), "of_all_sizes": mean_ceiling(*ends)}
         for mean in (10_000, 20_000, 30_000)

@@ -41,9 +41,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, and the means."""
-    del scale
     runs = pl.concat([rack.in_time(sweep, KEYS) for sweep in sweeps.values()])
     return {"runs": runs, "points": replica_means(runs, KEYS, ["in_time_pct"])}
 

@@ -36,9 +36,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"incast": Plan(axes=axes, replicas=scale.pick(3, 10), name="inversion")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run: the share of flows that were served ahead of one that should have gone first and missed."""
-    del scale
     columns = ("dst", "start_ps", "fct_ps", "deadline_ps", "met_deadline")
     rows = [
         dict(zip([*KEYS, "replica"], keys, strict=True))

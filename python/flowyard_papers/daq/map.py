@@ -41,9 +41,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"map": Plan(axes=axes, replicas=scale.pick(1, 3), name="slack and load")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The means, and the best scheme of each point with those that are as good."""
-    del scale
     points = replica_means(rack.in_time(sweeps["map"], KEYS), KEYS, ["in_time_pct"])
     best = []
     for (slack, load), own in points.group_by("slack_ms", "load", maintain_order=True):

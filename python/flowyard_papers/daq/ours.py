@@ -99,9 +99,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Means by network, scheme and traffic entry."""
-    del scale
     parts = []
     for name, sweep in sweeps.items():
         means = sweep.flows.group_by("scheme", "tag", "replica").agg(

@@ -86,9 +86,8 @@ def _backlog(first: int, name: str, **due: str) -> dict[str, Any]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run: mistakes of the port; bytes by class; drops."""
-    del scale
     drops = [
         {"plan": name, "run": run, "drops": summary["counters"]["drops"]}
         for name, sweep in sweeps.items()

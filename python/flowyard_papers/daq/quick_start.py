@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan
 from flowyard_papers.daq import _rack as rack
 
@@ -23,9 +23,8 @@ TCP = {"first window of 3 (RFC 5681)": 3, "first window of 10 (RFC 6928)": 10}
 STEP_PS, SPAN_US = 1_000_000, 1800
 
 
-def plans(scale: Scale) -> dict[str, Plan]:
+def plans() -> dict[str, Plan]:
     """A flow of 58 KB; the use of its sender's link every microsecond."""
-    del scale
     base: dict[str, Any] = {
         "topology": rack.rack(2),
         "traffic": [
@@ -50,9 +49,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"alone": Plan(axes=[axis], name="one flow")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Bytes on the wire since the first packet of data began, every microsecond; and in the first round trip."""
-    del scale
     samples = (
         sweeps["alone"]
         .scan("samples")

@@ -47,9 +47,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     return {"models": ModelPlan(point, axes, scale.pick(3, 10), name="fluid models of an incast")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The most senders in each replica, and the curves."""
-    del scale
     keys = ["rule", "reading"]
     rows = sweeps["models"].scan("table").select(*keys, "replica", "senders", "in_time_pct", "supported")
     runs = rows.collect()

@@ -39,9 +39,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, the means, and where these fall below 99 %."""
-    del scale
     runs = pl.concat([rack.in_time(sweep, KEYS) for sweep in sweeps.values()])
     points = replica_means(runs, KEYS, ["in_time_pct"])
     rows = [

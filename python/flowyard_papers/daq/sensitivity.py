@@ -63,9 +63,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Means by variant."""
-    del scale
     keys = ["variant", "flows_per_s"]
     random = rack.in_time(sweeps["random"], keys, 1_400_000_000_000).join(
         rack.long_share(sweeps["random"], keys), on=[*keys, "replica"]

@@ -52,9 +52,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, the means, flows that end at other times with one queue than with the other, and mean queues."""
-    del scale
     runs = rack.in_time(sweeps["throughput"], KEYS)
     queues = packets.occupancy(sweeps["queues"], ["ratio"])
     return {

@@ -41,9 +41,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"long": Plan(axes=[axis], replicas=scale.pick(2, 10), name="five long flows")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Utilisation in windows of 10 ms, by run and in the mean, and the fluid start of RCP."""
-    del scale
     windows = (
         sweeps["long"]
         .scan("samples")

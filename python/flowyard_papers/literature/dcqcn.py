@@ -33,9 +33,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"incast": Plan(scenario, [_incast.senders(SENDERS)], scale.pick(2, 10), name="incast")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run."""
-    del scale
     runs = _incast.runs(sweeps["incast"], ["senders"], RATE_BPS, (PAYLOAD + HEADER) / PAYLOAD)
     links = sweeps["incast"].links.group_by("senders", "replica")
     paused = links.agg(pl.col("pauses", "marks").sum(), paused_ms=pl.col("paused_ps").sum() / 1e9)

@@ -67,9 +67,8 @@ def saw_tooth(flows: int) -> tuple[float, float]:
     return highest - sqrt(2 * flows * packets) / 2, highest
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, for the port to the receiver, beside the model; the means; a row a run for shares of a port."""
-    del scale
     runs = _port.runs(sweeps["port"], "reading")
     runs = runs.select(
         pl.exclude("marks", "packets", "used_percent"), alpha=pl.col("marks") / pl.col("packets")

@@ -80,9 +80,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     } | {SETUPS: _outcast.plan(scale)}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Goodput of each flow; of each run the index of fairness, and mean goodputs by distance; the grid."""
-    del scale
     flows = pl.concat([_flows(name, sweeps[name]) for name in (TO_ONE, FROM_ONE)])
     goodput = pl.col("goodput_mbps")
     runs = flows.group_by("direction", "by", "replica").agg(

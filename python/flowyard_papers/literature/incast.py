@@ -45,9 +45,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Completion of each run's flows; the last flow, goodput and fairness; what ports took away."""
-    del scale
     sweep = sweeps["incast"]
     on_wire = (SIZE + HEADER * -(-SIZE // PAYLOAD)) / SIZE
     return {

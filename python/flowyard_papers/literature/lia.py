@@ -51,9 +51,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"growth": Plan(base, axes, 1, name="growth")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The window, all subflows together, over time; its growth in segments a round trip, and that of the formula."""
-    del scale
     keys = ["coupling", "subflows"]
     samples = sweeps["growth"].scan("samples").filter(pl.col("series") == "cwnd_bytes")
     windows = samples.select(*keys, "time_ps", cwnd_bytes="value").sort(*keys, "time_ps").collect()

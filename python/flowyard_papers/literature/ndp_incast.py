@@ -42,9 +42,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"incast": Plan(scenario, [_incast.senders(SENDERS)], scale.pick(2, 10), name="incast")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run."""
-    del scale
     return {"runs": _incast.runs(sweeps["incast"], ["senders"], RATE_BPS, (PAYLOAD + HEADER) / PAYLOAD)}
 
 

@@ -27,9 +27,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"permutation": Plan(base, [_compare.axis()], scale.pick(5, 10), name="permutation")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, of all its flows."""
-    del scale
     return {"runs": _compare.groups(sweeps["permutation"], ["by"]).filter(group=completion.ALL)}
 
 

@@ -134,9 +134,8 @@ def _link_run(run: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run: the tail of small flows on the leaf-spine; means on the link; and the means of either."""
-    del scale
     small = pl.col("size_bytes") <= SMALL_BYTES
     fct_us = pl.col("fct_ps") / 1e6
     fabric = (

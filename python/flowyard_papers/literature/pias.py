@@ -86,9 +86,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"racks": Plan(base, axes, scale.pick(2, 5), name="racks")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run; null where not all flows have ended."""
-    del scale
     size, fct_ms, done = pl.col("size_bytes"), pl.col("fct_ps") / 1e9, pl.col("completed").all()
     ranges = {
         "short": size <= 100_000,

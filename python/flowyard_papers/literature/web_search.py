@@ -38,9 +38,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"web-search": Plan(base, [_compare.axis(), load], scale.pick(1, 3), name="web search")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row for each run and group of sizes."""
-    del scale
     return {"runs": _compare.groups(sweeps["web-search"], ["by", "load"])}
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard.papers.figure import Scale, Sweeps, Tables
+from flowyard.papers.figure import Scale, Tables
 from flowyard.theory import bounds, matrices, ratios, routings
 from flowyard.theory import tables as printed
 from flowyard.theory.fat_tree import FatTree
@@ -31,7 +31,7 @@ PRINTED: dict[str, tuple[Fraction | int, ...]] = {
 DRAWS = {1: 2000, 2: 1000}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables(scale: Scale) -> Tables:
     """Entries of patterns, their pairs by level; table 5.2, more routings, and random paths; theorem 5.5."""
     patterns = {f"Stride({step})": matrices.stride(16, step) for step in (2, 4)}
     patterns |= {f"{number} Senders": matrices.senders(number) for number in (3, 5, 7)}

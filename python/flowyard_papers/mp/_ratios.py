@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard.papers.figure import Scale, Sweeps, Tables
+from flowyard.papers.figure import Scale, Tables
 from flowyard.theory import assignments, bounds, ratios, routings
 from flowyard.theory.fat_tree import FatTree, pairs, turn
 
@@ -21,7 +21,7 @@ PORTS = (2, 4, 8, 16, 32)
 CURVES = ("MDNVR", "MDNVRk, k = 2", "MDNVRk, k = 4", "DNVR", "NR")
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables(scale: Scale) -> Tables:
     """Ratios by tree and scheme; those of a lone flow; what single paths can have; the curves of figure 5.1."""
     rows = [
         {"m": tree.m, "n": tree.n, "scheme": scheme} | row

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from flowyard.papers.figure import Scale, Sweeps, Tables
+from flowyard.papers.figure import Scale, Tables
 from flowyard.theory import front_back
 from flowyard.theory.front_back import Outcome, Path, Steady, Varying
 
@@ -50,7 +50,7 @@ ALGORITHMS = {
 TRACES, LONGEST = 200, 20
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables(scale: Scale) -> Tables:
     """Context switches and finish times by error and size; random rates; small steady cases; pairings."""
     errors = [
         {"algorithm": name, "error_percent": error} | _outcome(_sent(name, error, SEGMENTS))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard.papers.figure import Scale, Sweeps, Tables
+from flowyard.papers.figure import Scale, Tables
 from flowyard.theory import assignments, routings
 from flowyard.theory import tables as printed
 from flowyard.theory.fat_tree import FatTree
@@ -30,7 +30,7 @@ PRINTED: dict[str, tuple[Fraction | int | None, ...]] = {
 }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables(scale: Scale) -> Tables:
     """Worst loads by tree, scheme and level; of random paths; what searches found; table 3.2."""
     worst = [
         {"m": tree.m, "n": tree.n, "scheme": scheme, "k": None if k is None else float(k)} | row

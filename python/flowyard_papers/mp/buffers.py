@@ -37,9 +37,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, and the means."""
-    del scale
     runs = _reads.runs(sweeps["reads"], "timeouts", "timeouts_whole_window").with_columns(
         share_pct=pl.when(pl.col("timeouts") > 0).then(
             100 * pl.col("timeouts_whole_window") / pl.col("timeouts")

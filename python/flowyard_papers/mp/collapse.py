@@ -69,9 +69,8 @@ def _pairs(hosts: int, number: int) -> list[list[int]]:
     return [[(receiver + away) % hosts, receiver] for receiver in range(hosts) for away in distances[:number]]
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Goodput of a run, the mean over its clients; how many senders there are before collapse; and means."""
-    del scale
     runs = pl.concat(
         [
             _goodput(sweeps[f"network-{place}"]).select(pl.lit(network).alias("network"), pl.all())

@@ -70,9 +70,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return found
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """All ways of four flows over four cores; a row a run of long flows, and of chapter 5's transfers; the means."""
-    del scale
     ways = [len(set(cores)) for cores in product(range(CORES), repeat=FLOWS)]
     long = pl.concat(
         [_long(sweeps[name]).with_columns(setup=pl.lit(setup)) for name, setup in SETUPS.items()]

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Tables
 from flowyard.theory import matrices, routings
 from flowyard.theory.fat_tree import FatTree, Up, digits, pairs, switches_on, turn
 from flowyard.theory.loads import channel_shares, loads, most, worst_permutation
@@ -34,7 +34,7 @@ FAMILIES = ("IPv4", "IPv6")
 DRAWS = 1000
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables(scale: Scale) -> Tables:
     """Up-ports' loads in the example; all layouts; Dual's paths; worst permutations; random permutations."""
     schemes = {"Dual": routings.dual(TREE), "s-mod-k": routings.s_mod_k(TREE)}
     return {

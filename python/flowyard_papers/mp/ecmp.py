@@ -41,9 +41,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"flows": Plan(base, set={"routing.balancer": "per-flow"}, name="flows")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The paths of equal cost; a row a flow, with the links that its packets used."""
-    del scale
     distance, count = path_counts(network({"topology": TOPOLOGY}))
     flows = _connections.paths(sweeps["flows"]).select("connection", "nodes", "hops", "one_path")
     return {

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Scale, Tables
 from flowyard.topology import Network
 from flowyard.topology.paths import Paths, search
 from flowyard_papers.mp._labels import labels, levels, sub_trees, tree
@@ -29,7 +29,7 @@ SOURCE, TARGET = "P(010)", "P(201)"
 SEARCHED, CORE_BY_CORE = 1024, 512
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables(scale: Scale) -> Tables:
     """Sizes of trees; ways from nodes to cores; cables and paths of the drawn trees."""
     sizes, ways, cables, pairs = [], [], [], []
     for m, heights in scale.pick(QUICK, FULL).items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Tables
 from flowyard.theory import goodput
 from flowyard_papers.mp._exact import value
 
@@ -24,7 +24,7 @@ GAINS = {
 }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables() -> Tables:
     """Goodput and gain by servers; coefficients of equation 1.6, printed and as they follow."""
     rows = [
         {

@@ -40,9 +40,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, and the means."""
-    del scale
     runs = _reads.runs(sweeps["reads"], "timeouts", "retransmissions")
     return {"runs": runs, "points": replica_means(runs, ["rto_min", "servers"], ["goodput_mbps", "timeouts"])}
 

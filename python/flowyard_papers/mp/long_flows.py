@@ -69,9 +69,8 @@ def _scenario(senders: int, name: str) -> dict[str, Any]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run: packets of long flows that were sent and dropped once slow start is over; the means."""
-    del scale
     runs = pl.concat([_runs(sweeps[name]).select(pl.lit(name).alias("also"), pl.all()) for name in SAID])
     points = replica_means(runs, ["also", "senders"], ["loss_rate", "jain"]).with_columns(
         equation=pl.col("senders").map_elements(

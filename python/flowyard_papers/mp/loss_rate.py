@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Tables
 from flowyard.theory import loss
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ BUFFERS = (0, *(2**power for power in range(3, 15)))
 MANY = 10_000
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables() -> Tables:
     """Loss rates by flows and buffer, with their exponents in either; buffers by number of flows."""
     rows = []
     for flows in FLOWS:

@@ -109,9 +109,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Loads beside theory; connections by path of vectors and of routes; a row a run of the schemes."""
-    del scale
     case = pl.col("case").str.split("/")
     found = _connections.paths(sweeps["routes"])
     routes = (

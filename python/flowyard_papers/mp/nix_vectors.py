@@ -75,7 +75,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"paths": Plan(None, [axis], 1, set={"routing.balancer.nix.search": "uniform"}, name="paths")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables(sweeps: Sweeps) -> Tables:
     """The example by hop; a row a connection, with the vector of the path that its packets took; fat-trees by ports."""
     widths = [nix.width(neighbours) for neighbours in NEIGHBOURS]
     example = pl.DataFrame(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Tables
 from flowyard.theory import bounds, matrices, optimum, probabilities, routings
 from flowyard.theory.fat_tree import FatTree, Switch
 from flowyard.theory.loads import channel_shares, loads, most, switch_shares
@@ -27,7 +27,7 @@ MATRICES, PROGRAMS, SETS = 1000, 100, 20
 SPARSE = (1, 2, 5, 20)
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables(scale: Scale) -> Tables:
     """Loads under MDNVR; least loads by linear program; loads of neighbours; probabilities for sets of matrices."""
     every = [
         {"m": tree.m, "n": tree.n} | row

@@ -34,14 +34,13 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"order": Plan(base, axes, scale.pick(3, chapter.REPLICAS), name="order")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run.
 
     Columns: reordered, segments that came after one that was sent later, by any connection of the transfer;
     reordered_within, by the same connection; most_twice_bytes, what both connections of a transfer delivered, of the
     transfer with most of it; most_beyond_segments, what a transfer sent beyond its segments, repeats not counted.
     """
-    del scale
     sweep, keys = sweeps["order"], ["scheme", "buffer", "replica"]
     of_transfer = (
         sweep.scan("connections")

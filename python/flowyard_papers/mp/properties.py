@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Scale, Tables
 from flowyard.topology.paths import Paths, Whole
 from flowyard_papers.mp._labels import levels, sub_trees, tree
 
@@ -23,7 +23,7 @@ QUICK = ((4, 2), (4, 3), (4, 4), (8, 2), (8, 3))
 FULL = (*QUICK, (4, 5), (16, 2))
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables(scale: Scale) -> Tables:
     """One table a pair of properties, a row for each tree and level."""
     rows: dict[str, list[dict[str, Any]]] = {"sub_trees": [], "pairs": [], "uses": [], "hosts_behind": []}
     for m, n in scale.pick(QUICK, FULL):

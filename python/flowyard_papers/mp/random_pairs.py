@@ -20,9 +20,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"random": Plan(base, axes, scale.pick(4, chapter.REPLICAS), name="random")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run; means."""
-    del scale
     runs = chapter.of_patterns(sweeps, {"random": RANDOM})
     return {"runs": runs, "points": chapter.points(runs)}
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Tables
 from flowyard.theory import loads, matrices, routings
 from flowyard.theory.tables import TREE
 
@@ -26,7 +26,7 @@ PER_LINK, PER_ROUND_TRIP = "500 us a link", "500 us a round trip"
 FULL_WINDOWS, FEWEST, MOST = 77, 83, 88
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables() -> Tables:
     """Round trips by reading of the delay; bytes received; inter-pod flows of the busiest link under normal routing."""
     wire_s = (SEGMENT_BYTES + HEADER_BYTES) / BYTES_PER_S
     delays = []

@@ -38,9 +38,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return made
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a transfer, a connection of a transfer, and a run."""
-    del scale
     received = SIZE_BYTES + ceil(SIZE_BYTES / SEGMENT_BYTES) * HEADER_BYTES
     seconds = pl.when("completed").then(pl.col("fct_ps") / 1e12)
     flows = pl.concat([sweeps[name].flows for name in PLANS])

@@ -58,9 +58,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"paths": Plan(None, axes, 1, name="paths")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """For each search the connections that took each path, all of them and those of the first 200."""
-    del scale
     found = _connections.paths(sweeps["paths"])
     counts = found.group_by("network", "search", "nodes", "one_path", "hops").agg(
         connections=pl.len().cast(pl.Int64),

@@ -61,9 +61,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return made
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, of the patterns and of the other set-ups; means."""
-    del scale
     runs = chapter.of_patterns(sweeps, chapter.PATTERNS)
     return {"runs": runs, "setups": chapter.of_setups(sweeps, SETUPS), "points": chapter.points(runs)}
 

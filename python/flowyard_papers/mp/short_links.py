@@ -29,9 +29,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return made
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run; means."""
-    del scale
     runs = chapter.of_patterns(sweeps, chapter.PATTERNS)
     return {"runs": runs, "points": chapter.points(runs)}
 

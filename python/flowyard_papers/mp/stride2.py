@@ -31,9 +31,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return made
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run; means."""
-    del scale
     runs = chapter.of_patterns(sweeps, PATTERNS)
     return {"runs": runs, "points": chapter.points(runs.filter(pattern=STRIDE_2))}
 

@@ -60,9 +60,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return made
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, of the pattern and of the other set-ups; means."""
-    del scale
     runs = chapter.of_patterns(sweeps, PATTERNS)
     return {
         "runs": runs,

@@ -46,9 +46,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return made
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run; means."""
-    del scale
     runs = pl.concat(
         [
             chapter.runs(sweeps[name]).select(pl.lit(windows).alias("windows"), pl.all())

@@ -42,9 +42,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return made
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The windows of the first run of each scheme; a row a run."""
-    del scale
     traces, runs = [], []
     for name, (setup, _, _) in PLANS.items():
         sweep, keys = sweeps[name], ["scheme", "replica"]

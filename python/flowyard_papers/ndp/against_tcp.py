@@ -68,9 +68,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run; null where not all flows have ended."""
-    del scale
     return {"runs": pl.concat([_runs(name, sweeps[name]) for name in WORKLOADS])}
 
 

@@ -29,9 +29,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"ecmp": Plan(scheduler.scenario(), [axis], scale.pick(1, 5), name="experiment 2")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row for each port of a core switch, and what the runs did."""
-    del scale
     sweep = sweeps["ecmp"]
     ports = sweep.links.filter(pl.col("tier") == "aggregation-core").select(
         "ecmp",

@@ -58,9 +58,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Walks from the first server to all in other pods, the same at both scales; what runs did."""
-    del scale
     rows = []
     for k in SIZES:
         tree = network({"topology": {"fat-tree": {"k": k}}})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Sweeps, Tables
 from flowyard.sweeps import Plan, Sweep
 from flowyard.topology import network
 from flowyard_papers.ndp._scheduler import ASSUMED, BACKGROUND, RATE_BPS, SHORT, Scheduler, base_rtt_ns
@@ -24,18 +24,16 @@ LOOK_US = 20
 IDEAL_PS = SIZE * 8 * 10**12 // RATE_BPS + 1000 * base_rtt_ns()
 
 
-def plans(scale: Scale) -> dict[str, Plan]:
+def plans() -> dict[str, Plan]:
     """One run, as the paper says, at both scales."""
-    del scale
     # Of the background it is looked at when it carries something, until the end of the run.
     watch = {"observe": {"samples": {"every": f"{LOOK_US}us", "links": [], "flows": [BACKGROUND]}}}
     scheduler = Scheduler(k=6, flows=FLOWS, size=SIZE, rate=RATE, long_share=0.15, changes=watch)
     return {"run": Plan(scheduler.scenario(), name="experiment 1")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The short flows, a row each; servers; the background's flows, with the last time at which each had payload."""
-    del scale
     sweep = sweeps["run"]
     (summary,) = sweep.summaries().values()
     flows = sweep.flows.collect()

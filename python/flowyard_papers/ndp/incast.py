@@ -52,9 +52,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row for each incast, and one for each flow of an outcast."""
-    del scale
     flows = sweeps["outcast"].flows.select(
         "by",
         "replica",

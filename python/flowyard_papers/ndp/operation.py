@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan
 from flowyard_papers.ndp import _packets as packets
 from flowyard_papers.ndp._scheduler import ANSWER_NS, ASSUMED, NDP, PACKET_BYTES, PORTS, SLOT_NS, WINDOW
@@ -36,9 +36,8 @@ SLACK_NS = 3 * ANSWER_NS
 INCAST, TURNS = "incast", "turns"
 
 
-def plans(scale: Scale) -> dict[str, Plan]:
+def plans() -> dict[str, Plan]:
     """The same at both scales."""
-    del scale
     scenario = {
         "topology": {"single-switch": {"hosts": 2, "rate": "1Gbps", "delay": f"{DELAY_NS}ns"}},
         "transport": NDP,
@@ -72,9 +71,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Counts and replays of each number of senders; what the busy port served; the gaps between PULLs."""
-    del scale
     sweep, counts, gaps = sweeps[INCAST], [], []
     flows = sweep.flows.collect()
     for row in sweep.runs.sort("senders").iter_rows(named=True):

@@ -64,9 +64,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run in each panel's table."""
-    del scale
     alone = _runs(sweeps["alone"], ["delay", "window"]).drop("replica", "offered_load")
     rtt = {name: base_rtt_ns(ns) for name, (_, ns) in DELAYS.items()}
     expected = (SLOT_NS * pl.col("window") / pl.col("delay").replace_strict(rtt)).clip(upper_bound=1)

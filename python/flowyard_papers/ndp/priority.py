@@ -68,9 +68,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"orders": Plan(scenario, axes, scale.pick(2, 5), name="orders")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run: completion of the short flows, goodput of all; null where not all short flows have ended."""
-    del scale
     sweep = sweeps["orders"]
     end_ps = {run: summary["end_ps"] for run, summary in sweep.summaries().items()}
     short = pl.col("tag") == SHORT

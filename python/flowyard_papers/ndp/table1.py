@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Tables
 from flowyard.topology import network
 from flowyard.topology.paths import Paths
 from flowyard_papers.ndp import _fat_tree
@@ -37,7 +37,7 @@ PRINTED = {
 }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:  # noqa: ARG001
+def tables() -> Tables:
     """The same at both scales: all is exact."""
     numbers, pairs, cores, loads = [], [], [], []
     for k in SIZES:

@@ -105,9 +105,8 @@ def _web_search(
     return scheduler.scenario(), (first + flows) / rate
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Percentiles of each run and range of sizes; the loads and counts of each run."""
-    del scale
     made = [_tables(where, sweeps[_folder(where)]) for where in (*READINGS, RANDOM)]
     return {name: pl.concat(one[name] for one in made) for name in ("runs", "percentiles", "loads")}
 

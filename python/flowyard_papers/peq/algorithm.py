@@ -108,9 +108,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Properties of order and lists; the two readings."""
-    del scale
     found = {name: sweep.scan("table").drop("run").collect() for name, sweep in sweeps.items()}
     return {
         "order": found["order"].sort("beta", "replica").select((1 - pl.col("beta")).alias("alpha"), pl.all()),

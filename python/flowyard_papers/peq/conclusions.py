@@ -44,9 +44,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Averages by figure and seed, pairs of them, completion times by point and seed, and what full load is."""
-    del scale
     rows = []
     for name, study in STUDIES.items():
         runs = load.runs({key: sweep for key, sweep in sweeps.items() if key.startswith(f"{name}-")})

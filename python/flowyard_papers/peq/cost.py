@@ -12,7 +12,7 @@ import polars as pl
 
 from flowyard import slotted
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Tables
 from flowyard.papers.judge import Judgement, at_most, not_reached, together
 
 if TYPE_CHECKING:
@@ -64,9 +64,8 @@ def operations(scheme: str, generation: dict[str, Any]) -> tuple[int, int]:
     return totals[0], totals[1] - totals[0]
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables() -> Tables:
     """Operations of a slot by what flows are like, scheme, flows present and slot; the same at both scales."""
-    del scale, sweeps
     rows = [
         {"workload": workload, "scheme": scheme, "flows": flows, "slot": slot, "operations": count}
         for workload in WORKLOADS

@@ -63,9 +63,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"alone": Plan(base, axes, 1, name="alone")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The first cut of each run: the window before and after it, and the share of it that goes."""
-    del scale
     keys = ["deadline", "start", "round_trips", "delay_us"]
     windows = sweeps["alone"].scan("samples").filter(pl.col("series") == "cwnd_bytes").sort(*keys, "time_ps")
     after = pl.col("value").shift(-1).over(keys)

@@ -40,9 +40,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"port": Plan(_port.scenario(scale.pick("50ms", "500ms")), axes, scale.pick(3, 5), name="port")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, for the port to the receiver, and the means."""
-    del scale
     runs = _port.runs(sweeps["port"], "control").drop("packets")
     points = replica_means(runs, ["control", "senders"], ["queue_mean_packets", "used_percent", "drops"])
     return {"runs": runs, "points": points}

@@ -43,9 +43,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     return load.plans(scale, axes(scale), scale.pick({}, {"A": MORE_SEEDS}))
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Runs, means, all seeds of mode A, and the share of flows that are feasible at all."""
-    del scale
     return load.tables(sweeps) | {
         "more_runs": load.wide(load.runs(sweeps).filter(mode="A")),
         "ceilings": load.ceilings([(mean, load.SIZE_MAX) for mean in CEILINGS]),

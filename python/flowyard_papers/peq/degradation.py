@@ -61,9 +61,8 @@ def _plan(kind: str, tier: dict[str, str], replicas: int) -> Plan:
     return Plan(BASE, axes, replicas, name=f"failed {kind}")
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Each run's throughput, and the mean of the replicas relative to that of the whole network."""
-    del scale
     runs = pl.concat([_runs(kind, sweeps[kind]) for kind in KINDS])
     points = replica_means(
         runs, ["failed", "network", "share"], ["failed_fraction", "throughput_gbps", "served_fraction"]

@@ -14,7 +14,7 @@ import polars as pl
 
 from flowyard import results, slotted
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.papers.judge import Judgement, all_exactly, at_least, together, within
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ GAP_PS = 1e12 / RATE
 BELOW_P = 0.01
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(scale: Scale) -> Tables:
     """What was drawn, as counts, and the tests' statistics."""
-    del sweeps
     normal = _flows(scale.pick(1_000_000, 4_000_000), {"normal": _bytes(MEAN_BYTES, DEVIATION_BYTES)})
     deviations = (normal["size_bytes"].cast(pl.Float64) - MEAN_BYTES) / DEVIATION_BYTES
     poisson = _flows(scale.pick(100_000, 1_000_000), {"fixed": "1KB"})

@@ -9,7 +9,7 @@ import polars as pl
 
 from flowyard import slotted
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Tables
 from flowyard.papers.judge import Judgement, all_exactly, by_reading, exactly, judged, together, within
 from flowyard_papers.peq._algorithm1 import urgency
 from flowyard_papers.peq._sets import most_in_time
@@ -33,9 +33,8 @@ SCHEMES: dict[str, Any] = {
 DRAWN = ("PDQ", "PEQ", "Optimal")
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables() -> Tables:
     """The flows, their schedules under each scheme, and how many are in time."""
-    del scale, sweeps
     listed = [{"size": size, "deadline": deadline} for size, deadline in FLOWS.values()]
     flows, schedule = [], []
     for scheme, discipline in SCHEMES.items():

@@ -58,9 +58,8 @@ def _folder(name: str) -> str:
     return name.replace(" ", "-")
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, and the means."""
-    del scale
     runs = pl.concat([_runs(name, sweeps[_folder(name)]) for name in STARTS])
     columns = ["goodput_mbps", "loss_pct", "timeouts"]
     return {"runs": runs, "points": replica_means(runs, ["start", "servers"], columns)}

@@ -64,9 +64,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Each replica, and the means; those of a single release."""
-    del scale
     runs = pl.concat([sweeps[name].scan("table").drop("run").collect() for name in BUSY])
     lead = pl.col("peq_percent") - pl.col("pdq_percent")
     runs = runs.sort("busy", "interval", "replica").with_columns(lead_points=lead)

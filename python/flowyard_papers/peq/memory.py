@@ -86,9 +86,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     return {"runs": ModelPlan(compared, axes, scale.pick(2, 5), name="memory")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Slots compared, and those that differ, by run."""
-    del scale
     return {"runs": sweeps["runs"].scan("table").drop("run").sort("walk", "replica").collect()}
 
 

@@ -56,9 +56,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     return {"sets": ModelPlan(point, axes, REPLICAS, name="one release")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Each replica's means, and those of all with PEQ's relative to PDQ's."""
-    del scale
     runs = sweeps["sets"].scan("table").drop("run").sort("scenario", "flows", "replica").collect()
     values = [name for name in runs.columns if name.endswith(("_percent", "_slots"))]
     points = replica_means(runs, ["scenario", "flows"], values).with_columns(

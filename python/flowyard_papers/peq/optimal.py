@@ -83,9 +83,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     return {"sets": ModelPlan(point, axes, REPLICAS, name="against the optimum")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Each replica, and means relative to Optimal."""
-    del scale
     runs = sweeps["sets"].scan("table").drop("run").sort("mode", "flows", "replica").collect()
     relative = [
         (100 * pl.col(f"{scheme}_flows") / pl.col("optimal_flows")).alias(f"{scheme}_percent")

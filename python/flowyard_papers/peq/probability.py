@@ -30,9 +30,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     return load.plans(scale, axes(scale))
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Runs and means."""
-    del scale
     return load.tables(sweeps)
 
 

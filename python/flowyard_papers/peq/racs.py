@@ -57,9 +57,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Each replica's means, by number of flows and by load; and the points."""
-    del scale
     found: dict[str, pl.DataFrame] = {}
     for name, x in (("sets", "flows"), ("random", "load")):
         runs = sweeps[name].scan("table").drop("run").sort(x, "replica").collect()

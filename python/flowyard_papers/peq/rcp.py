@@ -60,9 +60,8 @@ def _long(name: str, host: int, at: str) -> dict[str, Any]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The rate of each flow and the mean queue, over spans of which one begins ten round trips after the join."""
-    del scale
     # A sample is of the time before it.
     since = (pl.col("time_ps").cast(pl.Int64) - 1) // (RTT_US * 1_000_000) - JOIN - ALLOWED
     keys = ["gains", "settled", "replica"]

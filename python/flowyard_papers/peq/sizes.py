@@ -42,9 +42,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     return load.plans(scale, axes(scale))
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Runs, means, and the share of flows that are feasible at all."""
-    del scale
     return load.tables(sweeps) | {"ceilings": load.ceilings([(MEAN, largest) for largest in CEILINGS])}
 
 

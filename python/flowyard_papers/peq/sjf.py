@@ -105,9 +105,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Waits, completion times and requests, by number of flows."""
-    del scale
     found = {name: sweep.scan("table").drop("run").collect() for name, sweep in sweeps.items()}
     return {
         "waits": found["waits"].sort("flows", "replica"),

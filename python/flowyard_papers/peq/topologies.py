@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Tables
 from flowyard.papers.judge import PASS, Judgement, all_exactly, judged, not_reached, together
 from flowyard.topology import network
 from flowyard_papers.peq import _bisection, _drawings
@@ -37,9 +37,8 @@ HALVED = [
 ]
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables() -> Tables:
     """A table of counts for each kind of network, the bisections, and the cables of those that are drawn."""
-    del scale, sweeps
     counts = {
         kind: pl.DataFrame([parameters | dict(count(**parameters)) for parameters in instances])
         for kind, (count, instances) in COUNTED.items()

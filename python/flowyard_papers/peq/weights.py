@@ -58,9 +58,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     return {"weights": ModelPlan(point, axes, scale.pick(3, 10), name="weights")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The means at each load and ratio."""
-    del scale
     runs = sweeps["weights"].scan("table").collect()
     return {"points": replica_means(runs, ["servers", "beta_over_alpha"], ["in_time_pct", "change_pp"])}
 

@@ -74,9 +74,8 @@ def plans(scale: Scale) -> dict[str, ModelPlan]:
     return {"map": ModelPlan(point, axes, scale.pick(4, 10), name="when")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The points of all maps, and what they say in sum."""
-    del scale
     runs = sweeps["map"].scan("table").collect()
     runs = runs.with_columns(
         lead_pp=pl.col("peq_pct") - pl.col("pdq_pct"),

@@ -62,9 +62,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return made
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row for each size, system and replica: what the second part of a run took."""
-    del scale
     rows = []
     for name, sweep in sweeps.items():
         summaries, counts = sweep.summaries(), dict[tuple[str, int, str], dict[str, float]]()

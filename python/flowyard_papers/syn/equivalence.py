@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.papers.judge import Judgement, all_exactly, exactly, judged, not_reached, together
 from flowyard_papers.syn._colouring import colouring
 from flowyard_papers.syn._leaf_spine import (
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 FACTORS = (10, 2, 5, 30)
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(scale: Scale) -> Tables:
     """What the networks consist of, and how the packets of many slots fit into them."""
-    del sweeps
     pairs = {factor: (Fabric(factor, False), Fabric(factor, True)) for factor in FACTORS}
     networks = [fabric.consists_of() for pair in pairs.values() for fabric in pair]
     slots = []

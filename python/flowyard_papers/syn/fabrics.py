@@ -62,9 +62,8 @@ def _traffic(until_ms: int) -> Axis:
     return Axis("traffic", {"traffic": [[uniform], [between]]}, labels=(UNIFORM, BETWEEN))
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The most packets by kind of link; latencies by number of links; waits at uplinks."""
-    del scale
     sweep = sweeps["ports"]
     ports = sweep.links.with_columns(pl.col("tier").cast(pl.String)).group_by(*KEYS, "tier")
     histograms = sweep.scan("histograms").filter(pl.col("metric").cast(pl.String) == "network_ps")

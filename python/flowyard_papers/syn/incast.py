@@ -41,9 +41,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     }
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run, and the means."""
-    del scale
     runs = pl.concat(
         completion.runs(sweep, WINDOW, lengths=LENGTHS[name], incast=True).with_columns(
             lengths=pl.lit(LENGTHS[name])

@@ -45,9 +45,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"audited": Plan(axes=axes, replicas=scale.pick(1, 10), name="audited")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run; how many packets the slots of SYN have."""
-    del scale
     sweep = sweeps["audited"]
     summaries = sweep.summaries()
     rows, slots = [], []

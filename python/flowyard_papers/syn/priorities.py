@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from flowyard.papers import judge, style
-from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Tables
 from flowyard_papers.syn import _sinkhorn as sinkhorn
 from flowyard_papers.syn._sinkhorn import Matrix
 
@@ -24,9 +24,8 @@ EACH, SUM, ONE = "each queue of a class", "a class in total", "a class of one qu
 POSITIVE, SPARSE = "positive", "sparse"
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(scale: Scale) -> Tables:
     """A row a matrix."""
-    del sweeps
     return {
         "priorities": pl.DataFrame(list(_priorities(scale.pick(100, 1000)))),
         "limits": pl.DataFrame(list(_limits(scale.pick(5, 25)))),

@@ -55,9 +55,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"slots": Plan(axes=axes, replicas=scale.pick(1, 10), name="slots")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run."""
-    del scale
     sweep = sweeps["slots"]
     keys = ["lengths", "slot_bytes", "replica"]
     flows = sweep.flows.select(*keys, "fct_ps", "delivered_bytes", "packets_sent").collect()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.papers import style
-from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.figure import Figure, Sweeps, Tables
 from flowyard.papers.judge import Judgement, all_exactly, not_reached
 from flowyard.sweeps import Axis, Plan
 
@@ -31,9 +31,8 @@ BASE = {
 }
 
 
-def plans(scale: Scale) -> dict[str, Plan]:
+def plans() -> dict[str, Plan]:
     """A packet of each length at each rate."""
-    del scale
     lengths = [f"{count}B" for count in BYTES]
     rates = [f"{rate}Gbps" for rate in RATES_GBPS]
     both = {"transport.datagram.lengths.fixed": lengths, "traffic.packet.sizes.fixed": lengths}
@@ -44,9 +43,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"alone": Plan(BASE, axes, name="a packet alone")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """The time of each packet, in whole picoseconds."""
-    del scale
     flows = sweeps["alone"].flows.select("rate_gbps", "packet_bytes", "packets_sent", time_ps="fct_ps")
     return {"packets": flows.sort("rate_gbps", "packet_bytes").collect()}
 

@@ -62,9 +62,8 @@ def _short(
     return Plan(axes=axes, replicas=replicas, name=name)
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run."""
-    del scale
     rates = [
         keys | {"flows": flows, "acts_per_s": acts / (summary["end_ps"] / 1e12)}
         for name, flows in (("bursts", BURSTS), ("single", SINGLE))

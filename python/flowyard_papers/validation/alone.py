@@ -80,9 +80,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"alone": Plan(axes=axes, name="alone")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Each flow's time, ideal and our own arithmetic."""
-    del scale
     paths = {
         name: shortest_path(network({"topology": topology}), to) for name, (topology, to) in NETWORKS.items()
     }

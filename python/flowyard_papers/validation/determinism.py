@@ -51,9 +51,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"digests": Plan(axes=axes, name="digests")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run: its digest, and how many violations its audit found."""
-    del scale
     sweep = sweeps["digests"]
     rows = [
         {

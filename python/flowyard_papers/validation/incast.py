@@ -69,9 +69,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"incast": Plan(base, axes, scale.pick(2, 5), name="incast")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """A row a run: when the last byte came, when it could, and all counts of packets."""
-    del scale
     sweep = sweeps["incast"]
     flows = sweep.flows.group_by("run").agg(
         last_byte_ps=(pl.col("start_ps") + pl.col("fct_ps")).max(),

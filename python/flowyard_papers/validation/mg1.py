@@ -96,9 +96,8 @@ def _plan(service: str, scale: Scale) -> Plan:
     return Plan(stream, [Axis("load", places, labels=loads)], REPLICAS, name=service)
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """Each run's mean wait, and the points with their intervals."""
-    del scale
     runs = pl.concat([_runs(service, sweeps[_name(service)]) for service in port.LENGTHS])
     return {"runs": runs, "points": pl.concat([_points(runs, service) for service in port.LENGTHS])}
 

@@ -81,9 +81,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     return {"packets": Plan(packets, axes, REPLICAS, name="packets")}
 
 
-def tables(scale: Scale, sweeps: Sweeps) -> Tables:
+def tables(sweeps: Sweeps) -> Tables:
     """What each run says about Lindley and Little, the shares beyond thresholds, and their curves."""
-    del scale
     sweep = sweeps["packets"]
     summaries = sweep.summaries()
     runs, shares, curves = [], [], []
