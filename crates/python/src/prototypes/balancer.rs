@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use flowyard_sim::balancer::python::{Choice, Prototype};
 use flowyard_sim::engine::path;
-use flowyard_sim::prototype::Factory;
 use flowyard_sim::units::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
 use serde_json::{Map, Value};
 
-use super::Handed;
+use super::{Class, Handed};
 
 /// A packet at a node from which several next hops lead to where it goes.
 #[pyclass(frozen, get_all, module = "flowyard._native")]
@@ -31,20 +30,6 @@ pub struct Hop {
     hops: u8,
     /// The time in picoseconds.
     now_ps: u64,
-}
-
-/// A class of load balancers.
-#[derive(Debug)]
-pub struct Class(pub Arc<Handed>);
-
-impl Factory for Class {
-    fn fields(&self) -> Map<String, Value> {
-        self.0.fields()
-    }
-
-    fn refusal(&self, settings: &Map<String, Value>) -> Option<String> {
-        self.0.refusal(settings)
-    }
 }
 
 impl Prototype for Class {

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use flowyard_sim::prototype::Factory;
 use flowyard_sim::transport::tcp::congestion::python::{Connection, Prototype, Verbs};
 use flowyard_sim::transport::tcp::congestion::{self as sim, Answer, Cause, CongestionEvent, Recovery, Step};
 use flowyard_sim::units::Rate;
@@ -11,7 +10,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
-use super::{Handed, nothing, numbers};
+use super::{Class, Handed, nothing, numbers};
 
 /// A connection's window, as its congestion control sees and sets it. Sizes are in bytes.
 #[pyclass(module = "flowyard._native")]
@@ -130,20 +129,6 @@ pub struct Signal {
     srtt_ps: Option<u64>,
     /// Time to the flow's deadline, 0 after it; None without one.
     time_left_ps: Option<u64>,
-}
-
-/// A class of congestion controls.
-#[derive(Debug)]
-pub struct Class(pub Arc<Handed>);
-
-impl Factory for Class {
-    fn fields(&self) -> Map<String, Value> {
-        self.0.fields()
-    }
-
-    fn refusal(&self, settings: &Map<String, Value>) -> Option<String> {
-        self.0.refusal(settings)
-    }
 }
 
 impl Prototype for Class {

@@ -52,6 +52,10 @@ pub struct Handed {
     run: Arc<Run>,
 }
 
+/// The same as the simulator has it: each kind's module implements that kind's trait for it.
+#[derive(Debug)]
+struct Class(Arc<Handed>);
+
 impl HandedIn {
     /// Of a list of `Handed`.
     pub fn new(handed: Vec<Bound<'_, PyAny>>) -> PyResult<HandedIn> {
@@ -76,23 +80,12 @@ impl HandedIn {
         let mut prototypes = Prototypes::default();
         for handed in &self.all {
             let kind: String = handed.handed.getattr(py, "kind")?.extract(py)?;
-            let name = handed.name.clone();
+            let (name, class) = (handed.name.clone(), Arc::new(Class(Arc::clone(handed))));
             match kind.as_str() {
-                "transport" => {
-                    prototypes
-                        .transport
-                        .transports
-                        .insert(name, Arc::new(transport::Class(Arc::clone(handed))));
-                }
-                "control" => {
-                    prototypes.transport.controls.insert(name, Arc::new(control::Class(Arc::clone(handed))));
-                }
-                "queue" => {
-                    prototypes.queues.insert(name, Arc::new(queue::Class(Arc::clone(handed))));
-                }
-                "balancer" => {
-                    prototypes.balancers.insert(name, Arc::new(balancer::Class(Arc::clone(handed))));
-                }
+                "transport" => drop(prototypes.transport.transports.insert(name, class)),
+                "control" => drop(prototypes.transport.controls.insert(name, class)),
+                "queue" => drop(prototypes.queues.insert(name, class)),
+                "balancer" => drop(prototypes.balancers.insert(name, class)),
                 other => unreachable!("Python knows no kind {other}"),
             }
         }
@@ -201,15 +194,15 @@ impl Handed {
     }
 }
 
-impl Factory for Handed {
+impl Factory for Class {
     fn fields(&self) -> Map<String, Value> {
-        self.fields.clone()
+        self.0.fields.clone()
     }
 
     fn refusal(&self, settings: &Map<String, Value>) -> Option<String> {
         let text = Value::from(settings.clone()).to_string();
         Python::attach(|py| {
-            let refusal = self.handed.call_method1(py, "refusal", (text,));
+            let refusal = self.0.handed.call_method1(py, "refusal", (text,));
             refusal.and_then(|refusal| refusal.extract(py)).unwrap_or_else(|error| Some(error.to_string()))
         })
     }

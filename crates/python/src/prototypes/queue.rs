@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use flowyard_sim::engine::discipline::Queued;
 use flowyard_sim::engine::packet::{Packet as SimPacket, flag};
 use flowyard_sim::ids::PacketId;
-use flowyard_sim::prototype::Factory;
 use flowyard_sim::queue::python::{Act, Prototype, View, Waiting};
 use flowyard_sim::random::{Purpose, Stream};
 use flowyard_sim::units::{Rate, Time};
@@ -16,7 +15,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
-use super::{Handed, nothing};
+use super::{Class, Handed, nothing};
 
 /// A packet as a queue sees it. Sizes are in bytes, times in picoseconds.
 #[pyclass(frozen, module = "flowyard._native")]
@@ -282,20 +281,6 @@ impl Port {
             return Err(PyValueError::new_err(text));
         }
         Ok(Some(packet.get().queued()))
-    }
-}
-
-/// A class of queues.
-#[derive(Debug)]
-pub struct Class(pub Arc<Handed>);
-
-impl Factory for Class {
-    fn fields(&self) -> Map<String, Value> {
-        self.0.fields()
-    }
-
-    fn refusal(&self, settings: &Map<String, Value>) -> Option<String> {
-        self.0.refusal(settings)
     }
 }
 

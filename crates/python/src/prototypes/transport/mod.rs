@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use flowyard_sim::engine::packet::Packet as SimPacket;
 use flowyard_sim::ids::{ConnId, NodeId};
-use flowyard_sim::prototype::Factory;
 use flowyard_sim::transport::python::{
     Act, At, Data as SimData, Decision, Objects, Opening, Prototype, PythonTransport,
 };
@@ -17,21 +16,7 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
 pub use self::flow::{Data, Flow, Host, Received};
-use super::{Handed, nothing};
-
-/// A class of transports.
-#[derive(Debug)]
-pub struct Class(pub Arc<Handed>);
-
-impl Factory for Class {
-    fn fields(&self) -> Map<String, Value> {
-        self.0.fields()
-    }
-
-    fn refusal(&self, settings: &Map<String, Value>) -> Option<String> {
-        self.0.refusal(settings)
-    }
-}
+use super::{Class, Handed, nothing};
 
 impl Prototype for Class {
     fn start(&self, config: &PythonTransport) -> Box<dyn Objects> {
