@@ -72,7 +72,7 @@ pub(super) fn deadlock<M: Members>(nets: &[&Network<'_, M>], fabric: &Fabric, si
     if !stuck.contains(&true) {
         return Vec::new();
     }
-    let waits = whole.who_waits_for_whom();
+    let waits = whole.waits_for();
     loop {
         let freed: Vec<_> = waits.iter().filter(|&&(port, other)| stuck[port] && !stuck[other]).collect();
         if freed.is_empty() {
@@ -126,7 +126,7 @@ impl<'w, 'a, M: Members> Whole<'w, 'a, M> {
     }
 
     /// The links and classes that stand still until something that they sent moves: it all waits at the node behind, and
-    /// no credit is under way.
+    /// no credit is in flight.
     fn without_credit(&self) -> Vec<(LinkId, usize)> {
         let mut found = Vec::new();
         let mut waiting: Option<Vec<Vec<[u32; credit::CLASSES]>>> = None;
@@ -154,7 +154,7 @@ impl<'w, 'a, M: Members> Whole<'w, 'a, M> {
     }
 
     /// Pairs of ports, each with a class: packets that came from the first wait at the second. Sorted.
-    fn who_waits_for_whom(&self) -> Vec<(usize, usize)> {
+    fn waits_for(&self) -> Vec<(usize, usize)> {
         // The long queues are those of hosts, full of their own packets, which came from nowhere.
         let mut relays = vec![false; self.fabric.nodes.len()];
         for ((link, head, end), Link { to, .. }) in self.links().zip(&self.fabric.links) {

@@ -87,7 +87,7 @@ const WATCH_EVERY: u64 = 1 << 14;
 /// Events between two audits; a divisor of `WATCH_EVERY`.
 const AUDIT_EVERY: u64 = 1 << 12;
 
-/// A run under way.
+/// A run in progress.
 pub struct Engine<'a, 'o, M: Members> {
     net: Network<'a, M>,
     transports: Vec<M::Endpoint>,
@@ -119,7 +119,7 @@ pub struct Engine<'a, 'o, M: Members> {
     closing: Vec<ConnId>,
     /// Links to other parts.
     cut_links: Vec<LinkId>,
-    /// Packets that have come out of links since the last window, if somebody watches packets of a run in several parts.
+    /// Packets that have arrived over links since the last window, if a run in several parts has observers of packets.
     seen: Vec<Crossing>,
     /// By link, whether its packets are among these.
     watched: Vec<bool>,

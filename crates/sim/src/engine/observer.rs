@@ -200,7 +200,7 @@ impl<M: Members> Network<'_, M> {
 }
 
 impl<'o, M: Members> Engine<'_, 'o, M> {
-    /// Lets somebody watch; to be called before the run.
+    /// Adds an observer; to be called before the run.
     pub fn observe(&mut self, observer: &'o mut dyn Observer) {
         if observer.watches_packets() {
             self.net.watch_packets();

@@ -2,7 +2,7 @@
 //!
 //! A packet with [`flag::ROUTED`] carries its path's number in its label; each node on the way finds the next link by how
 //! many links the packet has crossed. The table only grows, and a path, once in it, never changes. Each part of a
-//! run has a table of its own; with the first packet that takes a path to another part, that part is told its links.
+//! run has a table of its own; the first packet on a path to another part carries the path's links to that part.
 
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};

@@ -1,15 +1,16 @@
-//! A run in several parts: windows in which each part goes on by itself, and what happens between them.
+//! A run in several parts: windows in which each part is simulated independently, and the exchange between them.
 //!
-//! What a part sends to another arrives at least the shortest delay between two parts later. From the first event that
-//! any part has to come, all parts may therefore go on for that long without hearing of each other: a window. Between
-//! two windows they hand over what they have for each other, connections close whose packets are gone everywhere, and
-//! observers look. Events have a total order that does not depend on who simulates what, so that the results are those
-//! of a run in one part, to the last bit.
+//! A packet or frame from one part to another arrives at least the shortest delay between two parts later. From the
+//! first pending event of any part, all parts can therefore be simulated for that long independently: a window. Between
+//! two windows parts exchange packets and frames, connections without packets in any part close, and observers look.
+//! Events have a total order that does not depend on the parts, so that the results are those of a run in one part, to
+//! the last bit.
 //!
-//! Two things need care. A port decides up to a link's delay later what it sent in retrospect: at the end of a window,
-//! ports at the head of a link to another part decide all that was to be decided by then. And a run ends with the last
-//! byte that somebody waits for, within a window: where that could happen, parts take turns event by event, in the order
-//! of their events, until it has. It could not as long as flows are to start, or one misses more than a window brings.
+//! Two cases need care. A port schedules its transmissions in retrospect, up to a link's delay late: at the end of a
+//! window, ports at the head of a link to another part schedule all transmissions before that time. And a run ends with
+//! the last byte of the last flow without `background`, within a window: in a window that may contain it, parts take
+//! turns event by event, in the order of their events. A window cannot contain it while flows are to start, or while a
+//! flow lacks more bytes than a window delivers.
 
 mod join;
 mod meet;
@@ -108,7 +109,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         }
     }
 
-    /// Lets somebody watch; to be called before the run.
+    /// Adds an observer; to be called before the run.
     pub fn observe(&mut self, observer: &'o mut dyn Observer) {
         if observer.watches_packets() {
             self.parts.iter_mut().for_each(|part| part.watch(observer));

@@ -16,7 +16,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         self.cut.lookahead.min(self.plan.stall).min(stop)
     }
 
-    /// Whether all flows have ended that somebody waits for; with background, the run goes on for a little.
+    /// Whether all flows without `background` have ended; with background flows, the run continues for `stop_delay`.
     pub(super) fn complete(&mut self) -> Option<Status> {
         if self.goal == 0 || self.stop_at != Time::NEVER || self.sum(|part| part.flows_done) < self.goal {
             return None;
@@ -74,7 +74,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         deadlock(&nets, self.plan.parts.fabric, since)
     }
 
-    /// Whether the last flow that somebody waits for may end within the window from `next` to `end`.
+    /// Whether the last flow without `background` may end within the window from `next` to `end`.
     pub(super) fn may_complete(&mut self, state: &State, next: Time, end: Time) -> bool {
         if self.plan.has_background() || self.goal == 0 {
             return false;
