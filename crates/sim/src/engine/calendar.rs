@@ -133,6 +133,7 @@ impl Calendar {
         self.take(Some(end), soon, now)
     }
 
+    /// `None` is not [`Time::NEVER`]: an event may be at the end of time.
     #[inline(always)]
     fn take(
         &mut self,
