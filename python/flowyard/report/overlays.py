@@ -25,6 +25,8 @@ LENGTHS = {
 }
 # A length further above the data than this is said and not drawn, so that it does not flatten them.
 ABOVE = 2.5
+# A length below this share of the largest value has its name on the right of its line.
+LEFT = 1 / 3
 _SIZE = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(quantities.BYTES)})?")
 
 # Layers with their datasets.
@@ -152,9 +154,17 @@ def length_rules(
     )
     rule = base.mark_rule(strokeDash=[5, 4], strokeWidth=1.2, aria=False)
     end = {"x": alt.value("width")} if upright else {"y": alt.value(0)}
-    name = base.mark_text(
-        align="right", baseline="bottom" if upright else "top", dx=-4, dy=-2 if upright else 2
-    )
+    if upright:
+        name = base.mark_text(align="right", baseline="bottom", dx=-4, dy=-2)
+    else:
+        # Beside its line on the side where there is room: on the left stand the names of the rows.
+        left = f"datum.value < {LEFT * most}"
+        name = base.mark_text(
+            align=alt.expr(f"{left} ? 'left' : 'right'"),
+            baseline="top",
+            dx=alt.expr(f"{left} ? 4 : -4"),
+            dy=2,
+        )
     return [rule, name.encode(text="name:N", **end)], {"lengths": rows}
 
 
