@@ -216,7 +216,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         if self.status.is_some() {
             return self.status;
         }
-        let Some((event, hint)) = self.next_event(None) else {
+        let Some((event, hint)) = self.next_event::<false>(Time::NEVER) else {
             return Some(self.out_of_events());
         };
         if event.time > self.horizon
@@ -232,17 +232,17 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         None
     }
 
-    /// Takes the next event if it comes before that time, and what has been found out about it.
+    /// Takes the next event, `BEFORE` an end or any at all, and what has been found out about it.
+    ///
+    /// `BEFORE` is a parameter of the type, not an argument: closures that two callers share are not inlined, 2 to
+    /// 3 % of a run's instructions.
     #[inline(always)]
-    fn next_event(&mut self, end: Option<Time>) -> Option<(Event, u32)> {
+    fn next_event<const BEFORE: bool>(&mut self, end: Time) -> Option<(Event, u32)> {
         let Network { calendar, arena, egress, ends, conns, balancers, routes, paths, .. } = &mut self.net;
         let ahead: Ahead<'_, M> = Ahead { arena, egress, ends, conns, balancers, routes, paths };
         let (soon, now) =
             (|event: &Event| ahead.fetch_packet(event), |event: &Event| ahead.fetch_rest(event));
-        match end {
-            None => calendar.pop(soon, now),
-            Some(end) => calendar.pop_before(end, soon, now),
-        }
+        if BEFORE { calendar.pop_before(end, soon, now) } else { calendar.pop(soon, now) }
     }
 
     /// One event.

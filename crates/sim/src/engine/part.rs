@@ -210,7 +210,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Handles the next event if it comes before that time.
     #[inline(always)]
     pub(super) fn handle_next(&mut self, end: Time) -> bool {
-        let Some((event, hint)) = self.next_event(Some(end)) else { return false };
+        let Some((event, hint)) = self.next_event::<true>(end) else { return false };
         self.net.now = event.time;
         self.events += 1;
         self.handle(event, hint);
