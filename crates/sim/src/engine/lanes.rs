@@ -77,6 +77,9 @@ pub struct PartCounts {
     /// Events of the last window.
     #[serde(skip)]
     pub last_events: u64,
+    /// Looks at connections that were to close: what a test bounds.
+    #[serde(skip)]
+    pub closing_looks: u64,
 }
 
 impl PartCounts {

@@ -234,13 +234,14 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             1500 * (packets + 7)
         )
     });
-    // Ports with counters, where no request is lost, and ports with per-flow state, behind any drop-tail.
+    // Ports with counters, where no request is lost, and ports with per-flow state, behind any drop-tail. Round trips are
+    // so short that requests alone may fill a link; with a base rate flows end nevertheless.
     let d3 = (flag(), flag(), 0u32..3, 1u32..12, flag()).prop_map(|(capped, keeps, guard, limit, wire)| {
         let allocation = if capped { "capped" } else { "greedy" };
         let (state, keep_headers) = if keeps { ("flows", false) } else { ("counters", true) };
         format!(
             "[transport.d3]\nguard_rtts = {guard}\npacing = {{ rto_min = \"1ms\" }}\n[agent.d3]\n\
-             allocation = \"{allocation}\"\nstate = \"{state}\"\n[queue.drop-tail]\n\
+             base_rate = \"1Mbps\"\nallocation = \"{allocation}\"\nstate = \"{state}\"\n[queue.drop-tail]\n\
              limit = {{ packets = {} }}\nlimit_counts_wire = {wire}\nkeep_headers = {keep_headers}",
             limit + 1
         )

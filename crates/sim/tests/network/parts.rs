@@ -146,6 +146,29 @@ fn packets_between_pods_cross_between_parts() {
     assert!((share - 2.0 * 0.75 / 6.0).abs() < 0.03, "{share}");
 }
 
+/// A flow's slot waits for its timers, here 20 ms at the sender and 10 ms at the receiver, which nobody cancels. Between
+/// two windows, a few microseconds apart, parts look only at flows that may be over: each when its last packets are gone,
+/// and when one of its timers has expired.
+#[test]
+fn a_flow_that_waits_for_its_timers_is_left_alone() {
+    let text = r#"
+topology.fat-tree.k = 4
+transport.tcp = { rto_min = "20ms", rto_initial = "20ms", delayed_ack_timeout = "10ms" }
+[[traffic]]
+name = "short"
+arrivals.poisson = { rate = 20000 }
+matrix = "uniform"
+sizes.fixed = "10KB"
+flows = 2000
+"#;
+    let scenario = scenario(text, &[]);
+    let parted = in_parts(&scenario, 4, &InTurn);
+    same(&run_scenario(&scenario, Agenda::Calendar), &parted);
+    let PartCounts { windows, closing_looks, .. } = counts(&parted.0);
+    assert!(windows > 5_000, "{windows} windows");
+    assert!((2_000..4 * 2_000).contains(&closing_looks), "{closing_looks} looks in {windows} windows");
+}
+
 /// A run on threads keeps its field in the scenario, and says with how many it went.
 #[test]
 fn a_scenario_names_its_threads() {

@@ -59,23 +59,26 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     pub(super) fn close(&mut self) {
         // The slot of one that closes may pass on to another.
         self.show();
-        for home in 0..self.parts.len() {
-            let mut closing = std::mem::take(&mut self.parts[home].closing);
+        for at in 0..self.parts.len() {
+            let mut closing = std::mem::take(&mut self.parts[at].closing);
             while !closing.is_empty() {
-                closing.retain(|&id| !self.close_one(home, id));
+                closing.retain(|&id| !self.close_one(at, id));
                 // The last subflow that closes may close its flow.
-                let more = std::mem::take(&mut self.parts[home].closing);
+                let more = std::mem::take(&mut self.parts[at].closing);
                 if more.is_empty() {
                     break;
                 }
                 closing.extend(more);
             }
-            self.parts[home].closing = closing;
+            self.parts[at].closing = closing;
         }
     }
 
-    /// Closes a connection of that part if its packets are gone; says whether its slot is free.
-    fn close_one(&mut self, home: usize, id: ConnId) -> bool {
+    /// Closes a connection that is over for that part, unless packets of it exist; says whether it has. Its slot is free
+    /// after its last timer: the part of the sender or of the receiver then finds it over again.
+    fn close_one(&mut self, found_at: usize, id: ConnId) -> bool {
+        self.counts.closing_looks += 1;
+        let home = (id.0 % self.cut.count) as usize;
         let conn = self.join(home, id);
         if conn.network.packets != 0 {
             return false;
@@ -83,22 +86,22 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         for (at, part) in self.parts.iter_mut().enumerate() {
             let own = &mut part.net.conns[id.index()];
             if at == home {
-                *own = conn;
+                *own = Conn { closing: own.closing, ..conn };
             } else {
                 // Counted at home from here on.
                 own.network = InNetwork::NONE;
-                (own.flow, own.closed) = (FlowId::NONE, true);
+                (own.flow, own.closed, own.sender.done) = (FlowId::NONE, true, true);
             }
+            own.closing &= at != found_at;
         }
         let part = &mut self.parts[home];
         part.count_ended(id, conn.network.ended_at);
         part.close(id);
         part.tidy();
-        let free = !part.net.conns[id.index()].open;
-        if free {
+        if !part.net.conns[id.index()].open {
             self.parts.iter_mut().for_each(|part| part.net.conns[id.index()].open = false);
         }
-        free
+        true
     }
 
     pub(super) fn next_look(&self) -> Time {
