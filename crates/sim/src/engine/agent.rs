@@ -176,15 +176,15 @@ impl<A: PortAgent> Agents<A> {
 }
 
 impl<M: Members> Network<'_, M> {
-    /// The flow of a packet that agents are shown: one of their transport, to its receiver or to its sender.
+    /// The flow of a packet that agents are shown, one of their transport, and whether it goes to the flow's receiver.
     #[inline(always)]
-    pub(super) fn shown_flow(&self, id: PacketId, to_receiver: bool) -> Option<FlowId> {
+    pub(super) fn shown_flow(&self, id: PacketId) -> Option<(FlowId, bool)> {
         let Packet { transport, conn, dst, .. } = self.arena[id];
         if self.agents.is_empty() || transport != self.agents.serves {
             return None;
         }
         let conn = &self.conns[conn.index()];
-        ((dst == conn.dst) == to_receiver).then_some(conn.flow)
+        Some((conn.flow, dst == conn.dst))
     }
 
     /// A packet to its receiver comes to a port: shows it to the port's agent.

@@ -60,6 +60,8 @@ pub const UNSEEN: u32 = u32::MAX;
 
 /// Buckets of 8 ns.
 const FIRST_SHIFT: u32 = 13;
+/// Where buckets are so wide, of 128 ns, events are rare, packets in flight few, and all of them in the cache.
+const RARE_SHIFT: u32 = FIRST_SHIFT + 4;
 const SMALLEST_RING: usize = 1 << 10;
 const LARGEST_RING: usize = 1 << 20;
 /// Events before the first look of [`Calendar::adapt`], and between two at most: each interval is twice the one before.
@@ -178,7 +180,9 @@ impl Calendar {
         if !self.open_bucket(end) {
             return false;
         }
-        if let Some(behind) = self.near.next_occupied(self.open) {
+        if self.shift < RARE_SHIFT
+            && let Some(behind) = self.near.next_occupied(self.open)
+        {
             self.near.bucket(behind).for_each(soon);
             if let Some(next) = self.near.next_occupied(behind) {
                 self.near.fetch(next);

@@ -304,9 +304,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     #[inline(always)]
     fn arrive_as<const SHOWN: bool>(&mut self, event: &Event, hint: u32) {
         let (link, id) = (LinkId(event.b), PacketId(event.a));
-        if SHOWN {
-            self.show_arrival(event);
-        }
+        let shown = if SHOWN { self.show_arrival(event) } else { None };
         self.net.packet_hops += 1;
         let packet = &mut self.net.arena[id];
         packet.hops = packet.hops.wrapping_add(1);
@@ -320,31 +318,34 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 }
                 match self.net.next_link(at, id, event.order) {
                     LinkId::NONE => self.lose_without_way(id),
-                    next => self.pass_on::<SHOWN>(next, id),
+                    next => self.pass_on::<SHOWN>(next, id, shown),
                 }
             }
-            next => self.pass_on::<SHOWN>(LinkId(next), id),
+            next => self.pass_on::<SHOWN>(LinkId(next), id, shown),
         }
     }
 
     #[inline(always)]
-    fn pass_on<const SHOWN: bool>(&mut self, next: LinkId, id: PacketId) {
+    fn pass_on<const SHOWN: bool>(&mut self, next: LinkId, id: PacketId, shown: Option<FlowId>) {
         if SHOWN {
-            self.net.note_offer(next, id);
+            self.net.show_offer(next, id, shown);
         }
         self.net.offer(next, id);
     }
 
-    /// Shows a packet that comes out of a link to the observers, the audit and the agent that sees answers there.
+    /// Shows a packet that comes out of a link to the observers, the audit and the agent that sees answers there. Its flow
+    /// if it goes to the receiver: then the agent of its next port is shown it.
     #[inline(always)]
-    fn show_arrival(&mut self, event: &Event) {
+    fn show_arrival(&mut self, event: &Event) -> Option<FlowId> {
         let (link, id) = (LinkId(event.b), PacketId(event.a));
         if !self.net.tallies.is_empty() {
             self.count_arrival(event);
         }
-        if let Some(flow) = self.net.shown_flow(id, false) {
+        let (flow, to_receiver) = self.net.shown_flow(id)?;
+        if !to_receiver {
             self.net.show_answer(link, id, flow);
         }
+        to_receiver.then_some(flow)
     }
 
     #[inline(never)]

@@ -22,7 +22,7 @@ use super::port::{Amount, Departures, Losses, Port};
 use crate::faults::link::LinkFault;
 use crate::faults::packets::Picked;
 use crate::faults::timeline::{LinkState, Timeline, nominal};
-use crate::ids::{ConnId, LinkId, NodeId, PacketId};
+use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
 use crate::random::{Purpose, Stream};
 use crate::routing::Routes;
 use crate::topology::{Fabric, Link};
@@ -332,18 +332,25 @@ impl<'a, M: Members> Network<'a, M> {
     #[inline(always)]
     pub fn note_offer(&mut self, link: LinkId, id: PacketId) {
         if self.shows {
-            self.show_offer(link, id);
+            let shown = self.shown_flow(id).filter(|&(_, to_receiver)| to_receiver);
+            self.show_offer(link, id, shown.map(|(flow, _)| flow));
+        }
+    }
+
+    /// The same, of a packet of that flow if the agent is to be shown it.
+    #[inline(always)]
+    pub(super) fn show_offer(&mut self, link: LinkId, id: PacketId, flow: Option<FlowId>) {
+        if let Some(flow) = flow {
+            self.show_packet(link, id, flow);
+        }
+        if !self.tallies.is_empty() {
+            self.count_offer(link, id);
         }
     }
 
     #[inline(never)]
-    fn show_offer(&mut self, link: LinkId, id: PacketId) {
-        if let Some(flow) = self.shown_flow(id, true) {
-            self.show_packet(link, id, flow);
-        }
-        if let Some(tally) = self.tallies.get_mut(link.index()) {
-            tally.offered.add(self.arena[id].size);
-        }
+    fn count_offer(&mut self, link: LinkId, id: PacketId) {
+        self.tallies[link.index()].offered.add(self.arena[id].size);
     }
 
     /// A packet asks a port to pass: it is sent, kept, trimmed or dropped.
