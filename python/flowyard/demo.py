@@ -52,7 +52,7 @@ def main() -> int:
         "goodput Gbit/s",
         "retransmissions",
         "packet-hops",
-        "M packet-hops/s",
+        "M hops/CPU s",
         "wall s",
         "cpu s",
     ]

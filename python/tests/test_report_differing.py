@@ -112,7 +112,7 @@ def test_another_member_is_the_difference_and_not_all_of_its_fields():
     for each in three:
         each["traffic"] = [{**each["traffic"][0], "transport": each["transport"]}]
     assert said(*three) == {
-        "transport": ["tcp", "ndp", "tcp"],
+        "transport": ["newreno", "ndp", "newreno"],
         "transport.tcp.delayed_ack": ["delayed_ack 2", "", "delayed_ack 1"],
     }
     assert distinguishing(three) == ["tcp, delayed_ack 2", "ndp", "tcp, delayed_ack 1"]
@@ -209,3 +209,20 @@ def test_a_single_run_has_no_chips(tmp_path):
     html = page([write_run(tmp_path / "a", flows=20, change=change(2))])
     assert 'class="chips"' not in html
     assert "What differs" not in visible(html)
+
+
+def test_tcp_goes_by_its_congestion_control_and_a_prototype_by_its_class():
+    dctcp = {"tcp": {"congestion": {"dctcp": {"gain": 0.0625}}, "mss": "1460B"}}
+    cubic = {"tcp": {"congestion": "cubic", "mss": "1460B"}}
+    own = {"tcp": {"congestion": {"python": {"name": "MyAimd", "settings": None}}, "mss": "1460B"}}
+    names = [facts.variant(transport).main for transport in (dctcp, cubic, own, {"python": {"name": "Blast"}})]
+    assert names == ["dctcp", "cubic", "MyAimd", "Blast"]
+    assert facts.variant(dctcp).detail == "tcp (congestion dctcp (gain 0.0625), mss 1460B)"
+    assert facts.variant("ndp").main == facts.variant({"ndp": {"mtu": "1500B"}}).main == "ndp"
+    several = [scenario(transport=transport) for transport in (dctcp, cubic, "ndp")]
+    for each in several:
+        each["traffic"] = [{**each["traffic"][0], "transport": each["transport"]}]
+    # Said once, not again as the congestion control.
+    assert said(*several) == {"transport": ["dctcp", "cubic", "ndp"]}
+    assert distinguishing(several) == ["dctcp", "cubic", "ndp"]
+    assert said(*several[:2]) == {"transport.tcp.congestion": ["dctcp", "cubic"]}

@@ -168,6 +168,9 @@ def test_the_flows_that_a_fault_hit(tmp_path):
     assert [row[0] for row in numbers] == [*range(2, 39, 3)][: hits.MOST_FLOWS]
     assert all(row[6] == 2 for row in numbers)
     assert all(row[4] == max(30_500, 1000 * row[0]) and row[5] <= 40_500 for row in numbers)
+    # Flow 0 lost nothing: it is not among those that were hit.
+    (early,) = hits.hits(run(tmp_path / "early", faults=[fault(0, 2500)]))
+    assert [row[0].value for row in early.rows] == [2, 1]
     assert last.counts.split()[0] == str(
         one.flows.filter(pl.col("start_ps") + pl.col("fct_ps") >= 10**9 - 1).height
     )

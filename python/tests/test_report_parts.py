@@ -99,12 +99,25 @@ def test_the_timeline_holds_slowest_unfinished_and_an_even_sample(tmp_path):
     run = runs.read([write_run(tmp_path / "many", flows=5000, finished=0.9)])[0]
     chosen = timeline.choose(run)
     kinds = chosen.group_by("why").len().sort("why")
-    assert dict(kinds.iter_rows()) == {"sample": 100, "slowest": 200, "unfinished": 100}
+    assert dict(kinds.iter_rows()) == {
+        "hit": timeline.HIT,
+        "sample": 100,
+        "slowest": timeline.SLOWEST,
+        "unfinished": timeline.UNFINISHED,
+    }
     assert chosen["id"].n_unique() == 400
     done = run.flows.filter("completed").sort("slowdown", descending=True)
-    assert set(chosen.filter(why="slowest")["id"]) == set(done["id"][:200])
+    assert set(chosen.filter(why="slowest")["id"]) == set(done["id"][: timeline.SLOWEST])
     late = run.flows.filter(~pl.col("completed")).sort("start_ps")
     assert chosen.filter(why="unfinished")["id"].to_list() == late["id"][:100].to_list()
+    least = chosen.filter(why="hit")["lost"].min()
+    assert chosen.filter(why="sample")["lost"].max() <= least > 0
+    found = timeline.timeline([run])
+    assert found
+    assert found.why == [
+        "150 slowest; 100 unfinished that have waited longest; 50 others that lost most packets to faults; "
+        "100 others, evenly spread over their starts"
+    ]
     rest = run.flows.filter(~pl.col("id").is_in(chosen.filter(pl.col("why") != "sample")["id"].to_list()))[
         "id"
     ]
@@ -195,9 +208,10 @@ def test_links_and_flows_to_show_are_the_worst_of_each_run(tmp_path, monkeypatch
     assert series.links(read).names == [" → ".join(worst[link]) for link in (7, 6, 5)]
     assert series.links(read).places == [{7: 0, 6: 1, 5: 2}] * 2
     assert series.links(read).sampled == 8
-    slowest = read[0].flows.head(6).sort("slowdown", descending=True)["id"][0]
-    # Of the second run nothing is complete: the first flow.
-    assert [name.split(":")[0] for name in series.flows(read).names] == [f"flow {slowest}", "flow 0"]
+    # Those that lost most to faults; of the second run nothing is complete: the first of them.
+    most = read[0].flows.head(6).filter(pl.col("lost") == pl.col("lost").max())
+    slowest = most.sort("slowdown", descending=True)["id"][0]
+    assert [name.split(":")[0] for name in series.flows(read).names] == [f"flow {slowest}", "flow 2"]
 
 
 def test_the_share_at_least_a_value_is_that_of_the_values():

@@ -9,7 +9,7 @@ from bad_runs import damaged
 
 import flowyard as fy
 from flowyard import cli, sweeps, text
-from flowyard.analysis import overall
+from flowyard.analysis import by_size, overall
 
 
 @pytest.fixture
@@ -65,7 +65,9 @@ def test_a_folder_s_runs_have_a_line_each_with_what_differs(here, capsys):
     assert runs["0"]["differs"]["transport.ndp.initial_window"] == "3"
     assert runs["1"]["differs"]["traffic.few.sizes"] == "fixed 20KB"
     assert "sizes fixed 10KB" in lines["0"]
-    assert "tcp" in lines["2"].split()
+    # TCP goes by its congestion control.
+    assert "newreno" in lines["2"].split()
+    assert runs["2"]["transport"] == "newreno"
     # Another scenario is compared with its own runs only.
     assert runs["other"]["differs"] == {}
     assert runs["swept"]["remark"] == "a sweep: 2 of 2 runs; flowyard show runs/swept"
@@ -95,6 +97,39 @@ def test_a_sweep_s_runs_are_told_by_their_places(here, capsys):
     assert "not run yet" in lines[second]
     assert runs[third]["remark"].startswith("damaged: ")
     assert runs[third]["status"] is None
+
+
+def test_a_sweep_s_points_are_told_with_their_means(here, capsys):
+    axis = sweeps.Axis("size", {"traffic.few.sizes.fixed": ["1KB", "9KB"]})
+    protocol = sweeps.Axis("protocol", {"transport": ["ndp", {"tcp": {"congestion": "dctcp"}}]})
+    plan = sweeps.Plan(here / "small.toml", replicas=2, axes=[protocol, axis])
+    sweep = sweeps.sweep(plan, here / "swept", workers=1)
+    shutil.rmtree(sweep.path(sweep.runs["run"][0]))
+    assert cli.main(["show", "swept"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    below = lines[lines.index(next(line for line in lines if line.startswith("small: means"))) :]
+    points = [line.split() for line in below if line.strip().startswith(("ndp", "dctcp"))]
+    assert [(*point[:2], " ".join(point[2:5])) for point in points] == [
+        ("ndp", "1KB", "1 of 2"),
+        ("ndp", "9KB", "2 of 2"),
+        ("dctcp", "1KB", "2 of 2"),
+        ("dctcp", "9KB", "2 of 2"),
+    ]
+    means = sweeps.Sweep(here / "swept").means
+    for point, fct in zip(points, means["fct_p99_ps"], strict=True):
+        assert text.duration(fct) in " ".join(point).replace("us", "µs")
+
+
+def test_a_run_with_flows_of_several_sizes_has_a_table_by_size(here, capsys):
+    assert cli.main(["run", "small.toml", "-o", "one"]) == 0
+    assert "by flow size" not in capsys.readouterr().out
+    assert cli.main(["run", "small.toml", "-o", "two", "--set", 'traffic.few.sizes={"uniform":{"min":"10KB","max":"1MB"}}']) == 0
+    out = capsys.readouterr().out
+    groups = by_size(pl.DataFrame(fy.open_run("two").flows))
+    assert groups.height > 2
+    for group, flows in groups.select("group", "flows").iter_rows():
+        (line,) = (line for line in out.splitlines() if line.strip().startswith(f"{group}  "))
+        assert line.split(group)[1].split()[0] == str(flows)
 
 
 def test_damaged_runs_do_not_hide_the_others(here, capsys):

@@ -310,6 +310,14 @@ def test_points_that_cannot_be_run_are_named_with_the_scenario_s_own_words(small
     assert said.startswith(f"error: {plan}: 4 of 6 points cannot be run:\nhosts = 1\n  {own.value}\n")
     assert "\nhosts = 0\n" in said
     assert said.endswith("\nand 1 more\n")
+    # A problem of several points is said once, with the first of them.
+    plan.write_text(plan.read_text() + "[[axes]]\nname = 'seed'\nset.run.seed = [1, 2]\n")
+    said = told(capsys, plan, "-o", tmp_path / "out")
+    assert said.startswith(f"error: {plan}: 8 of 12 points cannot be run:\nhosts = 1, seed = 1, and 1 more\n  {own.value}\n")
+    plan.write_text(SCENARIO + "set.run.sead = 3\n[[axes]]\nname = 'seed'\nset.run.seed = [1, 2]\n")
+    said = told(capsys, plan, "-o", tmp_path / "out")
+    assert said.startswith(f"error: {plan}: 2 of 2 points cannot be run:\nevery point\n  run.sead: ")
+    assert said.count("\n") == 3
     plan.write_text(SCENARIO + "set.run.sead = 3\n")
     assert 'run.sead: unknown key; did you mean "seed"?' in told(capsys, plan, "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -11,10 +11,11 @@ from operator import itemgetter
 from typing import Any
 
 from flowyard import text
+from flowyard.called import called
 from flowyard.report.facts import Cell, Fact, inline, without_repeats
 
 # What goes without the name of its field: nothing else has such values.
-SPEAKING = ("transport", "topology", "balancer")
+SPEAKING = ("transport", "congestion", "topology", "balancer")
 # Fields that a label has at most.
 IN_A_LABEL = 3
 # Events of a scenario's faults that are said in a line.
@@ -59,10 +60,17 @@ def differing(scenarios: Sequence[Mapping[str, Any]]) -> list[Field]:
     # The transport first, and last what follows from it in scenarios that do not name it.
     found = sorted(_leaves(plain, ()), key=lambda leaf: _ORDER.get(leaf[0][0], 1))
     paths = [steps for steps, _ in found]
-    return [
+    fields = [
         Field(".".join(steps), _shortest(steps, paths), [_text(steps, value) for value in values])
         for steps, values in found
     ]
+    # Beside NDP, TCP goes by its congestion control: that it is another then says no more.
+    return [field for i, field in enumerate(fields) if not any(_repeats(field, other) for other in fields[:i])]
+
+
+def _repeats(field: Field, other: Field) -> bool:
+    both = field.path.startswith(f"{other.path}.") and field.path.rpartition(".")[2] in SPEAKING
+    return both and all(own in (None, above) for own, above in zip(field.values, other.values, strict=True))
 
 
 def rows(fields: Sequence[Field]) -> list[Fact]:
@@ -105,7 +113,7 @@ def _leaves(values: Sequence[Any], steps: tuple[str, ...]) -> Iterator[tuple[tup
             yield from _leaves(_each(values, itemgetter(i)), (*steps, name))
     else:
         variants = any(isinstance(value, dict) for value in here) and all(tags)
-        yield steps, _each(values, lambda value: _tag(value) if variants else value)
+        yield steps, _each(values, lambda value: called(value) if variants else value)
         if variants:
             for tag in dict.fromkeys(tags):
                 own = [

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from flowyard import text
+from flowyard.called import called
 
 if TYPE_CHECKING:
     # Runs are called by what differs, which differing.py finds with what is below.
@@ -257,10 +258,11 @@ def _member(key: str, value: Any) -> str:
 
 
 def variant(value: Any) -> Cell:
-    """A variant: its tag, then its fields."""
+    """A variant: the name that it goes by, then its fields."""
     if isinstance(value, dict) and len(value) == 1:
         ((tag, fields),) = value.items()
-        return Cell(str(tag), inline(fields))
+        name = called(value)
+        return Cell(str(tag), inline(fields)) if name == tag else Cell(str(name), inline(value))
     return Cell(inline(value) or text.NONE)
 
 

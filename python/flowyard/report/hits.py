@@ -21,8 +21,8 @@ class Hit:
 
     Attributes:
         fault: When and what, and to what.
-        counts: How many flows were under way, lost packets, and had timeouts.
-        rows: Cells of a flow: number, from, to, size, under way in the interval from and to, lost, retransmissions,
+        counts: How many flows were under way, how many of them lost packets, and what the links lost.
+        rows: Cells of a flow that lost packets to faults: number, from, to, size, under way in the interval from and to, lost, retransmissions,
             timeouts, slowdown.
     """
 
@@ -42,12 +42,11 @@ def hits(run: Run) -> list[Hit]:
 
 
 def _hit(run: Run, fault: dict[str, Any], flows: pl.DataFrame, lost: int) -> Hit:
-    losers, waited = flows.filter(pl.col("lost") > 0), flows.filter(pl.col("timeouts") > 0)
+    losers = flows.filter(pl.col("lost") > 0)
     counts = (
-        f"{text.count(flows.height)} flows were under way; {text.count(losers.height)} of them lost packets to faults, "
-        f"{text.count(waited.height)} had timeouts; its links lost {text.count(lost)} packets"
+        f"{text.count(flows.height)} flows were under way; {text.count(losers.height)} of them lost packets to faults; "
+        f"its links lost {text.count(lost)} packets"
     )
-    worst = flows.filter((pl.col("lost") > 0) | (pl.col("timeouts") > 0)).head(MOST_FLOWS)
     rows = [
         [
             Cell(text.count(flow["id"]), value=flow["id"], title=flow["tag"]),
@@ -66,6 +65,6 @@ def _hit(run: Run, fault: dict[str, Any], flows: pl.DataFrame, lost: int) -> Hit
                 value=flow["slowdown"],
             ),
         ]
-        for flow in worst.iter_rows(named=True)
+        for flow in losers.head(MOST_FLOWS).iter_rows(named=True)
     ]
     return Hit(facts.fault(run, fault), counts, rows)

@@ -10,9 +10,11 @@ from typing import Any
 
 from flowyard import results, text
 from flowyard.analysis import overall
+from flowyard.called import called
 from flowyard.errors import UserError
 from flowyard.folders import kept
 from flowyard.report.differing import differing
+from flowyard.report.points import points_table
 from flowyard.report.summary import tell
 from flowyard.runs import Run
 from flowyard.sweeps.results import FLOW_COLUMNS, Sweep, is_sweep
@@ -27,8 +29,11 @@ def command(arguments: argparse.Namespace) -> int:
     """Says what is in a folder."""
     folder: Path = arguments.folder
     if folder.is_dir() and not (folder / "run.json").exists():
-        listed = of_sweep(Sweep(folder)) if is_sweep(folder) else of_folder(folder)
+        sweep = Sweep(folder) if is_sweep(folder) else None
+        listed = of_sweep(sweep) if sweep else of_folder(folder)
         _list(folder, listed, as_json=arguments.json)
+        if sweep and sweep.axes and not arguments.json:
+            show(points_table(sweep))
         return COMPLETE
     result = results.open_run(folder)
     if arguments.json:
@@ -111,9 +116,7 @@ def _look(run: Listed) -> Mapping[str, Any] | None:
         return None
     scenario: dict[str, Any] = status["scenario"]
     used = [entry.get("transport") or scenario["transport"] for entry in scenario["traffic"]]
-    run.transport = ", ".join(
-        dict.fromkeys(next(iter([each] if isinstance(each, str) else each)) for each in used)
-    )
+    run.transport = ", ".join(dict.fromkeys(str(called(each)) for each in used))
     total = overall(read.measured).row(0, named=True)
     run.flows, run.completed = total["flows"], total["completed"]
     run.fct_p99_ps, run.slowdown_p99 = total["fct_p99_ps"], total["slowdown_p99"]

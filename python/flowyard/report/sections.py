@@ -128,7 +128,6 @@ def _flows(runs: Sequence[Run]) -> Section:
         {
             "timeline": timeline,
             "timeline_classes": [*(f"≤ {upper}" for upper in uppers), f"> {uppers[-1]}"],
-            "timeline_rule": timelines.RULE,
             "run_labels": [run.label for run in runs],
             "no_flows": figures.why(runs, reasons.no_fct),
             "has_faults": any(run.faults for run in runs),

@@ -80,12 +80,12 @@ def links(runs: Sequence[Run]) -> Chosen:
 
 
 def flows(runs: Sequence[Run]) -> Chosen:
-    """The flows to show: of each run the unfinished and then the slowest in turn."""
-    order = ["completed", "slowdown", "fct_ps", "id"]
+    """The flows to show: of each run the unfinished, those that lost most to faults, and the slowest, in turn."""
+    order = ["completed", "lost", "slowdown", "fct_ps", "id"]
     ranked = []
     for run in runs:
         sampled = run.flows.filter(pl.col("id").is_in(_ids(run, FLOW_KINDS)))
-        table = sampled.sort(order, descending=[False, True, True, False], nulls_last=True)
+        table = sampled.sort(order, descending=[False, True, True, True, False], nulls_last=True)
         ranked.append({_flow(row): row["id"] for row in table.iter_rows(named=True)})
     return _chosen(ranked, MOST_FLOWS)
 

@@ -1,7 +1,7 @@
 """The short tables that the command line prints: one run on half a screen, several side by side."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -27,6 +27,8 @@ SHOWN = ("p50", "p95", "p99")
 def tell(result: "Result", folder: Path) -> None:
     """What there is to say of a run that has ended and is in its folder."""
     show(summary_table(result, title=str(result.summary["scenario"].get("name") or folder.name)))
+    if (sizes := sizes_table(result)) is not None:
+        show(sizes)
     lines = why_unfinished(result)
     if (reason := why_nothing(result)) and reason not in lines:
         print(f"no completion times: {reason}")
@@ -46,7 +48,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
     lost = []
     if result.summary.get("faults"):
         gone = (counters["lost"], counters["unroutable"])
-        lost = [("lost to faults, without a way", ", ".join(f"{count:,}" for count in gone))]
+        lost = [("lost to faults, unroutable", ", ".join(f"{count:,}" for count in gone))]
     rows = [
         ("status", result.status),
         ("simulated", f"{result.summary['end_ps'] / 1e9:.3f} ms in {counters['wall_s']:.2f} s"),
@@ -59,12 +61,30 @@ def summary_table(result: "Result", title: str) -> TextTable:
         *lost,
         *_control(result),
         ("retransmissions, timeouts", f"{counters['retransmissions']:,}, {counters['timeouts']:,}"),
-        ("packet-hops", f"{counters['packet_hops']:,} ({rate:.2f} M/s)"),
+        ("packet-hops", f"{counters['packet_hops']:,} ({rate:.2f} M a second of wall time)"),
         *_threads(result),
         *_prototypes(result),
         ("digest", result.summary["digest"][:16]),
     ]
     return TextTable(title, ("", ""), rows)
+
+
+def sizes_table(result: "Result") -> TextTable | None:
+    """One run's completion by flow size; None if all its flows are in one group of sizes."""
+    groups = list(by_size(Run.of(result).measured).iter_rows(named=True))
+    if len(groups) <= 2:
+        return None
+    header = ["flow size", "flows", "completed", *(f"FCT {p} us" for p in SHOWN)]
+    header += [f"slowdown {p}" for p in SHOWN]
+    rows = [[row["group"], *_completion(row)] for row in groups]
+    return TextTable("by flow size", header, rows)
+
+
+def _completion(row: dict[str, Any]) -> list[str]:
+    """Flows, the share completed, completion times and slowdowns, from a row of `by_size`."""
+    cells = [f"{row['flows']:,}", f"{row['completed_fraction'] or 0:.1%}"]
+    cells += [_number(row[f"fct_{p}_ps"], 1e6) for p in SHOWN]
+    return cells + [_number(row[f"slowdown_{p}"]) for p in SHOWN]
 
 
 def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
@@ -77,9 +97,7 @@ def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
     rows = []
     for name, table in flows.items():
         for row in by_size(table, throughput()).iter_rows(named=True):
-            cells = [name, row["group"], f"{row['flows']:,}", f"{row['completed_fraction'] or 0:.1%}"]
-            cells += [_number(row[f"fct_{p}_ps"], 1e6) for p in SHOWN]
-            cells += [_number(row[f"slowdown_{p}"]) for p in SHOWN]
+            cells = [name, row["group"], *_completion(row)]
             if due:
                 met = row["application_throughput"]
                 cells.append("-" if met is None else f"{met:.1%}")

@@ -26,6 +26,8 @@ if (filter) {
   const wanted = (flow) => {
     const state = value("state");
     if (state === "unfinished" && flow.fct !== null) return false;
+    if (state === "timeouts" && !flow.timeouts) return false;
+    if (state === "lost" && !flow.lost) return false;
     if (Number(state) && !(flow.rank !== null && flow.rank < Number(state))) return false;
     if (value("tag") && flow.tag !== value("tag")) return false;
     if (value("group") && flow.group !== value("group")) return false;
@@ -37,7 +39,7 @@ if (filter) {
     const columns = [
       ["flow", formats.count], ["from"], ["to"], ["tag"], ["size", formats.bytes], ["start", formats.duration],
       ["fct", formats.duration], ["slowdown", formats.ratio], ["retransmissions", formats.count],
-      ["timeouts", formats.count], ["drops", formats.count], ["state"],
+      ["timeouts", formats.count], ["drops", formats.count], ...(faults ? [["lost", formats.count]] : []), ["state"],
     ];
     const rows = flows.map((flow) => {
       const row = document.createElement("tr");

@@ -14,9 +14,16 @@ from flowyard.analysis.completion import SIZE_GROUPS
 from flowyard.report import charts, overlays
 from flowyard.runs import Run
 
-# Flows of one run that the page holds: in all, the slowest, the unfinished; the rest is an even sample by start.
-MOST, SLOWEST, UNFINISHED = 400, 200, 100
-RULE = f"{SLOWEST} slowest, {UNFINISHED} unfinished ones, and an even sample of the others by start"
+# Flows of one run that the page holds: in all, the slowest, the unfinished, those that faults hit; the rest is an even
+# sample by start.
+MOST, SLOWEST, UNFINISHED, HIT = 400, 150, 100, 50
+# Why the page holds a flow, with its words.
+WHY = {
+    "slowest": "slowest",
+    "unfinished": "unfinished that have waited longest",
+    "hit": "others that lost most packets to faults",
+    "sample": "others, evenly spread over their starts",
+}
 # Upper ends of the classes of slowdown, each with a colour; the last class has none.
 CLASSES = (1.2, 1.5, 2.0, 4.0, 10.0, 30.0)
 HEIGHT = 320
@@ -31,6 +38,7 @@ class Timeline:
             script shows those of one run, filtered.
         totals: How many flows each run has.
         held: How many of them the page holds.
+        why: In words, which flows these are; empty where the page holds all.
         tags: Names of the traffic entries.
         sizes: Names of the size groups that are there.
     """
@@ -38,6 +46,7 @@ class Timeline:
     spec: charts.Spec
     totals: list[int]
     held: list[int]
+    why: list[str]
     tags: list[str]
     sizes: list[str]
 
@@ -54,16 +63,18 @@ def timeline(runs: Sequence[Run]) -> Timeline | None:
         spec=_spec(runs, rows),
         totals=[run.flows.height for run in runs],
         held=[table.height for table in chosen],
+        why=[_why(table) for table in chosen],
         tags=tags,
         sizes=[name for _, name in SIZE_GROUPS if name in groups],
     )
 
 
 def choose(run: Run) -> pl.DataFrame:
-    """The flows that the page holds, by start, with why: slowest, unfinished or sample.
+    """The flows that the page holds, by start, with why: slowest, unfinished, hit or sample; all of a small run.
 
     First the slowest by slowdown, or by completion time where the run has no slowdown; then the unfinished that have
-    waited longest; then, of all others that started, as many as there is room for, evenly spread over their starts.
+    waited longest; then those that lost most packets to faults; then, of all others that started, as many as there is
+    room for, evenly spread over their starts.
     """
     flows = run.flows.filter(pl.col("start_ps").is_not_null()).sort("start_ps", "id")
     if flows.height <= MOST:
@@ -74,11 +85,24 @@ def choose(run: Run) -> pl.DataFrame:
         done.head(SLOWEST).with_columns(why=pl.lit("slowest")),
         flows.filter(~pl.col("completed")).head(UNFINISHED).with_columns(why=pl.lit("unfinished")),
     ]
+    rest = _without(flows, parts)
+    hit = rest.filter(pl.col("lost") > 0).sort("lost", "id", descending=[True, False]).head(HIT)
+    parts.append(hit.with_columns(why=pl.lit("hit")))
     taken = pl.concat(parts)
-    rest = flows.join(taken.select("id"), on="id", how="anti", maintain_order="left")
+    rest = _without(flows, parts)
     room = min(MOST - taken.height, rest.height)
     even = [round(i * (rest.height - 1) / max(1, room - 1)) for i in range(room)]
     return pl.concat([taken, rest[even].with_columns(why=pl.lit("sample"))]).sort("start_ps", "id")
+
+
+def _without(flows: pl.DataFrame, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    taken = pl.concat(part.select("id") for part in parts)
+    return flows.join(taken, on="id", how="anti", maintain_order="left")
+
+
+def _why(table: pl.DataFrame) -> str:
+    counts = dict(table["why"].value_counts().iter_rows())
+    return "; ".join(f"{counts[why]:,} {words}" for why, words in WHY.items() if counts.get(why))
 
 
 def _rows(run: Run, table: pl.DataFrame, tags: list[str]) -> list[dict[str, Any]]:
@@ -102,6 +126,7 @@ def _rows(run: Run, table: pl.DataFrame, tags: list[str]) -> list[dict[str, Any]
             "retransmissions": flow["retransmissions"],
             "timeouts": flow["timeouts"],
             "drops": flow["drops"],
+            "lost": flow["lost"],
             "state": _state(flow),
             "rank": rank.get(flow["id"]),
             "shade": _shade(flow),
@@ -152,6 +177,7 @@ def _spec(runs: Sequence[Run], rows: list[dict[str, Any]]) -> charts.Spec:
         charts.tip("fct", "duration", "FCT"),
         charts.tip("slowdown", "ratio", "slowdown"),
         *(charts.tip(name, "count", name) for name in ("retransmissions", "timeouts", "drops")),
+        *([charts.tip("lost", "count", "lost to faults")] if any(run.faults for run in runs) else []),
     ]
     rank = alt.Y("row:Q", axis=None, scale=alt.Scale(reverse=True, nice=False, zero=False))
     bar = (

@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flowyard import _native, results, scenarios
+from flowyard.called import called
 from flowyard.errors import UserError
 from flowyard.folders import reading
 from flowyard.sweeps.results import COLUMNS, METRICS
@@ -211,13 +212,11 @@ class Plan:
                 # Without the network that the check built: of all points together it would be much.
                 points.append((values, checked.resolved(), checked.replica(0, self.name)))
             except _native.ScenarioError as error:
-                wrong.append(f"{label_of(values, 0, 1)}\n{textwrap.indent(str(error), '  ')}")
+                wrong.append((label_of(values, 0, 1), str(error)))
         if wrong:
-            more = f"\nand {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
             raise UserError(
                 f"{self.file or self.name}: {len(wrong):,} of {self.points:,} points cannot be run:\n"
-                + "\n".join(wrong[:SHOWN])
-                + more
+                + _problems(wrong, self.points)
             )
         return [
             self._task(values, resolved, point, replica)
@@ -466,6 +465,25 @@ def _scenario_name(scenario: Any, axis: str) -> str:
     return str(name)
 
 
+def _problems(wrong: Sequence[tuple[str, str]], points: int) -> str:
+    """The problems of points, given by label and text: each is said once, with the points that have it."""
+    having: dict[str, list[str]] = {}
+    for label, problems in wrong:
+        for line in dict.fromkeys(problems.splitlines()):
+            having.setdefault(line, []).append(label)
+    together: dict[tuple[str, ...], list[str]] = {}
+    for line, labels in having.items():
+        together.setdefault(tuple(labels), []).append(line)
+    said = []
+    for labels, lines in list(together.items())[:SHOWN]:
+        others = f", and {len(labels) - 1:,} more" if len(labels) > 1 else ""
+        whose = "every point" if 1 < points == len(labels) else labels[0] + others
+        said.append("\n".join([whose, *(f"  {line}" for line in lines)]))
+    left = {label for labels in list(together)[SHOWN:] for label in labels}
+    left -= {label for labels in list(together)[:SHOWN] for label in labels}
+    return "\n".join([*said, *([f"and {len(left):,} more"] if left else [])])
+
+
 def _value_names(values: Sequence[Any], axis: str) -> list[Any]:
     """What the values of an axis are called: each variant by its name, and by its fields where several share one."""
     names = [_value_name(value, axis) for value in values]
@@ -486,10 +504,7 @@ def _value_names(values: Sequence[Any], axis: str) -> list[Any]:
 
 def _value_name(value: Any, axis: str) -> Any:
     if isinstance(value, Mapping) and len(value) == 1:
-        ((variant, fields),) = value.items()
-        # TCP goes by its congestion control, as people call it.
-        control = fields.get("congestion") if isinstance(fields, Mapping) else None
-        return _value_name(control, axis) if control else variant
+        return called(value)
     if isinstance(value, str | int | float):
         return value
     raise UserError(f"axis {axis}: its values are no plain numbers or texts; give it labels")

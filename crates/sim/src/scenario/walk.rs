@@ -175,7 +175,10 @@ impl<'a> Walk<'a> {
                 let names = choice.names();
                 let near = || closest(name, names.iter().copied()).map(did_you_mean);
                 let below = |own: &&str| Some(join(own, &self.field_that_takes(choice.table(own)?, name)?));
-                let within = names.iter().find_map(below).map(|field| write(&join(&self.path, &field), name));
+                let within = names.iter().find_map(below).map(|field| {
+                    // A list, such as the values of an axis, has no path to write to.
+                    format!("{}, in a list {}", write(&join(&self.path, &field), name), nested(&field, name))
+                });
                 let message = format!("\"{name}\" is not one of {}", list(names.iter().copied()));
                 let hint = within.or_else(near);
                 self.problem_with_hint(value, message, hint);
@@ -308,6 +311,11 @@ fn keys(schema: &Value) -> Vec<&str> {
 /// What to write instead.
 fn write(path: &str, name: &str) -> String {
     format!("write {path} = \"{name}\"")
+}
+
+/// A table of tables with the name at the end of their path, as TOML has it in a line.
+fn nested(path: &str, name: &str) -> String {
+    path.rsplit('.').fold(format!("\"{name}\""), |inner, step| format!("{{ {step} = {inner} }}"))
 }
 
 /// How a file is named in a table that may say which, if a text in the table's place can be meant so.

@@ -1,0 +1,27 @@
+"""The names that people use for the members of a scenario: TCP goes by its congestion control, Python by its class."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def called(value: Any) -> str | None:
+    """What a member goes by, such as "dctcp" for `{"tcp": {"congestion": "dctcp"}}`.
+
+    Args:
+        value: A member as a scenario has it, resolved or not: a word, or a table of one key.
+
+    Returns:
+        The name; None if the value is no member.
+    """
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return None
+    ((tag, fields),) = value.items()
+    if not isinstance(fields, Mapping):
+        return str(tag)
+    if tag == "tcp" and (control := fields.get("congestion")):
+        return called(control)
+    if tag == "python" and isinstance(name := fields.get("name"), str):
+        return name
+    return str(tag)
