@@ -124,7 +124,9 @@ class Table:
         """
         frame = _needed("pandas", "to_pandas").DataFrame
         # Before version 3 pandas did not read Arrow itself.
-        return frame.from_arrow(self) if hasattr(frame, "from_arrow") else self.to_arrow().to_pandas()
+        if hasattr(frame, "from_arrow"):
+            return frame.from_arrow(self)
+        return _needed("pyarrow", "to_pandas").table(self).to_pandas()
 
     @property
     def columns(self) -> list[str]:
@@ -150,7 +152,8 @@ def _needed(package: str, method: str) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise ImportError(f"{method} needs a package that is not here: pip install {package}") from None
+        wanted = "pandas pyarrow" if package == "pandas" else package
+        raise ImportError(f"{method} needs a package that is not here: pip install {wanted}") from None
 
 
 class _Stderr:

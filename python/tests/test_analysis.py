@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import flowyard as fy
 from flowyard import analysis
 from flowyard.analysis import completion
 from flowyard.analysis.intervals import half_width, replica_means, student_t
@@ -378,3 +379,11 @@ def test_the_interval_has_the_true_mean_in_19_of_20_cases():
     table = replica_means(runs, ["case"], ["x"])
     inside = ((table["x"] - 10.0).abs() <= table["x_ci95"]).mean()
     assert inside == pytest.approx(0.95, abs=0.015)
+
+
+def test_a_result_s_tables_are_taken_as_they_are(small):
+    result = fy.run(small)
+    flows, links = pl.DataFrame(result.flows), pl.DataFrame(result.links)
+    assert analysis.by_size(result.flows).equals(analysis.by_size(flows))
+    assert analysis.by_tier(result.links).equals(analysis.by_tier(links))
+    assert analysis.goodput_bps(result.flows, 10**9) == analysis.goodput_bps(flows, 10**9) > 0

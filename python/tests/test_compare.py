@@ -106,6 +106,12 @@ def test_a_clock_that_began_elsewhere(run, tmp_path, capsys):
     assert peers.compare(folder, file, -2 * 10**12).flows.height == 40
 
 
+def test_a_second_run_is_for_a_report(run, capsys):
+    folder, _ = run
+    assert cli.main(["compare", str(folder), str(folder)]) == 2
+    assert f"flowyard report {folder} {folder}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

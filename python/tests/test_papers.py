@@ -223,6 +223,12 @@ def test_every_claim_is_in_claims_json_once_with_a_reason_unless_it_passes(tmp_p
     )
     entries = {entry["id"]: entry for entry in json.loads((tmp_path / "o/claims.json").read_text())}
     assert [entry["verdict"] for entry in entries.values()] == [PASS, FAIL, NOT_REACHED, NOT_REACHED, FAIL]
+    # Each of few claims has a line; `flowyard show` says it all again.
+    for entry in entries.values():
+        assert re.search(rf"^ +{re.escape(entry['id'])} +{entry['verdict']} ", done.stdout, re.M)
+    assert flowyard("show", tmp_path / "o").stdout == done.stdout
+    again = json.loads(flowyard("show", tmp_path / "o", "--json").stdout)
+    assert (again["scale"], again["claims"]) == ("quick", list(entries.values()))
     usual = ["id", "verdict", "scale", "measured", "expected", "reason"]
     for entry in entries.values():
         assert list(entry) == usual + ["left_out"] * (entry["verdict"] != NOT_REACHED)
@@ -459,6 +465,14 @@ def test_list_and_show(flowyard):
     assert "NDP-T1" in listed.stdout
     answer = {paper["id"]: paper for paper in json.loads(flowyard("paper", "list", "--json").stdout)}
     assert set(answer) == {"VAL", "LIT", *ORIGINAL}
+    one = flowyard("paper", "list", "ndp").stdout
+    assert "NDP-T1" in one
+    assert "SYN-F6" not in one
+    wrong = flowyard("paper", "list", "NPD")
+    assert (wrong.returncode, wrong.stderr.startswith("error: NPD: no paper of that name; there are ")) == (
+        2,
+        True,
+    )
     shown = flowyard("paper", "show", "SYN-F6b.c").stdout
     assert "SYN-X3" in shown
     assert "SYN-F6b.b" not in shown

@@ -215,7 +215,9 @@ def test_tcp_goes_by_its_congestion_control_and_a_prototype_by_its_class():
     dctcp = {"tcp": {"congestion": {"dctcp": {"gain": 0.0625}}, "mss": "1460B"}}
     cubic = {"tcp": {"congestion": "cubic", "mss": "1460B"}}
     own = {"tcp": {"congestion": {"python": {"name": "MyAimd", "settings": None}}, "mss": "1460B"}}
-    names = [facts.variant(transport).main for transport in (dctcp, cubic, own, {"python": {"name": "Blast"}})]
+    names = [
+        facts.variant(transport).main for transport in (dctcp, cubic, own, {"python": {"name": "Blast"}})
+    ]
     assert names == ["dctcp", "cubic", "MyAimd", "Blast"]
     assert facts.variant(dctcp).detail == "tcp (congestion dctcp (gain 0.0625), mss 1460B)"
     assert facts.variant("ndp").main == facts.variant({"ndp": {"mtu": "1500B"}}).main == "ndp"

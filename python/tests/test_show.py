@@ -57,10 +57,12 @@ def test_a_folder_s_runs_have_a_line_each_with_what_differs(here, capsys):
     cli.main(["run", "other.toml", "-o", "runs/other"])
     sweeps.sweep(sweeps.Plan(here / "small.toml", replicas=2), here / "runs/swept", workers=1)
     (here / "runs/notes").mkdir()
+    cli.main(["run", "other.toml", "-o", "runs/more/one"])
     capsys.readouterr()
 
     lines, runs = listed(capsys, "runs")
-    assert list(runs) == ["0", "1", "2", "other", "swept"]
+    assert list(runs) == ["0", "1", "2", "more", "other", "swept"]
+    assert runs["more"]["remark"] == "a folder of 1 runs; flowyard show runs/more"
     assert lines.keys() - runs.keys() == {"runs", "run", next(key for key in lines if key.startswith("─"))}
     assert runs["0"]["differs"]["transport.ndp.initial_window"] == "3"
     assert runs["1"]["differs"]["traffic.few.sizes"] == "fixed 20KB"
@@ -107,7 +109,7 @@ def test_a_sweep_s_points_are_told_with_their_means(here, capsys):
     shutil.rmtree(sweep.path(sweep.runs["run"][0]))
     assert cli.main(["show", "swept"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    below = lines[lines.index(next(line for line in lines if line.startswith("small: means"))) :]
+    below = lines[lines.index(next(line for line in lines if "means of each point's runs" in line)) :]
     points = [line.split() for line in below if line.strip().startswith(("ndp", "dctcp"))]
     assert [(*point[:2], " ".join(point[2:5])) for point in points] == [
         ("ndp", "1KB", "1 of 2"),
@@ -115,15 +117,28 @@ def test_a_sweep_s_points_are_told_with_their_means(here, capsys):
         ("dctcp", "1KB", "2 of 2"),
         ("dctcp", "9KB", "2 of 2"),
     ]
-    means = sweeps.Sweep(here / "swept").means
-    for point, fct in zip(points, means["fct_p99_ps"], strict=True):
-        assert text.duration(fct) in " ".join(point).replace("us", "µs")
+    means = sweeps.Sweep(here / "swept").means.rows_by_key(("protocol", "size"), named=True, unique=True)
+    for point in points:
+        expected = text.duration(means[tuple(point[:2])]["fct_p99_ps"]).split()
+        assert point[8:10] == expected
 
 
 def test_a_run_with_flows_of_several_sizes_has_a_table_by_size(here, capsys):
     assert cli.main(["run", "small.toml", "-o", "one"]) == 0
     assert "by flow size" not in capsys.readouterr().out
-    assert cli.main(["run", "small.toml", "-o", "two", "--set", 'traffic.few.sizes={"uniform":{"min":"10KB","max":"1MB"}}']) == 0
+    assert (
+        cli.main(
+            [
+                "run",
+                "small.toml",
+                "-o",
+                "two",
+                "--set",
+                'traffic.few.sizes={"uniform":{"min":"10KB","max":"1MB"}}',
+            ]
+        )
+        == 0
+    )
     out = capsys.readouterr().out
     groups = by_size(pl.DataFrame(fy.open_run("two").flows))
     assert groups.height > 2

@@ -313,7 +313,9 @@ def test_points_that_cannot_be_run_are_named_with_the_scenario_s_own_words(small
     # A problem of several points is said once, with the first of them.
     plan.write_text(plan.read_text() + "[[axes]]\nname = 'seed'\nset.run.seed = [1, 2]\n")
     said = told(capsys, plan, "-o", tmp_path / "out")
-    assert said.startswith(f"error: {plan}: 8 of 12 points cannot be run:\nhosts = 1, seed = 1, and 1 more\n  {own.value}\n")
+    assert said.startswith(
+        f"error: {plan}: 8 of 12 points cannot be run:\nhosts = 1, seed = 1, and 1 more\n  {own.value}\n"
+    )
     plan.write_text(SCENARIO + "set.run.sead = 3\n[[axes]]\nname = 'seed'\nset.run.seed = [1, 2]\n")
     said = told(capsys, plan, "-o", tmp_path / "out")
     assert said.startswith(f"error: {plan}: 2 of 2 points cannot be run:\nevery point\n  run.sead: ")

@@ -6,6 +6,7 @@ use crate::controller;
 use crate::derived::Longest;
 use crate::ids::LinkId;
 use crate::observe::link_name;
+use crate::overload;
 use crate::queue::ecn::{threshold_busy, threshold_least};
 use crate::queue::{Feature, Limit, Queue};
 use crate::random::{Purpose, Stream, flow_key};
@@ -44,14 +45,16 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
         let Some(offered) = entry.arrivals.load() else { continue };
         let path = format!("traffic.{}.arrivals.{}.load", entry.name, entry.arrivals.name());
         let transport = scenario.transport_of(entry);
-        found.extend(match (&setup.controller, transport.framing()) {
+        let (taken, with) = match (&setup.controller, transport.framing()) {
             (Some((controller, _)), _) if transport.needs_controller() => {
                 let in_slots = if controller.takes(1) > 1 { "slots" } else { "frames" };
-                load(&path, offered, controlled(scenario, setup, number, &**controller), in_slots)
+                (controlled(scenario, setup, number, &**controller), in_slots)
             }
-            (_, Some(framing)) => load(&path, offered, framed(framing, entry.sizes.mean()), "headers"),
-            _ => None,
-        });
+            (_, Some(framing)) => (framed(framing, entry.sizes.mean()), "headers"),
+            _ => continue,
+        };
+        let tiers = overload::advice(&path, offered, taken, setup, number);
+        found.extend(tiers.or_else(|| load(&path, offered, taken, with)));
     }
     // Transports that share ports may get the same advice.
     let mut seen: Vec<Advice> = Vec::new();

@@ -14,7 +14,8 @@
 //! observe
 //! scenario
 //! setup | slotted
-//! estimate | ideal | advisor | features
+//! estimate | ideal | overload | features
+//! advisor
 //! results
 //! parting | threads
 //! checked
@@ -39,6 +40,7 @@ pub mod ids;
 pub mod nearest;
 pub mod normal;
 pub mod observe;
+pub mod overload;
 mod parting;
 pub mod problem;
 pub mod prototype;

@@ -7,14 +7,12 @@ completion time; they count as missed and are left out of lateness and slack.
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from flowyard.analysis.completion import PERCENTILES
-
-if TYPE_CHECKING:
-    from flowyard.table import Table
+from flowyard.analysis.frames import Arrow, frame
 
 # What becomes of a flow with a deadline.
 OUTCOMES = ("met", "late", "abandoned", "unfinished")
@@ -32,18 +30,18 @@ class Inversions(NamedTuple):
     pairs: int
 
 
-def due(flows: "pl.DataFrame | Table") -> pl.DataFrame:
+def due(flows: Arrow) -> pl.DataFrame:
     """The flows that have a deadline."""
-    return _frame(flows).filter(pl.col("deadline_ps").is_not_null())
+    return frame(flows).filter(pl.col("deadline_ps").is_not_null())
 
 
-def application_throughput(flows: "pl.DataFrame | Table") -> float | None:
+def application_throughput(flows: Arrow) -> float | None:
     """The share of the flows with a deadline that completed within it, 0 to 1; None if no flow has one.
 
     Flows that were abandoned, are unfinished or never started count as missed. As everywhere in this package all rows
     count: take away the warm-up and background with `measured` first.
     """
-    share: float | None = _frame(flows).select(throughput()).item()
+    share: float | None = frame(flows).select(throughput()).item()
     return share
 
 
@@ -53,17 +51,17 @@ def throughput() -> pl.Expr:
     return pl.col("met_deadline").mean().alias("application_throughput")
 
 
-def lateness(flows: "pl.DataFrame | Table") -> pl.Series:
+def lateness(flows: Arrow) -> pl.Series:
     """By how many ps each late flow completed after its deadline, all above 0, in the order of the rows."""
     return (-slack(flows).filter(slack(flows) < 0)).alias("lateness_ps")
 
 
-def slack(flows: "pl.DataFrame | Table") -> pl.Series:
+def slack(flows: Arrow) -> pl.Series:
     """How many ps before its deadline each completed flow with a deadline was complete; negative if it was late."""
     return due(flows).filter("completed").select(_slack().alias("slack_ps")).to_series()
 
 
-def timeliness(flows: "pl.DataFrame | Table", by: Sequence[str] = ()) -> pl.DataFrame:
+def timeliness(flows: Arrow, by: Sequence[str] = ()) -> pl.DataFrame:
     """What became of the flows with a deadline.
 
     Args:
@@ -98,13 +96,13 @@ def timeliness(flows: "pl.DataFrame | Table", by: Sequence[str] = ()) -> pl.Data
     return table.group_by(by, maintain_order=True).agg(own) if by else table.select(own)
 
 
-def inversions(flows: "pl.DataFrame | Table") -> Inversions:
+def inversions(flows: Arrow) -> Inversions:
     """How many flows were served ahead of one with an earlier deadline that then missed it: see `served_ahead`."""
     ahead = served_ahead(flows)
     return Inversions(int((ahead > 0).sum()), int(ahead.sum()))
 
 
-def served_ahead(flows: "pl.DataFrame | Table") -> pl.Series:
+def served_ahead(flows: Arrow) -> pl.Series:
     """For each row, of how many flows with an earlier deadline it was served ahead, which then missed it.
 
     With start s, completion e = s + fct_ps and due time d = s + deadline_ps, flow i was served ahead of flow j, to the
@@ -124,7 +122,7 @@ def served_ahead(flows: "pl.DataFrame | Table") -> pl.Series:
     Args:
         flows: Columns dst, start_ps, fct_ps, deadline_ps, met_deadline as in flows.parquet.
     """
-    table = _frame(flows)
+    table = frame(flows)
     ahead = [0] * table.height
     start = pl.col("start_ps").cast(pl.Int64)
     known = pl.col("start_ps").is_not_null() & pl.col("deadline_ps").is_not_null()
@@ -162,10 +160,6 @@ def _served_ahead(flows: pl.DataFrame, ahead: list[int]) -> None:
             del waiting[bisect_left(waiting, departures[departed][1])]
             departed += 1
         ahead[row] = max(bisect_left(waiting, last) - bisect_right(waiting, start), 0)
-
-
-def _frame(flows: "pl.DataFrame | Table") -> pl.DataFrame:
-    return flows if isinstance(flows, pl.DataFrame) else pl.DataFrame(flows)
 
 
 def _slack() -> pl.Expr:

@@ -5,6 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from flowyard.analysis.frames import Arrow, frame
+
 PERIODS = ("before", "during", "after")
 
 
@@ -46,7 +48,7 @@ def trouble(faults: Sequence[dict[str, Any]]) -> tuple[int, int | None] | None:
     return min(fault["at_ps"] for fault, _ in wrong), last
 
 
-def met(flows: pl.DataFrame, start_ps: int, end_ps: int | None) -> pl.DataFrame:
+def met(flows: Arrow, start_ps: int, end_ps: int | None) -> pl.DataFrame:
     """The flows that were under way at some time of an interval, those that lost most packets first.
 
     Args:
@@ -58,6 +60,7 @@ def met(flows: pl.DataFrame, start_ps: int, end_ps: int | None) -> pl.DataFrame:
         Their rows, with met_from_ps and met_to_ps: from when to when they were under way in the interval; the latter is
         null if neither they nor the interval ended.
     """
+    flows = frame(flows)
     over = pl.col("start_ps") + pl.col("fct_ps")
     begun = pl.lit(True) if end_ps is None else pl.col("start_ps") < end_ps
     own = flows.filter(begun & (over >= start_ps).fill_null(True) & pl.col("start_ps").is_not_null())
@@ -67,7 +70,7 @@ def met(flows: pl.DataFrame, start_ps: int, end_ps: int | None) -> pl.DataFrame:
     ).sort("lost", "timeouts", "id", descending=[True, True, False])
 
 
-def by_period(flows: pl.DataFrame, start_ps: int, end_ps: int | None) -> dict[str, pl.DataFrame]:
+def by_period(flows: Arrow, start_ps: int, end_ps: int | None) -> dict[str, pl.DataFrame]:
     """The flows that were over before the trouble, those that it met, and those that started after it.
 
     Args:
@@ -76,6 +79,7 @@ def by_period(flows: pl.DataFrame, start_ps: int, end_ps: int | None) -> dict[st
         start_ps: When the trouble began.
         end_ps: When it was over; None if it never was.
     """
+    flows = frame(flows)
     over = (pl.col("fct_ps") + pl.col("start_ps")) < start_ps
     later = pl.lit(False) if end_ps is None else (pl.col("start_ps") >= end_ps).fill_null(False)
     before = over.fill_null(False)

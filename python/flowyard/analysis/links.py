@@ -3,14 +3,16 @@
 import polars as pl
 
 from flowyard.analysis.distribution import strip
+from flowyard.analysis.frames import Arrow, frame
 
 
-def by_tier(links: pl.DataFrame) -> pl.DataFrame:
+def by_tier(links: Arrow) -> pl.DataFrame:
     """A row for each tier, in order of first appearance.
 
     Columns: tier, links, utilisation_mean, utilisation_max (0 to 1), queue_mean_bytes (mean over the links of
     their time average), queue_max_bytes (the largest), drops, trims, marks (sums, packets), paused_ps (the largest).
     """
+    links = frame(links)
     return links.group_by("tier", maintain_order=True).agg(
         pl.len().alias("links"),
         pl.col("utilisation").mean().alias("utilisation_mean"),
@@ -22,12 +24,13 @@ def by_tier(links: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def spread_by_tier(links: pl.DataFrame, column: str, points: int = 60) -> pl.DataFrame:
+def spread_by_tier(links: Arrow, column: str, points: int = 60) -> pl.DataFrame:
     """How a column of the links spreads within each tier.
 
     Columns: tier, links, mean, min, p25, p50, p75, max, and strip: a list of at most `points` of the links'
     values. All in the unit of the column.
     """
+    links = frame(links)
     value = pl.col(column)
     table = links.group_by("tier", maintain_order=True).agg(
         pl.len().alias("links"),
@@ -44,11 +47,12 @@ def spread_by_tier(links: pl.DataFrame, column: str, points: int = 60) -> pl.Dat
     return table.with_columns(pl.Series("strip", strips, dtype=pl.List(pl.Float64)))
 
 
-def worst_links(links: pl.DataFrame, count: int = 10) -> pl.DataFrame:
+def worst_links(links: Arrow, count: int = 10) -> pl.DataFrame:
     """The links that were used, or lost packets to faults, worst first.
 
     By packets lost to faults, dropped, trimmed, marked, then by the fullest queue.
     """
+    links = frame(links)
     keys = ["lost", "drops", "trims", "marks", "queue_max_bytes", "utilisation"]
     used = links.filter((pl.col("packets") > 0) | (pl.col("lost") > 0))
     return used.sort(*keys, "id", descending=[True] * len(keys) + [False]).head(count)

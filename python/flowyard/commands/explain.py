@@ -56,7 +56,10 @@ def _named(name: str, tables: Columns) -> Columns:
 
     every = [column for columns in tables.values() for column in columns]
     names = sorted({column["name"] for column in every}.union(*map(_values_of, every)))
-    near = difflib.get_close_matches(name, names, n=3)
+    # A part of a name, such as p99, is closer to it than letters say.
+    near = (
+        difflib.get_close_matches(name, names, n=3) or [each for each in names if name in each.split("_")][:6]
+    )
     raise UserError(
         f"no column {name}; {'did you mean ' + ' or '.join(near) if near else 'there are ' + ', '.join(names)}"
     )

@@ -15,7 +15,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Redraws the figures of papers and judges their claims."
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
 
-    _verb(verbs, "list", _list, "list papers, figures, and the number of claims that each checks")
+    added = _verb(verbs, "list", _list, "list papers, figures, and the number of claims that each checks")
+    added.add_argument("id", metavar="PAPER", nargs="?", help="only this paper, such as NDP; default all")
     added = _verb(verbs, "show", _show, "show a paper, the claims of a figure or one claim")
     added.add_argument(
         "id",

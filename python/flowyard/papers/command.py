@@ -3,24 +3,24 @@
 import argparse
 import json
 import sys
-import textwrap
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from flowyard.papers import catalogue, gallery, running, verdicts
+from flowyard.errors import UserError
+from flowyard.papers import catalogue, running, told, verdicts
 from flowyard.papers.figure import Scale
-from flowyard.papers.judge import FAIL
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED
 
-# Characters of a value in the list of failures.
-WIDTH = 60
-
 
 def list_papers(arguments: argparse.Namespace) -> int:
-    """`flowyard paper list`."""
-    papers = catalogue.packaged()
+    """`flowyard paper list`: all papers, or one."""
+    asked = arguments.id.upper() if arguments.id else None
+    papers = [paper for paper in catalogue.packaged() if asked in (None, paper.id)]
+    if not papers:
+        ids = ", ".join(paper.id for paper in catalogue.packaged())
+        raise UserError(f"{arguments.id}: no paper of that name; there are {ids}")
     if arguments.json:
         answer = [
             {
@@ -104,40 +104,10 @@ def run(arguments: argparse.Namespace) -> int:
         answer: dict[str, Any] = {"folder": str(folder), "scale": str(scale), **asdict(outcome.summary)}
         print(json.dumps(answer | {"interrupted": outcome.interrupted, "broke": outcome.broke}, indent=2))
     else:
-        _say(outcome, folder)
+        told.tell(outcome.entries, str(outcome.summary), scale, folder)
     for line in outcome.broke:
         print(f"broke: {line}", file=sys.stderr)
     if outcome.interrupted:
         print("interrupted; the same command goes on with what is missing", file=sys.stderr)
         return INTERRUPTED
     return FAILED if outcome.broke else COMPLETE
-
-
-def _say(outcome: running.Outcome, folder: Path) -> None:
-    """What failed, and the summary; what passed is in the gallery."""
-    quick = outcome.summary.scale == Scale.QUICK
-    failed = [entry for entry in outcome.entries if entry["verdict"] == FAIL]
-    if failed:
-        rows = [[e["id"], _short(e["measured"]), _short(e["expected"])] for e in failed]
-        title = f"Claims that fail{' at quick scale' if quick else ''}"
-        show(TextTable(title, ("claim", "measured", "expected"), rows, left=3))
-    read = [entry for entry in outcome.entries if entry.get("readings")]
-    if read:
-        rows = [
-            [entry["id"] if not place else "", one["reading"], one["verdict"], _short(one["measured"])]
-            for entry in read
-            for place, one in enumerate(entry["readings"])
-        ]
-        title = f"Verdicts by reading{' at quick scale' if quick else ''}; the first is the claim's own"
-        show(TextTable(title, ("claim", "reading", "verdict", "measured"), rows, left=4))
-    if quick:
-        print(
-            "quick scale has fewer points, seeds or flows; claims.json says of each verdict what is left out"
-        )
-    print(outcome.summary)
-    print(f"gallery in {folder / 'index.html'}")
-
-
-def _short(value: Any) -> str:
-    """A value that leaves room for the others in a line; claims.json has it whole."""
-    return textwrap.shorten(gallery.said(value), WIDTH, placeholder=" ...")

@@ -103,6 +103,11 @@ def compare(folder: Path, file: Path, shift_ps: int = 0) -> Comparison:
         UserError: One of them cannot be read, or they have no flow in common.
     """
     summary = kept.summary(folder)
+    if file.is_dir():
+        raise UserError(
+            f"{file}: is a folder; name a file of another simulator's results, or see both runs side by side: "
+            f"flowyard report {folder} {file}"
+        )
     source = Source(reading.as_text(file), reading.text(file, MOST_BYTES))
     peer = next((name for name, form in FORMATS.items() if form.is_it(source)), None)
     if peer is None:

@@ -65,7 +65,9 @@ def differing(scenarios: Sequence[Mapping[str, Any]]) -> list[Field]:
         for steps, values in found
     ]
     # Beside NDP, TCP goes by its congestion control: that it is another then says no more.
-    return [field for i, field in enumerate(fields) if not any(_repeats(field, other) for other in fields[:i])]
+    return [
+        field for i, field in enumerate(fields) if not any(_repeats(field, other) for other in fields[:i])
+    ]
 
 
 def _repeats(field: Field, other: Field) -> bool:

@@ -22,8 +22,8 @@ class Hit:
     Attributes:
         fault: When and what, and to what.
         counts: How many flows were under way, how many of them lost packets, and what the links lost.
-        rows: Cells of a flow that lost packets to faults: number, from, to, size, under way in the interval from and to, lost, retransmissions,
-            timeouts, slowdown.
+        rows: Cells of a flow that lost packets to faults: number, from, to, size, under way in the interval from and
+            to, lost, retransmissions, timeouts, slowdown.
     """
 
     fault: facts.Cell

@@ -28,6 +28,11 @@ MOST_FIELDS = 4
 def command(arguments: argparse.Namespace) -> int:
     """Says what is in a folder."""
     folder: Path = arguments.folder
+    if (folder / "papers.json").is_file():
+        from flowyard.papers import told
+
+        told.tell_again(folder, as_json=arguments.json)
+        return COMPLETE
     if folder.is_dir() and not (folder / "run.json").exists():
         sweep = Sweep(folder) if is_sweep(folder) else None
         listed = of_sweep(sweep) if sweep else of_folder(folder)
@@ -80,7 +85,7 @@ def of_sweep(sweep: Sweep) -> list[Listed]:
 
 
 def of_folder(folder: Path) -> list[Listed]:
-    """The runs and sweeps in a folder, by name; what differs is told of the runs of one scenario.
+    """The runs, sweeps and folders of runs in a folder, by name; what differs is told of the runs of one scenario.
 
     Raises:
         UserError: There are none.
@@ -94,6 +99,8 @@ def of_folder(folder: Path) -> list[Listed]:
             listed.append(run)
             if scenario := _look(run):
                 scenarios[path.name] = (run, scenario)
+        elif count := _runs_in(path):
+            listed.append(Listed(path.name, path, remark=f"a folder of {count:,} runs; flowyard show {path}"))
     if not listed:
         raise UserError(
             f"{folder}: neither a run nor a sweep, and none are in it; name a folder that flowyard wrote"
@@ -121,6 +128,13 @@ def _look(run: Listed) -> Mapping[str, Any] | None:
     run.flows, run.completed = total["flows"], total["completed"]
     run.fct_p99_ps, run.slowdown_p99 = total["fct_p99_ps"], total["slowdown_p99"]
     return scenario
+
+
+def _runs_in(folder: Path) -> int:
+    try:
+        return sum((path / "run.json").exists() for path in folder.iterdir()) if folder.is_dir() else 0
+    except OSError:
+        return 0
 
 
 def _sweep(folder: Path) -> Listed:

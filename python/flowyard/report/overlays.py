@@ -80,6 +80,10 @@ def fault_edges(x: Callable[[str], alt.X]) -> list[alt.Chart]:
     return [edge.encode(x=x("from")), edge.encode(x=x("until"))]
 
 
+# Height of a line of text.
+LINE = 14
+
+
 @dataclass(frozen=True)
 class Length:
     """A length at which queues act, in bytes; `runs` are the labels of those whose queue has it."""
@@ -136,9 +140,9 @@ def length_rules(
             "words": length.words,
             "runs": ", ".join(length.runs),
             "tint": _tint(runs, length),
+            "line": line,
         }
-        for length in lengths(runs)
-        if length.value <= ABOVE * most
+        for line, length in enumerate(length for length in lengths(runs) if length.value <= ABOVE * most)
     ]
     if not rows:
         return [], {}
@@ -163,7 +167,8 @@ def length_rules(
             align=alt.expr(f"{left} ? 'left' : 'right'"),
             baseline="top",
             dx=alt.expr(f"{left} ? 4 : -4"),
-            dy=2,
+            # Each name in a line of its own: two lengths may lie close together.
+            dy=alt.expr(f"2 + {LINE} * datum.line"),
         )
     return [rule, name.encode(text="name:N", **end)], {"lengths": rows}
 

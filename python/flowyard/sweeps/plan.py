@@ -475,12 +475,12 @@ def _problems(wrong: Sequence[tuple[str, str]], points: int) -> str:
     for line, labels in having.items():
         together.setdefault(tuple(labels), []).append(line)
     said = []
-    for labels, lines in list(together.items())[:SHOWN]:
-        others = f", and {len(labels) - 1:,} more" if len(labels) > 1 else ""
-        whose = "every point" if 1 < points == len(labels) else labels[0] + others
+    for alike, lines in list(together.items())[:SHOWN]:
+        others = f", and {len(alike) - 1:,} more" if len(alike) > 1 else ""
+        whose = "every point" if 1 < points == len(alike) else alike[0] + others
         said.append("\n".join([whose, *(f"  {line}" for line in lines)]))
-    left = {label for labels in list(together)[SHOWN:] for label in labels}
-    left -= {label for labels in list(together)[:SHOWN] for label in labels}
+    left = {label for alike in list(together)[SHOWN:] for label in alike}
+    left -= {label for alike in list(together)[:SHOWN] for label in alike}
     return "\n".join([*said, *([f"and {len(left):,} more"] if left else [])])
 
 

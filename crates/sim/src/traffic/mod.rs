@@ -121,7 +121,10 @@ pub struct EntrySummary {
     pub mean_size_bytes: Option<f64>,
     /// Payload offered a second over the capacity of the hosts that the matrix loads; only for Poisson arrivals.
     pub offered_load: Option<f64>,
-    /// The same for the flows drawn: the bytes of all but the last, from the first start to the last.
+    /// The same in bits a second.
+    #[serde(skip)]
+    pub offered_bps: Option<f64>,
+    /// The load of the flows drawn: the bytes of all but the last, from the first start to the last.
     pub realised_load: Option<f64>,
     /// If the run has stalled: the conditions for which the entry's flows wait.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -398,6 +401,7 @@ impl Traffic {
             owns.push(Own { entry: index, round, flows: count, jitters: waiting });
             summaries[index] = Some(EntrySummary {
                 offered_load: rate.filter(|_| loads).map(|rate| rate / full),
+                offered_bps: rate.filter(|_| loads).map(|rate| 8.0 * rate * entry.sizes.mean()),
                 realised_load: rate.filter(|_| loads).and_then(|_| realised_load(drawn, capacity)),
                 ..summary(entry, drawn)
             });
@@ -421,6 +425,7 @@ fn summary(entry: &Demand, drawn: &[Flow]) -> EntrySummary {
         background: entry.background,
         mean_size_bytes: Some(entry.sizes.mean()).filter(|mean| mean.is_finite()),
         offered_load: None,
+        offered_bps: None,
         realised_load: None,
         waits: None,
     }

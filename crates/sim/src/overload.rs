@@ -1,0 +1,112 @@
+//! Advice on a load that the hosts' links carry and a tier of the fabric does not, as on an oversubscribed leaf-spine.
+
+use crate::advice::{Advice, NEARLY};
+use crate::setup::Setup;
+use crate::traffic::Flow;
+
+/// Flows of an entry whose paths stand for those of all.
+const FLOWS: usize = 10_000;
+
+/// A tier of links and its part of an entry's bits.
+struct Tier {
+    name: String,
+    /// Bits a second that its links carry together.
+    capacity: f64,
+    /// Links of it that a flow's path has, on average.
+    crossed: f64,
+}
+
+/// Advice on an entry that offers so much payload a second, at that load of its hosts' links, where each byte of payload
+/// takes so many on a link.
+///
+/// A tier counts as overloaded from `1 / NEARLY` of its capacity: the share of flows that cross it is one of flows drawn.
+pub fn advice(path: &str, load: f64, taken: f64, setup: &Setup, entry: usize) -> Option<Advice> {
+    let offered = setup.traffic.entries[entry].offered_bps? * taken;
+    let needs = |tier: &Tier| offered * tier.crossed / tier.capacity;
+    let tiers = tiers(setup, entry);
+    let worst = tiers.iter().max_by(|one, other| needs(one).total_cmp(&needs(other)))?;
+    let need = needs(worst);
+    (need * NEARLY > 1.0).then(|| Advice {
+        path: path.to_string(),
+        message: format!(
+            "a load of {load} takes {need:.2} of what the {} links carry, which {:.0} % of the flows cross: queues grow as \
+             long as flows come",
+            worst.name,
+            100.0 * worst.crossed
+        ),
+        write: format!("{path} = {:.2}", (100.0 * load / need).floor() / 100.0),
+    })
+}
+
+/// The tiers of links between switches, and how many of their links an entry's flows cross.
+fn tiers(setup: &Setup, entry: usize) -> Vec<Tier> {
+    let Setup { fabric, routes, traffic, .. } = setup;
+    let mut tiers: Vec<Tier> = Vec::new();
+    let mut tier_of = Vec::with_capacity(fabric.links.len());
+    for link in &fabric.links {
+        if fabric.is_host(link.from) || fabric.is_host(link.to) {
+            tier_of.push(None);
+            continue;
+        }
+        let name = fabric.tier_of(link);
+        let place = tiers.iter().position(|tier| tier.name == name).unwrap_or(tiers.len());
+        if place == tiers.len() {
+            tiers.push(Tier { name, capacity: 0.0, crossed: 0.0 });
+        }
+        tiers[place].capacity += link.rate.0 as f64;
+        tier_of.push(Some(place));
+    }
+    let own: Vec<&Flow> = traffic.flows.iter().filter(|flow| flow.entry as usize == entry).collect();
+    let read = own.iter().step_by(own.len().div_ceil(FLOWS).max(1));
+    let share = 1.0 / read.len() as f64;
+    for flow in read {
+        let mut at = flow.src;
+        while at != flow.dst {
+            // Shortest paths of a pair of hosts cross the same tiers in a fabric of tiers.
+            let link = routes.next_hops(at, flow.dst)[0];
+            if let Some(tier) = tier_of[link.index()] {
+                tiers[tier].crossed += share;
+            }
+            at = fabric.links[link.index()].to;
+        }
+    }
+    tiers
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::checked::Checked;
+    use crate::scenario::{Format, no_files};
+
+    /// Advice on a leaf-spine of 4 leaves of 8 hosts, where a flow crosses the spine with probability 24/31.
+    fn told(spines: u32, matrix: &str, load: f64) -> Option<(String, String)> {
+        let text = format!(
+            r#"
+            topology.leaf-spine = {{ leaves = 4, spines = {spines}, hosts = 8, rate = "10Gbps" }}
+            transport.ndp = {{}}
+            traffic = [{{ name = "a", arrivals.poisson.load = {load}, matrix = {matrix}, sizes.fixed = "100KB", flows = 20000 }}]
+            "#
+        );
+        let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+        let advice = checked.outlook().expect("a small run").advice;
+        advice
+            .into_iter()
+            .find(|advice| advice.path.ends_with(".load"))
+            .map(|advice| (advice.message, advice.write))
+    }
+
+    #[test]
+    fn a_load_beyond_an_oversubscribed_tier() {
+        // 8:2 oversubscribed: 0.8 x 4 x 24/31 = 2.48, and headers take some of it.
+        let (message, write) = told(2, "\"uniform\"", 0.8).expect("too much");
+        let need: f64 = message.split_whitespace().nth(5).expect("a number").parse().expect("a number");
+        assert!((2.48..2.65).contains(&need), "{message}");
+        assert!(message.contains("leaf-spine links") || message.contains("spine-leaf links"), "{message}");
+        assert!(message.contains(" 77 % ") || message.contains(" 78 % "), "{message}");
+        let fits: f64 = write.rsplit(' ').next().expect("a number").parse().expect("a number");
+        assert!((0.8 / 2.65 - 0.01..0.8 / 2.48).contains(&fits), "{write}");
+        assert_eq!(told(2, "\"uniform\"", fits), None);
+        // As many uplinks as hosts carry what the hosts do.
+        assert_eq!(told(8, "\"uniform\"", 0.8), None);
+    }
+}
