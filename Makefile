@@ -49,13 +49,15 @@ NEEDS = $(BIN)/python tools/needs.py
 	@$(PIP) $$($(NEEDS) dev)
 	@touch $@
 
+# In a terminal the compiler says how far it is.
 .venv/.compiled: .venv/.maturin $(RUST_SOURCES)
-	$(BIN)/maturin develop --release --locked --quiet --skip-install
+	@quiet=--quiet; if [ -t 2 ]; then quiet=; fi; \
+	$(BIN)/maturin develop --release --locked $$quiet --skip-install
 	@touch $@
 
 # Packages come while the engine compiles. Python files need no build: the install points at python/.
 .venv/.native: .venv/.maturin $(RUST_SOURCES)
-	@echo "building the engine; the first time takes a minute or two"
+	@echo "building the engine; the first time takes one to five minutes"
 	@$(MAKE) --no-print-directory --jobs=2 .venv/.runtime .venv/.compiled
 	@PIP_CONSTRAINT=constraints.txt PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet > /dev/null
 	@touch $@

@@ -55,6 +55,8 @@ def said(*scenarios):
     [
         ({}, {}),
         ({"name": "other"}, {}),
+        # Threads change no result.
+        ({"run": {"seed": 1, "replica": 0, "warm_up": "0ps", "threads": 2}}, {}),
         ({"topology": {"fat-tree": {"k": 8, "rate": "10Gbps"}}}, {"topology.fat-tree.k": ["k 4", "k 8"]}),
         (
             {"queue": {"drop-tail": {"limit": {"packets": 50}, "keep_headers": True}}},
@@ -115,7 +117,7 @@ def test_another_member_is_the_difference_and_not_all_of_its_fields():
         "transport": ["newreno", "ndp", "newreno"],
         "transport.tcp.delayed_ack": ["delayed_ack 2", "", "delayed_ack 1"],
     }
-    assert distinguishing(three) == ["tcp, delayed_ack 2", "ndp", "tcp, delayed_ack 1"]
+    assert distinguishing(three) == ["newreno, delayed_ack 2", "ndp", "newreno, delayed_ack 1"]
 
 
 def test_a_name_is_as_long_as_it_must_be():

@@ -55,8 +55,8 @@ class Field:
 
 
 def differing(scenarios: Sequence[Mapping[str, Any]]) -> list[Field]:
-    """The fields in which scenarios differ, but for their names, in the order of the first that has them."""
-    plain = [{**without_repeats(dict(scenario)), "name": None} for scenario in scenarios]
+    """The fields in which scenarios differ, but for names and threads, in the order of the first that has them."""
+    plain = [_plain(scenario) for scenario in scenarios]
     # The transport first, and last what follows from it in scenarios that do not name it.
     found = sorted(_leaves(plain, ()), key=lambda leaf: _ORDER.get(leaf[0][0], 1))
     paths = [steps for steps, _ in found]
@@ -68,6 +68,14 @@ def differing(scenarios: Sequence[Mapping[str, Any]]) -> list[Field]:
     return [
         field for i, field in enumerate(fields) if not any(_repeats(field, other) for other in fields[:i])
     ]
+
+
+def _plain(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The scenario without the fields that change no result."""
+    plain = {**without_repeats(dict(scenario)), "name": None}
+    if isinstance(run := plain.get("run"), dict):
+        plain["run"] = {key: value for key, value in run.items() if key != "threads"}
+    return plain
 
 
 def _repeats(field: Field, other: Field) -> bool:
