@@ -183,7 +183,7 @@ def test_a_page_says_first_what_differs(tmp_path):
     assert '<li title="transport.tcp.delayed_ack: delayed_ack 1">delayed_ack 1</li>' in chips
     assert "observe histograms" in chips
     table = html[html.index('class="facts differences"') :]
-    assert table.index("transport.tcp.delayed_ack") < table.index("Topology")
+    assert table.index("transport.<wbr>tcp.<wbr>delayed_ack") < table.index("Topology")
     read = runs.read(dirs)
     marked = {fact.name for fact in facts.facts(read) if fact.differs}
     assert marked == {"Transport", "Observation"}

@@ -171,6 +171,13 @@ def test_the_flows_that_a_fault_hit(tmp_path):
     # Flow 0 lost nothing: it is not among those that were hit.
     (early,) = hits.hits(run(tmp_path / "early", faults=[fault(0, 2500)]))
     assert [row[0].value for row in early.rows] == [2, 1]
+    # Of a switch that is down: what was lost on all its links, in both directions.
+    switch = one.links["to"][0]
+    down = {**fault(0, 2500, links=()), "nodes": [switch]}
+    (whole,) = hits.hits(run(tmp_path / "whole", faults=[down]))
+    own = one.links.filter((pl.col("from") == switch) | (pl.col("to") == switch))
+    assert own.height > 1
+    assert whole.counts.endswith(f"its links lost {own['lost'].sum():,} packets")
     assert last.counts.split()[0] == str(
         one.flows.filter(pl.col("start_ps") + pl.col("fct_ps") >= 10**9 - 1).height
     )

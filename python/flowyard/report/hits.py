@@ -34,11 +34,15 @@ class Hit:
 def hits(run: Run) -> list[Hit]:
     """The first faults of a run."""
     wrong = spans_of(run.faults)[:MOST_FAULTS]
-    links = run.links.sort("id")["lost"]
-    return [
-        _hit(run, fault, met(run.flows, fault["at_ps"], end), int(links.gather(fault["links"]).sum()))
-        for fault, end in wrong
-    ]
+    return [_hit(run, fault, met(run.flows, fault["at_ps"], end), _lost(run, fault)) for fault, end in wrong]
+
+
+def _lost(run: Run, fault: dict[str, Any]) -> int:
+    """Packets lost on the links of a fault, and on those of its nodes."""
+    own = pl.col("id").is_in(fault["links"]) | pl.any_horizontal(
+        pl.col("from", "to").cast(pl.String).is_in(fault["nodes"])
+    )
+    return int(run.links.filter(own)["lost"].sum())
 
 
 def _hit(run: Run, fault: dict[str, Any], flows: pl.DataFrame, lost: int) -> Hit:

@@ -53,9 +53,10 @@ def spread(
     axis = alt.Axis(
         format="",
         formatType=format_type,
-        tickCount=6,
+        tickCount=5,
         labelFlush=False,
-        labelOverlap="greedy",
+        # Of labels that do not fit every second one goes, so that the others stay evenly spaced.
+        labelOverlap="parity",
         labelSeparation=6,
         gridDash=[2, 3],
         domain=False,
