@@ -195,16 +195,18 @@ def _drawn(
     )
     layers: list[Any] = [cables, squares]
     if len(nodes) <= NAMED_MAX:
-        layers += [
-            alt.Chart(alt.InlineData(values=[node for node in nodes if node["host"] == host]))
-            .mark_text(dy=dy, fontSize=10, color="#333")
-            .encode(x=x, y=y, text="name:N")
-            for host, dy in ((True, 16), (False, -14))
-        ]
+        for host, dy in ((True, 16), (False, -14)):
+            own = alt.Chart(alt.InlineData(values=[node for node in nodes if node["host"] == host]))
+            layers += _words(own.encode(x=x, y=y, text="name:N"), dy, 10)
     if notes:
-        texts = alt.Chart(data).mark_text(dy=16, fontSize=9, color="#333").encode(x=x, y=y, text="note:N")
-        layers.append(texts)
+        layers += _words(alt.Chart(data).encode(x=x, y=y, text="note:N"), 16, 9)
     return _titled(layers, network, title, bool(notes))
+
+
+def _words(words: alt.Chart, dy: int, size: int) -> list[alt.Chart]:
+    """Text with a white rim, which cables do not run through."""
+    rim = words.mark_text(dy=dy, fontSize=size, stroke="white", strokeWidth=4, strokeJoin="round")
+    return [rim, words.mark_text(dy=dy, fontSize=size, color="#333")]
 
 
 def _boxes(network: Network, tiers: list[str], title: str) -> Any:
@@ -248,8 +250,11 @@ def _boxes(network: Network, tiers: list[str], title: str) -> Any:
 
 def _titled(layers: list[Any], network: Network, title: str, hidden: bool) -> Any:
     switches = len(network.nodes) - network.hosts
-    numbers = f"{count(network.hosts)} hosts, {count(switches)} switches, {count(len(network.cables))} cables"
-    subtitle = f"{network.kind}: {numbers}"
+    cables = Counter[str]()
+    for (_, _, there, back, _), number in network.cable_kinds().items():
+        cables[rate(there) if there == back else f"{rate(there)} and {rate(back)}"] += number
+    lines = ", ".join(f"{count(number)} cables of {bps}" for bps, number in cables.items())
+    subtitle = f"{network.kind}: {count(network.hosts)} hosts, {count(switches)} switches, {lines}"
     if hidden:
         subtitle += "; the numbers are hosts below a switch"
     return (
