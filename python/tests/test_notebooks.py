@@ -94,6 +94,8 @@ def test_a_notebook_shows_what_there_is(result, small, tmp_path):
     plan = fy.Plan(small, [fy.Axis("<b>", {"run.seed": [1, 2]})], replicas=2, name="<i>mine")
     sweep = fy.sweep(plan, tmp_path / "swept")
     assert words(sweep._repr_html_()).startswith("<i>mine runs 4 of 4 replicas 2 <b> 1, 2 folder ")
+    # The points with their means: two values of the axis, both replicas done.
+    assert words(sweep._repr_html_()).count("2 of 2") == 2
     scenario = fy.Scenario(
         topology=fy.SingleSwitch(hosts=4),
         transport=fy.Ndp(initial_window=7),

@@ -22,26 +22,29 @@ def of_table(table: "Table") -> str:
 
 def of_result(result: "Result") -> str:
     """What the command line prints at the end of a run, and which tables there are."""
-    from flowyard.report.summary import summary_table
+    from flowyard.report.summary import sizes_table, summary_table
 
     name = str(result.summary["scenario"].get("name") or "run")
-    made = summary_table(result, name)
+    shown = filter(None, (summary_table(result, name), sizes_table(result)))
     tables = {
         name: len(table)
         for name in ("flows", "links", "connections", "samples", "histograms")
         if (table := getattr(result, name)) is not None
     }
     there = ", ".join(f"{name} ({rows:,} rows)" for name, rows in tables.items())
-    return f"{_table(made.title, made.header, made.rows)}<p>{escape(there)}</p>"
+    return f"{''.join(_table(*made[:3]) for made in shown)}<p>{escape(there)}</p>"
 
 
 def of_sweep(sweep: "Sweep") -> str:
-    """How much of a sweep is there, and its axes."""
+    """How much of a sweep is there, its axes, and the means of its points."""
+    from flowyard.report.points import points_table
+
     done = int(sweep.runs["done"].sum())
     rows = [("runs", f"{done:,} of {len(sweep.runs):,}"), ("replicas", f"{sweep.replicas:,}")]
     rows += [(name, ", ".join(map(str, values[:ROWS]))) for name, values in sweep.axes.items()]
     rows += [("damaged", f"{len(sweep.damaged):,}")] if sweep.damaged else []
-    return _table(sweep.name, ("", ""), [*rows, ("folder", str(sweep.folder))])
+    points = _table(*points_table(sweep)[:3]) if done and sweep.axes else ""
+    return _table(sweep.name, ("", ""), [*rows, ("folder", str(sweep.folder))]) + points
 
 
 def of_scenario(data: Mapping[str, object]) -> str:
