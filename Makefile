@@ -51,15 +51,15 @@ NEEDS = $(BIN)/python tools/needs.py
 
 # In a terminal the compiler says how far it is.
 .venv/.compiled: .venv/.maturin $(RUST_SOURCES)
-	@quiet=--quiet; if [ -t 2 ]; then quiet=; fi; \
-	$(BIN)/maturin develop --release --locked $$quiet --skip-install
+	@if [ -t 2 ]; then $(BIN)/maturin develop --release --locked --skip-install; \
+	else tools/quietly.sh $(BIN)/maturin develop --release --locked --skip-install; fi
 	@touch $@
 
 # Packages come while the engine compiles. Python files need no build: the install points at python/.
 .venv/.native: .venv/.maturin $(RUST_SOURCES)
 	@echo "building the engine; the first time takes one to five minutes"
 	@$(MAKE) --no-print-directory --jobs=2 .venv/.runtime .venv/.compiled
-	@PIP_CONSTRAINT=constraints.txt PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet > /dev/null
+	@PIP_CONSTRAINT=constraints.txt PIP_QUIET=1 tools/quietly.sh $(BIN)/maturin develop --release --locked
 	@touch $@
 
 # Zig's linker takes the symbols of an old glibc: 2.17 is the oldest that Rust supports.
