@@ -384,7 +384,7 @@ def test_three_axes_are_x_colour_and_a_choice(tmp_path):
     ("axes", "x", "colour", "picks"),
     [
         ({"a": ["p", "q"], "b": [1, 2, 3]}, "b", "a", []),
-        ({"a": ["p", "q"], "b": [1, 2]}, "a", "b", []),
+        ({"a": ["p", "q"], "b": [1, 2]}, "b", "a", []),
         ({"a": [True, False], "b": [0.5, 1, 2], "c": [1, 2, 3]}, "b", "a", ["c"]),
         ({"a": [1], "b": ["p", "q"]}, "b", None, []),
         ({"a": [1, 2, 3], "b": list(range(25)), "c": ["p", "q"]}, "a", "c", ["b"]),

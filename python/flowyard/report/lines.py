@@ -126,14 +126,18 @@ class Layout:
 
 
 def layout(axes: Mapping[str, Sequence[Any]]) -> Layout | None:
-    """Along x the first axis of more than two numbers, or else quantities, or the first one; None if nothing varies."""
+    """Along x the first axis of more than two numbers, else of quantities, else of two; None if nothing varies.
+
+    If no axis has either, the first one is along x.
+    """
     values = {name: places for name, places in axes.items() if len(places) > 1}
     if not values:
         return None
     many = [name for name, found in values.items() if len(found) > 2]
     numbers = [name for name in many if is_numeric(values[name])]
     quantities = [name for name in many if places(values[name]).numbers is not None]
-    return _with_x(values, [*numbers, *quantities, *values][0])
+    two = [name for name, found in values.items() if places(found).numbers is not None]
+    return _with_x(values, [*numbers, *quantities, *two, *values][0])
 
 
 def layouts(axes: Mapping[str, Sequence[Any]]) -> list[Layout]:

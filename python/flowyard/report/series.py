@@ -46,7 +46,8 @@ FLOW_KINDS = (
     Kind("cwnd_bytes", "Window over time", "cwnd", "Congestion window at each sample.", "bytes"),
     Kind(
         "rate_bps", "Rate over time", "rate_sampled",
-        "Payload delivered in the interval before each sample, a second.", "rate",
+        "Payload delivered in the interval before each sample, a second. It is counted in whole packets, and in "
+        "short intervals may exceed the link's rate.", "rate",
     ),
 )  # fmt: skip
 

@@ -93,8 +93,8 @@ def _numbers(metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:
         yield Notice("note", "One replica", body)
     if means["replicas"].max() == 2:
         body = (
-            "Of two values the confidence interval is so wide that charts leave it out; tables and words of points "
-            "have it. Raise replicas to three or more to see it."
+            "The 95 % interval of two replicas is so wide that charts do not draw it; the table of points has it. "
+            "Raise replicas to three or more."
         )
         yield Notice("note", "Two replicas", body)
     completed = (metrics["flows"] * metrics["completed_fraction"]).drop_nulls()
