@@ -61,7 +61,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         *lost,
         *_control(result),
         ("retransmissions, timeouts", f"{counters['retransmissions']:,}, {counters['timeouts']:,}"),
-        ("packet-hops", f"{counters['packet_hops']:,} ({rate:.2f} M a second of wall time)"),
+        ("packet-hops", f"{counters['packet_hops']:,} ({rate:.2f} M/s)"),
         *_threads(result),
         *_prototypes(result),
         ("digest", result.summary["digest"][:16]),
