@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+import threading
+from importlib import import_module
 from pathlib import Path
 
 from flowyard.commands import options
@@ -31,6 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     checked = results.Checked(path, options.overrides(arguments), options.prototypes(arguments))
     if checked.resolved().get("observe"):
         print(forecast.to_observe(checked.outlook().needs), file=sys.stderr)
+    # To import what writes the tables takes longer than a short run; a simulation leaves the interpreter free for it.
+    threading.Thread(target=import_module, args=("polars",), name="import").start()
     # Ctrl-C ends the run, not the program: what there is by then is kept.
     with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
         with Display() as display:
