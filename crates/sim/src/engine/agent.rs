@@ -117,7 +117,7 @@ impl AgentContext<'_> {
         }
         *self.ticking = true;
         let order = order(Phase::Port, self.port.rank, TICK);
-        self.calendar.push(Event { time: time.max(Time(self.now.0 + 1)), order, a: TICK, b: self.link.0 });
+        self.calendar.push(Event { time: time.max(Time(self.now.0 + 1)), order, a: TICK });
     }
 }
 

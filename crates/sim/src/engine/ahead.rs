@@ -8,7 +8,7 @@
 use super::calendar::UNSEEN;
 use super::conn::Conn;
 use super::egress::Egress;
-use super::event::{Event, Phase};
+use super::event::{Event, Links, Phase};
 use super::members::Members;
 use super::packet::{Arena, flag};
 use super::path::{Choose, Hop};
@@ -25,6 +25,7 @@ pub const HERE: u32 = UNSEEN - 1;
 pub struct Ahead<'a, M: Members> {
     pub arena: &'a Arena,
     pub egress: &'a [Egress<M::Queue>],
+    pub links: &'a Links,
     pub ends: &'a [NodeId],
     pub conns: &'a [Conn],
     pub balancers: &'a [M::Balancer],
@@ -46,7 +47,7 @@ impl<M: Members> Ahead<'_, M> {
     #[inline(always)]
     pub fn fetch_rest(&self, event: &Event) -> u32 {
         if event.phase() == Phase::Arrival as u8 {
-            let (at, packet) = (self.ends[event.b as usize], &self.arena[PacketId(event.a)]);
+            let (at, packet) = (self.ends[self.links.of(event).index()], &self.arena[PacketId(event.a)]);
             if packet.dst == at {
                 prefetch(&self.conns[packet.conn.index()], 3);
                 return HERE;
@@ -73,7 +74,7 @@ impl<M: Members> Ahead<'_, M> {
                 return next.0;
             }
         } else if event.phase() == Phase::Departure as u8 {
-            self.fetch_port(LinkId(event.b));
+            self.fetch_port(self.links.of(event));
         }
         UNSEEN
     }

@@ -84,12 +84,12 @@ impl<M: Members> Engine<'_, '_, M> {
             let phase = event.phase();
             if phase == Phase::Arrival as u8 || phase == Phase::Lost as u8 {
                 note(&mut found, PacketId(event.a));
-                found.on_wire[event.b as usize] += 1;
+                found.on_wire[self.net.links.of(&event).index()] += 1;
             } else if phase == Phase::Departure as u8 {
-                found.departures[event.b as usize] += 1;
+                found.departures[self.net.links.of(&event).index()] += 1;
             } else if phase == Phase::Port as u8 {
                 let kind = if event.a == TICK { &mut found.ticks } else { &mut found.port_timers };
-                kind[event.b as usize] += 1;
+                kind[self.net.links.of(&event).index()] += 1;
             } else if phase == Phase::Timer as u8
                 && let Owner::Sender(id) | Owner::Receiver(id) = event.owner()
             {
@@ -222,7 +222,8 @@ impl<M: Members> Engine<'_, '_, M> {
     /// Every start that is to come has its event.
     fn audit_starts(&self, wrong: &mut Vec<String>) {
         let starts = self.net.calendar.iter().filter(|event| event.phase() == Phase::Start as u8);
-        let (events, expected) = self.starts.audit(starts.map(|event| (event.a, event.b)));
+        let (events, expected) =
+            self.starts.audit(starts.map(|event| (event.a, super::starts::kind_of(&event))));
         if events != expected {
             wrong.push(format!("{expected} starts to come, {events} of them pending"));
         }
@@ -361,7 +362,7 @@ mod tests {
     #[test]
     fn catches_a_double_delivery() {
         let found = findings("tcp", |engine| {
-            let arrival = *engine
+            let arrival = engine
                 .net
                 .calendar
                 .iter()
@@ -448,7 +449,7 @@ mod tests {
             // Later than anything that is to happen meanwhile.
             let later = crate::units::Time(engine.net.now.0 * 1000);
             let order = crate::engine::event::order(Phase::Start, 0, 0);
-            engine.net.calendar.push(crate::engine::event::Event { time: later, order, a: 0, b: 0 });
+            engine.net.calendar.push(crate::engine::event::Event { time: later, order, a: 0 });
         });
         assert_found(&found, "starts to come");
     }

@@ -6,6 +6,7 @@
 
 use super::event::Event;
 use super::prefetch::prefetch;
+use crate::units::Time;
 
 /// Buckets by place in the ring; a ring has a power of two of them.
 #[derive(Debug)]
@@ -19,13 +20,51 @@ pub struct Buckets {
     free: u32,
 }
 
-const EVENTS: u32 = 5;
+/// An event of a bucket: in place of its time, how long it comes after the bucket begins, which is below 2^32 ps.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct Entry {
+    a: u32,
+    word: u32,
+    /// Phase and rank.
+    place: u32,
+    after: u32,
+}
+
+/// Buckets are so wide at most: see [`Entry`].
+pub const WIDEST_SHIFT: u32 = 32;
+
+impl Entry {
+    /// An event of a bucket whose width has that logarithm.
+    #[inline(always)]
+    pub fn new(event: &Event, shift: u32) -> Entry {
+        let after = event.time.0 & ((1 << shift) - 1);
+        let (place, word) = ((event.order >> 32) as u32, event.word());
+        Entry { a: event.a, word, place, after: after as u32 }
+    }
+
+    /// The event, of the bucket with that number.
+    #[inline(always)]
+    pub fn event(&self, number: u64, shift: u32) -> Event {
+        let time = Time(number << shift | u64::from(self.after));
+        Event { time, order: u64::from(self.place) << 32 | u64::from(self.word), a: self.a }
+    }
+
+    /// What the events of a bucket are sorted by.
+    #[inline(always)]
+    pub fn key(&self) -> u128 {
+        let instant = u64::from(self.after) << 32 | u64::from(self.place);
+        u128::from(instant) << 64 | u128::from(u64::from(self.word) << 32 | u64::from(self.a))
+    }
+}
+
+const EVENTS: u32 = 7;
 
 /// Two cache lines of events.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Chunk {
-    events: [Event; EVENTS as usize],
+    events: [Entry; EVENTS as usize],
     /// The next chunk of the list; all chunks but the first are full.
     behind: u32,
 }
@@ -52,7 +91,7 @@ impl Buckets {
 
     /// Puts an event into a bucket.
     #[inline(always)]
-    pub fn put(&mut self, number: u64, event: Event) {
+    pub fn put(&mut self, number: u64, event: Entry) {
         let place = self.place(number);
         let head = self.heads[place];
         let count = head % 8;
@@ -67,7 +106,7 @@ impl Buckets {
 
     /// A chunk with one event, before `behind`.
     #[inline]
-    fn begin(&mut self, behind: u32, event: Event) -> u32 {
+    fn begin(&mut self, behind: u32, event: Entry) -> u32 {
         if let Some(chunk) = self.chunks.get_mut(self.free as usize) {
             chunk.events[0] = event;
             return std::mem::replace(&mut self.free, std::mem::replace(&mut chunk.behind, behind));
@@ -78,7 +117,7 @@ impl Buckets {
 
     /// Moves a bucket's events to the end of `events`, in no order.
     #[inline]
-    pub fn take(&mut self, number: u64, events: &mut Vec<Event>) {
+    pub fn take(&mut self, number: u64, events: &mut Vec<Entry>) {
         let place = self.place(number);
         self.occupied[place / 64] &= !(1 << (place % 64));
         let head = std::mem::take(&mut self.heads[place]);
@@ -96,7 +135,7 @@ impl Buckets {
 
     /// The events of a bucket, in no order.
     #[inline]
-    pub fn bucket(&self, number: u64) -> impl Iterator<Item = &Event> {
+    pub fn bucket(&self, number: u64) -> impl Iterator<Item = &Entry> {
         let head = self.heads[self.place(number)];
         let (mut next, mut count) = (head / 8, head % 8);
         std::iter::from_fn(move || {
@@ -135,8 +174,9 @@ impl Buckets {
         None
     }
 
-    /// All events, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = &Event> {
-        (0..self.heads.len() as u64).flat_map(|number| self.bucket(number))
+    /// All events behind that bucket within a turn of the ring, in no order, with the numbers of their buckets.
+    pub fn iter(&self, number: u64) -> impl Iterator<Item = (u64, &Entry)> {
+        let others = number + 1..number + self.heads.len() as u64;
+        others.flat_map(|number| self.bucket(number).map(move |entry| (number, entry)))
     }
 }

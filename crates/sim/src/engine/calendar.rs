@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::buckets::Buckets;
+use super::buckets::{Buckets, Entry, WIDEST_SHIFT};
 use super::event::Event;
 use crate::units::Time;
 
@@ -29,7 +29,7 @@ pub struct Calendar {
     near: Buckets,
     /// Number of the bucket that is being emptied, its events in order, and the next of them.
     open: u64,
-    today: Vec<Event>,
+    today: Vec<Entry>,
     cursor: usize,
     /// What has been found out about each event of the open bucket.
     hints: Vec<u32>,
@@ -93,7 +93,7 @@ impl Calendar {
         let number = event.time.0 >> self.shift;
         let ahead = number.wrapping_sub(self.open);
         if ahead.wrapping_sub(1) < self.near.len() as u64 - 1 && !self.plain_heap {
-            self.near.put(number, event);
+            self.near.put(number, Entry::new(&event, self.shift));
         } else {
             self.push_elsewhere(ahead, event);
         }
@@ -104,9 +104,11 @@ impl Calendar {
     fn push_elsewhere(&mut self, ahead: u64, event: Event) {
         if ahead == 0 && !self.plain_heap {
             // Into its place among those that are still to come.
-            let later = self.today[self.cursor..].iter().rev().take_while(|other| **other > event).count();
-            let place = self.today.len() - later;
-            self.today.insert(place, event);
+            let entry = Entry::new(&event, self.shift);
+            let is_later = |other: &&Entry| other.key() > entry.key();
+            let place =
+                self.today.len() - self.today[self.cursor..].iter().rev().take_while(is_later).count();
+            self.today.insert(place, entry);
             self.hints.insert(place, UNSEEN);
         } else {
             debug_assert!(ahead as i64 > 0 || self.plain_heap, "an event in the past");
@@ -154,18 +156,23 @@ impl Calendar {
             }
         }
         let at = self.cursor;
-        if !is_before(&self.today[at]) {
+        let event = self.today[at].event(self.open, self.shift);
+        if !is_before(&event) {
             return None;
         }
         self.cursor += 1;
-        Some((self.today[at], self.hints[at]))
+        Some((event, self.hints[at]))
     }
 
     /// The first event, which stays.
     pub fn first(&self) -> Option<Event> {
         let far = || self.far.peek().map(|Reverse(event)| *event);
-        let near = || self.near.bucket(self.near.next_occupied(self.open)?).min().copied();
-        self.today.get(self.cursor).copied().or_else(near).or_else(far)
+        let event = |number: u64| move |entry: &Entry| entry.event(number, self.shift);
+        let near = || {
+            let number = self.near.next_occupied(self.open)?;
+            self.near.bucket(number).map(event(number)).min()
+        };
+        self.today.get(self.cursor).map(event(self.open)).or_else(near).or_else(far)
     }
 
     /// Forgets what has been found out about the events of the open bucket.
@@ -176,20 +183,25 @@ impl Calendar {
     /// Opens the next bucket that holds an event, unless it begins at `end` or later; false if there is none. Shows its
     /// events to `now`, and those of the bucket behind it to `soon`.
     #[inline(always)]
-    fn open_next(&mut self, end: Time, soon: impl FnMut(&Event), now: impl FnMut(&Event) -> u32) -> bool {
+    fn open_next(
+        &mut self,
+        end: Time,
+        mut soon: impl FnMut(&Event),
+        mut now: impl FnMut(&Event) -> u32,
+    ) -> bool {
         if !self.open_bucket(end) {
             return false;
         }
         if self.shift < RARE_SHIFT
             && let Some(behind) = self.near.next_occupied(self.open)
         {
-            self.near.bucket(behind).for_each(soon);
+            self.near.bucket(behind).for_each(|entry| soon(&entry.event(behind, self.shift)));
             if let Some(next) = self.near.next_occupied(behind) {
                 self.near.fetch(next);
             }
         }
         self.hints.clear();
-        self.hints.extend(self.today.iter().map(now));
+        self.hints.extend(self.today.iter().map(|entry| now(&entry.event(self.open, self.shift))));
         true
     }
 
@@ -218,12 +230,13 @@ impl Calendar {
             && (event.time.0 >> self.shift) - self.open < self.near.len() as u64
         {
             let Reverse(event) = self.far.pop().expect("just seen");
+            let entry = Entry::new(&event, self.shift);
             match event.time.0 >> self.shift {
-                number if number == self.open => self.today.push(event),
-                number => self.near.put(number, event),
+                number if number == self.open => self.today.push(entry),
+                number => self.near.put(number, entry),
             }
         }
-        self.today.sort_unstable_by_key(Event::key);
+        self.today.sort_unstable_by_key(Entry::key);
         true
     }
 
@@ -253,9 +266,9 @@ impl Calendar {
         let (dense, sparse) = (scanned <= u64::from(popped / 4), scanned > u64::from(popped));
         if each > most && dense && self.shift > 0 {
             self.shift -= 1 + u32::from(each > 96 && self.shift > 1);
-        } else if (each < 6 || sparse) && self.shift < 40 {
+        } else if (each < 6 || sparse) && self.shift < WIDEST_SHIFT {
             // To 12 events to a bucket at most, if all come as these have.
-            self.shift += (12 * opened / popped).max(2).ilog2();
+            self.shift = (self.shift + (12 * opened / popped).max(2).ilog2()).min(WIDEST_SHIFT);
         }
         // Half the width makes twice the buckets for the same time, twice the width half of them.
         let same = ring << shift.saturating_sub(self.shift) >> self.shift.saturating_sub(shift);
@@ -270,25 +283,28 @@ impl Calendar {
     fn rebuild(&mut self, old_shift: u32, ring: usize) {
         let near = std::mem::replace(&mut self.near, Buckets::new(ring));
         let far = std::mem::take(&mut self.far);
+        let opened = self.open;
         self.open = (((self.open + 1) << old_shift) >> self.shift).saturating_sub(1);
-        near.iter()
-            .copied()
+        near.iter(opened)
+            .map(|(number, entry)| entry.event(number, old_shift))
             .chain(far.into_iter().map(|Reverse(event)| event))
             .for_each(|event| self.push(event));
         self.stats = Stats::default();
     }
 
     /// All events still to come, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = &Event> {
-        let far = self.far.iter().map(|Reverse(event)| event);
-        self.today[self.cursor..].iter().chain(self.near.iter()).chain(far)
+    pub fn iter(&self) -> impl Iterator<Item = Event> {
+        let far = self.far.iter().map(|Reverse(event)| *event);
+        let today = self.today[self.cursor..].iter().map(|entry| entry.event(self.open, self.shift));
+        let near = self.near.iter(self.open).map(|(number, entry)| entry.event(number, self.shift));
+        today.chain(near).chain(far)
     }
 
     /// Removes the first event for which the test holds: how tests of the audit lose one.
     #[cfg(test)]
     pub fn lose(&mut self, mut test: impl FnMut(&Event) -> bool) -> Option<Event> {
-        let lost = *self.iter().filter(|event| test(event)).min()?;
-        let kept: Vec<Event> = self.iter().copied().filter(|event| *event != lost).collect();
+        let lost = self.iter().filter(|event| test(event)).min()?;
+        let kept: Vec<Event> = self.iter().filter(|event| *event != lost).collect();
         let agenda = if self.plain_heap { Agenda::Heap } else { Agenda::Calendar };
         *self = Calendar::new(agenda);
         kept.into_iter().for_each(|event| self.push(event));
@@ -304,8 +320,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_24_bytes() {
-        assert_eq!(std::mem::size_of::<Event>(), 24);
+    fn an_event_of_a_bucket_is_16_bytes() {
+        assert_eq!(std::mem::size_of::<Entry>(), 16);
     }
 
     /// Pops and pushes at once, as a run does: each popped event schedules some later ones.
@@ -316,7 +332,7 @@ mod tests {
         let mut push = |calendar: &mut Calendar, time: u64| {
             counter += 1;
             let order = order(Phase::Arrival, (counter * 7919) % 1000, counter);
-            calendar.push(Event { time: Time(time), order, a: counter, b: 0 });
+            calendar.push(Event { time: Time(time), order, a: counter });
         };
         push(&mut calendar, 0);
         for gaps in gaps.iter().cycle().take(20_000) {
@@ -336,7 +352,7 @@ mod tests {
         let mut calendar = Calendar::new(Agenda::Calendar);
         for number in 0..41 * 30 {
             let order = order(Phase::Arrival, number % 1000, number);
-            calendar.push(Event { time: Time(u64::from(number / 30) * SLOT / 41), order, a: number, b: 0 });
+            calendar.push(Event { time: Time(u64::from(number / 30) * SLOT / 41), order, a: number });
         }
         let mut looked_at = 0;
         for popped in 0..1_000_000 {

@@ -374,7 +374,7 @@ impl<C: Controller> Room<C> {
     /// Messages come before the controller acts.
     fn push(&mut self, time: Time, rank: u32, a: u32, calendar: &mut Calendar) {
         self.counter = self.counter.wrapping_add(1);
-        calendar.push(Event { time, order: order(Phase::Control, rank, self.counter), a, b: 0 });
+        calendar.push(Event { time, order: order(Phase::Control, rank, self.counter), a });
     }
 
     fn post(&mut self, message: Message, at: Time, calendar: &mut Calendar) {

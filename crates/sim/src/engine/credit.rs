@@ -196,7 +196,7 @@ impl Credits {
         }
         if let Some(frame) = self.under_way[link.reverse().index()].first() {
             credit.awaits = true;
-            calendar.push(Event { time: frame.at, order: frame.order, a: 0, b: link.reverse().0 });
+            calendar.push(Event { time: frame.at, order: frame.order, a: 0 });
         }
     }
 
@@ -312,7 +312,9 @@ impl<M: Members> Network<'_, M> {
         for event in self.calendar.iter() {
             if event.phase() == Phase::Arrival as u8 || event.phase() == Phase::Lost as u8 {
                 let on_wire = charged(&self.arena[PacketId(event.a)]);
-                on_wire.into_iter().for_each(|(class, size)| behind[event.b as usize][class] += size);
+                on_wire
+                    .into_iter()
+                    .for_each(|(class, size)| behind[self.links.of(&event).index()][class] += size);
             }
         }
         for (link, (credit, behind)) in self.control.credits.links.iter().zip(behind).enumerate() {
@@ -383,7 +385,7 @@ impl<M: Members> Engine<'_, '_, M> {
             return;
         }
         if port.free_at > now {
-            schedule_departure(port, &mut self.net.calendar, link);
+            schedule_departure(port, &mut self.net.calendar);
         } else {
             self.depart(link);
         }

@@ -3,7 +3,6 @@
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
 use super::controller::Report;
 use super::credit::Word;
-use super::event;
 use super::host::{Host, Owner, Toward};
 use super::members::Members;
 use super::network::Network;
@@ -204,8 +203,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
             Owner::Interface(link) => self.net.ends[link.index()],
         };
         debug_assert_eq!(host, self.host, "{owner:?} belongs to another host");
-        let (a, b) = event::timer(self.transport, owner, kind);
-        self.net.push_timer(due, host, a, b);
+        self.net.push_timer(due, host, self.transport, owner, kind);
     }
 
     #[inline]

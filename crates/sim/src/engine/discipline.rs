@@ -124,12 +124,7 @@ impl PortContext<'_> {
     pub fn wake_at(&mut self, time: Time) {
         debug_assert!(!self.port.timer_set && time > self.now, "one timer a port, and in the future");
         self.port.timer_set = true;
-        self.calendar.push(Event {
-            time,
-            order: order(Phase::Port, self.port.rank, 0),
-            a: 0,
-            b: self.link.0,
-        });
+        self.calendar.push(Event { time, order: order(Phase::Port, self.port.rank, 0), a: 0 });
     }
 
     /// A packet does not fit: how many bytes of it pass all the same, or none if it has been dropped.

@@ -77,7 +77,7 @@ pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
     }
     cx.port.wire_bytes = packet.size;
     let (_, arrival) = cx.port.transmit(at, packet.size);
-    let mut event = arrival_event(cx.port, arrival, cx.link, packet.id);
+    let mut event = arrival_event(cx.port, arrival, packet.id);
     if let Some(fault) = &mut cx.port.fault
         && fault.loses(arrival)
     {
@@ -88,16 +88,16 @@ pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
 
 /// Asks for an event when what waits must be served at the latest.
 #[inline]
-pub fn schedule_departure(port: &mut Port, calendar: &mut Calendar, link: LinkId) {
+pub fn schedule_departure(port: &mut Port, calendar: &mut Calendar) {
     debug_assert!(!port.serving, "one departure event at a time");
     port.serving = true;
     let time = port.free_at + port.lookahead;
-    calendar.push(Event { time, order: order(Phase::Departure, port.rank, 0), a: 0, b: link.0 });
+    calendar.push(Event { time, order: order(Phase::Departure, port.rank, 0), a: 0 });
 }
 
 /// A packet's arrival at the end of a link, counted by what the port has sent.
 #[inline(always)]
-pub fn arrival_event(port: &Port, time: Time, link: LinkId, id: PacketId) -> Event {
+pub fn arrival_event(port: &Port, time: Time, id: PacketId) -> Event {
     let order = order(Phase::Arrival, port.rank, port.sent.packets as u32);
-    Event { time, order, a: id.0, b: link.0 }
+    Event { time, order, a: id.0 }
 }

@@ -30,52 +30,56 @@ pub enum Phase {
     Control = 8,
 }
 
-/// A scheduled event. The meaning of `a` and `b` depends on the phase:
+/// A scheduled event. Its phase says what its rank, its word and `a` are:
 ///
-/// | phase | `a` | `b` |
-/// |---|---|---|
-/// | `Fault` | 0 | links or routes: see `engine/fault.rs` |
-/// | `Departure` | 0 | the link |
-/// | `Arrival`, `Lost` | the packet | the link |
-/// | `Start` | flow, trigger or source | which of them: see `engine/starts.rs` |
-/// | `Timer` | connection or link | see [`timer`] |
-/// | `Pause` | the classes that are paused | the link that the frame crosses |
-/// | `Port` | 0 for the queue's timer, 1 for the agent's tick | the link |
-/// | `Control` | the message, or that the controller acts: see `engine/controller.rs` | 0 |
+/// | phase | rank | word | `a` |
+/// |---|---|---|---|
+/// | `Fault` | links or routes: see `engine/fault.rs` | 0 | 0 |
+/// | `Departure` | of the link | 0 | 0 |
+/// | `Arrival`, `Lost` | of the link | packets that its port has sent | the packet |
+/// | `Start` | of the host | which of them: see `engine/starts.rs` | flow, trigger or source |
+/// | `Timer` | of the host | see [`timer`] | connection or link |
+/// | `Pause` | of the link that the frame crosses | frames that its port has sent | the classes that are paused |
+/// | `Port` | of the link | as `a` | 0 for the queue's timer, 1 for the agent's tick |
+/// | `Control` | see `engine/controller.rs` | messages of the controller | the message, or that the controller acts |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When.
     pub time: Time,
-    /// Phase (4 bits), rank of the source (28), the source's own counter (32): see [`order`].
+    /// Phase (4 bits), rank of the source (28), the source's own count or whatever distinguishes its events (32): see
+    /// [`order`].
     pub order: u64,
     /// See above.
     pub a: u32,
-    /// See above.
-    pub b: u32,
 }
 
 /// The order of events at one instant.
 #[inline]
-pub fn order(phase: Phase, rank: u32, counter: u32) -> u64 {
-    (phase as u64) << 60 | u64::from(rank) << 32 | u64::from(counter)
+pub fn order(phase: Phase, rank: u32, word: u32) -> u64 {
+    (phase as u64) << 60 | u64::from(rank) << 32 | u64::from(word)
 }
 
-/// The words `a` and `b` of a timer: its owner's number; its kind (8 bits), the kind of owner (2), the transport (8).
+/// Bits of a timer's word below the count.
+const COUNT_AT: u32 = 18;
+
+/// The word and `a` of a timer: the timers that its host has set (the last 14 bits of their number), the transport
+/// (8 bits), the kind of owner (2), its kind (8); the owner's number. Timers of a host at one instant fire in the order
+/// in which they were set, unless 16,384 others were set in between.
 #[inline]
-pub fn timer(transport: u8, owner: Owner, kind: u8) -> (u32, u32) {
+pub fn timer(count: u32, transport: u8, owner: Owner, kind: u8) -> (u32, u32) {
     let (a, whose) = match owner {
         Owner::Sender(id) => (id.0, 0),
         Owner::Receiver(id) => (id.0, 1),
         Owner::Interface(link) => (link.0, 2),
     };
-    (a, u32::from(transport) << 10 | whose << 8 | u32::from(kind))
+    (count << COUNT_AT | u32::from(transport) << 10 | whose << 8 | u32::from(kind), a)
 }
 
 impl Event {
     /// Of a timer: the end that it belongs to.
     #[inline]
     pub fn owner(&self) -> Owner {
-        match self.b >> 8 & 3 {
+        match self.order >> 8 & 3 {
             0 => Owner::Sender(ConnId(self.a)),
             1 => Owner::Receiver(ConnId(self.a)),
             _ => Owner::Interface(LinkId(self.a)),
@@ -85,13 +89,13 @@ impl Event {
     /// Of a timer: its kind, by which its transport distinguishes its timers.
     #[inline]
     pub fn timer_kind(&self) -> u8 {
-        self.b as u8
+        self.order as u8
     }
 
     /// Of a timer: its transport.
     #[inline]
     pub fn transport(&self) -> u8 {
-        (self.b >> 10) as u8
+        (self.order >> 10) as u8
     }
 
     /// The sort key of events.
@@ -104,6 +108,39 @@ impl Event {
     #[inline]
     pub fn phase(&self) -> u8 {
         (self.order >> 60) as u8
+    }
+
+    /// The rank of its source.
+    #[inline]
+    pub fn rank(&self) -> u32 {
+        (self.order >> 32) as u32 & ((1 << 28) - 1)
+    }
+
+    /// The last 32 bits of its order.
+    #[inline]
+    pub fn word(&self) -> u32 {
+        self.order as u32
+    }
+}
+
+/// By rank, the links.
+#[derive(Debug, Default)]
+pub struct Links(Vec<LinkId>);
+
+impl Links {
+    /// Of links with those ranks.
+    pub fn new(ranks: &[u32]) -> Links {
+        let mut links = vec![LinkId(0); ranks.len()];
+        for (link, &rank) in (0..).zip(ranks) {
+            links[rank as usize] = LinkId(link);
+        }
+        Links(links)
+    }
+
+    /// The link of an event that has one.
+    #[inline(always)]
+    pub fn of(&self, event: &Event) -> LinkId {
+        self.0[event.rank() as usize]
     }
 }
 

@@ -23,7 +23,7 @@ impl<M: Members> Engine<'_, '_, M> {
             _ => timeline.epoch_at(self.next_epoch),
         };
         if let Some(time) = at {
-            self.net.calendar.push(Event { time, order: order(Phase::Fault, what, 0), a: 0, b: what });
+            self.net.calendar.push(Event { time, order: order(Phase::Fault, what, 0), a: 0 });
         }
     }
 

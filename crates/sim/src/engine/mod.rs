@@ -238,8 +238,9 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// 3 % of a run's instructions.
     #[inline(always)]
     fn next_event<const BEFORE: bool>(&mut self, end: Time) -> Option<(Event, u32)> {
-        let Network { calendar, arena, egress, ends, conns, balancers, routes, paths, .. } = &mut self.net;
-        let ahead: Ahead<'_, M> = Ahead { arena, egress, ends, conns, balancers, routes, paths };
+        let Network { calendar, arena, egress, links, ends, conns, balancers, routes, paths, .. } =
+            &mut self.net;
+        let ahead: Ahead<'_, M> = Ahead { arena, egress, links, ends, conns, balancers, routes, paths };
         let (soon, now) =
             (|event: &Event| ahead.fetch_packet(event), |event: &Event| ahead.fetch_rest(event));
         if BEFORE { calendar.pop_before(end, soon, now) } else { calendar.pop(soon, now) }
@@ -250,7 +251,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     fn handle(&mut self, event: Event, hint: u32) {
         match event.phase() {
             phase if phase == Phase::Arrival as u8 => self.arrive(&event, hint),
-            phase if phase == Phase::Departure as u8 => self.depart(LinkId(event.b)),
+            phase if phase == Phase::Departure as u8 => self.depart(self.net.links.of(&event)),
             phase if phase == Phase::Timer as u8 => self.timer(event),
             _ => self.handle_rare(event),
         }
@@ -281,11 +282,13 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     fn handle_rare(&mut self, event: Event) {
         match event.phase() {
             phase if phase == Phase::Start as u8 => self.start(event),
-            phase if phase == Phase::Lost as u8 => self.lose_on_link(LinkId(event.b), PacketId(event.a)),
+            phase if phase == Phase::Lost as u8 => {
+                self.lose_on_link(self.net.links.of(&event), PacketId(event.a))
+            }
             phase if phase == Phase::Pause as u8 => self.obey(event),
-            phase if phase == Phase::Port as u8 => self.net.port_timer(LinkId(event.b), event.a),
+            phase if phase == Phase::Port as u8 => self.net.port_timer(self.net.links.of(&event), event.a),
             phase if phase == Phase::Control as u8 => self.control(event),
-            _ => self.fault(event.b),
+            _ => self.fault(event.rank()),
         }
     }
 
@@ -303,7 +306,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     #[inline(always)]
     fn arrive_as<const SHOWN: bool>(&mut self, event: &Event, hint: u32) {
-        let (link, id) = (LinkId(event.b), PacketId(event.a));
+        let (link, id) = (self.net.links.of(event), PacketId(event.a));
         let shown = if SHOWN { self.show_arrival(event) } else { None };
         self.net.packet_hops += 1;
         let packet = &mut self.net.arena[id];
@@ -337,7 +340,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// if it goes to the receiver: then the agent of its next port is shown it.
     #[inline(always)]
     fn show_arrival(&mut self, event: &Event) -> Option<FlowId> {
-        let (link, id) = (LinkId(event.b), PacketId(event.a));
+        let (link, id) = (self.net.links.of(event), PacketId(event.a));
         if !self.net.tallies.is_empty() {
             self.count_arrival(event);
         }
@@ -350,16 +353,17 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
 
     #[inline(never)]
     fn count_arrival(&mut self, event: &Event) {
-        self.net.tallies[event.b as usize].received += 1;
+        let link = self.net.links.of(event);
+        self.net.tallies[link.index()].received += 1;
         let packet = self.net.arena[PacketId(event.a)];
         if self.net.abroad.is_parted() {
-            if self.watched[event.b as usize] {
+            if self.watched[link.index()] {
                 self.seen.push(Crossing { event: *event, packet });
             }
         } else if !self.observers.is_empty() {
             let conn = &self.net.conns[packet.conn.index()];
             let (event, flow) = (Crossing { event: *event, packet }, self.first_flow(packet.conn));
-            show(&mut self.observers, event, conn, flow, &self.net.ends);
+            show(&mut self.observers, link, event, conn, flow, &self.net.ends);
         }
     }
 
@@ -465,14 +469,15 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// A flow starts, or a trigger is fired that may start some.
     #[cold]
     fn start(&mut self, event: Event) {
-        let (parts, drawn) = (&self.plan.parts, event.b == starts::kind::DRAWN);
+        let kind = starts::kind_of(&event);
+        let (parts, drawn) = (&self.plan.parts, kind == starts::kind::DRAWN);
         if drawn && self.counts.len() as u64 >= self.plan.flows_max {
             // It has not happened.
             self.net.calendar.push(event);
             (self.status, self.limit) = (Some(Status::Limit), Some(Limit::Flows));
             return;
         }
-        let Some((id, own_key)) = self.starts.take((event.a, event.b), parts, &mut self.net) else {
+        let Some((id, own_key)) = self.starts.take((event.a, kind), parts, &mut self.net) else {
             return;
         };
         let flow = *self.starts.flow(id).expect("it has just been taken");

@@ -10,9 +10,10 @@ use super::controller::Room;
 use super::credit::charged;
 use super::discipline::{Discipline, PortContext, Queued};
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
-use super::event::{Event, Phase, order};
+use super::event::{Event, Links, Phase, order, timer};
 use super::finished::LinkCounts;
 use super::gate::{FlowControl, Gate, Pauses, Stops, Thresholds};
+use super::host::Owner;
 use super::members::Members;
 use super::packet::{Arena, Packet, Record, flag, reverse_label};
 use super::part::Abroad;
@@ -40,6 +41,8 @@ pub struct Network<'a, M: Members> {
     pub egress: Vec<Egress<M::Queue>>,
     /// Where each directed link ends: apart from the ports, because every hop reads it.
     pub ends: Vec<NodeId>,
+    /// The link of an event.
+    pub links: Links,
     /// What each link has been given, for an audit to compare with; empty without one.
     pub tallies: Vec<Tally>,
     /// What is computed at ports.
@@ -203,6 +206,7 @@ impl<'a, M: Members> Network<'a, M> {
             now: Time::ZERO,
             calendar: Calendar::new(parts.agenda),
             arena: Arena::new(parts.members.has_records()),
+            links: Links::new(&link_ranks),
             egress: fabric.links.iter().zip(link_ranks).enumerate().map(egress_of).collect(),
             ends: fabric.links.iter().map(|link| link.to).collect(),
             tallies: Vec::new(),
@@ -373,14 +377,14 @@ impl<'a, M: Members> Network<'a, M> {
                 }
                 let (departure, arrival) = cx.port.transmit(now, size);
                 departures.push(departure, size);
-                cx.arrives(arrival_event(cx.port, arrival, link, id));
+                cx.arrives(arrival_event(cx.port, arrival, id));
             }
             PortQueue::Serviced(queue) => {
                 catch_up(queue, &mut cx, now);
                 if cx.port.free_at > now {
                     queue.enqueue(id, &mut cx);
                     if !cx.port.serving && !queue.is_empty() {
-                        schedule_departure(cx.port, cx.calendar, link);
+                        schedule_departure(cx.port, cx.calendar);
                     }
                     return;
                 }
@@ -389,7 +393,7 @@ impl<'a, M: Members> Network<'a, M> {
                 };
                 start(&mut cx, packet, now);
                 if !self.ready[at].is_empty() && !self.egress[at].port.serving {
-                    schedule_departure(&mut self.egress[at].port, &mut self.calendar, link);
+                    schedule_departure(&mut self.egress[at].port, &mut self.calendar);
                 }
             }
         }
@@ -403,7 +407,7 @@ impl<'a, M: Members> Network<'a, M> {
             return;
         }
         if port.free_at > self.now {
-            schedule_departure(port, &mut self.calendar, link);
+            schedule_departure(port, &mut self.calendar);
         } else {
             self.kicks.push(link);
         }
@@ -431,7 +435,7 @@ impl<'a, M: Members> Network<'a, M> {
         }
         start(&mut cx, Queued { id, size: packet.size }, now);
         if more {
-            schedule_departure(cx.port, cx.calendar, link);
+            schedule_departure(cx.port, cx.calendar);
         }
     }
 
@@ -493,7 +497,7 @@ impl<'a, M: Members> Network<'a, M> {
             start(&mut cx, packet, now);
         }
         if more || !queue.is_empty() {
-            schedule_departure(cx.port, cx.calendar, link);
+            schedule_departure(cx.port, cx.calendar);
         }
         true
     }
@@ -528,7 +532,7 @@ impl<'a, M: Members> Network<'a, M> {
         if let (PortQueue::Serviced(queue), cx) = self.at_port(link)
             && !queue.is_empty()
         {
-            schedule_departure(cx.port, cx.calendar, link);
+            schedule_departure(cx.port, cx.calendar);
         }
         true
     }
@@ -575,11 +579,12 @@ impl<'a, M: Members> Network<'a, M> {
     }
 
     /// A timer of a host.
-    pub fn push_timer(&mut self, time: Time, host: NodeId, a: u32, b: u32) {
+    pub fn push_timer(&mut self, time: Time, host: NodeId, transport: u8, owner: Owner, kind: u8) {
         let counter = &mut self.host_timers[host.index()];
         *counter = counter.wrapping_add(1);
-        let order = order(Phase::Timer, self.host_ranks[host.index()], *counter);
-        self.calendar.push(Event { time, order, a, b });
+        let (word, a) = timer(*counter, transport, owner, kind);
+        let order = order(Phase::Timer, self.host_ranks[host.index()], word);
+        self.calendar.push(Event { time, order, a });
     }
 
     /// The run ends: brings all ports up to date, and takes back what was computed for later. What was counted, by link.

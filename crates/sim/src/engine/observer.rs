@@ -233,13 +233,14 @@ impl<'o, M: Members> Engine<'_, 'o, M> {
 #[inline(never)]
 pub(super) fn show(
     observers: &mut [&mut dyn Observer],
+    link: LinkId,
     Crossing { event, mut packet }: Crossing,
     conn: &Conn,
     flow: FlowId,
     ends: &[NodeId],
 ) {
     packet.hops = packet.hops.wrapping_add(1);
-    let (at, link) = (event.time, LinkId(event.b));
+    let at = event.time;
     let is_last = packet.dst == ends[link.index()];
     let arrival = Arrival { at, link, packet: &packet, conn, flow, is_last };
     observers.iter_mut().for_each(|observer| observer.arrived(&arrival));

@@ -36,7 +36,7 @@ impl<M: Members> Network<'_, M> {
             }
             port.frame_waits = true;
             if !port.serving {
-                schedule_departure(port, &mut self.calendar, link);
+                schedule_departure(port, &mut self.calendar);
             }
         }
     }
@@ -57,7 +57,7 @@ impl<M: Members> Network<'_, M> {
         gate.frames = gate.frames.wrapping_add(1);
         let time = port.transmit_frame(self.now, FRAME_BYTES);
         let order = order(Phase::Pause, port.rank, gate.frames);
-        let frame = Event { time, order, a: u32::from(gate.wanted), b: link.0 };
+        let frame = Event { time, order, a: u32::from(gate.wanted) };
         match port.abroad {
             0 => self.calendar.push(frame),
             part => self.after.out[usize::from(part - 1)].push_pause(frame),
@@ -96,9 +96,9 @@ impl<M: Members> Engine<'_, '_, M> {
     #[cold]
     pub(super) fn obey(&mut self, frame: Event) {
         if !self.net.control.credits.links.is_empty() {
-            return self.take_credit(LinkId(frame.b));
+            return self.take_credit(self.net.links.of(&frame));
         }
-        let (link, stopped, now) = (LinkId(frame.b).reverse(), frame.a as u8, self.net.now);
+        let (link, stopped, now) = (self.net.links.of(&frame).reverse(), frame.a as u8, self.net.now);
         let stops = &mut self.net.control.pauses.stops[link.index()];
         let port = &mut self.net.egress[link.index()].port;
         let before = std::mem::replace(&mut port.paused, stopped);
@@ -114,7 +114,7 @@ impl<M: Members> Engine<'_, '_, M> {
             return;
         }
         if port.free_at > now {
-            schedule_departure(port, &mut self.net.calendar, link);
+            schedule_departure(port, &mut self.net.calendar);
         } else {
             self.depart(link);
         }

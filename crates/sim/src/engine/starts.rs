@@ -30,6 +30,14 @@ pub mod kind {
     pub const DRAWN: u32 = 3;
 }
 
+/// The kind of an event of phase `Start`.
+pub fn kind_of(event: &Event) -> u32 {
+    event.word() >> NUMBER_BITS
+}
+
+/// Bits of a start's word below its kind.
+const NUMBER_BITS: u32 = 30;
+
 /// What starts next.
 pub struct Starts<'a> {
     traffic: &'a Traffic,
@@ -258,9 +266,9 @@ impl<'a> Starts<'a> {
 
 /// An event of phase `Start` at a host.
 fn push<M: Members>(net: &mut Network<'_, M>, time: Time, host: NodeId, number: u32, kind: u32) {
-    debug_assert!(number < 1 << 30, "a number beside which a kind finds room");
-    let order = order(Phase::Start, net.host_ranks[host.index()], kind << 30 | number);
-    let event = Event { time, order, a: number, b: kind };
+    debug_assert!(number < 1 << NUMBER_BITS, "a number beside which a kind finds room");
+    let order = order(Phase::Start, net.host_ranks[host.index()], kind << NUMBER_BITS | number);
+    let event = Event { time, order, a: number };
     if net.abroad.is_abroad(host) {
         net.abroad.starts.push((host, event));
     } else {

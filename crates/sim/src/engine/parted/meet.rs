@@ -48,7 +48,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             let id = seen.packet.conn;
             let home = &self.parts[(id.0 % self.cut.count) as usize];
             let (conn, flow) = (&home.net.conns[id.index()], home.first_flow(id));
-            show(&mut self.observers, seen, conn, flow, &home.net.ends);
+            show(&mut self.observers, home.net.links.of(&seen.event), seen, conn, flow, &home.net.ends);
         }
         // Its memory serves the next window.
         seen.clear();
