@@ -3,6 +3,8 @@
 import argparse
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
@@ -33,11 +35,9 @@ def run(arguments: argparse.Namespace) -> int:
     checked = results.Checked(path, options.overrides(arguments), options.prototypes(arguments))
     if checked.resolved().get("observe"):
         print(forecast.to_observe(checked.outlook().needs), file=sys.stderr)
-    # To import what writes the tables takes longer than a short run; a simulation leaves the interpreter free for it.
-    threading.Thread(target=import_module, args=("polars",), name="import").start()
     # Ctrl-C ends the run, not the program: what there is by then is kept.
     with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
-        with Display() as display:
+        with Display() as display, _importing("polars"):
             watched = deferred.watch(display.row(path.stem))
             result = checked.run(progress=watched, command=arguments.command)
         result.write(staging.path)
@@ -54,3 +54,17 @@ def run(arguments: argparse.Namespace) -> int:
     for violation in result.violations:
         print(f"audit: {violation}", file=sys.stderr)
     return FAILED if result.violations else OF_STATUS[result.status]
+
+
+@contextmanager
+def _importing(module: str) -> Iterator[None]:
+    """Imports a module meanwhile, and waits for it: a program that ends before its threads lets them fail.
+
+    To import what writes the tables takes longer than a short run, and a simulation leaves the interpreter free for it.
+    """
+    thread = threading.Thread(target=import_module, args=(module,), name="import")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
