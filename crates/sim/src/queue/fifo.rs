@@ -17,31 +17,54 @@ impl Fifo {
     pub fn new(rules: Rules) -> Fifo {
         Fifo { rules, waiting: Waiting::default() }
     }
-}
 
-impl Discipline for Fifo {
-    #[inline]
-    fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
+    /// Counts an arriving packet in the port, unless it is dropped.
+    #[inline(always)]
+    fn admit(&self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
         let wire = cx.port.wire_bytes;
         let mut size = cx.arena[id].size;
         if !self.rules.admits(cx.port, wire, size) {
-            let Some(kept) = cx.refuse(id, &self.rules) else { return };
-            size = kept;
+            size = cx.refuse(id, &self.rules)?;
         }
         cx.keep(size);
         if !self.rules.mark_on_dequeue && self.rules.marks(cx.port, wire) {
             cx.mark(id);
         }
-        self.waiting.push(Queued { id, size });
+        Some(Queued { id, size })
+    }
+
+    /// Marks a departing packet if the rules say so.
+    #[inline(always)]
+    fn leave(&self, packet: Queued, cx: &mut PortContext) -> Queued {
+        if self.rules.mark_on_dequeue && self.rules.marks(cx.port, packet.size) {
+            cx.mark(packet.id);
+        }
+        packet
+    }
+}
+
+impl Discipline for Fifo {
+    #[inline]
+    fn enqueue(&mut self, id: PacketId, cx: &mut PortContext) {
+        if let Some(packet) = self.admit(id, cx) {
+            self.waiting.push(packet);
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, id: PacketId, cx: &mut PortContext) -> Option<Queued> {
+        if !self.waiting.is_empty() {
+            self.enqueue(id, cx);
+            return self.dequeue(cx);
+        }
+        let packet = self.admit(id, cx)?;
+        Some(self.leave(packet, cx))
     }
 
     #[inline]
     fn dequeue(&mut self, cx: &mut PortContext) -> Option<Queued> {
         let packet = self.waiting.pop()?;
-        if self.rules.mark_on_dequeue && self.rules.marks(cx.port, packet.size) {
-            cx.mark(packet.id);
-        }
-        Some(packet)
+        Some(self.leave(packet, cx))
     }
 
     #[inline]
