@@ -44,6 +44,7 @@ macro_rules! agents {
             impl PortAgent for Model [$($config)*] {
                 #[inline]
                 fn reads_bytes(&self) -> bool;
+                fn reads_answers(&self) -> bool;
                 #[inline]
                 fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext);
                 #[inline]

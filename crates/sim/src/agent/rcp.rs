@@ -162,7 +162,7 @@ impl PortAgent for Model {
     /// An idle port notes its counters when its interval begins.
     #[inline]
     fn reads_bytes(&self) -> bool {
-        self.intervals.rests()
+        true
     }
 
     #[inline]

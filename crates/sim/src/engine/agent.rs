@@ -19,10 +19,16 @@ use crate::units::{Rate, Time};
 
 /// What is computed at one port. A new agent implements it.
 pub trait PortAgent {
-    /// Whether it asks for the port's bytes when the next packet to a receiver comes. Otherwise the context has them at
-    /// ticks only: to bring a port up to date costs more than what most agents do with a packet.
+    /// Whether it asks for the port's bytes when a packet to a receiver comes while no tick is pending, as at the start of
+    /// its first interval. Otherwise the context has them at ticks only: to bring a port up to date costs more than what
+    /// most agents do with a packet.
     #[inline]
     fn reads_bytes(&self) -> bool {
+        false
+    }
+
+    /// Whether it is shown packets to senders ([`PortAgent::on_answer`]): the same at all ports of a run.
+    fn reads_answers(&self) -> bool {
         false
     }
 
@@ -30,7 +36,7 @@ pub trait PortAgent {
     fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext);
 
     /// A packet to its sender has come by the other direction of the cable; whether by all links of the data, depends on
-    /// the balancer.
+    /// the balancer. Called only if the agent [`reads_answers`](PortAgent::reads_answers).
     fn on_answer(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
         let _ = (packet, record, cx);
     }
@@ -92,8 +98,15 @@ impl AgentContext<'_> {
         self.port.rate
     }
 
-    /// Bytes that wait at the port, without the packet on the wire. These and the next two are known at ticks, and to an
-    /// agent that [`reads_bytes`](PortAgent::reads_bytes).
+    /// Time that so many bytes take on the link.
+    #[inline]
+    pub fn transmission(&self, bytes: u64) -> Time {
+        u32::try_from(bytes)
+            .map_or_else(|_| self.rate().transmission(bytes), |bytes| self.port.transmission(bytes))
+    }
+
+    /// Bytes that wait at the port, without the packet on the wire. These and the next two are known at ticks, and while no
+    /// tick is pending to an agent that [`reads_bytes`](PortAgent::reads_bytes).
     pub fn waiting_bytes(&self) -> u64 {
         self.bytes.expect(UNREAD).waiting
     }
@@ -128,6 +141,8 @@ pub const TICK: u32 = 1;
 pub struct Agents<A> {
     /// The model of the transport that they serve.
     serves: u8,
+    /// Whether they are shown packets to senders.
+    read_answers: bool,
     /// By link; none without agents.
     ports: Vec<AtPort<A>>,
 }
@@ -142,13 +157,20 @@ struct AtPort<A> {
 impl<A: PortAgent> Agents<A> {
     /// An agent for each link, with a stream of its own; they serve that model.
     pub fn new(serves: u8, agents: impl Iterator<Item = (A, Stream)>) -> Agents<A> {
-        let ports = agents.map(|(agent, chance)| AtPort { agent, chance, ticking: false }).collect();
-        Agents { serves, ports }
+        let ports: Vec<AtPort<A>> =
+            agents.map(|(agent, chance)| AtPort { agent, chance, ticking: false }).collect();
+        Agents { serves, read_answers: ports.iter().any(|port| port.agent.reads_answers()), ports }
     }
 
     /// No agents.
     pub fn none() -> Agents<A> {
-        Agents { serves: 0, ports: Vec::new() }
+        Agents { serves: 0, read_answers: false, ports: Vec::new() }
+    }
+
+    /// Whether they are shown packets to senders.
+    #[inline(always)]
+    pub fn read_answers(&self) -> bool {
+        self.read_answers
     }
 
     /// Whether there are none.
@@ -190,8 +212,8 @@ impl<M: Members> Network<'_, M> {
     /// A packet to its receiver comes to a port: shows it to the port's agent.
     #[inline(never)]
     pub(super) fn show_packet(&mut self, link: LinkId, id: PacketId, flow: FlowId) {
-        let reads = self.agents.ports[link.index()].agent.reads_bytes();
-        let bytes = if reads { Some(self.port_bytes(link)) } else { None };
+        let AtPort { agent, ticking, .. } = &self.agents.ports[link.index()];
+        let bytes = if !ticking && agent.reads_bytes() { Some(self.port_bytes(link)) } else { None };
         let (agent, arena, mut cx) = self.at_agent(link, flow, bytes);
         let (packet, record) = arena.with_record(id);
         agent.on_packet(packet, record, &mut cx);

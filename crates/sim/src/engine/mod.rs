@@ -307,7 +307,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     #[inline(always)]
     fn arrive_as<const SHOWN: bool>(&mut self, event: &Event, hint: u32) {
         let (link, id) = (self.net.links.of(event), PacketId(event.a));
-        let shown = if SHOWN { self.show_arrival(event) } else { None };
+        let shown = if SHOWN { self.show_arrival(event, hint) } else { None };
         self.net.packet_hops += 1;
         let packet = &mut self.net.arena[id];
         packet.hops = packet.hops.wrapping_add(1);
@@ -339,13 +339,17 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Shows a packet that comes out of a link to the observers, the audit and the agent that sees answers there. Its flow
     /// if it goes to the receiver: then the agent of its next port is shown it.
     #[inline(always)]
-    fn show_arrival(&mut self, event: &Event) -> Option<FlowId> {
+    fn show_arrival(&mut self, event: &Event, hint: u32) -> Option<FlowId> {
         let (link, id) = (self.net.links.of(event), PacketId(event.a));
         if !self.net.tallies.is_empty() {
             self.count_arrival(event);
         }
+        let read_answers = self.net.agents.read_answers();
+        if !read_answers && hint == HERE {
+            return None;
+        }
         let (flow, to_receiver) = self.net.shown_flow(id)?;
-        if !to_receiver {
+        if read_answers && !to_receiver {
             self.net.show_answer(link, id, flow);
         }
         to_receiver.then_some(flow)
@@ -451,14 +455,20 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         let (transport, owner) = (event.transport(), event.owner());
         let host = match owner {
             Owner::Sender(id) => {
-                self.net.conns[id.index()].sender.timers -= 1;
-                self.gone(id);
-                self.net.conns[id.index()].src
+                let conn = &mut self.net.conns[id.index()];
+                conn.sender.timers -= 1;
+                if conn.sender.done {
+                    self.net.after.gone(id);
+                }
+                conn.src
             }
             Owner::Receiver(id) => {
-                self.net.conns[id.index()].receiver.timers -= 1;
-                self.gone(id);
-                self.net.conns[id.index()].dst
+                let conn = &mut self.net.conns[id.index()];
+                conn.receiver.timers -= 1;
+                if conn.sender.done {
+                    self.net.after.gone(id);
+                }
+                conn.dst
             }
             Owner::Interface(link) => self.net.ends[link.index()],
         };

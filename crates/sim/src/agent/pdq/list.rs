@@ -72,12 +72,17 @@ impl List {
     }
 
     /// A flow as its packet reports it: its place now, if it has or finds one.
+    #[inline(always)]
     pub fn note(&mut self, new: Entry, now: Time) -> Option<usize> {
-        if let Some(place) = self.find(new.flow) {
-            let Entry { rate, given, paused_by, .. } = self.entries[place];
-            self.entries[place] = Entry { rate, given, paused_by, ..new };
-            return Some(self.ranking.place(&mut self.entries, place, now));
-        }
+        let Some(place) = self.find(new.flow) else { return self.enter(new, now) };
+        let Entry { rate, given, paused_by, .. } = self.entries[place];
+        self.entries[place] = Entry { rate, given, paused_by, ..new };
+        Some(self.ranking.place(&mut self.entries, place, now))
+    }
+
+    /// A flow that is not in the list: its place, if it finds one.
+    #[inline(never)]
+    fn enter(&mut self, new: Entry, now: Time) -> Option<usize> {
         let room = self.room();
         let last = self.len();
         self.entries.push(new);

@@ -120,6 +120,7 @@ impl Build for PdqPort {
     type Model = Model;
 
     fn model(&self, link: &Link) -> Model {
+        let rtt = self.initial_rtt.or(interval::LEAST).0;
         Model {
             early_start: self.early_start,
             probe_spacing: self.probe_spacing,
@@ -128,7 +129,8 @@ impl Build for PdqPort {
             interval_rtts: self.interval_rtts,
             list: List::new(self.order.ranking(self, link.rate), self.list_most as usize),
             capacity: link.rate.0 as f64,
-            rtt: self.initial_rtt.or(interval::LEAST).0,
+            rtt,
+            interval: rounds(self.interval_rtts, rtt),
             rtts: (0, 0),
             intervals: Intervals::default(),
             accepted: (FlowId::NONE, Time::ZERO),
@@ -172,6 +174,8 @@ pub struct Model {
     capacity: f64,
     /// RTT_avg in ps.
     rtt: u64,
+    /// Time from tick to tick: so many of it.
+    interval: Time,
     /// Round trips that packets reported since the last tick: their sum in ps, and their number.
     rtts: (u64, u64),
     intervals: Intervals,
@@ -199,15 +203,15 @@ impl Outside {
     }
 }
 
-impl Model {
-    /// Time from tick to tick.
-    fn interval(&self) -> Time {
-        Time((self.interval_rtts * self.rtt as f64) as u64).max(Time::from_ns(1))
-    }
+/// So many round trips of that length in ps.
+fn rounds(number: f64, rtt: u64) -> Time {
+    Time((number * rtt as f64) as u64).max(Time::from_ns(1))
+}
 
+impl Model {
     /// The interval, of a flow whose own round trip may be longer.
     fn patience(&self, rtt: u64) -> Time {
-        Time((self.interval_rtts * self.rtt.max(rtt) as f64) as u64).max(Time::from_ns(1))
+        if rtt <= self.rtt { self.interval } else { rounds(self.interval_rtts, rtt) }
     }
 
     /// The flow of a packet that no other port has paused: whether it may send, and how fast.
@@ -226,7 +230,7 @@ impl Model {
             let spacing = words[word::SPACING];
             self.outside.spacings += if spacing == 0 { self.rtt } else { spacing };
             let left = self.list.left(self.capacity).min(self.outside.left);
-            let share = left / self.outside.number(self.interval()).max(1.0);
+            let share = left / self.outside.number(self.interval).max(1.0);
             return self.answer(self.at_least(share, words[word::RTT], cx.rate()), words, cx);
         };
         let free = self.list.available(place, self.capacity, self.early_start, self.rtt);
@@ -266,12 +270,16 @@ impl Model {
         if self.intervals.rests() {
             self.capacity = cx.rate().0 as f64;
             self.outside.left = 0.0;
-            self.intervals.begin(self.interval(), cx);
+            self.intervals.begin(self.interval, cx);
         }
     }
 }
 
 impl PortAgent for Model {
+    fn reads_answers(&self) -> bool {
+        true
+    }
+
     /// Algorithm 1.
     #[inline]
     fn on_packet(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext) {
@@ -307,7 +315,7 @@ impl PortAgent for Model {
         let place = self.list.find(cx.flow);
         let behind = match place {
             Some(place) => place as f64,
-            None if paused_by == me => self.list.len() as f64 + self.outside.number(self.interval()),
+            None if paused_by == me => self.list.len() as f64 + self.outside.number(self.interval),
             None => return,
         };
         let probe = f64::from_bits(words[word::PROBE]).max(self.probe_spacing * behind);
@@ -331,19 +339,19 @@ impl PortAgent for Model {
         let length = self.intervals.length(cx.now);
         if let Some(mean) = self.rtts.0.checked_div(self.rtts.1) {
             self.rtt = mean.max(1);
+            self.interval = rounds(self.interval_rtts, self.rtt);
             self.rtts = (0, 0);
         }
         self.list.expire(cx.now);
         self.outside.last = self.outside.spacings as f64 / length.0 as f64;
         self.outside.spacings = 0;
-        let interval = self.interval();
         let (waiting, line) = (cx.waiting_bytes() as f64 * 8.0, cx.rate().0 as f64);
-        self.capacity = (line - waiting * SECOND as f64 / interval.0 as f64).max(0.0);
+        self.capacity = (line - waiting * SECOND as f64 / self.interval.0 as f64).max(0.0);
         self.outside.left = self.list.left(self.capacity);
         let rests = self.list.len() == 0 && waiting == 0.0 && self.outside.last == 0.0;
         match rests {
             true => self.intervals.rest(),
-            false => self.intervals.begin(interval, cx),
+            false => self.intervals.begin(self.interval, cx),
         }
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PdqPort;
 use super::list::Entry;
+use crate::ids::FlowId;
 use crate::units::{Rate, Time};
 
 /// Which flow is more critical than another.
@@ -32,9 +33,9 @@ impl Order {
     /// The sort key of a port on a link of that rate.
     pub(super) fn ranking(self, config: &PdqPort, rate: Rate) -> Ranking {
         match self {
-            Order::Pdq => Ranking::ByKey(|entry| (entry.due, entry.left)),
-            Order::Edf => Ranking::ByKey(|entry| (entry.due, 0)),
-            Order::Sjf => Ranking::ByKey(|entry| (Time::NEVER, entry.left)),
+            Order::Pdq => Ranking::ByKey(Key { due: true, left: true }),
+            Order::Edf => Ranking::ByKey(Key { due: true, left: false }),
+            Order::Sjf => Ranking::ByKey(Key { due: false, left: true }),
             Order::Peq => Ranking::Peq(Peq {
                 alpha: config.peq_alpha,
                 beta: config.peq_beta,
@@ -50,35 +51,48 @@ impl Order {
 #[derive(Clone, Debug)]
 pub enum Ranking {
     /// A number for each flow, small ones first, then flows by their ids.
-    ByKey(fn(&Entry) -> (Time, u64)),
+    ByKey(Key),
     /// PEQ's order, in which the place of each depends on all.
     Peq(Peq),
+}
+
+/// Whether flows are sorted by their deadlines, and by their remaining bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    due: bool,
+    left: bool,
+}
+
+impl Key {
+    #[inline]
+    fn of(self, entry: &Entry) -> (Time, u64, FlowId) {
+        let due = if self.due { entry.due } else { Time::NEVER };
+        (due, if self.left { entry.left } else { 0 }, entry.flow)
+    }
 }
 
 impl Ranking {
     /// Puts the list in order, of which only the flow at that place may be out of order; returns its place
     /// then.
+    #[inline(always)]
     pub fn place(&mut self, entries: &mut [Entry], place: usize, now: Time) -> usize {
         match self {
-            Ranking::ByKey(key) => settle(entries, place, |entry| (key(entry), entry.flow)),
-            Ranking::Peq(peq) => {
-                let flow = entries[place].flow;
-                peq.sort(entries, now);
-                entries.iter().position(|entry| entry.flow == flow).expect("it is in the list")
-            }
+            Ranking::ByKey(key) => settle(entries, place, |entry| key.of(entry)),
+            Ranking::Peq(peq) => peq.place(entries, place, now),
         }
     }
 
     /// Whether two neighbours stand in order, as far as that does not change with time.
     pub fn is_sorted(&self, first: &Entry, second: &Entry) -> bool {
         match self {
-            Ranking::ByKey(key) => (key(first), first.flow) < (key(second), second.flow),
+            Ranking::ByKey(key) => key.of(first) < key.of(second),
             Ranking::Peq(_) => true,
         }
     }
 }
 
 /// Moves the entry at that place to where it belongs among the others, which are sorted.
+#[inline(always)]
 fn settle<K: Ord>(entries: &mut [Entry], mut place: usize, key: impl Fn(&Entry) -> K) -> usize {
     while place > 0 && key(&entries[place]) < key(&entries[place - 1]) {
         entries.swap(place, place - 1);
@@ -116,6 +130,14 @@ struct Candidate {
 }
 
 impl Peq {
+    /// Sorts the list; returns the new place of the flow at that one.
+    #[inline(never)]
+    fn place(&mut self, entries: &mut [Entry], place: usize, now: Time) -> usize {
+        let flow = entries[place].flow;
+        self.sort(entries, now);
+        entries.iter().position(|entry| entry.flow == flow).expect("it is in the list")
+    }
+
     fn sort(&mut self, entries: &mut [Entry], now: Time) {
         let Peq { alpha, beta, slot, .. } = *self;
         let candidate = |entry: &Entry| {

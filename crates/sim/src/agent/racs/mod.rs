@@ -174,7 +174,7 @@ impl PortAgent for Model {
     /// An idle port notes its counters when its interval begins.
     #[inline]
     fn reads_bytes(&self) -> bool {
-        self.intervals.rests()
+        true
     }
 
     #[inline]
@@ -200,7 +200,7 @@ impl PortAgent for Model {
         let expires = cx.now.saturating_add(self.silence(spacing));
         let share = self.flows.note(cx.flow, Claim { weight, expires });
         words[word::RATE] = words[word::RATE].min((self.capacity * share) as u64);
-        let all = cx.rate().transmission(self.flows.len() as u64 * words[word::SIZE]);
+        let all = cx.transmission(self.flows.len() as u64 * words[word::SIZE]);
         self.wait = Time((all.0 as f64 / self.request_share) as u64);
         words[word::WAIT] = words[word::WAIT].max(self.wait.0);
     }
