@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::per_flow::{self, PerFlow};
 use crate::engine::packet::{flag, reverse_label};
-use crate::engine::path::{Choose, Hop, Opening, Path, Stateless, Trip};
+use crate::engine::path::{Choose, Hop, Opening, Path, Stateless};
 use crate::engine::paths::{LINKS_MAX, Paths};
 use crate::ids::{ConnId, LinkId, NodeId, PathId};
 use crate::routing::Routes;
@@ -158,12 +158,8 @@ impl Choose for Assigned {
         (port(forward, ports.0), port(back, ports.1))
     }
 
-    fn at_source(&self) -> bool {
-        true
-    }
-
-    fn next_path(&mut self, trip: Trip) -> Option<Path> {
-        self.paths[trip.conn.index()][usize::from(trip.forward)]
+    fn whole_path(&self, id: ConnId, forward: bool) -> Option<Path> {
+        self.paths[id.index()][usize::from(forward)]
     }
 
     fn path(&self, id: ConnId, forward: bool) -> Option<u32> {

@@ -55,6 +55,7 @@ macro_rules! balancers {
                 #[inline(always)]
                 fn foresee(&self, hop: Hop) -> Option<u32>;
                 fn open(&mut self, opening: Opening, paths: &mut Paths) -> (LinkId, LinkId);
+                fn whole_path(&self, id: ConnId, forward: bool) -> Option<Path>;
                 fn at_source(&self) -> bool;
                 fn next_path(&mut self, trip: Trip) -> Option<Path>;
                 fn path(&self, id: ConnId, forward: bool) -> Option<u32>;

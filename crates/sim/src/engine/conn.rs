@@ -1,6 +1,7 @@
 //! Connections: the place of each flow in flight, and the state of its two ends.
 
 use super::gate::class_of;
+use super::packet::reverse_label;
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::units::Time;
 
@@ -22,7 +23,7 @@ pub struct Conn {
     pub config: u8,
     /// The run's balancer that spreads its packets.
     pub balancer: u8,
-    /// Whether its packets' paths are chosen where they are made.
+    /// Whether a path is chosen for each packet where it is made.
     pub(super) paths_at_source: bool,
     /// Whether its flow need not end before the run does.
     pub background: bool,
@@ -79,6 +80,9 @@ pub struct SenderEnd {
     /// The next one in that list.
     pub(super) next_ready: ConnId,
     pub(super) port: LinkId,
+    /// The label of its packets, and their flags for a whole path.
+    pub(super) label: u32,
+    pub(super) path_flags: u8,
     /// Timer events that are pending.
     pub(super) timers: u32,
 }
@@ -99,6 +103,9 @@ pub struct ReceiverEnd {
     /// Latest creation time among the data packets that arrived.
     pub(super) newest: Time,
     pub(super) port: LinkId,
+    /// As at the sender.
+    pub(super) label: u32,
+    pub(super) path_flags: u8,
     /// Timer events that are pending.
     pub(super) timers: u32,
 }
@@ -168,8 +175,8 @@ impl Conn {
             size: 0,
             key: 0,
             start: Time::ZERO,
-            sender: SenderEnd::new(LinkId::NONE),
-            receiver: ReceiverEnd::new(LinkId::NONE),
+            sender: SenderEnd::new(LinkId::NONE, 0),
+            receiver: ReceiverEnd::new(LinkId::NONE, 0),
             network: InNetwork::NONE,
             counted: false,
             closing: false,
@@ -186,11 +193,17 @@ impl Conn {
     /// The same connection from its beginning, with these ports at its ends.
     pub(super) fn fresh(self, (src_port, dst_port): (LinkId, LinkId)) -> Conn {
         Conn {
-            sender: SenderEnd { class: self.sender.class, ..SenderEnd::new(src_port) },
-            receiver: ReceiverEnd::new(dst_port),
+            sender: SenderEnd { class: self.sender.class, ..SenderEnd::new(src_port, self.label) },
+            receiver: ReceiverEnd::new(dst_port, reverse_label(self.label)),
             network: InNetwork::NONE,
             ..self
         }
+    }
+
+    /// Gives the packets that it sends from now on another label.
+    pub(super) fn relabel(&mut self, label: u32) {
+        self.label = label;
+        (self.sender.label, self.receiver.label) = (label, reverse_label(label));
     }
 
     /// The ports by which its sender and its receiver send.
@@ -246,7 +259,7 @@ impl Conn {
 
 impl SenderEnd {
     /// One that has sent nothing.
-    pub fn new(port: LinkId) -> SenderEnd {
+    pub fn new(port: LinkId, label: u32) -> SenderEnd {
         SenderEnd {
             packets_sent: 0,
             retransmissions: 0,
@@ -260,6 +273,8 @@ impl SenderEnd {
             ready: false,
             next_ready: ConnId::NONE,
             port,
+            label,
+            path_flags: 0,
             timers: 0,
         }
     }
@@ -267,7 +282,7 @@ impl SenderEnd {
 
 impl ReceiverEnd {
     /// One at which nothing has arrived.
-    pub fn new(port: LinkId) -> ReceiverEnd {
+    pub fn new(port: LinkId, label: u32) -> ReceiverEnd {
         ReceiverEnd {
             delivered_bytes: 0,
             reordered: 0,
@@ -276,6 +291,8 @@ impl ReceiverEnd {
             accepted: false,
             newest: Time::ZERO,
             port,
+            label,
+            path_flags: 0,
             timers: 0,
         }
     }
@@ -374,6 +391,12 @@ impl ReadyList {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == ConnId::NONE
+    }
+
+    /// Whether that connection is the next one.
+    #[inline]
+    pub fn is_first(&self, id: ConnId) -> bool {
+        self.head == id
     }
 
     /// Puts a connection at the end unless it waits already.

@@ -521,10 +521,10 @@ impl<M: Members> Network<'_, M> {
         if !conn.open || conn.closed || conn.start != start {
             return;
         }
-        self.conns[id.index()].label = label;
+        self.conns[id.index()].relabel(label);
         if conn.flow == FlowId::NONE {
             let messages = self.conns.iter_mut().filter(|message| message.open && message.via == id);
-            messages.for_each(|message| message.label = label);
+            messages.for_each(|message| message.relabel(label));
         }
     }
 }

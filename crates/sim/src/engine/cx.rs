@@ -6,8 +6,8 @@ use super::credit::Word;
 use super::host::{Host, Owner, Toward};
 use super::members::Members;
 use super::network::Network;
-use super::packet::{Header, Packet, Record, flag, reverse_label};
-use super::path::{Choose, Trip};
+use super::packet::{Header, Packet, Record, flag};
+use super::path::{Choose, Path, Trip};
 use crate::ids::{ConnId, FlowId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::routing::dag::Dag;
@@ -110,11 +110,14 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     #[inline]
     fn packet(&mut self, id: ConnId, toward: Toward, size: u32, flags: u8, header: Header) -> Packet {
         let conn = &self.net.conns[id.index()];
-        let (dst, label) = match toward {
-            Toward::Receiver => (conn.dst, conn.label),
-            Toward::Sender => (conn.src, reverse_label(conn.label)),
+        let (dst, label, path_flags) = match toward {
+            Toward::Receiver => (conn.dst, conn.sender.label, conn.sender.path_flags),
+            Toward::Sender => (conn.src, conn.receiver.label, conn.receiver.path_flags),
         };
-        let mut packet = Packet {
+        let Conn { transport, balancer, paths_at_source, .. } = *conn;
+        let chosen = if paths_at_source { self.choose_path(id, toward) } else { None };
+        let (label, path_flags) = chosen.map_or((label, path_flags), |path| (path.label, path.flags));
+        Packet {
             created_at: self.net.now,
             wire_at: Time::NEVER,
             size,
@@ -122,16 +125,12 @@ impl<M: Members> Host for Cx<'_, '_, M> {
             dst,
             ingress: LinkId::NONE,
             label,
-            transport: conn.transport,
-            balancer: conn.balancer,
-            flags,
+            transport,
+            balancer,
+            flags: flags | path_flags,
             hops: 0,
             header,
-        };
-        if conn.paths_at_source {
-            self.next_path(&mut packet);
         }
-        packet
     }
 
     fn path(&self, packet: &Packet) -> Option<u32> {
@@ -141,12 +140,9 @@ impl<M: Members> Host for Cx<'_, '_, M> {
 
     #[inline(never)]
     fn next_path(&mut self, packet: &mut Packet) {
-        let Network { conns, balancers, routes, ends, .. } = &mut *self.net;
-        let conn = &conns[packet.conn.index()];
-        let forward = packet.dst == conn.dst;
-        let port = if forward { conn.sender.port } else { conn.receiver.port };
-        let trip = Trip { conn: conn.via, forward, port, to: packet.dst, routes, ends };
-        if let Some(path) = balancers[conn.balancer as usize].next_path(trip) {
+        let forward = packet.dst == self.net.conns[packet.conn.index()].dst;
+        let toward = if forward { Toward::Receiver } else { Toward::Sender };
+        if let Some(path) = self.choose_path(packet.conn, toward) {
             packet.label = path.label;
             packet.flags = packet.flags & !(flag::ROUTED | flag::BACKWARDS) | path.flags;
         }
@@ -186,6 +182,14 @@ impl<M: Members> Host for Cx<'_, '_, M> {
         let link = conn.sender.port;
         self.net.ready[link.index()].push(&mut self.net.conns, id);
         self.net.wake(link);
+    }
+
+    #[inline]
+    fn is_next(&self, id: ConnId) -> bool {
+        let link = self.net.conns[id.index()].sender.port;
+        let port = &self.net.egress[link.index()].port;
+        let is_free = !port.serving && port.paused == 0 && port.free_at <= self.net.now;
+        is_free && self.net.ready[link.index()].is_first(id)
     }
 
     fn push_timer(&mut self, due: Time, owner: Owner, kind: u8) {
@@ -256,6 +260,17 @@ impl<M: Members> Host for Cx<'_, '_, M> {
 }
 
 impl<M: Members> Cx<'_, '_, M> {
+    /// The path of the next packet of one end of a connection, if its source chooses one for each.
+    #[inline(never)]
+    fn choose_path(&mut self, id: ConnId, toward: Toward) -> Option<Path> {
+        let Network { conns, balancers, routes, ends, .. } = &mut *self.net;
+        let conn = &conns[id.index()];
+        let forward = toward == Toward::Receiver;
+        let (port, to) = if forward { (conn.sender.port, conn.dst) } else { (conn.receiver.port, conn.src) };
+        let trip = Trip { conn: conn.via, forward, port, to, routes, ends };
+        balancers[conn.balancer as usize].next_path(trip)
+    }
+
     /// For flows that depend on the end of this one.
     #[cold]
     #[inline(never)]

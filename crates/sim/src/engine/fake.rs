@@ -279,6 +279,10 @@ impl Host for FakeHost {
         self.ready.push(id);
     }
 
+    fn is_next(&self, _id: ConnId) -> bool {
+        false
+    }
+
     fn push_timer(&mut self, due: Time, owner: Owner, kind: u8) {
         self.timers.push((due, owner, kind));
     }

@@ -44,6 +44,12 @@ impl Timer {
         self.due
     }
 
+    /// Sets it to a time without an event for that: for an owner that will act before then, or else call
+    /// [`Host::set_timer`] with the same time.
+    pub fn plan(&mut self, due: Time) {
+        self.due = due;
+    }
+
     /// Switches it off.
     pub fn clear(&mut self) {
         self.due = Time::NEVER;
@@ -155,6 +161,10 @@ pub trait Host {
 
     /// The sender of a connection has packets to send: its port calls it in its turn.
     fn ready(&mut self, id: ConnId);
+
+    /// Whether the port calls a connection that has just become ready within this event: its wire is free, and no other
+    /// connection comes before.
+    fn is_next(&self, id: ConnId) -> bool;
 
     /// Sets a timer; `kind` distinguishes the transport's timers.
     fn set_timer(&mut self, timer: &mut Timer, due: Time, owner: Owner, kind: u8) {

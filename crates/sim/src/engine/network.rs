@@ -260,6 +260,7 @@ impl<'a, M: Members> Network<'a, M> {
             conn.via = id;
             (conn.sender.port, conn.receiver.port) = self.open_paths(id, &conn);
         }
+        self.note_paths(&mut conn);
         self.put(id, conn);
         if self.abroad.is_parted() {
             self.abroad.opened.push(id);
@@ -274,6 +275,17 @@ impl<'a, M: Members> Network<'a, M> {
         let ports = conn.ports();
         let opening = Opening { id, src, dst, label, flow_label, subflow, key, ports, routes: self.routes };
         self.balancers[conn.balancer as usize].open(opening, &mut self.paths)
+    }
+
+    /// Notes at a connection's ends the whole paths of their packets, if there are any.
+    pub(super) fn note_paths(&self, conn: &mut Conn) {
+        let balancer = &self.balancers[conn.balancer as usize];
+        if let Some(path) = balancer.whole_path(conn.via, true) {
+            (conn.sender.label, conn.sender.path_flags) = (path.label, path.flags);
+        }
+        if let Some(path) = balancer.whole_path(conn.via, false) {
+            (conn.receiver.label, conn.receiver.path_flags) = (path.label, path.flags);
+        }
     }
 
     /// Puts a connection into that slot.

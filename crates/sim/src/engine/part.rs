@@ -274,13 +274,16 @@ fn waits<M: Members>(net: &Network<'_, M>, link: LinkId) -> bool {
 impl<M: Members> Network<'_, M> {
     /// A connection has opened in another part.
     pub(super) fn admit(&mut self, id: ConnId, conn: Conn) {
-        let copy = Conn { closing: false, counted: false, ..conn.fresh(conn.ports()) };
-        self.put(id, copy);
+        let mut copy = Conn { closing: false, counted: false, ..conn.fresh(conn.ports()) };
         // Nobody else has packets of it that are not on their way.
         let has_end = !(self.abroad.is_abroad(conn.src) && self.abroad.is_abroad(conn.dst));
         if conn.via == id && has_end {
             self.open_paths(id, &conn);
         }
+        if has_end {
+            self.note_paths(&mut copy);
+        }
+        self.put(id, copy);
     }
 
     /// Adds to what goes to other parts the whole paths of packets that these have not been told of.

@@ -96,7 +96,13 @@ pub trait Choose {
         opening.ports
     }
 
-    /// Whether sources choose paths: only then [`Choose::next_path`] is asked.
+    /// Of a connection that has opened: the path of all packets of that end, if its source has one for it.
+    fn whole_path(&self, id: ConnId, forward: bool) -> Option<Path> {
+        let _ = (id, forward);
+        None
+    }
+
+    /// Whether sources choose a path for each packet: only then [`Choose::next_path`] is asked.
     fn at_source(&self) -> bool {
         false
     }
@@ -107,7 +113,7 @@ pub trait Choose {
         None
     }
 
-    /// The number of the path that [`Choose::next_path`] has said last for that end of the connection.
+    /// The number of the path that [`Choose::next_path`] has said last for that end of the connection, or of its whole path.
     fn path(&self, id: ConnId, forward: bool) -> Option<u32> {
         let _ = (id, forward);
         None
