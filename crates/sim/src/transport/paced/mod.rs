@@ -48,7 +48,8 @@ pub trait Scheme: Clone + Debug + Default {
         true
     }
 
-    /// Whether the sender gives the flow up now. Called at each reply and before a request without payload.
+    /// Whether the sender gives the flow up now, which has a deadline. Called at each reply and before a request without
+    /// payload.
     fn gives_up(&self, flow: &Flow, config: &Self::Config) -> bool {
         let _ = (flow, config);
         false

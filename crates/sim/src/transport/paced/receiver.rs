@@ -26,6 +26,7 @@ impl Receiver {
     }
 
     /// A packet arrives.
+    #[inline(always)]
     pub fn on_packet(&mut self, packet: &Packet, pacing: &Pacing, cx: &mut impl Host) {
         let Header { len, number, seq, ack, .. } = packet.header;
         let answer = match packet.header.kind {

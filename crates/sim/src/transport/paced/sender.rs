@@ -105,9 +105,9 @@ impl<S: Scheme> Sender<S> {
     /// Has the scheme fill in the record of the next packet.
     #[inline]
     fn fill(&mut self, asks: Asks, flow: &Flow, config: &S::Config, cx: &mut impl Host) {
-        let mut record = Record::default();
-        self.scheme.ask(asks, flow, config, &mut record);
-        *cx.record() = record;
+        let record = cx.record();
+        *record = Record::default();
+        self.scheme.ask(asks, flow, config, record);
         self.asked = Some(cx.now());
     }
 
@@ -148,19 +148,44 @@ impl<S: Scheme> Sender<S> {
         self.stage == Stage::Open && (!self.lost.is_empty() || self.source.left() > 0)
     }
 
-    /// Takes the flow's turn if its next packet may go, else when it may.
+    /// Takes the flow's turn if its next packet may go, else when it may. The timer of the next request gets an event
+    /// only if that packet may leave after it or carries no request: mostly the packet is earlier.
+    #[inline(always)]
     fn wait_for_turn(&mut self, id: ConnId, cx: &mut impl Host) {
-        let due = self.next_at;
-        if !self.has_data() || due == Time::NEVER {
-            self.pace.clear();
-        } else if due <= cx.now() {
+        let due = if self.has_data() { self.next_at } else { Time::NEVER };
+        if due <= cx.now() {
             cx.ready(id);
+            if self.ask.is_set() && !(self.next_asks() && cx.is_next(id)) {
+                self.start_ask(id, cx);
+            }
+            return;
+        }
+        if self.ask.is_set() && !(self.next_asks() && due < self.ask.due()) {
+            self.start_ask(id, cx);
+        }
+        if due == Time::NEVER {
+            self.pace.clear();
         } else {
             cx.set_timer(&mut self.pace, due, Owner::Sender(id), timer::PACE);
         }
     }
 
+    /// Whether the next packet of data carries a request.
+    #[inline]
+    fn next_asks(&self) -> bool {
+        S::EACH_ASKS || self.asked.is_none()
+    }
+
+    /// Gives the timer of the next request its event.
+    #[cold]
+    #[inline(never)]
+    fn start_ask(&mut self, id: ConnId, cx: &mut impl Host) {
+        let due = self.ask.due();
+        cx.set_timer(&mut self.ask, due, Owner::Sender(id), timer::ASK);
+    }
+
     /// The wire is free.
+    #[inline(always)]
     pub fn next_packet(
         &mut self,
         id: ConnId,
@@ -173,8 +198,12 @@ impl<S: Scheme> Sender<S> {
         }
         let pacing = config.pacing();
         // A packet that requests a rate for the remaining bytes is itself part of them.
-        let asking = (S::EACH_ASKS || self.asked.is_none()).then(|| self.flow(id, pacing, cx));
-        let Some(number) = self.next_number(pacing) else { return (None, false) };
+        let asking = self.next_asks().then(|| self.flow(id, pacing, cx));
+        let Some(number) = self.next_number(pacing) else {
+            // What was lost has arrived meanwhile.
+            self.wait_for_turn(id, cx);
+            return (None, false);
+        };
         let (sent, again) = self.sent.send(number);
         sent.note = self.transmissions;
         let len = sent.len;
@@ -186,6 +215,8 @@ impl<S: Scheme> Sender<S> {
         if let Some(flow) = asking {
             self.fill(Asks::Again, &flow, config, cx);
             self.await_answer(id, pacing, cx);
+        } else if self.ask.is_set() {
+            self.start_ask(id, cx);
         }
         let kind = if asking.is_some() { kind::DATA_ASKS } else { kind::DATA };
         let size = pacing.data_size(u32::from(len));
@@ -233,6 +264,7 @@ impl<S: Scheme> Sender<S> {
     }
 
     /// An answer arrives.
+    #[inline(always)]
     pub fn on_answer(&mut self, packet: &Packet, config: &S::Config, cx: &mut impl Host) {
         let (id, header, pacing) = (packet.conn, packet.header, config.pacing());
         let last = self.asked.is_some_and(|asked| asked.0 == header.ack);
@@ -256,8 +288,8 @@ impl<S: Scheme> Sender<S> {
                 };
             }
             (Stage::Closes { .. }, Some(asked)) => {
-                let (record, flow) = (*cx.record(), self.flow(id, pacing, cx));
-                self.scheme.answer(asked, &record, &flow, config);
+                let flow = self.flow(id, pacing, cx);
+                self.scheme.answer(asked, cx.record(), &flow, config);
                 return;
             }
             (Stage::Closes { .. }, None) => return,
@@ -275,12 +307,11 @@ impl<S: Scheme> Sender<S> {
             self.acknowledge(header, id, pacing, cx);
         }
         if let Some(asked) = asked {
-            let (record, flow) = (*cx.record(), self.flow(id, pacing, cx));
-            let granted = self.scheme.answer(asked, &record, &flow, config);
+            let flow = self.flow(id, pacing, cx);
+            let granted = self.scheme.answer(asked, cx.record(), &flow, config);
             self.set_rate(granted.rate);
-            let again = cx.now().saturating_add(granted.again);
             self.unanswered.clear();
-            cx.set_timer(&mut self.ask, again, Owner::Sender(id), timer::ASK);
+            self.ask.plan(cx.now().saturating_add(granted.again));
         }
         if self.left == 0 {
             cx.acknowledged(id);
@@ -301,9 +332,12 @@ impl<S: Scheme> Sender<S> {
         cx.finish(id);
     }
 
-    /// Gives the flow up if the scheme decides so.
+    /// Gives the flow up if it has a deadline and the scheme decides so.
     #[inline]
     fn gives_up(&mut self, id: ConnId, config: &S::Config, cx: &mut impl Host) -> bool {
+        if self.due == Time::NEVER {
+            return false;
+        }
         let flow = self.flow(id, config.pacing(), cx);
         let gives_up = self.scheme.gives_up(&flow, config);
         if gives_up {
