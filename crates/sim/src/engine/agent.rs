@@ -190,10 +190,10 @@ impl<A: PortAgent> Agents<A> {
         &mut self.ports[link.index()].agent
     }
 
-    /// Bytes of all of them.
-    pub fn bytes(&self) -> u64 {
-        let own = |port: &AtPort<A>| size_of::<AtPort<A>>() + port.agent.heap_bytes();
-        self.ports.iter().map(own).sum::<usize>() as u64
+    /// Bytes of those at links that pass the test.
+    pub fn bytes(&self, is_own: impl Fn(usize) -> bool) -> u64 {
+        let own = self.ports.iter().enumerate().filter(|&(link, _)| is_own(link));
+        own.map(|(_, port)| size_of::<AtPort<A>>() + port.agent.heap_bytes()).sum::<usize>() as u64
     }
 }
 

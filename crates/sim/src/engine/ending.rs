@@ -13,7 +13,6 @@ use super::event::Phase;
 use super::finished::{Limit, Status};
 use super::host::Owner;
 use super::members::Members;
-use super::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, RECORD_BYTES, network_bytes};
 use super::plan::{Carrier, Plan};
 use crate::ids::{ConnId, FlowId};
 use crate::traffic::{Flow, Waits};
@@ -90,21 +89,6 @@ impl<M: Members> Engine<'_, '_, M> {
         }
     }
 
-    /// The limit that the run has come to, of memory or of work.
-    pub(super) fn beyond(&self) -> Option<Limit> {
-        limit(self.plan, self.bytes(), self.net.packet_hops)
-    }
-
-    /// Bytes of what comes and goes.
-    pub(super) fn bytes(&self) -> u64 {
-        let flows = self.counts.len() as u64 * FLOW_BYTES;
-        let conns = self.net.conns.len() as u64 * CONN_BYTES;
-        let record = if self.net.arena.has_records() { RECORD_BYTES } else { 0 };
-        let packets = self.net.arena.slots() as u64 * (PACKET_BYTES + record);
-        let room = self.net.room.as_ref().map_or(0, |room| room.bytes());
-        flows + conns + packets + self.net.agents.bytes() + room + self.observed() + self.net.paths.bytes()
-    }
-
     /// How the run ends if nothing is left to happen.
     #[cold]
     pub(super) fn out_of_events(&mut self) -> Status {
@@ -124,6 +108,7 @@ impl<M: Members> Engine<'_, '_, M> {
 
     /// Whether the run ends before the next event, at `time`: by its limit, or because it has stalled. Until then,
     /// those look who want to.
+    #[inline(never)]
     pub(super) fn over_before(&mut self, time: Time) -> Option<Status> {
         let state = State {
             goal: self.goal,
@@ -136,11 +121,22 @@ impl<M: Members> Engine<'_, '_, M> {
         };
         let (end, why) = state.end(self.plan, time);
         // What happens at an instant has happened before somebody looks at it.
-        self.look_until(end.min(Time(time.0 - 1)));
+        let quiet = end.min(Time(time.0 - 1));
+        if self.limits.next <= quiet {
+            // What is observed counts, and nothing is observed after the end.
+            let at = self.limits.next;
+            self.look_until(at);
+            self.limit = self.look_at_limits(time);
+            if self.limit.is_some() {
+                self.net.now = at;
+                return Some(Status::Limit);
+            }
+        }
+        self.look_until(quiet);
         if time > self.deadlock_look && self.deadlock_look < end && self.is_deadlocked(time) {
             return Some(Status::Stalled);
         }
-        self.horizon = end.min(self.next_look()).min(self.deadlock_look);
+        self.horizon = end.min(self.next_look()).min(self.deadlock_look).min(self.limits.next);
         if time <= end {
             return None;
         }
@@ -181,16 +177,5 @@ impl State {
             () => (None, Status::Stalled),
         };
         (until.min(stalled_at), how)
-    }
-}
-
-/// The limit that a run with so many bytes beside its network, and packet-hops, has come to, of memory or of work.
-pub(super) fn limit<M: Members>(plan: &Plan<M>, bytes: u64, packet_hops: u64) -> Option<Limit> {
-    let parts = &plan.parts;
-    let network = network_bytes(parts.fabric, parts.routes, parts.members.port_bytes());
-    match () {
-        () if network + bytes > plan.memory_limit => Some(Limit::Memory),
-        () if packet_hops > plan.work_limit => Some(Limit::Work),
-        () => None,
     }
 }

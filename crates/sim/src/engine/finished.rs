@@ -145,6 +145,7 @@ impl<M: Members> Engine<'_, '_, M> {
     pub(super) fn leave(mut self, status: Status) -> Finished {
         let end = self.net.now;
         let links = self.net.stop(end);
+        let agent_bytes = self.agent_bytes();
         self.count_open();
         Finished {
             status,
@@ -166,7 +167,7 @@ impl<M: Members> Engine<'_, '_, M> {
             deadlock: self.deadlock,
             violations: self.violations,
             waits: Vec::new(),
-            agent_bytes: self.net.agents.bytes(),
+            agent_bytes,
             parts: None,
         }
     }

@@ -43,6 +43,7 @@ pub mod gate;
 pub mod host;
 mod kept;
 pub mod lanes;
+mod limits;
 pub mod members;
 pub mod memory;
 pub mod network;
@@ -70,6 +71,7 @@ use self::event::{Event, Phase};
 use self::finished::{Finished, Limit, Status};
 use self::host::{Owner, Start};
 use self::kept::Kept;
+use self::limits::Limits;
 use self::members::Members;
 use self::network::{Network, Parts, Tally};
 use self::observer::{Observer, show};
@@ -105,6 +107,8 @@ pub struct Engine<'a, 'o, M: Members> {
     /// How the run has ended.
     status: Option<Status>,
     limit: Option<Limit>,
+    /// When it is compared with its limits.
+    limits: Limits,
     /// When it ends because all flows have that somebody waits for.
     stop_at: Time,
     events: u64,
@@ -151,6 +155,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             unbounded: false,
             status: None,
             limit: None,
+            limits: Limits::new(plan),
             stop_at: Time::NEVER,
             events: 0,
             violations: Vec::new(),
@@ -193,14 +198,8 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 break status;
             }
             if self.events.is_multiple_of(AUDIT_EVERY) {
-                if self.events.is_multiple_of(WATCH_EVERY) {
-                    if !watch(&self.progress()) {
-                        break Status::Interrupted;
-                    }
-                    self.limit = self.beyond();
-                    if self.limit.is_some() {
-                        break Status::Limit;
-                    }
+                if self.events.is_multiple_of(WATCH_EVERY) && !watch(&self.progress()) {
+                    break Status::Interrupted;
                 }
                 if self.plan.audit {
                     self.audit();

@@ -17,8 +17,8 @@ use super::network::Network;
 use super::observer::Observer;
 use super::packet::{Packet, Record, flag};
 use crate::ids::{ConnId, LinkId, NodeId, PathId};
-use crate::topology::Fabric;
 use crate::topology::parts::parts;
+use crate::topology::{Fabric, Link};
 use crate::units::Time;
 
 /// Who simulates what.
@@ -169,6 +169,8 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 egress.port.abroad = to as u8 + 1;
             }
         }
+        let begins = |link: &Link| cut.of(link.from) != me as usize;
+        self.net.paths.join(self.plan.parts.fabric.links.iter().map(begins).collect());
         let links = 0..self.net.egress.len() as u32;
         self.cut_links =
             links.map(LinkId).filter(|link| self.net.egress[link.index()].port.abroad > 0).collect();

@@ -24,6 +24,10 @@ pub struct Paths {
     told: Vec<u64>,
     /// By part of the run and its number of a path, the number here.
     heard: Vec<Vec<PathId>>,
+    /// By link, whether it begins in another part of the run; empty in a run that is not parted.
+    begins_abroad: Vec<bool>,
+    /// Bytes of the paths that begin in this part.
+    bytes: u64,
 }
 
 impl Paths {
@@ -45,6 +49,9 @@ impl Paths {
         let id = PathId(u32::try_from(self.links.len()).expect("paths of at most 2^32 links in all"));
         self.links.extend_from_slice(path);
         self.known.insert(hash, id);
+        if !self.begins_abroad.get(path[0].index()).is_some_and(|&abroad| abroad) {
+            self.bytes += bytes_of(path.len());
+        }
         id
     }
 
@@ -111,14 +118,20 @@ impl Paths {
         self.heard[part][path.index()]
     }
 
-    /// Bytes of the tables.
-    pub fn bytes(&self) -> u64 {
-        let heard: usize = self.heard.iter().map(Vec::capacity).sum();
-        (size_of::<LinkId>() * self.links.capacity()
-            + size_of::<u64>() * self.told.capacity()
-            + size_of::<PathId>() * heard
-            + (size_of::<(u64, PathId)>() + 1) * self.known.capacity()) as u64
+    /// These links begin in another part of the run. Each path is in the table of the part in which it begins.
+    pub fn join(&mut self, begins_abroad: Vec<bool>) {
+        self.begins_abroad = begins_abroad;
     }
+
+    /// Bytes of the paths that begin in this part: their sum over all parts does not depend on the parts.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Bytes of a path with so many links in tables that have up to twice the room that they need.
+fn bytes_of(links: usize) -> u64 {
+    2 * (size_of::<LinkId>() * (links + 1) + size_of::<(u64, PathId)>() + 1) as u64
 }
 
 #[cfg(test)]

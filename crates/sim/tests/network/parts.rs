@@ -4,6 +4,7 @@ use crate::common::{self, in_parts, run_scenario, same, scenario};
 use flowyard_sim::Checked;
 use flowyard_sim::engine::calendar::Agenda;
 use flowyard_sim::engine::executor::InTurn;
+use flowyard_sim::engine::finished::Limit;
 use flowyard_sim::engine::lanes::PartCounts;
 use flowyard_sim::results::{Outcome, Partition};
 use flowyard_sim::threads::Threads;
@@ -37,6 +38,14 @@ proptest! {
             same(&expected, &in_parts(&scenario, parts, &InTurn));
         }
         same(&expected, &in_parts(&scenario, 4, &Threads(3)));
+        // The same, ended by a limit: any between what is foreseen, below which the run is refused, and what it takes.
+        let (least, took) = (expected.0.summary.estimate.packet_hops, expected.counters().packet_hops);
+        let mut scenario = scenario;
+        scenario.run.work_limit = least.max(1) + took.saturating_sub(least) / 2;
+        let expected = run_scenario(&scenario, Agenda::Calendar);
+        for parts in [2, 5] {
+            same(&expected, &in_parts(&scenario, parts, &InTurn));
+        }
     }
 }
 
@@ -167,6 +176,33 @@ flows = 2000
     let PartCounts { windows, closing_looks, .. } = counts(&parted.0);
     assert!(windows > 5_000, "{windows} windows");
     assert!((2_000..4 * 2_000).contains(&closing_looks), "{closing_looks} looks in {windows} windows");
+}
+
+/// A limit of memory ends a run at one time: not where a window ends, which depends on the parts. Hosts of a fat-tree send
+/// twice what its switches carry, and all that they do not carry waits there.
+#[test]
+fn a_limit_of_memory_ends_a_run_at_one_time() {
+    let text = r#"
+        topology.fat-tree = { k = 4, oversubscription = 2, rate = "10Gbps" }
+        transport = "datagram"
+        queue = "infinite"
+        [[traffic]]
+        name = "all"
+        arrivals = "at-once"
+        matrix.stride.by = [8]
+        sizes.fixed = "9MB"
+    "#;
+    let mut ends = Vec::new();
+    for limit in ["2MiB", "5MiB", "9MiB"] {
+        let scenario = scenario(text, &[("run.memory_limit", limit)]);
+        let expected = run_scenario(&scenario, Agenda::Calendar);
+        assert_eq!(expected.0.summary.limit, Some(Limit::Memory));
+        for (parts, threads) in [(2, 2), (3, 2), (8, 3)] {
+            same(&expected, &in_parts(&scenario, parts, &Threads(threads)));
+        }
+        ends.push(expected.end());
+    }
+    assert!(ends.is_sorted_by(|one, next| one < next), "{ends:?}");
 }
 
 /// A run on threads keeps its field in the scenario, and says with how many it went.

@@ -21,10 +21,11 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::conn::Conn;
-use super::ending::{State, limit};
+use super::ending::State;
 use super::executor::Executor;
 use super::finished::{Finished, Limit, Status};
 use super::lanes::{Lanes, PartCounts};
+use super::limits::{Limits, Used};
 use super::members::Members;
 use super::observer::Observer;
 use super::part::Cut;
@@ -52,6 +53,7 @@ pub struct Parted<'a, 'o, M: Members> {
     border: Time,
     stop_at: Time,
     limit: Option<Limit>,
+    limits: Limits,
     /// When to look for a cycle of paused ports next, and what was found.
     deadlock_look: Time,
     deadlock: Vec<LinkId>,
@@ -100,6 +102,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             border: Time::ZERO,
             stop_at: Time::NEVER,
             limit: None,
+            limits: Limits::new(plan),
             deadlock: Vec::new(),
             brings: brings(plan.parts.fabric, plan.parts.faults),
             shortest_flow: shortest_flow(plan),
@@ -147,11 +150,6 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
                 if !watch(&self.progress()) {
                     self.now = self.border;
                     return Status::Interrupted;
-                }
-                self.limit = self.beyond();
-                if self.limit.is_some() {
-                    self.now = self.border;
-                    return Status::Limit;
                 }
             }
         }
@@ -207,10 +205,13 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         };
         let (end, (limit, status)) = state.end(self.plan, next);
         let quiet = end.min(Time(next.0.saturating_sub(1)));
-        if self.next_look() <= quiet {
+        if self.next_look() <= quiet.min(self.limits.next) {
             // Who looks at a port makes it decide: the others are to hear of it before they go on.
-            self.look_until(quiet);
+            self.look_until(quiet.min(self.limits.next));
             return None;
+        }
+        if self.limits.next <= quiet {
+            return self.look_at_limits(next);
         }
         if self.is_deadlocked(next, end) {
             return Some(Status::Stalled);
@@ -224,7 +225,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let undecided = self.parts.iter().filter_map(|part| part.cut_sends()).min();
         let from = undecided.map_or(next, |free_at| free_at.max(self.border).min(next));
         let most = from.saturating_add(self.lookahead());
-        let last = end.min(self.next_look()).min(self.deadlock_look);
+        let last = end.min(self.next_look()).min(self.deadlock_look).min(self.limits.next);
         // A connection that opens has the same paths in all parts only if routes are the same.
         let window = most.min(Time(last.0.saturating_add(1))).min(self.parts[0].next_routes(next));
         if window > next && self.may_complete(&state, next, window) {
@@ -270,10 +271,23 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         }
     }
 
-    fn beyond(&self) -> Option<Limit> {
+    /// Compares the run with its limits; the next event is at `next`. How it ends, if it has come to one.
+    fn look_at_limits(&mut self, next: Time) -> Option<Status> {
+        let all: Vec<Used> = self.parts.iter().map(|part| part.used()).collect();
+        let sum = |of: fn(&Used) -> u64| all.iter().map(of).sum::<u64>();
         let observed: u64 = self.observers.iter().map(|observer| observer.memory()).sum();
-        let bytes = observed + self.sum(|part| part.bytes());
-        limit(self.plan, bytes, self.sum(|part| part.net.packet_hops))
+        let used = Used {
+            flows: all[0].flows,
+            conns: sum(|used| used.conns),
+            packets: sum(|used| used.packets),
+            other: observed + sum(|used| used.other),
+            packet_hops: sum(|used| used.packet_hops),
+        };
+        let at = self.limits.next;
+        self.limit = self.limits.look(&used, self.plan, next);
+        self.limit?;
+        self.now = at;
+        Some(Status::Limit)
     }
 }
 

@@ -1,0 +1,134 @@
+//! The limits of a run's memory and work, and of the flows that it may draw: what counts against them, and when the engine
+//! compares the two.
+//!
+//! The times depend on the network and on the packet-hops so far, and the counts are of what exists at such a time: both
+//! are the same in a run of several parts, which therefore ends where a run in one part does. Structures keep the memory
+//! of what has ended for what comes next, so that the most at any of these times counts.
+
+use super::Engine;
+use super::finished::Limit;
+use super::members::Members;
+use super::memory::{CONN_BYTES, FLOW_BYTES, PACKET_BYTES, RECORD_BYTES, network_bytes};
+use super::plan::Plan;
+use crate::units::{SECOND, Time};
+
+/// Full packets that all hosts together send between two looks if their links are never idle, and the looks are close: as
+/// many as are this share of either limit, and no more than so many.
+const SHARE: u64 = 64;
+/// See `SHARE`.
+const PACKETS: u64 = 1 << 12;
+/// Looks at a network in which little happens are up to so many times as far apart.
+const FAR: u64 = 1 << 8;
+
+/// The looks at the limits of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// When the next one is: after all events of that instant.
+    pub next: Time,
+    /// From one to the next; at least, at most.
+    step: Time,
+    close: Time,
+    far: Time,
+    /// See `SHARE`.
+    most: u64,
+    /// Packet-hops by the last one.
+    packet_hops: u64,
+    /// Bytes of the network without traffic, of a connection and of a packet.
+    network: u64,
+    packet: u64,
+    /// The most connections and packets at any of them.
+    conns: u64,
+    packets: u64,
+}
+
+/// What a run takes at one time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Used {
+    /// Flows that are drawn, ended ones included.
+    pub flows: u64,
+    /// Connections that have a slot.
+    pub conns: u64,
+    /// Packets that exist.
+    pub packets: u64,
+    /// Bytes of agents, of a controller, of whole paths and of what is observed.
+    pub other: u64,
+    /// Links crossed by packets.
+    pub packet_hops: u64,
+}
+
+impl Limits {
+    /// Before the run.
+    pub fn new<M: Members>(plan: &Plan<M>) -> Limits {
+        let parts = &plan.parts;
+        let hosts = parts.fabric.links.iter().filter(|link| parts.fabric.is_host(link.from));
+        let rate: u128 = hosts.map(|link| u128::from(link.rate.0)).sum();
+        let packet = PACKET_BYTES + if parts.members.has_records() { RECORD_BYTES } else { 0 };
+        let most = (plan.work_limit / SHARE).min(plan.memory_limit / (SHARE * packet)).clamp(1, PACKETS);
+        let picobits = 8 * u128::from(plan.full_packet * most) * u128::from(SECOND);
+        let close = u64::try_from(picobits / rate.max(1)).unwrap_or(u64::MAX).clamp(1, SECOND);
+        Limits {
+            next: Time(close),
+            step: Time(close),
+            close: Time(close),
+            far: Time(close * FAR),
+            most,
+            packet_hops: 0,
+            network: network_bytes(parts.fabric, parts.routes, parts.members.port_bytes()),
+            packet,
+            conns: 0,
+            packets: 0,
+        }
+    }
+
+    /// The limit that the run has come to, if it has; the next event is at `next`.
+    pub fn look<M>(&mut self, used: &Used, plan: &Plan<M>, next: Time) -> Option<Limit> {
+        let hops = used.packet_hops - self.packet_hops;
+        self.step = match () {
+            () if hops > 4 * self.most => self.close,
+            () if hops < self.most => self.far.min(Time(2 * self.step.0)),
+            () => self.step,
+        };
+        (self.next, self.packet_hops) = (next.saturating_add(self.step), used.packet_hops);
+        self.conns = self.conns.max(used.conns);
+        self.packets = self.packets.max(used.packets);
+        let bytes = self.network
+            + used.flows * FLOW_BYTES
+            + self.conns * CONN_BYTES
+            + self.packets * self.packet
+            + used.other;
+        match () {
+            () if bytes > plan.memory_limit => Some(Limit::Memory),
+            () if used.packet_hops > plan.work_limit => Some(Limit::Work),
+            () => None,
+        }
+    }
+}
+
+impl<M: Members> Engine<'_, '_, M> {
+    /// What the run takes, or its part: that of all parts is the sum, but for flows, which each part counts all of.
+    pub(super) fn used(&self) -> Used {
+        let net = &self.net;
+        let coming: usize = net.abroad.inbox.iter().map(|parcel| parcel.packets.len()).sum();
+        let room = net.room.as_ref().map_or(0, |room| room.bytes());
+        Used {
+            flows: self.counts.len() as u64,
+            conns: u64::from(net.abroad.slots) - net.free_conns.len() as u64,
+            packets: (net.arena.live() + coming) as u64,
+            other: self.agent_bytes() + room + net.paths.bytes() + self.observed(),
+            packet_hops: net.packet_hops,
+        }
+    }
+
+    /// Bytes of the agents at this part's ports.
+    pub(super) fn agent_bytes(&self) -> u64 {
+        let links = &self.plan.parts.fabric.links;
+        self.net.agents.bytes(|link| !self.net.abroad.is_abroad(links[link].from))
+    }
+
+    /// The limit that the run has come to by the time of the look; the next event is at `next`.
+    #[cold]
+    pub(super) fn look_at_limits(&mut self, next: Time) -> Option<Limit> {
+        let used = self.used();
+        self.limits.look(&used, self.plan, next)
+    }
+}
