@@ -17,7 +17,6 @@ pub fn cut(setup: &Setup, scenario: &Scenario, parts: u32) -> Result<Cut, &'stat
             Some("a member of it is written in Python, which does one thing at a time")
         }
         () if setup.controller.is_some() => Some("its controller sees all hosts at once"),
-        () if !setup.traffic.chains.is_empty() => Some("it draws flows as it goes"),
         () if scenario.run.audit => Some("it is audited"),
         () => None,
     };

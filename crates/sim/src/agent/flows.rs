@@ -8,6 +8,7 @@
 //! Memory: an entry and 4 bytes a flow, with room for up to four times as many as there have been at once: half of the
 //! places may be empty, and half of the room is there for more.
 
+use crate::engine::agent::Numbers;
 use crate::ids::FlowId;
 
 /// Flows, and the state of each.
@@ -115,6 +116,15 @@ impl<T: Copy> Flows<T> {
     pub fn retain(&mut self, mut stays: impl FnMut(&T) -> bool) {
         self.entries.retain(|entry| !entry.is_empty && stays(&entry.value));
         self.len = self.entries.len();
+    }
+
+    /// Flows get their numbers, which leave their order as it is.
+    pub fn number(&mut self, numbers: &Numbers) {
+        for entry in self.entries.iter_mut().rev() {
+            if !numbers.give(&mut entry.flow) {
+                break;
+            }
+        }
     }
 
     /// All of them, in the order of their numbers.

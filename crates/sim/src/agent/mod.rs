@@ -8,7 +8,7 @@ pub mod interval;
 pub mod kind;
 
 use crate::derived::{Longest, Values};
-use crate::engine::agent::{AgentContext, PortAgent};
+use crate::engine::agent::{AgentContext, Numbers, PortAgent};
 use crate::engine::packet::{Packet, Record};
 use crate::ids::FlowId;
 use crate::problem::Problem;
@@ -50,6 +50,7 @@ macro_rules! agents {
                 #[inline]
                 fn on_answer(&mut self, packet: &mut Packet, record: &mut Record, cx: &mut AgentContext);
                 fn tick(&mut self, cx: &mut AgentContext);
+                fn number(&mut self, numbers: &Numbers);
                 fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String));
                 fn audit_idle(&self, found: &mut dyn FnMut(String));
                 fn heap_bytes(&self) -> usize;

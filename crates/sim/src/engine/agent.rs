@@ -47,6 +47,11 @@ pub trait PortAgent {
         unreachable!("this agent asks for no ticks");
     }
 
+    /// Flows get their numbers: see [`Numbers`].
+    fn number(&mut self, numbers: &Numbers) {
+        let _ = numbers;
+    }
+
     /// For the audit: reports what is left behind of flows that are over.
     fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {
         let _ = (now, is_open, found);
@@ -60,6 +65,28 @@ pub trait PortAgent {
     /// Bytes that it takes beyond its own size. For the limit on memory and for benchmarks.
     fn heap_bytes(&self) -> usize {
         0
+    }
+}
+
+/// Numbers of flows that sources have drawn during the run. A part of a run numbers those that its own sources draw; when
+/// the parts meet, these flows get the numbers that they have in a run of one part. Their order stays the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers<'a> {
+    /// The lowest number that is not final.
+    pub first: FlowId,
+    /// From there on, the number of each flow.
+    pub new: &'a [FlowId],
+}
+
+impl Numbers<'_> {
+    /// Gives a flow its number; returns whether it had another before.
+    #[inline]
+    pub fn give(&self, flow: &mut FlowId) -> bool {
+        let is_new = *flow >= self.first && *flow != FlowId::NONE;
+        if is_new {
+            *flow = self.new[flow.index() - self.first.index()];
+        }
+        is_new
     }
 }
 
@@ -182,6 +209,11 @@ impl<A: PortAgent> Agents<A> {
     /// The agents, by link.
     pub fn iter(&self) -> impl Iterator<Item = (&A, bool)> {
         self.ports.iter().map(|port| (&port.agent, port.ticking))
+    }
+
+    /// Flows get their numbers.
+    pub fn number(&mut self, numbers: &Numbers) {
+        self.ports.iter_mut().for_each(|port| port.agent.number(numbers));
     }
 
     /// The agent at a link: for tests of the audit.

@@ -8,6 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Engine;
+use super::agent::Numbers;
 use super::conn::Conn;
 use super::cx::Cx;
 use super::endpoint::Endpoint;
@@ -22,6 +23,15 @@ pub struct Kept {
     open: FxHashMap<(u32, NodeId, NodeId), ConnId>,
     /// The first message of each.
     first: FxHashMap<ConnId, FlowId>,
+}
+
+impl Kept {
+    /// The first flow of a kept connection gets its number.
+    pub fn number(&mut self, id: ConnId, numbers: &Numbers) {
+        if let Some(first) = self.first.get_mut(&id) {
+            numbers.give(first);
+        }
+    }
 }
 
 impl<M: Members> Engine<'_, '_, M> {

@@ -13,7 +13,7 @@ use super::plan::Plan;
 use crate::units::{SECOND, Time};
 
 /// Full packets that all hosts together send between two looks if their links are never idle, and the looks are close: as
-/// many as are this share of either limit, and no more than so many.
+/// many as are this share of a limit, and no more than so many.
 const SHARE: u64 = 64;
 /// See `SHARE`.
 const PACKETS: u64 = 1 << 12;
@@ -63,7 +63,8 @@ impl Limits {
         let hosts = parts.fabric.links.iter().filter(|link| parts.fabric.is_host(link.from));
         let rate: u128 = hosts.map(|link| u128::from(link.rate.0)).sum();
         let packet = PACKET_BYTES + if parts.members.has_records() { RECORD_BYTES } else { 0 };
-        let most = (plan.work_limit / SHARE).min(plan.memory_limit / (SHARE * packet)).clamp(1, PACKETS);
+        let limits = [plan.work_limit, plan.memory_limit / packet, plan.flows_max];
+        let most = limits.map(|limit| limit / SHARE).into_iter().min().unwrap_or(1).clamp(1, PACKETS);
         let picobits = 8 * u128::from(plan.full_packet * most) * u128::from(SECOND);
         let close = u64::try_from(picobits / rate.max(1)).unwrap_or(u64::MAX).clamp(1, SECOND);
         Limits {
@@ -97,6 +98,7 @@ impl Limits {
             + self.packets * self.packet
             + used.other;
         match () {
+            () if used.flows > plan.flows_max => Some(Limit::Flows),
             () if bytes > plan.memory_limit => Some(Limit::Memory),
             () if used.packet_hops > plan.work_limit => Some(Limit::Work),
             () => None,

@@ -102,13 +102,15 @@ pub struct Engine<'a, 'o, M: Members> {
     goal: u64,
     begun: u64,
     flows_done: u64,
+    /// When the last of them ended.
+    ended_at: Time,
     /// Whether the goal grows with the run.
     unbounded: bool,
     /// How the run has ended.
     status: Option<Status>,
     limit: Option<Limit>,
-    /// When it is compared with its limits.
-    limits: Limits,
+    /// When it is compared with its limits. Not among what each event needs.
+    limits: Box<Limits>,
     /// When it ends because all flows have that somebody waits for.
     stop_at: Time,
     events: u64,
@@ -152,10 +154,11 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             goal: 0,
             begun: 0,
             flows_done: 0,
+            ended_at: Time::ZERO,
             unbounded: false,
             status: None,
             limit: None,
-            limits: Limits::new(plan),
+            limits: Box::new(Limits::new(plan)),
             stop_at: Time::NEVER,
             events: 0,
             violations: Vec::new(),
@@ -258,18 +261,18 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             self.serve(link);
         }
         while self.net.after.take() {
-            self.finish_event();
+            self.finish_event(event.order);
         }
     }
 
-    /// What an event has left to do; that may leave more.
+    /// What an event of that order has left to do; that may leave more.
     #[inline(never)]
-    fn finish_event(&mut self) {
+    fn finish_event(&mut self, order: u64) {
         while let Some(id) = self.net.after.gone.pop() {
             self.close_if_over(id);
         }
-        while let Some((flow, at)) = self.net.after.ended.pop() {
-            self.starts.note(flow, at, &self.plan.parts, &mut self.net);
+        while let Some(ended) = self.net.after.ended.pop() {
+            self.starts.note(ended, order, &self.plan.parts, &mut self.net);
         }
         self.net.send_back();
         self.net.send_pauses();
@@ -480,12 +483,6 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     fn start(&mut self, event: Event) {
         let kind = starts::kind_of(&event);
         let (parts, drawn) = (&self.plan.parts, kind == starts::kind::DRAWN);
-        if drawn && self.counts.len() as u64 >= self.plan.flows_max {
-            // It has not happened.
-            self.net.calendar.push(event);
-            (self.status, self.limit) = (Some(Status::Limit), Some(Limit::Flows));
-            return;
-        }
         let Some((id, own_key)) = self.starts.take((event.a, kind), parts, &mut self.net) else {
             return;
         };
@@ -559,6 +556,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
         if !conn.background {
             self.flows_done += 1;
+            self.ended_at = self.ended_at.max(at);
             // Without an open flow the run has less patience than the horizon was set for.
             (self.net.moved_at, self.horizon) = (self.net.moved_at.max(at), Time::ZERO);
         }
@@ -597,7 +595,8 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         self.subflows.push(subflow);
         let whole = &mut self.net.conns[parent.index()];
         whole.add_packets(&subflow.counts);
-        whole.network.end(ended_at);
+        // Parts close subflows in any order.
+        whole.network.end(ended_at.max(whole.network.ended_at));
         self.net.after.gone(parent);
     }
 }

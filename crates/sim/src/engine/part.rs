@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::Engine;
+use super::agent::Numbers;
 use super::conn::Conn;
 use super::credit::Frame;
 use super::discipline::Discipline;
@@ -19,6 +20,7 @@ use super::packet::{Packet, Record, flag};
 use crate::ids::{ConnId, LinkId, NodeId, PathId};
 use crate::topology::parts::parts;
 use crate::topology::{Fabric, Link};
+use crate::traffic::Flow;
 use crate::units::Time;
 
 /// Who simulates what.
@@ -228,6 +230,17 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             && self.net.after.out.iter().all(|parcel| parcel.is_empty()))
     }
 
+    /// Flows that this part has drawn get their numbers; `all` has those of all parts, in the order of their numbers.
+    pub(super) fn number(&mut self, numbers: &Numbers, all: impl Iterator<Item = Flow>) {
+        for &id in &self.net.abroad.opened {
+            numbers.give(&mut self.net.conns[id.index()].flow);
+            self.kept.number(id, numbers);
+        }
+        self.net.agents.number(numbers);
+        self.starts.number(all);
+        self.counts.truncate(numbers.first.index());
+    }
+
     /// Whether connections are to close when their packets are gone in all parts.
     pub(super) fn closes(&self) -> bool {
         !self.closing.is_empty()
@@ -259,7 +272,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Does what closing has left to do.
     pub(super) fn tidy(&mut self) {
         while self.net.after.take() {
-            self.finish_event();
+            self.finish_event(0);
         }
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! A flow's completion is observed at one host. A notification event carries it to the trigger's host, and on
 //! to the source of the dependent flow. Among the events of one instant at one host, the kind and the number
-//! of the starting flow decide the order, not the time at which the start was scheduled.
+//! of the starting flow decide the order, not the time at which the start was scheduled. Flows with a given start come
+//! before all others of an instant: only the next one of a list has an event, in a run of several parts the next one of
+//! each part, and whether it is before a drawn flow of its host must not depend on the other hosts in the list.
 
 use rustc_hash::FxHashMap;
 
@@ -47,7 +49,14 @@ pub struct Starts<'a> {
     next: usize,
     /// Flows that wait for others, with their start once they have it, then those drawn during the run.
     late: Vec<Flow>,
+    /// How many of them have their number: in a run of several parts, not those that this part has drawn in this window.
+    numbered: usize,
+    /// By drawn flow that has no number, its place among all events: see `places`.
+    drawn: Vec<(Time, u64)>,
     chains: Chains,
+    /// By source, the place of its next start among all events. One that is scheduled for the present takes place right
+    /// after the present event, even if that has a later order.
+    places: Vec<(Time, u64)>,
     /// How often each trigger has been fired.
     fired: Vec<u32>,
     /// Time that word takes between two hosts.
@@ -64,6 +73,9 @@ impl<'a> Starts<'a> {
             own: None,
             next: 0,
             late: traffic.flows[traffic.timed..].to_vec(),
+            numbered: traffic.flows.len() - traffic.timed,
+            drawn: Vec::new(),
+            places: vec![(Time::NEVER, 0); traffic.chains.len()],
             chains: traffic.chains.clone(),
             fired: vec![0; traffic.dependencies.len()],
             notify: FxHashMap::default(),
@@ -134,7 +146,9 @@ impl<'a> Starts<'a> {
     pub fn begin<M: Members>(&mut self, net: &mut Network<'_, M>) {
         self.schedule_next(net);
         for chain in 0..self.chains.len() as u32 {
-            self.schedule_drawn(chain, net);
+            if !net.abroad.is_abroad(self.chains.host(chain)) {
+                self.schedule_drawn(chain, 0, net);
+            }
         }
     }
 
@@ -168,24 +182,27 @@ impl<'a> Starts<'a> {
                 self.pending -= u64::from(!self.is_background(self.chains.entry(a)));
                 let (flow, key) = self.chains.draw(a, net.now);
                 self.late.push(flow);
+                if net.abroad.is_parted() {
+                    self.drawn.push(self.places[a as usize]);
+                }
                 let id = (self.traffic.timed + self.late.len() - 1) as u32;
                 Some((FlowId(id), Some(key)))
             }
         }
     }
 
-    /// A flow has ended, at its receiver or at its sender.
+    /// A flow has ended, at its receiver or at its sender, in an event of that order.
     pub fn note<M: Members>(
         &mut self,
-        id: FlowId,
-        at: Milestone,
+        (id, at): (FlowId, Milestone),
+        order: u64,
         parts: &Parts<M>,
         net: &mut Network<'_, M>,
     ) {
         let flow = *self.flow(id).expect("a flow that has ended");
         if id.index() >= self.traffic.flows.len() {
             if at == Milestone::Acked {
-                self.schedule_drawn(self.chains.of(&flow), net);
+                self.schedule_drawn(self.chains.of(&flow), order, net);
             }
             return;
         }
@@ -222,10 +239,19 @@ impl<'a> Starts<'a> {
         }
     }
 
-    fn schedule_drawn<M: Members>(&mut self, chain: u32, net: &mut Network<'_, M>) {
+    /// `present` is the order of the present event.
+    fn schedule_drawn<M: Members>(&mut self, chain: u32, present: u64, net: &mut Network<'_, M>) {
         if let Some(time) = self.chains.next_start(chain, net.now) {
             self.pending += u64::from(!self.is_background(self.chains.entry(chain)));
-            push(net, time, self.chains.host(chain), chain, kind::DRAWN);
+            let mut order = push(net, time, self.chains.host(chain), chain, kind::DRAWN);
+            let place = &mut self.places[chain as usize];
+            if time == net.now {
+                order = order.max(present);
+            }
+            if place.0 == time {
+                order = order.max(place.1);
+            }
+            *place = (time, order);
         }
     }
 
@@ -248,6 +274,30 @@ impl<'a> Starts<'a> {
         net.calendar.push(event);
     }
 
+    /// Whether sources draw flows during the run.
+    pub fn draws(&self) -> bool {
+        !self.chains.is_empty()
+    }
+
+    /// Flows that this part of the run has drawn and that have no number yet, in the order of their starts, each with its
+    /// place among all events.
+    pub fn drawn(&self) -> impl Iterator<Item = ((Time, u64), Flow)> {
+        self.drawn.iter().copied().zip(self.late[self.numbered..].iter().copied())
+    }
+
+    /// The number of the first of these.
+    pub fn first_drawn(&self) -> FlowId {
+        FlowId((self.traffic.timed + self.numbered) as u32)
+    }
+
+    /// Takes in all flows that the parts of the run have drawn, in the order of their numbers.
+    pub fn number(&mut self, drawn: impl Iterator<Item = Flow>) {
+        self.drawn.clear();
+        self.late.truncate(self.numbered);
+        self.late.extend(drawn);
+        self.numbered = self.late.len();
+    }
+
     fn is_background(&self, entry: u32) -> bool {
         self.traffic.entries[entry as usize].background
     }
@@ -264,14 +314,16 @@ impl<'a> Starts<'a> {
     }
 }
 
-/// An event of phase `Start` at a host.
-fn push<M: Members>(net: &mut Network<'_, M>, time: Time, host: NodeId, number: u32, kind: u32) {
+/// An event of phase `Start` at a host; returns its order.
+fn push<M: Members>(net: &mut Network<'_, M>, time: Time, host: NodeId, number: u32, kind: u32) -> u64 {
     debug_assert!(number < 1 << NUMBER_BITS, "a number beside which a kind finds room");
-    let order = order(Phase::Start, net.host_ranks[host.index()], kind << NUMBER_BITS | number);
+    let rank = if kind == kind::TIMED { 0 } else { net.host_ranks[host.index()] + 1 };
+    let order = order(Phase::Start, rank, kind << NUMBER_BITS | number);
     let event = Event { time, order, a: number };
     if net.abroad.is_abroad(host) {
         net.abroad.starts.push((host, event));
     } else {
         net.calendar.push(event);
     }
+    order
 }

@@ -178,6 +178,63 @@ flows = 2000
     assert!((2_000..4 * 2_000).contains(&closing_looks), "{closing_looks} looks in {windows} windows");
 }
 
+/// A drawn flow's number is its place among the draws of all sources, half of which start at the same instants; tables,
+/// samples and captures have it, and agents break ties by it.
+#[test]
+fn drawn_flows_have_the_same_numbers() {
+    let transports = [
+        ("ndp", ""),
+        ("tcp", "connection = \"kept\""),
+        ("mptcp", ""),
+        ("datagram", ""),
+        ("pdq", ""),
+        ("racs", ""),
+        ("d3", ""),
+        ("rcp", ""),
+    ];
+    for (transport, entry) in transports {
+        let agent = if transport == "d3" { "agent.d3.state = \"flows\"" } else { "" };
+        let text = format!(
+            r#"
+            topology.fat-tree.k = 4
+            transport = "{transport}"
+            {agent}
+            observe.samples = {{ every = "20us" }}
+            observe.capture = {{ links = ["* -> *"], packet_limit = 2000 }}
+            observe.histograms = {{ every = "15us" }}
+            [[traffic]]
+            name = "at-once"
+            arrivals.on-off = {{ probability = 1, flows_each = 12 }}
+            matrix = "uniform"
+            sizes.fixed = "3KB"
+            {entry}
+            [[traffic]]
+            name = "slots"
+            arrivals.on-off = {{ probability = 0.4, slot = "5us", flows_each = 9 }}
+            matrix = "permutation"
+            sizes.exponential = {{ mean = "9KB" }}
+            [[traffic]]
+            name = "planned"
+            arrivals.poisson = {{ load = 0.2 }}
+            matrix = "uniform"
+            sizes.fixed = "5KB"
+            flows = 60
+            "#
+        );
+        let endless = text.replace(", flows_each = 9", "");
+        for (text, until) in [(text, "1s"), (endless, "300us")] {
+            let scenario = scenario(&text, &[("run.until", until)]);
+            let expected = run_scenario(&scenario, Agenda::Calendar);
+            for parts in [2, 4, 8] {
+                let run = in_parts(&scenario, parts, &InTurn);
+                assert_eq!(counts(&run.0).parts, parts);
+                same(&expected, &run);
+            }
+            same(&expected, &in_parts(&scenario, 4, &Threads(2)));
+        }
+    }
+}
+
 /// A limit of memory ends a run at one time: not where a window ends, which depends on the parts. Hosts of a fat-tree send
 /// twice what its switches carry, and all that they do not carry waits there.
 #[test]

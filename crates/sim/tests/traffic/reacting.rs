@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::common::{self, HEADER, PACKET, Run, US, read, run, run_scenario, run_with, scenario};
 use flowyard_sim::engine::Engine;
 use flowyard_sim::engine::calendar::Agenda;
-use flowyard_sim::engine::finished::Status;
+use flowyard_sim::engine::finished::{Limit, Status};
 use flowyard_sim::setup::Setup;
 use proptest::prelude::*;
 
@@ -583,7 +583,10 @@ fn so_many_flows_and_no_more() {
     let mut plan = setup.plan(&scenario, Agenda::Calendar);
     plan.flows_max = 100;
     let ended = Engine::new(&plan).run(&mut |_| true);
-    assert_eq!((ended.status, ended.flows.len(), ended.late.len()), (Status::Limit, 100, 100));
+    assert_eq!((ended.status, ended.limit), (Status::Limit, Some(Limit::Flows)));
+    // The engine compares the run with its limits once in a while: here whenever all hosts can have sent a packet.
+    assert_eq!(ended.flows.len(), ended.late.len());
+    assert!((101..110).contains(&ended.late.len()), "{} flows", ended.late.len());
     assert_eq!(ended.violations, Vec::<String>::new());
 }
 

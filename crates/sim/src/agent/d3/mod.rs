@@ -19,7 +19,7 @@ pub use self::settings::{Allocation, D3Port, PortState};
 use self::sums::{Request, Sums};
 use super::interval::{self, Intervals};
 use super::{Build, kind};
-use crate::engine::agent::{AgentContext, PortAgent};
+use crate::engine::agent::{AgentContext, Numbers, PortAgent};
 use crate::engine::packet::{Packet, Record};
 use crate::ids::FlowId;
 use crate::topology::Link;
@@ -189,6 +189,10 @@ impl PortAgent for Model {
             true => self.intervals.rest(),
             false => self.intervals.begin(self.interval, cx),
         }
+    }
+
+    fn number(&mut self, numbers: &Numbers) {
+        self.sums.number(numbers);
     }
 
     fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {

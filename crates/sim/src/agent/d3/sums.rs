@@ -5,6 +5,7 @@
 
 use super::PortState;
 use crate::agent::flows::Flows;
+use crate::engine::agent::Numbers;
 use crate::ids::FlowId;
 use crate::units::Time;
 
@@ -97,6 +98,11 @@ impl Sums {
             stays
         });
         *flows = remembered.len() as i64;
+    }
+
+    /// Flows get their numbers.
+    pub fn number(&mut self, numbers: &Numbers) {
+        self.remembered.iter_mut().for_each(|flows| flows.number(numbers));
     }
 
     /// Whether it keeps the state of any flow.

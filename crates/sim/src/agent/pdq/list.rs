@@ -1,6 +1,7 @@
 //! The flows that a port keeps, the most critical first: twice as many as send, by the flow's own number.
 
 use super::order::Ranking;
+use crate::engine::agent::Numbers;
 use crate::ids::FlowId;
 use crate::units::Time;
 
@@ -95,6 +96,13 @@ impl List {
     pub fn remove(&mut self, flow: FlowId) {
         if let Some(place) = self.find(flow) {
             self.entries.remove(place);
+        }
+    }
+
+    /// Flows get their numbers.
+    pub fn number(&mut self, numbers: &Numbers) {
+        for entry in &mut self.entries {
+            numbers.give(&mut entry.flow);
         }
     }
 

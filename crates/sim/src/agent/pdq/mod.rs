@@ -27,7 +27,7 @@ pub use self::order::Order;
 use super::interval::{self, Intervals};
 use super::{Build, Settings, kind};
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::agent::{AgentContext, PortAgent};
+use crate::engine::agent::{AgentContext, Numbers, PortAgent};
 use crate::engine::packet::{Packet, Record};
 use crate::ids::FlowId;
 use crate::problem::Problem;
@@ -353,6 +353,11 @@ impl PortAgent for Model {
             true => self.intervals.rest(),
             false => self.intervals.begin(self.interval, cx),
         }
+    }
+
+    fn number(&mut self, numbers: &Numbers) {
+        self.list.number(numbers);
+        numbers.give(&mut self.accepted.0);
     }
 
     fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {

@@ -23,7 +23,7 @@ use self::weights::{Claim, Weights, weight};
 use super::interval::{self, Intervals};
 use super::{Build, Settings, kind};
 use crate::derived::{Derived, Longest, Values};
-use crate::engine::agent::{AgentContext, PortAgent};
+use crate::engine::agent::{AgentContext, Numbers, PortAgent};
 use crate::engine::packet::{Packet, Record};
 use crate::ids::FlowId;
 use crate::topology::Link;
@@ -221,6 +221,10 @@ impl PortAgent for Model {
             true => self.intervals.rest(),
             false => self.intervals.begin(self.interval, cx),
         }
+    }
+
+    fn number(&mut self, numbers: &Numbers) {
+        self.flows.number(numbers);
     }
 
     fn audit(&self, now: Time, is_open: &dyn Fn(FlowId) -> bool, found: &mut dyn FnMut(String)) {

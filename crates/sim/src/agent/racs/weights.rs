@@ -1,6 +1,7 @@
 //! The flows that share a port, and the sum of their weights.
 
 use crate::agent::flows::Flows;
+use crate::engine::agent::Numbers;
 use crate::ids::FlowId;
 use crate::units::Time;
 
@@ -46,6 +47,11 @@ impl Weights {
         let before = self.flows.insert(flow, claim).map_or(0.0, |before| before.weight);
         self.change(claim.weight, before);
         (claim.weight / self.sum).min(1.0)
+    }
+
+    /// Flows get their numbers.
+    pub fn number(&mut self, numbers: &Numbers) {
+        self.flows.number(numbers);
     }
 
     /// A packet of a flow arrives that carries no weight.

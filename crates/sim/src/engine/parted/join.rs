@@ -40,6 +40,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     pub(super) fn finish(mut self, status: Status) -> Finished {
         let end = self.now;
+        self.number_drawn();
         self.show();
         self.look_until(end);
         let count = self.cut.count;
@@ -68,10 +69,12 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let deadlock = self.deadlock;
         let parts: Vec<Finished> = self.parts.into_iter().map(|part| part.leave(status)).collect();
         let source = |flow: &Flow| cut.of(flow.src);
-        let flows =
-            traffic.flows.iter().enumerate().map(|(id, flow)| parts[source(flow)].flows[id]).collect();
-        let waited = &traffic.flows[traffic.timed..];
-        let late = waited.iter().enumerate().map(|(id, flow)| parts[source(flow)].late[id]).collect();
+        // Each part has all flows, with what its own did.
+        let timed = &traffic.flows[..traffic.timed];
+        let all = timed.iter().chain(&parts[0].late).enumerate();
+        let flows = all.map(|(id, flow)| parts[source(flow)].flows[id]).collect();
+        let late = parts[0].late.iter().enumerate();
+        let late = late.map(|(id, flow)| parts[source(flow)].late[id]).collect();
         let links = fabric.links.iter().enumerate();
         // Packets that a fault loses are counted where the link ends.
         let link = |(id, link): (usize, &Link)| {

@@ -8,6 +8,7 @@ use crate::ids::FlowId;
 impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     /// Parts hand over what they have for each other.
     pub(super) fn meet(&mut self) {
+        self.number_drawn();
         for from in 0..self.parts.len() {
             self.parts[from].net.tell_paths();
             for id in std::mem::take(&mut self.parts[from].net.abroad.opened) {
@@ -59,19 +60,24 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     pub(super) fn close(&mut self) {
         // The slot of one that closes may pass on to another.
         self.show();
+        // The last subflow that closes may close its flow, which any part may have found over before it.
+        while self.close_found() {}
+    }
+
+    /// Closes those that the parts have found over; whether a subflow is among them.
+    fn close_found(&mut self) -> bool {
+        let mut subflows = false;
         for at in 0..self.parts.len() {
             let mut closing = std::mem::take(&mut self.parts[at].closing);
-            while !closing.is_empty() {
-                closing.retain(|&id| !self.close_one(at, id));
-                // The last subflow that closes may close its flow.
-                let more = std::mem::take(&mut self.parts[at].closing);
-                if more.is_empty() {
-                    break;
-                }
-                closing.extend(more);
-            }
+            closing.retain(|&id| {
+                let closes = self.close_one(at, id);
+                subflows |= closes && self.parts[at].net.conns[id.index()].parent != ConnId::NONE;
+                !closes
+            });
+            closing.append(&mut self.parts[at].closing);
             self.parts[at].closing = closing;
         }
+        subflows
     }
 
     /// Closes a connection that is over for that part, unless packets of it exist; says whether it has. Its slot is free
@@ -79,6 +85,11 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     fn close_one(&mut self, found_at: usize, id: ConnId) -> bool {
         self.counts.closing_looks += 1;
         let home = (id.0 % self.cut.count) as usize;
+        if !self.parts[home].net.conns[id.index()].open {
+            // The timers at both ends have expired in this window, and the slot is free.
+            self.parts[found_at].net.conns[id.index()].closing = false;
+            return true;
+        }
         let conn = self.join(home, id);
         if conn.network.packets != 0 {
             return false;

@@ -12,6 +12,7 @@
 //! turns event by event, in the order of their events. A window cannot contain it while flows are to start, or while a
 //! flow lacks more bytes than a window delivers.
 
+mod drawn;
 mod join;
 mod meet;
 mod over;
@@ -45,8 +46,10 @@ pub struct Parted<'a, 'o, M: Members> {
     parts: Boxes<'a, 'o, M>,
     lanes: Lanes,
     observers: Vec<&'o mut dyn Observer>,
-    /// Flows that are to end; background does not count.
+    /// Flows that are to end, without those of sources that go on for ever; background does not count.
     goal: u64,
+    /// Whether there are such sources.
+    unbounded: bool,
     /// The present; between two windows, their border.
     now: Time,
     /// All events before this time have happened, and ports at the cut have decided what they sent by then.
@@ -87,9 +90,9 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     pub fn new(plan: &'a Plan<'a, M>, cut: &Arc<Cut>) -> Parted<'a, 'o, M> {
         let mut parts: Vec<_> =
             (0..cut.count).map(|me| Box::new(Engine::begin(plan, Some((cut, me))))).collect();
-        let goal = parts[0].goal;
+        let Engine { goal, unbounded, .. } = *parts[0];
         // No part knows when all have ended.
-        parts.iter_mut().for_each(|part| part.goal = u64::MAX);
+        parts.iter_mut().for_each(|part| part.unbounded = true);
         Parted {
             plan,
             cut: Arc::clone(cut),
@@ -98,6 +101,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             parts,
             observers: Vec::new(),
             goal,
+            unbounded,
             now: Time::ZERO,
             border: Time::ZERO,
             stop_at: Time::NEVER,
@@ -195,8 +199,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             return Some(self.out_of_events());
         };
         let state = State {
-            goal: self.goal,
-            unbounded: false,
+            goal: self.goal(),
+            unbounded: self.unbounded,
             begun: self.sum(|part| part.begun),
             ended: self.sum(|part| part.flows_done),
             to_come: self.parts.iter().any(|part| part.starts.to_come()),
@@ -260,12 +264,17 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         }
     }
 
+    /// Flows that are to end, of all parts: each adds to its own goal the flows of sources that go on for ever.
+    fn goal(&self) -> u64 {
+        self.goal + self.sum(|part| part.goal - self.goal)
+    }
+
     fn progress(&self) -> Progress {
         Progress {
             now: self.border,
             until: self.plan.until,
             flows_done: self.sum(|part| part.flows_done),
-            flows: self.goal,
+            flows: self.goal(),
             packet_hops: self.sum(|part| part.net.packet_hops),
             events: self.sum(|part| part.events),
         }

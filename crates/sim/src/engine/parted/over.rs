@@ -18,14 +18,16 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     /// Whether all flows without `background` have ended; with background flows, the run continues for `stop_delay`.
     pub(super) fn complete(&mut self) -> Option<Status> {
-        if self.goal == 0 || self.stop_at != Time::NEVER || self.sum(|part| part.flows_done) < self.goal {
+        let waits = self.unbounded || self.sum(|part| part.flows_done) < self.goal;
+        if self.goal == 0 || self.stop_at != Time::NEVER || waits {
             return None;
         }
+        let ended_at = self.parts.iter().map(|part| part.ended_at).max().unwrap_or(Time::ZERO);
         if self.plan.has_background() {
-            self.stop_at = self.moved_at().saturating_add(self.plan.stop_delay);
+            self.stop_at = ended_at.saturating_add(self.plan.stop_delay);
             return None;
         }
-        self.now = self.moved_at();
+        self.now = ended_at;
         Some(Status::Complete)
     }
 
@@ -40,7 +42,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             return Status::Complete;
         }
         let open = |conn: &Conn| conn.open && conn.flow != FlowId::NONE && !conn.counted;
-        let ended = self.sum(|part| part.flows_done) == self.goal;
+        let ended = self.sum(|part| part.flows_done) == self.goal();
         let all = self
             .parts
             .iter()
@@ -76,7 +78,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     /// Whether the last flow without `background` may end within the window from `next` to `end`.
     pub(super) fn may_complete(&mut self, state: &State, next: Time, end: Time) -> bool {
-        if self.plan.has_background() || self.goal == 0 {
+        if self.plan.has_background() || self.goal == 0 || self.unbounded {
             return false;
         }
         let traffic = self.plan.traffic;
