@@ -155,7 +155,7 @@ impl<'a> Checked<'a> {
         let all =
             recorders.all().chain(observers.iter_mut().map(|observer| &mut **observer as &mut dyn Observer));
         let watchers: Vec<&mut dyn Observer> = all.collect();
-        let (finished, whole) = match cut(setup, scenario, parts) {
+        let (finished, whole) = match cut(setup, parts) {
             Ok(cut) => {
                 let mut run = Parted::new(&plan, &Arc::new(cut));
                 watchers.into_iter().for_each(|observer| run.observe(observer));

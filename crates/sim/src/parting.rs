@@ -1,7 +1,6 @@
 //! Whether a run may go in several parts, and where it is cut: see `engine/parted/`.
 
 use crate::engine::part::Cut;
-use crate::scenario::Scenario;
 use crate::setup::Setup;
 use crate::units::Time;
 
@@ -9,7 +8,7 @@ use crate::units::Time;
 pub const PARTS_MAX: u32 = 64;
 
 /// The network in at most so many parts; or why the run has to go in one.
-pub fn cut(setup: &Setup, scenario: &Scenario, parts: u32) -> Result<Cut, &'static str> {
+pub fn cut(setup: &Setup, parts: u32) -> Result<Cut, &'static str> {
     let fabric = &setup.fabric;
     let whole = match () {
         () if parts < 2 => Some("it was asked for in one"),
@@ -17,7 +16,6 @@ pub fn cut(setup: &Setup, scenario: &Scenario, parts: u32) -> Result<Cut, &'stat
             Some("a member of it is written in Python, which does one thing at a time")
         }
         () if setup.controller.is_some() => Some("its controller sees all hosts at once"),
-        () if scenario.run.audit => Some("it is audited"),
         () => None,
     };
     if let Some(reason) = whole {

@@ -206,6 +206,11 @@ impl<A: PortAgent> Agents<A> {
         self.ports.is_empty()
     }
 
+    /// The agent at a link, and whether it waits for a tick.
+    pub fn get(&self, link: usize) -> (&A, bool) {
+        (&self.ports[link].agent, self.ports[link].ticking)
+    }
+
     /// The agents, by link.
     pub fn iter(&self) -> impl Iterator<Item = (&A, bool)> {
         self.ports.iter().map(|port| (&port.agent, port.ticking))

@@ -2,30 +2,44 @@
 //!
 //! The counters of arriving and departing packets are compared with the contents of the queues, the calendar
 //! and the arena: no counter is trusted because another one agrees with it.
+//!
+//! A run in several parts is audited between two windows, as one: a port's counters are those of the part of its link's
+//! head, what has come out of the link is known to the part of its end, and each part has the packets that are on their
+//! way to it.
 
 use rustc_hash::FxHashSet;
 
 use super::Engine;
 use super::agent::{PortAgent, TICK};
 use super::conn::Conn;
+use super::credit::audit_credits;
 use super::discipline::Discipline;
 use super::egress::{Egress, PortQueue};
 use super::endpoint::Endpoint;
 use super::event::Phase;
 use super::host::Owner;
 use super::members::Members;
-use super::network::Tally;
-use super::port::Amount;
-use crate::ids::{ConnId, FlowId, PacketId};
+use super::network::Network;
+use super::port::{Amount, Port};
+use crate::ids::{ConnId, FlowId, LinkId, NodeId, PacketId};
+use crate::topology::Fabric;
 use crate::units::Time;
 
 /// More findings than this add nothing new.
 pub const FINDINGS_MAX: usize = 20;
 
+/// The parts of a run, or the only one, at one time.
+pub(super) struct Auditor<'e, 'a, 'o, M: Members> {
+    /// The parts.
+    pub parts: Vec<&'e Engine<'a, 'o, M>>,
+    /// Connections with both their ends.
+    pub conns: &'e [Conn],
+    /// The present.
+    pub now: Time,
+}
+
 /// Results of the walks.
 struct Found {
-    /// By packet: how often it was found.
-    packets: Vec<u8>,
     /// By port: the queued packets.
     resident: Vec<Amount>,
     /// By link: packets between its ends, or committed to be.
@@ -43,37 +57,76 @@ struct Found {
 impl<M: Members> Engine<'_, '_, M> {
     /// Compares the counters with the contents; differences join the violations.
     pub(super) fn audit(&mut self) {
-        let mut wrong = Vec::new();
-        let found = self.walk(&mut wrong);
-        self.audit_packets(&found, &mut wrong);
-        self.audit_ports(&found, &mut wrong);
-        self.audit_pauses(&mut wrong);
-        self.net.audit_credits(&mut wrong);
-        self.audit_conns(&found, &mut wrong);
-        self.audit_agents(&found, &mut wrong);
-        self.audit_starts(&mut wrong);
+        let now = self.net.now;
+        let mut wrong = Auditor { parts: vec![&*self], conns: &self.net.conns, now }.audit();
         if let Some(room) = &mut self.net.room {
             room.audit(&mut wrong);
         }
-        let at = self.net.now;
-        self.violations.extend(wrong.into_iter().map(|what| format!("at {at}: {what}")));
+        self.violations.extend(wrong.into_iter().map(|what| format!("at {now}: {what}")));
         self.violations.truncate(FINDINGS_MAX);
+    }
+}
+
+impl<M: Members> Auditor<'_, '_, '_, M> {
+    /// The differences between counters and contents.
+    pub(super) fn audit(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let found = self.walk(&mut wrong);
+        self.audit_ports(&found, &mut wrong);
+        let nets: Vec<&Network<'_, M>> = self.parts.iter().map(|part| &part.net).collect();
+        audit_credits(&nets, |link| self.heads(link), |link| self.ends(link), &mut wrong);
+        self.audit_conns(&found, &mut wrong);
+        self.audit_agents(&found, &mut wrong);
+        for part in &self.parts {
+            part.audit_pauses(&mut wrong);
+            part.audit_starts(&mut wrong);
+        }
+        wrong
+    }
+
+    /// The part in which a link begins.
+    fn heads(&self, link: usize) -> usize {
+        self.part_of(|fabric| fabric.links[link].from)
+    }
+
+    /// The part in which it ends.
+    fn ends(&self, link: usize) -> usize {
+        self.part_of(|fabric| fabric.links[link].to)
+    }
+
+    fn part_of(&self, node: impl Fn(&Fabric) -> NodeId) -> usize {
+        let first = self.parts[0];
+        first.net.abroad.cut.as_ref().map_or(0, |cut| cut.of(node(first.plan.parts.fabric)))
     }
 
     fn walk(&self, wrong: &mut Vec<String>) -> Found {
-        let links = self.net.egress.len();
+        let (links, conns) = (self.parts[0].net.egress.len(), self.conns.len());
         let mut found = Found {
-            packets: vec![0; self.net.arena.slots()],
             resident: vec![Amount::default(); links],
             on_wire: vec![0; links],
             departures: vec![0; links],
             port_timers: vec![0; links],
             ticks: vec![0; links],
-            conn_packets: vec![0; self.net.conns.len()],
-            conn_timers: vec![0; self.net.conns.len()],
+            conn_packets: vec![0; conns],
+            conn_timers: vec![0; conns],
         };
-        let mut note = |found: &mut Found, id: PacketId| {
-            found.packets[id.index()] = found.packets[id.index()].saturating_add(1);
+        self.parts.iter().for_each(|part| part.walk(&mut found, wrong));
+        // A connection that stands for others counts those.
+        let parts = self.conns.iter().filter(|conn| conn.open && conn.parent != ConnId::NONE);
+        for conn in parts.filter(|conn| conn.flow != FlowId::NONE) {
+            found.conn_packets[conn.parent.index()] += 1;
+        }
+        found
+    }
+}
+
+impl<M: Members> Engine<'_, '_, M> {
+    /// Adds what is in this part.
+    fn walk(&self, found: &mut Found, wrong: &mut Vec<String>) {
+        // By packet: how often it is found.
+        let mut packets = vec![0u8; self.net.arena.slots()];
+        let mut note = |found: &mut Found, wrong: &mut Vec<String>, id: PacketId| {
+            packets[id.index()] = packets[id.index()].saturating_add(1);
             let conn = self.net.arena[id].conn;
             match found.conn_packets.get_mut(conn.index()) {
                 Some(count) => *count += 1,
@@ -83,7 +136,7 @@ impl<M: Members> Engine<'_, '_, M> {
         for event in self.net.calendar.iter() {
             let phase = event.phase();
             if phase == Phase::Arrival as u8 || phase == Phase::Lost as u8 {
-                note(&mut found, PacketId(event.a));
+                note(found, wrong, PacketId(event.a));
                 found.on_wire[self.net.links.of(&event).index()] += 1;
             } else if phase == Phase::Departure as u8 {
                 found.departures[self.net.links.of(&event).index()] += 1;
@@ -96,42 +149,65 @@ impl<M: Members> Engine<'_, '_, M> {
                 found.conn_timers[id.index()] += 1;
             }
         }
-        // A connection that stands for others counts those.
-        let parts = self.net.conns.iter().filter(|conn| conn.open && conn.parent != ConnId::NONE);
-        for conn in parts.filter(|conn| conn.flow != FlowId::NONE) {
-            found.conn_packets[conn.parent.index()] += 1;
-        }
         for (link, egress) in self.net.egress.iter().enumerate() {
             if let PortQueue::Serviced(model) = &egress.queue {
                 let mut waiting = Vec::new();
                 model.resident(&mut |id| waiting.push(id));
                 for id in waiting {
-                    note(&mut found, id);
+                    note(found, wrong, id);
                     found.resident[link].add(self.net.arena[id].size);
                 }
             }
         }
-        found
+        self.audit_packets(&packets, wrong);
     }
 
     /// Every live packet is in exactly one place.
-    fn audit_packets(&self, found: &Found, wrong: &mut Vec<String>) {
-        let total: usize = found.packets.iter().map(|&times| times as usize).sum();
+    fn audit_packets(&self, packets: &[u8], wrong: &mut Vec<String>) {
+        let total: usize = packets.iter().map(|&times| times as usize).sum();
         if total != self.net.arena.live() {
             wrong.push(format!(
                 "{} packets live, {total} found in queues and on wires",
                 self.net.arena.live()
             ));
         }
-        for (id, times) in found.packets.iter().enumerate().filter(|&(_, &times)| times > 1) {
+        for (id, times) in packets.iter().enumerate().filter(|&(_, &times)| times > 1) {
             wrong.push(format!("packet {id} is in {times} places at once"));
         }
     }
 
+    /// The bytes counted by link and class are the queued ones.
+    fn audit_pauses(&self, wrong: &mut Vec<String>) {
+        for (link, (gate, found)) in
+            self.net.control.pauses.gates.iter().zip(self.net.count_waiting()).enumerate()
+        {
+            if gate.waiting != found {
+                let counted = gate.waiting;
+                wrong.push(format!(
+                    "link {link}: {counted:?} bytes counted by class behind it, {found:?} wait"
+                ));
+            }
+        }
+    }
+
+    /// Every start that is to come has its event.
+    fn audit_starts(&self, wrong: &mut Vec<String>) {
+        let starts = self.net.calendar.iter().filter(|event| event.phase() == Phase::Start as u8);
+        let (events, expected) = self.starts.audit(starts.map(|event| (event.a, super::starts::kind_of(&event))));
+        if events != expected {
+            wrong.push(format!("{expected} starts to come, {events} of them pending"));
+        }
+    }
+}
+
+impl<M: Members> Auditor<'_, '_, '_, M> {
     fn audit_ports(&self, found: &Found, wrong: &mut Vec<String>) {
-        for (link, Egress { port, queue, losses, .. }) in self.net.egress.iter().enumerate() {
+        for link in 0..found.on_wire.len() {
+            let (head, end) = (self.heads(link), self.ends(link));
+            let (from, to) = (&self.parts[head].net, &self.parts[end].net);
+            let Egress { port, queue, losses, .. } = &from.egress[link];
             let resident = found.resident[link];
-            let Tally { offered, received } = self.net.tallies[link];
+            let (offered, received) = (from.tallies[link].offered, to.tallies[link].received);
             let refused = losses.dropped.packets + losses.bounced.packets;
             let packets = port.sent.packets + resident.packets + refused;
             if offered.packets != packets {
@@ -155,7 +231,9 @@ impl<M: Members> Engine<'_, '_, M> {
             if port.bytes != occupied {
                 wrong.push(format!("port {link}: counts {} bytes, holds {occupied}", port.bytes));
             }
-            let lost = port.fault.as_ref().map_or(0, |fault| fault.lost);
+            let lost = |port: &Port| port.fault.as_ref().map_or(0, |fault| fault.lost);
+            // Packets that a fault loses are counted where the link ends.
+            let lost = lost(port) + if head == end { 0 } else { lost(&to.egress[link].port) };
             let passed = received + found.on_wire[link] + lost;
             if port.sent.packets != passed {
                 let sent = port.sent.packets;
@@ -175,35 +253,21 @@ impl<M: Members> Engine<'_, '_, M> {
                 wrong.push(format!("port {link}: its timer is set is {set}, with {events} of them pending"));
             }
             // A paused class waits for a frame of the other end.
-            if !port.serving && port.paused == 0 && (resident.packets > 0 || !self.net.ready[link].is_empty())
-            {
+            if !port.serving && port.paused == 0 && (resident.packets > 0 || !from.ready[link].is_empty()) {
                 wrong.push(format!("port {link}: something waits and nothing will serve it"));
-            }
-        }
-    }
-
-    /// The bytes counted by link and class are the queued ones.
-    fn audit_pauses(&self, wrong: &mut Vec<String>) {
-        for (link, (gate, found)) in
-            self.net.control.pauses.gates.iter().zip(self.net.count_waiting()).enumerate()
-        {
-            if gate.waiting != found {
-                let counted = gate.waiting;
-                wrong.push(format!(
-                    "link {link}: {counted:?} bytes counted by class behind it, {found:?} wait"
-                ));
             }
         }
     }
 
     /// Each agent has the tick that it waits for, and nothing of flows that are over.
     fn audit_agents(&self, found: &Found, wrong: &mut Vec<String>) {
-        if self.net.agents.is_empty() {
+        if self.parts[0].net.agents.is_empty() {
             return;
         }
         let open: FxHashSet<FlowId> =
-            self.net.conns.iter().filter(|conn| conn.open).map(|conn| conn.flow).collect();
-        for (link, (agent, ticking)) in self.net.agents.iter().enumerate() {
+            self.conns.iter().filter(|conn| conn.open).map(|conn| conn.flow).collect();
+        for link in 0..found.ticks.len() {
+            let (agent, ticking) = self.parts[self.heads(link)].net.agents.get(link);
             let ticks = found.ticks[link];
             if u32::from(ticking) != ticks {
                 wrong.push(format!(
@@ -212,34 +276,24 @@ impl<M: Members> Engine<'_, '_, M> {
             }
             let is_open = |flow: FlowId| open.contains(&flow);
             let mut found = |what| wrong.push(format!("agent {link}: {what}"));
-            agent.audit(self.net.now, &is_open, &mut found);
+            agent.audit(self.now, &is_open, &mut found);
             if open.is_empty() {
                 agent.audit_idle(&mut found);
             }
         }
     }
 
-    /// Every start that is to come has its event.
-    fn audit_starts(&self, wrong: &mut Vec<String>) {
-        let starts = self.net.calendar.iter().filter(|event| event.phase() == Phase::Start as u8);
-        let (events, expected) =
-            self.starts.audit(starts.map(|event| (event.a, super::starts::kind_of(&event))));
-        if events != expected {
-            wrong.push(format!("{expected} starts to come, {events} of them pending"));
-        }
-    }
-
     /// Whether bytes are missing of a message before this one: their connection hands them over in order.
     fn waits_for_another(&self, message: &Conn) -> bool {
-        self.net.conns.iter().any(|other| {
+        self.conns.iter().any(|other| {
             let before = other.via == message.via && other.start <= message.start;
-            let size = self.starts.flow(other.flow).map_or(0, |flow| flow.size);
+            let size = self.parts[0].starts.flow(other.flow).map_or(0, |flow| flow.size);
             other.open && before && other.receiver.delivered_bytes < size
         })
     }
 
     fn audit_conns(&self, found: &Found, wrong: &mut Vec<String>) {
-        for (slot, conn) in self.net.conns.iter().enumerate().filter(|(_, conn)| conn.open) {
+        for (slot, conn) in self.conns.iter().enumerate().filter(|(_, conn)| conn.open) {
             if conn.network.packets != found.conn_packets[slot] {
                 let there = found.conn_packets[slot];
                 wrong.push(format!(
@@ -255,7 +309,7 @@ impl<M: Members> Engine<'_, '_, M> {
             if conn.parent != ConnId::NONE {
                 continue;
             }
-            if let Some(flow) = self.starts.flow(conn.flow) {
+            if let Some(flow) = self.parts[0].starts.flow(conn.flow) {
                 let complete = conn.receiver.completed_at != Time::NEVER;
                 let arrived = conn.receiver.delivered_bytes == flow.size;
                 if complete != arrived && !(arrived && self.waits_for_another(conn)) {
@@ -267,10 +321,26 @@ impl<M: Members> Engine<'_, '_, M> {
                 }
             }
         }
+        for part in &self.parts {
+            part.audit_transports(self.conns, wrong);
+        }
+    }
+}
+
+impl<M: Members> Engine<'_, '_, M> {
+    /// Transports know the ends of connections that are in this part.
+    fn audit_transports(&self, conns: &[Conn], wrong: &mut Vec<String>) {
+        let here = |conn: &Conn| {
+            let mut conn = *conn;
+            conn.receiver.accepted &= !self.net.abroad.is_abroad(conn.dst);
+            conn.sender.port =
+                if self.net.abroad.is_abroad(conn.src) { LinkId::NONE } else { conn.sender.port };
+            conn
+        };
         for (index, transport) in self.transports.iter().enumerate() {
-            let conns = self.net.conns.iter().enumerate();
+            let conns = conns.iter().enumerate();
             let own = conns.filter(|(_, conn)| conn.open && conn.transport as usize == index);
-            let own: Vec<_> = own.map(|(slot, conn)| (ConnId(slot as u32), *conn)).collect();
+            let own: Vec<_> = own.map(|(slot, conn)| (ConnId(slot as u32), here(conn))).collect();
             transport.audit(&own, &mut |what| wrong.push(what));
         }
     }

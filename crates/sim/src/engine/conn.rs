@@ -222,6 +222,11 @@ impl Conn {
         self.sender.done
     }
 
+    /// For the audit: whether its sender is in this part of the run.
+    pub fn sends_here(&self) -> bool {
+        self.sender.port != LinkId::NONE
+    }
+
     /// Whether a packet of it has arrived at its receiver.
     pub fn accepted(&self) -> bool {
         self.receiver.accepted

@@ -303,43 +303,6 @@ impl<M: Members> Network<'_, M> {
         }
     }
 
-    /// Compares each window, and what of it is under way, with what was given.
-    pub(super) fn audit_credits(&self, wrong: &mut Vec<String>) {
-        if self.control.credits.links.is_empty() {
-            return;
-        }
-        let mut behind = self.charged_waiting();
-        for event in self.calendar.iter() {
-            if event.phase() == Phase::Arrival as u8 || event.phase() == Phase::Lost as u8 {
-                let on_wire = charged(&self.arena[PacketId(event.a)]);
-                on_wire
-                    .into_iter()
-                    .for_each(|(class, size)| behind[self.links.of(&event).index()][class] += size);
-            }
-        }
-        for (link, (credit, behind)) in self.control.credits.links.iter().zip(behind).enumerate() {
-            for (class, behind) in behind.into_iter().enumerate().filter(|_| credit.is_limited()) {
-                let (window, owed) = (credit.window[class], credit.owed[class]);
-                let told = self.control.credits.told(LinkId(link as u32), class);
-                let whole = window.checked_add(behind + owed + told);
-                if whole != Some(credit.given[class]) {
-                    let given = credit.given[class];
-                    wrong.push(format!(
-                        "link {link}, class {class}: a credit of {given} bytes, but a window of {window}, {behind} on the \
-                         wire and behind it, {owed} owed, {told} in frames"
-                    ));
-                }
-            }
-            let paused = self.egress[link].port.paused;
-            if paused != self.control.credits.stopped(credit) {
-                wrong.push(format!(
-                    "link {link}: classes {paused:#b} stand still, with windows {:?}",
-                    credit.window
-                ));
-            }
-        }
-    }
-
     /// Bytes of data that wait, by the link that they came by and their class.
     pub(super) fn charged_waiting(&self) -> Vec<[u32; CLASSES]> {
         let mut waiting = vec![[0; CLASSES]; self.control.credits.links.len()];
@@ -388,6 +351,56 @@ impl<M: Members> Engine<'_, '_, M> {
             schedule_departure(port, &mut self.net.calendar);
         } else {
             self.depart(link);
+        }
+    }
+}
+
+/// Compares each window, and what of it is under way, with what was given, in all parts of a run: at its head and its end
+/// a link's account is that of the part there.
+pub(super) fn audit_credits<M: Members>(
+    parts: &[&Network<'_, M>],
+    head: impl Fn(usize) -> usize,
+    end: impl Fn(usize) -> usize,
+    wrong: &mut Vec<String>,
+) {
+    let mut behind = vec![[0; CLASSES]; parts[0].control.credits.links.len()];
+    if behind.is_empty() {
+        return;
+    }
+    for part in parts {
+        for (behind, waiting) in behind.iter_mut().zip(part.charged_waiting()) {
+            (0..CLASSES).for_each(|class| behind[class] += waiting[class]);
+        }
+        for event in part.calendar.iter() {
+            if event.phase() == Phase::Arrival as u8 || event.phase() == Phase::Lost as u8 {
+                let on_wire = charged(&part.arena[PacketId(event.a)]);
+                let link = part.links.of(&event).index();
+                on_wire.into_iter().for_each(|(class, size)| behind[link][class] += size);
+            }
+        }
+    }
+    for (link, behind) in behind.into_iter().enumerate() {
+        let (credits, net) = (&parts[head(link)].control.credits, parts[head(link)]);
+        let credit = &credits.links[link];
+        for (class, behind) in behind.into_iter().enumerate().filter(|_| credit.is_limited()) {
+            let (window, owed) =
+                (credit.window[class], parts[end(link)].control.credits.links[link].owed[class]);
+            let told = credits.told(LinkId(link as u32), class);
+            let whole = window.checked_add(behind + owed + told);
+            if whole != Some(credit.given[class]) {
+                let given = credit.given[class];
+                wrong.push(format!(
+                    "link {link}, class {class}: a credit of {given} bytes, but a window of {window}, {behind} on the \
+                     wire and behind it, {owed} owed, {told} in frames"
+                ));
+            }
+        }
+        let paused = net.egress[link].port.paused;
+        if paused != credits.stopped(credit) {
+            wrong.push(format!(
+                "link {link}: classes {paused:#b} stand still, with windows {:?}",
+                credit.window
+            ));
         }
     }
 }
@@ -447,7 +460,7 @@ mod tests {
             while engine.step().is_none() {
                 steps += 1;
                 let mut wrong = Vec::new();
-                engine.net.audit_credits(&mut wrong);
+                audit_credits(&[&engine.net], |_| 0, |_| 0, &mut wrong);
                 assert_eq!(wrong, Vec::<String>::new());
                 let mut waiting = vec![[0; CLASSES]; fabric.nodes.len()];
                 for (egress, link) in engine.net.egress.iter().zip(&fabric.links) {

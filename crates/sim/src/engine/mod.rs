@@ -261,18 +261,18 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             self.serve(link);
         }
         while self.net.after.take() {
-            self.finish_event(event.order);
+            self.finish_event();
         }
     }
 
-    /// What an event of that order has left to do; that may leave more.
+    /// What an event has left to do; that may leave more.
     #[inline(never)]
-    fn finish_event(&mut self, order: u64) {
+    fn finish_event(&mut self) {
         while let Some(id) = self.net.after.gone.pop() {
             self.close_if_over(id);
         }
         while let Some(ended) = self.net.after.ended.pop() {
-            self.starts.note(ended, order, &self.plan.parts, &mut self.net);
+            self.starts.note(ended, &self.plan.parts, &mut self.net);
         }
         self.net.send_back();
         self.net.send_pauses();

@@ -33,6 +33,8 @@ use crate::units::Time;
 pub struct Network<'a, M: Members> {
     /// The present.
     pub now: Time,
+    /// In a run of several parts, the order of the present event.
+    pub order: u64,
     /// The future.
     pub calendar: Calendar,
     /// The packets.
@@ -204,6 +206,7 @@ impl<'a, M: Members> Network<'a, M> {
         };
         Network {
             now: Time::ZERO,
+            order: 0,
             calendar: Calendar::new(parts.agenda),
             arena: Arena::new(parts.members.has_records()),
             links: Links::new(&link_ranks),

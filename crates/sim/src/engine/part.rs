@@ -172,6 +172,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             }
         }
         let begins = |link: &Link| cut.of(link.from) != me as usize;
+        self.watched = vec![false; self.net.egress.len()];
         self.net.paths.join(self.plan.parts.fabric.links.iter().map(begins).collect());
         let links = 0..self.net.egress.len() as u32;
         self.cut_links =
@@ -182,7 +183,6 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Keeps the packets that an observer is to be shown.
     pub(super) fn watch(&mut self, observer: &dyn Observer) {
         self.net.watch_packets();
-        self.watched.resize(self.net.egress.len(), false);
         for (link, watched) in self.watched.iter_mut().enumerate() {
             *watched |= observer.watches_link(LinkId(link as u32));
         }
@@ -215,7 +215,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     #[inline(always)]
     pub(super) fn handle_next(&mut self, end: Time) -> bool {
         let Some((event, hint)) = self.next_event::<true>(end) else { return false };
-        self.net.now = event.time;
+        (self.net.now, self.net.order) = (event.time, event.order);
         self.events += 1;
         self.handle(event, hint);
         true
@@ -272,7 +272,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     /// Does what closing has left to do.
     pub(super) fn tidy(&mut self) {
         while self.net.after.take() {
-            self.finish_event(0);
+            self.finish_event();
         }
     }
 }

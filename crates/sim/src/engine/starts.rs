@@ -147,7 +147,7 @@ impl<'a> Starts<'a> {
         self.schedule_next(net);
         for chain in 0..self.chains.len() as u32 {
             if !net.abroad.is_abroad(self.chains.host(chain)) {
-                self.schedule_drawn(chain, 0, net);
+                self.schedule_drawn(chain, net);
             }
         }
     }
@@ -191,18 +191,17 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// A flow has ended, at its receiver or at its sender, in an event of that order.
+    /// A flow has ended, at its receiver or at its sender.
     pub fn note<M: Members>(
         &mut self,
         (id, at): (FlowId, Milestone),
-        order: u64,
         parts: &Parts<M>,
         net: &mut Network<'_, M>,
     ) {
         let flow = *self.flow(id).expect("a flow that has ended");
         if id.index() >= self.traffic.flows.len() {
             if at == Milestone::Acked {
-                self.schedule_drawn(self.chains.of(&flow), order, net);
+                self.schedule_drawn(self.chains.of(&flow), net);
             }
             return;
         }
@@ -239,14 +238,13 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// `present` is the order of the present event.
-    fn schedule_drawn<M: Members>(&mut self, chain: u32, present: u64, net: &mut Network<'_, M>) {
+    fn schedule_drawn<M: Members>(&mut self, chain: u32, net: &mut Network<'_, M>) {
         if let Some(time) = self.chains.next_start(chain, net.now) {
             self.pending += u64::from(!self.is_background(self.chains.entry(chain)));
             let mut order = push(net, time, self.chains.host(chain), chain, kind::DRAWN);
             let place = &mut self.places[chain as usize];
             if time == net.now {
-                order = order.max(present);
+                order = order.max(net.order);
             }
             if place.0 == time {
                 order = order.max(place.1);

@@ -148,7 +148,9 @@ fn audit_ends<S, R>(
         if conn.accepted() {
             audit_ranges(*id, conn, received(receivers.get(*id)), found);
         }
-        if let Some(wrong) = wrong(senders.get(*id)) {
+        if conn.sends_here()
+            && let Some(wrong) = wrong(senders.get(*id))
+        {
             found(format!("connection {id}: {wrong}"));
         }
     }

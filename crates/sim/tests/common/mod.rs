@@ -81,13 +81,13 @@ pub fn observed(scenario: &Scenario, agenda: Agenda, observers: &mut [&mut dyn O
     Run(outcome)
 }
 
-/// Runs a scenario, without its audit, in at most so many parts.
+/// Runs a scenario in at most so many parts.
 pub fn in_parts(scenario: &Scenario, parts: u32, executor: &dyn Executor) -> Run {
-    let mut scenario = scenario.clone();
-    scenario.run.audit = false;
-    let checked = Checked::of(&scenario);
+    let checked = Checked::of(scenario);
     let outcome = checked.simulate_in(parts, executor, Agenda::Calendar, &mut |_| true, &mut []);
-    Run(outcome.unwrap_or_else(|problem| panic!("{problem}")))
+    let outcome = outcome.unwrap_or_else(|problem| panic!("{problem}"));
+    assert_eq!(outcome.violations, Vec::<String>::new(), "what the audit found in {parts} parts");
+    Run(outcome)
 }
 
 /// All that two runs leave is the same: tables, packets that were captured, how they ended, and what they counted.

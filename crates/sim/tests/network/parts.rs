@@ -282,7 +282,6 @@ fn on_threads(text: &str, threads: u32) -> Outcome {
 fn a_run_that_cannot_be_parted_says_why() {
     let cases = [
         (r#"topology.single-switch.hosts = 4"#, "its network has no two parts"),
-        ("topology.fat-tree.k = 4\nrun.audit = true", "it is audited"),
         (r#"topology.fat-tree = { k = 4, delay = "0s" }"#, "a link between two parts has no delay"),
     ];
     for (first, expected) in cases {

@@ -1,5 +1,6 @@
 //! The parts of a run as one: for those who look at it, and at its end.
 
+use super::super::audit::{Auditor, FINDINGS_MAX};
 use super::super::conn::Counts;
 use super::super::endpoint::Endpoint;
 use super::super::finished::{LinkCounts, Totals};
@@ -25,6 +26,18 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         conn
     }
 
+    /// Compares the counters of all parts with what is in them.
+    pub(super) fn audit(&mut self) {
+        self.audited = self.sum(|part| part.events);
+        self.parts.iter_mut().for_each(|part| part.take_in());
+        self.join_all();
+        let parts = self.parts.iter().map(|part| &**part).collect();
+        let now = self.parts.iter().map(|part| part.net.now).max().unwrap_or(Time::ZERO);
+        let wrong = Auditor { parts, conns: &self.joined, now }.audit();
+        self.violations.extend(wrong.into_iter().map(|what| format!("at {now}: {what}")));
+        self.violations.truncate(FINDINGS_MAX);
+    }
+
     pub(super) fn join_all(&mut self) {
         let slots = self.parts.iter().map(|part| part.net.conns.len()).max().unwrap_or(0);
         self.joined = (0..slots as u32)
@@ -40,8 +53,10 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     pub(super) fn finish(mut self, status: Status) -> Finished {
         let end = self.now;
-        self.number_drawn();
-        self.show();
+        self.meet();
+        if self.plan.audit {
+            self.audit();
+        }
         self.look_until(end);
         let count = self.cut.count;
         for home in 0..self.parts.len() {
@@ -66,7 +81,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let cut = Arc::clone(&self.cut);
         let fabric = self.plan.parts.fabric;
         let (limit, traffic, counts) = (self.limit, self.plan.traffic, self.counts);
-        let deadlock = self.deadlock;
+        let (deadlock, violations) = (self.deadlock, self.violations);
         let parts: Vec<Finished> = self.parts.into_iter().map(|part| part.leave(status)).collect();
         let source = |flow: &Flow| cut.of(flow.src);
         // Each part has all flows, with what its own did.
@@ -105,7 +120,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             subflows,
             links,
             deadlock,
-            violations: parts.iter().flat_map(|part| part.violations.clone()).collect(),
+            violations,
             waits,
             agent_bytes: parts.iter().map(|part| part.agent_bytes).sum(),
             parts: Some(counts),
@@ -159,5 +174,80 @@ impl<M: Members> Inside for Parted<'_, '_, M> {
 
     fn backlog(&self, host: NodeId) -> Option<u64> {
         self.parts[self.cut.of(host)].backlog(host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::calendar::Agenda;
+    use crate::engine::event::Phase;
+    use crate::scenario::Scenario;
+    use crate::setup::Setup;
+
+    /// Findings of the audit of a run in two parts in which packets cross between them, with that defect injected.
+    fn findings(inject: impl FnOnce(&mut Parted<Setup>)) -> String {
+        let text = r#"
+            topology.fat-tree.k = 4
+            transport.ndp = {}
+            run.audit = true
+            [[traffic]]
+            name = "stride"
+            arrivals.at-once = {}
+            matrix.stride.by = [8]
+            sizes.fixed = "300KB"
+        "#;
+        let scenario: Scenario = toml::from_str(text).expect("a scenario");
+        let setup = Setup::new(&scenario, scenario.topology.build().into()).expect("a connected network");
+        let plan = setup.plan(&scenario, Agenda::Calendar);
+        let cut = Arc::new(Cut::new(&setup.fabric, 2));
+        let mut run = Parted::new(&plan, &cut);
+        let road = Road { lanes: vec![Lane(Mutex::default())], end: AtomicU64::new(0) };
+        for _ in 0..40 {
+            assert_eq!(run.go_on(&road, &|| {}), None);
+        }
+        run.meet();
+        run.audit();
+        assert_eq!(run.violations, Vec::<String>::new(), "without a defect");
+        inject(&mut run);
+        run.audit();
+        run.violations.join("\n")
+    }
+
+    /// A packet that has left one part and not come to the other is on no link.
+    #[test]
+    fn the_audit_of_parts_catches_a_packet_that_is_lost_between_them() {
+        let found = findings(|run| {
+            let next =
+                run.parts.iter().filter_map(|part| part.next_time()).min().expect("packets on their way");
+            let end = next.saturating_add(run.lookahead());
+            run.parts.iter_mut().for_each(|part| part.run_until(end));
+            run.meet();
+            run.parts[1].net.abroad.inbox[0].packets.pop().expect("a packet crosses");
+        });
+        assert!(found.contains("received, on the wire or lost"), "{found}");
+        assert!(found.contains("packets, "), "a connection counts it: {found}");
+    }
+
+    #[test]
+    fn the_audit_of_parts_catches_a_skipped_arrival() {
+        let found = findings(|run| {
+            let lost = run.parts[1].net.calendar.lose(|event| event.phase() == Phase::Arrival as u8);
+            lost.expect("a packet is on its way");
+        });
+        assert!(found.contains("received, on the wire or lost"), "{found}");
+    }
+
+    /// The bytes that a receiver has are in its part.
+    #[test]
+    fn the_audit_of_parts_catches_a_delivery_that_was_not_received() {
+        let found = findings(|run| {
+            let of = |conn: &Conn| conn.open && conn.accepted();
+            let part = &mut run.parts[1];
+            let cut = part.net.abroad.cut.clone().expect("two parts");
+            let conn = part.net.conns.iter_mut().find(|conn| of(conn) && cut.of(conn.dst) == 1);
+            conn.expect("a flow to part 1").receiver.delivered_bytes += 1;
+        });
+        assert!(found.contains("in received ranges"), "{found}");
     }
 }

@@ -32,7 +32,7 @@ use super::observer::Observer;
 use super::part::Cut;
 use super::plan::Plan;
 use super::progress::Progress;
-use super::{Engine, WATCH_EVERY};
+use super::{AUDIT_EVERY, Engine, WATCH_EVERY};
 use crate::ids::{ConnId, LinkId};
 use crate::units::Time;
 
@@ -68,6 +68,9 @@ pub struct Parted<'a, 'o, M: Members> {
     witness: Option<ConnId>,
     /// Connections of all parts, each with both its ends; made for a look.
     joined: Vec<Conn>,
+    /// Events by the last audit.
+    audited: u64,
+    violations: Vec<String>,
     counts: PartCounts,
 }
 
@@ -112,6 +115,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             shortest_flow: shortest_flow(plan),
             witness: None,
             joined: Vec::new(),
+            audited: 0,
+            violations: Vec::new(),
             counts: PartCounts { parts: cut.count, ..PartCounts::default() },
         }
     }
@@ -192,6 +197,9 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             return Some(status);
         }
         self.meet();
+        if self.plan.audit && self.sum(|part| part.events) - self.audited >= AUDIT_EVERY {
+            self.audit();
+        }
         if let Some(status) = self.complete() {
             return Some(status);
         }
