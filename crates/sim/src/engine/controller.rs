@@ -413,15 +413,25 @@ impl<C: Controller> Room<C> {
     }
 
     /// Sends an order to its host. Returns whether it arrives at once.
-    fn send(&mut self, order: Order, now: Time, calendar: &mut Calendar) -> bool {
+    #[inline]
+    fn send(&mut self, order: &Order, now: Time, calendar: &mut Calendar) -> bool {
         self.counts.orders += 1;
         let at = order.at.max(now) + self.clocks[order.host.index()];
-        if self.channel.delay == Time::ZERO && self.channel.loss == 0.0 {
-            if at > now {
-                self.post(Message::Order(order, 0), at, calendar);
-            }
-            return at <= now;
+        let immediate = self.channel.delay == Time::ZERO && self.channel.loss == 0.0;
+        if immediate && at <= now {
+            return true;
         }
+        if immediate {
+            self.post(Message::Order(*order, 0), at, calendar);
+        } else {
+            self.send_over_channel(*order, at, now, calendar);
+        }
+        false
+    }
+
+    /// Sends an order whose message has a delay or may be lost.
+    #[inline(never)]
+    fn send_over_channel(&mut self, order: Order, at: Time, now: Time, calendar: &mut Calendar) {
         let number = self.number(order.queue);
         match order.act {
             Act::Send(grant) => {
@@ -437,7 +447,6 @@ impl<C: Controller> Room<C> {
                 self.post(Message::Order(order, number), at.max(now + delay), calendar);
             }
         }
-        false
     }
 
     /// The number of the next order to a queue.
@@ -478,7 +487,7 @@ impl<M: Members> Engine<'_, '_, M> {
         let room = room.as_mut().expect("only a controller has such events");
         if event.a != ACT {
             if let Some(order) = room.arrive(event.a, now, calendar) {
-                self.obey_order(order);
+                self.obey_order(&order);
             }
             return;
         }
@@ -489,7 +498,7 @@ impl<M: Members> Engine<'_, '_, M> {
         self.observers.iter_mut().for_each(|observer| observer.control_begins());
         room.act(now, conns, calendar);
         let mut orders = std::mem::take(&mut room.orders);
-        for &order in &orders {
+        for order in &orders {
             let room = self.net.room.as_mut().expect("it has just acted");
             if room.send(order, now, &mut self.net.calendar) {
                 self.obey_order(order);
@@ -503,13 +512,14 @@ impl<M: Members> Engine<'_, '_, M> {
     }
 
     /// An order has reached its host.
-    fn obey_order(&mut self, order: Order) {
+    #[inline]
+    fn obey_order(&mut self, order: &Order) {
         if let Act::Path(placed) = order.act {
             return self.net.place(placed);
         }
         let transport = self.net.room.as_ref().expect("it gave the order").serves;
         let mut cx = Cx { net: &mut self.net, transport, host: order.host };
-        self.transports[usize::from(transport)].ordered(order.queue, order.act, &mut cx);
+        self.transports[usize::from(transport)].ordered(order.queue, &order.act, &mut cx);
     }
 }
 

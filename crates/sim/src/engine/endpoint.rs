@@ -50,7 +50,7 @@ pub trait Endpoint {
 
     /// At a host: an order of the controller on one of its queues has arrived. Only under central control:
     /// see `engine/controller.rs`.
-    fn ordered(&mut self, queue: QueueId, act: Act, cx: &mut impl Host) {
+    fn ordered(&mut self, queue: QueueId, act: &Act, cx: &mut impl Host) {
         let _ = (queue, act, cx);
         unreachable!("the check gives a controller to no other transport than its own");
     }

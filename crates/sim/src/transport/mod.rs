@@ -85,7 +85,7 @@ macro_rules! transports {
                 #[inline]
                 fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool);
                 fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
-                fn ordered(&mut self, queue: QueueId, act: Act, cx: &mut impl Host);
+                fn ordered(&mut self, queue: QueueId, act: &Act, cx: &mut impl Host);
                 fn waiting(&self, host: NodeId) -> Option<u64>;
                 fn window(&self, id: ConnId, conn: &Conn) -> Option<u64>;
                 fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String));

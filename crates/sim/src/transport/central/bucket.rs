@@ -69,7 +69,12 @@ impl Bucket {
             return Time(self.since.0.saturating_sub((-wait) as u64));
         }
         // A rate of nearly nothing: later than any run.
-        if wait >= Time::NEVER.0 as f64 / 4.0 { Time::NEVER } else { Time(self.since.0 + wait.ceil() as u64) }
+        if wait >= Time::NEVER.0 as f64 / 4.0 {
+            return Time::NEVER;
+        }
+        // Rounded up; `ceil` is a call where the processor need not have it.
+        let whole = wait as i64;
+        Time(self.since.0 + whole as u64 + u64::from((whole as f64) < wait))
     }
 }
 

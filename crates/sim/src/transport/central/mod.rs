@@ -362,8 +362,8 @@ impl Endpoint for Model {
         self.send_when_due(number, cx);
     }
 
-    fn ordered(&mut self, number: QueueId, act: Act, cx: &mut impl Host) {
-        match act {
+    fn ordered(&mut self, number: QueueId, act: &Act, cx: &mut impl Host) {
+        match *act {
             Act::Rate { share, label } => {
                 let queue = &mut self.queues[number];
                 // A rate that comes when all has been sent is for nothing: the next burst has to wait for its own.

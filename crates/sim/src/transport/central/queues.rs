@@ -73,7 +73,8 @@ pub struct Leave {
     pub used: bool,
 }
 
-/// Which bucket of a host is empty first: found by a look at all of them, and kept as long as it is sure.
+/// Which bucket of a host is empty first: found by a look at all of them, and kept until one changes. Most rates are replaced
+/// before a packet can use them, so nothing is computed when they come.
 #[derive(Clone, Copy, Debug, Default)]
 enum First {
     #[default]
@@ -166,18 +167,7 @@ impl Queues {
     pub fn set_share(&mut self, number: QueueId, share: f64, now: Time, rate: Rate) {
         let queue = &mut self.queues[number.index()];
         queue.bucket.set(share, now, rate);
-        let own = queue.leaks().then(|| (queue.due(rate), number));
-        let first = &mut self.hosts[queue.from.index()].first;
-        *first = match (*first, own) {
-            (First::Known(at, due), own) if at == rate => match (due, own) {
-                // No other queue can be before it.
-                (Some(due), Some(own)) if own <= due => First::Known(rate, Some(own)),
-                (Some((_, known)), _) if known == number => First::Unknown,
-                (None, own) => First::Known(rate, own),
-                (due, _) => First::Known(rate, due),
-            },
-            _ => First::Unknown,
-        };
+        self.hosts[queue.from.index()].first = First::Unknown;
     }
 
     /// A packet of so many bytes leaves a queue.
