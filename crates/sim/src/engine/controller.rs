@@ -487,7 +487,7 @@ impl<M: Members> Engine<'_, '_, M> {
         let room = room.as_mut().expect("only a controller has such events");
         if event.a != ACT {
             if let Some(order) = room.arrive(event.a, now, calendar) {
-                self.obey_order(&order);
+                self.obey_orders(&[order]);
             }
             return;
         }
@@ -498,11 +498,9 @@ impl<M: Members> Engine<'_, '_, M> {
         self.observers.iter_mut().for_each(|observer| observer.control_begins());
         room.act(now, conns, calendar);
         let mut orders = std::mem::take(&mut room.orders);
-        for order in &orders {
-            let room = self.net.room.as_mut().expect("it has just acted");
-            if room.send(order, now, &mut self.net.calendar) {
-                self.obey_order(order);
-            }
+        orders.retain(|order| room.send(order, now, calendar));
+        for orders in orders.chunk_by(|order, next| order.host == next.host) {
+            self.obey_orders(orders);
         }
         self.observers.iter_mut().for_each(|observer| observer.control_ends());
         orders.clear();
@@ -511,22 +509,23 @@ impl<M: Members> Engine<'_, '_, M> {
         }
     }
 
-    /// An order has reached its host.
-    #[inline]
-    fn obey_order(&mut self, order: &Order) {
-        if let Act::Path(placed) = order.act {
-            return self.net.place(placed);
+    /// Orders have reached their host.
+    fn obey_orders(&mut self, orders: &[Order]) {
+        if let Act::Path(_) = orders[0].act {
+            return orders.iter().for_each(|order| self.net.place(order));
         }
-        let transport = self.net.room.as_ref().expect("it gave the order").serves;
-        let mut cx = Cx { net: &mut self.net, transport, host: order.host };
-        self.transports[usize::from(transport)].ordered(order.queue, &order.act, &mut cx);
+        let transport = self.net.room.as_ref().expect("it gave the orders").serves;
+        let mut cx = Cx { net: &mut self.net, transport, host: orders[0].host };
+        self.transports[usize::from(transport)].ordered(orders, &mut cx);
     }
 }
 
 impl<M: Members> Network<'_, M> {
     /// Gives a connection another path, unless it is over. Messages that it carries go by it, too.
-    fn place(&mut self, placed: Placed) {
-        let Placed { id, start, label } = placed;
+    fn place(&mut self, order: &Order) {
+        let Act::Path(Placed { id, start, label }) = order.act else {
+            unreachable!("a controller orders paths, or acts of queues");
+        };
         let conn = self.conns[id.index()];
         if !conn.open || conn.closed || conn.start != start {
             return;

@@ -4,10 +4,10 @@
 //! themselves are in `transport/`.
 
 use super::conn::Conn;
-use super::controller::Act;
+use super::controller::Order;
 use super::host::{Host, Owner, Start};
 use super::packet::Packet;
-use crate::ids::{ConnId, NodeId, QueueId};
+use crate::ids::{ConnId, NodeId};
 
 /// The ends of a transport's connections at all hosts of a run. A new transport implements it.
 ///
@@ -48,10 +48,10 @@ pub trait Endpoint {
     /// A timer event has come. Call [`Host::timer_is_due`] first.
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
 
-    /// At a host: an order of the controller on one of its queues has arrived. Only under central control:
-    /// see `engine/controller.rs`.
-    fn ordered(&mut self, queue: QueueId, act: &Act, cx: &mut impl Host) {
-        let _ = (queue, act, cx);
+    /// At a host: orders of the controller on its queues have arrived. Only under central control: see
+    /// `engine/controller.rs`.
+    fn ordered(&mut self, orders: &[Order], cx: &mut impl Host) {
+        let _ = (orders, cx);
         unreachable!("the check gives a controller to no other transport than its own");
     }
 

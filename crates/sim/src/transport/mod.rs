@@ -25,12 +25,12 @@ use crate::agent::Agent;
 use crate::balancer::Balancer;
 use crate::derived::{Longest, Values};
 use crate::engine::conn::Conn;
-use crate::engine::controller::Act;
+use crate::engine::controller::Order;
 use crate::engine::credit::CLASSES;
 use crate::engine::endpoint::{Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start};
 use crate::engine::packet::Packet;
-use crate::ids::{ConnId, NodeId, QueueId};
+use crate::ids::{ConnId, NodeId};
 use crate::problem::Problem;
 use crate::prototype::Named;
 use crate::queue::{Feature, Queue};
@@ -85,7 +85,7 @@ macro_rules! transports {
                 #[inline]
                 fn next_packet(&mut self, id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool);
                 fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host);
-                fn ordered(&mut self, queue: QueueId, act: &Act, cx: &mut impl Host);
+                fn ordered(&mut self, orders: &[Order], cx: &mut impl Host);
                 fn waiting(&self, host: NodeId) -> Option<u64>;
                 fn window(&self, id: ConnId, conn: &Conn) -> Option<u64>;
                 fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String));

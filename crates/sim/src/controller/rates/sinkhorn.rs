@@ -216,22 +216,17 @@ impl Normaliser {
             let entries = &offered.row(row).entries;
             for (number, (entry, column)) in entries.iter().zip(self.rows.others(place)).enumerate() {
                 if self.column_slack[usize::from(column)] > SLACK_LEAST {
-                    let order = (entry.order, entry.queue);
-                    self.candidates.push(Candidate {
-                        order,
-                        place,
-                        row,
-                        number,
-                        column: usize::from(column),
-                    });
+                    let order = u64::from(entry.order) << 32 | u64::from(entry.queue);
+                    let (place, number) = (place as u16, number as u16);
+                    self.candidates.push(Candidate { order, place, row, number, column });
                 }
             }
         }
         self.candidates.sort_unstable_by_key(|candidate| candidate.order);
         for candidate in &self.candidates {
-            let entry = &mut offered.entries_mut(candidate.row)[candidate.number];
-            let row = &mut self.row_slack[candidate.place];
-            let column = &mut self.column_slack[candidate.column];
+            let entry = &mut offered.entries_mut(candidate.row)[usize::from(candidate.number)];
+            let row = &mut self.row_slack[usize::from(candidate.place)];
+            let column = &mut self.column_slack[usize::from(candidate.column)];
             let mut slack = row.min(*column);
             if self.config.cap_by_offered {
                 slack = slack.min(entry.offered - entry.rate);
@@ -290,12 +285,13 @@ fn largest(rates: impl Iterator<Item = (f64, u16)>) -> (f64, u16) {
 /// An entry whose row and column both have something left.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    order: (u32, u32),
+    /// The entry's own, and of equal ones the number of its queue.
+    order: u64,
     /// The place of its row in the part.
-    place: usize,
+    place: u16,
     row: u16,
     /// Its number in its row.
-    number: usize,
+    number: u16,
     /// The place of its column in the part.
-    column: usize,
+    column: u16,
 }

@@ -22,7 +22,7 @@ use super::{Framing, Settings};
 use crate::balancer::Balancer;
 use crate::balancer::per_flow::PerFlow;
 use crate::engine::conn::Conn;
-use crate::engine::controller::{Act, Report};
+use crate::engine::controller::{Act, Grant, Order, Report};
 use crate::engine::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start, Toward};
 use crate::engine::packet::{Header, Packet};
@@ -209,34 +209,33 @@ impl Model {
     /// a rate can send.
     fn ask(&mut self, cx: &mut impl Host) {
         let at = self.queues.of_mut(cx.host());
-        let first = at.grants.first().map(|leave| leave.queue).or(at.active.first().copied());
-        if let Some(queue) = first.filter(|_| !at.asked) {
+        if !at.asked
+            && let Some(queue) = at.some_queue()
+        {
             at.asked = true;
             cx.ready(self.queues[queue].head);
         }
     }
 
-    /// A queue has a rate and packets: its host's port is requested when the bucket is empty. While the port
-    /// is busy, the end of its transmission is soon enough.
-    fn send_when_due(&mut self, number: QueueId, cx: &mut impl Host) {
-        let queue = &self.queues[number];
-        if self.queues.of(cx.host()).asked || queue.is_empty() || !queue.leaks() {
-            return;
-        }
-        let (port, due) = (queue.port, queue.due(cx.rate(queue.port)));
+    /// A queue of this host has a bucket that is empty at that time, when its port is requested. While the port is busy, the
+    /// end of its transmission is soon enough.
+    fn ask_at(&mut self, due: Time, cx: &mut impl Host) {
         if due <= cx.now() {
             return self.ask(cx);
         }
-        let timer = &mut self.queues.of_mut(cx.host()).timer;
-        if due < timer.due() {
-            cx.set_timer(timer, due, Owner::Interface(port.reverse()), LEAK);
+        let at = self.queues.of_mut(cx.host());
+        if !at.asked && due < at.timer.due() {
+            cx.set_timer(&mut at.timer, due, Owner::Interface(at.port.reverse()), LEAK);
         }
     }
 
-    /// The queue of this host whose bucket is empty first, and when.
-    fn first_due(&mut self, cx: &impl Host) -> Option<(Time, QueueId)> {
-        let some = *self.queues.of(cx.host()).active.first()?;
-        self.queues.first_due(cx.host(), cx.rate(self.queues[some].port))
+    /// A queue of this host has leave to send a packet of that flow.
+    fn granted(&mut self, queue: QueueId, grant: Grant, cx: &mut impl Host) {
+        if !self.move_to_head(queue, grant.flow, cx) {
+            return cx.report(Report::Unused { queue, at: grant.slot });
+        }
+        self.queues.of_mut(cx.host()).grants.push(Leave { queue, grant, used: false });
+        self.ask(cx);
     }
 
     /// Moves a flow to the head of its queue, if it is in it.
@@ -296,9 +295,7 @@ impl Model {
     /// A packet goes on the wire: the next queue is served when the link is free. With grants and without a
     /// rate no queue is next before the next grant arrives.
     fn ask_again(&mut self, cx: &mut impl Host) {
-        let at = self.queues.of(cx.host());
-        let leaks = |number: &QueueId| self.queues[*number].leaks();
-        if !at.grants.is_empty() || at.active.first().is_some_and(leaks) {
+        if self.queues.of(cx.host()).may_send() {
             self.ask(cx);
         }
     }
@@ -320,11 +317,12 @@ impl Model {
     /// The head of a queue has sent its last packet.
     fn leave(&mut self, number: QueueId, cx: &mut impl Host) {
         let queue = &mut self.queues[number];
-        let (flow, port) = (queue.head, queue.port);
+        let flow = queue.head;
         queue.head = self.senders.at(flow, cx).next;
         if queue.is_empty() {
             queue.tail = ConnId::NONE;
-            self.queues.unlist(number, cx.now(), cx.rate(port));
+            let rate = cx.rate(self.queues.of(cx.host()).port);
+            self.queues.unlist(number, cx.now(), rate);
             cx.report(Report::Emptied { queue: number });
         }
         cx.finish(flow);
@@ -339,10 +337,11 @@ impl Endpoint for Model {
         let packets = Packets::new(start.size, cx.flow_stream(Purpose::Packets, start.key));
         let count = packets.count(config);
         *self.senders.open(id, cx) = Sender { packets, next: ConnId::NONE, number: 0 };
-        self.queues.of_mut(src).bytes += start.size;
+        let at = self.queues.of_mut(src);
+        at.bytes += start.size;
+        at.port = cx.port(id);
         let queue = &mut self.queues[number];
         let last = std::mem::replace(&mut queue.tail, id);
-        queue.port = cx.port(id);
         if last == ConnId::NONE {
             queue.head = id;
             self.queues.list(number);
@@ -359,30 +358,21 @@ impl Endpoint for Model {
             priority: cx.conn(id).priority,
             at: cx.now(),
         });
-        self.send_when_due(number, cx);
     }
 
-    fn ordered(&mut self, number: QueueId, act: &Act, cx: &mut impl Host) {
-        match *act {
-            Act::Rate { share, label } => {
-                let queue = &mut self.queues[number];
-                // A rate that comes when all has been sent is for nothing: the next burst has to wait for its own.
-                if !queue.is_empty() {
-                    queue.label = label;
-                    let rate = cx.rate(queue.port);
-                    self.queues.set_share(number, share, cx.now(), rate);
-                    self.send_when_due(number, cx);
-                }
+    fn ordered(&mut self, orders: &[Order], cx: &mut impl Host) {
+        let host = cx.host();
+        let rates = orders.iter().filter_map(|order| match order.act {
+            Act::Rate { share, label } => Some((order.queue, share, label)),
+            _ => None,
+        });
+        let rate = cx.rate(self.queues.of(host).port);
+        let due = self.queues.set_shares(host, rates, cx.now(), rate);
+        self.ask_at(due, cx);
+        for order in orders {
+            if let Act::Send(grant) = order.act {
+                self.granted(order.queue, grant, cx);
             }
-            Act::Send(grant) => {
-                if !self.move_to_head(number, grant.flow, cx) {
-                    return cx.report(Report::Unused { queue: number, at: grant.slot });
-                }
-                let at = self.queues.of_mut(cx.host());
-                at.grants.push(Leave { queue: number, grant, used: false });
-                self.ask(cx);
-            }
-            Act::Path(_) => unreachable!("the engine moves connections"),
         }
     }
 
@@ -390,42 +380,45 @@ impl Endpoint for Model {
     fn next_packet(&mut self, _id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
         let at = self.queues.of_mut(cx.host());
         at.asked = false;
-        let granted = at.grants.first().map(|leave| leave.queue);
-        let number = match granted {
-            Some(queue) => queue,
-            None => match self.first_due(cx) {
-                Some((due, queue)) if due <= cx.now() => queue,
-                Some((_, queue)) => {
-                    self.send_when_due(queue, cx);
+        let rate = cx.rate(at.port);
+        let leave = at.grants.first().map(|leave| leave.queue);
+        let (number, place) = match leave {
+            Some(queue) => (queue, None),
+            None => match at.first_due(rate) {
+                Some((due, place)) if due <= cx.now() => (at.active(place).queue, Some(place)),
+                first => {
+                    if let Some((due, _)) = first {
+                        self.ask_at(due, cx);
+                    }
                     return (None, false);
                 }
-                None => return (None, false),
             },
         };
-        let queue = &self.queues[number];
-        let (flow, rate, label) = (queue.head, cx.rate(queue.port), queue.label);
+        let flow = self.queues[number].head;
         let late = self.configs.of(cx.conn(flow)).late;
         let (mut packet, payload) = self.make(flow, cx);
         let at = self.queues.of_mut(cx.host());
         at.bytes -= u64::from(payload);
         let mut first = false;
-        if granted.is_some() {
+        if let Some(place) = place {
+            packet.label = at.active(place).label.unwrap_or(packet.label);
+            at.fill(place, packet.size, cx.now(), rate, late);
+        } else {
             let leave = &mut at.grants[0];
             first = !std::mem::replace(&mut leave.used, true);
             leave.grant.room = leave.grant.room.saturating_sub(packet.size);
             packet.label = leave.grant.label.unwrap_or(packet.label);
-        } else {
-            packet.label = label.unwrap_or(packet.label);
-            self.queues.fill(number, packet.size, cx.now(), rate, late);
         }
         cx.report(Report::Sent { queue: number, flow, bytes: payload, granted: first });
         if self.senders.at(flow, cx).packets.is_empty() {
             self.leave(number, cx);
         }
-        if granted.is_some() {
+        if leave.is_some() {
             self.spend(cx);
         }
-        self.hand_back(cx);
+        if !self.queues.of(cx.host()).grants.is_empty() {
+            self.hand_back(cx);
+        }
         self.ask_again(cx);
         (Some(packet), false)
     }
@@ -443,10 +436,11 @@ impl Endpoint for Model {
     }
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
-        if cx.timer_is_due(&mut self.queues.of_mut(cx.host()).timer, owner, kind)
-            && let Some((_, queue)) = self.first_due(cx)
+        let at = self.queues.of_mut(cx.host());
+        if cx.timer_is_due(&mut at.timer, owner, kind)
+            && let Some((due, _)) = at.first_due(cx.rate(at.port))
         {
-            self.send_when_due(queue, cx);
+            self.ask_at(due, cx);
         }
     }
 

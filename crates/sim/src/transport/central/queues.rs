@@ -15,18 +15,14 @@ use crate::units::{Rate, Time};
 pub struct DestinationQueue {
     /// The host that sends.
     pub from: NodeId,
-    /// The port by which its latest flow goes.
-    pub port: LinkId,
+    /// The destination.
+    to: NodeId,
     /// The first flow, whose packets go next, and the last.
     pub head: ConnId,
     /// See `head`.
     pub tail: ConnId,
-    /// The label that its packets carry, if the controller has assigned one.
-    pub label: Option<u32>,
-    /// Its rate, where the controller gives rates.
+    /// Its bucket while it is empty: that has no rate.
     bucket: Bucket,
-    /// Its place among its host's queues that have something to send.
-    place: u32,
 }
 
 impl DestinationQueue {
@@ -34,32 +30,111 @@ impl DestinationQueue {
     pub fn is_empty(&self) -> bool {
         self.head == ConnId::NONE
     }
+}
 
-    /// Whether it has a rate.
-    pub fn leaks(&self) -> bool {
-        self.bucket.leaks()
-    }
-
-    /// When its bucket is empty, on a link of that rate.
-    pub fn due(&self, rate: Rate) -> Time {
-        self.bucket.due(rate)
-    }
+/// A queue that has something to send, at its host.
+#[derive(Clone, Copy, Debug)]
+pub struct Active {
+    /// Its number.
+    pub queue: QueueId,
+    /// The destination.
+    to: NodeId,
+    /// The label that its packets carry, if the controller has assigned one.
+    pub label: Option<u32>,
+    /// Its rate, where the controller gives rates.
+    bucket: Bucket,
 }
 
 /// A host's state for all its queues.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct AtHost {
     /// Leave to send that has not been used up, in the order in which it came.
     pub grants: Vec<Leave>,
-    /// Queues that have something to send.
-    pub active: Vec<QueueId>,
+    /// Queues that have something to send, in order of destination, as the rows of a controller's matrix are.
+    active: Vec<Active>,
     /// Whether one of its flows waits for the turn at the port.
     pub asked: bool,
     /// When the next bucket is empty.
     pub timer: Timer,
+    /// Its port.
+    pub port: LinkId,
     /// Bytes that wait.
     pub bytes: u64,
     first: First,
+}
+
+impl AtHost {
+    fn new() -> AtHost {
+        AtHost {
+            grants: Vec::new(),
+            active: Vec::new(),
+            asked: false,
+            timer: Timer::default(),
+            port: LinkId::NONE,
+            bytes: 0,
+            first: First::default(),
+        }
+    }
+
+    /// A queue that has leave to send, or else any that has something to send.
+    pub fn some_queue(&self) -> Option<QueueId> {
+        let granted = self.grants.first().map(|leave| leave.queue);
+        granted.or_else(|| self.active.first().map(|active| active.queue))
+    }
+
+    /// Whether a queue may send: it has leave, or packets and a rate.
+    pub fn may_send(&self) -> bool {
+        !self.grants.is_empty() || self.active.iter().any(|active| active.bucket.leaks())
+    }
+
+    /// The active queue at that place.
+    pub fn active(&self, place: usize) -> &Active {
+        &self.active[place]
+    }
+
+    /// A packet of so many bytes leaves the active queue at that place.
+    pub fn fill(&mut self, place: usize, bytes: u32, now: Time, rate: Rate, late: Late) {
+        self.active[place].bucket.fill(bytes, now, rate, late);
+        self.first = First::Unknown;
+    }
+
+    /// Of the queues that have a rate and packets, the place of the one whose bucket is empty first, and when. All go by
+    /// one port, of that rate.
+    pub fn first_due(&mut self, rate: Rate) -> Option<(Time, usize)> {
+        if let First::Known(known, first) = self.first
+            && known == rate
+        {
+            return first;
+        }
+        let first = self.find_first_due(rate);
+        self.first = First::Known(rate, first);
+        first
+    }
+
+    fn find_first_due(&self, rate: Rate) -> Option<(Time, usize)> {
+        let mut first: Option<(Time, usize)> = None;
+        for (place, active) in self.active.iter().enumerate() {
+            if !active.bucket.leaks() {
+                continue;
+            }
+            let due = active.bucket.due(rate);
+            // Of two at one time, the queue with the lower number.
+            let earlier = match first {
+                None => true,
+                Some((before, _)) if before != due => due < before,
+                Some((_, at)) => active.queue < self.active[at].queue,
+            };
+            if earlier {
+                first = Some((due, place));
+            }
+        }
+        first
+    }
+
+    /// The place of the active queue to a destination, or the one that it would have.
+    fn place(&self, to: NodeId) -> Result<usize, usize> {
+        self.active.binary_search_by_key(&to, |active| active.to)
+    }
 }
 
 /// Leave to send that a host has.
@@ -80,7 +155,7 @@ enum First {
     #[default]
     Unknown,
     /// On a link of that rate.
-    Known(Rate, Option<(Time, QueueId)>),
+    Known(Rate, Option<(Time, usize)>),
 }
 
 /// All queues.
@@ -110,7 +185,7 @@ impl IndexMut<QueueId> for Queues {
 impl Queues {
     /// Of so many hosts, none of which has sent.
     pub fn new(hosts: usize) -> Queues {
-        Queues { queues: Vec::new(), numbers: FxHashMap::default(), hosts: vec![AtHost::default(); hosts] }
+        Queues { queues: Vec::new(), numbers: FxHashMap::default(), hosts: vec![AtHost::new(); hosts] }
     }
 
     /// The number of a queue.
@@ -118,12 +193,10 @@ impl Queues {
         *self.numbers.entry((from, to)).or_insert_with(|| {
             self.queues.push(DestinationQueue {
                 from,
-                port: LinkId::NONE,
+                to,
                 head: ConnId::NONE,
                 tail: ConnId::NONE,
-                label: None,
                 bucket: Bucket::default(),
-                place: u32::MAX,
             });
             QueueId(self.queues.len() as u32 - 1)
         })
@@ -146,53 +219,54 @@ impl Queues {
 
     /// A queue that was empty has something to send. It has no rate yet.
     pub fn list(&mut self, number: QueueId) {
-        let queue = &mut self.queues[number.index()];
-        let active = &mut self.hosts[queue.from.index()].active;
-        queue.place = active.len() as u32;
-        active.push(number);
+        let DestinationQueue { from, to, bucket, .. } = self.queues[number.index()];
+        let at = &mut self.hosts[from.index()];
+        let place = at.place(to).expect_err("an empty queue is not active");
+        at.active.insert(place, Active { queue: number, to, label: None, bucket });
+        at.first = First::Unknown;
     }
 
     /// A queue has become empty: its rate ends with its backlog.
     pub fn unlist(&mut self, number: QueueId, now: Time, rate: Rate) {
-        self.set_share(number, 0.0, now, rate);
-        let queue = &self.queues[number.index()];
-        let (place, active) = (queue.place as usize, &mut self.hosts[queue.from.index()].active);
-        active.swap_remove(place);
-        if let Some(moved) = active.get(place) {
-            self.queues[moved.index()].place = place as u32;
-        }
-    }
-
-    /// From now on a queue that has something to send does so at this share of the link's rate.
-    pub fn set_share(&mut self, number: QueueId, share: f64, now: Time, rate: Rate) {
         let queue = &mut self.queues[number.index()];
-        queue.bucket.set(share, now, rate);
-        self.hosts[queue.from.index()].first = First::Unknown;
+        let at = &mut self.hosts[queue.from.index()];
+        let place = at.place(queue.to).expect("a queue that was not empty is active");
+        queue.bucket = at.active.remove(place).bucket;
+        queue.bucket.set(0.0, now, rate);
+        at.first = First::Unknown;
     }
 
-    /// A packet of so many bytes leaves a queue.
-    pub fn fill(&mut self, number: QueueId, bytes: u32, now: Time, rate: Rate, late: Late) {
-        let queue = &mut self.queues[number.index()];
-        queue.bucket.fill(bytes, now, rate, late);
-        self.hosts[queue.from.index()].first = First::Unknown;
-    }
-
-    /// Of a host's queues that have a rate and packets, the one whose bucket is empty first, and when. All go
-    /// by one port, of that rate.
-    pub fn first_due(&mut self, host: NodeId, rate: Rate) -> Option<(Time, QueueId)> {
-        let Queues { queues, hosts, .. } = self;
-        let at = &mut hosts[host.index()];
-        if let First::Known(known, first) = at.first
-            && known == rate
-        {
-            return first;
+    /// From now on queues of that host, which go by one port of that rate, send at these shares of it, and their packets carry
+    /// these labels. Returns when the port is to be requested for the first of them: never, if it has been. A rate that
+    /// comes when all has been sent is for nothing: the next burst has to wait for its own.
+    pub fn set_shares(
+        &mut self,
+        host: NodeId,
+        shares: impl Iterator<Item = (QueueId, f64, Option<u32>)>,
+        now: Time,
+        rate: Rate,
+    ) -> Time {
+        let at = &mut self.hosts[host.index()];
+        let mut first = Time::NEVER;
+        // An update has all queues of a host, in the order in which these are.
+        let mut expected = 0;
+        for (number, share, label) in shares {
+            let place = match at.active.get(expected) {
+                Some(active) if active.queue == number => expected,
+                _ => match at.place(self.queues[number.index()].to) {
+                    Ok(place) => place,
+                    Err(_) => continue,
+                },
+            };
+            expected = place + 1;
+            let active = &mut at.active[place];
+            active.label = label;
+            active.bucket.set(share, now, rate);
+            if !at.asked && share > 0.0 {
+                first = first.min(active.bucket.due(rate));
+            }
         }
-        let due = |number: &QueueId| {
-            let queue = &queues[number.index()];
-            queue.leaks().then(|| (queue.due(rate), *number))
-        };
-        let first = at.active.iter().filter_map(due).min();
-        at.first = First::Known(rate, first);
+        at.first = First::Unknown;
         first
     }
 
@@ -202,17 +276,15 @@ impl Queues {
             if at.bytes != *bytes {
                 found(format!("host {host}: counts {} bytes that wait, its flows have {bytes}", at.bytes));
             }
-            if let First::Known(rate, first) = at.first {
-                let due = |number: &QueueId| (self[*number].due(rate), *number);
-                let leaking = at.active.iter().filter(|number| self[**number].leaks());
-                if first != leaking.map(due).min() {
-                    found(format!("host {host}: {first:?} is not the bucket that is empty first"));
-                }
+            if let First::Known(rate, first) = at.first
+                && first != at.find_first_due(rate)
+            {
+                found(format!("host {host}: {first:?} is not the bucket that is empty first"));
             }
         }
         for (number, queue) in self.queues.iter().enumerate() {
-            let active = &self.hosts[queue.from.index()].active;
-            let listed = active.get(queue.place as usize) == Some(&QueueId(number as u32));
+            let at = &self.hosts[queue.from.index()];
+            let listed = at.place(queue.to).is_ok_and(|place| at.active[place].queue.index() == number);
             if listed == queue.is_empty() {
                 found(format!("queue {number}: listed is {listed}, empty is {}", queue.is_empty()));
             }
