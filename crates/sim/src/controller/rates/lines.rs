@@ -93,9 +93,9 @@ impl Lines {
 
     /// Puts an entry there, with its scaled rate unless all are 1; returns where the next of its line goes.
     #[inline]
-    pub(super) fn put(&mut self, at: usize, other: u16, scaled: Option<f64>) -> usize {
+    pub(super) fn put<const EVEN: bool>(&mut self, at: usize, other: u16, scaled: f64) -> usize {
         self.others[at] = other;
-        if let Some(scaled) = scaled {
+        if !EVEN {
             self.scaled[at] = scaled;
         }
         at + LANES
@@ -103,15 +103,16 @@ impl Lines {
 
     /// Puts an entry behind those of the line at a place.
     #[inline]
-    pub(super) fn push(&mut self, place: u16, other: u16, scaled: Option<f64>) {
+    pub(super) fn push<const EVEN: bool>(&mut self, place: u16, other: u16, scaled: f64) {
         let at = self.next[usize::from(place)] as usize;
-        self.next[usize::from(place)] = self.put(at, other, scaled) as u32;
+        self.next[usize::from(place)] = self.put::<EVEN>(at, other, scaled) as u32;
     }
 
     /// The other lines of the entries of the line at a place, and none behind these.
     pub(super) fn others(&self, place: usize) -> impl Iterator<Item = u16> {
-        let end = self.starts[place / LANES + 1] as usize;
-        self.others[self.first(place)..end].iter().copied().step_by(LANES)
+        let (slice, lane) = (place / LANES, place % LANES);
+        let entries = self.starts[slice] as usize..self.starts[slice + 1] as usize;
+        self.others[entries].as_chunks::<LANES>().0.iter().map(move |others| others[lane])
     }
 
     /// Divides each line by its sum; unless `BOTH`, only where that is above 1. Returns by how much the largest sum exceeds the

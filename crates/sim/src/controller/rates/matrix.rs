@@ -176,10 +176,13 @@ impl Offered {
         part.columns.clear();
         while part.rows.is_empty() {
             let size = Size { rows: part.rows.len(), columns: part.columns.len() };
+            // An empty line is in no part.
             if let Some(row) = self.changed.rows.pop() {
-                self.see_row(row, part);
+                let own = if self.rows[usize::from(row)].entries.is_empty() { &[][..] } else { &[row] };
+                see(own, &mut self.row_part, self.first_part, self.part, &mut part.rows);
             } else if let Some(column) = self.changed.columns.pop() {
-                self.see_column(column, part);
+                let own = if self.columns[usize::from(column)].is_empty() { &[][..] } else { &[column] };
+                see(own, &mut self.column_part, self.first_part, self.part, &mut part.columns);
             } else {
                 self.first_part = self.part;
                 return false;
@@ -203,33 +206,27 @@ impl Offered {
             let row = part.rows.get(at.rows).filter(|_| size.columns < self.active.columns);
             if let Some(&row) = row {
                 at.rows += 1;
-                for place in 0..self.rows[usize::from(row)].entries.len() {
-                    self.see_column(self.rows[usize::from(row)].destinations[place], part);
-                }
+                let destinations = &self.rows[usize::from(row)].destinations;
+                see(destinations, &mut self.column_part, self.first_part, self.part, &mut part.columns);
             } else if let Some(&column) = part.columns.get(at.columns) {
                 at.columns += 1;
-                for place in 0..self.columns[usize::from(column)].len() {
-                    self.see_row(self.columns[usize::from(column)][place], part);
-                }
+                let sources = &self.columns[usize::from(column)];
+                see(sources, &mut self.row_part, self.first_part, self.part, &mut part.rows);
             } else {
                 return;
             }
         }
     }
+}
 
-    fn see_row(&mut self, row: u16, part: &mut Part) {
-        let last = &mut self.row_part[usize::from(row)];
-        if *last < self.first_part && !self.rows[usize::from(row)].entries.is_empty() {
-            *last = self.part;
-            part.rows.push(row);
-        }
-    }
-
-    fn see_column(&mut self, column: u16, part: &mut Part) {
-        let last = &mut self.column_part[usize::from(column)];
-        if *last < self.first_part && !self.columns[usize::from(column)].is_empty() {
-            *last = self.part;
-            part.columns.push(column);
+/// Adds lines to a part that no part of this update has.
+#[inline]
+fn see(lines: &[u16], parts: &mut [u32], first_part: u32, part: u32, found: &mut Vec<u16>) {
+    for &line in lines {
+        let last = &mut parts[usize::from(line)];
+        if *last < first_part {
+            *last = part;
+            found.push(line);
         }
     }
 }

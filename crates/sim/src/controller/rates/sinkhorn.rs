@@ -125,10 +125,12 @@ impl Normaliser {
     pub fn update(&mut self, offered: &mut Offered) -> &[u16] {
         self.updated.clear();
         while offered.next_changed(&mut self.part) {
-            self.pack(offered);
-            match offered.is_even() {
-                true => self.scale::<true>(),
-                false => self.scale::<false>(),
+            if offered.is_even() {
+                self.pack::<true>(offered);
+                self.scale::<true>();
+            } else {
+                self.pack::<false>(offered);
+                self.scale::<false>();
             }
             self.write(offered);
             if self.config.fill {
@@ -143,22 +145,20 @@ impl Normaliser {
     }
 
     /// Lays out the part by rows and by columns.
-    fn pack(&mut self, offered: &Offered) {
-        let Part { rows, columns } = &self.part;
-        let even = offered.is_even();
-        self.rows.shape(rows, even, |&row| offered.row(row).entries.len());
-        self.columns.shape(columns, even, |&column| offered.column(column).len());
-        for (place, &column) in self.columns.lines.iter().enumerate() {
-            self.column_place[usize::from(column)] = place as u16;
+    fn pack<const EVEN: bool>(&mut self, offered: &Offered) {
+        let Normaliser { part, rows, columns, column_place, .. } = self;
+        rows.shape(&part.rows, EVEN, |&row| offered.row(row).entries.len());
+        columns.shape(&part.columns, EVEN, |&column| offered.column(column).len());
+        for (place, &column) in columns.lines.iter().enumerate() {
+            column_place[usize::from(column)] = place as u16;
         }
-        for place in 0..self.rows.lines.len() {
-            let row = offered.row(self.rows.lines[place]);
-            let mut at = self.rows.first(place);
-            for (number, destination) in row.destinations.iter().enumerate() {
-                let column = self.column_place[usize::from(*destination)];
-                let scaled = if even { None } else { Some(row.entries[number].scaled) };
-                at = self.rows.put(at, column, scaled);
-                self.columns.push(column, place as u16, scaled);
+        for place in 0..rows.lines.len() {
+            let Row { destinations, entries } = offered.row(rows.lines[place]);
+            let mut at = rows.first(place);
+            for (destination, entry) in destinations.iter().zip(entries) {
+                let column = column_place[usize::from(*destination)];
+                at = rows.put::<EVEN>(at, column, entry.scaled);
+                columns.push::<EVEN>(column, place as u16, entry.scaled);
             }
         }
     }

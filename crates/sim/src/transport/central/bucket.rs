@@ -73,7 +73,8 @@ impl Bucket {
         }
         // Rounded up, without the call that `ceil` is where the processor need not have it.
         let whole = wait as i64;
-        Time(self.since.0.saturating_add_signed(whole) + u64::from((whole as f64) < wait))
+        let due = (self.since.0 as i64 + whole).max(0);
+        Time(due as u64 + u64::from((whole as f64) < wait))
     }
 }
 

@@ -229,6 +229,18 @@ impl Model {
         }
     }
 
+    /// Queues of this host have new rates.
+    fn set_rates(&mut self, orders: &[Order], cx: &mut impl Host) {
+        let rates = orders.iter().filter_map(|order| match order.act {
+            Act::Rate { share, label } => Some((order.queue, share, label)),
+            _ => None,
+        });
+        let host = cx.host();
+        let rate = cx.rate(self.queues.of(host).port);
+        let due = self.queues.set_shares(host, rates, cx.now(), rate);
+        self.ask_at(due, cx);
+    }
+
     /// A queue of this host has leave to send a packet of that flow.
     fn granted(&mut self, queue: QueueId, grant: Grant, cx: &mut impl Host) {
         if !self.move_to_head(queue, grant.flow, cx) {
@@ -361,17 +373,12 @@ impl Endpoint for Model {
     }
 
     fn ordered(&mut self, orders: &[Order], cx: &mut impl Host) {
-        let host = cx.host();
-        let rates = orders.iter().filter_map(|order| match order.act {
-            Act::Rate { share, label } => Some((order.queue, share, label)),
-            _ => None,
-        });
-        let rate = cx.rate(self.queues.of(host).port);
-        let due = self.queues.set_shares(host, rates, cx.now(), rate);
-        self.ask_at(due, cx);
         for order in orders {
-            if let Act::Send(grant) = order.act {
-                self.granted(order.queue, grant, cx);
+            match order.act {
+                Act::Send(grant) => self.granted(order.queue, grant, cx),
+                // A controller of rates gives nothing else.
+                Act::Rate { .. } => return self.set_rates(orders, cx),
+                Act::Path(_) => unreachable!("the engine moves connections"),
             }
         }
     }
