@@ -109,6 +109,35 @@ fn control_takes_its_time() {
     assert_eq!(ends[1], (6 + 20 + 1) * PACKET);
 }
 
+/// A controller is 10 ms away, and two queues of a host get half of its link each after 20 ms. When the first is empty, a
+/// burst for a third host waits for its rate until 40 ms. The second queue has its own: its last of 100 packets leaves
+/// 99 gaps after the first.
+#[test]
+fn a_burst_without_a_rate_delays_no_other_queue() {
+    let flows = [("short", 2, "0s", "15000B"), ("long", 3, "0s", "150000B"), ("late", 1, "20100us", "1500B")];
+    let traffic = flows.map(|(name, to, start, size)| {
+        format!(
+            r#"
+            [[traffic]]
+            name = "{name}"
+            arrivals.at-once = {{ at = "{start}", jitter = "0s" }}
+            matrix.pairs = [[0, {to}]]
+            sizes.fixed = "{size}"
+            "#
+        )
+    });
+    let network = r#"
+        topology.single-switch = { hosts = 4, rate = "1Gbps", delay = "0ps" }
+        transport.central = {}
+        controller.asy.control.delay = "10ms"
+        "#;
+    let run = run(&format!("{network}{}", traffic.concat()));
+    let last = 20_000_000_000 + 99 * 2 * PACKET + 2 * PACKET;
+    let long = run.flows("fct_ps")[1];
+    // A bucket rounds up to a picosecond for each packet.
+    assert!((last..last + 100).contains(&long), "{long} instead of {last}");
+}
+
 /// Whatever is lost on the way to and from the controller, every packet is sent once: flows complete, and no byte is
 /// delivered twice, or the audit finds it.
 #[test]
