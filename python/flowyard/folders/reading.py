@@ -32,6 +32,9 @@ _PIECE = 1 << 16
 
 _HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 _DIGITS = re.compile(r"[0-9_]{1000,}")
+# A number and letters that end a value, such as 100Gbps, 10 us and 50%, and the key if it stands before them.
+_BARE_QUANTITY = re.compile(r"(?:([\w.\"-]+)\s*=\s*)?(?<![\w.-])([-+]?\d[\w.]*? ?[A-Za-z%]+)(?=\s*(?:[,\]}#]|$))")
+_PLACE = re.compile(r"\(at line (\d+), column (\d+)\)$")
 
 
 def text(path: str | PathLike[str], most: int = SCENARIO_MAX, encoding: str = "utf-8") -> str:
@@ -152,7 +155,7 @@ def _parse(
     except RecursionError:
         raise UserError(f"{name}: {_too_deep('')}") from None
     except wrong as error:
-        raise UserError(f"{name}: not {language}: {error}") from None
+        raise UserError(f"{name}: not {language}: {error}{_unquoted(content, str(error))}") from None
     except ValueError as error:
         # Python refuses to read what has more than 4,300 digits.
         digits = _DIGITS.search(content)
@@ -165,6 +168,18 @@ def _parse(
     ):
         raise UserError(f"{name}: {problem}")
     return found
+
+
+def _unquoted(content: str, error: str) -> str:
+    """What mends a quantity without quotes, of which TOML's parser says only that the line should end within it."""
+    if (place := _PLACE.search(error)) is None:
+        return ""
+    line, column = content.split("\n")[int(place[1]) - 1], int(place[2]) - 1
+    for found in _BARE_QUANTITY.finditer(line):
+        if found.start(2) <= column <= found.end():
+            key = f"{found[1]} = " if found[1] else ""
+            return f'; write quantities in quotes: {key}"{found[2]}"'
+    return ""
 
 
 def _problems(document: Any, *, finite: bool) -> Iterator[str]:

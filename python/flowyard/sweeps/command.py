@@ -64,7 +64,11 @@ def is_plan(path: Path) -> bool:
     """Whether a file that is no scenario was meant as a sweep."""
     if path.suffix != ".toml":
         return False
-    document = reading.read_toml(path)
+    try:
+        document = reading.read_toml(path)
+    except UserError:
+        # What the engine says of the same file shows the line.
+        return False
     return "topology" not in document and bool(document.keys() & {"axes", "scenario", "replicas"})
 
 
