@@ -7,6 +7,7 @@ import pytest
 import flowyard as fy
 from flowyard import report, results
 from flowyard.report import javascript, runs
+from flowyard.sweeps import advice, forecast
 
 SCENARIO = {
     "topology": {"fat-tree": {"k": 4, "rate": "100Gbps", "delay": "1us"}},
@@ -77,3 +78,40 @@ def test_a_sweep_says_it_once_for_each_field(tmp_path):
     page = sweep.render(fy.sweep(plan, tmp_path / "swept"))
     assert page.count(f"Advice: {FIELD}") == 1
     assert "In 4 runs, the first: 10 x 1500 B = 15 KB" in page
+
+
+def test_a_sweep_advises_before_its_runs(flowyard, throttled):
+    plan = throttled.with_name("plan.toml")
+    plan.write_text(
+        f"scenario = '{throttled.name}'\nreplicas = 2\n"
+        f"[[axes]]\nname = 'window'\nset.'{FIELD}' = ['bdp', 10, 20]\n"
+    )
+    line = f"advice: {FIELD}: at 2 of 3 points, the first with window = 10: 10 x 1500 B = 15 KB is below "
+    for words in (["check", plan], ["sweep", plan, "--dry-run"]):
+        (said,) = [text for text in flowyard(*words).stdout.splitlines() if text.startswith("advice")]
+        assert said.startswith(line)
+        assert said.endswith(f'; write {FIELD} = "bdp"')
+    whole = json.loads(flowyard("check", plan, "--json").stdout)["advice"]
+    assert [(piece["path"], piece["points"], piece["looked"]) for piece in whole] == [(FIELD, 2, 3)]
+    out = throttled.parent / "out"
+    done = flowyard("sweep", plan, "-o", out, "--json")
+    assert any(text.startswith(line) for text in done.stderr.splitlines())
+    assert json.loads(done.stdout)["advice"] == whole
+    # Nothing is left to run; who asks for a forecast is advised all the same.
+    assert json.loads(flowyard("sweep", plan, "-o", out, "--json").stdout)["advice"] == []
+    assert json.loads(flowyard("sweep", plan, "-o", out, "--dry-run", "--json").stdout)["advice"] == whole
+
+
+def test_of_many_points_some_are_advised(monkeypatch, tmp_path):
+    monkeypatch.setattr(advice, "MOST_POINTS", 5)
+    plan = fy.Plan(SCENARIO, [fy.Axis("seed", {"run.seed": list(range(41))})], replicas=2)
+    (piece,) = forecast.of(plan, tmp_path / "out").advice
+    assert (piece.points, piece.looked, piece.planned) == (5, 5, 41)
+    assert "at 5 of 5 points that were looked at, the first with seed = 0: " in piece.line()
+    (only,) = forecast.of(fy.Plan(SCENARIO, replicas=2), tmp_path / "out").advice
+    assert only.line() == results.advised(results.outlook(SCENARIO).advice[0])
+
+
+def test_a_point_that_needs_too_much_is_not_advised():
+    large = fy.Plan(SCENARIO, set={"run.memory_limit": "1MiB", "topology.fat-tree.k": 32, FIELD: 10})
+    assert advice.of(large.tasks()) == []

@@ -103,6 +103,7 @@ def test_json_is_what_there_is(sweep):
         "failed": [],
         "violations": [],
         "interrupted": False,
+        "advice": [],
     }
     assert json.loads(sweep("replicas = 2\n", "-o", "there", "--json")[1])["now"] == {}
 

@@ -33,7 +33,9 @@ _PIECE = 1 << 16
 _HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 _DIGITS = re.compile(r"[0-9_]{1000,}")
 # A number and letters that end a value, such as 100Gbps, 10 us and 50%, and the key if it stands before them.
-_BARE_QUANTITY = re.compile(r"(?:([\w.\"-]+)\s*=\s*)?(?<![\w.-])([-+]?\d[\w.]*? ?[A-Za-z%]+)(?=\s*(?:[,\]}#]|$))")
+_BARE_QUANTITY = re.compile(
+    r"(?:([\w.\"-]+)\s*=\s*)?(?<![\w.-])([-+]?\d[\w.]*? ?[A-Za-z%]+)(?=\s*(?:[,\]}#]|$))"
+)
 _PLACE = re.compile(r"\(at line (\d+), column (\d+)\)$")
 
 

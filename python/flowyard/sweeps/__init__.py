@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from flowyard.errors import UserError
-from flowyard.sweeps import local, sharing
+from flowyard.sweeps import advice, local, sharing
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
 from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.store import Store
@@ -122,6 +122,10 @@ def execute(
         shared = sharing.share(missing, local.processors(), workers, threads)
         if threads is not None:
             announce(shared.said())
+        # Before the runs, for they may take hours.
+        tally.advice = advice.of(missing)
+        for piece in tally.advice:
+            announce(piece.line())
         with Overall(plan.name, len(missing), waiting=waiting) as overall:
             if cluster is None:
                 local.execute(missing, store, tally, overall, deferred, shared)

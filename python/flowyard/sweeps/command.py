@@ -49,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
             "failed": tally.failed,
             "violations": tally.violations,
             "interrupted": tally.interrupted,
+            "advice": [piece._asdict() for piece in tally.advice],
         }
         print(json.dumps(answer, indent=2))
     else:
@@ -91,6 +92,8 @@ def _forecast(plan: sweeps.Plan, folder: Path, arguments: argparse.Namespace) ->
         print(json.dumps(found.as_json(), indent=2))
     else:
         print(f"{plan.file}: nothing wrong", *found.lines(), sep="\n  ")
+        for piece in found.advice:
+            print(piece.line())
     return COMPLETE
 
 

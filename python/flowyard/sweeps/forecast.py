@@ -8,15 +8,17 @@ import json
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from flowyard import _native, forecast
 from flowyard.errors import UserError
 from flowyard.folders import kept
 from flowyard.forecast import Speed
-from flowyard.results import Checked, Result
-from flowyard.sweeps import local, sharing
+from flowyard.results import Checked, Outlook, Result
+from flowyard.sweeps import advice, local, sharing
+from flowyard.sweeps.advice import Advice
 from flowyard.sweeps.plan import Plan
+from flowyard.sweeps.sample import evenly
 from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.task import ScenarioTask, Task
@@ -29,8 +31,6 @@ TRIALS = 4
 MOST_READ = 50
 # Bytes a row of what a run leaves, compressed: about what packaged scenarios have.
 FLOW_BYTES, SAMPLE_BYTES = 50, 10
-
-Item = TypeVar("Item")
 
 
 class Forecast(NamedTuple):
@@ -49,6 +49,7 @@ class Forecast(NamedTuple):
         memory_bytes: Of the largest run, times those at a time.
         disk_bytes: That they leave; None if nothing is known.
         speed: What was measured; None likewise.
+        advice: What is probably not meant, of all points.
     """
 
     folder: str
@@ -63,6 +64,7 @@ class Forecast(NamedTuple):
     memory_bytes: int
     disk_bytes: int | None
     speed: Speed | None
+    advice: list[Advice]
 
     def lines(self) -> list[str]:
         """For people."""
@@ -89,7 +91,8 @@ class Forecast(NamedTuple):
         """For programs."""
         speed = self.speed
         rate = {"packet_hops_per_s": speed.hops_per_s, "speed": speed.source} if speed else {}
-        return {**self._asdict(), "speed": None, "packet_hops_per_s": None, **rate}
+        advice = [piece._asdict() for piece in self.advice]
+        return {**self._asdict(), "speed": None, "packet_hops_per_s": None, **rate, "advice": advice}
 
 
 def of(
@@ -113,9 +116,11 @@ def of(
     for key, task in missing.items():
         replicas.setdefault(json.dumps(task.values), []).append(key)
     first = [missing[keys[0]] for keys in replicas.values()]
-    looked = _evenly(first, MOST_POINTS)
+    looked = evenly(first, MOST_POINTS)
     points = [_checked(task) for task in looked]
-    needs = [_needs(point, task) for point, task in zip(points, looked, strict=True)]
+    outlooks = [_outlook(point, task) for point, task in zip(points, looked, strict=True)]
+    needs = [outlook.needs for outlook in outlooks]
+    known = {task.key: outlook for task, outlook in zip(looked, outlooks, strict=True)}
     runs = sum(len(replicas[json.dumps(task.values)]) for task in looked)
     hops = sum(
         need["packet_hops"] * len(replicas[json.dumps(task.values)])
@@ -143,6 +148,7 @@ def of(
         memory_bytes=memory,
         disk_bytes=None if bytes_a_run is None else round(bytes_a_run * len(missing)),
         speed=speed,
+        advice=advice.of(tasks, known),
     )
 
 
@@ -155,9 +161,9 @@ def _checked(task: Task, threads: int | None = None) -> Checked:
     return task.point.replica(task.replica)
 
 
-def _needs(point: Checked, task: Task) -> dict[str, int]:
+def _outlook(point: Checked, task: Task) -> Outlook:
     try:
-        return point.outlook().needs
+        return point.outlook()
     except _native.ScenarioError as error:
         raise UserError(f"{task.label} cannot be run:\n{textwrap.indent(str(error), '  ')}") from None
 
@@ -165,7 +171,7 @@ def _needs(point: Checked, task: Task) -> dict[str, int]:
 def _from_runs(store: Store, keys: Sequence[str]) -> tuple[Speed | None, float | None]:
     """Speed and bytes of runs that are done."""
     hops, seconds, size = 0, 0.0, 0
-    read = _evenly(keys, MOST_READ)
+    read = evenly(keys, MOST_READ)
     for key in read:
         counters = kept.status(store.runs / key)["counters"]
         hops, seconds = hops + counters["packet_hops"], seconds + counters["wall_s"]
@@ -186,7 +192,7 @@ def _from_trials(
         if need["memory_bytes"] <= forecast.MOST_BYTES
     ]
     found, sizes = [], []
-    for point, need in _evenly(small, TRIALS):
+    for point, need in evenly(small, TRIALS):
         result = forecast.trial(point)
         sizes.append(_bytes(result, need["sample_rows"]))
         if speed := forecast.speed_of(result):
@@ -205,9 +211,3 @@ def _bytes(result: Result, sample_rows: int) -> float:
     """What a run leaves on disk, by what its beginning would."""
     summary = len(json.dumps(result.summary, indent=2))
     return summary + (len(result.flows) + len(result.links)) * FLOW_BYTES + sample_rows * SAMPLE_BYTES
-
-
-def _evenly(items: Sequence[Item], most: int) -> list[Item]:
-    if len(items) <= most:
-        return list(items)
-    return [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]

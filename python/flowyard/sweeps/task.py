@@ -12,6 +12,8 @@ from flowyard import _native, results
 if TYPE_CHECKING:
     import polars as pl
 
+    from flowyard.sweeps.advice import Advice
+
 KEY_DIGITS = 20
 
 
@@ -81,6 +83,7 @@ class Tally:
         failed: Why runs failed, each with its label.
         violations: What audits found, each with the run's label.
         interrupted: Whether Ctrl-C ended the call.
+        advice: What is probably not meant, of the points that were missing.
     """
 
     before: int = 0
@@ -89,6 +92,7 @@ class Tally:
     failed: list[str] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     interrupted: bool = False
+    advice: "Sequence[Advice]" = ()
 
     def ended(self, task: Task, status: str, violations: Sequence[str] = ()) -> None:
         """Notes that a task is done."""

@@ -1,0 +1,84 @@
+"""What is allowed and probably not meant in the scenarios of a sweep, said before they run, once for each field.
+
+report/sweep_notices.py says the same of the runs that are done.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from flowyard import _native, results
+from flowyard.sweeps.sample import evenly
+from flowyard.sweeps.task import ScenarioTask, Task, label_of
+
+# Points that are looked at; of more, so many evenly spread.
+MOST_POINTS = 100
+
+
+class Advice(NamedTuple):
+    """A piece of advice on a field.
+
+    Attributes:
+        path: The field.
+        message: What there is to say of the first of the points, with its numbers.
+        write: The line to write there.
+        points: Points that it concerns, of those that were looked at.
+        looked: These.
+        planned: All points.
+        first: The first that it concerns, such as "load = 0.8".
+    """
+
+    path: str
+    message: str
+    write: str
+    points: int
+    looked: int
+    planned: int
+    first: str
+
+    def line(self) -> str:
+        """For people."""
+        if self.planned == 1:
+            return results.advised(self._asdict())
+        looked = " that were looked at" if self.looked < self.planned else ""
+        where = f"at {self.points:,} of {self.looked:,} points{looked}, the first with {self.first}"
+        return results.advised({**self._asdict(), "message": f"{where}: {self.message}"})
+
+
+def of(tasks: Sequence[Task], known: Mapping[str, results.Outlook] | None = None) -> list[Advice]:
+    """The advice on each point of some tasks, whose replicas have the same.
+
+    Args:
+        tasks: Runs. Those of models have no scenario, and no advice.
+        known: What there is to know of some of them already, by key.
+    """
+    points: dict[str, ScenarioTask] = {}
+    for task in tasks:
+        if isinstance(task, ScenarioTask) and task.point is not None:
+            points.setdefault(json.dumps(task.values), task)
+    looked = evenly(list(points.values()), MOST_POINTS)
+    found: dict[str, list[tuple[ScenarioTask, Mapping[str, str]]]] = {}
+    for task in looked:
+        for piece in _advice(task, known or {}):
+            found.setdefault(piece["path"], []).append((task, piece))
+    return [
+        Advice(
+            **said[0][1],
+            points=len({task.key for task, _ in said}),
+            looked=len(looked),
+            planned=len(points),
+            first=label_of(said[0][0].values, 0, 1),
+        )
+        for said in found.values()
+    ]
+
+
+def _advice(task: ScenarioTask, known: Mapping[str, results.Outlook]) -> Sequence[Mapping[str, str]]:
+    if task.key in known:
+        return known[task.key].advice
+    assert task.point is not None
+    try:
+        return task.point.replica(task.replica).outlook().advice
+    except _native.ScenarioError:
+        # It needs more than it may: its run says so.
+        return ()
