@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -45,6 +46,15 @@ def test_commands_in_comments_are_right(name: str) -> None:
 
 def test_commands_are_found() -> None:
     assert [len(commands(name)) for name in ("incast-blocks", "bcube-relays")] == [2, 1]
+
+
+def test_the_readme_says_what_a_shorter_timeout_does() -> None:
+    """The first figure that a reader may try, with the command that the sentence has."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (said,) = re.findall(r"with `--set (\S+)=(\S+)` the slowdown of 207 falls to (\d+)", readme)
+    flows = pl.DataFrame(fy.run("web-search-tcp", {said[0]: said[1]}).flows)
+    short = flows.filter(pl.col("size_bytes") <= 100_000)["slowdown"]
+    assert round(short.quantile(0.99, "linear") or 0) == int(said[2])
 
 
 def seconds(flows: pl.DataFrame) -> float:
