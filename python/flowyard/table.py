@@ -114,7 +114,7 @@ class Table:
         Raises:
             ImportError: There is no pyarrow.
         """
-        return _needed("pyarrow", "to_arrow").table(self)
+        return _needed("pyarrow", "to_arrow", "pyarrow").table(self)
 
     def to_pandas(self) -> Any:
         """As a pandas.DataFrame.
@@ -122,11 +122,10 @@ class Table:
         Raises:
             ImportError: There is no pandas, or no pyarrow, by which it reads.
         """
-        frame = _needed("pandas", "to_pandas").DataFrame
-        # Before version 3 pandas did not read Arrow itself.
-        if hasattr(frame, "from_arrow"):
-            return frame.from_arrow(self)
-        return _needed("pyarrow", "to_pandas").table(self).to_pandas()
+        frame = _needed("pandas", "to_pandas", "pandas pyarrow").DataFrame
+        arrow = _needed("pyarrow", "to_pandas", "pandas pyarrow")
+        # Before version 3 pandas did not read Arrow itself; since then it does so by pyarrow.
+        return frame.from_arrow(self) if hasattr(frame, "from_arrow") else arrow.table(self).to_pandas()
 
     @property
     def columns(self) -> list[str]:
@@ -148,11 +147,11 @@ class Table:
         return f"<flowyard.Table of {len(self)} rows, {len(self.columns)} columns>"
 
 
-def _needed(package: str, method: str) -> Any:
+def _needed(package: str, method: str, wanted: str) -> Any:
+    """A package, for a method that wants it, and maybe others."""
     try:
         return import_module(package)
     except ImportError:
-        wanted = "pandas pyarrow" if package == "pandas" else package
         raise ImportError(f"{method} needs a package that is not here: pip install {wanted}") from None
 
 
