@@ -80,7 +80,9 @@ def test_a_library_that_is_not_there_is_named(result, monkeypatch, method, absen
         return module(name, DataFrame=object)
 
     monkeypatch.setattr(table, "import_module", only_some)
-    with pytest.raises(ImportError, match=f"{method} needs a package that is not here: pip install {wanted}$"):
+    with pytest.raises(
+        ImportError, match=f"{method} needs a package that is not here: pip install {wanted}$"
+    ):
         getattr(result.flows, method)()
 
 

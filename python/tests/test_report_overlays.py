@@ -20,13 +20,15 @@ def fault(at, undone=None, change="down", links=(0,)):
     return {"at_ps": at, "undone_ps": undone, "change": change, "links": list(links), "nodes": []}
 
 
-def run(folder, *, faults=(), queue=None, transport=None, **options):
+def run(folder, *, faults=(), detection_delay=None, queue=None, transport=None, **options):
     """A run that is read, with faults, a queue and a transport of its own."""
 
     def change(summary):
         summary["faults"] = list(faults)
         scenario = summary["scenario"]
         scenario["name"] = folder.name
+        if detection_delay:
+            scenario["faults"] = {"detection_delay": detection_delay, "events": []}
         scenario["queue"] = queue or scenario["queue"]
         scenario["transport"] = transport or scenario["transport"]
         for entry in scenario["traffic"]:
@@ -154,6 +156,33 @@ def test_worst_links_say_what_faults_took_where_there_were_any(tmp_path):
     assert html.index("lost to faults, then dropped") < html.index(">lost<")
 
 
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (fault(10_000, 20_000), "routes changed at 15.0 ns and 25.0 ns"),
+        (fault(10_000), "routes changed at 15.0 ns"),
+        # Before the run.
+        (fault(0, 20_000), "routes avoided it from the start and changed at 25.0 ns"),
+        (fault(0), "routes avoided it from the start"),
+        (fault(10**12), "the run ended before routes changed"),
+        # Routes take links by what is up alone.
+        (fault(10_000, change="rate"), ""),
+    ],
+)
+def test_a_fault_says_when_routes_changed(tmp_path, event, said):
+    (hit,) = hits.hits(run(tmp_path / "one", faults=[event], detection_delay="5ns"))
+    assert plain(hit.routes) == said
+
+
+def test_the_page_says_where_the_other_flows_are_that_a_fault_hit(tmp_path):
+    one = run(tmp_path / "one", faults=[fault(0, 10**8)], detection_delay="5ns")
+    losers = one.flows.filter(pl.col("lost") > 0).height
+    words = plain(page([tmp_path / "one"]))
+    assert f"the 12 that lost most (all {losers}: <code>lost &gt; 0</code> in flows.parquet):" in words
+    assert "routes avoided it from the start and changed at" in words
+    assert ">active from</dfn>" in words
+
+
 def test_the_flows_that_a_fault_hit(tmp_path):
     # Flow i starts at 1000 i; a third each lost none, one, two packets.
     one = run(tmp_path / "one", faults=[fault(30_500, 40_500, links=[1, 2]), fault(10**9 - 1)])
@@ -168,6 +197,7 @@ def test_the_flows_that_a_fault_hit(tmp_path):
     assert [row[0] for row in numbers] == [*range(2, 39, 3)][: hits.MOST_FLOWS]
     assert all(row[6] == 2 for row in numbers)
     assert all(row[4] == max(30_500, 1000 * row[0]) and row[5] <= 40_500 for row in numbers)
+    assert first.losers == losers.height > hits.MOST_FLOWS
     # Flow 0 lost nothing: it is not among those that were hit.
     (early,) = hits.hits(run(tmp_path / "early", faults=[fault(0, 2500)]))
     assert [row[0].value for row in early.rows] == [2, 1]

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from flowyard import text
-from flowyard.analysis import met, spans_of
+from flowyard.analysis import met, quantities, spans_of
 from flowyard.report import facts
 from flowyard.report.tables import Cell
 from flowyard.runs import Run
@@ -21,20 +21,40 @@ class Hit:
 
     Attributes:
         fault: When and what, and to what.
+        routes: When routes changed, in words; empty if they did not.
         counts: How many flows were under way, how many of them lost packets, and what the links lost.
-        rows: Cells of a flow that lost packets to faults: number, from, to, size, under way in the interval from and
+        losers: Flows that lost packets to faults.
+        rows: Cells of each that lost most: number, from, to, size, under way in the interval from and
             to, lost, retransmissions, timeouts, slowdown.
     """
 
     fault: facts.Cell
+    routes: str
     counts: str
+    losers: int
     rows: list[list[Cell]]
 
 
 def hits(run: Run) -> list[Hit]:
     """The first faults of a run."""
     wrong = spans_of(run.faults)[:MOST_FAULTS]
-    return [_hit(run, fault, met(run.flows, fault["at_ps"], end), _lost(run, fault)) for fault, end in wrong]
+    return [
+        _hit(run, fault, end, met(run.flows, fault["at_ps"], end), _lost(run, fault)) for fault, end in wrong
+    ]
+
+
+def _routes(run: Run, fault: dict[str, Any], end: int | None) -> str:
+    """When routes changed to avoid what was down, and when to use it again."""
+    settings = run.scenario.get("faults") or {}
+    if fault["change"] != "down" or "detection_delay" not in settings:
+        return ""
+    delay = quantities.picoseconds(settings["detection_delay"])
+    # What was down at time 0 was so before the run, which routes knew.
+    times = [at + delay for at in (fault["at_ps"] or None, end) if at is not None]
+    changed = [text.duration(at) for at in times if at <= run.end_ps]
+    start = [] if fault["at_ps"] else ["avoided it from the start"]
+    said = [*start, *([f"changed at {' and '.join(changed)}"] if changed else [])]
+    return f"routes {' and '.join(said)}" if said else "the run ended before routes changed"
 
 
 def _lost(run: Run, fault: dict[str, Any]) -> int:
@@ -45,7 +65,7 @@ def _lost(run: Run, fault: dict[str, Any]) -> int:
     return int(run.links.filter(own)["lost"].sum())
 
 
-def _hit(run: Run, fault: dict[str, Any], flows: pl.DataFrame, lost: int) -> Hit:
+def _hit(run: Run, fault: dict[str, Any], end: int | None, flows: pl.DataFrame, lost: int) -> Hit:
     losers = flows.filter(pl.col("lost") > 0)
     counts = (
         f"{text.count(flows.height)} flows were under way; {text.count(losers.height)} of them lost packets to faults; "
@@ -71,4 +91,4 @@ def _hit(run: Run, fault: dict[str, Any], flows: pl.DataFrame, lost: int) -> Hit
         ]
         for flow in losers.head(MOST_FLOWS).iter_rows(named=True)
     ]
-    return Hit(facts.fault(run, fault), counts, rows)
+    return Hit(facts.fault(run, fault), _routes(run, fault, end), counts, losers.height, rows)

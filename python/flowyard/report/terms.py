@@ -50,7 +50,10 @@ TERMS = {
     "timeouts": Term("timeouts", "", ("flows", "timeouts")),
     "drops": Term("drops", "", ("links", "drops")),
     "lost": Term("lost to faults", "", ("flows", "lost")),
-    "met": Term("hit", "Interval of the fault in which a flow was active."),
+    "met": Term(
+        "active during the fault",
+        "Interval of the fault in which a flow was active. The flow lost its packets somewhere in it.",
+    ),
     "trims": Term("trims", "", ("links", "trims")),
     "marks": Term("marks", "", ("links", "marks")),
     "pauses": Term("times stopped", "", ("links", "pauses")),
@@ -113,7 +116,8 @@ TERMS = {
     "link": Term(
         "link", "A directed link, by the nodes at its ends; queues are those of the port that feeds it."
     ),
-    "flow": Term("flow", "", ("flows", "id")),
+    # As flows.parquet calls it, in which the reader looks for the rest.
+    "flow": Term("id", "", ("flows", "id")),
     "tag": Term("traffic", "", ("flows", "tag")),
     "source": Term("from", "", ("flows", "src")),
     "destination": Term("to", "", ("flows", "dst")),
