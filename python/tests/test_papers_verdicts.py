@@ -173,8 +173,8 @@ class TestEntries:
         assert gallery.marked(PASS, arithmetic=True) == "PASS, arithmetic"
 
     def test_quick_is_said_with_what_it_leaves_out(self):
-        found = entry(judge.at_least(2, 1), scale=Scale.QUICK, less={"T-1.a": "replicas 2 of 5"})
-        assert (found["scale"], found["left_out"]) == ("quick", "replicas 2 of 5")
+        found = entry(judge.at_least(2, 1), scale=Scale.QUICK, less={"T-1.a": "2 of 5 replicas"})
+        assert (found["scale"], found["left_out"]) == ("quick", "2 of 5 replicas")
         assert str(verdicts.summary([found], {CLAIM.id: CLAIM})).startswith("at quick scale: ")
         assert gallery.marked(PASS, quick=True) == "PASS, quick"
         assert gallery.marked(NOT_REACHED, quick=True) == NOT_REACHED
@@ -194,7 +194,7 @@ class TestLeftOut:
             axes = {"x": scale.pick((1, 9), (1, 5, 9)), "slots": [scale.pick(1000, 20_000)]}
             return {"m": ModelPlan(call, axes, scale.pick(2, 5))}
 
-        assert self.said(plans) == "replicas 2 of 5; x at 2 of 3 values; slots 1,000 for 20,000"
+        assert self.said(plans) == "2 of 5 replicas; x at 2 of 3 values; slots 1,000 for 20,000"
 
     def test_of_scenarios(self):
         def plans(scale):
@@ -229,10 +229,10 @@ class TestLeftOut:
                 for name, most in (("a", 2), ("b", 2), ("c", 3))
             }
 
-        assert self.said(plans) == "a, b: replicas 1 of 2; c: replicas 1 of 3"
+        assert self.said(plans) == "a, b: 1 of 2 replicas; c: 1 of 3 replicas"
 
     def test_what_plans_do_not_tell_is_written(self):
-        assert self.said(None, quick="sizes 2 of 4") == "sizes 2 of 4"
+        assert self.said(None, quick="2 of 4 sizes") == "2 of 4 sizes"
         assert self.said(None) == "nothing"
 
 
@@ -279,7 +279,7 @@ from flowyard.papers import judge
 from flowyard.papers.figure import Figure
 def readings(tables):
     return judge.by_reading({"mode A": judge.at_least(2, 1), "mode B": judge.at_least(0, 1)})
-FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {}, quick="sizes 2 of 4",
+FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {}, quick="2 of 4 sizes",
     claims={"T-1.a": readings, "T-1.b": lambda tables: judge.at_least(2, 1)})
 '''
     )
@@ -293,7 +293,7 @@ FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {}, quick="s
         "PASS, quick",
         "FAIL, quick",
         "PASS, arithmetic, quick",
-        "leaves out: sizes 2 of 4",
+        "Quick scale: 2 of 4 sizes.",
     ):
         assert shown in page
     entries = json.loads((tmp_path / "o/claims.json").read_text())

@@ -26,12 +26,12 @@ def by_claim(selection: "Selection", scale: Scale) -> dict[str, str]:
 
 
 def left_out(figure: Figure) -> str:
-    """What quick scale leaves out of a figure, such as "replicas 2 of 10; slots 200,000 for 1,000,000"."""
+    """What quick scale leaves out of a figure, in words of what it has: "2 of 10 replicas; slots 200,000 for 1,000,000"."""
     said: dict[str, list[str]] = {}
     if figure.plans:
         quick, full = figure.plans(Scale.QUICK), figure.plans(Scale.FULL)
         for name, plan in full.items():
-            text = "; ".join(_less(quick[name], plan)) if name in quick else "all of it"
+            text = "; ".join(_less(quick[name], plan)) if name in quick else "not run"
             if text:
                 said.setdefault(text, []).append(name)
     # Plans that leave out the same are told once.
@@ -45,7 +45,7 @@ def _less(quick: "Planned", full: "Planned") -> Iterator[str]:
     """In what one plan differs from the other."""
     small, large = quick.header(), full.header()
     if small["replicas"] != large["replicas"]:
-        yield f"replicas {small['replicas']} of {large['replicas']}"
+        yield f"{small['replicas']} of {large['replicas']} replicas"
     places = {axis["name"]: axis["values"] for axis in small["axes"]}
     for axis in large["axes"]:
         name, all_values = axis["name"], axis["values"]

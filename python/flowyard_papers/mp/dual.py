@@ -238,7 +238,7 @@ FIGURE = Figure(
         "MP-P7": _similar,
     },
     draw=draw,
-    quick="all but 100 of 1000 random permutations",
+    quick="100 of 1000 random permutations",
     needs={"random": Needs(DRAWS, by=("scheme",), column="draw")},
     assumed=(
         "Default ports as the example's loads leave them: figure 2.2 itself is not in the text. A switch's IPv4 port "

@@ -197,7 +197,7 @@ FIGURE = Figure(
         "MP-F4.5.b": lemmas.later_groups,
     },
     draw=draw,
-    quick="180 of 200 draws of varying rates, and steady rates of 4 segments/s",
+    quick="20 of 200 draws of varying rates, no steady rates of 4 segments/s",
     needs={"traces": Needs(TRACES, by=("algorithm",), column="draw")},
     assumed=(
         "A path claims a segment when it begins to send it. Ranges are divided by whole segments, halves to the first.",

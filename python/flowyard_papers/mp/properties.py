@@ -240,7 +240,7 @@ FIGURE = Figure(
         "MP-PR5.a": _properties_5_and_6,
     },
     draw=draw,
-    quick="FT(4,5) and FT(16,2)",
+    quick="no FT(4,5) and no FT(16,2)",
     assumed=(
         "Property 6 counts, for a switch of level t > 0, the nodes of the sub-fat-tree of which it is a top switch, "
         "SUBFT(m,n-t), where the text has SUBFT(m,t). All other nodes can load it as well, by what they send into "

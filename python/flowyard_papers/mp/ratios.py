@@ -217,7 +217,7 @@ FIGURE = Figure(
         "MP-F5.1.b": _fourfold,
     },
     draw=draw,
-    quick="all but 2 of 10 draws of random paths",
+    quick="2 of 10 draws of random paths",
     assumed=(
         "The links' ratio of a level is its largest load over base load, which is the least possible maximum.",
         "MDNVRk has all pairs on the leftmost ceil(X/k) of their paths. With m = 2 there is one path, whatever k is.",

@@ -203,7 +203,7 @@ FIGURE = Figure(
         "MP-F5.9.a": _senders,
     },
     draw=draw,
-    quick="all but 200 of 2000 and 100 of 1000 draws of random paths",
+    quick="200 of 2000 and 100 of 1000 draws of random paths",
     needs={
         "draws": [Needs(number, column="draw", where={"paths": paths}) for paths, number in DRAWS.items()],
     },

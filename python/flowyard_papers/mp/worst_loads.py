@@ -246,7 +246,7 @@ FIGURE = Figure(
         "MP-T3.2.a": _table_3_2,
     },
     draw=draw,
-    quick=f"all but 20 of {DRAWS} draws of random paths",
+    quick=f"20 of {DRAWS} draws of random paths",
     needs={"draws": Needs(DRAWS, by=("of", "level"), column="draw")},
     assumed=(
         "DNVR takes the source's last digit up first, then the target's middle one: that link-optimal paths exist is "
