@@ -318,7 +318,8 @@ def _cells(name: str, claim: Claim, entry: Mapping[str, Any], said: str) -> str:
         name += f", {entry['readings'][0]['reading']}"
     verdict = gallery.marked(entry["verdict"], arithmetic=claim.arithmetic)
     verdict = f"**{FAIL}**" if verdict == FAIL else verdict
-    cells = (name, verdict, said, gallery.said(entry["measured"]), gallery.said(entry["expected"]))
+    values = (gallery.said(entry[value], entry.get("unit")) for value in ("measured", "expected"))
+    cells = (name, verdict, said, *values)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -227,6 +227,12 @@ def test_every_claim_is_in_claims_json_once_with_a_reason_unless_it_passes(tmp_p
     for entry in entries.values():
         assert re.search(rf"^ +{re.escape(entry['id'])} +{entry['verdict']} ", done.stdout, re.M)
     assert flowyard("show", tmp_path / "o").stdout == done.stdout
+    # A failure has a line of its own, with what is claimed.
+    failed = [line for line in done.stdout.splitlines() if re.match(r"T-1\.\w: ", line)]
+    assert failed == [
+        "T-1.b: <b>x</b>. FAIL: measured 0, expected >= 1.",
+        "T-1.p: <b>x</b>. FAIL: predicted by T-X1: It cannot be. measured so.",
+    ]
     again = json.loads(flowyard("show", tmp_path / "o", "--json").stdout)
     assert (again["scale"], again["claims"]) == ("quick", list(entries.values()))
     usual = ["id", "verdict", "scale", "measured", "expected", "reason"]

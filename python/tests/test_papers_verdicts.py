@@ -2,12 +2,13 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from flowyard.papers import gallery, judge, left_out, register, verdicts
+from flowyard.papers import catalogue, gallery, judge, left_out, published, register, told, verdicts
 from flowyard.papers.catalogue import packaged
 from flowyard.papers.figure import Figure, Needs, Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
@@ -94,7 +95,7 @@ def test_a_table_without_rows_gives_no_verdict():
     assert judged(kept, runs=RUNS.clear()).reason == "0 runs"
 
 
-def published():
+def published_figures():
     """Each figure that has published tables, with these."""
     for paper in packaged():
         for one in paper.figures:
@@ -102,7 +103,7 @@ def published():
                 yield pytest.param(one, read_tables(one, RESULTS / paper.id / one.id), id=one.id)
 
 
-PUBLISHED = list(published())
+PUBLISHED = list(published_figures())
 
 
 @pytest.mark.parametrize(("one", "tables"), PUBLISHED)
@@ -299,3 +300,54 @@ FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {}, quick="2
     entries = json.loads((tmp_path / "o/claims.json").read_text())
     assert [one["reading"] for one in entries[0]["readings"]] == ["mode A", "mode B"]
     assert json.loads((tmp_path / "o/papers.json").read_text())["summary"].startswith("at quick scale: ")
+
+
+class TestTold:
+    def entries(self, *ids, verdict=FAIL):
+        one = {
+            "verdict": verdict,
+            "scale": "quick",
+            "measured": 0.5,
+            "expected": "1 +- 0.1",
+            "reason": "low.",
+        }
+        return [{"id": name, **one} for name in ids]
+
+    def test_claims_are_in_the_order_of_their_names_with_units(self, capsys):
+        found = self.entries("T-5.45.e", "T-5.5.b", "T-5.5.a", verdict=PASS)
+        found[0]["unit"] = "s"
+        told.tell(found, "all", Scale.QUICK, Path("out"), {})
+        said = capsys.readouterr().out
+        assert re.findall(r"^ +(T-\S+)", said, re.M) == ["T-5.5.a", "T-5.5.b", "T-5.45.e"]
+        assert re.search(r"T-5.45.e +PASS +0.5 s +1 \+- 0.1 s", said)
+        assert "FAIL" not in said
+
+    def test_a_failure_says_what_is_published(self, monkeypatch, capsys):
+        monkeypatch.setattr(published, "verdicts", lambda: {"T-1.a": PASS})
+        told.tell(self.entries("T-1.b", "T-1.a"), "all", Scale.QUICK, Path("out"), {"T-1.a": "x is 1."})
+        lines = capsys.readouterr().out.splitlines()
+        assert "T-1.a: x is 1. FAIL: low. Published at full scale: PASS." in lines
+        assert "T-1.b: FAIL: low." in lines
+
+    def test_the_published_verdicts_are_those_of_the_checkout(self, monkeypatch, tmp_path):
+        assert published.verdicts()["NDP-T1.a"] == PASS
+        # As in a wheel.
+        assert published.verdicts(tmp_path) == {}
+        (tmp_path / "X").mkdir()
+        (tmp_path / "X/claims.json").write_text("{}")
+        assert published.verdicts(tmp_path) == {}
+        monkeypatch.setattr(catalogue, "home", lambda: None)
+        assert published.verdicts() == {}
+
+    def test_values_have_their_units(self):
+        time, lost = (
+            judge.within(0.5, 1, absolute=0.1).measured_in("s"),
+            judge.at_most(3, 2).measured_in("lost"),
+        )
+        found = entry(time)
+        assert (found["measured"], found["unit"]) == (0.5, "s")
+        assert found["reason"] == "measured 0.5 s, expected 1 +- 0.1 s."
+        assert gallery.said(found["measured"], found["unit"]) == "0.5 s"
+        both = judge.together([time, lost])
+        assert (both.measured, both.expected) == ("0.5 s; 3 lost", "1 +- 0.1 s; <= 2 lost")
+        assert "unit" not in entry(judge.within(None, 1).measured_in("s"))

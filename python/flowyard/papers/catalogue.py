@@ -86,6 +86,15 @@ def known() -> tuple[Paper, ...]:
     return packaged() if _is_there() else ()
 
 
+def home() -> Path | None:
+    """The folder of the packaged papers; None if they are not there."""
+    if not _is_there():
+        return None
+    import flowyard_papers
+
+    return Path(flowyard_papers.__file__).parent
+
+
 def _is_there() -> bool:
     try:
         return importlib.util.find_spec(PAPERS) is not None

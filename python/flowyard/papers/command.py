@@ -104,7 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
         answer: dict[str, Any] = {"folder": str(folder), "scale": str(scale), **asdict(outcome.summary)}
         print(json.dumps(answer | {"interrupted": outcome.interrupted, "broke": outcome.broke}, indent=2))
     else:
-        told.tell(outcome.entries, str(outcome.summary), scale, folder)
+        says = {claim.id: claim.says for claim in selection.claims}
+        told.tell(outcome.entries, str(outcome.summary), scale, folder, says)
     for line in outcome.broke:
         print(f"broke: {line}", file=sys.stderr)
     if outcome.interrupted:

@@ -65,7 +65,8 @@ class Figure:
         assumed: What was assumed where the paper is silent, a sentence each.
         needs: What the tables, by name, must have at full scale for a verdict: the replicas or flows of the paper.
             Where readings differ in what they need, several for a table.
-        quick: What quick scale has for the whole beyond what plans tell, such as "3 of 7 sizes" that only `tables` knows of.
+        quick: What quick scale has for the whole beyond what plans tell, such as "3 of 7 sizes" that only `tables`
+            knows of.
         measured: Columns that differ from run to run and from machine to machine, such as times that were taken. No
             claim may read them; they are left out where a figure that is made again is compared with the published.
     """

@@ -165,7 +165,7 @@ def _row(claim: Claim, entry: "Mapping[str, Any]") -> Row:
     quick = entry["scale"] == Scale.QUICK
 
     def row(one: "Mapping[str, Any]", readings: list[Row], left_out: str) -> Row:
-        measured, expected = said(one["measured"]), said(one["expected"])
+        measured, expected = (said(one[name], one.get("unit")) for name in ("measured", "expected"))
         of = one.get("reading", "")
         return Row(
             claim, one["verdict"], measured, expected, one["reason"] or "", readings, quick, left_out, of
@@ -181,10 +181,12 @@ def marked(verdict: str, *, quick: bool = False, arithmetic: bool = False) -> st
     return f"{verdict}, quick" if quick and verdict != NOT_REACHED else verdict
 
 
-def said(value: Any) -> str:
-    """A measured or expected value for people."""
+def said(value: Any, unit: str | None = None) -> str:
+    """A measured or expected value for people, with its unit if it has one."""
     if value is None:
         return "–"  # noqa: RUF001
+    if unit:
+        return f"{said(value)} {unit}"
     if isinstance(value, float):
         return f"{value:.5g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

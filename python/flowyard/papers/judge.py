@@ -33,6 +33,7 @@ class Judgement:
         reason: Why it is not PASS, where more is known than the two values say.
         note: What is to be known of the verdict, whichever it is, such as that it is a tie. It follows the reason.
         readings: Where a claim has several readings, each with its name; the first is the claim's own.
+        unit: Of both values, where they are numbers without one.
     """
 
     verdict: str
@@ -41,10 +42,15 @@ class Judgement:
     reason: str = ""
     note: str = ""
     readings: "tuple[tuple[str, Judgement], ...]" = ()
+    unit: str = ""
 
     def because(self, reason: str) -> "Judgement":
         """With a reason, unless it is a PASS. A note stays."""
         return self if self.verdict == PASS else replace(self, reason=reason)
+
+    def measured_in(self, unit: str) -> "Judgement":
+        """With the unit of both values."""
+        return replace(self, unit=unit)
 
     def noted(self, note: str) -> "Judgement":
         """With one more note, which is shown whatever the verdict is."""
@@ -188,10 +194,11 @@ def together(judgements: Iterable[Judgement]) -> Judgement:
         raise ValueError("put together the conditions of each reading, then the readings")
     order = {PASS: 0, NOT_REACHED: 1, FAIL: 2}
     verdict = max((one.verdict for one in every), key=order.__getitem__)
-    measured = "; ".join(_said(one.measured) for one in every)
+    measured = "; ".join(_said(one.measured, one.unit) for one in every)
     reasons = "; ".join(one.reason for one in every if one.reason)
     notes = "; ".join(dict.fromkeys(one.note for one in every if one.note))
-    return Judgement(verdict, measured, "; ".join(_said(one.expected) for one in every), reasons, notes)
+    expected = "; ".join(_said(one.expected, one.unit) for one in every)
+    return Judgement(verdict, measured, expected, reasons, notes)
 
 
 def by_reading(judgements: Mapping[str, Judgement]) -> Judgement:
@@ -217,8 +224,9 @@ def _mean(values: pl.Series) -> float:
     return mean
 
 
-def _said(value: Value) -> str:
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
+def _said(value: Value, unit: str) -> str:
+    said = f"{value:.5g}" if isinstance(value, float) else str(value)
+    return f"{said} {unit}" if unit and value is not None else said
 
 
 def _plain(value: Value) -> Value:

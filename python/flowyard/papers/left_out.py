@@ -26,7 +26,7 @@ def by_claim(selection: "Selection", scale: Scale) -> dict[str, str]:
 
 
 def left_out(figure: Figure) -> str:
-    """What quick scale leaves out of a figure, in words of what it has: "2 of 10 replicas; slots 200,000 for 1,000,000"."""
+    """What quick scale has of a figure where that is less, such as "2 of 10 replicas; slots 200,000 for 1,000,000"."""
     said: dict[str, list[str]] = {}
     if figure.plans:
         quick, full = figure.plans(Scale.QUICK), figure.plans(Scale.FULL)

@@ -251,6 +251,7 @@ def _write(
         "of": selection.name,
         "scale": str(scale),
         "summary": str(summary),
+        "says": {claim.id: claim.says for claim in selection.claims},
         "figures": {
             name: {
                 "seconds": round(one.seconds, 2),

@@ -1,6 +1,7 @@
 """The verdicts of a paper's figures in a terminal."""
 
 import json
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,15 +9,15 @@ from typing import Any
 
 from flowyard.errors import UserError
 from flowyard.folders import reading
-from flowyard.papers import gallery
+from flowyard.papers import gallery, published
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL
 from flowyard.papers.running import MARK
 from flowyard.terminal.console import TextTable, show
 
 # Characters of a value in a table.
-WIDTH = 60
-# Of more claims than these only the failures are listed.
+WIDTH = 50
+# Of more claims than these only the failures are listed, and of more failures the reasons stand in the gallery.
 MOST = 20
 
 
@@ -31,44 +32,73 @@ def tell_again(folder: Path, *, as_json: bool = False) -> None:
         print(json.dumps({"folder": str(folder), **mark, "claims": entries}, indent=2, ensure_ascii=False))
         return
     try:
-        tell(entries, mark["summary"], Scale(mark["scale"]), folder)
+        tell(entries, mark["summary"], Scale(mark["scale"]), folder, mark.get("says", {}))
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{folder}: damaged: its verdicts cannot be read: {error!r}") from error
 
 
-def tell(entries: Sequence[Mapping[str, Any]], summary: str, scale: Scale, folder: Path) -> None:
-    """Each claim's verdict, or of many claims the failures; verdicts by reading; and the summary.
+def tell(
+    entries: Sequence[Mapping[str, Any]],
+    summary: str,
+    scale: Scale,
+    folder: Path,
+    says: Mapping[str, str],
+) -> None:
+    """Each claim's verdict, or of many claims the failures; why these fail; verdicts by reading; and the summary.
 
     Args:
         entries: As claims.json has them.
         summary: The line of counts.
         scale: At which they were judged.
         folder: Where the gallery is.
+        says: What the paper says, by claim; folders of earlier versions lack it.
     """
+    entries = sorted(entries, key=_by_id)
     at_quick = " at quick scale" if scale == Scale.QUICK else ""
     failed = [entry for entry in entries if entry["verdict"] == FAIL]
     few = len(entries) <= MOST
     if shown := entries if few else failed:
-        rows = [[e["id"], e["verdict"], _short(e["measured"]), _short(e["expected"])] for e in shown]
+        rows = [[e["id"], e["verdict"], _short(e, "measured"), _said(e, "expected")] for e in shown]
         title = f"{'Claims' if few else 'Claims that fail'}{at_quick}"
-        show(TextTable(title, ("claim", "verdict", "measured", "expected"), rows, left=4))
+        show(TextTable(title, ("claim", "verdict", "measured", "expected"), rows, left=3, words_last=True))
+    if failed:
+        known = published.verdicts()
+        for entry in failed[:MOST]:
+            print(_why(entry, says.get(entry["id"]), known.get(entry["id"])))
+        if len(failed) > MOST:
+            print(f"... and {len(failed) - MOST:,} more failures, whose reasons the gallery has")
     read = [entry for entry in entries if entry.get("readings")]
     if read:
         rows = [
-            [entry["id"] if not place else "", one["reading"], one["verdict"], _short(one["measured"])]
+            [entry["id"] if not place else "", one["reading"], one["verdict"], _short(one, "measured")]
             for entry in read
             for place, one in enumerate(entry["readings"])
         ]
         title = f"Verdicts by reading{at_quick}; the first is the claim's own"
         show(TextTable(title, ("claim", "reading", "verdict", "measured"), rows, left=4))
     if at_quick:
-        print(
-            "quick scale has fewer points, seeds or flows; claims.json says of each verdict what is left out"
-        )
+        print("quick scale has fewer points, seeds or flows; claims.json says of each verdict how many")
     print(summary)
     print(f"gallery in {folder / 'index.html'}")
 
 
-def _short(value: Any) -> str:
+def _by_id(entry: Mapping[str, Any]) -> list[str | int]:
+    """Claims by their letters, and T5.45 behind T5.5."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", entry["id"])]
+
+
+def _why(entry: Mapping[str, Any], says: str | None, known: str | None) -> str:
+    """What a claim that fails says, why it fails, and whether it does so at full scale, too, as published."""
+    parts = [f"{says.rstrip('.')}."] if says else []
+    parts += [f"FAIL: {entry['reason']}"] if entry["reason"] else ["FAIL."]
+    parts += [f"Published at full scale: {known}."] if known else []
+    return f"{entry['id']}: {' '.join(parts)}"
+
+
+def _said(entry: Mapping[str, Any], value: str) -> str:
+    return gallery.said(entry[value], entry.get("unit"))
+
+
+def _short(entry: Mapping[str, Any], value: str) -> str:
     """A value that leaves room for the others in a line; claims.json has it whole."""
-    return textwrap.shorten(gallery.said(value), WIDTH, placeholder=" ...")
+    return textwrap.shorten(_said(entry, value), WIDTH, placeholder=" ...")

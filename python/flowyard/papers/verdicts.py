@@ -124,13 +124,15 @@ def _evidence(claim: Claim, judgement: Judgement, contradictions: Mapping[str, s
         predicted = [name for name in claim.contradicted_by if name in contradictions]
         reasons += [f"predicted by {name}: {contradictions[name]}" for name in predicted]
     if judgement.verdict != PASS:
-        said = f"measured {judgement.measured}, expected {judgement.expected}"
+        unit = f" {judgement.unit}" if judgement.unit else ""
+        said = f"measured {judgement.measured}{unit}, expected {judgement.expected}{unit}"
         reasons.append(judgement.reason or said)
     if judgement.note:
         reasons.append(judgement.note)
     return {
         "measured": judgement.measured,
         "expected": judgement.expected if judgement.expected is not None else claim.tolerance,
+        **({"unit": judgement.unit} if judgement.unit and judgement.measured is not None else {}),
         "reason": " ".join(reason.rstrip(".") + "." for reason in reasons) or None,
     }
 

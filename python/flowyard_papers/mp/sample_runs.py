@@ -87,22 +87,23 @@ def _mean(values: pl.Series) -> float | None:
 
 
 def _unlost(tables: Tables) -> Judgement:
-    return within(_mean(_of(tables, NR).filter(drops=0)["received_s"]), UNLOST_S, relative=0.05)
+    time = _mean(_of(tables, NR).filter(drops=0)["received_s"])
+    return within(time, UNLOST_S, relative=0.05).measured_in("s")
 
 
 def _normal(tables: Tables) -> Judgement:
     rows = _of(tables, NR)
     losses = _mean(rows.group_by("replica").agg(pl.col("drops").sum())["drops"])
     speed = _mean(rows["kb_a_second"])
-    found = together([within(_mean(rows["received_s"]), NR_MEAN_S, relative=0.2), between(losses, 5, 100)])
-    found = found.because(_each(rows))
+    time = within(_mean(rows["received_s"]), NR_MEAN_S, relative=0.2).measured_in("s")
+    found = together([time, between(losses, 5, 100).measured_in("packets lost")]).because(_each(rows))
     return found if speed is None else found.noted(f"mean throughput {speed:.0f} KB/s, 8238 in the table")
 
 
 def _slowest(tables: Tables) -> Judgement:
     rows = _of(tables, NR)
     slowest = _mean(rows.group_by("replica").agg(pl.col("received_s").max())["received_s"])
-    return within(slowest, SLOWEST_S, relative=0.15).because(_each(rows))
+    return within(slowest, SLOWEST_S, relative=0.15).measured_in("s").because(_each(rows))
 
 
 def _each(rows: pl.DataFrame) -> str:
@@ -120,9 +121,11 @@ def _multipath(tables: Tables) -> Judgement:
     rows = _of(tables, MDNVR)
     speed, runs = _mean(rows["kb_a_second"]), rows.group_by("replica").agg(pl.col("drops").sum())
     losing = runs.filter(pl.col("drops") > 0)
-    found = together(
-        [within(_mean(rows["received_s"]), MDNVR_MEAN_S, relative=0.1), exactly(_total(rows["drops"]), 0)]
-    ).because(f"{len(losing)} of {len(runs)} runs lose packets, {_total(runs['drops'])} in all")
+    time = within(_mean(rows["received_s"]), MDNVR_MEAN_S, relative=0.1).measured_in("s")
+    lost = exactly(_total(rows["drops"]), 0).measured_in("packets lost")
+    found = together([time, lost]).because(
+        f"{len(losing)} of {len(runs)} runs lose packets, {_total(runs['drops'])} in all"
+    )
     return found if speed is None else found.noted(f"mean throughput {speed:.0f} KB/s, 16982 in the table")
 
 
