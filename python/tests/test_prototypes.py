@@ -187,6 +187,38 @@ def test_a_mistake_at_a_port_is_told_with_its_line(own: type[Any], verb: str, wh
     ), str(told.value)
 
 
+class NamesAsInRust(CongestionControl):
+    def on_ack(self, window: Any, ack: Any) -> None:
+        window.cwnd += ack.rtt
+
+
+class Misspelt(CongestionControl):
+    def on_ack(self, window: Any, ack: Any) -> None:
+        window.cwnd += window.msss
+
+
+class OwnAttribute(CongestionControl):
+    def on_ack(self, window: Any, ack: Any) -> None:
+        self.rate_ps = self.rate  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        (
+            NamesAsInRust,
+            "Ack' object has no attribute 'rtt'; did you mean rtt_ps? there are acked, app_limited, ",
+        ),
+        (Misspelt, "Window' object has no attribute 'msss'; did you mean mss? there are cwnd, "),
+        (OwnAttribute, "'OwnAttribute' object has no attribute 'rate'"),
+    ],
+)
+def test_an_attribute_that_the_engine_has_not_is_told_with_those_that_it_has(own: type[Any], said: str):
+    with pytest.raises(PrototypeError, match=re.escape(said)) as told:
+        fy.run(small(congestion=in_python("own")), controls={"own": own})
+    assert ("there are" in str(told.value)) == (own is not OwnAttribute)
+
+
 def test_a_queue_sees_its_port():
     """Occupancy and time by hand: 1500-byte packets that come by 10 Gbit/s and leave by 1 Gbit/s."""
     seen = []

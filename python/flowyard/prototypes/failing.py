@@ -1,11 +1,13 @@
 """What goes wrong in a prototype, in one message with its file and line."""
 
+import difflib
 import os
 import traceback
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from flowyard import _native
 from flowyard.errors import UserError
 
 
@@ -33,12 +35,24 @@ def failure(cls: type, verb: str, now_ps: int, error: BaseException) -> BaseExce
         return error
     file, line = _place(cls, verb, error)
     # What the engine found wrong with an answer has no frame: its text says all.
-    what = str(error) if error.__traceback__ is None else "".join(traceback.format_exception_only(error))
+    what = str(error) if error.__traceback__ is None else _said(error)
     at = f", {now_ps / 1e6:,.3f} us into the run" if now_ps else ""
     text = f"{where(file)}, line {line}, in {cls.__name__}.{verb}: {what.strip()}{at}"
     told = PrototypeError(text)
     told.__cause__ = error
     return told
+
+
+def _said(error: BaseException) -> str:
+    """An exception as Python prints it; of an attribute that an object of the engine has not, those that it has."""
+    if not isinstance(error, AttributeError) or type(error.obj).__module__ != _native.__name__:
+        return "".join(traceback.format_exception_only(error))
+    there = [name for name in dir(error.obj) if not name.startswith("_")]
+    # The engine's own structs have the name without the unit.
+    near = [name for name in there if name.startswith(f"{error.name}_")]
+    near += difflib.get_close_matches(error.name, there, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"AttributeError: {error}; {hint}there are {', '.join(there)}"
 
 
 def loading(path: Path, error: BaseException) -> PrototypeError:
