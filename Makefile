@@ -57,7 +57,8 @@ NEEDS = $(BIN)/python tools/needs.py
 
 # Packages come while the engine compiles. Python files need no build: the install points at python/.
 .venv/.native: .venv/.maturin $(RUST_SOURCES)
-	@echo "building the engine; the first time takes one to five minutes"
+	@if [ -e $@ ]; then echo "rebuilding the engine: one to five minutes"; \
+	else echo "building the engine; the first time takes one to five minutes"; fi
 	@$(MAKE) --no-print-directory --jobs=2 .venv/.runtime .venv/.compiled
 	@PIP_CONSTRAINT=constraints.txt PIP_QUIET=1 tools/quietly.sh $(BIN)/maturin develop --release --locked
 	@touch $@
