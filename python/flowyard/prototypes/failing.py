@@ -45,7 +45,11 @@ def failure(cls: type, verb: str, now_ps: int, error: BaseException) -> BaseExce
 
 def _said(error: BaseException) -> str:
     """An exception as Python prints it; of an attribute that an object of the engine has not, those that it has."""
-    if not isinstance(error, AttributeError) or type(error.obj).__module__ != _native.__name__:
+    if (
+        not isinstance(error, AttributeError)
+        or type(error.obj).__module__ != _native.__name__
+        or not error.name
+    ):
         return "".join(traceback.format_exception_only(error))
     there = [name for name in dir(error.obj) if not name.startswith("_")]
     # The engine's own structs have the name without the unit.
