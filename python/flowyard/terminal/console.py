@@ -2,11 +2,16 @@
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # Columns of a line where there is no terminal to ask.
 WIDTH = 160
+# Letters of a word that stay in one line where cells are folded.
+LONGEST_WORD = 16
 
 
 class TextTable(NamedTuple):
@@ -21,6 +26,18 @@ class TextTable(NamedTuple):
     left: int = 1
     words_last: bool = False
 
+    def column(self, i: int) -> list[str]:
+        """The head and the cells of a column."""
+        return [self.header[i], *(row[i] for row in self.rows)]
+
+    def has_words(self, i: int) -> bool:
+        """Whether a column is the last one, and of words."""
+        return self.words_last and i == len(self.header) - 1
+
+    def is_left(self, i: int) -> bool:
+        """Whether a column is aligned left."""
+        return i < self.left or self.has_words(i)
+
 
 def show(table: TextTable) -> None:
     """Prints the table."""
@@ -32,15 +49,14 @@ def show(table: TextTable) -> None:
 
     # A title of the table's own would be folded to its width.
     _print(table.title)
-    ruled = Table(box=box.SIMPLE_HEAD, show_header=any(table.header))
-    for i, name in enumerate(table.header):
-        if table.words_last and i == len(table.header) - 1:
-            ruled.add_column(name, overflow="fold")
-        else:
-            ruled.add_column(name, justify="right" if i >= table.left else "left", no_wrap=True)
-    for row in table.rows:
-        ruled.add_row(*row)
-    _print(ruled)
+    for block in _blocks(table, _console().width):
+        ruled = Table(box=box.SIMPLE_HEAD, show_header=any(table.header))
+        for i, width in block.items():
+            justify: Literal["left", "right"] = "left" if table.is_left(i) else "right"
+            ruled.add_column(table.header[i], justify=justify, width=width, overflow="fold")
+        for row in table.rows:
+            ruled.add_row(*(row[i] for i in block))
+        _print(ruled)
 
 
 def show_columns(title: str, columns: Sequence[dict[str, str]]) -> None:
@@ -75,11 +91,10 @@ def _plain(table: TextTable) -> list[str]:
         return []
     if not all(text.isascii() and text.isprintable() for row in (*cells, [table.title]) for text in row):
         return []
-    last_left = len(widths) - 1 if table.words_last else -1
 
     def line(row: Sequence[str]) -> str:
         padded = (
-            cell.ljust(width) if i < table.left or i == last_left else cell.rjust(width)
+            cell.ljust(width) if table.is_left(i) else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         return f"  {'   '.join(padded)}  "
@@ -89,11 +104,78 @@ def _plain(table: TextTable) -> list[str]:
     return [table.title, empty, *head, *map(line, table.rows), empty]
 
 
+def _blocks(table: TextTable, room: int) -> Iterator[dict[int, int]]:
+    """Columns that fit beside each other, with their widths: all of them if the terminal is wide enough.
+
+    Rich alone would shrink columns to nothing where they do not fit. Each further block has the left columns again,
+    which say whose row it is.
+    """
+    columns = range(len(table.header))
+    if _fits(table, columns, 1, room):
+        yield _widths(table, columns, room)
+        return
+    left = list(columns[: min(table.left, len(columns) - 1)])
+    block = left.copy()
+    for i in columns[len(left) :]:
+        if block != left and not _fits(table, [*block, i], 0, room):
+            yield _widths(table, block, room)
+            block = left.copy()
+        block.append(i)
+    yield _widths(table, block, room)
+
+
+def _widths(table: TextTable, block: Sequence[int], room: int) -> dict[int, int]:
+    """The width of each column: of its longest cell if there is room; else the widest columns lose first."""
+    natural = {i: max(map(_letters, table.column(i))) for i in block}
+    folded = next((folded for folded in range(2) if _fits(table, block, folded, room)), 2)
+    least = {i: _least(table, i, folded) for i in block}
+    for most in range(max(natural.values()), 0, -1):
+        widths = {i: min(natural[i], max(least[i], most)) for i in block}
+        if _line(widths.values()) <= room:
+            return widths
+    return least
+
+
+def _fits(table: TextTable, block: Iterable[int], folded: int, room: int) -> bool:
+    return _line(_least(table, i, folded) for i in block) <= room
+
+
+def _least(table: TextTable, i: int, folded: int) -> int:
+    """The least width of a column.
+
+    Args:
+        table: The table.
+        i: The column.
+        folded: Which cells may be folded: 0 heads and words, 1 also those of the left columns, 2 all.
+    """
+    head, *cells = table.column(i)
+    words = head.split(" ")
+    if folded < 2 - (i < table.left) and not table.has_words(i):
+        return max(map(_letters, [*words, *cells]))
+    words += [word for cell in cells for word in cell.split(" ")]
+    return min(max(map(_letters, words)), LONGEST_WORD)
+
+
+def _line(widths: Iterable[int]) -> int:
+    """Letters of a line that has columns of these widths."""
+    return sum(width + 3 for width in widths) + 1
+
+
+def _letters(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 def _print(renderable: object) -> None:
+    _console().print(renderable)
+
+
+def _console() -> "Console":
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
-        # Rich takes 80 columns for what is not a terminal, and would cut what does not fit.
+        # Rich takes 80 columns for what is not a terminal.
         console = Console(highlight=False, markup=False, emoji=False, width=WIDTH)
-    console.print(renderable)
+    return console
