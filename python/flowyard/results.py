@@ -228,7 +228,9 @@ def run(
     if progress is not None:
         return checked.run(progress=progress)
     with Display(waiting=True) as display:
-        return checked.run(progress=display.row(checked.name) if display.is_seen else None)
+        if not display.is_seen:
+            return checked.run()
+        return checked.run(progress=display.row(checked.name, checked.outlook().needs["packet_hops"]))
 
 
 def _handed_in(**given: Mapping[str, type] | None) -> Sequence[Handed]:

@@ -40,8 +40,17 @@ def test_the_nearer_end_counts():
     assert fraction(state(until_ps=10**9)) == 1.0
 
 
+def test_where_flows_end_together_foreseen_packet_hops_count():
+    early = state(flows_done=0)
+    assert fraction(early, 8_000_000) == 0.5
+    assert "2 s left" in describe(early, seconds=2, packet_hops=8_000_000)
+    assert fraction(state(flows_done=60), 8_000_000) == 0.6
+    # A forecast that was too low does not end the run.
+    assert fraction(early, 3_000_000) == 0.95
+
+
 def test_a_line_says_time_flows_speed_and_time_left():
-    text = "5.000 ms simulated, 25 of 100 flows, 2.00 M packet-hops/s, 6 s left"
+    text = "6 s left, 5.000 ms simulated, 25 of 100 flows, 2.00 M packet-hops/s"
     assert describe(state(), seconds=2) == text
     assert "time left unknown" in describe(state(flows_done=0), seconds=2)
 
@@ -54,8 +63,8 @@ def test_without_a_terminal_there_is_a_plain_line_now_and_then(clock):
             clock[0] = float(second)
             show(state())
     lines = stream.getvalue().splitlines()
-    assert [line.rsplit(", ")[-1] for line in lines] == ["15 s left", "30 s left"]
-    assert all(line.startswith("ndp: 5.000 ms") for line in lines)
+    assert [line.split(",")[0] for line in lines] == ["ndp: 15 s left", "ndp: 30 s left"]
+    assert all(", 5.000 ms simulated, " in line for line in lines)
 
 
 def test_in_a_terminal_there_is_a_live_row():

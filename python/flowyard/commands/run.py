@@ -33,12 +33,13 @@ def run(arguments: argparse.Namespace) -> int:
     path = scenarios.find(arguments.scenario)
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
     checked = results.Checked(path, options.overrides(arguments), options.prototypes(arguments))
+    needs = checked.outlook().needs
     if checked.resolved().get("observe"):
-        print(forecast.to_observe(checked.outlook().needs), file=sys.stderr)
+        print(forecast.to_observe(needs), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.
     with Deferred() as deferred, folders.Staging(arguments.output, numbered=path.stem) as staging:
         with Display() as display, _importing("polars"):
-            watched = deferred.watch(display.row(path.stem))
+            watched = deferred.watch(display.row(path.stem, needs["packet_hops"]))
             result = checked.run(progress=watched, command=arguments.command)
         result.write(staging.path)
         folder = staging.publish()
