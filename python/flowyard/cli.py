@@ -3,6 +3,8 @@
 import argparse
 import os
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from flowyard import commands
 from flowyard.commands import options
@@ -42,8 +44,14 @@ def _command(argv: list[str]) -> int:
         if not_text := next((word for word in argv if not _is_text(word)), None):
             why = "has a NUL, or bytes that are not UTF-8; rename the file, or write another value"
             raise UserError(f"{not_text!r}: {why}")
+        if not argv:
+            parser().print_help(sys.stderr)
+            return BAD_INPUT
         # Options take a while to make: those of other verbs are left out.
-        arguments = parser(next(iter(argv), None)).parse_args(argv)
+        reads = parser(argv[0])
+        if not argv[0].startswith("-") and argv[0] not in _verbs():
+            reads.error(_no_verb(argv[0]))
+        arguments = reads.parse_args(argv)
         arguments.command = shlex.join(["flowyard", *argv])
         code: int = arguments.verb(arguments)
         return code
@@ -62,6 +70,17 @@ def _command(argv: list[str]) -> int:
             # Programs that search it want whole lines.
             print(on_one_screen(message) if sys.stderr.isatty() else message, file=sys.stderr)
         return BAD_INPUT
+
+
+def _verbs() -> list[str]:
+    return [verb.NAME for verb in commands.VERBS]
+
+
+def _no_verb(word: str) -> str:
+    from difflib import get_close_matches
+
+    meant = get_close_matches(word, _verbs(), n=1)
+    return f"no verb {word!r}; {f'did you mean {meant[0]}? ' if meant else ''}verbs: {', '.join(_verbs())}"
 
 
 def _is_text(word: str) -> bool:
@@ -125,14 +144,34 @@ def parser(word: str | None = None) -> argparse.ArgumentParser:
         epilog="Exit codes: 0 complete, 1 failed, 2 bad input, 3 stalled, 4 limit, 130 interrupted.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and stop")
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    one = word in {verb.NAME for verb in commands.VERBS}
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True, parser_class=_Verb)
+    one = word in _verbs()
     for verb in commands.VERBS:
         added = verbs.add_parser(verb.NAME, help=verb.HELP, description=options.as_sentence(verb.HELP))
         if not one or word == verb.NAME:
             verb.arguments(added)
+            added.instead = getattr(verb, "INSTEAD", {})
         added.set_defaults(verb=verb.run)
     return parser
+
+
+class _Verb(argparse.ArgumentParser):
+    """A verb's own parser.
+
+    Attributes:
+        instead: What to do in place of an option that other verbs have and this one has not.
+    """
+
+    instead: Mapping[str, str] = {}
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuses unknown arguments with this verb's usage: argparse leaves that to the top, which has none of it."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            words = [word.partition("=")[0] for word in unknown]
+            instead = dict.fromkeys(self.instead[word] for word in words if word in self.instead)
+            self.error("; ".join([f"unrecognized arguments: {' '.join(unknown)}", *instead]))
+        return known, unknown
 
 
 class _Version(argparse.Action):

@@ -3,6 +3,9 @@
 # Characters of a line and of a message: the names and values in them are the users', and may be of any length.
 LINE_MAX, TEXT_MAX = 3000, 15_000
 
+# What to do where a sweep names a member in Python.
+NO_PROTOTYPES = "sweeps do not run prototypes: loop over fy.run"
+
 
 class UserError(Exception):
     """Something in the command or its files is wrong; the text says what, and what to do."""

@@ -121,6 +121,32 @@ def test_wrong_usage_exits_with_2(flowyard, arguments):
     assert "usage: flowyard" in done.stderr
 
 
+def test_unknown_arguments_show_the_usage_of_their_verb(flowyard):
+    for words in (["run", "x"], ["sweep", "x"], ["paper", "run", "x"]):
+        done = flowyard(*words, "--no-such", "1")
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"usage: flowyard {' '.join(words[:-1])} [-h]")
+        assert "unrecognized arguments: --no-such 1" in done.stderr
+
+
+def test_options_of_a_run_that_a_sweep_has_not_are_told_apart(flowyard):
+    assert 'write set."KEY" = VALUE into it' in flowyard("sweep", "s.toml", "--set=a=1").stderr
+    assert "sweeps do not run prototypes" in flowyard("sweep", "s.toml", "--prototype", "x.py").stderr
+
+
+def test_a_verb_that_is_misspelt(flowyard):
+    done = flowyard("runn", "x.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no verb 'runn'; did you mean run? verbs: run, check, " in done.stderr
+    assert "did you mean" not in flowyard("zzz").stderr
+
+
+def test_no_verb_at_all_shows_the_help(flowyard):
+    done = flowyard()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == flowyard("--help").stdout
+
+
 def test_check_shows_all_problems_at_once(flowyard, small):
     done = flowyard("check", small, "--set", "run.sead=3", "--set", "topology.single-switch.hosts=1")
     assert done.returncode == 2

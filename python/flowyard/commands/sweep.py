@@ -4,9 +4,18 @@ import argparse
 from pathlib import Path
 
 from flowyard.commands import options
+from flowyard.errors import NO_PROTOTYPES
 
 NAME = "sweep"
 HELP = "run a scenario at several values of some fields, with replicas"
+
+# In place of options that a run has.
+INSTEAD = {
+    "--set": 'a sweep has its fields in its file: write set."KEY" = VALUE into it',
+    "--seed": 'a sweep has its fields in its file: write set."run.seed" = N into it',
+    "--audit": 'a sweep has its fields in its file: write set."run.audit" = true into it',
+    "--prototype": NO_PROTOTYPES,
+}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flowyard import sweeps
-from flowyard.errors import UserError
+from flowyard.errors import NO_PROTOTYPES, UserError
 from flowyard.folders import reading
 from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.task import Tally
@@ -78,6 +78,8 @@ def check(arguments: argparse.Namespace, path: Path, overrides: Mapping[str, obj
     plan = sweeps.Plan.read(path)
     if overrides:
         raise UserError(f'{path} is a sweep, to which --set does not apply; write set."KEY" = VALUE into it')
+    if arguments.prototype:
+        raise UserError(f"{path} is a sweep; {NO_PROTOTYPES}")
     arguments.workers, arguments.dask, arguments.shard = None, None, (1, 1)
     return _forecast(plan, Path("out") / folder_name(plan.name, path), arguments)
 

@@ -23,6 +23,7 @@ scenario at each place: `scenario = ["web-search-ndp", "web-search-tcp"]`.
 import difflib
 import json
 import math
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowyard import _native, results, scenarios
 from flowyard.called import called
-from flowyard.errors import UserError
+from flowyard.errors import NO_PROTOTYPES, UserError
 from flowyard.folders import reading
 from flowyard.sweeps.results import COLUMNS, METRICS
 from flowyard.sweeps.source import source_hash
@@ -212,7 +213,9 @@ class Plan:
                 # Without the network that the check built: of all points together it would be much.
                 points.append((values, checked.resolved(), checked.replica(0, self.name)))
             except _native.ScenarioError as error:
-                wrong.append((label_of(values, 0, 1), str(error)))
+                # The engine's hint is for a run.
+                problem = re.sub(r"hand it in: .*", NO_PROTOTYPES, str(error))
+                wrong.append((label_of(values, 0, 1), problem))
         if wrong:
             raise UserError(
                 f"{self.file or self.name}: {len(wrong):,} of {self.points:,} points cannot be run:\n"
