@@ -18,7 +18,7 @@ from test_report import visible
 import flowyard as fy
 from flowyard import sweeps, text
 from flowyard.errors import UserError
-from flowyard.report import javascript, lines, over_size, places, sweep, sweep_facts
+from flowyard.report import javascript, lines, metrics, over_size, places, sweep, sweep_facts
 from flowyard.sweeps import results
 from flowyard.sweeps.plan import ModelPlan
 
@@ -402,7 +402,7 @@ def test_nothing_that_varies_has_no_layout():
     assert lines.layout({"a": [1]}) is None
 
 
-METRIC = lines.Metric("m", "metric", "fct", "ratio", text.ratio)
+METRIC = metrics.Metric("m", "metric", "fct", "ratio", text.ratio)
 
 
 def chart(means, halves, x=(1, 2, 3), metric=METRIC):
@@ -449,7 +449,7 @@ def test_an_interval_may_not_squeeze_the_means():
 
 
 def test_shares_end_at_one():
-    share = lines.Metric("s", "share", "completed", "share", text.percent, most=1.0)
+    share = metrics.Metric("s", "share", "completed", "share", text.percent, most=1.0)
     spec = chart([0.98, 0.99, 1.0], [0.01, 0.05, 0.1], metric=share)
     assert max(row["high"] for row in spec["datasets"]["rows"]) == 1
     low, high = scales(spec)[1]["domain"]
@@ -575,7 +575,7 @@ def test_a_plan_may_choose_what_is_shown(tmp_path):
     assert list(specs(html)) == ["end-ps", "marks", "slowdown-p99-9"]
     heads = re.findall(r"<h3>(?:<dfn[^>]*>)?([^<]*)", html)
     assert heads == ["Marks", "Slowdown p99.9", "Simulated time"]
-    assert set(results.METRICS) == set(sweep.ALL_METRICS)
+    assert set(results.METRICS) == set(metrics.ALL_METRICS)
 
 
 def test_what_was_found_stands_before_what_was_run(tmp_path):

@@ -1,6 +1,7 @@
 """`flowyard show`: the words of a run's end again, and lists of runs."""
 
 import json
+import re
 import shutil
 
 import polars as pl
@@ -121,6 +122,30 @@ def test_a_sweep_s_points_are_told_with_their_means(here, capsys):
     for point in points:
         expected = text.duration(means[tuple(point[:2])]["fct_p99_ps"]).split()
         assert point[8:10] == expected
+
+
+def points_of(here, capsys, **changes):
+    """The head of the table of points of a sweep, and the cells of each point, of which none has a space in it."""
+    size = sweeps.Axis("size", {"traffic.few.sizes.fixed": ["1KB", "9KB"]})
+    sweep = sweeps.sweep(sweeps.Plan(here / "small.toml", axes=[size], **changes), here / "swept", workers=1)
+    assert cli.main(["show", "swept"]) == 0
+    below = capsys.readouterr().out.split("means of each point's runs")[1].splitlines()
+    cells = [re.split(" {3,}", line.strip()) for line in below if line.strip() and "───" not in line]
+    return sweep, cells[0], cells[1:]
+
+
+def test_points_of_flows_with_deadlines_begin_with_what_they_met(here, capsys):
+    _, head, points = points_of(here, capsys, set={"traffic.few.deadline": "1ms"})
+    assert head[:4] == ["size", "runs", "application throughput", "completed"]
+    assert [point[2] for point in points] == ["100%", "100%"]
+
+
+def test_metrics_that_a_plan_asks_for_have_their_words_and_units(here, capsys):
+    sweep, head, points = points_of(here, capsys, metrics=("goodput_bps", "timeouts"))
+    assert head == ["size", "runs", "goodput", "timeouts"]
+    for point, own in zip(points, sweep.means.iter_rows(named=True), strict=True):
+        assert point[2].replace("\xa0", " ") == text.rate(own["goodput_bps"]).replace("\xa0", " ")
+        assert point[3] == "0"
 
 
 def test_a_run_with_flows_of_several_sizes_has_a_table_by_size(here, capsys):

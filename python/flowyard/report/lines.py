@@ -10,7 +10,7 @@ import copy
 import functools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import polars as pl
 
 from flowyard import text
 from flowyard.report import charts
+from flowyard.report.metrics import Metric
 from flowyard.report.places import LOGARITHMIC, Places, is_numeric, places, said
 
 HEIGHT = 260
@@ -30,32 +31,6 @@ LABELLED = 12
 STRETCH = 2
 # Of two values Student's t is 12.7: the interval would fill the chart. It is said, not drawn.
 FEWEST = 3
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A number that runs are compared by.
-
-    Attributes:
-        column: Its column in Sweep.means.
-        name: What people call it.
-        term: Key of its definition.
-        format_type: How the page's script writes it on an axis.
-        show: How it is written elsewhere.
-        most: The largest possible value.
-    """
-
-    column: str
-    name: str
-    term: str
-    format_type: str
-    show: Callable[[float | None], str]
-    most: float = math.inf
-
-    def mean(self, row: Mapping[str, Any]) -> str:
-        """The mean of a point, with its interval if there is one."""
-        mean, half = row[self.column], row[f"{self.column}_ci95"]
-        return self.show(mean) if half is None else f"{self.show(mean)} ± {self.show(half)}"
 
 
 class Shown(NamedTuple):

@@ -29,63 +29,13 @@ from flowyard.report import (
     sweep_notices,
     terms,
 )
-from flowyard.report.lines import Layout, Metric, Shown
+from flowyard.report.lines import Layout, Shown
+from flowyard.report.metrics import ALL_METRICS, COUNTED, IN_TABLE, METRICS, PACKETS, Metric
 from flowyard.report.places import said
 from flowyard.report.tables import Cell
 from flowyard.report.terms import Term
 from flowyard.sweeps.results import COMPLETION, DEADLINES, Sweep
 
-# The table of points has these; all have a chart. The tail of slowdown is what most papers show.
-IN_TABLE = (
-    Metric("slowdown_p99", "slowdown p99", "slowdown", "ratio", text.ratio),
-    Metric("slowdown_p50", "slowdown p50", "slowdown", "ratio", text.ratio),
-    Metric("fct_p99_ps", "FCT p99", "fct", "duration", text.duration),
-    Metric("fct_p50_ps", "FCT p50", "fct", "duration", text.duration),
-    Metric("goodput_bps", "goodput", "goodput", "rate", text.rate),
-    Metric("completed_fraction", "completed", "completed", "share", text.percent, most=1.0),
-    Metric("application_throughput", "application throughput", "deadline", "share", text.percent, most=1.0),
-)
-METRICS = (
-    *IN_TABLE,
-    Metric("fct_mean_ps", "mean FCT", "fct", "duration", text.duration),
-    Metric("lateness_p50_ps", "lateness p50", "lateness", "duration", text.duration),
-    Metric("lateness_p99_ps", "lateness p99", "lateness", "duration", text.duration),
-)
-# One chart has these together, since most are zero in most sweeps.
-PACKETS = {
-    "dropped": Metric("drops_per_packet", "dropped", "drops", "share", text.percent),
-    "trimmed": Metric("trims_per_packet", "trimmed", "trims", "share", text.percent),
-    "marked": Metric("marks_per_packet", "marked", "marks", "share", text.percent),
-    "lost to faults": Metric("lost_per_packet", "lost to faults", "lost", "share", text.percent),
-    "retransmitted": Metric(
-        "retransmissions_per_packet", "retransmitted", "retransmissions", "share", text.percent
-    ),
-    "timeouts": Metric("timeouts_per_packet", "timeouts", "timeouts", "share", text.percent),
-}
-COUNTED = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
-# A plan may ask for any.
-ALL_METRICS = {
-    metric.column: metric
-    for metric in (
-        *METRICS,
-        *PACKETS.values(),
-        *(
-            Metric(f"fct_{p}_ps", f"FCT {p.replace('_', '.')}", "fct", "duration", text.duration)
-            for p in ("p95", "p99_9")
-        ),
-        Metric("slowdown_mean", "mean slowdown", "slowdown", "ratio", text.ratio),
-        *(
-            Metric(f"slowdown_{p}", f"slowdown {p.replace('_', '.')}", "slowdown", "ratio", text.ratio)
-            for p in ("p95", "p99_9")
-        ),
-        *(Metric(name, terms.TERMS[name].name, name, "count", text.ratio) for name in COUNTED),
-        Metric("end_ps", "simulated time", "", "duration", text.duration),
-        Metric("packet_hops", "packet-hops", "", "count", text.ratio),
-        Metric("packets_sent", "data packets", "packets_sent", "count", text.ratio),
-        Metric("wall_s", "wall time, s", "", "ratio", text.ratio),
-        Metric("cpu_s", "processor time, s", "", "ratio", text.ratio),
-    )
-}
 # The parameters of charts by which a group of flows is chosen, and a kind of packets.
 GROUP, KIND = "group", "kind"
 
