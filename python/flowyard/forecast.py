@@ -8,6 +8,7 @@ import time
 from typing import Any, NamedTuple
 
 from flowyard.results import Checked, Result
+from flowyard.terminal.interrupt import Deferred
 from flowyard.text import room, span
 
 # Seconds after which a trial is given up, at the next news of it.
@@ -38,14 +39,22 @@ class Speed(NamedTuple):
 
 
 def trial(checked: Checked) -> Result:
-    """The first moment of a run, or the whole of a short one."""
+    """The first moment of a run, or the whole of a short one.
+
+    Raises:
+        KeyboardInterrupt: After a signal; a run takes it for its own end, as it does what gives the trial up.
+    """
     begun = time.monotonic()
 
     def give_up(_: object) -> None:
-        if time.monotonic() - begun >= TRIAL_S:
+        if deferred.raised or time.monotonic() - begun >= TRIAL_S:
             raise KeyboardInterrupt
 
-    return checked.run(progress=give_up)
+    with Deferred() as deferred:
+        result = checked.run(progress=give_up)
+    if deferred.raised:
+        raise KeyboardInterrupt
+    return result
 
 
 def speed_of(result: Result) -> Speed | None:

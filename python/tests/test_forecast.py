@@ -1,6 +1,8 @@
 """What runs and sweeps will take, said before they are run."""
 
 import json
+import os
+import signal
 
 import pytest
 from conftest import open_sweep
@@ -11,6 +13,7 @@ from flowyard.errors import UserError
 from flowyard.results import Checked
 from flowyard.sweeps import Axis, Plan, sharing
 from flowyard.sweeps import forecast as sweeps
+from flowyard.terminal.exits import INTERRUPTED
 
 HOSTS = Axis("hosts", {"topology.single-switch.hosts": [4, 8]})
 
@@ -46,6 +49,19 @@ def test_work_is_what_the_engine_foresees_of_each_run(small, tmp_path):
     assert found.seconds == pytest.approx(found.packet_hops / found.speed.hops_per_s / 2)
     # Nothing is left behind.
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
+
+
+def test_a_signal_ends_a_check_and_not_the_trial_alone(small, monkeypatch, capsys):
+    def run(self, *, progress):
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            progress(None)
+
+    monkeypatch.setattr(Checked, "run", run)
+    monkeypatch.setattr(forecast, "SHORT_HOPS", 0)
+    assert cli.main(["check", str(small)]) == INTERRUPTED
+    assert capsys.readouterr().out == ""
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_runs_that_are_there_say_the_speed_and_the_size(small, tmp_path, begun):
