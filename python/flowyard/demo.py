@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from flowyard import results, scenarios
-from flowyard.report.summary import comparison_table, goodput_gbps
+from flowyard.report.summary import comparison_table, goodput
 from flowyard.sweeps.local import processors
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.interrupt import Deferred
@@ -55,7 +55,7 @@ def main() -> int:
     header = [
         "run",
         "status",
-        "goodput Gbit/s",
+        "goodput",
         "retransmissions",
         "packet-hops",
         "M packet-hops/s",
@@ -76,7 +76,7 @@ def costs(title: str, result: results.Result) -> list[str]:
     return [
         title,
         result.status,
-        f"{goodput_gbps(result):.1f}",
+        goodput(result),
         f"{counters['retransmissions']:,}",
         f"{counters['packet_hops']:,}",
         f"{counters['packet_hops'] / counters['wall_s'] / 1e6:.1f}",

@@ -11,7 +11,8 @@ import pytest
 from conftest import PATIENCE_S
 
 import flowyard as fy
-from flowyard import cli, scenarios
+from flowyard import cli, scenarios, text
+from flowyard.analysis import goodput_bps
 
 PACKAGED = ", ".join(scenarios.names())
 
@@ -40,6 +41,11 @@ def test_a_run_leaves_a_folder_and_says_so(flowyard, small, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert "flows completed" in done.stdout
     assert "4 of 4" in done.stdout
+    # As the report writes it.
+    result = fy.open_run(tmp_path / "out/small-1")
+    bps = goodput_bps(result.flows, result.summary["end_ps"])
+    (line,) = (line.split() for line in done.stdout.splitlines() if line.strip().startswith("goodput"))
+    assert line[1:] == text.rate(bps).split()
     assert "results in out/small-1" in done.stdout
     assert folders(tmp_path) == ["out", "out/small-1"]
     assert fy.open_run(tmp_path / "out/small-1").status == "complete"

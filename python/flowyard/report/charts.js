@@ -38,7 +38,9 @@ const formats = {
 };
 const expressionFunctions = { label: String };
 for (const [name, format] of Object.entries(formats)) {
-  expressionFunctions[name] = (value) => (value === null || value === undefined ? NONE : plain(format(value)));
+  // A zero has no unit: it would be that of the smallest numbers.
+  expressionFunctions[name] = (value) =>
+    value === null || value === undefined ? NONE : plain(format(value)).replace(/^0 .*$/, "0");
 }
 
 const specs = JSON.parse(document.getElementById("specs")?.textContent ?? "{}");

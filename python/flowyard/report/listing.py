@@ -182,9 +182,9 @@ def _list(folder: Path, runs: list[Listed], *, as_json: bool) -> None:
     lines = [
         (
             run.name,
-            run.transport or "-",
-            run.status or "-",
-            "-" if run.flows is None else f"{run.completed:,} of {run.flows:,}",
+            run.transport or text.NONE,
+            run.status or text.NONE,
+            text.NONE if run.flows is None else f"{run.completed:,} of {run.flows:,}",
             text.duration(run.fct_p99_ps),
             text.ratio(run.slowdown_p99),
             _said(run),

@@ -55,7 +55,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
         ("flows completed", f"{total['completed']:,} of {total['flows']:,}"),
         (f"FCT {'/'.join(SHOWN)}", f"{fct} us"),
         (f"slowdown {'/'.join(SHOWN)}", slowdown),
-        ("goodput", f"{goodput_gbps(result):.2f} Gbit/s"),
+        ("goodput", goodput(result)),
         *_deadlines(flows),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
         *lost,
@@ -172,9 +172,11 @@ def why_unfinished(result: "Result") -> list[str]:
     return [f"stalled: {wait}" for wait in reasons.waits(run)] + ([lost] if lost else [])
 
 
-def goodput_gbps(result: "Result") -> float:
+def goodput(result: "Result") -> str:
     """Payload delivered a second by all flows together over the whole run."""
-    return goodput_bps(pl.DataFrame(result.flows), result.summary["end_ps"]) / 1e9
+    rate = text.rate(goodput_bps(pl.DataFrame(result.flows), result.summary["end_ps"]))
+    # A table of ASCII alone needs no rich.
+    return rate.replace("\u00a0", " ")
 
 
 def _number(value: float | None, scale: float = 1.0) -> str:
