@@ -569,6 +569,30 @@ def test_another_axis_may_lie_along_x(tmp_path):
     ]  # fmt: skip
 
 
+def test_flows_that_senders_gave_up_are_not_unfinished(tmp_path):
+    scenario = {
+        "topology": {"single-switch": {"hosts": 5, "rate": "1Gbps", "delay": "20us"}},
+        "transport": "pdq",
+        "traffic": [
+            {
+                "name": "due",
+                "arrivals": "at-once",
+                "matrix": {"incast": {"senders": 4}},
+                "sizes": {"fixed": "100KB"},
+                "deadline": "2ms",
+            }
+        ],
+    }
+    done = fy.sweep(fy.Plan(scenario, replicas=2), tmp_path / "s")
+    counters = [summary["counters"] for summary in done.summaries().values()]
+    given_up = sum(own["abandoned_flows"] for own in counters)
+    assert given_up
+    assert not any(own["unfinished_flows"] for own in counters)
+    seen = visible(page(done))
+    assert f"Abandoned flows In 2 runs of 2 senders gave up {given_up:,} flows." in seen
+    assert "Unfinished flows In" not in seen
+
+
 def test_a_plan_may_choose_what_is_shown(tmp_path):
     plan = fy.Plan(SCENARIO, [WINDOW], replicas=2, metrics=["marks", "slowdown_p99_9", "end_ps"])
     html = page(fy.sweep(plan, tmp_path / "s"))

@@ -22,7 +22,7 @@ Summaries = Mapping[str, Mapping[str, Any]]
 def notices(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame, summaries: Summaries) -> list[Notice]:
     """All banners, the gravest first."""
     found = [*_violations(sweep, metrics, summaries), *_missing(sweep, metrics, means)]
-    found += [*_endings(sweep, metrics), *_numbers(metrics, means), *_advice(summaries)]
+    found += [*_endings(sweep, metrics, summaries), *_numbers(metrics, means), *_advice(summaries)]
     return sorted(found, key=lambda notice: ("error", "warning", "note").index(notice.level))
 
 
@@ -64,7 +64,7 @@ def _missing(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame) -> Iterat
         yield Notice("warning", "Runs are missing", body)
 
 
-def _endings(sweep: Sweep, metrics: pl.DataFrame) -> Iterator[Notice]:
+def _endings(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Iterator[Notice]:
     for status in metrics["status"].unique(maintain_order=True):
         if status != "complete":
             ended = metrics.filter(pl.col("status") == status)
@@ -74,14 +74,21 @@ def _endings(sweep: Sweep, metrics: pl.DataFrame) -> Iterator[Notice]:
             )
             level = "error" if status == "stalled" else "warning"
             yield Notice(level, f"{status.capitalize()}: not the whole story", body)
-    partial = metrics.filter(pl.col("completed_fraction") < 1).height
-    if partial:
-        body = (
-            f"In {_runs(partial)} of {metrics.height:,} some flows are not complete. They have no completion time and "
-            "are left out of FCT and slowdown, which therefore look better than the runs were: read them with the "
-            "completed share."
-        )
+    partial = metrics.filter(pl.col("completed_fraction") < 1)["run"]
+    counters = [summaries[run]["counters"] for run in partial]
+    # A sender that gives up is a result; a flow that is open is an experiment cut short.
+    unfinished = sum(own["unfinished_flows"] > 0 for own in counters)
+    abandoned = [flows for own in counters if (flows := own.get("abandoned_flows", 0))]
+    left_out = (
+        "They have no completion time and are left out of FCT and slowdown, which therefore look better than the runs "
+        "were: read them with the completed share."
+    )
+    if unfinished:
+        body = f"In {_runs(unfinished)} of {metrics.height:,} some flows are not complete. {left_out}"
         yield Notice("warning", "Unfinished flows", body)
+    if abandoned:
+        body = f"In {_runs(len(abandoned))} of {metrics.height:,} senders gave up {sum(abandoned):,} flows. {left_out}"
+        yield Notice("warning", "Abandoned flows", body)
 
 
 def _numbers(metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:
