@@ -9,8 +9,10 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 IN_A_LINE = 10
 
 
-# By which editors find the schema: see docs/editors.md.
-SCHEMA = "#:schema scenario.schema.json"
+# By which editors find the schema. The file is not there by itself: see docs/how-to/editors.md.
+SCHEMA = """\
+#:schema scenario.schema.json
+# The schema is for editors: flowyard schema > scenario.schema.json"""
 
 
 def toml(scenario: Mapping[str, Any], remarks: list[str]) -> str:
