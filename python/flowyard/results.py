@@ -324,7 +324,9 @@ def open_run(directory: str | PathLike[str]) -> Result:
         raise UserError(f"{directory}: {is_file}")
     for name in ("run.json", *(f"{table}.parquet" for table in TABLES)):
         if not (directory / name).exists():
-            raise UserError(f"{directory}: not the folder of a run, {name} is missing")
+            listed = name == "run.json" and any(directory.glob("*/run.json"))
+            runs = f"; flowyard show {directory} lists the runs in it" if listed else ""
+            raise UserError(f"{directory}: not the folder of a run, {name} is missing{runs}")
     flows, links = (read_table(directory / f"{table}.parquet") for table in TABLES)
     connections, samples, histograms = (
         read_table(file) if file.exists() else None

@@ -89,6 +89,14 @@ class TestImport:
         assert not Path("no.toml").exists()
 
 
+@pytest.mark.parametrize(("to", "name"), [("htsim-cm", "small.cm"), ("hpcc-topology", "small.topology.txt")])
+def test_an_export_without_a_name_goes_by_its_scenario(small, to, name):
+    assert main(["export", str(small), "--to", to, "--seed", "3"]) == 0
+    assert Path(name).is_file()
+    # As everywhere, nothing is written over.
+    assert main(["export", str(small), "--to", to]) == 2
+
+
 class TestPaper:
     def test_workers_and_json(self, capsys):
         assert main(["paper", "run", str(STUDY), "--workers", "1", "--json", "--output", "there"]) == 0

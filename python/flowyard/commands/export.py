@@ -13,10 +13,18 @@ HELP = "write a scenario's network or flows for another simulator"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The scenario, the format and the file."""
     options.as_json(parser)
-    options.scenario(parser)
+    options.scenario(parser, runs=False)
+    # Flows are drawn from it.
+    options.seed(parser)
     option = parser.add_argument("--to", required=True, metavar="FORMAT", help="%(names)s")
     options.naming(option, _formats)
-    parser.add_argument("-o", "--output", required=True, type=Path, metavar="FILE", help="a new file")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="a new file; default SCENARIO with the suffix of the format, such as .cm",
+    )
     parser.add_argument("--entry", metavar="NAME", help="the traffic entry whose sizes a CDF has")
 
 

@@ -32,7 +32,7 @@ def scenario(parser: argparse.ArgumentParser, *, slotted: bool = False, runs: bo
         "--set 'run={\"seed\": 2}'",
     )
     if runs:
-        parser.add_argument("--seed", type=int, metavar="N", help="short for --set run.seed=N")
+        seed(parser)
         parser.add_argument("--audit", action="store_true", help="short for --set run.audit=true")
         parser.add_argument(
             "--threads",
@@ -50,14 +50,18 @@ def scenario(parser: argparse.ArgumentParser, *, slotted: bool = False, runs: bo
         )
 
 
+def seed(parser: argparse.ArgumentParser) -> None:
+    """Adds --seed."""
+    parser.add_argument("--seed", type=int, metavar="N", help="short for --set run.seed=N")
+
+
 def overrides(arguments: argparse.Namespace) -> dict[str, object]:
-    """The changed fields of `scenario` and its short forms."""
+    """The changed fields of `scenario` and its short forms, of which a verb has those that concern it."""
     overrides: dict[str, object] = dict(arguments.set)
-    if arguments.seed is not None:
-        overrides["run.seed"] = arguments.seed
-    if arguments.threads is not None:
-        overrides["run.threads"] = arguments.threads
-    if arguments.audit:
+    for name in ("seed", "threads"):
+        if (value := getattr(arguments, name, None)) is not None:
+            overrides[f"run.{name}"] = value
+    if getattr(arguments, "audit", False):
         overrides["run.audit"] = True
     return overrides
 

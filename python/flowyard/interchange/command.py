@@ -11,7 +11,7 @@ from flowyard import results
 from flowyard._native import ScenarioError
 from flowyard.errors import UserError
 from flowyard.folders import cannot_write, create, refuse_existing, require_suffix, there_already
-from flowyard.interchange.exporting import export, with_traffic
+from flowyard.interchange.exporting import FORMATS, export, with_traffic
 from flowyard.interchange.importing import Imported, read
 from flowyard.interchange.scenario_text import fragment, toml
 from flowyard.terminal.console import TextTable, show
@@ -47,12 +47,13 @@ def import_files(arguments: argparse.Namespace) -> int:
 
 def export_file(arguments: argparse.Namespace, overrides: Mapping[str, object]) -> int:
     """`flowyard export`."""
-    refuse_taken(arguments.output)
-    progress: Progress = counter(arguments.output.name, "flows written")
+    output = arguments.output or Path(Path(arguments.scenario).stem + FORMATS.get(arguments.to, ""))
+    refuse_taken(output)
+    progress: Progress = counter(output.name, "flows written")
     written = export(arguments.scenario, arguments.to, overrides, entry=arguments.entry, progress=progress)
-    write_new(arguments.output, written.text)
-    title = f"{arguments.scenario} -> {arguments.output} ({arguments.to})"
-    _tell(arguments.json, title, {"file": str(arguments.output)}, written.facts, written.notes)
+    write_new(output, written.text)
+    title = f"{arguments.scenario} -> {output} ({arguments.to})"
+    _tell(arguments.json, title, {"file": str(output)}, written.facts, written.notes)
     return 0
 
 

@@ -20,16 +20,17 @@ from flowyard.interchange.flows import Entry, Progress, Traffic, Triggers, silen
 from flowyard.interchange.network import Network
 from flowyard.model import Model
 
-FORMATS = (
-    "htsim-cm",
-    "htsim-topo",
-    "hpcc-flow",
-    "hpcc-topology",
-    "netsys-trace",
-    "cdf-percent",
-    "cdf-fraction",
-    "graphml",
-)
+# With the suffix of a file that is not named.
+FORMATS = {
+    "htsim-cm": ".cm",
+    "htsim-topo": ".topo",
+    "hpcc-flow": ".flow.txt",
+    "hpcc-topology": ".topology.txt",
+    "netsys-trace": ".trace.txt",
+    "cdf-percent": ".cdf.txt",
+    "cdf-fraction": ".cdf.txt",
+    "graphml": ".graphml",
+}
 
 # Stands in for the traffic of a network alone.
 STAND_IN = {"name": "none", "arrivals": "at-once", "matrix": "permutation", "sizes": {"fixed": "1KB"}}

@@ -27,6 +27,9 @@ def find(scenario: str | PathLike[str]) -> Path:
     if asked == path.name and name in names():
         return _HERE / f"{name}.toml"
     if there:
+        for name, of in (("run.json", "run"), ("sweep.json", "sweep")):
+            if (path / name).exists():
+                raise UserError(f"{asked}: is the folder of a {of}: flowyard show {asked}")
         raise UserError(f"{asked}: is a folder; name a scenario file")
     import difflib
 

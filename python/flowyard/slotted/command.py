@@ -8,6 +8,8 @@ from typing import Any
 import polars as pl
 
 from flowyard import folders, slotted
+from flowyard._native import ScenarioError
+from flowyard.errors import UserError
 from flowyard.slotted.gantt import MOST_FLOWS, picture
 from flowyard.slotted.measures import measure
 from flowyard.terminal.console import TextTable, show
@@ -25,7 +27,13 @@ def run(arguments: argparse.Namespace) -> int:
     disciplines = arguments.discipline or [None]
     # A mistake shows before anything is written.
     chosen = [overrides | ({"discipline": name} if name else {}) for name in disciplines]
-    checked = [slotted.Checked(arguments.scenario, own) for own in chosen]
+    try:
+        checked = [slotted.Checked(arguments.scenario, own) for own in chosen]
+    except ScenarioError as error:
+        if any(line.startswith("topology: unknown key") for line in str(error).splitlines()):
+            packets = f"is a packet scenario: flowyard run {arguments.scenario}"
+            raise UserError(f"{arguments.scenario} {packets}") from None
+        raise
     resolved = [one.resolved() for one in checked]
     small = _is_small(resolved[0])
     numbered = Path(arguments.scenario).stem
