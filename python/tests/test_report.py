@@ -374,6 +374,13 @@ def test_what_is_empty_says_why(tmp_path, options, reason):
     assert "odd" in visible(page([good, odd]))
 
 
+def test_why_no_distribution_has_anything_is_said_once(tmp_path):
+    html = page([write_run(tmp_path / "odd", finished=0.0, status="interrupted")])
+    section = html.split('<section id="distributions">')[1].split("</section>")[0]
+    assert section.count("Nothing to show") == 1
+    assert "<figure" not in section
+
+
 def test_bugs_are_not_hidden(tmp_path):
     run = write_run(
         tmp_path / "bug", change=lambda summary: summary.update(violations=["port 3 lost a byte"])
