@@ -15,7 +15,7 @@ import pytest
 import flowyard as fy
 from flowyard import citation, cli, scenarios
 from flowyard.errors import UserError
-from flowyard.interchange.scenario_text import SCHEMA, toml
+from flowyard.interchange.scenario_text import FOR_EDITORS, SCHEMA, toml
 from flowyard.papers import catalogue
 
 PACKAGED = pages.ROOT / "python" / "flowyard" / "scenarios"
@@ -85,7 +85,7 @@ def test_packaged_and_imported_scenarios_name_the_schema():
     schema = json.loads((PACKAGED / file).read_text(encoding="utf-8"))
     assert schema == fy.schema()
     written = toml({"run": {"seed": 2}}, ["a remark"])
-    assert written.startswith(f"{SCHEMA}\n# a remark\n")
+    assert written.startswith(f"{SCHEMA}\n{FOR_EDITORS}\n# a remark\n")
     assert tomllib.loads(written) == {"run": {"seed": 2}}
 
 

@@ -238,7 +238,7 @@ def test_sweeps_have_application_throughput_and_lateness(tmp_path):
     assert shown == {charts.rounded(mean) for mean in done.means["application_throughput"]}
     assert "lateness-p99-ps" in specs
     head = section(html, "Points")
-    assert "completed application throughput" in head
+    assert "replicas application throughput slowdown p99" in head
 
 
 def test_sweeps_in_which_nothing_was_late_or_due_say_no_more(tmp_path):

@@ -9,15 +9,15 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 IN_A_LINE = 10
 
 
-# By which editors find the schema. The file is not there by itself: see docs/how-to/editors.md.
-SCHEMA = """\
-#:schema scenario.schema.json
-# The schema is for editors: flowyard schema > scenario.schema.json"""
+# By which editors find the schema: see docs/how-to/editors.md.
+SCHEMA = "#:schema scenario.schema.json"
+# Below it: that file is not there by itself.
+FOR_EDITORS = "# The schema is for editors: flowyard schema > scenario.schema.json"
 
 
 def toml(scenario: Mapping[str, Any], remarks: list[str]) -> str:
     """The file's text; remarks stand above it as comments, above these the schema's name."""
-    return f"{SCHEMA}\n{_lines(remarks, _parts(scenario))}"
+    return f"{SCHEMA}\n{FOR_EDITORS}\n{_lines(remarks, _parts(scenario))}"
 
 
 def fragment(fields: Mapping[str, Any], remarks: list[str]) -> str:
