@@ -163,12 +163,12 @@ def test_metrics_that_never_vary_from_nothing_are_a_sentence(tmp_path):
     html = page(done)
     zero = re.search(r"Zero in every run: ([^.]*)\.", visible(html))[1].split(", ")
     assert {"marks", "lost to faults"} <= set(zero)
-    counters = [name for name in sweep.COUNTED if done.metrics[name].max()]
-    assert len(zero) + len(counters) == len(sweep.COUNTED)
+    counters = [name for name in metrics.COUNTED if done.metrics[name].max()]
+    assert len(zero) + len(counters) == len(metrics.COUNTED)
     # What is not zero is in one chart.
     assert {row["kind"] for row in rows(html, "packets")} == {
         kind
-        for kind, metric in sweep.PACKETS.items()
+        for kind, metric in metrics.PACKETS.items()
         if metric.column.removesuffix("_per_packet") in counters
     }
     assert len(counters) > 1
