@@ -193,7 +193,8 @@ impl<M: Members> Engine<'_, '_, M> {
     /// Every start that is to come has its event.
     fn audit_starts(&self, wrong: &mut Vec<String>) {
         let starts = self.net.calendar.iter().filter(|event| event.phase() == Phase::Start as u8);
-        let (events, expected) = self.starts.audit(starts.map(|event| (event.a, super::starts::kind_of(&event))));
+        let (events, expected) =
+            self.starts.audit(starts.map(|event| (event.a, super::starts::kind_of(&event))));
         if events != expected {
             wrong.push(format!("{expected} starts to come, {events} of them pending"));
         }
