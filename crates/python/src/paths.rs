@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use flowyard_sim::balancer::Balancer;
 use flowyard_sim::balancer::nix::Nix;
-use flowyard_sim::engine::path::{Choose, Opening, Trip};
+use flowyard_sim::engine::path::{Choose, Opening};
 use flowyard_sim::engine::paths::Paths;
 use flowyard_sim::ids::{ConnId, NodeId};
 use flowyard_sim::random::{Purpose, Stream};
@@ -19,7 +19,6 @@ use pyo3::prelude::*;
 pub fn path_bytes(k: u32, connections: u32) -> (u64, usize) {
     let fabric = FatTree { k, ..FatTree::default() }.build();
     let routes = Routes::build(&fabric).expect("a fat-tree is connected");
-    let ends: Vec<NodeId> = fabric.links.iter().map(|link| link.to).collect();
     let mut nix = Balancer::from(Nix::default()).model(&fabric, 1, 0);
     let mut stream = Stream::new(1, 0, Purpose::Matrix, 0);
     let (mut paths, mut seen) = (Paths::default(), HashSet::new());
@@ -40,10 +39,9 @@ pub fn path_bytes(k: u32, connections: u32) -> (u64, usize) {
             ports,
             routes: &routes,
         };
-        let ports = nix.open(opening, &mut paths);
-        for (forward, port, to) in [(true, ports.0, dst), (false, ports.1, src)] {
-            let trip = Trip { conn: id, forward, port, to, routes: &routes, ends: &ends };
-            seen.insert(nix.next_path(trip).expect("a path for each direction").label);
+        nix.open(opening, &mut paths);
+        for forward in [true, false] {
+            seen.insert(nix.whole_path(id, forward).expect("a path for each direction").label);
         }
     }
     (paths.bytes(), seen.len())

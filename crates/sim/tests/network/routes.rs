@@ -8,7 +8,7 @@ use flowyard_sim::balancer::mod_k::{self, ModK};
 use flowyard_sim::balancer::nix::{Nix, Search};
 use flowyard_sim::balancer::valiant::{Valiant, Via};
 use flowyard_sim::balancer::{Balancer, Model};
-use flowyard_sim::engine::path::{Choose, Opening, Trip};
+use flowyard_sim::engine::path::{Choose, Opening};
 use flowyard_sim::engine::paths::Paths;
 use flowyard_sim::ids::{ConnId, LinkId, NodeId, PathId};
 use flowyard_sim::routing::Routes;
@@ -47,9 +47,8 @@ impl Asked {
         let opening =
             Opening { id, src, dst, label, flow_label: flow, subflow, key, ports, routes: &self.routes };
         let ports = self.model.open(opening, &mut self.paths);
-        [(true, dst, ports.0), (false, src, ports.1)].map(|(forward, to, port)| {
-            let trip = Trip { conn: id, forward, port, to, routes: &self.routes, ends: &self.ends };
-            let path = self.model.next_path(trip).expect("a whole path");
+        [(true, ports.0), (false, ports.1)].map(|(forward, port)| {
+            let path = self.model.whole_path(id, forward).expect("a whole path");
             let links = self.paths.links(PathId(path.label)).to_vec();
             assert_eq!(links[0], port, "the end sends by the first link of its path");
             links
