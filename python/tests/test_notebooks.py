@@ -179,7 +179,7 @@ def test_a_cell_of_a_notebook_is_told_after_a_second(small, stderr, monkeypatch,
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     longer(small)
     assert cell[0] == ""
-    assert re.match(r"small: \d+%, [\d.]+ ms simulated", cell[1])
+    assert re.match(r"small: \d+%, \d+ s left, [\d.]+ ms simulated", cell[1])
     # The line goes with the run.
     assert cell[-1] == ""
     assert file.getvalue() == ""
