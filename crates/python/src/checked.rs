@@ -72,8 +72,7 @@ impl Checked {
     fn resolved(&self, whole: bool) -> String {
         let resolved = whole.then(|| self.inner.scenario().resolved());
         let scenario = resolved.as_ref().unwrap_or(self.inner.scenario());
-        // By way of a value, as for run.json: each configuration's writer is compiled once.
-        serde_json::to_value(scenario).expect("a scenario is plain JSON").to_string()
+        scenario.to_json().to_string()
     }
 
     /// What there is to know of a run before it, as JSON: {needs: {memory_bytes, packet_hops, end_ps, sample_rows,

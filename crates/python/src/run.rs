@@ -109,7 +109,7 @@ pub fn run(
         return Err(error);
     }
 
-    let mut summary = serde_json::to_value(&outcome.summary).expect("a summary is plain JSON");
+    let mut summary = outcome.summary.to_json();
     add_cost(py, &mut summary, spent, &cost)?;
     if let Some(control) = summary["counters"].get_mut("control") {
         control["wall_s"] = json!(deciding.as_secs_f64());

@@ -35,7 +35,7 @@ impl Slotted {
 
     /// The configuration with every default filled in, as JSON.
     fn resolved(&self) -> String {
-        serde_json::to_value(&self.inner).expect("a configuration is plain JSON").to_string()
+        self.inner.to_json().to_string()
     }
 
     /// Runs it: the tables of flows and of the schedule, and a summary as JSON text.
@@ -89,7 +89,7 @@ impl Slotted {
             return Err(error);
         }
         let summary = json!({
-            "config": config,
+            "config": config.to_json(),
             "status": if outcome.interrupted { "interrupted" } else { "complete" },
             "slots": outcome.slots,
             "sent": outcome.sent,

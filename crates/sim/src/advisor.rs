@@ -189,6 +189,7 @@ fn deadlock(queue: &Queue, fabric: &Fabric, cycle: &[LinkId]) -> Advice {
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
     use serde_json::json;
 
     use super::*;
@@ -198,14 +199,13 @@ mod tests {
     use crate::transport::tcp::Tcp;
 
     fn tcp(fields: serde_json::Value) -> Tcp {
-        serde_json::from_value(fields).expect("a configuration")
+        Tcp::deserialize(&fields).expect("a configuration")
     }
 
     #[test]
     fn a_port_holds_a_window() {
         let queue = |packets: u32| {
-            serde_json::from_value::<Queue>(json!({"drop-tail": {"limit": {"packets": packets}}}))
-                .expect("a queue")
+            Queue::deserialize(&json!({"drop-tail": {"limit": {"packets": packets}}})).expect("a queue")
         };
         let newreno = Transport::from(Tcp::default());
         let told = |packets| buffer(&queue(packets), &newreno, &FABRIC).map(|advice| advice.write);
@@ -220,8 +220,7 @@ mod tests {
     #[test]
     fn marks_leave_a_link_busy() {
         let queue = |packets: u32| {
-            serde_json::from_value::<Queue>(json!({"ecn": {"threshold": {"packets": packets}}}))
-                .expect("a queue")
+            Queue::deserialize(&json!({"ecn": {"threshold": {"packets": packets}}})).expect("a queue")
         };
         let dctcp = Transport::from(tcp(json!({"congestion": {"dctcp": {}}})));
         // 154 KB / 7 are 14.7 packets; 95 % of them 13.9.

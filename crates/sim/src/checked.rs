@@ -175,6 +175,13 @@ impl<'a> Checked<'a> {
         Ok(Outcome { summary: Summary { partition, ..outcome.summary }, ..outcome })
     }
 
+    /// Bytes of all agents once it has been run, and the number of ports that have one: for the benchmark of agents.
+    pub fn agent_bytes(&self) -> Result<(u64, usize), Problems> {
+        let plan = self.setup()?.plan(self.scenario(), Agenda::Calendar);
+        let finished = Engine::new(&plan).run(&mut |_| true);
+        Ok((finished.agent_bytes, finished.links.len()))
+    }
+
     fn ready(&self) -> Result<&(Setup, Estimate), Problems> {
         let ready = self.ready.get_or_init(|| {
             let setup = Setup::with(&self.scenario, Arc::clone(self.fabric()), &self.prototypes);

@@ -143,6 +143,13 @@ pub struct Summary {
     pub scenario: Scenario,
 }
 
+impl Summary {
+    /// It as JSON.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("a summary is plain JSON")
+    }
+}
+
 /// How a run went on several threads.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn thresholds_of_dcqcn_fit_the_rate() {
-        let queue = |fields| serde_json::from_value::<Lossless>(fields).expect("a queue");
+        let queue = |fields: serde_json::Value| Lossless::deserialize(&fields).expect("a queue");
         let paper = queue(json!({"xoff": "200KB", "kmin": "5KB", "kmax": "200KB"}));
         let advice = marking("queue.lossless", &paper, &FABRIC).expect("those of 40 Gbps");
         assert!(

@@ -136,7 +136,7 @@ mod tests {
     const STEPS: u64 = 1_000_000;
 
     fn network(topology: serde_json::Value) -> (Fabric, Routes) {
-        let topology: Topology = serde_json::from_value(topology).expect("a topology");
+        let topology: Topology = serde::Deserialize::deserialize(&topology).expect("a topology");
         let fabric = topology.build();
         let routes = Routes::build(&fabric).expect("connected");
         (fabric, routes)

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -552,15 +553,14 @@ impl<'a> Draft<'a> {
 
 /// The names of the transports whose connections can be kept.
 fn transports_that_keep() -> Vec<&'static str> {
-    let keeps =
-        |name: &str| serde_json::from_value::<Transport>(json!({ name: {} })).is_ok_and(|own| own.keeps());
+    let keeps = |name: &str| Transport::deserialize(&json!({ name: {} })).is_ok_and(|own| own.keeps());
     Transport::NAMES.iter().copied().filter(|name| keeps(name)).collect()
 }
 
 /// The names of the queues that offer all these features with their default settings.
 fn queues_with(features: &[Feature]) -> Vec<&'static str> {
     let offers = |name: &str| {
-        let queue = serde_json::from_value::<Queue>(json!({ name: {} }));
+        let queue = Queue::deserialize(&json!({ name: {} }));
         queue.is_ok_and(|queue| features.iter().all(|feature| queue.offers().contains(feature)))
     };
     Queue::NAMES.iter().copied().filter(|name| offers(name)).collect()

@@ -1,5 +1,6 @@
 //! The check of central control: a controller and the transport, balancer and network that it is for.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::check::{Chosen, Draft, own};
@@ -18,7 +19,7 @@ impl<'a> Draft<'a> {
             let problem = |chosen: &Chosen| {
                 let message = "needs a controller, which decides when, or how fast, it sends";
                 let serve = |name: &&&str| {
-                    let controller = serde_json::from_value::<Controller>(json!({ **name: {} }));
+                    let controller = Controller::deserialize(&json!({ **name: {} }));
                     controller.is_ok_and(|controller| controller.serves() == chosen.transport.name())
                 };
                 let serving: Vec<&str> = Controller::NAMES.iter().filter(serve).copied().collect();

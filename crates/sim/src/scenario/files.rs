@@ -2,6 +2,7 @@
 //!
 //! So far that is the distribution of `cdf = { file = "..." }`, wherever a field takes sizes.
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::problem::{Problem, join, steps};
@@ -55,7 +56,7 @@ impl Visit<'_> {
 
     /// Puts the points of its file into a distribution; or returns why not.
     fn points(&self, value: &mut Value, path: &str) -> Option<Problem> {
-        let cdf: Cdf = serde_json::from_value(value.clone()).ok()?;
+        let cdf = Cdf::deserialize(&*value).ok()?;
         // With both, the check reports it.
         let name = cdf.file.filter(|_| cdf.points.is_empty())?;
         let options = Options {

@@ -263,6 +263,11 @@ impl Scenario {
             .unwrap_or_else(|| self.transport.full_packet())
     }
 
+    /// It as JSON. Writers of configurations are compiled here, once, and in no crate that asks for this.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("a scenario is plain JSON")
+    }
+
     /// The same run with every default written out.
     pub fn resolved(&self) -> Scenario {
         let entry = |entry: &Entry| Entry {

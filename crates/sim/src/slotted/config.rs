@@ -34,6 +34,13 @@ pub struct Slotted {
     pub run: Run,
 }
 
+impl Slotted {
+    /// It as JSON.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("a configuration is plain JSON")
+    }
+}
+
 /// Flows of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

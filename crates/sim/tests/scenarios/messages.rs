@@ -9,6 +9,7 @@ use flowyard_sim::topology::Topology;
 use flowyard_sim::transport::Transport;
 use insta::assert_snapshot;
 use proptest::prelude::*;
+use serde::Deserialize;
 
 const GOOD: &str = r#"
 name = "example"
@@ -88,7 +89,7 @@ fn quoted(names: &[&str]) -> Vec<String> {
 
 /// The queues that trim, in quotes.
 fn trimming() -> Vec<String> {
-    let queue = |name: &&str| serde_json::from_value::<Queue>(serde_json::json!({ *name: {} }));
+    let queue = |name: &&str| Queue::deserialize(&serde_json::json!({ *name: {} }));
     let trims = |name: &&str| queue(name).is_ok_and(|queue| queue.offers().contains(&Feature::Trimming));
     quoted(&Queue::NAMES.iter().copied().filter(trims).collect::<Vec<_>>())
 }

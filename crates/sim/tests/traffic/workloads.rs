@@ -5,6 +5,7 @@ use crate::common::statistics::{draws, errors_off};
 use flowyard_sim::scenario::{self, Format, no_files};
 use flowyard_sim::traffic::sizes::Sizes;
 use flowyard_sim::traffic::sizes::workloads::*;
+use serde::Deserialize;
 
 /// A workload; its mean and how far it may be off; points (size, percent that are no larger) of its source.
 type Case = (Sizes, f64, f64, &'static [(f64, f64)]);
@@ -57,7 +58,7 @@ fn each_has_the_mean_and_the_quantiles_of_its_source() {
 #[test]
 fn all_are_tested_and_go_by_their_bare_names() {
     let tested: Vec<&str> = cases().iter().map(|(sizes, ..)| sizes.name()).collect();
-    let bare = |name: &&&str| serde_json::from_value::<Sizes>(serde_json::json!({ **name: {} })).is_ok();
+    let bare = |name: &&&str| Sizes::deserialize(&serde_json::json!({ **name: {} })).is_ok();
     let mut named: Vec<&str> =
         Sizes::NAMES.iter().filter(bare).copied().filter(|name| !["cdf", "endless"].contains(name)).collect();
     let mut sorted = tested.clone();

@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_timeout_waits_for_three_round_trips() {
-        let pfabric = |rto: &str| serde_json::from_value::<Pfabric>(json!({ "rto": rto })).expect("a time");
+        let pfabric = |rto: &str| Pfabric::deserialize(&json!({ "rto": rto })).expect("a time");
         // 3 x 12.32 us = 36.96 us.
         assert!(timeout("t", &pfabric("36us"), &FABRIC).is_some());
         assert_eq!(timeout("t", &pfabric("37us"), &FABRIC), None);

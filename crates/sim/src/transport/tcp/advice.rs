@@ -68,13 +68,14 @@ fn initial_timeout(path: &str, tcp: &Tcp, longest: &Longest) -> Option<Advice> {
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
     use serde_json::json;
 
     use super::*;
     use crate::advice::tests::FABRIC;
 
     fn tcp(fields: serde_json::Value) -> Tcp {
-        serde_json::from_value(fields).expect("a configuration")
+        Tcp::deserialize(&fields).expect("a configuration")
     }
 
     #[test]

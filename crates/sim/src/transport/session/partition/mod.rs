@@ -108,7 +108,8 @@ fn cut(range: Range<u32>, weights: &[f64]) -> impl Iterator<Item = Range<u32>> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde_json::{from_value, json};
+    use serde::Deserialize;
+    use serde_json::json;
 
     /// A block over paths that are never idle while they have data to take, each at a rate that may change
     /// with every segment: the path of each segment, in the order of time, and the time at which the last one
@@ -147,7 +148,7 @@ mod tests {
 
     /// A partition by its name, with its defaults.
     pub fn named(name: &str) -> Partition {
-        from_value(json!({ name: {} })).unwrap()
+        Deserialize::deserialize(&json!({ name: {} })).unwrap()
     }
 
     proptest! {
