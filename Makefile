@@ -39,9 +39,10 @@ NEEDS = $(BIN)/python tools/needs.py
 	@$(PIP) maturin
 	@touch $@
 
-# What running and papers need. Versions: constraints.txt.
+# What running and papers need. Versions: constraints.txt. The compiler goes first: packages come while it leaves a
+# processor idle.
 .venv/.runtime: .venv/.maturin
-	@$(PIP) $$($(NEEDS) dependencies) $$($(NEEDS) papers)
+	@nice -n 19 $(PIP) $$($(NEEDS) dependencies) $$($(NEEDS) papers)
 	@touch $@
 
 # What tests and linters need on top.
