@@ -225,7 +225,7 @@ pub struct Channel {
 #[derive(Clone, Copy, Debug)]
 enum Message {
     Report(Report),
-    /// With its number among the orders to its queue.
+    /// With its number among the orders to its queue; 0 where the channel has no delay and loses nothing.
     Order(Order, u32),
 }
 
@@ -240,6 +240,13 @@ pub struct ControlCounts {
     pub orders: u64,
     /// Messages that the channel lost, either way.
     pub lost: u64,
+}
+
+/// Orders to a queue that cross the channel, numbered from 1.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ordered {
+    sent: u32,
+    arrived: u32,
 }
 
 /// Marks an event as an act of the controller.
@@ -263,8 +270,9 @@ pub struct Room<C> {
     /// Messages in transit, by the number in their event, and free numbers.
     messages: Vec<Option<Message>>,
     free: Vec<u32>,
-    /// Orders so far, by queue, where the channel may lose them.
-    ordered: Vec<u32>,
+    /// By queue, where the channel delays orders or may lose them: how many have been sent, and the number of the last that
+    /// has arrived.
+    ordered: Vec<Ordered>,
     /// When it acts next.
     due: Time,
     counter: u32,
@@ -318,7 +326,7 @@ impl<C: Controller> Room<C> {
         let own = self.reports.capacity() * size_of::<Report>()
             + self.orders.capacity() * size_of::<Order>()
             + self.messages.capacity() * size_of::<Option<Message>>()
-            + self.ordered.capacity() * size_of::<u32>()
+            + self.ordered.capacity() * size_of::<Ordered>()
             + self.clocks.capacity() * size_of::<Time>();
         (own + self.controller.heap_bytes()) as u64
     }
@@ -452,11 +460,11 @@ impl<C: Controller> Room<C> {
     /// The number of the next order to a queue.
     fn number(&mut self, queue: QueueId) -> u32 {
         if queue.index() >= self.ordered.len() {
-            self.ordered.resize(queue.index() + 1, 0);
+            self.ordered.resize(queue.index() + 1, Ordered::default());
         }
-        let ordered = &mut self.ordered[queue.index()];
-        *ordered = ordered.wrapping_add(1);
-        *ordered
+        let sent = &mut self.ordered[queue.index()].sent;
+        *sent = sent.wrapping_add(1);
+        *sent
     }
 
     /// A message arrives: an order that is to be carried out.
@@ -467,13 +475,16 @@ impl<C: Controller> Room<C> {
                 self.hear(report, now, calendar);
                 None
             }
-            // A later rate or path has overtaken a retransmitted one.
-            Message::Order(Order { queue, act: Act::Rate { .. } | Act::Path(_), .. }, number)
-                if self.ordered.get(queue.index()).is_some_and(|&last| last != number) =>
-            {
-                None
+            Message::Order(order, 0) => Some(order),
+            Message::Order(order, number) => {
+                let arrived = &mut self.ordered[order.queue.index()].arrived;
+                let is_later = number.wrapping_sub(*arrived) as i32 > 0;
+                if is_later {
+                    *arrived = number;
+                }
+                // A later rate or path has overtaken a retransmitted one.
+                (is_later || matches!(order.act, Act::Send(_))).then_some(order)
             }
-            Message::Order(order, _) => Some(order),
         }
     }
 }

@@ -138,6 +138,38 @@ fn a_burst_without_a_rate_delays_no_other_queue() {
     assert!((last..last + 100).contains(&long), "{long} instead of {last}");
 }
 
+/// A controller is 10 ms away. Its first rate for a queue is on its way from 10 to 20 ms when, at 15 ms, another flow to the
+/// same host has it send a lower one: the first is valid until that comes at 25 ms, and suffices for ten packets.
+#[test]
+fn a_rate_is_valid_until_a_later_one_arrives() {
+    let entry = |name: &str, from: u32, at: &str| {
+        format!(
+            r#"
+            [[traffic]]
+            name = "{name}"
+            arrivals.at-once = {{ at = "{at}", jitter = "0s" }}
+            matrix.pairs = [[{from}, 2]]
+            sizes.fixed = "15000B"
+            "#
+        )
+    };
+    for controller in ["asy", "max-min"] {
+        let run = run(&format!(
+            r#"
+            topology.single-switch = {{ hosts = 3, rate = "1Gbps", delay = "0ps" }}
+            transport.central = {{}}
+            controller.{controller}.control.delay = "10ms"
+            {}{}
+            "#,
+            entry("first", 0, "0s"),
+            entry("second", 1, "5ms"),
+        ));
+        let last = 20_000_000_000 + 9 * PACKET + 2 * PACKET;
+        let fct = run.flows("fct_ps")[0];
+        assert!((last..last + 100).contains(&fct), "{controller}: {fct} instead of {last}");
+    }
+}
+
 /// Whatever is lost on the way to and from the controller, every packet is sent once: flows complete, and no byte is
 /// delivered twice, or the audit finds it.
 #[test]
