@@ -10,12 +10,14 @@ pub const PARTS_MAX: u32 = 64;
 /// The network in at most so many parts; or why the run has to go in one.
 pub fn cut(setup: &Setup, parts: u32) -> Result<Cut, &'static str> {
     let fabric = &setup.fabric;
+    let controller = setup.controller.as_ref().map(|(controller, _)| controller);
+    let reads_connections = controller.is_some_and(|controller| controller.reads_connections());
     let whole = match () {
         () if parts < 2 => Some("it was asked for in one"),
         () if setup.has_prototypes => {
             Some("a member of it is written in Python, which does one thing at a time")
         }
-        () if setup.controller.is_some() => Some("its controller sees all hosts at once"),
+        () if reads_connections => Some("its controller reads the counters of all connections"),
         () => None,
     };
     if let Some(reason) = whole {
@@ -27,6 +29,9 @@ pub fn cut(setup: &Setup, parts: u32) -> Result<Cut, &'static str> {
         () if cut.lookahead == Time::ZERO => Err("a link between two parts has no delay"),
         () if setup.traffic.dependencies.least_notify() < cut.lookahead => {
             Err("word of a flow's end travels faster than packets")
+        }
+        () if controller.is_some_and(|controller| controller.channel().delay < cut.lookahead) => {
+            Err("its controller hears of hosts, or they of it, faster than packets travel from part to part")
         }
         () => Ok(cut),
     }

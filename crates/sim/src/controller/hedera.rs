@@ -54,6 +54,10 @@ impl Settings for HederaPaths {
         self.control.channel(Time::ZERO)
     }
 
+    fn reads_connections(&self) -> bool {
+        true
+    }
+
     fn refuses_faults(&self) -> Option<&'static str> {
         Some("it gives flows paths on the whole network")
     }

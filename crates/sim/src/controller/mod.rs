@@ -109,6 +109,11 @@ pub trait Settings {
     /// How its reports and orders travel.
     fn channel(&self) -> Channel;
 
+    /// Whether it reads the counters of connections: see [`ControlContext::flows`].
+    fn reads_connections(&self) -> bool {
+        false
+    }
+
     /// Why it has no use for a network in which something goes wrong, if it has none.
     fn refuses_faults(&self) -> Option<&'static str> {
         None

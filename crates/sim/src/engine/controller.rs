@@ -8,17 +8,11 @@
 //! transport at the hosts, or give a connection another path. Reports and orders cross a control channel
 //! outside of the network, without delay or loss unless the configuration says so.
 //!
-//! A controller sees all hosts at once: unlike ports and hosts it is no part of one node. The controllers themselves are
-//! in `controller/`.
+//! A controller sees all hosts at once: unlike ports and hosts it is no part of one node. `room` runs it and its channel;
+//! in a run of several parts hosts reach it by way of `mailbox` and `parted/center`. The controllers themselves are in
+//! `controller/`.
 
-use super::Engine;
-use super::calendar::Calendar;
 use super::conn::Conn;
-use super::cx::Cx;
-use super::endpoint::Endpoint;
-use super::event::{Event, Phase, order};
-use super::members::Members;
-use super::network::Network;
 use crate::ids::{ConnId, FlowId, NodeId, QueueId};
 use crate::random::Stream;
 use crate::units::Time;
@@ -34,8 +28,8 @@ pub enum Report {
         from: NodeId,
         /// The host that receives.
         to: NodeId,
-        /// The flow's connection.
-        flow: ConnId,
+        /// The flow.
+        flow: FlowId,
         /// Payload.
         bytes: u64,
         /// Packets on the wire that carry it.
@@ -49,8 +43,8 @@ pub enum Report {
     Sent {
         /// The queue.
         queue: QueueId,
-        /// The connection of the packet.
-        flow: ConnId,
+        /// The flow of the packet.
+        flow: FlowId,
         /// The packet's payload.
         bytes: u32,
         /// Whether it is the first that leave to send has let go.
@@ -70,11 +64,31 @@ pub enum Report {
     },
 }
 
+impl Report {
+    /// The queue that it is on, to be read or renumbered.
+    pub fn queue_mut(&mut self) -> &mut QueueId {
+        match self {
+            Report::Burst { queue, .. }
+            | Report::Sent { queue, .. }
+            | Report::Emptied { queue }
+            | Report::Unused { queue, .. } => queue,
+        }
+    }
+
+    /// The flow that it is on, if it is on one, likewise.
+    pub fn flow_mut(&mut self) -> Option<&mut FlowId> {
+        match self {
+            Report::Burst { flow, .. } | Report::Sent { flow, .. } => Some(flow),
+            Report::Emptied { .. } | Report::Unused { .. } => None,
+        }
+    }
+}
+
 /// Leave to send the next packet of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The connection whose packet is meant: its flow goes to the head of the queue.
-    pub flow: ConnId,
+    /// The flow whose packet is meant: it goes to the head of the queue.
+    pub flow: FlowId,
     /// The slot that it is for, by its order.
     pub slot: Time,
     /// The label that the packet carries, from which balancers read its path; none: the flow's own.
@@ -180,9 +194,9 @@ pub struct ControlContext<'a> {
     pub orders: &'a mut Vec<Order>,
     /// Findings of an audit of this decision; none without an audit.
     pub found: Option<&'a mut Vec<String>>,
-    wake: Time,
-    conns: &'a [Conn],
-    serves: u8,
+    pub(super) wake: Time,
+    pub(super) conns: &'a [Conn],
+    pub(super) serves: u8,
 }
 
 impl ControlContext<'_> {
@@ -221,14 +235,6 @@ pub struct Channel {
     pub clock_error: Time,
 }
 
-/// Messages in transit.
-#[derive(Clone, Copy, Debug)]
-enum Message {
-    Report(Report),
-    /// With its number among the orders to its queue; 0 where the channel has no delay and loses nothing.
-    Order(Order, u32),
-}
-
 /// Costs of control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ControlCounts {
@@ -240,311 +246,4 @@ pub struct ControlCounts {
     pub orders: u64,
     /// Messages that the channel lost, either way.
     pub lost: u64,
-}
-
-/// Orders to a queue that cross the channel, numbered from 1.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ordered {
-    sent: u32,
-    arrived: u32,
-}
-
-/// Marks an event as an act of the controller.
-const ACT: u32 = u32::MAX;
-
-/// The controller with its channel to the hosts.
-pub struct Room<C> {
-    controller: C,
-    /// The model of the transport that it serves.
-    serves: u8,
-    chance: Stream,
-    channel: Channel,
-    /// The losses of the channel.
-    losses: Stream,
-    /// By host, by how much its clock is late.
-    clocks: Vec<Time>,
-    counts_packets: bool,
-    /// Since it has last acted.
-    reports: Vec<Report>,
-    orders: Vec<Order>,
-    /// Messages in transit, by the number in their event, and free numbers.
-    messages: Vec<Option<Message>>,
-    free: Vec<u32>,
-    /// By queue, where the channel delays orders or may lose them: how many have been sent, and the number of the last that
-    /// has arrived.
-    ordered: Vec<Ordered>,
-    /// When it acts next.
-    due: Time,
-    counter: u32,
-    counts: ControlCounts,
-    audited: bool,
-    found: Vec<String>,
-}
-
-impl<C: Controller> Room<C> {
-    /// A controller of that transport's model, and the clocks of all hosts.
-    pub fn new(
-        controller: C,
-        serves: u8,
-        channel: Channel,
-        [chance, losses]: [Stream; 2],
-        clocks: Vec<Time>,
-    ) -> Room<C> {
-        Room {
-            counts_packets: controller.counts_packets(),
-            controller,
-            serves,
-            chance,
-            channel,
-            losses,
-            clocks,
-            reports: Vec::new(),
-            orders: Vec::new(),
-            messages: Vec::new(),
-            free: Vec::new(),
-            ordered: Vec::new(),
-            due: Time::NEVER,
-            counter: 0,
-            counts: ControlCounts::default(),
-            audited: false,
-            found: Vec::new(),
-        }
-    }
-
-    /// From now on each decision is audited.
-    pub fn audit_decisions(&mut self) {
-        self.audited = true;
-    }
-
-    /// Costs of control so far.
-    pub fn counts(&self) -> ControlCounts {
-        self.counts
-    }
-
-    /// Bytes of its tables.
-    pub fn bytes(&self) -> u64 {
-        let own = self.reports.capacity() * size_of::<Report>()
-            + self.orders.capacity() * size_of::<Order>()
-            + self.messages.capacity() * size_of::<Option<Message>>()
-            + self.ordered.capacity() * size_of::<Ordered>()
-            + self.clocks.capacity() * size_of::<Time>();
-        (own + self.controller.heap_bytes()) as u64
-    }
-
-    /// Findings of the audits of its decisions, and inconsistencies of its picture now.
-    pub fn audit(&mut self, wrong: &mut Vec<String>) {
-        wrong.append(&mut self.found);
-        self.controller.audit(&mut |what| wrong.push(format!("controller: {what}")));
-    }
-
-    /// A host sends a report.
-    pub fn report(&mut self, report: Report, now: Time, calendar: &mut Calendar) {
-        if matches!(report, Report::Sent { .. }) && !self.counts_packets {
-            return;
-        }
-        self.counts.reports += 1;
-        let delay = self.travels(Time::ZERO);
-        if delay == Time::ZERO {
-            return self.hear(report, now, calendar);
-        }
-        self.post(Message::Report(report), now + delay, calendar);
-    }
-
-    /// How long a message travels that is sent again until it arrives.
-    fn travels(&mut self, least: Time) -> Time {
-        let mut delay = self.channel.delay.max(least);
-        while self.loses() {
-            delay = delay + self.channel.timeout;
-        }
-        delay
-    }
-
-    fn loses(&mut self) -> bool {
-        let loses = self.channel.loss > 0.0 && self.losses.unit() < self.channel.loss;
-        self.counts.lost += u64::from(loses);
-        loses
-    }
-
-    fn hear(&mut self, report: Report, now: Time, calendar: &mut Calendar) {
-        if self.controller.is_urgent(&report) {
-            self.wake(now, calendar);
-        }
-        self.reports.push(report);
-    }
-
-    fn wake(&mut self, at: Time, calendar: &mut Calendar) {
-        if at < self.due {
-            self.due = at;
-            self.push(at, 1, ACT, calendar);
-        }
-    }
-
-    /// Messages come before the controller acts.
-    fn push(&mut self, time: Time, rank: u32, a: u32, calendar: &mut Calendar) {
-        self.counter = self.counter.wrapping_add(1);
-        calendar.push(Event { time, order: order(Phase::Control, rank, self.counter), a });
-    }
-
-    fn post(&mut self, message: Message, at: Time, calendar: &mut Calendar) {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.messages.push(None);
-            self.messages.len() as u32 - 1
-        });
-        self.messages[number as usize] = Some(message);
-        self.push(at, 0, number, calendar);
-    }
-
-    /// Before the run: the controller may act without a report.
-    pub fn begin(&mut self, calendar: &mut Calendar) {
-        self.wake(self.controller.begins(), calendar);
-    }
-
-    /// The controller acts; its orders are in `orders`.
-    fn act(&mut self, now: Time, conns: &[Conn], calendar: &mut Calendar) {
-        self.due = Time::NEVER;
-        self.counts.acts += 1;
-        let mut cx = ControlContext {
-            now,
-            chance: &mut self.chance,
-            orders: &mut self.orders,
-            found: self.audited.then_some(&mut self.found),
-            wake: Time::NEVER,
-            conns,
-            serves: self.serves,
-        };
-        self.controller.act(&self.reports, &mut cx);
-        let wake = cx.wake;
-        self.reports.clear();
-        if wake != Time::NEVER {
-            self.wake(wake, calendar);
-        }
-    }
-
-    /// Sends an order to its host. Returns whether it arrives at once.
-    #[inline]
-    fn send(&mut self, order: &Order, now: Time, calendar: &mut Calendar) -> bool {
-        self.counts.orders += 1;
-        let at = order.at.max(now) + self.clocks[order.host.index()];
-        let immediate = self.channel.delay == Time::ZERO && self.channel.loss == 0.0;
-        if immediate && at <= now {
-            return true;
-        }
-        if immediate {
-            self.post(Message::Order(*order, 0), at, calendar);
-        } else {
-            self.send_over_channel(*order, at, now, calendar);
-        }
-        false
-    }
-
-    /// Sends an order whose message has a delay or may be lost.
-    #[inline(never)]
-    fn send_over_channel(&mut self, order: Order, at: Time, now: Time, calendar: &mut Calendar) {
-        let number = self.number(order.queue);
-        match order.act {
-            Act::Send(grant) => {
-                if self.loses() {
-                    let unused = Report::Unused { queue: order.queue, at: grant.slot };
-                    self.post(Message::Report(unused), at + self.channel.timeout, calendar);
-                } else {
-                    self.post(Message::Order(order, number), at.max(now + self.channel.delay), calendar);
-                }
-            }
-            Act::Rate { .. } | Act::Path(_) => {
-                let delay = self.travels(Time(1));
-                self.post(Message::Order(order, number), at.max(now + delay), calendar);
-            }
-        }
-    }
-
-    /// The number of the next order to a queue.
-    fn number(&mut self, queue: QueueId) -> u32 {
-        if queue.index() >= self.ordered.len() {
-            self.ordered.resize(queue.index() + 1, Ordered::default());
-        }
-        let sent = &mut self.ordered[queue.index()].sent;
-        *sent = sent.wrapping_add(1);
-        *sent
-    }
-
-    /// A message arrives: an order that is to be carried out.
-    fn arrive(&mut self, number: u32, now: Time, calendar: &mut Calendar) -> Option<Order> {
-        self.free.push(number);
-        match self.messages[number as usize].take().expect("its event comes once") {
-            Message::Report(report) => {
-                self.hear(report, now, calendar);
-                None
-            }
-            Message::Order(order, 0) => Some(order),
-            Message::Order(order, number) => {
-                let arrived = &mut self.ordered[order.queue.index()].arrived;
-                let is_later = number.wrapping_sub(*arrived) as i32 > 0;
-                if is_later {
-                    *arrived = number;
-                }
-                // A later rate or path has overtaken a retransmitted one.
-                (is_later || matches!(order.act, Act::Send(_))).then_some(order)
-            }
-        }
-    }
-}
-
-impl<M: Members> Engine<'_, '_, M> {
-    /// A message of central control arrives, or the controller acts.
-    #[inline(never)]
-    pub(super) fn control(&mut self, event: Event) {
-        let now = self.net.now;
-        let Network { room, conns, calendar, .. } = &mut self.net;
-        let room = room.as_mut().expect("only a controller has such events");
-        if event.a != ACT {
-            if let Some(order) = room.arrive(event.a, now, calendar) {
-                self.obey_orders(&[order]);
-            }
-            return;
-        }
-        if room.due != now {
-            // It has acted meanwhile.
-            return;
-        }
-        self.observers.iter_mut().for_each(|observer| observer.control_begins());
-        room.act(now, conns, calendar);
-        let mut orders = std::mem::take(&mut room.orders);
-        orders.retain(|order| room.send(order, now, calendar));
-        for orders in orders.chunk_by(|order, next| order.host == next.host) {
-            self.obey_orders(orders);
-        }
-        self.observers.iter_mut().for_each(|observer| observer.control_ends());
-        orders.clear();
-        if let Some(room) = &mut self.net.room {
-            room.orders = orders;
-        }
-    }
-
-    /// Orders have reached their host.
-    fn obey_orders(&mut self, orders: &[Order]) {
-        if let Act::Path(_) = orders[0].act {
-            return orders.iter().for_each(|order| self.net.place(order));
-        }
-        let transport = self.net.room.as_ref().expect("it gave the orders").serves;
-        let mut cx = Cx { net: &mut self.net, transport, host: orders[0].host };
-        self.transports[usize::from(transport)].ordered(orders, &mut cx);
-    }
-}
-
-impl<M: Members> Network<'_, M> {
-    /// Gives a connection another path, unless it is over. Messages that it carries go by it, too.
-    fn place(&mut self, order: &Order) {
-        let Act::Path(Placed { id, start, label }) = order.act else {
-            unreachable!("a controller orders paths, or acts of queues");
-        };
-        let conn = self.conns[id.index()];
-        if !conn.open || conn.closed || conn.start != start {
-            return;
-        }
-        self.conns[id.index()].relabel(label);
-        if conn.flow == FlowId::NONE {
-            let messages = self.conns.iter_mut().filter(|message| message.open && message.via == id);
-            messages.for_each(|message| message.relabel(label));
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
 use super::controller::Report;
 use super::credit::Word;
+use super::event::key;
 use super::host::{Host, Owner, Toward};
 use super::members::Members;
 use super::network::Network;
@@ -149,9 +150,12 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     }
 
     fn report(&mut self, report: Report) {
-        let Network { room, calendar, now, .. } = &mut *self.net;
-        let room = room.as_mut().expect("the check gives each transport that reports a controller");
-        room.report(report, *now, calendar);
+        let Network { room, mailbox, calendar, now, order, .. } = &mut *self.net;
+        if let Some(room) = room {
+            return room.report(report, *now, calendar);
+        }
+        let mailbox = mailbox.as_mut().expect("the check gives each transport that reports a controller");
+        mailbox.report(report, key(*now, *order));
     }
 
     #[inline]

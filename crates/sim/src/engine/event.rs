@@ -59,6 +59,12 @@ pub fn order(phase: Phase, rank: u32, word: u32) -> u64 {
     (phase as u64) << 60 | u64::from(rank) << 32 | u64::from(word)
 }
 
+/// The sort key of an event at that time with that order.
+#[inline]
+pub fn key(time: Time, order: u64) -> u128 {
+    u128::from(time.0) << 64 | u128::from(order)
+}
+
 /// Bits of a timer's word below the count.
 const COUNT_AT: u32 = 18;
 
@@ -101,7 +107,7 @@ impl Event {
     /// The sort key of events.
     #[inline]
     pub fn key(&self) -> u128 {
-        u128::from(self.time.0) << 64 | u128::from(self.order)
+        key(self.time, self.order)
     }
 
     /// The phase bits.

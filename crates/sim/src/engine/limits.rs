@@ -112,11 +112,12 @@ impl<M: Members> Engine<'_, '_, M> {
         let net = &self.net;
         let coming: usize = net.abroad.inbox.iter().map(|parcel| parcel.packets.len()).sum();
         let room = net.room.as_ref().map_or(0, |room| room.bytes());
+        let mailbox = net.mailbox.as_ref().map_or(0, |mailbox| mailbox.bytes());
         Used {
             flows: self.counts.len() as u64,
             conns: u64::from(net.abroad.slots) - net.free_conns.len() as u64,
             packets: (net.arena.live() + coming) as u64,
-            other: self.agent_bytes() + room + net.paths.bytes() + self.observed(),
+            other: self.agent_bytes() + room + mailbox + net.paths.bytes() + self.observed(),
             packet_hops: net.packet_hops,
         }
     }

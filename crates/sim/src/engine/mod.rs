@@ -44,6 +44,7 @@ pub mod host;
 mod kept;
 pub mod lanes;
 mod limits;
+pub mod mailbox;
 pub mod members;
 pub mod memory;
 pub mod network;
@@ -59,8 +60,10 @@ pub mod port;
 mod prefetch;
 pub mod progress;
 pub mod ring;
+pub mod room;
 pub mod rules;
 mod starts;
+mod transit;
 
 use self::ahead::{Ahead, HERE};
 use self::calendar::UNSEEN;
@@ -184,7 +187,9 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
                 room.audit_decisions();
             }
         }
-        if let Some(room) = &mut engine.net.room {
+        if let Some(room) = &mut engine.net.room
+            && !engine.net.abroad.is_parted()
+        {
             room.begin(&mut engine.net.calendar);
         }
         engine.deadlock_look = engine.net.first_deadlock_look();

@@ -6,7 +6,6 @@ use super::after::Aftermath;
 use super::agent::{Agents, TICK};
 use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
-use super::controller::Room;
 use super::credit::charged;
 use super::discipline::{Discipline, PortContext, Queued};
 use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
@@ -14,12 +13,14 @@ use super::event::{Event, Links, Phase, order, timer};
 use super::finished::LinkCounts;
 use super::gate::{FlowControl, Gate, Pauses, Stops, Thresholds};
 use super::host::Owner;
+use super::mailbox::Mailbox;
 use super::members::Members;
 use super::packet::{Arena, Packet, Record, flag, reverse_label};
 use super::part::Abroad;
 use super::path::{Choose, Hop, Opening};
 use super::paths::Paths;
 use super::port::{Amount, Departures, Losses, Port};
+use super::room::Room;
 use crate::faults::link::LinkFault;
 use crate::faults::packets::Picked;
 use crate::faults::timeline::{LinkState, Timeline, nominal};
@@ -51,6 +52,8 @@ pub struct Network<'a, M: Members> {
     pub agents: Agents<M::Agent>,
     /// The controller, if there is one.
     pub(super) room: Option<Box<Room<M::Controller>>>,
+    /// If there is one and the run has several parts: its end in this part.
+    pub(super) mailbox: Option<Box<Mailbox>>,
     /// Whether somebody is to be shown packets: an audit, or agents.
     pub shows: bool,
     /// What the packet carries that a host has just received, and what it sends next: see [`Host::record`](super::host::Host::record).
@@ -230,6 +233,7 @@ impl<'a, M: Members> Network<'a, M> {
                 let streams = [0, 1].map(|entity| stream(Purpose::Controller, entity));
                 Box::new(Room::new(controller, serves, channel, streams, clocks))
             }),
+            mailbox: None,
             record: Record::default(),
             conns: Vec::new(),
             free_conns: Vec::new(),

@@ -178,6 +178,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         self.cut_links =
             links.map(LinkId).filter(|link| self.net.egress[link.index()].port.abroad > 0).collect();
         self.starts.keep(|host| cut.of(host) == me as usize);
+        self.net.mailbox = self.net.room.as_mut().map(|room| Box::new(room.part()));
     }
 
     /// Keeps the packets that an observer is to be shown.
@@ -237,6 +238,9 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             self.kept.number(id, numbers);
         }
         self.net.agents.number(numbers);
+        if let Some(mailbox) = &mut self.net.mailbox {
+            mailbox.number(numbers);
+        }
         self.starts.number(all);
         self.counts.truncate(numbers.first.index());
     }

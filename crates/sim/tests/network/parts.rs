@@ -49,6 +49,90 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(common::budget(24))]
+
+    /// Messages that are lost, queues that get numbers, flows whose slots are reused: all in the order of the whole run. The
+    /// shortest delay is that of a cable, so that an order arrives in the window behind.
+    #[test]
+    fn parts_agree_under_a_controller(
+        controller in prop_oneof![
+            Just("syn"), Just("asy"), Just("max-min"), Just("flowtune"),
+        ],
+        delay in prop_oneof![Just("500ns"), Just("3us"), Just("20us"), Just("300us")],
+        loss in prop_oneof![Just(0.0), Just(0.1), Just(0.5)],
+        clock_error in prop_oneof![Just(""), Just("clock_error = \"3us\"")],
+        until in prop_oneof![Just(""), Just("until = \"4ms\"")],
+        seed in 0u64..1000,
+    ) {
+        let clock_error = if controller == "syn" { clock_error } else { "" };
+        let scenario = scenario(&format!(
+            r#"
+            topology.leaf-spine = {{ leaves = 4, spines = 2, hosts = 3, rate = "1Gbps", delay = "500ns", spine.rate = "2Gbps" }}
+            transport.central = {{}}
+            run = {{ audit = true, seed = {seed}, {until} }}
+            observe.samples.every = "1ms"
+            [controller.{controller}]
+            control = {{ delay = "{delay}", loss = {loss}, timeout = "100us" }}
+            {clock_error}
+            [[traffic]]
+            name = "all"
+            arrivals.poisson.rate = 3000.0
+            matrix = "uniform"
+            sizes.exponential.mean = "20KB"
+            flows = 60
+            [[traffic]]
+            name = "together"
+            arrivals.at-once.jitter = "1us"
+            matrix = "permutation"
+            sizes.fixed = "15KB"
+            "#
+        ), &[]);
+        let expected = run_scenario(&scenario, Agenda::Calendar);
+        prop_assert!(expected.counters().control.expect("there is a controller").acts > 0);
+        for parts in [2, 3, 4] {
+            let run = in_parts(&scenario, parts, &InTurn);
+            prop_assert_eq!(run.0.summary.counters.control, expected.0.summary.counters.control);
+            prop_assert_eq!(counts(&run.0).parts, parts);
+            same(&expected, &run);
+        }
+        same(&expected, &in_parts(&scenario, 4, &Threads(2)));
+        // The same, ended by a limit.
+        let (least, took) = (expected.0.summary.estimate.packet_hops, expected.counters().packet_hops);
+        let mut scenario = scenario;
+        scenario.run.work_limit = least.max(1) + took.saturating_sub(least) / 2;
+        same(&run_scenario(&scenario, Agenda::Calendar), &in_parts(&scenario, 3, &InTurn));
+    }
+}
+
+/// A controller that hosts reach at once sees all of them at once, and one that reads connections all their counters.
+#[test]
+fn a_controller_without_delay_has_its_run_in_one_part() {
+    let network = r#"
+        topology.leaf-spine = { leaves = 2, spines = 2, hosts = 2, rate = "1Gbps", delay = "500ns", spine.rate = "1Gbps" }
+        [[traffic]]
+        name = "one"
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[0, 3]]
+        sizes.fixed = "15KB"
+    "#;
+    let near = "its controller hears of hosts, or they of it, faster than packets travel from part to part";
+    for (controller, reason) in [
+        ("transport.central = {}\ncontroller.asy = {}\n", near),
+        ("transport.central = {}\ncontroller.asy.control.delay = \"499ns\"\n", near),
+        (
+            "transport.tcp = {}\ncontroller.hedera.control.delay = \"1ms\"\n",
+            "its controller reads the counters of all connections",
+        ),
+    ] {
+        let run = in_parts(&scenario(&format!("{controller}{network}"), &[]), 2, &InTurn);
+        match run.0.summary.partition.expect("it was asked for in parts") {
+            Partition::Whole(told) => assert_eq!(told, reason, "{controller}"),
+            Partition::Parts(_) => panic!("in parts: {controller}"),
+        }
+    }
+}
+
 /// Random scenarios with cables of other delays, whole paths, faults, background traffic, an end before that of all flows,
 /// and observers.
 fn entangled() -> impl Strategy<Value = String> {

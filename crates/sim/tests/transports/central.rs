@@ -243,6 +243,7 @@ proptest! {
             Just("syn.policy = \"srjf\""),
             Just("syn = { policy = \"srjf\", sequence = \"shortest\" }"),
             Just("syn = { batch = 16, policy = \"least-recently-allocated\", aggregate = true }"),
+            Just("syn = { aggregate = true, control = { delay = \"20us\", loss = 0.3, timeout = \"100us\" } }"),
             Just("syn.clock_error = \"3us\""),
             Just("syn.control = { delay = \"20us\", loss = 0.1, timeout = \"100us\" }"),
             Just("asy = {}"),
@@ -255,7 +256,9 @@ proptest! {
             Just("flowtune.allocator = { normaliser = \"uniform\", period = \"0s\" }"),
         ],
         late in prop_oneof![Just("made-up"), Just("lost")],
-        lengths in prop_oneof![Just("fixed = \"1500B\""), Just("bimodal = {}"), Just("fbw = {}")],
+        lengths in prop_oneof![
+            Just("fixed = \"1500B\""), Just("bimodal = {}"), Just("fbw = {}"), Just("list = [1500, 40, 40]"),
+        ],
         seed in 0u64..1000,
     ) {
         let run = run_with(&format!(

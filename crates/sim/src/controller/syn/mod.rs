@@ -26,7 +26,7 @@ use crate::balancer::Balancer;
 use crate::balancer::granted::Granted;
 use crate::derived::{Derived, Values};
 use crate::engine::controller::{self, Act, Channel, ControlContext, Controller, Grant, Report};
-use crate::ids::{ConnId, NodeId, QueueId};
+use crate::ids::{FlowId, NodeId, QueueId};
 use crate::problem::Problem;
 use crate::routing::Routes;
 use crate::topology::Fabric;
@@ -230,7 +230,7 @@ impl Model {
                 self.before.insert((queue, at), before);
             }
             let grant = Grant {
-                flow: ConnId(head.flow),
+                flow: FlowId(head.flow),
                 slot: at,
                 label: Some(label),
                 room: self.room,

@@ -33,7 +33,10 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         self.join_all();
         let parts = self.parts.iter().map(|part| &**part).collect();
         let now = self.parts.iter().map(|part| part.net.now).max().unwrap_or(Time::ZERO);
-        let wrong = Auditor { parts, conns: &self.joined, now }.audit();
+        let mut wrong = Auditor { parts, conns: &self.joined, now }.audit();
+        if let Some(center) = &mut self.center {
+            center.audit(&mut wrong);
+        }
         self.violations.extend(wrong.into_iter().map(|what| format!("at {now}: {what}")));
         self.violations.truncate(FINDINGS_MAX);
     }
@@ -82,6 +85,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let fabric = self.plan.parts.fabric;
         let (limit, traffic, counts) = (self.limit, self.plan.traffic, self.counts);
         let (deadlock, violations) = (self.deadlock, self.violations);
+        let of_control = self.center.as_ref().map_or(0, |center| center.events);
+        let control = self.center.as_ref().map(|center| center.counts());
         let parts: Vec<Finished> = self.parts.into_iter().map(|part| part.leave(status)).collect();
         let source = |flow: &Flow| cut.of(flow.src);
         // Each part has all flows, with what its own did.
@@ -107,11 +112,11 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             limit,
             end,
             totals: Totals {
-                events: sum(|totals| totals.events),
+                events: of_control + sum(|totals| totals.events),
                 packet_hops: sum(|totals| totals.packet_hops),
                 packets: sum(|totals| totals.packets),
                 unroutable: sum(|totals| totals.unroutable),
-                control: None,
+                control,
                 buckets_opened: sum(|totals| totals.buckets_opened),
                 words_scanned: sum(|totals| totals.words_scanned),
             },

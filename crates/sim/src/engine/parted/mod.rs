@@ -12,11 +12,13 @@
 //! turns event by event, in the order of their events. A window cannot contain it while flows are to start, or while a
 //! flow lacks more bytes than a window delivers.
 
+mod center;
 mod drawn;
 mod join;
 mod meet;
 mod over;
 
+use self::center::Center;
 use self::over::{brings, shortest_flow};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,6 +46,8 @@ pub struct Parted<'a, 'o, M: Members> {
     plan: &'a Plan<'a, M>,
     cut: Arc<Cut>,
     parts: Boxes<'a, 'o, M>,
+    /// The controller, if there is one.
+    center: Option<Center<M::Controller>>,
     lanes: Lanes,
     observers: Vec<&'o mut dyn Observer>,
     /// Flows that are to end, without those of sources that go on for ever; background does not count.
@@ -94,6 +98,10 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let mut parts: Vec<_> =
             (0..cut.count).map(|me| Box::new(Engine::begin(plan, Some((cut, me))))).collect();
         let Engine { goal, unbounded, .. } = *parts[0];
+        // Each has made the controller that the run has once.
+        let rooms: Vec<_> = parts.iter_mut().map(|part| part.net.room.take()).collect();
+        let center = rooms.into_iter().next().flatten();
+        let center = center.map(|room| Center::new(room, parts.len(), plan.parts.agenda));
         // No part knows when all have ended.
         parts.iter_mut().for_each(|part| part.unbounded = true);
         Parted {
@@ -102,6 +110,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             lanes: Lanes::new(parts.len()),
             deadlock_look: parts[0].deadlock_look,
             parts,
+            center,
             observers: Vec::new(),
             goal,
             unbounded,
@@ -197,13 +206,16 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             return Some(status);
         }
         self.meet();
+        self.control_until(self.border);
         if self.plan.audit && self.sum(|part| part.events) - self.audited >= AUDIT_EVERY {
             self.audit();
         }
         if let Some(status) = self.complete() {
             return Some(status);
         }
-        let Some(next) = self.parts.iter().filter_map(|part| part.next_time()).min() else {
+        let in_parts = self.parts.iter().filter_map(|part| part.next_time());
+        let of_control = self.center.as_ref().and_then(|center| center.first()).map(|event| event.time);
+        let Some(next) = in_parts.chain(of_control).min() else {
             return Some(self.out_of_events());
         };
         let state = State {
@@ -256,6 +268,10 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         loop {
             let parts = self.parts.iter().enumerate();
             let next = parts.filter_map(|(at, part)| Some((part.net.calendar.first()?, at))).min();
+            let key = next.map_or(u128::MAX, |(event, _)| event.key());
+            if self.controls_before(key, end) {
+                continue;
+            }
             let Some((event, at)) = next.filter(|(event, _)| event.time < end) else { return };
             self.counts.turns += 1;
             self.parts[at].handle_next(Time(event.time.0 + 1));
@@ -293,11 +309,12 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let all: Vec<Used> = self.parts.iter().map(|part| part.used()).collect();
         let sum = |of: fn(&Used) -> u64| all.iter().map(of).sum::<u64>();
         let observed: u64 = self.observers.iter().map(|observer| observer.memory()).sum();
+        let control = self.center.as_ref().map_or(0, |center| center.bytes());
         let used = Used {
             flows: all[0].flows,
             conns: sum(|used| used.conns),
             packets: sum(|used| used.packets),
-            other: observed + sum(|used| used.other),
+            other: observed + control + sum(|used| used.other),
             packet_hops: sum(|used| used.packet_hops),
         };
         let at = self.limits.next;

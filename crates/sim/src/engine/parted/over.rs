@@ -36,7 +36,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     }
 
     pub(super) fn out_of_events(&mut self) -> Status {
-        self.now = self.parts.iter().map(|part| part.net.now).max().unwrap_or(Time::ZERO);
+        let control = self.center.as_ref().map_or(Time::ZERO, |center| center.now);
+        self.now = self.parts.iter().map(|part| part.net.now).max().unwrap_or(Time::ZERO).max(control);
         if self.stop_at != Time::NEVER {
             self.now = self.stop_at.min(self.plan.until.unwrap_or(Time::NEVER));
             return Status::Complete;

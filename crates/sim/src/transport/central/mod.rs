@@ -26,7 +26,7 @@ use crate::engine::controller::{Act, Grant, Order, Report};
 use crate::engine::endpoint::{Configs, Endpoint, Ends};
 use crate::engine::host::{Host, Owner, Start, Toward};
 use crate::engine::packet::{Header, Packet};
-use crate::ids::{ConnId, NodeId, QueueId};
+use crate::ids::{ConnId, FlowId, NodeId, QueueId};
 use crate::problem::{Problem, within};
 use crate::queue::Queue;
 use crate::queue::infinite::Infinite;
@@ -251,29 +251,32 @@ impl Model {
     }
 
     /// Moves a flow to the head of its queue, if it is in it.
-    fn move_to_head(&mut self, number: QueueId, flow: ConnId, cx: &mut impl Host) -> bool {
+    fn move_to_head(&mut self, number: QueueId, flow: FlowId, cx: &mut impl Host) -> bool {
         let queue = &mut self.queues[number];
         let mut before = queue.head;
-        if before == flow || before == ConnId::NONE {
-            return before == flow;
+        if before == ConnId::NONE {
+            return false;
         }
-        loop {
+        if cx.conn(before).flow == flow {
+            return true;
+        }
+        let id = loop {
             let next = self.senders.at(before, cx).next;
             if next == ConnId::NONE {
                 return false;
             }
-            if next == flow {
-                break;
+            if cx.conn(next).flow == flow {
+                break next;
             }
             before = next;
-        }
-        let after = self.senders.at(flow, cx).next;
+        };
+        let after = self.senders.at(id, cx).next;
         self.senders.at(before, cx).next = after;
         if after == ConnId::NONE {
             queue.tail = before;
         }
-        self.senders.at(flow, cx).next = queue.head;
-        queue.head = flow;
+        self.senders.at(id, cx).next = queue.head;
+        queue.head = id;
         true
     }
 
@@ -364,7 +367,7 @@ impl Endpoint for Model {
             queue: number,
             from: src,
             to: dst,
-            flow: id,
+            flow: cx.conn(id).flow,
             bytes: start.size,
             packets: count,
             priority: cx.conn(id).priority,
@@ -416,7 +419,8 @@ impl Endpoint for Model {
             leave.grant.room = leave.grant.room.saturating_sub(packet.size);
             packet.label = leave.grant.label.unwrap_or(packet.label);
         }
-        cx.report(Report::Sent { queue: number, flow, bytes: payload, granted: first });
+        let of = cx.conn(flow).flow;
+        cx.report(Report::Sent { queue: number, flow: of, bytes: payload, granted: first });
         if self.senders.at(flow, cx).packets.is_empty() {
             self.leave(number, cx);
         }
@@ -457,7 +461,7 @@ impl Endpoint for Model {
 
     fn audit(&self, conns: &[(ConnId, Conn)], found: &mut dyn FnMut(String)) {
         let mut waiting = vec![0; self.queues.hosts()];
-        for (id, conn) in conns.iter().filter(|(_, conn)| !conn.sender_done()) {
+        for (id, conn) in conns.iter().filter(|(_, conn)| conn.sends_here() && !conn.sender_done()) {
             waiting[conn.src.index()] += self.senders.get(*id).packets.bytes();
         }
         self.queues.audit(&waiting, found);

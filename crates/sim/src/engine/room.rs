@@ -1,0 +1,374 @@
+//! The controller of a run, with its channel to the hosts: messages in transit, their losses, the clocks of hosts.
+//!
+//! Messages of the channel are events like others. In a run of several parts the events of reports and of the controller
+//! itself are in the calendar of `parted/center`; orders leave for the calendars of the parts.
+
+use super::Engine;
+use super::calendar::Calendar;
+use super::conn::Conn;
+use super::controller::{Act, Channel, ControlContext, ControlCounts, Controller, Order, Placed, Report};
+use super::cx::Cx;
+use super::endpoint::Endpoint;
+use super::event::{Event, Phase, order};
+use super::mailbox::Mailbox;
+use super::members::Members;
+use super::network::Network;
+use super::transit::{Latest, Transit};
+use crate::ids::{FlowId, QueueId};
+use crate::random::Stream;
+use crate::units::Time;
+
+/// Messages in transit.
+#[derive(Clone, Copy, Debug)]
+enum Message {
+    Report(Report),
+    /// With its number among the orders to its queue; 0 where the channel has no delay and loses nothing.
+    Order(Order, u32),
+}
+
+/// See [`Room::bytes`].
+pub const MESSAGE_BYTES: usize = size_of::<Message>();
+
+/// An order that leaves for a host of another part.
+#[derive(Clone, Copy, Debug)]
+pub struct Posted {
+    /// Its arrival; `a` is for that part to set.
+    pub event: Event,
+    /// The order.
+    pub order: Order,
+    /// Its number among the orders to its queue.
+    pub number: u32,
+}
+
+/// Marks an event as an act of the controller.
+pub const ACT: u32 = u32::MAX;
+
+/// The controller with its channel to the hosts.
+pub struct Room<C> {
+    controller: C,
+    /// The model of the transport that it serves.
+    serves: u8,
+    chance: Stream,
+    channel: Channel,
+    /// The losses of the channel.
+    losses: Stream,
+    /// By host, by how much its clock is late.
+    clocks: Vec<Time>,
+    counts_packets: bool,
+    /// Since it has last acted.
+    reports: Vec<Report>,
+    orders: Vec<Order>,
+    messages: Transit<Message>,
+    /// Orders so far, by queue, where the channel delays them or may lose them.
+    ordered: Vec<u32>,
+    latest: Latest,
+    /// In a run of several parts: orders that leave for them.
+    posted: Option<Vec<Posted>>,
+    /// When it acts next.
+    due: Time,
+    counter: u32,
+    counts: ControlCounts,
+    audited: bool,
+    found: Vec<String>,
+}
+
+impl<C: Controller> Room<C> {
+    /// A controller of that transport's model, and the clocks of all hosts.
+    pub fn new(
+        controller: C,
+        serves: u8,
+        channel: Channel,
+        [chance, losses]: [Stream; 2],
+        clocks: Vec<Time>,
+    ) -> Room<C> {
+        Room {
+            counts_packets: controller.counts_packets(),
+            controller,
+            serves,
+            chance,
+            channel,
+            losses,
+            clocks,
+            reports: Vec::new(),
+            orders: Vec::new(),
+            messages: Transit::default(),
+            ordered: Vec::new(),
+            latest: Latest::default(),
+            posted: None,
+            due: Time::NEVER,
+            counter: 0,
+            counts: ControlCounts::default(),
+            audited: false,
+            found: Vec::new(),
+        }
+    }
+
+    /// From now on each decision is audited.
+    pub fn audit_decisions(&mut self) {
+        self.audited = true;
+    }
+
+    /// Costs of control so far.
+    pub fn counts(&self) -> ControlCounts {
+        self.counts
+    }
+
+    /// Bytes of its tables and of messages in transit: by their number, which does not depend on the parts of a run.
+    pub fn bytes(&self) -> u64 {
+        let own = self.reports.len() * size_of::<Report>()
+            + self.messages.count() * MESSAGE_BYTES
+            + self.ordered.len() * size_of::<u32>()
+            + self.clocks.len() * size_of::<Time>();
+        (own + self.controller.heap_bytes()) as u64
+    }
+
+    /// From now on the run has several parts: orders leave by [`Room::posted`]. Returns the end of the channel in each part.
+    pub fn part(&mut self) -> Mailbox {
+        self.posted = Some(Vec::new());
+        Mailbox::new(self.serves, self.counts_packets)
+    }
+
+    /// The orders that have left for parts.
+    pub fn posted(&mut self) -> Vec<Posted> {
+        self.posted.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Findings of the audits of its decisions, and inconsistencies of its picture now.
+    pub fn audit(&mut self, wrong: &mut Vec<String>) {
+        wrong.append(&mut self.found);
+        self.controller.audit(&mut |what| wrong.push(format!("controller: {what}")));
+    }
+
+    /// A host sends a report.
+    pub fn report(&mut self, report: Report, now: Time, calendar: &mut Calendar) {
+        if matches!(report, Report::Sent { .. }) && !self.counts_packets {
+            return;
+        }
+        self.counts.reports += 1;
+        let delay = self.travels(Time::ZERO);
+        if delay == Time::ZERO {
+            return self.hear(report, now, calendar);
+        }
+        self.post(Message::Report(report), now + delay, calendar);
+    }
+
+    /// How long a message travels that is sent again until it arrives.
+    fn travels(&mut self, least: Time) -> Time {
+        let mut delay = self.channel.delay.max(least);
+        while self.loses() {
+            delay = delay + self.channel.timeout;
+        }
+        delay
+    }
+
+    fn loses(&mut self) -> bool {
+        let loses = self.channel.loss > 0.0 && self.losses.unit() < self.channel.loss;
+        self.counts.lost += u64::from(loses);
+        loses
+    }
+
+    fn hear(&mut self, report: Report, now: Time, calendar: &mut Calendar) {
+        if self.controller.is_urgent(&report) {
+            self.wake(now, calendar);
+        }
+        self.reports.push(report);
+    }
+
+    fn wake(&mut self, at: Time, calendar: &mut Calendar) {
+        if at < self.due {
+            self.due = at;
+            self.push(at, 1, ACT, calendar);
+        }
+    }
+
+    fn push(&mut self, time: Time, rank: u32, a: u32, calendar: &mut Calendar) {
+        let event = self.event(time, rank, a);
+        calendar.push(event);
+    }
+
+    /// Messages come before the controller acts.
+    fn event(&mut self, time: Time, rank: u32, a: u32) -> Event {
+        self.counter = self.counter.wrapping_add(1);
+        Event { time, order: order(Phase::Control, rank, self.counter), a }
+    }
+
+    fn post(&mut self, message: Message, at: Time, calendar: &mut Calendar) {
+        let number = self.messages.put(message);
+        self.push(at, 0, number, calendar);
+    }
+
+    fn post_order(&mut self, order: Order, number: u32, at: Time, calendar: &mut Calendar) {
+        if self.posted.is_none() {
+            return self.post(Message::Order(order, number), at, calendar);
+        }
+        let event = self.event(at, 0, 0);
+        self.posted.get_or_insert_default().push(Posted { event, order, number });
+    }
+
+    /// Before the run: the controller may act without a report.
+    pub fn begin(&mut self, calendar: &mut Calendar) {
+        self.wake(self.controller.begins(), calendar);
+    }
+
+    /// The controller acts; its orders are in `orders`.
+    fn act(&mut self, now: Time, conns: &[Conn], calendar: &mut Calendar) {
+        self.due = Time::NEVER;
+        self.counts.acts += 1;
+        let mut cx = ControlContext {
+            now,
+            chance: &mut self.chance,
+            orders: &mut self.orders,
+            found: self.audited.then_some(&mut self.found),
+            wake: Time::NEVER,
+            conns,
+            serves: self.serves,
+        };
+        self.controller.act(&self.reports, &mut cx);
+        let wake = cx.wake;
+        self.reports.clear();
+        if wake != Time::NEVER {
+            self.wake(wake, calendar);
+        }
+    }
+
+    /// Sends an order to its host. Returns whether it arrives at once.
+    #[inline]
+    fn send(&mut self, order: &Order, now: Time, calendar: &mut Calendar) -> bool {
+        self.counts.orders += 1;
+        let at = order.at.max(now) + self.clocks[order.host.index()];
+        let immediate = self.channel.delay == Time::ZERO && self.channel.loss == 0.0;
+        if immediate && at <= now {
+            return true;
+        }
+        if immediate {
+            self.post_order(*order, 0, at, calendar);
+        } else {
+            self.send_over_channel(*order, at, now, calendar);
+        }
+        false
+    }
+
+    /// Sends an order whose message has a delay or may be lost.
+    #[inline(never)]
+    fn send_over_channel(&mut self, order: Order, at: Time, now: Time, calendar: &mut Calendar) {
+        let number = self.number(order.queue);
+        match order.act {
+            Act::Send(grant) => {
+                if self.loses() {
+                    let unused = Report::Unused { queue: order.queue, at: grant.slot };
+                    self.post(Message::Report(unused), at + self.channel.timeout, calendar);
+                } else {
+                    self.post_order(order, number, at.max(now + self.channel.delay), calendar);
+                }
+            }
+            Act::Rate { .. } | Act::Path(_) => {
+                let delay = self.travels(Time(1));
+                self.post_order(order, number, at.max(now + delay), calendar);
+            }
+        }
+    }
+
+    /// The number of the next order to a queue.
+    fn number(&mut self, queue: QueueId) -> u32 {
+        if queue.index() >= self.ordered.len() {
+            self.ordered.resize(queue.index() + 1, 0);
+        }
+        let ordered = &mut self.ordered[queue.index()];
+        *ordered = ordered.wrapping_add(1);
+        *ordered
+    }
+
+    /// A message arrives: an order that is to be carried out.
+    pub fn arrive(&mut self, number: u32, now: Time, calendar: &mut Calendar) -> Option<Order> {
+        match self.messages.take(number) {
+            Message::Report(report) => {
+                self.hear(report, now, calendar);
+                None
+            }
+            Message::Order(order, number) => self.latest.admits(&order, number).then_some(order),
+        }
+    }
+
+    /// Whether the controller acts now: it may have done so since an event was scheduled for it.
+    pub fn is_due(&self, now: Time) -> bool {
+        self.due == now
+    }
+
+    /// The controller acts on what it sees and sends its orders. Returns those that arrive at once.
+    pub fn decide(&mut self, now: Time, conns: &[Conn], calendar: &mut Calendar) -> Vec<Order> {
+        self.act(now, conns, calendar);
+        let mut orders = std::mem::take(&mut self.orders);
+        orders.retain(|order| self.send(order, now, calendar));
+        orders
+    }
+
+    /// Takes back the list from `decide`, whose memory serves the next one.
+    fn reuse(&mut self, mut orders: Vec<Order>) {
+        orders.clear();
+        self.orders = orders;
+    }
+}
+
+impl<M: Members> Engine<'_, '_, M> {
+    /// A message of central control arrives, or the controller acts.
+    #[inline(never)]
+    pub(super) fn control(&mut self, event: Event) {
+        let now = self.net.now;
+        let Network { room, mailbox, conns, calendar, .. } = &mut self.net;
+        let Some(room) = room else {
+            let mailbox = mailbox.as_mut().expect("only a controller has such events");
+            if let Some(order) = mailbox.arrive(event.a) {
+                self.obey_orders(&[order]);
+            }
+            return;
+        };
+        if event.a != ACT {
+            if let Some(order) = room.arrive(event.a, now, calendar) {
+                self.obey_orders(&[order]);
+            }
+            return;
+        }
+        if !room.is_due(now) {
+            return;
+        }
+        self.observers.iter_mut().for_each(|observer| observer.control_begins());
+        let orders = room.decide(now, conns, calendar);
+        for orders in orders.chunk_by(|order, next| order.host == next.host) {
+            self.obey_orders(orders);
+        }
+        self.observers.iter_mut().for_each(|observer| observer.control_ends());
+        if let Some(room) = &mut self.net.room {
+            room.reuse(orders);
+        }
+    }
+
+    /// Orders have reached their host.
+    fn obey_orders(&mut self, orders: &[Order]) {
+        if let Act::Path(_) = orders[0].act {
+            return orders.iter().for_each(|order| self.net.place(order));
+        }
+        let served = self.net.room.as_ref().map(|room| room.serves);
+        let transport = served.or(self.net.mailbox.as_ref().map(|mailbox| mailbox.serves));
+        let transport = transport.expect("orders come from a controller");
+        let mut cx = Cx { net: &mut self.net, transport, host: orders[0].host };
+        self.transports[usize::from(transport)].ordered(orders, &mut cx);
+    }
+}
+
+impl<M: Members> Network<'_, M> {
+    /// Gives a connection another path, unless it is over. Messages that it carries go by it, too.
+    fn place(&mut self, order: &Order) {
+        let Act::Path(Placed { id, start, label }) = order.act else {
+            unreachable!("a controller orders paths, or acts of queues");
+        };
+        let conn = self.conns[id.index()];
+        if !conn.open || conn.closed || conn.start != start {
+            return;
+        }
+        self.conns[id.index()].relabel(label);
+        if conn.flow == FlowId::NONE {
+            let messages = self.conns.iter_mut().filter(|message| message.open && message.via == id);
+            messages.for_each(|message| message.relabel(label));
+        }
+    }
+}

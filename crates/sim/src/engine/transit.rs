@@ -1,0 +1,64 @@
+//! What central control has under way: messages by the numbers in their events, and which of two orders counts.
+
+use super::controller::{Act, Order};
+
+/// Messages in transit, by the number in their event. Numbers are reused.
+#[derive(Clone, Debug)]
+pub struct Transit<T> {
+    messages: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Transit<T> {
+    fn default() -> Self {
+        Transit { messages: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Transit<T> {
+    /// A message leaves; returns its number.
+    pub fn put(&mut self, message: T) -> u32 {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.messages.push(None);
+            self.messages.len() as u32 - 1
+        });
+        self.messages[number as usize] = Some(message);
+        number
+    }
+
+    /// The message of that number has arrived.
+    pub fn take(&mut self, number: u32) -> T {
+        self.free.push(number);
+        self.messages[number as usize].take().expect("its event comes once")
+    }
+
+    /// How many are in transit.
+    pub fn count(&self) -> usize {
+        self.messages.len() - self.free.len()
+    }
+}
+
+/// By queue, the number of the last rate or path that has arrived. One that was sent before it and comes after it, because it
+/// was lost at first, is void.
+#[derive(Clone, Debug, Default)]
+pub struct Latest(Vec<u32>);
+
+impl Latest {
+    /// Whether an order of that number among those to its queue, from 1, counts when it arrives. Orders over a channel
+    /// without delay and losses have the number 0.
+    pub fn admits(&mut self, order: &Order, number: u32) -> bool {
+        let queue = order.queue.index();
+        if number == 0 || matches!(order.act, Act::Send(_)) {
+            return true;
+        }
+        if queue >= self.0.len() {
+            self.0.resize(queue + 1, 0);
+        }
+        let last = &mut self.0[queue];
+        let is_later = number.wrapping_sub(*last) as i32 > 0;
+        if is_later {
+            *last = number;
+        }
+        is_later
+    }
+}
