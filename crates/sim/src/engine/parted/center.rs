@@ -1,9 +1,9 @@
 //! The controller of a run in several parts.
 //!
-//! Messages to and from it travel at least as long as a window lasts. What it hears and does within a window therefore
-//! depends on no report of that window, and no host hears of it before the next one: it all happens once the parts have
-//! met. Reports of the parts and events of the controller are handled in the order of all events, so that the channel
-//! loses the same messages, and queues get the same numbers, as in a run in one part.
+//! A message to or from the controller travels at least as long as a window lasts. Its acts within a window therefore depend
+//! on no report of that window, and no host gets an order of that window before the next one: the controller acts for a
+//! whole window when the parts have met. It handles the reports of the parts and its own events in the order of all
+//! events, so that the channel loses the same messages, and queues get the same numbers, as in a run in one part.
 
 use std::collections::VecDeque;
 
