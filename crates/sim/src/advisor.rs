@@ -53,8 +53,8 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
             (_, Some(framing)) => (framed(framing, entry.sizes.mean()), "headers"),
             _ => continue,
         };
-        let tiers = overload::advice(&path, offered, taken, setup, number);
-        found.extend(tiers.or_else(|| load(&path, offered, taken, with)));
+        let tiers = || overload::advice(&path, offered, taken, setup, number);
+        found.extend(percent(&path, offered).or_else(tiers).or_else(|| load(&path, offered, taken, with)));
     }
     // Transports that share ports may get the same advice.
     let mut seen: Vec<Advice> = Vec::new();
@@ -170,6 +170,15 @@ fn load(path: &str, load: f64, taken: f64, with: &str) -> Option<Advice> {
     })
 }
 
+/// A load that was probably meant in percent.
+fn percent(path: &str, load: f64) -> Option<Advice> {
+    (2.0..=100.0).contains(&load).then(|| Advice {
+        path: path.to_string(),
+        message: format!("a load is a share of the hosts' links, and {load} is {load} times what they carry"),
+        write: format!("{path} = {}", load / 100.0),
+    })
+}
+
 /// Links that may wait for each other, where a packet keeps its place until there is room behind the next link.
 fn deadlock(queue: &Queue, fabric: &Fabric, cycle: &[LinkId]) -> Advice {
     let name = |link: &LinkId| link_name(fabric, &fabric.links[link.index()]);
@@ -237,6 +246,14 @@ mod tests {
         let taken = framed(framing, 1e6);
         assert_eq!(load("l", 0.95, taken, "headers"), None);
         assert_eq!(load("l", 0.97, taken, "headers").expect("1.013").write, "l = 0.95");
+    }
+
+    #[test]
+    fn a_load_in_percent() {
+        assert_eq!(percent("l", 60.0).expect("60 %").write, "l = 0.6");
+        assert_eq!(percent("l", 2.0).expect("2 %").write, "l = 0.02");
+        // A little too much is meant as it is; nobody means 5,000 %.
+        assert_eq!((percent("l", 1.2), percent("l", 5000.0)), (None, None));
     }
 
     /// A flow of 15 kB has ten packets of 1500 B and as many frames of 38 B. Of 40 B and 1500 B in turn it takes ten of each,

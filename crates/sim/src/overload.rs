@@ -35,7 +35,8 @@ pub fn advice(path: &str, load: f64, taken: f64, setup: &Setup, entry: usize) ->
             worst.name,
             100.0 * worst.crossed
         ),
-        write: format!("{path} = {:.2}", (100.0 * load / need).floor() / 100.0),
+        // No more than the hosts' own links carry.
+        write: format!("{path} = {:.2}", (100.0 * (load / need).min(1.0 / taken)).floor() / 100.0),
     })
 }
 
@@ -107,6 +108,10 @@ mod tests {
         let fits: f64 = write.rsplit(' ').next().expect("a number").parse().expect("a number");
         assert!((0.8 / 2.65 - 0.01..0.8 / 2.48).contains(&fits), "{write}");
         assert_eq!(told(2, "\"uniform\"", fits), None);
+        // Beyond what the hosts' links carry, that is the limit.
+        let (_, write) = told(8, "\"uniform\"", 1.6).expect("too much for the spine, too");
+        let fits: f64 = write.rsplit(' ').next().expect("a number").parse().expect("a number");
+        assert!((0.9..1.0).contains(&fits), "{write}");
         // As many uplinks as hosts carry what the hosts do.
         assert_eq!(told(8, "\"uniform\"", 0.8), None);
     }
