@@ -62,6 +62,8 @@ pub struct Room<C> {
     /// Orders so far, by queue, where the channel delays them or may lose them.
     ordered: Vec<u32>,
     latest: Latest,
+    /// By queue, when the last report on it is heard, where the channel may lose it.
+    heard: Vec<Time>,
     /// In a run of several parts: orders that leave for them.
     posted: Option<Vec<Posted>>,
     /// When it acts next.
@@ -94,6 +96,7 @@ impl<C: Controller> Room<C> {
             messages: Transit::default(),
             ordered: Vec::new(),
             latest: Latest::default(),
+            heard: Vec::new(),
             posted: None,
             due: Time::NEVER,
             counter: 0,
@@ -118,6 +121,7 @@ impl<C: Controller> Room<C> {
         let own = self.reports.len() * size_of::<Report>()
             + self.messages.count() * MESSAGE_BYTES
             + self.ordered.len() * size_of::<u32>()
+            + self.heard.len() * size_of::<Time>()
             + self.clocks.len() * size_of::<Time>();
         (own + self.controller.heap_bytes()) as u64
     }
@@ -146,10 +150,23 @@ impl<C: Controller> Room<C> {
         }
         self.counts.reports += 1;
         let delay = self.travels(Time::ZERO);
-        if delay == Time::ZERO {
+        let at = if self.channel.loss > 0.0 { self.in_order(report, now + delay) } else { now + delay };
+        if at == now {
             return self.hear(report, now, calendar);
         }
-        self.post(Message::Report(report), now + delay, calendar);
+        self.post(Message::Report(report), at, calendar);
+    }
+
+    /// When a report is heard that arrives at that time: not before those on its queue that were sent earlier and are
+    /// retransmitted.
+    fn in_order(&mut self, mut report: Report, at: Time) -> Time {
+        let queue = report.queue_mut().index();
+        if queue >= self.heard.len() {
+            self.heard.resize(queue + 1, Time::ZERO);
+        }
+        let last = &mut self.heard[queue];
+        *last = at.max(*last);
+        *last
     }
 
     /// How long a message travels that is sent again until it arrives.

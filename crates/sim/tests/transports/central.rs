@@ -186,6 +186,34 @@ fn lost_control_loses_no_packet() {
     }
 }
 
+/// Half of all messages are lost, and bursts of one queue come so close that reports on it would arrive in another order than
+/// they were sent: that it is empty after a later burst, after which it would never get a rate.
+#[test]
+fn reports_on_a_queue_are_heard_in_order() {
+    for controller in ["asy = {}", "max-min = {}", "flowtune = {}", "syn = {}", "syn = { aggregate = true }"]
+    {
+        let name = controller.split(' ').next().unwrap_or_default();
+        let set = |field: &str| format!("controller.{name}.control.{field}");
+        let run = run_with(
+            &format!(
+                r#"
+                topology.single-switch = {{ hosts = 3, rate = "1Gbps", delay = "0ps" }}
+                transport.central.lengths.list = [1500, 40, 40]
+                controller.{controller}
+                [[traffic]]
+                name = "bursts"
+                arrivals.poisson.rate = 3000.0
+                matrix.pairs = [[0, 1]]
+                sizes.exponential.mean = "20KB"
+                flows = 200
+                "#
+            ),
+            &[(&set("delay"), "5us"), (&set("loss"), "0.5"), (&set("timeout"), "100us")],
+        );
+        assert_eq!(run.flows("delivered_bytes"), run.flows("size_bytes"), "{controller}");
+    }
+}
+
 /// Alone in the network, a flow under ASY has the whole link: its time is the ideal one, whatever its packets' lengths, but
 /// that a bucket rounds up to a picosecond for each packet.
 #[test]

@@ -35,9 +35,6 @@ pub struct Backlog {
     flows: Vec<Flow>,
     /// The first free place in `flows`.
     vacant: u32,
-    /// Packets, of flows whose bursts have not been reported yet, that have filled slots of others: the report was lost, and
-    /// is sent again. By flow, bytes and packets.
-    early: Vec<(u32, u64, u32)>,
 }
 
 /// Stands for no flow.
@@ -114,14 +111,7 @@ pub enum Listing {
 impl Backlog {
     /// Without queues. `slot_bytes` is the most that a grant lets through.
     pub fn new(sequence: FlowOrder, slot_bytes: u64) -> Backlog {
-        Backlog {
-            sequence,
-            slot_bytes,
-            queues: Vec::new(),
-            flows: Vec::new(),
-            vacant: NONE,
-            early: Vec::new(),
-        }
+        Backlog { sequence, slot_bytes, queues: Vec::new(), flows: Vec::new(), vacant: NONE }
     }
 
     /// A queue for the backlog at one host for another, by the next number from 0.
@@ -169,18 +159,9 @@ impl Backlog {
     /// All packets of a flow arrive. Where their number is not known, each grant is taken to let a full slot through,
     /// so that a flow gets fewer grants ahead of the host's reports than it has packets, never more.
     pub fn burst(&mut self, queue: u32, flow: u32, bytes: u64, packets: Option<u32>, at: Time) {
-        let mut flow = Flow { id: flow, next: NONE, bytes, packets: packets.unwrap_or(UNKNOWN), arrived: at };
-        self.early.retain(|&(of, bytes, packets)| {
-            if of == flow.id {
-                flow.send(bytes, packets);
-            }
-            of != flow.id
-        });
-        if flow.bytes == 0 {
-            return;
-        }
+        let flow = Flow { id: flow, next: NONE, bytes, packets: packets.unwrap_or(UNKNOWN), arrived: at };
         let of = &mut self.queues[queue as usize];
-        of.bytes += flow.bytes;
+        of.bytes += bytes;
         of.needed += flow.needed(self.slot_bytes);
         let place = if self.vacant == NONE {
             self.flows.push(flow);
@@ -206,16 +187,17 @@ impl Backlog {
     /// A host has sent so many bytes and packets of a flow, by so many grants: usually one of each; no packet for a
     /// fragment that is not the last, no grant for a packet that shared the slot of another.
     pub fn sent(&mut self, queue: u32, flow: u32, bytes: u64, packets: u32, grants: u32) {
-        self.queues[queue as usize].outstanding -= grants;
-        let Some((before, place)) = self.find(queue, flow) else {
-            return self.early.push((flow, bytes, packets));
-        };
+        let (before, place) = self.find(queue, flow);
         let sent = &mut self.flows[place as usize];
         let needed = sent.needed(self.slot_bytes);
-        sent.send(bytes, packets);
+        sent.bytes -= bytes;
+        if sent.packets != UNKNOWN {
+            sent.packets -= packets;
+        }
         let rest = *sent;
         let of = &mut self.queues[queue as usize];
         of.bytes -= bytes;
+        of.outstanding -= grants;
         of.needed = of.needed - needed + rest.needed(self.slot_bytes);
         if rest.bytes == 0 {
             self.unlink(queue, before, place);
@@ -290,16 +272,16 @@ impl Backlog {
     }
 
     /// The place of a flow of the queue, and the one before it: hosts send from the head, so it is among the first.
-    fn find(&self, queue: u32, flow: u32) -> Option<(u32, u32)> {
+    fn find(&self, queue: u32, flow: u32) -> (u32, u32) {
         let (mut before, mut place) = (NONE, self.queues[queue as usize].first);
-        while place != NONE {
+        loop {
+            assert_ne!(place, NONE, "a host sends only what waits");
             let at = &self.flows[place as usize];
             if at.id == flow {
-                return Some((before, place));
+                return (before, place);
             }
             (before, place) = (place, at.next);
         }
-        None
     }
 
     /// Puts a flow into the queue: as the last, or behind those that are no longer than it.
@@ -339,14 +321,6 @@ impl Flow {
     fn needed(&self, slot_bytes: u64) -> u32 {
         if self.packets == UNKNOWN { self.bytes.div_ceil(slot_bytes) as u32 } else { self.packets }
     }
-
-    /// So many bytes and packets of it have been sent.
-    fn send(&mut self, bytes: u64, packets: u32) {
-        self.bytes -= bytes;
-        if self.packets != UNKNOWN {
-            self.packets -= packets;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -367,25 +341,6 @@ mod tests {
     fn head(backlog: &Backlog, queue: u32) -> [u64; 4] {
         let head = backlog.head(queue).expect("something waits");
         [head.flow.into(), head.arrived.0, head.since.0, head.residual]
-    }
-
-    /// A packet of flow 8 fills the slot of flow 7 before the burst of 8, whose report was lost, is known.
-    #[test]
-    fn a_packet_may_be_reported_before_its_burst() {
-        let (mut backlog, queue) = one_queue(FlowOrder::Arrival);
-        backlog.burst(queue, 7, 40, Some(1), Time(10));
-        backlog.grant(queue, Time(50));
-        backlog.sent(queue, 7, 40, 1, 1);
-        backlog.sent(queue, 8, 40, 1, 0);
-        assert_eq!((backlog.head(queue), backlog.bytes(queue), backlog.outstanding(queue)), (None, 0, 0));
-        backlog.burst(queue, 8, 1_540, Some(2), Time(20));
-        assert_eq!(head(&backlog, queue), [8, 20, 50, 1_500]);
-        assert_eq!(backlog.bytes(queue), 1_500);
-        // One that has left altogether waits for nothing.
-        backlog.sent(queue, 9, 40, 1, 0);
-        backlog.burst(queue, 9, 40, Some(1), Time(30));
-        backlog.sent(queue, 8, 1_500, 1, 0);
-        assert_eq!((backlog.head(queue), backlog.bytes(queue)), (None, 0));
     }
 
     #[test]
