@@ -31,7 +31,7 @@ pub fn cut(setup: &Setup, parts: u32) -> Result<Cut, &'static str> {
             Err("word of a flow's end travels faster than packets")
         }
         () if controller.is_some_and(|controller| controller.channel().delay < cut.lookahead) => {
-            Err("its controller hears of hosts, or they of it, faster than packets travel from part to part")
+            Err("messages to and from its controller are faster than packets between two parts")
         }
         () => Ok(cut),
     }

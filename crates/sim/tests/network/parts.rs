@@ -116,7 +116,7 @@ fn a_controller_without_delay_has_its_run_in_one_part() {
         matrix.pairs = [[0, 3]]
         sizes.fixed = "15KB"
     "#;
-    let near = "its controller hears of hosts, or they of it, faster than packets travel from part to part";
+    let near = "messages to and from its controller are faster than packets between two parts";
     for (controller, reason) in [
         ("transport.central = {}\ncontroller.asy = {}\n", near),
         ("transport.central = {}\ncontroller.asy.control.delay = \"499ns\"\n", near),
