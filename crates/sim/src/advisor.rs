@@ -252,7 +252,7 @@ mod tests {
     fn a_load_in_percent() {
         assert_eq!(percent("l", 60.0).expect("60 %").write, "l = 0.6");
         assert_eq!(percent("l", 2.0).expect("2 %").write, "l = 0.02");
-        // A little too much is meant as it is; nobody means 5,000 %.
+        // A load a little above 1 is meant as it is, and 5,000 % is no load.
         assert_eq!((percent("l", 1.2), percent("l", 5000.0)), (None, None));
     }
 

@@ -1,4 +1,4 @@
-//! What central control has under way: messages by the numbers in their events, and which of two orders counts.
+//! Messages of central control in transit, by the numbers in their events, and which of two orders is valid.
 
 use super::controller::{Act, Order};
 
