@@ -65,6 +65,11 @@ pub enum Report {
 }
 
 impl Report {
+    /// Whether it is for a controller that gets a report of each packet, or does not.
+    pub fn concerns(&self, counts_packets: bool) -> bool {
+        counts_packets || !matches!(self, Report::Sent { .. })
+    }
+
     /// The queue that it is on, to be read or renumbered.
     pub fn queue_mut(&mut self) -> &mut QueueId {
         match self {

@@ -36,7 +36,7 @@ impl Mailbox {
 
     /// A host sends a report during the event with that key.
     pub fn report(&mut self, report: Report, event: u128) {
-        if self.counts_packets || !matches!(report, Report::Sent { .. }) {
+        if report.concerns(self.counts_packets) {
             self.reports.push((event, report));
         }
     }

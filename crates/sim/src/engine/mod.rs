@@ -81,6 +81,7 @@ use self::observer::{Observer, show};
 use self::part::{Crossing, Cut};
 use self::plan::Plan;
 use self::progress::Progress;
+use self::room::Room;
 use self::starts::Starts;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::random::{Purpose, Stream, flow_key};
@@ -177,6 +178,10 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
             horizon: Time::ZERO,
         };
         engine.set_goal();
+        // The first part makes the controller of the run.
+        if part.is_none_or(|(_, me)| me == 0) {
+            engine.net.room = Room::of(&plan.parts);
+        }
         if let Some((cut, me)) = part {
             engine.join(cut, me);
         }

@@ -50,7 +50,7 @@ pub struct Network<'a, M: Members> {
     pub tallies: Vec<Tally>,
     /// What is computed at ports.
     pub agents: Agents<M::Agent>,
-    /// The controller, if there is one.
+    /// The controller, if there is one and the run has one part.
     pub(super) room: Option<Box<Room<M::Controller>>>,
     /// If there is one and the run has several parts: its end in this part.
     pub(super) mailbox: Option<Box<Mailbox>>,
@@ -224,15 +224,7 @@ impl<'a, M: Members> Network<'a, M> {
                 }
                 None => Agents::none(),
             },
-            room: parts.members.controller().map(|(controller, serves, channel)| {
-                let late = |host| {
-                    let share = stream(Purpose::Clock, host).unit();
-                    Time((channel.clock_error.0 as f64 * share) as u64)
-                };
-                let clocks = (0..hosts).map(late).collect();
-                let streams = [0, 1].map(|entity| stream(Purpose::Controller, entity));
-                Box::new(Room::new(controller, serves, channel, streams, clocks))
-            }),
+            room: None,
             mailbox: None,
             record: Record::default(),
             conns: Vec::new(),

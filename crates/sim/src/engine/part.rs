@@ -178,7 +178,6 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         self.cut_links =
             links.map(LinkId).filter(|link| self.net.egress[link.index()].port.abroad > 0).collect();
         self.starts.keep(|host| cut.of(host) == me as usize);
-        self.net.mailbox = self.net.room.as_mut().map(|room| Box::new(room.part()));
     }
 
     /// Keeps the packets that an observer is to be shown.

@@ -12,10 +12,10 @@ use super::endpoint::Endpoint;
 use super::event::{Event, Phase, order};
 use super::mailbox::Mailbox;
 use super::members::Members;
-use super::network::Network;
-use super::transit::{Latest, Transit};
+use super::network::{Network, Parts};
+use super::transit::{Latest, Transit, of_queue};
 use crate::ids::{FlowId, QueueId};
-use crate::random::Stream;
+use crate::random::{Purpose, Stream};
 use crate::units::Time;
 
 /// Messages in transit.
@@ -75,22 +75,22 @@ pub struct Room<C> {
 }
 
 impl<C: Controller> Room<C> {
-    /// A controller of that transport's model, and the clocks of all hosts.
-    pub fn new(
-        controller: C,
-        serves: u8,
-        channel: Channel,
-        [chance, losses]: [Stream; 2],
-        clocks: Vec<Time>,
-    ) -> Room<C> {
-        Room {
+    /// The controller of a run, if it has one, and the clocks of all hosts.
+    pub fn of<M: Members<Controller = C>>(parts: &Parts<M>) -> Option<Box<Room<C>>> {
+        let (controller, serves, channel) = parts.members.controller()?;
+        let stream = |purpose, entity: usize| Stream::new(parts.seed, parts.replica, purpose, entity as u64);
+        let late = |host| {
+            let share = stream(Purpose::Clock, host).unit();
+            Time((channel.clock_error.0 as f64 * share) as u64)
+        };
+        Some(Box::new(Room {
             counts_packets: controller.counts_packets(),
             controller,
             serves,
-            chance,
+            chance: stream(Purpose::Controller, 0),
             channel,
-            losses,
-            clocks,
+            losses: stream(Purpose::Controller, 1),
+            clocks: (0..parts.fabric.hosts as usize).map(late).collect(),
             reports: Vec::new(),
             orders: Vec::new(),
             messages: Transit::default(),
@@ -103,7 +103,7 @@ impl<C: Controller> Room<C> {
             counts: ControlCounts::default(),
             audited: false,
             found: Vec::new(),
-        }
+        }))
     }
 
     /// From now on each decision is audited.
@@ -127,7 +127,7 @@ impl<C: Controller> Room<C> {
     }
 
     /// From now on the run has several parts: orders leave by [`Room::posted`]. Returns the end of the channel in each part.
-    pub fn part(&mut self) -> Mailbox {
+    pub fn mailbox(&mut self) -> Mailbox {
         self.posted = Some(Vec::new());
         Mailbox::new(self.serves, self.counts_packets)
     }
@@ -145,7 +145,7 @@ impl<C: Controller> Room<C> {
 
     /// A host sends a report.
     pub fn report(&mut self, report: Report, now: Time, calendar: &mut Calendar) {
-        if matches!(report, Report::Sent { .. }) && !self.counts_packets {
+        if !report.concerns(self.counts_packets) {
             return;
         }
         self.counts.reports += 1;
@@ -160,11 +160,7 @@ impl<C: Controller> Room<C> {
     /// When a report is heard that arrives at that time: not before those on its queue that were sent earlier and are
     /// retransmitted.
     fn in_order(&mut self, mut report: Report, at: Time) -> Time {
-        let queue = report.queue_mut().index();
-        if queue >= self.heard.len() {
-            self.heard.resize(queue + 1, Time::ZERO);
-        }
-        let last = &mut self.heard[queue];
+        let last = of_queue(&mut self.heard, *report.queue_mut());
         *last = at.max(*last);
         *last
     }
@@ -287,10 +283,7 @@ impl<C: Controller> Room<C> {
 
     /// The number of the next order to a queue.
     fn number(&mut self, queue: QueueId) -> u32 {
-        if queue.index() >= self.ordered.len() {
-            self.ordered.resize(queue.index() + 1, 0);
-        }
-        let ordered = &mut self.ordered[queue.index()];
+        let ordered = of_queue(&mut self.ordered, queue);
         *ordered = ordered.wrapping_add(1);
         *ordered
     }

@@ -1,6 +1,7 @@
 //! Messages of central control in transit, by the numbers in their events, and which of two orders is valid.
 
 use super::controller::{Act, Order};
+use crate::ids::QueueId;
 
 /// Messages in transit, by the number in their event. Numbers are reused.
 #[derive(Clone, Debug)]
@@ -38,6 +39,14 @@ impl<T> Transit<T> {
     }
 }
 
+/// A queue's entry in a list by queue, which grows to hold it.
+pub fn of_queue<T: Clone + Default>(list: &mut Vec<T>, queue: QueueId) -> &mut T {
+    if queue.index() >= list.len() {
+        list.resize(queue.index() + 1, T::default());
+    }
+    &mut list[queue.index()]
+}
+
 /// By queue, the number of the last rate or path that has arrived. One that was sent before it and comes after it, because it
 /// was lost at first, is void.
 #[derive(Clone, Debug, Default)]
@@ -47,14 +56,10 @@ impl Latest {
     /// Whether an order of that number among those to its queue, from 1, counts when it arrives. Orders over a channel
     /// without delay and losses have the number 0.
     pub fn admits(&mut self, order: &Order, number: u32) -> bool {
-        let queue = order.queue.index();
         if number == 0 || matches!(order.act, Act::Send(_)) {
             return true;
         }
-        if queue >= self.0.len() {
-            self.0.resize(queue + 1, 0);
-        }
-        let last = &mut self.0[queue];
+        let last = of_queue(&mut self.0, order.queue);
         let is_later = number.wrapping_sub(*last) as i32 > 0;
         if is_later {
             *last = number;

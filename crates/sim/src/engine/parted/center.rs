@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use super::super::calendar::{Agenda, Calendar};
-use super::super::controller::{ControlCounts, Controller, Report};
+use super::super::controller::{Controller, Report};
 use super::super::event::Event;
 use super::super::mailbox::Mailbox;
 use super::super::room::{ACT, Room};
@@ -17,7 +17,7 @@ use crate::ids::QueueId;
 
 /// The controller, its events, and the numbers of queues.
 pub(super) struct Center<C> {
-    room: Box<Room<C>>,
+    pub room: Box<Room<C>>,
     calendar: Calendar,
     /// By part and by its number there, the number of a queue in the run.
     numbers: Vec<Vec<QueueId>>,
@@ -50,21 +50,6 @@ impl<C: Controller> Center<C> {
     /// Its next event.
     pub fn first(&self) -> Option<Event> {
         self.calendar.first()
-    }
-
-    /// Costs of control so far.
-    pub fn counts(&self) -> ControlCounts {
-        self.room.counts()
-    }
-
-    /// Bytes of its tables.
-    pub fn bytes(&self) -> u64 {
-        self.room.bytes()
-    }
-
-    /// Findings of the audits of its decisions, and inconsistencies of its picture now.
-    pub fn audit(&mut self, wrong: &mut Vec<String>) {
-        self.room.audit(wrong);
     }
 
     /// Collects the reports of all parts: of each, in the order in which they were made.

@@ -35,7 +35,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let now = self.parts.iter().map(|part| part.net.now).max().unwrap_or(Time::ZERO);
         let mut wrong = Auditor { parts, conns: &self.joined, now }.audit();
         if let Some(center) = &mut self.center {
-            center.audit(&mut wrong);
+            center.room.audit(&mut wrong);
         }
         self.violations.extend(wrong.into_iter().map(|what| format!("at {now}: {what}")));
         self.violations.truncate(FINDINGS_MAX);
@@ -86,7 +86,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let (limit, traffic, counts) = (self.limit, self.plan.traffic, self.counts);
         let (deadlock, violations) = (self.deadlock, self.violations);
         let of_control = self.center.as_ref().map_or(0, |center| center.events);
-        let control = self.center.as_ref().map(|center| center.counts());
+        let control = self.center.as_ref().map(|center| center.room.counts());
         let parts: Vec<Finished> = self.parts.into_iter().map(|part| part.leave(status)).collect();
         let source = |flow: &Flow| cut.of(flow.src);
         // Each part has all flows, with what its own did.

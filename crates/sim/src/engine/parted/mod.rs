@@ -98,10 +98,10 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let mut parts: Vec<_> =
             (0..cut.count).map(|me| Box::new(Engine::begin(plan, Some((cut, me))))).collect();
         let Engine { goal, unbounded, .. } = *parts[0];
-        // Each has made the controller that the run has once.
-        let rooms: Vec<_> = parts.iter_mut().map(|part| part.net.room.take()).collect();
-        let center = rooms.into_iter().next().flatten();
-        let center = center.map(|room| Center::new(room, parts.len(), plan.parts.agenda));
+        let center = parts[0].net.room.take().map(|mut room| {
+            parts.iter_mut().for_each(|part| part.net.mailbox = Some(Box::new(room.mailbox())));
+            Center::new(room, parts.len(), plan.parts.agenda)
+        });
         // No part knows when all have ended.
         parts.iter_mut().for_each(|part| part.unbounded = true);
         Parted {
@@ -309,7 +309,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let all: Vec<Used> = self.parts.iter().map(|part| part.used()).collect();
         let sum = |of: fn(&Used) -> u64| all.iter().map(of).sum::<u64>();
         let observed: u64 = self.observers.iter().map(|observer| observer.memory()).sum();
-        let control = self.center.as_ref().map_or(0, |center| center.bytes());
+        let control = self.center.as_ref().map_or(0, |center| center.room.bytes());
         let used = Used {
             flows: all[0].flows,
             conns: sum(|used| used.conns),
