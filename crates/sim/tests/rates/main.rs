@@ -4,6 +4,7 @@ mod flowtune;
 mod hedera;
 mod matching;
 mod max_min;
+mod parts;
 mod sinkhorn;
 
 use flowyard_sim::random::{Purpose, Stream};

@@ -1,7 +1,7 @@
 //! The algorithms by which a controller gives rates or paths: they use numbers of hosts, links and flows, and
 //! not the engine.
 //!
-//! `matrix` holds the offered rates between hosts. `sinkhorn`, the procedure of ASY, and `max_min` make rates
+//! `matrix` holds the offered rates between hosts, `parts` finds those that a change can move. `sinkhorn`, the procedure of ASY, and `max_min` make rates
 //! of it; `flowtune` makes rates of flows on the links of their paths; `hedera` chooses paths.
 
 pub mod flowtune;
@@ -9,5 +9,6 @@ pub mod hedera;
 mod lines;
 pub mod matrix;
 pub mod max_min;
+mod parts;
 pub mod paths;
 pub mod sinkhorn;
