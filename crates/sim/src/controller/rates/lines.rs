@@ -115,10 +115,31 @@ impl Lines {
         self.others[entries].as_chunks::<LANES>().0.iter().map(move |others| others[lane])
     }
 
-    /// Divides each line by its sum; unless `BOTH`, only where that is above 1. Returns by how much the largest sum exceeds the
-    /// smallest, as a share of that.
-    pub(super) fn divide<const EVEN: bool, const BOTH: bool>(&mut self, across: &Lines) -> f64 {
+    /// Divides each line by its sum; unless `BOTH`, only where that is above 1.
+    pub(super) fn divide<const EVEN: bool, const BOTH: bool>(&mut self, across: &Lines) {
+        self.divide_by::<EVEN>(across, |_, factor, sum| {
+            let new = 1.0 / sum;
+            if BOTH || new < factor { new } else { factor }
+        });
+    }
+
+    /// Divides each line by its sum. Returns by how much the largest sum exceeds the smallest, as a share of that.
+    pub(super) fn divide_and_compare<const EVEN: bool>(&mut self, across: &Lines) -> f64 {
         let (mut least, mut most) = ([f64::INFINITY; LANES], [0.0; LANES]);
+        self.divide_by::<EVEN>(across, |lane, factor, sum| {
+            let whole = sum * factor;
+            least[lane] = if whole < least[lane] { whole } else { least[lane] };
+            most[lane] = if whole > most[lane] { whole } else { most[lane] };
+            1.0 / sum
+        });
+        let least = least.into_iter().fold(f64::INFINITY, f64::min);
+        most.into_iter().fold(0.0, f64::max) / least - 1.0
+    }
+
+    /// Gives each line a new factor, by its lane, the present factor and the sum of its entries without it. Lanes behind the
+    /// last line have no entries and an infinite factor: no comparison with their results holds.
+    #[inline]
+    fn divide_by<const EVEN: bool>(&mut self, across: &Lines, mut new: impl FnMut(usize, f64, f64) -> f64) {
         let (slices, _) = self.factors.as_chunks_mut::<LANES>();
         for (slice, factors) in slices.iter_mut().enumerate().take(self.starts.len() - 1) {
             let entries = self.starts[slice] as usize..self.starts[slice + 1] as usize;
@@ -137,17 +158,9 @@ impl Lines {
                     }
                 }
             }
-            // Lanes behind the last line have no entries and an infinite factor: no comparison with its
-            // results holds.
             for lane in 0..LANES {
-                let sum = sums[lane] * factors[lane];
-                least[lane] = if sum < least[lane] { sum } else { least[lane] };
-                most[lane] = if sum > most[lane] { sum } else { most[lane] };
-                let factor = 1.0 / sums[lane];
-                factors[lane] = if BOTH || factor < factors[lane] { factor } else { factors[lane] };
+                factors[lane] = new(lane, factors[lane], sums[lane]);
             }
         }
-        let least = least.into_iter().fold(f64::INFINITY, f64::min);
-        most.into_iter().fold(0.0, f64::max) / least - 1.0
     }
 }

@@ -34,7 +34,23 @@ pub struct Offered {
     columns: Vec<Vec<u16>>,
     /// Entries whose scaled rate is not 1.
     uneven: usize,
+    /// All entries by their draws.
+    drawn: Vec<Drawn>,
     parts: Parts,
+}
+
+/// An entry by its draw, and of equal ones by the number of its queue.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    order: u64,
+    source: u16,
+    destination: u16,
+}
+
+impl Drawn {
+    fn order(entry: &Entry) -> u64 {
+        u64::from(entry.order) << 32 | u64::from(entry.queue)
+    }
 }
 
 /// The entries of a source.
@@ -57,6 +73,7 @@ impl Offered {
             rows: vec![Row::default(); hosts],
             columns: vec![Vec::new(); hosts],
             uneven: 0,
+            drawn: Vec::new(),
             parts: Parts::new(hosts),
         }
     }
@@ -66,9 +83,9 @@ impl Offered {
         &self.rows[usize::from(source)]
     }
 
-    /// The same, to be given rates.
-    pub(super) fn entries_mut(&mut self, source: u16) -> &mut [Entry] {
-        &mut self.rows[usize::from(source)].entries
+    /// The same, whose entries are to be given rates.
+    pub(super) fn row_mut(&mut self, source: u16) -> &mut Row {
+        &mut self.rows[usize::from(source)]
     }
 
     /// The sources that have an entry for a destination, in order.
@@ -88,6 +105,17 @@ impl Offered {
         row.destinations.binary_search(&destination).ok().map(|at| &mut row.entries[at])
     }
 
+    /// How many entries there are.
+    pub(super) fn count(&self) -> usize {
+        self.drawn.len()
+    }
+
+    /// The source and destination of the entry at this place in the order of their draws.
+    pub(super) fn by_draw(&self, place: usize) -> (u16, u16) {
+        let Drawn { source, destination, .. } = self.drawn[place];
+        (source, destination)
+    }
+
     /// Whether each entry has a scaled rate of 1.
     pub fn is_even(&self) -> bool {
         self.uneven == 0
@@ -104,6 +132,9 @@ impl Offered {
         let at = column.binary_search(&source).expect_err("as in its row");
         column.insert(at, source);
         self.uneven += usize::from(entry.scaled != 1.0);
+        let order = Drawn::order(&entry);
+        let at = self.drawn.partition_point(|drawn| drawn.order < order);
+        self.drawn.insert(at, Drawn { order, source, destination });
         self.parts.inserted(source, destination);
     }
 
@@ -117,6 +148,11 @@ impl Offered {
         let at = column.binary_search(&source).expect("as in its row");
         column.remove(at);
         self.uneven -= usize::from(gone.scaled != 1.0);
+        let order = Drawn::order(&gone);
+        let at = self.drawn.partition_point(|drawn| drawn.order < order);
+        let same = |drawn: &Drawn| (drawn.source, drawn.destination) == (source, destination);
+        let among_equals = self.drawn[at..].iter().position(same).expect("as in its row");
+        self.drawn.remove(at + among_equals);
         self.parts.removed(source, destination, &self.rows, &self.columns);
         Some(gone)
     }

@@ -170,7 +170,7 @@ impl FairRates {
             self.network(offered);
             let mut rates = self.filling.fill(&self.capacities, &self.paths, &self.weights).iter();
             for &row in &self.part.rows {
-                for (entry, &rate) in offered.entries_mut(row).iter_mut().zip(&mut rates) {
+                for (entry, &rate) in offered.row_mut(row).entries.iter_mut().zip(&mut rates) {
                     entry.rate = rate;
                 }
             }

@@ -93,9 +93,9 @@ pub struct Normaliser {
     columns: Lines,
     /// By host: the place of its column in the part.
     column_place: Vec<u16>,
+    /// By host: the remainder of its row and of its column; 0 if they are not in the part.
     row_slack: Vec<f64>,
     column_slack: Vec<f64>,
-    candidates: Vec<Candidate>,
     updated: Vec<u16>,
 }
 
@@ -108,9 +108,8 @@ impl Normaliser {
             rows: Lines::new(),
             columns: Lines::new(),
             column_place: vec![0; hosts],
-            row_slack: Vec::new(),
-            column_slack: Vec::new(),
-            candidates: Vec::new(),
+            row_slack: vec![0.0; hosts],
+            column_slack: vec![0.0; hosts],
             updated: Vec::new(),
         }
     }
@@ -139,6 +138,8 @@ impl Normaliser {
             if self.config.guard > 0.0 {
                 self.guard(offered);
             }
+            self.part.rows.iter().for_each(|row| self.row_slack[usize::from(*row)] = 0.0);
+            self.part.columns.iter().for_each(|column| self.column_slack[usize::from(*column)] = 0.0);
             self.updated.extend(&self.part.rows);
         }
         &self.updated
@@ -174,7 +175,7 @@ impl Normaliser {
             return;
         }
         for round in 0..self.config.rounds {
-            let spread = rows.divide::<EVEN, true>(columns);
+            let spread = rows.divide_and_compare::<EVEN>(columns);
             columns.divide::<EVEN, true>(rows);
             // Before the first round, columns have not been divided yet.
             if round > 0 && spread <= AGREED {
@@ -186,48 +187,38 @@ impl Normaliser {
 
     /// Gives entries their rates and notes the remainders of rows and columns.
     fn write(&mut self, offered: &mut Offered) {
-        self.row_slack.clear();
-        self.column_slack.clear();
-        self.column_slack.resize(self.columns.lines.len(), 1.0);
+        self.part.columns.iter().for_each(|column| self.column_slack[usize::from(*column)] = 1.0);
         for (place, &row) in self.rows.lines.iter().enumerate() {
             let factor = self.rows.factors[place];
             let mut slack = 1.0;
-            for (entry, column) in offered.entries_mut(row).iter_mut().zip(self.rows.others(place)) {
+            let Row { destinations, entries } = offered.row_mut(row);
+            for ((entry, destination), column) in
+                entries.iter_mut().zip(destinations).zip(self.rows.others(place))
+            {
                 let mut rate = factor * entry.scaled * self.columns.factors[usize::from(column)];
                 if self.config.cap_by_offered {
                     rate = rate.min(entry.offered);
                 }
                 entry.rate = rate;
                 slack -= rate;
-                self.column_slack[usize::from(column)] -= rate;
+                self.column_slack[usize::from(*destination)] -= rate;
             }
-            self.row_slack.push(slack);
+            self.row_slack[usize::from(row)] = slack;
         }
     }
 
     /// Raises entries by the remainder that both their row and their column have. An entry that was raised
     /// leaves no remainder to one of them, and remainders only fall: one pass is enough.
     fn fill(&mut self, offered: &mut Offered) {
-        self.candidates.clear();
-        for (place, &row) in self.rows.lines.iter().enumerate() {
-            if self.row_slack[place] <= SLACK_LEAST {
+        for place in 0..offered.count() {
+            let (source, destination) = offered.by_draw(place);
+            let row = &mut self.row_slack[usize::from(source)];
+            let column = &mut self.column_slack[usize::from(destination)];
+            let mut slack = row.min(*column);
+            if slack <= SLACK_LEAST {
                 continue;
             }
-            let entries = &offered.row(row).entries;
-            for (number, (entry, column)) in entries.iter().zip(self.rows.others(place)).enumerate() {
-                if self.column_slack[usize::from(column)] > SLACK_LEAST {
-                    let order = u64::from(entry.order) << 32 | u64::from(entry.queue);
-                    let (place, number) = (place as u16, number as u16);
-                    self.candidates.push(Candidate { order, place, row, number, column });
-                }
-            }
-        }
-        self.candidates.sort_unstable_by_key(|candidate| candidate.order);
-        for candidate in &self.candidates {
-            let entry = &mut offered.entries_mut(candidate.row)[usize::from(candidate.number)];
-            let row = &mut self.row_slack[usize::from(candidate.place)];
-            let column = &mut self.column_slack[usize::from(candidate.column)];
-            let mut slack = row.min(*column);
+            let entry = offered.entry_mut(source, destination).expect("it has a place");
             if self.config.cap_by_offered {
                 slack = slack.min(entry.offered - entry.rate);
             }
@@ -242,11 +233,10 @@ impl Normaliser {
     /// Raises entries to the least rate, at the cost of the largest of their row and of their column.
     fn guard(&mut self, offered: &mut Offered) {
         let guard = self.config.guard;
-        for (place, &row) in self.rows.lines.iter().enumerate() {
-            for number in 0..offered.row(row).entries.len() {
-                let Row { destinations, entries } = offered.row(row);
+        for &source in &self.rows.lines {
+            for number in 0..offered.row(source).entries.len() {
+                let Row { destinations, entries } = offered.row(source);
                 let (destination, entry) = (destinations[number], entries[number]);
-                let column = usize::from(self.column_place[usize::from(destination)]);
                 let least = if self.config.cap_by_offered { guard.min(entry.offered) } else { guard };
                 let rate =
                     |source, destination| offered.entry(source, destination).expect("in its column").rate;
@@ -256,8 +246,9 @@ impl Normaliser {
                 let in_column = in_column.map(|&source| (rate(source, destination), source));
                 let (from_row, other_column) = largest(in_row);
                 let (from_column, other_row) = largest(in_column);
+                let (row, column) = (usize::from(source), usize::from(destination));
                 let (row_left, column_left) =
-                    (self.row_slack[place].max(0.0), self.column_slack[column].max(0.0));
+                    (self.row_slack[row].max(0.0), self.column_slack[column].max(0.0));
                 let row_spare = row_left + (from_row - guard).max(0.0);
                 let column_spare = column_left + (from_column - guard).max(0.0);
                 let raise = (least - entry.rate).min(row_spare).min(column_spare);
@@ -265,14 +256,13 @@ impl Normaliser {
                     continue;
                 }
                 let (row_gives, column_gives) = ((raise - row_left).max(0.0), (raise - column_left).max(0.0));
-                offered.entries_mut(row)[number].rate += raise;
-                offered.entry_mut(row, other_column).expect("in the row").rate -= row_gives;
+                offered.row_mut(source).entries[number].rate += raise;
+                offered.entry_mut(source, other_column).expect("in the row").rate -= row_gives;
                 offered.entry_mut(other_row, destination).expect("in the column").rate -= column_gives;
-                self.row_slack[place] += row_gives - raise;
+                self.row_slack[row] += row_gives - raise;
                 self.column_slack[column] += column_gives - raise;
-                self.column_slack[usize::from(self.column_place[usize::from(other_column)])] += row_gives;
-                let other_place = self.rows.lines.iter().position(|&line| line == other_row);
-                self.row_slack[other_place.expect("of this part")] += column_gives;
+                self.column_slack[usize::from(other_column)] += row_gives;
+                self.row_slack[usize::from(other_row)] += column_gives;
             }
         }
     }
@@ -280,18 +270,4 @@ impl Normaliser {
 
 fn largest(rates: impl Iterator<Item = (f64, u16)>) -> (f64, u16) {
     rates.fold((0.0, 0), |most, rate| if rate.0 > most.0 { rate } else { most })
-}
-
-/// An entry whose row and column both have something left.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    /// The entry's own, and of equal ones the number of its queue.
-    order: u64,
-    /// The place of its row in the part.
-    place: u16,
-    row: u16,
-    /// Its number in its row.
-    number: u16,
-    /// The place of its column in the part.
-    column: u16,
 }
