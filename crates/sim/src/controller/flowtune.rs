@@ -183,7 +183,6 @@ impl Controller for Model {
                 let order = Order {
                     host: queue.from,
                     queue: QueueId(number),
-                    at: cx.now,
                     act: Act::Rate { share, label: queue.label },
                 };
                 cx.orders.push(order);

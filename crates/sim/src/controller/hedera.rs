@@ -201,7 +201,7 @@ impl Controller for Model {
                 seen.label = Some(label);
                 let placed = Placed { id: flow.id, start: flow.start, label };
                 let (host, queue) = (flow.from, QueueId(flow.id.0));
-                cx.orders.push(Order { host, queue, at: now, act: Act::Path(placed) });
+                cx.orders.push(Order { host, queue, act: Act::Path(placed) });
             }
         }
     }

@@ -233,7 +233,6 @@ impl<P: Procedure> Controller for Rates<P> {
             let order = |entry: &Entry| Order {
                 host: NodeId(u32::from(source)),
                 queue: QueueId(entry.queue),
-                at: cx.now,
                 act: Act::Rate { share: entry.rate, label: None },
             };
             cx.orders.extend(self.offered.row(source).entries.iter().map(order));

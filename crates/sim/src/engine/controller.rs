@@ -94,7 +94,7 @@ impl Report {
 pub struct Grant {
     /// The flow whose packet is meant: it goes to the head of the queue.
     pub flow: FlowId,
-    /// The slot that it is for, by its order.
+    /// The start of the slot that it is for, before which it does not arrive.
     pub slot: Time,
     /// The label that the packet carries, from which balancers read its path; none: the flow's own.
     pub label: Option<u32>,
@@ -154,8 +154,6 @@ pub struct Order {
     /// The host's queue; of a path the number of the connection.
     pub queue: QueueId,
     /// The action.
-    pub at: Time,
-    /// What.
     pub act: Act,
 }
 
@@ -238,6 +236,13 @@ pub struct Channel {
     pub timeout: Time,
     /// Each server's clock is late by a time of its own from 0 to this.
     pub clock_error: Time,
+}
+
+impl Channel {
+    /// Whether messages arrive at once, and always.
+    pub fn is_immediate(&self) -> bool {
+        self.delay == Time::ZERO && self.loss == 0.0
+    }
 }
 
 /// Costs of control.

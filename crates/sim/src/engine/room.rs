@@ -247,13 +247,15 @@ impl<C: Controller> Room<C> {
     /// Sends an order to its host. Returns whether it arrives at once.
     #[inline]
     fn send(&mut self, order: &Order, now: Time, calendar: &mut Calendar) -> bool {
-        self.counts.orders += 1;
-        let at = order.at.max(now) + self.clocks[order.host.index()];
-        let immediate = self.channel.delay == Time::ZERO && self.channel.loss == 0.0;
-        if immediate && at <= now {
+        let at = match order.act {
+            Act::Send(grant) => grant.slot.max(now),
+            Act::Rate { .. } | Act::Path(_) => now,
+        };
+        let at = at + self.clocks[order.host.index()];
+        if self.channel.is_immediate() && at <= now {
             return true;
         }
-        if immediate {
+        if self.channel.is_immediate() {
             self.post_order(*order, 0, at, calendar);
         } else {
             self.send_over_channel(*order, at, now, calendar);
@@ -308,7 +310,12 @@ impl<C: Controller> Room<C> {
     pub fn decide(&mut self, now: Time, conns: &[Conn], calendar: &mut Calendar) -> Vec<Order> {
         self.act(now, conns, calendar);
         let mut orders = std::mem::take(&mut self.orders);
-        orders.retain(|order| self.send(order, now, calendar));
+        self.counts.orders += orders.len() as u64;
+        // A controller that gives rates or paths gives no leave for a later time.
+        let are_for_now = orders.first().is_some_and(|order| !matches!(order.act, Act::Send(_)));
+        if !(are_for_now && self.channel.is_immediate() && self.channel.clock_error == Time::ZERO) {
+            orders.retain(|order| self.send(order, now, calendar));
+        }
         orders
     }
 

@@ -7,6 +7,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,16 +55,21 @@ impl WaterFilling {
     /// that capacity, which is its own; a flow without links has no rate.
     pub fn fill(&mut self, capacities: &[f64], paths: &Paths, weights: &[f64]) -> &[f64] {
         self.list(capacities, paths, weights);
-        while let Some(Reverse((bits, link))) = self.shares.pop() {
+        loop {
+            let Some(mut first) = self.shares.peek_mut() else { return &self.rates };
+            let Reverse((bits, link)) = *first;
             let at = link as usize;
             if self.weight[at] <= 0.0 {
+                PeekMut::pop(first);
                 continue;
             }
-            let share = self.share(at);
+            let share = share(self.left[at], self.weight[at]);
             if share.to_bits() > bits {
-                self.shares.push(Reverse((share.to_bits(), link)));
+                // It goes to its new place.
+                *first = Reverse((share.to_bits(), link));
                 continue;
             }
+            PeekMut::pop(first);
             let start = if at == 0 { 0 } else { self.ends[at - 1] };
             for place in start..self.ends[at] {
                 let flow = self.flows[place as usize] as usize;
@@ -74,7 +80,6 @@ impl WaterFilling {
             // The remainder of the sum of weights is rounding.
             self.weight[at] = 0.0;
         }
-        &self.rates
     }
 
     /// Lists the flows of links. A flow without a rate has NaN.
@@ -110,13 +115,10 @@ impl WaterFilling {
         self.shares.clear();
         for link in 0..capacities.len() {
             if self.weight[link] > 0.0 {
-                self.shares.push(Reverse((self.share(link).to_bits(), link as u32)));
+                let share = share(self.left[link], self.weight[link]);
+                self.shares.push(Reverse((share.to_bits(), link as u32)));
             }
         }
-    }
-
-    fn share(&self, link: usize) -> f64 {
-        self.left[link].max(0.0) / self.weight[link]
     }
 
     fn give(&mut self, flow: usize, rate: f64, weight: f64, paths: &Paths) {
@@ -126,6 +128,11 @@ impl WaterFilling {
             self.weight[link as usize] -= weight;
         }
     }
+}
+
+/// The rate that a link can give a flow of weight 1.
+fn share(left: f64, weight: f64) -> f64 {
+    left.max(0.0) / weight
 }
 
 /// Gives the entries of a matrix of offered rates max-min fair rates: each has the links of its source and of its destination.
@@ -192,12 +199,13 @@ impl FairRates {
         for (place, &row) in rows.iter().enumerate() {
             let row = offered.row(row);
             for (entry, &destination) in row.entries.iter().zip(&row.destinations) {
-                let links =
-                    [place as u32, self.column_place[usize::from(destination)], self.capacities.len() as u32];
+                let (source, destination) = (place as u32, self.column_place[usize::from(destination)]);
                 if self.config.cap_by_offered {
+                    self.paths.push(&[source, destination, self.capacities.len() as u32]);
                     self.capacities.push(entry.offered);
+                } else {
+                    self.paths.push(&[source, destination]);
                 }
-                self.paths.push(&links[..if self.config.cap_by_offered { 3 } else { 2 }]);
                 self.weights.push(entry.scaled / entry.offered);
             }
         }

@@ -10,6 +10,7 @@ pub struct Paths {
 
 impl Paths {
     /// Adds a path.
+    #[inline]
     pub fn push(&mut self, links: &[u32]) {
         self.links.extend(links);
         self.ends.push(self.links.len() as u32);

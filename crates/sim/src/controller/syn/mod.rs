@@ -236,7 +236,7 @@ impl Model {
                 room: self.room,
                 fill: self.aggregate,
             };
-            cx.orders.push(controller::Order { host, queue: QueueId(queue), at, act: Act::Send(grant) });
+            cx.orders.push(controller::Order { host, queue: QueueId(queue), act: Act::Send(grant) });
             self.touched.push(QueueId(queue));
         }
         if let Some(found) = cx.found.as_deref_mut() {
