@@ -347,7 +347,7 @@ class TestTold:
         found = entry(time)
         assert (found["measured"], found["unit"]) == (0.5, "s")
         assert found["reason"] == "measured 0.5 s, expected 1 +- 0.1 s."
-        assert gallery.said(found["measured"], found["unit"]) == "0.5 s"
+        assert judge.worded(found["measured"], found["unit"]) == "0.5 s"
         both = judge.together([time, lost])
         assert (both.measured, both.expected) == ("0.5 s; 3 lost", "1 +- 0.1 s; <= 2 lost")
         assert "unit" not in entry(judge.within(None, 1).measured_in("s"))

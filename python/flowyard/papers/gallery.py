@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flowyard import _native
 from flowyard.papers import verdicts
 from flowyard.papers.figure import Figure, Scale
-from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, worded
 from flowyard.papers.register import Claim, Register
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _row(claim: Claim, entry: "Mapping[str, Any]") -> Row:
     quick = entry["scale"] == Scale.QUICK
 
     def row(one: "Mapping[str, Any]", readings: list[Row], left_out: str) -> Row:
-        measured, expected = (said(one[name], one.get("unit")) for name in ("measured", "expected"))
+        measured, expected = (worded(one[name], one.get("unit")) for name in ("measured", "expected"))
         of = one.get("reading", "")
         return Row(
             claim, one["verdict"], measured, expected, one["reason"] or "", readings, quick, left_out, of
@@ -179,14 +179,3 @@ def marked(verdict: str, *, quick: bool = False, arithmetic: bool = False) -> st
     if verdict == PASS and arithmetic:
         verdict += ", arithmetic"
     return f"{verdict}, quick" if quick and verdict != NOT_REACHED else verdict
-
-
-def said(value: Any, unit: str | None = None) -> str:
-    """A measured or expected value for people, with its unit if it has one."""
-    if value is None:
-        return "–"  # noqa: RUF001
-    if unit:
-        return f"{said(value)} {unit}"
-    if isinstance(value, float):
-        return f"{value:.5g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -194,10 +194,10 @@ def together(judgements: Iterable[Judgement]) -> Judgement:
         raise ValueError("put together the conditions of each reading, then the readings")
     order = {PASS: 0, NOT_REACHED: 1, FAIL: 2}
     verdict = max((one.verdict for one in every), key=order.__getitem__)
-    measured = "; ".join(_said(one.measured, one.unit) for one in every)
+    measured = "; ".join(worded(one.measured, one.unit) for one in every)
     reasons = "; ".join(one.reason for one in every if one.reason)
     notes = "; ".join(dict.fromkeys(one.note for one in every if one.note))
-    expected = "; ".join(_said(one.expected, one.unit) for one in every)
+    expected = "; ".join(worded(one.expected, one.unit) for one in every)
     return Judgement(verdict, measured, expected, reasons, notes)
 
 
@@ -218,15 +218,21 @@ def by_reading(judgements: Mapping[str, Judgement]) -> Judgement:
     return replace(next(iter(judgements.values())), readings=tuple(judgements.items()))
 
 
+def worded(value: Value, unit: str | None = None) -> str:
+    """A measured or expected value for people, with its unit if it has one."""
+    if value is None:
+        return "–"  # noqa: RUF001
+    if isinstance(value, float):
+        said = f"{value:.5g}"
+    else:
+        said = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{said} {unit}" if unit else said
+
+
 def _mean(values: pl.Series) -> float:
     mean = values.cast(pl.Float64).mean()
     assert isinstance(mean, float)
     return mean
-
-
-def _said(value: Value, unit: str) -> str:
-    said = f"{value:.5g}" if isinstance(value, float) else str(value)
-    return f"{said} {unit}" if unit and value is not None else said
 
 
 def _plain(value: Value) -> Value:

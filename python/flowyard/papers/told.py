@@ -9,9 +9,9 @@ from typing import Any
 
 from flowyard.errors import UserError
 from flowyard.folders import reading
-from flowyard.papers import gallery, published
+from flowyard.papers import published
 from flowyard.papers.figure import Scale
-from flowyard.papers.judge import FAIL
+from flowyard.papers.judge import FAIL, worded
 from flowyard.papers.running import MARK
 from flowyard.terminal.console import TextTable, show
 
@@ -96,7 +96,7 @@ def _why(entry: Mapping[str, Any], says: str | None, known: str | None) -> str:
 
 
 def _said(entry: Mapping[str, Any], value: str) -> str:
-    return gallery.said(entry[value], entry.get("unit"))
+    return worded(entry[value], entry.get("unit"))
 
 
 def _short(entry: Mapping[str, Any], value: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from flowyard.papers.figure import Figure, Scale, Tables
-from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, Judgement, by_reading, not_reached
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, Judgement, by_reading, not_reached, worded
 from flowyard.papers.needs import Needs
 from flowyard.papers.register import Claim, Register
 
@@ -124,9 +124,8 @@ def _evidence(claim: Claim, judgement: Judgement, contradictions: Mapping[str, s
         predicted = [name for name in claim.contradicted_by if name in contradictions]
         reasons += [f"predicted by {name}: {contradictions[name]}" for name in predicted]
     if judgement.verdict != PASS:
-        unit = f" {judgement.unit}" if judgement.unit else ""
-        said = f"measured {judgement.measured}{unit}, expected {judgement.expected}{unit}"
-        reasons.append(judgement.reason or said)
+        measured, expected = (worded(value, judgement.unit) for value in (judgement.measured, judgement.expected))
+        reasons.append(judgement.reason or f"measured {measured}, expected {expected}")
     if judgement.note:
         reasons.append(judgement.note)
     return {

@@ -15,7 +15,8 @@ from flowyard.sweeps import advice, local, sharing
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
 from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.store import Store
-from flowyard.sweeps.task import Planned, Tally
+from flowyard.sweeps.tally import Tally
+from flowyard.sweeps.task import Planned
 from flowyard.terminal.interrupt import Deferred
 from flowyard.terminal.progress import Overall
 

@@ -10,7 +10,7 @@ from flowyard import sweeps
 from flowyard.errors import NO_PROTOTYPES, UserError
 from flowyard.folders import reading
 from flowyard.sweeps.results import Sweep
-from flowyard.sweeps.task import Tally
+from flowyard.sweeps.tally import Tally
 from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED, OF_STATUS
 
 # Failures that are said one by one.

@@ -14,7 +14,8 @@ from typing import Any
 from flowyard import _native
 from flowyard.errors import UserError
 from flowyard.sweeps.store import Store
-from flowyard.sweeps.task import Tally, Task
+from flowyard.sweeps.tally import Tally
+from flowyard.sweeps.task import Task
 from flowyard.terminal.interrupt import Deferred
 from flowyard.terminal.progress import Overall
 

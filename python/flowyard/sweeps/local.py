@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import CannotWriteError, Store
-from flowyard.sweeps.task import Output, Tally, Task
+from flowyard.sweeps.tally import Tally
+from flowyard.sweeps.task import Output, Task
 from flowyard.terminal.interrupt import Deferred
 from flowyard.terminal.progress import Overall
 

@@ -1,4 +1,4 @@
-"""What a sweep executes: tasks, each a run with a key, and what became of them."""
+"""What a sweep executes: tasks, each a run with a key."""
 
 import hashlib
 import json
@@ -11,8 +11,6 @@ from flowyard import _native, results
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from flowyard.sweeps.advice import Advice
 
 KEY_DIGITS = 20
 
@@ -70,43 +68,6 @@ class Planned(Protocol):
 
     def header(self) -> dict[str, Any]:
         """What sweep.json says besides the runs: name, engine, axes, replicas."""
-
-
-@dataclass
-class Tally:
-    """What became of the tasks of a call.
-
-    Attributes:
-        before: Runs that were there already.
-        damaged: Runs that were there, but not whole, and so are made again.
-        statuses: How many ended how.
-        failed: Why runs failed, each with its label.
-        violations: What audits found, each with the run's label.
-        interrupted: Whether Ctrl-C ended the call.
-        advice: What is probably not meant, of the points that were missing.
-    """
-
-    before: int = 0
-    damaged: int = 0
-    statuses: dict[str, int] = field(default_factory=dict)
-    failed: list[str] = field(default_factory=list)
-    violations: list[str] = field(default_factory=list)
-    interrupted: bool = False
-    advice: "Sequence[Advice]" = ()
-
-    def ended(self, task: Task, status: str, violations: Sequence[str] = ()) -> None:
-        """Notes that a task is done."""
-        self.statuses[status] = self.statuses.get(status, 0) + 1
-        self.violations += [f"{task.label}: {violation}" for violation in violations]
-
-    def broke(self, task: Task, error: BaseException) -> None:
-        """Notes that a task failed."""
-        self.failed.append(f"{task.label}: {str(error) or type(error).__name__}")
-
-    @property
-    def done(self) -> int:
-        """Runs that this call completed."""
-        return sum(self.statuses.values())
 
 
 def key_of(what: Mapping[str, Any]) -> str:

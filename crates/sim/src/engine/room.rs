@@ -132,9 +132,9 @@ impl<C: Controller> Room<C> {
         Mailbox::new(self.serves, self.counts_packets)
     }
 
-    /// The orders that have left for parts.
-    pub fn posted(&mut self) -> Vec<Posted> {
-        self.posted.as_mut().map(std::mem::take).unwrap_or_default()
+    /// The orders that have left for parts, to be taken out.
+    pub fn posted(&mut self) -> &mut Vec<Posted> {
+        self.posted.as_mut().expect("the run has several parts")
     }
 
     /// Findings of the audits of its decisions, and inconsistencies of its picture now.

@@ -118,7 +118,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
             return false;
         }
         center.handle_next(&mut self.observers);
-        for posted in center.room.posted() {
+        for posted in center.room.posted().drain(..) {
             let queue = center.queues[posted.order.queue.index()];
             let net = &mut self.parts[self.cut.of(posted.order.host)].net;
             let mailbox = net.mailbox.as_mut().expect("each part has a mailbox if there is a controller");
