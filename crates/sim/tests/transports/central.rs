@@ -99,6 +99,81 @@ fn slots_are_for_one_packet_to_a_host() {
     }
 }
 
+/// A queue that has been empty for longer than its last packet leaks out sends at once: each of three packets of one pair,
+/// a millisecond and more apart, crosses an empty network.
+#[test]
+fn a_queue_that_was_idle_owes_nothing() {
+    let packet = |at: &str| {
+        format!(
+            r#"
+            [[traffic]]
+            name = "at {at}"
+            arrivals.at-once = {{ at = "{at}", jitter = "0s" }}
+            matrix.pairs = [[0, 2]]
+            sizes.fixed = "1500B"
+            "#
+        )
+    };
+    for controller in ["asy", "max-min"] {
+        let run = run(&format!(
+            r#"
+            topology.single-switch = {{ hosts = 3, rate = "1Gbps", delay = "0ps" }}
+            transport.central = {{}}
+            controller.{controller} = {{}}
+            {}{}{}
+            "#,
+            packet("0s"),
+            packet("1ms"),
+            packet("10ms"),
+        ));
+        assert_eq!(run.flows("fct_ps"), [2 * PACKET; 3], "{controller}");
+    }
+}
+
+/// Under SRJF the residual of a flow is what its packets have left of it: after the first of 1600 B, 100 B, which go before
+/// another flow's 500 B.
+#[test]
+fn the_shortest_job_is_known_to_the_byte() {
+    let run = run(r#"
+        topology.single-switch = { hosts = 3, rate = "1Gbps", delay = "0ps" }
+        transport.central = {}
+        controller.syn.policy = "srjf"
+        [[traffic]]
+        name = "longer"
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[0, 2]]
+        sizes.fixed = "1600B"
+        [[traffic]]
+        name = "shorter"
+        arrivals.at-once = { at = "1us", jitter = "0s" }
+        matrix.pairs = [[1, 2]]
+        sizes.fixed = "500B"
+        "#);
+    assert_eq!(run.flows("fct_ps"), [3 * PACKET, 4 * PACKET - 1_000_000]);
+}
+
+/// The packet of a slot may end its flow and so start another one within the slot's instant. That one waits for the next
+/// slot: the receiver gets one packet a slot.
+#[test]
+fn a_slot_is_given_once() {
+    let run = run(r#"
+        topology.single-switch = { hosts = 5, rate = "1Gbps", delay = "0ps" }
+        transport.central = {}
+        controller.syn = {}
+        [[traffic]]
+        name = "flows"
+        matrix.pairs = [[0, 1], [0, 2], [3, 2]]
+        sizes.fixed = "1500B"
+        [traffic.arrivals.triggers]
+        starts = ["0s", { trigger = 1 }, "5us"]
+        fires = [{ flow = 0, event = "acked", trigger = 1 }]
+        list = [{ id = 1, kind = "once" }]
+        "#);
+    // The flow that is started comes last.
+    assert_eq!(run.flows("fct_ps"), [2 * PACKET, 4 * PACKET - 5_000_000, 3 * PACKET]);
+    assert_eq!(run.link("switch", "host 2", "queue_max_packets"), 1);
+}
+
 /// A controller that is 30 us away gets the report of the burst after these, and its grant arrives as late:
 /// for the slot that begins at 73.824 us, the first boundary at or after 36.912 (the first after 30) and 30.
 #[test]

@@ -151,6 +151,7 @@ impl Build for Syn {
             labels: Vec::new(),
             before: FxHashMap::default(),
             next: Time::NEVER,
+            given: Time::NEVER,
             audits: Box::new((fabric.clone(), routes.clone(), fabric.host_rate())),
         }
     }
@@ -182,6 +183,8 @@ pub struct Model {
     before: FxHashMap<(u32, Time), Option<Time>>,
     /// The slot at which it acts next; none while nothing waits.
     next: Time,
+    /// When it has last given leave.
+    given: Time,
     audits: Box<(Fabric, Routes, Rate)>,
 }
 
@@ -248,7 +251,12 @@ impl Model {
             ];
             found.extend(wrong.into_iter().flatten().map(|what| format!("slot at {at}: {what}")));
         }
-        self.relist();
+    }
+
+    /// Whether nothing waits for leave.
+    fn is_idle(&self) -> bool {
+        let order = self.order.as_ref().expect("it has been made");
+        order.is_empty() && self.touched.iter().all(|queue| self.backlog.head(queue.0).is_none())
     }
 }
 
@@ -271,15 +279,22 @@ impl Controller for Model {
         }
         self.relist();
         let period = self.slot.0 * u64::from(self.batch);
-        if cx.now.0.is_multiple_of(period) {
+        // A packet that leaves at once may start a flow, whose burst calls the controller again.
+        if cx.now.0.is_multiple_of(period) && self.given != cx.now {
+            self.given = cx.now;
             let first = cx.now.0 + self.ahead * self.slot.0;
             for number in 0..u64::from(self.batch) {
+                self.relist();
                 self.give(Time(first + number * self.slot.0), cx);
             }
+            // The residual of a flow is known once its host has reported the packet: before that, it is an estimate.
+            if self.policy != Policy::Srjf {
+                self.relist();
+            }
         }
-        let rests = self.order.as_ref().is_some_and(Order::is_empty);
-        self.next = if rests { Time::NEVER } else { Time((cx.now.0 / period + 1) * period) };
-        if !rests {
+        let idle = self.is_idle();
+        self.next = if idle { Time::NEVER } else { Time((cx.now.0 / period + 1) * period) };
+        if !idle {
             cx.wake_at(self.next);
         }
     }

@@ -99,4 +99,23 @@ mod tests {
         bucket.set(0.25, Time::from_us(50), rate);
         assert_eq!(bucket.due(rate), Time::from_us(50 + 16));
     }
+
+    /// While its queue is empty it leaks at its last rate: a packet that comes after three quarters of the wait, to a queue with
+    /// half of that rate, waits for the last quarter at half the speed. After the whole wait, none is left.
+    #[test]
+    fn an_empty_queue_goes_on_to_leak() {
+        let rate = Rate(1_000_000_000);
+        let mut bucket = Bucket::default();
+        bucket.set(0.5, Time::ZERO, rate);
+        bucket.fill(1500, Time::ZERO, rate, Late::MadeUp);
+        let refilled = |at: Time| {
+            let mut bucket = bucket;
+            bucket.set(0.0, at, rate);
+            bucket.set(0.25, at, rate);
+            bucket.due(rate)
+        };
+        assert_eq!(refilled(Time::from_us(18)), Time::from_us(18 + 12));
+        assert_eq!(refilled(Time::from_us(24)), Time::from_us(24));
+        assert_eq!(refilled(Time::from_us(1_000)), Time::from_us(1_000));
+    }
 }

@@ -336,8 +336,7 @@ impl Model {
         queue.head = self.senders.at(flow, cx).next;
         if queue.is_empty() {
             queue.tail = ConnId::NONE;
-            let rate = cx.rate(self.queues.of(cx.host()).port);
-            self.queues.unlist(number, cx.now(), rate);
+            self.queues.unlist(number);
             cx.report(Report::Emptied { queue: number });
         }
         cx.finish(flow);
@@ -355,11 +354,12 @@ impl Endpoint for Model {
         let at = self.queues.of_mut(src);
         at.bytes += start.size;
         at.port = cx.port(id);
+        let rate = cx.rate(at.port);
         let queue = &mut self.queues[number];
         let last = std::mem::replace(&mut queue.tail, id);
         if last == ConnId::NONE {
             queue.head = id;
-            self.queues.list(number);
+            self.queues.list(number, cx.now(), rate);
         } else {
             self.senders.at(last, cx).next = id;
         }

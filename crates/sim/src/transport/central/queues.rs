@@ -21,7 +21,7 @@ pub struct DestinationQueue {
     pub head: ConnId,
     /// See `head`.
     pub tail: ConnId,
-    /// Its bucket while it is empty: that has no rate.
+    /// Its bucket while it is empty.
     bucket: Bucket,
 }
 
@@ -218,21 +218,21 @@ impl Queues {
     }
 
     /// A queue that was empty has something to send. It has no rate yet.
-    pub fn list(&mut self, number: QueueId) {
-        let DestinationQueue { from, to, bucket, .. } = self.queues[number.index()];
+    pub fn list(&mut self, number: QueueId, now: Time, rate: Rate) {
+        let DestinationQueue { from, to, mut bucket, .. } = self.queues[number.index()];
+        bucket.set(0.0, now, rate);
         let at = &mut self.hosts[from.index()];
         let place = at.place(to).expect_err("an empty queue is not active");
         at.active.insert(place, Active { queue: number, to, label: None, bucket });
         at.first = First::Unknown;
     }
 
-    /// A queue has become empty: its rate ends with its backlog.
-    pub fn unlist(&mut self, number: QueueId, now: Time, rate: Rate) {
+    /// A queue has become empty: its last packet leaks out at the rate at which it was sent.
+    pub fn unlist(&mut self, number: QueueId) {
         let queue = &mut self.queues[number.index()];
         let at = &mut self.hosts[queue.from.index()];
         let place = at.place(queue.to).expect("a queue that was not empty is active");
         queue.bucket = at.active.remove(place).bucket;
-        queue.bucket.set(0.0, now, rate);
         at.first = First::Unknown;
     }
 
