@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::offered::{Estimate, Procedure, Rates, too_many};
+use super::offered::{Estimate, Procedure, Rates, unsuited};
 use super::rates::matrix::Offered;
 use super::rates::sinkhorn::{Normaliser, Sinkhorn};
 use super::{Build, ControlChannel, Settings};
@@ -33,7 +33,7 @@ pub struct Asy {
 
 impl Settings for Asy {
     fn problems_on(&self, fabric: &Fabric, _full_packet: Bytes) -> Vec<Problem> {
-        too_many(fabric)
+        unsuited(fabric)
     }
 
     fn channel(&self) -> Channel {

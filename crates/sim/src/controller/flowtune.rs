@@ -48,6 +48,10 @@ impl Settings for FlowtuneRates {
         self.control.channel(Time::ZERO)
     }
 
+    fn refuses_faults(&self) -> Option<&'static str> {
+        (self.links == Priced::All).then_some("it gives packets paths on the whole network")
+    }
+
     fn balancer(&self) -> Option<Balancer> {
         (self.links == Priced::All).then(|| Granted {}.into())
     }
@@ -109,10 +113,8 @@ impl Model {
         let (fabric, routes) = &*self.network;
         let label = (self.priced == Priced::All).then(|| chance.bits() as u32);
         let mut links = granted::links(label.unwrap_or(0), from, to, fabric, routes);
-        if self.priced == Priced::Hosts {
-            let last = links[links.len() - 1];
-            links.truncate(1);
-            links.push(last);
+        if self.priced == Priced::Hosts && links.len() > 1 {
+            links.drain(1..links.len() - 1);
         }
         Queue { from, links: links.iter().map(|link| link.0).collect(), label, active: false }
     }

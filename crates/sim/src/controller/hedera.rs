@@ -150,7 +150,9 @@ impl Model {
         let mut paths = Paths::default();
         for &label in &labels {
             let links = granted::links(label, flow.from, flow.to, fabric, routes);
-            let inner: Vec<u32> = links[1..links.len() - 1].iter().map(|link| link.0).collect();
+            // Two hosts may have a cable of their own.
+            let inner = links.get(1..links.len() - 1).unwrap_or_default();
+            let inner: Vec<u32> = inner.iter().map(|link| link.0).collect();
             paths.push(&inner);
         }
         (labels, paths)

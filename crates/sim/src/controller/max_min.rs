@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::offered::{Estimate, Procedure, Rates, too_many};
+use super::offered::{Estimate, Procedure, Rates, unsuited};
 use super::rates::matrix::Offered;
 use super::rates::max_min::{FairRates, MaxMin};
 use super::{Build, ControlChannel, Settings};
@@ -32,7 +32,7 @@ pub struct MaxMinRates {
 
 impl Settings for MaxMinRates {
     fn problems_on(&self, fabric: &Fabric, _full_packet: Bytes) -> Vec<Problem> {
-        too_many(fabric)
+        unsuited(fabric)
     }
 
     fn channel(&self) -> Channel {

@@ -12,7 +12,7 @@ use super::rates::matrix::{Entry, HOSTS_MOST, Offered};
 use crate::engine::controller::{Act, ControlContext, Controller, Order, Report};
 use crate::ids::{NodeId, QueueId};
 use crate::problem::Problem;
-use crate::topology::Fabric;
+use crate::topology::{Fabric, Link};
 use crate::units::Time;
 
 /// The rate that a queue offers, as a share of its host's link.
@@ -24,7 +24,7 @@ pub enum Estimate {
     Active,
     /// The bytes queued when the controller looks, over this time, at most 1.
     Backlog(#[schemars(extend("x-minimum" = "1us"))] Time),
-    /// The rate at which bursts have arrived, averaged exponentially over this time, at most 1.
+    /// The rate at which bursts have arrived, averaged exponentially over this time, at most 1: as of the queue's last burst.
     Average(#[schemars(extend("x-minimum" = "1us"))] Time),
 }
 
@@ -40,11 +40,21 @@ pub trait Procedure {
     fn priority(&self, class: usize) -> f64;
 }
 
-/// More hosts than a matrix of rates has room for.
-pub fn too_many(fabric: &Fabric) -> Vec<Problem> {
+/// Why a network has no matrix of rates: it has too many hosts, or links of hosts at different rates, of which a rate would
+/// be different shares.
+pub fn unsuited(fabric: &Fabric) -> Vec<Problem> {
     let hosts = fabric.hosts as usize;
-    let message = || format!("is for at most {HOSTS_MOST} hosts, and the network has {hosts}");
-    (hosts > HOSTS_MOST).then(|| Problem::new("", message())).into_iter().collect()
+    let many = (hosts > HOSTS_MOST)
+        .then(|| format!("is for at most {HOSTS_MOST} hosts, and the network has {hosts}"));
+    let least = fabric.host_rate();
+    let of_hosts = |link: &&Link| fabric.is_host(link.from) || fabric.is_host(link.to);
+    let faster = fabric.links.iter().filter(of_hosts).find(|link| link.rate != least);
+    let different = faster.map(|link| {
+        let [from, to] = [link.from, link.to].map(|node| &fabric.nodes[node.index()].name);
+        let rate = link.rate;
+        format!("is for hosts whose links have one rate: {least} is the least, and from \"{from}\" to \"{to}\" it is {rate}")
+    });
+    many.into_iter().chain(different).map(|message| Problem::new("", message)).collect()
 }
 
 /// A queue that has had a burst.
@@ -121,7 +131,8 @@ impl<P: Procedure> Rates<P> {
                     known.since = at;
                 }
                 if !known.active {
-                    known.active = true;
+                    // The class of a queue is that of the flow that has made it active.
+                    (known.active, known.priority) = (true, priority);
                     let offered = 1.0;
                     let entry = Entry {
                         order: chance,
@@ -181,14 +192,14 @@ impl<P: Procedure> Rates<P> {
         for row in 0..self.sums.len() {
             let of = self.offered.row(row as u16);
             let sum: f64 = of.entries.iter().map(|entry| entry.rate).sum();
-            if sum > 1.0 + SUM_MOST {
+            if !fits(sum) {
                 found.push(format!("at {now}: the rates of host {row} sum to {sum}"));
             }
             for (entry, destination) in of.entries.iter().zip(&of.destinations) {
                 self.sums[usize::from(*destination)] += entry.rate;
             }
         }
-        for (column, sum) in self.sums.iter().enumerate().filter(|(_, sum)| **sum > 1.0 + SUM_MOST) {
+        for (column, sum) in self.sums.iter().enumerate().filter(|(_, sum)| !fits(**sum)) {
             found.push(format!("at {now}: the rates to host {column} sum to {sum}"));
         }
     }
@@ -196,6 +207,11 @@ impl<P: Procedure> Rates<P> {
 
 /// By how much a sum of rates may exceed 1: rounding.
 const SUM_MOST: f64 = 1e-9;
+
+/// Whether a link takes that sum of rates. One that is no number does not fit.
+fn fits(sum: f64) -> bool {
+    sum <= 1.0 + SUM_MOST
+}
 
 /// The averaged rate of a queue at a later time.
 fn decayed(queue: &Queue, now: Time, over: Time) -> f64 {
@@ -225,7 +241,7 @@ impl<P: Procedure> Controller for Rates<P> {
         }
         let next = self.computed.map_or(Time::ZERO, |at| at + self.interval);
         if next > cx.now {
-            return cx.wake_at(next);
+            return cx.put_off(next);
         }
         self.computed = Some(cx.now);
         self.estimate(cx.now);
@@ -243,6 +259,8 @@ impl<P: Procedure> Controller for Rates<P> {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.queues.capacity() * size_of::<Option<Queue>>() + self.rates.capacity() * 2 * size_of::<f64>()
+        let own =
+            self.queues.capacity() * size_of::<Option<Queue>>() + self.rates.capacity() * 2 * size_of::<f64>();
+        own + self.offered.heap_bytes()
     }
 }

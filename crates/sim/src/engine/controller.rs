@@ -198,6 +198,7 @@ pub struct ControlContext<'a> {
     /// Findings of an audit of this decision; none without an audit.
     pub found: Option<&'a mut Vec<String>>,
     pub(super) wake: Time,
+    pub(super) put_off: bool,
     pub(super) conns: &'a [Conn],
     pub(super) serves: u8,
 }
@@ -206,6 +207,12 @@ impl ControlContext<'_> {
     /// Wants to act at that time at the latest, after all else of that instant.
     pub fn wake_at(&mut self, time: Time) {
         self.wake = self.wake.min(time.max(Time(self.now.0 + 1)));
+    }
+
+    /// Acts at that time instead: what it has heard by now is too early, and this was no act.
+    pub fn put_off(&mut self, time: Time) {
+        self.put_off = true;
+        self.wake_at(time);
     }
 
     /// The connections that are open of the transport that it serves, in the order of their numbers.

@@ -226,18 +226,19 @@ impl<C: Controller> Room<C> {
     /// The controller acts; its orders are in `orders`.
     fn act(&mut self, now: Time, conns: &[Conn], calendar: &mut Calendar) {
         self.due = Time::NEVER;
-        self.counts.acts += 1;
         let mut cx = ControlContext {
             now,
             chance: &mut self.chance,
             orders: &mut self.orders,
             found: self.audited.then_some(&mut self.found),
             wake: Time::NEVER,
+            put_off: false,
             conns,
             serves: self.serves,
         };
         self.controller.act(&self.reports, &mut cx);
         let wake = cx.wake;
+        self.counts.acts += u64::from(!cx.put_off);
         self.reports.clear();
         if wake != Time::NEVER {
             self.wake(wake, calendar);

@@ -103,11 +103,11 @@ fn slots_are_for_one_packet_to_a_host() {
 /// a millisecond and more apart, crosses an empty network.
 #[test]
 fn a_queue_that_was_idle_owes_nothing() {
-    let packet = |at: &str| {
+    let packet = |name: &str, at: &str| {
         format!(
             r#"
             [[traffic]]
-            name = "at {at}"
+            name = "{name}"
             arrivals.at-once = {{ at = "{at}", jitter = "0s" }}
             matrix.pairs = [[0, 2]]
             sizes.fixed = "1500B"
@@ -122,9 +122,9 @@ fn a_queue_that_was_idle_owes_nothing() {
             controller.{controller} = {{}}
             {}{}{}
             "#,
-            packet("0s"),
-            packet("1ms"),
-            packet("10ms"),
+            packet("first", "0s"),
+            packet("second", "1ms"),
+            packet("third", "10ms"),
         ));
         assert_eq!(run.flows("fct_ps"), [2 * PACKET; 3], "{controller}");
     }

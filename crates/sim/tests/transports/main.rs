@@ -4,6 +4,7 @@
 mod common;
 
 mod central;
+mod controllers;
 mod cubic;
 mod d2tcp;
 mod d3;

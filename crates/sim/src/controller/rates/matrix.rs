@@ -41,10 +41,10 @@ pub struct Offered {
 
 /// An entry by its draw, and of equal ones by the number of its queue.
 #[derive(Clone, Copy, Debug)]
-struct Drawn {
-    order: u64,
-    source: u16,
-    destination: u16,
+pub(super) struct Drawn {
+    pub(super) order: u64,
+    pub(super) source: u16,
+    pub(super) destination: u16,
 }
 
 impl Drawn {
@@ -105,15 +105,16 @@ impl Offered {
         row.destinations.binary_search(&destination).ok().map(|at| &mut row.entries[at])
     }
 
-    /// How many entries there are.
-    pub(super) fn count(&self) -> usize {
-        self.drawn.len()
+    /// All entries, in the order of their draws.
+    pub(super) fn drawn(&self) -> &[Drawn] {
+        &self.drawn
     }
 
-    /// The source and destination of the entry at this place in the order of their draws.
-    pub(super) fn by_draw(&self, place: usize) -> (u16, u16) {
-        let Drawn { source, destination, .. } = self.drawn[place];
-        (source, destination)
+    /// The entries of a source.
+    pub(super) fn drawn_of(&self, source: u16) -> impl Iterator<Item = Drawn> {
+        let Row { destinations, entries } = self.row(source);
+        let drawn = move |(entry, &destination)| Drawn { order: Drawn::order(entry), source, destination };
+        entries.iter().zip(destinations).map(drawn)
     }
 
     /// Whether each entry has a scaled rate of 1.
@@ -170,6 +171,17 @@ impl Offered {
     /// Every entry counts as changed.
     pub fn change_all(&mut self) {
         (0..self.rows.len()).for_each(|row| self.parts.touched(row as u16));
+    }
+
+    /// Bytes that it takes beyond its own size.
+    pub fn heap_bytes(&self) -> usize {
+        let of_row = |row: &Row| {
+            row.destinations.capacity() * size_of::<u16>() + row.entries.capacity() * size_of::<Entry>()
+        };
+        let rows: usize = self.rows.iter().map(of_row).sum();
+        let columns: usize = self.columns.iter().map(|column| column.capacity() * size_of::<u16>()).sum();
+        let lists = self.rows.capacity() * (size_of::<Row>() + size_of::<Vec<u16>>());
+        rows + columns + lists + self.drawn.capacity() * size_of::<Drawn>()
     }
 
     /// Finds the next part in which something has changed; false: all have been found, until something changes again. Nothing

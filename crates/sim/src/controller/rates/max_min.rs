@@ -8,6 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,8 @@ pub struct WaterFilling {
     /// By link: the remaining capacity, and the weight of flows without a rate.
     left: Vec<f64>,
     weight: Vec<f64>,
+    /// By link: the weight of all its flows.
+    whole: Vec<f64>,
     /// By link, where the list of its flows ends; and these lists, one behind the other.
     ends: Vec<u32>,
     flows: Vec<u32>,
@@ -59,6 +62,12 @@ impl WaterFilling {
             let Some(mut first) = self.shares.peek_mut() else { return &self.rates };
             let Reverse((bits, link)) = *first;
             let at = link as usize;
+            if self.weight[at] < self.whole[at] * LOST {
+                let places = places(&self.ends, at);
+                let without = |flow: &&u32| self.rates[**flow as usize].is_nan();
+                let left = self.flows[places].iter().filter(without);
+                self.weight[at] = left.map(|flow| weights[*flow as usize]).sum();
+            }
             if self.weight[at] <= 0.0 {
                 PeekMut::pop(first);
                 continue;
@@ -70,9 +79,8 @@ impl WaterFilling {
                 continue;
             }
             PeekMut::pop(first);
-            let start = if at == 0 { 0 } else { self.ends[at - 1] };
-            for place in start..self.ends[at] {
-                let flow = self.flows[place as usize] as usize;
+            for place in places(&self.ends, at) {
+                let flow = self.flows[place] as usize;
                 if self.rates[flow].is_nan() {
                     self.give(flow, share * weights[flow], weights[flow], paths);
                 }
@@ -112,6 +120,7 @@ impl WaterFilling {
                 *place += 1;
             }
         }
+        self.whole.clone_from(&self.weight);
         self.shares.clear();
         for link in 0..capacities.len() {
             if self.weight[link] > 0.0 {
@@ -128,6 +137,16 @@ impl WaterFilling {
             self.weight[link as usize] -= weight;
         }
     }
+}
+
+/// A sum of weights of which less than this share is left is summed anew: what large weights were taken out of has lost small
+/// ones to rounding.
+const LOST: f64 = 1e-6;
+
+/// Where the flows of a link are listed, given the ends of all lists.
+fn places(ends: &[u32], link: usize) -> Range<usize> {
+    let start = if link == 0 { 0 } else { ends[link - 1] };
+    start as usize..ends[link] as usize
 }
 
 /// The rate that a link can give a flow of weight 1.

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lines::Lines;
-use super::matrix::{Offered, Part, Row};
+use super::matrix::{Drawn, Offered, Part, Row};
 
 /// Computation of rates from the offered ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -96,6 +96,8 @@ pub struct Normaliser {
     /// By host: the remainder of its row and of its column; 0 if they are not in the part.
     row_slack: Vec<f64>,
     column_slack: Vec<f64>,
+    /// Entries whose row and column both have a remainder, in the order of their draws.
+    candidates: Vec<Drawn>,
     updated: Vec<u16>,
 }
 
@@ -110,6 +112,7 @@ impl Normaliser {
             column_place: vec![0; hosts],
             row_slack: vec![0.0; hosts],
             column_slack: vec![0.0; hosts],
+            candidates: Vec::new(),
             updated: Vec::new(),
         }
     }
@@ -207,18 +210,31 @@ impl Normaliser {
         }
     }
 
-    /// Raises entries by the remainder that both their row and their column have. An entry that was raised
-    /// leaves no remainder to one of them, and remainders only fall: one pass is enough.
+    /// Raises entries by the remainder that both their row and their column have, in the order of their draws. An entry that
+    /// was raised leaves no remainder to one of them, and remainders only fall: one pass is enough.
     fn fill(&mut self, offered: &mut Offered) {
-        for place in 0..offered.count() {
-            let (source, destination) = offered.by_draw(place);
+        self.candidates.clear();
+        let Normaliser { candidates, row_slack, column_slack, .. } = self;
+        let has_slack = |drawn: &Drawn| {
+            row_slack[usize::from(drawn.source)].min(column_slack[usize::from(drawn.destination)]) > SLACK_LEAST
+        };
+        let in_part: usize = self.part.rows.iter().map(|row| offered.row(*row).entries.len()).sum();
+        if in_part >= offered.drawn().len() / 4 {
+            candidates.extend(offered.drawn().iter().filter(|drawn| has_slack(drawn)));
+        } else {
+            // Of a small part the entries are sorted sooner than found among all.
+            let of_rows = self.part.rows.iter().flat_map(|row| offered.drawn_of(*row));
+            candidates.extend(of_rows.filter(has_slack));
+            candidates.sort_unstable_by_key(|drawn| drawn.order);
+        }
+        for &Drawn { source, destination, .. } in &self.candidates {
             let row = &mut self.row_slack[usize::from(source)];
             let column = &mut self.column_slack[usize::from(destination)];
             let mut slack = row.min(*column);
             if slack <= SLACK_LEAST {
                 continue;
             }
-            let entry = offered.entry_mut(source, destination).expect("it has a place");
+            let entry = offered.entry_mut(source, destination).expect("it is in the matrix");
             if self.config.cap_by_offered {
                 slack = slack.min(entry.offered - entry.rate);
             }
