@@ -34,6 +34,8 @@ pub enum Report {
         bytes: u64,
         /// Packets on the wire that carry it.
         packets: u32,
+        /// Bytes on the wire of each on top of its own.
+        link_bytes: u32,
         /// The flow's priority; the lowest number goes first.
         priority: u8,
         /// When it came.
@@ -47,8 +49,8 @@ pub enum Report {
         flow: FlowId,
         /// The packet's payload.
         bytes: u32,
-        /// Whether it is the first that leave to send has let go.
-        granted: bool,
+        /// The slot of the leave to send that it has used; none if it shares the slot of another, or has gone by a rate.
+        granted: Option<Time>,
     },
     /// The queue has become empty.
     Emptied {

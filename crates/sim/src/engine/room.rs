@@ -150,19 +150,23 @@ impl<C: Controller> Room<C> {
         }
         self.counts.reports += 1;
         let delay = self.travels(Time::ZERO);
-        let at = if self.channel.loss > 0.0 { self.in_order(report, now + delay) } else { now + delay };
-        if at == now {
+        let (at, behind) = self.in_order(report, now + delay);
+        if at == now && !behind {
             return self.hear(report, now, calendar);
         }
         self.post(Message::Report(report), at, calendar);
     }
 
-    /// When a report is heard that arrives at that time: not before those on its queue that were sent earlier and are
-    /// retransmitted.
-    fn in_order(&mut self, mut report: Report, at: Time) -> Time {
+    /// When a report is heard that arrives at that time, and whether another one on its queue may be heard at the same time, but
+    /// before it: not before those that were sent earlier and are retransmitted.
+    fn in_order(&mut self, mut report: Report, at: Time) -> (Time, bool) {
+        if self.channel.loss == 0.0 {
+            return (at, false);
+        }
         let last = of_queue(&mut self.heard, *report.queue_mut());
+        let behind = *last >= at;
         *last = at.max(*last);
-        *last
+        (*last, behind)
     }
 
     /// How long a message travels that is sent again until it arrives.

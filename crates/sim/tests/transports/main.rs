@@ -24,6 +24,7 @@ mod pias;
 mod racks;
 mod racs;
 mod rcp;
+mod slots;
 mod swift;
 mod tcp;
 mod windows;

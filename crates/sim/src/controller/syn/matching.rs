@@ -112,6 +112,12 @@ impl Order {
         self.waiting.is_empty() && self.fresh.is_empty()
     }
 
+    /// Bytes that it takes beyond its own size.
+    pub fn heap_bytes(&self) -> usize {
+        let entries = self.waiting.capacity() + self.fresh.capacity() + self.kept.capacity();
+        entries * size_of::<Entry>() + self.sources.capacity() + self.destinations.capacity()
+    }
+
     /// The ends of the queues that wait.
     pub fn waiting(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
         self.waiting.iter().chain(&self.fresh).map(|entry| (NodeId(entry.source), NodeId(entry.destination)))

@@ -13,7 +13,6 @@ pub mod clos;
 pub mod colouring;
 pub mod matching;
 
-use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -139,8 +138,7 @@ impl Build for Syn {
             aggregate: self.aggregate,
             batch: self.batch,
             ahead,
-            lossy: self.control.loss > 0.0 || self.control.delay > Time::ZERO,
-            backlog: Backlog::new(self.sequence, self.slot_bytes()),
+            backlog: Backlog::new(self.sequence, self.aggregate.then(|| self.slot_bytes())),
             order: None,
             policy: self.policy,
             hosts: fabric.hosts as usize,
@@ -149,7 +147,6 @@ impl Build for Syn {
             matched: Vec::new(),
             pairs: Vec::new(),
             labels: Vec::new(),
-            before: FxHashMap::default(),
             next: Time::NEVER,
             given: Time::NEVER,
             audits: Box::new((fabric.clone(), routes.clone(), fabric.host_rate())),
@@ -166,8 +163,6 @@ pub struct Model {
     /// Slots that are computed at once, and how many slots before the first of them that is.
     batch: u32,
     ahead: u64,
-    /// Whether grants may go unused, so that the controller has to keep them.
-    lossy: bool,
     backlog: Backlog,
     /// Made with the controller's stream when it acts first.
     order: Option<Order>,
@@ -179,8 +174,6 @@ pub struct Model {
     matched: Vec<u32>,
     pairs: Vec<(NodeId, NodeId)>,
     labels: Vec<u32>,
-    /// Of leave that has been given: the slot of the one before it, by queue and slot.
-    before: FxHashMap<(u32, Time), Option<Time>>,
     /// The slot at which it acts next; none while nothing waits.
     next: Time,
     /// When it has last given leave.
@@ -191,18 +184,17 @@ pub struct Model {
 impl Model {
     fn hear(&mut self, report: &Report) {
         let queue = match *report {
-            Report::Burst { queue, from, to, flow, bytes, packets, at, .. } => {
+            Report::Burst { queue, from, to, flow, bytes, packets, link_bytes, at, .. } => {
                 self.backlog.open_as(queue.0, from, to);
-                self.backlog.burst(queue.0, flow.0, bytes, Some(packets), at);
+                self.backlog.burst(queue.0, flow.0, bytes, packets, link_bytes, at);
                 queue
             }
             Report::Sent { queue, flow, bytes, granted } => {
-                self.backlog.sent(queue.0, flow.0, u64::from(bytes), 1, u32::from(granted));
+                self.backlog.sent(queue.0, flow.0, u64::from(bytes), 1, granted);
                 queue
             }
             Report::Unused { queue, at } => {
-                let before = self.before.remove(&(queue.0, at)).flatten();
-                self.backlog.withdraw(queue.0, at, before);
+                self.backlog.withdraw(queue.0, at);
                 queue
             }
             Report::Emptied { .. } => return,
@@ -228,10 +220,7 @@ impl Model {
         self.clos.route(&self.pairs, &mut self.labels);
         for ((&queue, &(host, _)), &label) in self.matched.iter().zip(&self.pairs).zip(&self.labels) {
             let head = self.backlog.head(queue).expect("a queue in the order has a head");
-            let before = self.backlog.grant(queue, at);
-            if self.lossy {
-                self.before.insert((queue, at), before);
-            }
+            self.backlog.grant(queue, at);
             let grant = Grant {
                 flow: FlowId(head.flow),
                 slot: at,
@@ -297,5 +286,11 @@ impl Controller for Model {
         if !idle {
             cx.wake_at(self.next);
         }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let order = self.order.as_ref().map_or(0, Order::heap_bytes);
+        let slot = self.matched.capacity() * size_of::<u32>() + self.pairs.capacity() * size_of::<(NodeId, NodeId)>();
+        self.backlog.heap_bytes() + order + slot
     }
 }

@@ -129,11 +129,10 @@ impl Settings for Central {
     fn framing(&self) -> Option<Framing> {
         // Two fragments of different lengths are no uniform cut.
         let uniform = matches!(self.lengths, Sizes::Fixed(_)) && self.length_most() <= self.fragment_bytes();
-        uniform.then(|| Framing {
-            payload: self.length_most(),
-            header: self.link_bytes.0,
-            pad_last: self.last == Last::Whole,
-        })
+        // What is cut has a least length.
+        let is_whole = self.last == Last::Whole;
+        let framing = || Framing { payload: self.length_most(), header: self.link_bytes.0, pad_last: true };
+        (uniform && is_whole).then(framing)
     }
 
     fn packets(&self, size: u64, chance: Stream) -> Option<Box<dyn Iterator<Item = u64> + '_>> {
@@ -349,7 +348,7 @@ impl Endpoint for Model {
         let number = self.queues.number(src, dst);
         let config = self.configs.of(cx.conn(id));
         let packets = Packets::new(start.size, cx.flow_stream(Purpose::Packets, start.key));
-        let count = packets.count(config);
+        let (count, link_bytes) = (packets.count(config), config.link_bytes.0 as u32);
         *self.senders.open(id, cx) = Sender { packets, next: ConnId::NONE, number: 0 };
         let at = self.queues.of_mut(src);
         at.bytes += start.size;
@@ -370,6 +369,7 @@ impl Endpoint for Model {
             flow: cx.conn(id).flow,
             bytes: start.size,
             packets: count,
+            link_bytes,
             priority: cx.conn(id).priority,
             at: cx.now(),
         });
@@ -409,18 +409,18 @@ impl Endpoint for Model {
         let (mut packet, payload) = self.make(flow, cx);
         let at = self.queues.of_mut(cx.host());
         at.bytes -= u64::from(payload);
-        let mut first = false;
+        let mut granted = None;
         if let Some(place) = place {
             packet.label = at.active(place).label.unwrap_or(packet.label);
             at.fill(place, packet.size, cx.now(), rate, late);
         } else {
             let leave = &mut at.grants[0];
-            first = !std::mem::replace(&mut leave.used, true);
+            granted = (!std::mem::replace(&mut leave.used, true)).then_some(leave.grant.slot);
             leave.grant.room = leave.grant.room.saturating_sub(packet.size);
             packet.label = leave.grant.label.unwrap_or(packet.label);
         }
         let of = cx.conn(flow).flow;
-        cx.report(Report::Sent { queue: number, flow: of, bytes: payload, granted: first });
+        cx.report(Report::Sent { queue: number, flow: of, bytes: payload, granted });
         if self.senders.at(flow, cx).packets.is_empty() {
             self.leave(number, cx);
         }
