@@ -186,25 +186,26 @@ impl Backlog {
         self.link(queue, place);
     }
 
-    /// A queue that the order gave a slot has left the order with a grant for its head.
-    pub fn grant(&mut self, queue: u32, slot: Time) {
+    /// A queue that the order gave a slot has left the order with a grant for its head. Returns the number of its flow.
+    pub fn grant(&mut self, queue: u32, slot: Time) -> u32 {
         let place = self.next(queue).expect("the order holds queues that have a head");
         let flow = &mut self.flows[place as usize];
         flow.granted += 1;
         let queue = &mut self.queues[queue as usize];
         queue.outstanding.push(Grant { slot, flow: flow.id });
         queue.listed = NONE;
+        flow.id
     }
 
     /// A host has sent so many bytes and packets of a flow: usually one; no packet for a fragment that is not the last. It has
     /// used the grant of that slot; none for a packet that shared the slot of another.
     pub fn sent(&mut self, queue: u32, flow: u32, bytes: u64, packets: u32, granted: Option<Time>) {
+        let (before, place) = self.find(queue, flow).expect("a host sends only what waits");
         if let Some(slot) = granted {
-            self.settle(queue, slot);
+            self.settle(queue, slot, place);
             let used = &mut self.queues[queue as usize].used;
             *used = if *used == NEVER { slot } else { slot.max(*used) };
         }
-        let (before, place) = self.find(queue, flow).expect("a host sends only what waits");
         let sent = &mut self.flows[place as usize];
         sent.bytes -= bytes;
         sent.packets -= packets;
@@ -224,18 +225,21 @@ impl Backlog {
     /// before it, as if it had not been given.
     pub fn withdraw(&mut self, queue: u32, slot: Time) {
         let before = self.granted(queue);
-        self.settle(queue, slot);
+        self.settle(queue, slot, self.queues[queue as usize].first);
         if self.granted(queue) != before && self.queues[queue as usize].listed != NONE {
             self.queues[queue as usize].listed = STALE;
         }
     }
 
-    /// The grant of that slot is no longer outstanding. Its flow may be over: its packets may have shared slots.
-    fn settle(&mut self, queue: u32, slot: Time) {
+    /// The grant of that slot is no longer outstanding. It is probably of the flow at `place`. Its flow may be over: its packets
+    /// may have shared slots.
+    fn settle(&mut self, queue: u32, slot: Time, place: u32) {
         let outstanding = &mut self.queues[queue as usize].outstanding;
         let at = outstanding.iter().position(|grant| grant.slot == slot).expect("each grant is reported back once");
         let Grant { flow, .. } = outstanding.remove(at);
-        if let Some((_, place)) = self.find(queue, flow) {
+        let is_at = |place: u32| place != NONE && self.flows[place as usize].id == flow;
+        let place = if is_at(place) { Some(place) } else { self.find(queue, flow).map(|(_, place)| place) };
+        if let Some(place) = place {
             self.flows[place as usize].granted -= 1;
         }
     }
@@ -248,6 +252,7 @@ impl Backlog {
     }
 
     /// The place of the first flow that has a packet without a grant.
+    #[inline]
     fn next(&self, queue: u32) -> Option<u32> {
         let mut place = self.queues[queue as usize].first;
         while place != NONE {
@@ -263,7 +268,10 @@ impl Backlog {
     /// The packet that is next to be granted, if any is.
     pub fn head(&self, queue: u32) -> Option<Head> {
         let flow = &self.flows[self.next(queue)? as usize];
-        let ahead = flow.bytes * u64::from(flow.granted) / u64::from(flow.needed(self.shared));
+        let ahead = match flow.granted {
+            0 => 0,
+            granted => flow.bytes * u64::from(granted) / u64::from(flow.needed(self.shared)),
+        };
         let last = self.granted(queue);
         Some(Head {
             flow: flow.id,
@@ -338,6 +346,7 @@ impl Flow {
     /// Grants that it needs: one a packet. Where packets share slots it is an estimate until all have been sent: a slot is
     /// over when the next packet does not fit, and has then room for half a packet on average. Too few grants ahead of
     /// the host's reports cost a flow another round, too many take slots from others.
+    #[inline]
     fn needed(&self, shared: Option<u64>) -> u32 {
         let Some(slot) = shared else { return self.packets };
         let packets = u64::from(self.packets);

@@ -219,10 +219,9 @@ impl Model {
         self.pairs.extend(self.matched.iter().map(|&queue| self.backlog.ends(queue)));
         self.clos.route(&self.pairs, &mut self.labels);
         for ((&queue, &(host, _)), &label) in self.matched.iter().zip(&self.pairs).zip(&self.labels) {
-            let head = self.backlog.head(queue).expect("a queue in the order has a head");
-            self.backlog.grant(queue, at);
+            let flow = FlowId(self.backlog.grant(queue, at));
             let grant = Grant {
-                flow: FlowId(head.flow),
+                flow,
                 slot: at,
                 label: Some(label),
                 room: self.room,
