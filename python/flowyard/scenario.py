@@ -3536,7 +3536,9 @@ class EstimateBacklog(Wrapped):
 
 @dataclass(frozen=True)
 class EstimateAverage(Wrapped):
-    """The rate at which bursts have arrived, averaged exponentially over this time, at most 1."""
+    """The rate at which bursts have arrived, averaged exponentially over this time, at most 1: as of the
+    queue's last burst.
+    """
 
     _tag = "average"
 

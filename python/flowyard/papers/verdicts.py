@@ -124,7 +124,9 @@ def _evidence(claim: Claim, judgement: Judgement, contradictions: Mapping[str, s
         predicted = [name for name in claim.contradicted_by if name in contradictions]
         reasons += [f"predicted by {name}: {contradictions[name]}" for name in predicted]
     if judgement.verdict != PASS:
-        measured, expected = (worded(value, judgement.unit) for value in (judgement.measured, judgement.expected))
+        measured, expected = (
+            worded(value, judgement.unit) for value in (judgement.measured, judgement.expected)
+        )
         reasons.append(judgement.reason or f"measured {measured}, expected {expected}")
     if judgement.note:
         reasons.append(judgement.note)

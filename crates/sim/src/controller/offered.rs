@@ -259,8 +259,8 @@ impl<P: Procedure> Controller for Rates<P> {
     }
 
     fn heap_bytes(&self) -> usize {
-        let own =
-            self.queues.capacity() * size_of::<Option<Queue>>() + self.rates.capacity() * 2 * size_of::<f64>();
+        let own = self.queues.capacity() * size_of::<Option<Queue>>()
+            + self.rates.capacity() * 2 * size_of::<f64>();
         own + self.offered.heap_bytes()
     }
 }

@@ -216,7 +216,8 @@ impl Normaliser {
         self.candidates.clear();
         let Normaliser { candidates, row_slack, column_slack, .. } = self;
         let has_slack = |drawn: &Drawn| {
-            row_slack[usize::from(drawn.source)].min(column_slack[usize::from(drawn.destination)]) > SLACK_LEAST
+            row_slack[usize::from(drawn.source)].min(column_slack[usize::from(drawn.destination)])
+                > SLACK_LEAST
         };
         let in_part: usize = self.part.rows.iter().map(|row| offered.row(*row).entries.len()).sum();
         if in_part >= offered.drawn().len() / 4 {

@@ -235,7 +235,10 @@ impl Backlog {
     /// may have shared slots.
     fn settle(&mut self, queue: u32, slot: Time, place: u32) {
         let outstanding = &mut self.queues[queue as usize].outstanding;
-        let at = outstanding.iter().position(|grant| grant.slot == slot).expect("each grant is reported back once");
+        let at = outstanding
+            .iter()
+            .position(|grant| grant.slot == slot)
+            .expect("each grant is reported back once");
         let Grant { flow, .. } = outstanding.remove(at);
         let is_at = |place: u32| place != NONE && self.flows[place as usize].id == flow;
         let place = if is_at(place) { Some(place) } else { self.find(queue, flow).map(|(_, place)| place) };
@@ -549,7 +552,8 @@ mod tests {
                         let lost = stream.below(pending[queue].len() as u64 + 1) as usize;
                         if let Some((slot, flow)) = pending[queue].remove(lost) {
                             backlog.withdraw(number, slot);
-                            list.iter_mut().find(|sender| sender.flow == flow).expect("it waits").granted -= 1;
+                            list.iter_mut().find(|sender| sender.flow == flow).expect("it waits").granted -=
+                                1;
                         }
                     }
                     _ => {

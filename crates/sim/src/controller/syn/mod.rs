@@ -220,13 +220,7 @@ impl Model {
         self.clos.route(&self.pairs, &mut self.labels);
         for ((&queue, &(host, _)), &label) in self.matched.iter().zip(&self.pairs).zip(&self.labels) {
             let flow = FlowId(self.backlog.grant(queue, at));
-            let grant = Grant {
-                flow,
-                slot: at,
-                label: Some(label),
-                room: self.room,
-                fill: self.aggregate,
-            };
+            let grant = Grant { flow, slot: at, label: Some(label), room: self.room, fill: self.aggregate };
             cx.orders.push(controller::Order { host, queue: QueueId(queue), act: Act::Send(grant) });
             self.touched.push(QueueId(queue));
         }
@@ -289,7 +283,8 @@ impl Controller for Model {
 
     fn heap_bytes(&self) -> usize {
         let order = self.order.as_ref().map_or(0, Order::heap_bytes);
-        let slot = self.matched.capacity() * size_of::<u32>() + self.pairs.capacity() * size_of::<(NodeId, NodeId)>();
+        let slot = self.matched.capacity() * size_of::<u32>()
+            + self.pairs.capacity() * size_of::<(NodeId, NodeId)>();
         self.backlog.heap_bytes() + order + slot
     }
 }
