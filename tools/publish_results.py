@@ -23,7 +23,7 @@ from flowyard import _native
 from flowyard.papers import gallery, overview, running, verdicts
 from flowyard.papers.catalogue import ALL, Paper, Selection, packaged
 from flowyard.papers.figure import Figure, Scale
-from flowyard.papers.judge import FAIL, PASS, Judgement, not_reached
+from flowyard.papers.judge import FAIL, PASS, Judgement, not_reached, worded
 from flowyard.papers.made import Made
 from flowyard.papers.register import Claim
 
@@ -318,7 +318,7 @@ def _cells(name: str, claim: Claim, entry: Mapping[str, Any], said: str) -> str:
         name += f", {entry['readings'][0]['reading']}"
     verdict = gallery.marked(entry["verdict"], arithmetic=claim.arithmetic)
     verdict = f"**{FAIL}**" if verdict == FAIL else verdict
-    values = (gallery.said(entry[value], entry.get("unit")) for value in ("measured", "expected"))
+    values = (worded(entry[value], entry.get("unit")) for value in ("measured", "expected"))
     cells = (name, verdict, said, *values)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
