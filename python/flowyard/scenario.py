@@ -108,6 +108,7 @@ __all__ = [
     "HomaW4",
     "HomaW5",
     "HostOrder",
+    "Idle",
     "IdleRestart",
     "InOrder",
     "Incast",
@@ -2110,6 +2111,9 @@ class Central(Model):
     late: Late = "made-up"
     """Under a controller of rates, the packet after one that was delayed by another queue's transmission."""
 
+    idle: Idle = "kept"
+    """Under a controller of rates, the wait that is left when a queue becomes empty."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PythonTransport(Model):
@@ -3902,6 +3906,10 @@ Last = Literal["whole", "cut"]
 
 # The packet after one that was delayed by another queue's transmission.
 Late = Literal["made-up", "lost"]
+
+# The wait that is left when a queue becomes empty: its last packet has been sent, and has not
+# leaked out.
+Idle = Literal["kept", "passes"]
 
 # Queue discipline of a port.
 Queue = (

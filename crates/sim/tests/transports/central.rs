@@ -99,10 +99,10 @@ fn slots_are_for_one_packet_to_a_host() {
     }
 }
 
-/// A queue that has been empty for longer than its last packet leaks out sends at once: each of three packets of one pair,
-/// a millisecond and more apart, crosses an empty network.
+/// Three packets of one pair, a millisecond and more apart. Where the wait of an empty queue passes, each crosses an empty
+/// network; where it is kept, the second and the third first wait for a packet time of the one before.
 #[test]
-fn a_queue_that_was_idle_owes_nothing() {
+fn a_queue_that_was_idle_keeps_its_wait_or_not() {
     let packet = |name: &str, at: &str| {
         format!(
             r#"
@@ -114,11 +114,13 @@ fn a_queue_that_was_idle_owes_nothing() {
             "#
         )
     };
-    for controller in ["asy", "max-min"] {
+    for (controller, idle, wait) in
+        [("asy", "kept", PACKET), ("max-min", "kept", PACKET), ("asy", "passes", 0), ("max-min", "passes", 0)]
+    {
         let run = run(&format!(
             r#"
             topology.single-switch = {{ hosts = 3, rate = "1Gbps", delay = "0ps" }}
-            transport.central = {{}}
+            transport.central.idle = "{idle}"
             controller.{controller} = {{}}
             {}{}{}
             "#,
@@ -126,7 +128,8 @@ fn a_queue_that_was_idle_owes_nothing() {
             packet("second", "1ms"),
             packet("third", "10ms"),
         ));
-        assert_eq!(run.flows("fct_ps"), [2 * PACKET; 3], "{controller}");
+        let later = 2 * PACKET + wait;
+        assert_eq!(run.flows("fct_ps"), [2 * PACKET, later, later], "{controller}, {idle}");
     }
 }
 

@@ -16,6 +16,19 @@ pub enum Late {
     Lost,
 }
 
+/// The wait that is left when a queue becomes empty: its last packet has been sent, and has not leaked out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Idle {
+    /// It is left to the next burst, however much later: an empty queue has no rate. A destination gets no more than the sum
+    /// of its rates, but a burst waits for the last packet of the one before.
+    #[default]
+    Kept,
+    /// It passes at the last rate, as in `next = max(now, next) + L / (w C)`. That rate is given to other queues meanwhile, so
+    /// that a destination gets up to a packet more for each burst.
+    Passes,
+}
+
 /// A leaky bucket. A packet may start when all bytes before it have leaked out at the present rate: after a
 /// packet of L bytes at rate w C that takes L / (w C), and the rest of the wait shrinks or grows in
 /// proportion when the rate changes. A packet may be late, because another queue's transmission delays it:
@@ -100,7 +113,7 @@ mod tests {
         assert_eq!(bucket.due(rate), Time::from_us(50 + 16));
     }
 
-    /// While its queue is empty it leaks at its last rate: a packet that comes after three quarters of the wait, to a queue with
+    /// Where the wait passes, it leaks at its last rate while its queue is empty: a packet that comes after three quarters of the wait, to a queue with
     /// half of that rate, waits for the last quarter at half the speed. After the whole wait, none is left.
     #[test]
     fn an_empty_queue_goes_on_to_leak() {

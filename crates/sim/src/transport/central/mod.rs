@@ -14,7 +14,7 @@ pub mod queues;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::bucket::Late;
+use self::bucket::{Idle, Late};
 use self::packets::Packets;
 use self::queues::{Leave, Queues};
 use super::lacking::Lacking;
@@ -59,6 +59,8 @@ pub struct Central {
     pub link_bytes: Bytes,
     /// Under a controller of rates, the packet after one that was delayed by another queue's transmission.
     pub late: Late,
+    /// Under a controller of rates, the wait that is left when a queue becomes empty.
+    pub idle: Idle,
 }
 
 /// The last packet of a flow under central control.
@@ -82,6 +84,7 @@ impl Default for Central {
             fragment: None,
             link_bytes: Bytes(38),
             late: Late::default(),
+            idle: Idle::default(),
         }
     }
 }
@@ -335,7 +338,9 @@ impl Model {
         queue.head = self.senders.at(flow, cx).next;
         if queue.is_empty() {
             queue.tail = ConnId::NONE;
-            self.queues.unlist(number);
+            let rate = cx.rate(self.queues.of(cx.host()).port);
+            let idle = self.configs.of(cx.conn(flow)).idle;
+            self.queues.unlist(number, idle, cx.now(), rate);
             cx.report(Report::Emptied { queue: number });
         }
         cx.finish(flow);

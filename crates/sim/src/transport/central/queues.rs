@@ -4,7 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use rustc_hash::FxHashMap;
 
-use super::bucket::{Bucket, Late};
+use super::bucket::{Bucket, Idle, Late};
 use crate::engine::controller::Grant;
 use crate::engine::host::Timer;
 use crate::ids::{ConnId, LinkId, NodeId, QueueId};
@@ -227,12 +227,15 @@ impl Queues {
         at.first = First::Unknown;
     }
 
-    /// A queue has become empty: its last packet leaks out at the rate at which it was sent.
-    pub fn unlist(&mut self, number: QueueId) {
+    /// A queue has become empty: it has no rate until it has packets again.
+    pub fn unlist(&mut self, number: QueueId, idle: Idle, now: Time, rate: Rate) {
         let queue = &mut self.queues[number.index()];
         let at = &mut self.hosts[queue.from.index()];
         let place = at.place(queue.to).expect("a queue that was not empty is active");
         queue.bucket = at.active.remove(place).bucket;
+        if idle == Idle::Kept {
+            queue.bucket.set(0.0, now, rate);
+        }
         at.first = First::Unknown;
     }
 
