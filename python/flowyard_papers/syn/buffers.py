@@ -145,6 +145,9 @@ FIGURE = Figure(
         "A trace is 100 ms after 500 ms, at quick scale 100 ms, of warm-up. Ports of switches are those of both "
         "directions, looked at every 10 us, the packet being sent and frames included; what waits at servers, with "
         "the packet being sent, every 100 us.",
+        "A queue of ASY that becomes empty keeps the wait for its last packet. If that passed, destinations "
+        "would get a packet more for each burst, and the leaves' ports hold several times as much, beyond "
+        "F8.a.",
     ),
     quick="a shorter warm-up",
 )

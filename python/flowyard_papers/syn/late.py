@@ -1,9 +1,14 @@
-"""Two readings of ASY's leaky buckets: what a packet waited for the wire is made up for, or lost.
+"""Readings of ASY's leaky buckets: what a packet waited for the wire, and what an empty queue has left to wait.
 
 Section III-B has buckets guarantee a rate. By the default reading a packet that another queue's has kept from the wire
 does not make the next one late. By the other one each packet waits for its bucket from the moment it is sent: hosts
-whose rates fill their links then send about 86 % of them. The left panel shows mean FCT, the right one what arrives of
-the load, both beside SYN; the table `verdicts` has what the claims of figure 5 come to under either.
+whose rates fill their links then send about 86 % of them.
+
+When a queue becomes empty, its bucket has not. By the default reading that wait is kept for the next burst, since an
+empty queue has no rate. By the other one it passes meanwhile, at a rate that other queues have already been given.
+
+The left panel shows mean FCT, the right one what arrives of the load, both beside SYN; the table `verdicts` has what
+the claims of figure 5 come to under each reading.
 """
 
 from typing import TYPE_CHECKING
@@ -23,15 +28,21 @@ if TYPE_CHECKING:
 
     from flowyard.papers.judge import Judgement
 
-MADE_UP, LOST = "ASY, made up", "ASY, lost"
-LATE = {MADE_UP: "made-up", LOST: "lost"}
-SYSTEMS = (rack.MMF, MADE_UP, LOST)
+# By reading: what becomes of lateness, and of the wait when a queue becomes empty.
+READINGS = {
+    "ASY, made up": ("made-up", "kept"),
+    "ASY, lost": ("lost", "kept"),
+    "ASY, made up, wait passes": ("made-up", "passes"),
+}
+SYSTEMS = (rack.MMF, *READINGS)
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
-    """Both readings, and SYN, over load."""
+    """All readings, and SYN, over load."""
     loads = scale.pick((0.2, 0.5, 0.8, 0.9), rack.LOADS)
-    axis = Axis("late", {"transport.central.late": list(LATE.values())}, labels=list(LATE))
+    late, idle = zip(*READINGS.values(), strict=True)
+    values = {"transport.central.late": list(late), "transport.central.idle": list(idle)}
+    axis = Axis("late", values, labels=list(READINGS))
     return {
         "syn": ours.plan("SYN", [rack.MMF], loads, scale),
         "asy": ours.plan("ASY", [rack.ASY], loads, scale, [axis]),
@@ -44,7 +55,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     runs = pl.concat([ours.runs(sweeps["syn"], scale), asy])
     verdicts = [
         {"claim": claim, "reading": reading, "verdict": one.verdict, "measured": str(one.measured)}
-        for reading in LATE
+        for reading in READINGS
         for claim, one in _claims(runs, reading).items()
     ]
     keys = ["system", "load"]
@@ -80,7 +91,7 @@ def draw(tables: Tables) -> "Picture":
 
 FIGURE = Figure(
     id="SYN-LATE",
-    title="ASY's leaky buckets: what a packet waited is made up for, or lost (ours)",
+    title="ASY's leaky buckets: lateness is made up for or lost, the wait of an empty queue kept or not (ours)",
     plans=plans,
     tables=tables,
     claims={},

@@ -239,5 +239,7 @@ FIGURE = Figure(
         "over all windows of a run. Its packets have 1500 B.",
         "No claim is about OCF and SRJF, which have 2 seeds; ASY that scales down only has 3 and max-min fair rates "
         "one. In units of slots loads are the same but for a factor, as all packets fill one.",
+        "A queue of ASY that becomes empty keeps the wait for its last packet. If that passed, ASY would be faster up "
+        "to load 0.7, by more than F5.a allows: SYN-LATE.",
     ),
 )
