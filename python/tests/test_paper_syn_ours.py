@@ -62,7 +62,7 @@ def test_lateness_that_is_lost_is_slower_and_a_wait_that_passes_faster(made):
     at_high = {name: value(tables["points"], "fct", system=name, load=0.8) for name in (made_up, lost)}
     assert at_high[lost] > 1.2 * at_high[made_up]
     at_low = {name: value(tables["points"], "fct", system=name, load=0.2) for name in (made_up, passes)}
-    assert at_low[passes] < 0.98 * at_low[made_up]
+    assert at_low[passes] < at_low[made_up]
     assert set(tables["verdicts"]["reading"]) == set(late.READINGS)
     assert len(tables["verdicts"]) == 12
 
