@@ -1,4 +1,4 @@
-"""What became of the runs of a sweep."""
+"""The outcomes of a sweep's runs, counted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a sweep executes: tasks, each a run with a key."""
+"""The tasks of a sweep: runs, each with a key."""
 
 import hashlib
 import json

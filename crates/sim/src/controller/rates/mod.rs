@@ -1,8 +1,9 @@
 //! The algorithms by which a controller gives rates or paths: they use numbers of hosts, links and flows, and
 //! not the engine.
 //!
-//! `matrix` holds the offered rates between hosts, `parts` finds those that a change can move. `sinkhorn`, the procedure of ASY, and `max_min` make rates
-//! of it; `flowtune` makes rates of flows on the links of their paths; `hedera` chooses paths.
+//! `matrix` holds the offered rates between hosts, `parts` finds those that a change can move. `sinkhorn`, the procedure
+//! of ASY, and `max_min` make rates of it; `flowtune` makes rates of flows on the links of their paths; `hedera` chooses
+//! paths.
 
 pub mod flowtune;
 pub mod hedera;

@@ -35,7 +35,7 @@ impl Part {
 #[derive(Clone, Debug)]
 pub(super) struct Parts {
     /// By number; some are free.
-    parts: Vec<Lines>,
+    parts: Vec<Tracked>,
     free: Vec<u16>,
     /// By row and by column: the number of its part.
     of_row: Vec<u16>,
@@ -53,7 +53,7 @@ pub(super) struct Parts {
 
 /// A part and what has become of it since it was last taken.
 #[derive(Clone, Debug, Default)]
-struct Lines {
+struct Tracked {
     part: Part,
     changed: bool,
     gone: Gone,
@@ -67,6 +67,16 @@ enum Gone {
     /// The one of this row and column.
     One(u16, u16),
     Several,
+}
+
+impl Gone {
+    /// These and others.
+    fn and(self, others: Gone) -> Gone {
+        match (self, others) {
+            (Gone::None, gone) | (gone, Gone::None) => gone,
+            _ => Gone::Several,
+        }
+    }
 }
 
 /// A walk along entries: the lines that it has seen, and how many of these it has passed.
@@ -122,10 +132,7 @@ impl Parts {
         let number = self.of_row[usize::from(row)];
         let lines = &mut self.parts[usize::from(number)];
         lines.changed = true;
-        lines.gone = match lines.gone {
-            Gone::None => Gone::One(row, column),
-            _ => Gone::Several,
-        };
+        lines.gone = lines.gone.and(Gone::One(row, column));
         if rows[usize::from(row)].entries.is_empty() {
             remove(&mut lines.part.rows, row);
             self.of_row[usize::from(row)] = NONE;
@@ -135,7 +142,7 @@ impl Parts {
             self.of_column[usize::from(column)] = NONE;
         }
         if lines.part.size() == 0 {
-            *lines = Lines::default();
+            *lines = Tracked::default();
             self.free.push(number);
         }
         // Without it, its row and its column may be in two parts.
@@ -226,8 +233,8 @@ impl Parts {
             let mut part = walk.seen.clone();
             part.sort();
             let number = own.take().unwrap_or_else(|| self.free_number());
-            self.call(&part, number);
-            self.parts[usize::from(number)] = Lines { part, changed: true, gone: Gone::None };
+            self.assign(&part, number);
+            self.parts[usize::from(number)] = Tracked { part, changed: true, gone: Gone::None };
         }
     }
 
@@ -240,33 +247,30 @@ impl Parts {
         let (kept, lost) = if size(one) >= size(other) { (one, other) } else { (other, one) };
         let lost_lines = std::mem::take(&mut self.parts[usize::from(lost)]);
         self.free.push(lost);
-        self.call(&lost_lines.part, kept);
+        self.assign(&lost_lines.part, kept);
         let lines = &mut self.parts[usize::from(kept)];
         lines.part.rows.extend(lost_lines.part.rows);
         lines.part.columns.extend(lost_lines.part.columns);
         lines.part.sort();
-        lines.gone = match (lines.gone, lost_lines.gone) {
-            (Gone::None, gone) | (gone, Gone::None) => gone,
-            _ => Gone::Several,
-        };
+        lines.gone = lines.gone.and(lost_lines.gone);
         kept
     }
 
-    /// Lines belong to the part of that number from now on.
-    fn call(&mut self, part: &Part, number: u16) {
+    /// These rows and columns belong to the part of that number from now on.
+    fn assign(&mut self, part: &Part, number: u16) {
         part.rows.iter().for_each(|row| self.of_row[usize::from(*row)] = number);
         part.columns.iter().for_each(|column| self.of_column[usize::from(*column)] = number);
     }
 
     fn free_number(&mut self) -> u16 {
         self.free.pop().unwrap_or_else(|| {
-            self.parts.push(Lines::default());
+            self.parts.push(Tracked::default());
             self.parts.len() as u16 - 1
         })
     }
 }
 
-/// What a walk has come to.
+/// The state of a walk after a step.
 enum Step {
     /// It goes on.
     On,

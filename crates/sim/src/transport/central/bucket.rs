@@ -113,8 +113,9 @@ mod tests {
         assert_eq!(bucket.due(rate), Time::from_us(50 + 16));
     }
 
-    /// Where the wait passes, it leaks at its last rate while its queue is empty: a packet that comes after three quarters of the wait, to a queue with
-    /// half of that rate, waits for the last quarter at half the speed. After the whole wait, none is left.
+    /// Where the wait passes, it leaks at its last rate while its queue is empty: a packet that comes after three quarters of
+    /// the wait, to a queue with half of that rate, waits for the last quarter at half the speed. After the whole wait,
+    /// none is left.
     #[test]
     fn an_empty_queue_goes_on_to_leak() {
         let rate = Rate(1_000_000_000);

@@ -132,7 +132,7 @@ impl Settings for Central {
     fn framing(&self) -> Option<Framing> {
         // Two fragments of different lengths are no uniform cut.
         let uniform = matches!(self.lengths, Sizes::Fixed(_)) && self.length_most() <= self.fragment_bytes();
-        // What is cut has a least length.
+        // A packet that is cut has a least length.
         let is_whole = self.last == Last::Whole;
         let framing = || Framing { payload: self.length_most(), header: self.link_bytes.0, pad_last: true };
         (uniform && is_whole).then(framing)
