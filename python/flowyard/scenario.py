@@ -2112,7 +2112,7 @@ class Central(Model):
     """Under a controller of rates, the packet after one that was delayed by another queue's transmission."""
 
     idle: Idle = "kept"
-    """Under a controller of rates, the wait that is left when a queue becomes empty."""
+    """Under a controller of rates, a queue whose last packet has been sent and has not leaked out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -3907,9 +3907,9 @@ Last = Literal["whole", "cut"]
 # The packet after one that was delayed by another queue's transmission.
 Late = Literal["made-up", "lost"]
 
-# The wait that is left when a queue becomes empty: its last packet has been sent, and has not
-# leaked out.
-Idle = Literal["kept", "passes"]
+# A queue whose last packet has been sent and has not leaked out: whether it has a rate, and what
+# the next burst waits for.
+Idle = Literal["kept", "passes", "drains"]
 
 # Queue discipline of a port.
 Queue = (

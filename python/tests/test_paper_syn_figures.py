@@ -16,7 +16,7 @@ from flowyard_papers.syn import _completion as completion
 from flowyard_papers.syn import _judges as judges
 from flowyard_papers.syn import _rack as rack
 from flowyard_papers.syn import incast, lengths, limits, uniform
-from flowyard_papers.syn._rack import ASY, BIMODAL, DOWN, FBW, FIXED, IN_TURN, MAX_MIN, MMF, OCF, SRJF
+from flowyard_papers.syn._rack import ASY, BIMODAL, DOWN, FBW, FIXED, IN_TURN, MAX_MIN, MMF, OCF, PASSES, SRJF
 
 FIGURES = (uniform, incast, lengths, limits)
 MS = 10**9
@@ -168,7 +168,7 @@ class TestJudges:
 
 class TestUniform:
     figure = uniform.FIGURE
-    systems = (*uniform.JUDGED, *uniform.ORDERS, DOWN, MAX_MIN)
+    systems = (*uniform.JUDGED, *uniform.ORDERS, DOWN, MAX_MIN, PASSES)
 
     def tables(self, index=None, pairs=None, **changed):
         fair = by_system(**{MMF: 0.99, "other": lambda load: 0.99 - 0.005 / (1 + 10 * load)})
@@ -232,7 +232,10 @@ class TestUniform:
         assert verdicts[uniform.OF_PAIRS] == FAIL
         down = self.tables(fct=by_system(**{DOWN: 2.0}))
         verdicts = {name: one.verdict for name, one in self.figure.claims["SYN-F5.a"](down).readings}
-        assert verdicts == {uniform.BOTH: PASS, uniform.ONLY_DOWN: FAIL}
+        assert verdicts == {uniform.BOTH: PASS, uniform.ONLY_DOWN: FAIL, PASSES: PASS}
+        faster = self.tables(fct=by_system(**{PASSES: 0.7}))
+        verdicts = {name: one.verdict for name, one in self.figure.claims["SYN-F5.a"](faster).readings}
+        assert verdicts == {uniform.BOTH: PASS, uniform.ONLY_DOWN: PASS, PASSES: FAIL}
 
     def test_without_a_system(self):
         tables = self.tables()

@@ -114,6 +114,17 @@ class TestBuffers:
             assert self.claims[claim]({"runs": runs}).verdict == verdict
             assert self.claims[claim]({"runs": runs.filter(system=SYN)}).verdict == NOT_REACHED
 
+    def test_readings_of_an_empty_queue(self):
+        runs = runs_of({"leaf_mean": 1000.0}, {"leaf_mean": 1450.0})
+        own = runs.filter(system=ASY)
+        other = {rack.PASSES: (4000.0, FAIL), rack.DRAINS: (1600.0, PASS)}
+        more = [own.with_columns(system=pl.lit(name), leaf_mean=mean) for name, (mean, _) in other.items()]
+        found = self.claims["SYN-F8.a"]({"runs": pl.concat([runs, *more])})
+        assert found.verdict == PASS
+        assert verdicts(found) == {buffers.KEPT: PASS} | {
+            name: verdict for name, (_, verdict) in other.items()
+        }
+
     @pytest.mark.parametrize(("bytes_", "verdict"), [(4990.0, FAIL), (7500.0, PASS), (10010.0, FAIL)])
     def test_spine(self, bytes_, verdict):
         runs = runs_of({"spine_p99": 1.0}, {"spine_p99": bytes_})

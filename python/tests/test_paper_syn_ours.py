@@ -56,15 +56,17 @@ def test_central_control_keeps_packets_out_of_the_network(made):
     assert by[transports.SYN] < by[transports.ASY] < by[transports.DCTCP] < by[transports.TCP]
 
 
-def test_lateness_that_is_lost_is_slower_and_a_wait_that_passes_faster(made):
+def test_lateness_that_is_lost_is_slower_and_a_wait_that_is_not_kept_faster(made):
     tables = made(late.FIGURE)
-    made_up, lost, passes = late.READINGS
+    made_up, lost, passes, drains = late.READINGS
     at_high = {name: value(tables["points"], "fct", system=name, load=0.8) for name in (made_up, lost)}
     assert at_high[lost] > 1.2 * at_high[made_up]
-    at_low = {name: value(tables["points"], "fct", system=name, load=0.2) for name in (made_up, passes)}
-    assert at_low[passes] < at_low[made_up]
+    at_low = {
+        name: value(tables["points"], "fct", system=name, load=0.2) for name in (made_up, passes, drains)
+    }
+    assert max(at_low[passes], at_low[drains]) < at_low[made_up]
     assert set(tables["verdicts"]["reading"]) == set(late.READINGS)
-    assert len(tables["verdicts"]) == 12
+    assert len(tables["verdicts"]) == 4 * len(late.READINGS)
 
 
 def test_lost_control_costs_time(made):

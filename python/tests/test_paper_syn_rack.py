@@ -95,6 +95,13 @@ def test_each_system_is_accepted(system, lengths):
     assert checked["controller"].keys() == _rack.CONTROLLERS[system].keys()
 
 
+@pytest.mark.parametrize(("system", "idle"), [(_rack.PASSES, "passes"), (_rack.DRAINS, "drains")])
+def test_readings_of_asy(system, idle):
+    checked = fy.check(_rack.plan("x", [system], [0.05], SHORT, replicas=1).first())
+    assert checked["controller"].keys() == {"asy"}
+    assert checked["transport"]["central"]["idle"] == idle
+
+
 def test_windows():
     window = _rack.Window(20, 60, 20_000, 10)
     # 1000 ms x 20 000 flows / (1 Gbps / 8 / 46 754 B): the hot spot's link is full.

@@ -30,6 +30,9 @@ CONTROLLERS: Mapping[str, dict[str, Any]] = {
     MAX_MIN: {"max-min": {}},
 }
 SLOTTED = (OCF, SRJF, MMF)
+# ASY by other readings of a queue that is empty before its bucket: systems of which only verdicts are shown.
+PASSES, DRAINS = "ASY, the wait of an empty queue passes", "ASY, an empty queue drains"
+READINGS: Mapping[str, dict[str, Any]] = {PASSES: {"idle": "passes"}, DRAINS: {"idle": "drains"}}
 COLOURS = ("#0072b2", "#009e73", "#56b4e9", "#d55e00", "#e69f00", "#7f7f7f")
 MARKERS = ("^", "v", "o", "s", "D", "P")
 
@@ -134,8 +137,21 @@ class Window:
         return self.end_ms(load, lengths, incast) + self.after_ms
 
 
-def scenario(controller: Mapping[str, Any], lengths: str = FIXED, **more: Any) -> dict[str, Any]:
-    """The data centre under a controller; `more` are other parts, such as run, traffic or observe."""
+def scenario(
+    controller: Mapping[str, Any],
+    lengths: str = FIXED,
+    *,
+    central: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """The data centre under a controller.
+
+    Args:
+        controller: Of CONTROLLERS.
+        lengths: Of packets: a key of LENGTHS.
+        central: More fields of the hosts.
+        more: Other parts, such as run, traffic or observe.
+    """
     return {
         "topology": {
             "leaf-spine": {
@@ -147,7 +163,7 @@ def scenario(controller: Mapping[str, Any], lengths: str = FIXED, **more: Any) -
                 "delay": DELAY,
             }
         },
-        "transport": {"central": {"link_bytes": f"{FRAME_BYTES}B", **LENGTHS[lengths]}},
+        "transport": {"central": {"link_bytes": f"{FRAME_BYTES}B", **LENGTHS[lengths], **(central or {})}},
         "controller": dict(controller),
         **more,
     }
@@ -181,7 +197,7 @@ def plan(
 
     Args:
         name: Of the plan.
-        systems: Keys of CONTROLLERS; the axis "system".
+        systems: Keys of CONTROLLERS or of READINGS; the axis "system".
         loads: In bytes of IP; the axis "load".
         window: When flows count.
         replicas: Repetitions.
@@ -194,7 +210,15 @@ def plan(
     traffic = [[bursts(load, lengths, end, incast)] for load, end in zip(loads, ends, strict=True)]
     run = {"warm_up": f"{window.warm_up_ms}ms", "until": f"{ends[0]}ms"}
     bases = [
-        scenario(CONTROLLERS[system], lengths, run=run, traffic=traffic[0], **more) for system in systems
+        scenario(
+            CONTROLLERS[ASY if system in READINGS else system],
+            lengths,
+            central=READINGS.get(system),
+            run=run,
+            traffic=traffic[0],
+            **more,
+        )
+        for system in systems
     ]
     at: dict[str, list[Any]] = {"traffic": traffic, "run.until": [f"{end}ms" for end in ends]}
     axes = [

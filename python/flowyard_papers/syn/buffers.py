@@ -1,6 +1,5 @@
 """Figures 7 to 9: what waits at servers, at ports of leaves and at ports of spines, at load 0.8."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,6 +9,7 @@ from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tabl
 from flowyard.sweeps import Plan, Sweep
 from flowyard_papers.syn import _rack as rack
 from flowyard_papers.syn import _window as windows
+from flowyard_papers.syn._judges import Judge
 from flowyard_papers.syn._leaf_spine import SERVERS
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SYSTEMS, LOAD, TRACE_MS = (rack.MMF, rack.ASY), 0.8, 100
 SERVER, LEAF, SPINE = "servers", "leaves", "spines"
+# The reading of an empty queue that the figures show.
+KEPT = "ASY, the wait of an empty queue is kept"
 # Whose ports these are.
 TIERS = {"host-leaf": SERVER, "leaf-host": LEAF, "leaf-spine": LEAF, "spine-leaf": SPINE}
 KEYS = ["system", "replica"]
@@ -31,16 +33,22 @@ def plans(scale: Scale) -> dict[str, Plan]:
     observe = {**windows.HISTOGRAMS, "samples": {"every": "100us", "flows": []}}
     window = _window(scale)
     replicas = scale.pick(2, 10)
-    return {"trace": windows.plan("buffers", SYSTEMS, (LOAD,), window, replicas=replicas, observe=observe)}
+    readings = windows.plan(
+        "readings", tuple(rack.READINGS), (LOAD,), window, replicas=replicas, observe=windows.HISTOGRAMS
+    )
+    return {
+        "trace": windows.plan("buffers", SYSTEMS, (LOAD,), window, replicas=replicas, observe=observe),
+        "readings": readings,
+    }
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run; and the traces of the first replica."""
+    """A row a run, of other readings of ASY without what waits at servers; and the traces of the first replica."""
     sweep = sweeps["trace"]
     samples = _samples(sweep, _window(scale).warm_up_ms)
     ports = _ports(sweep)
     servers = samples.group_by(KEYS).agg(server_mean=pl.col(SERVER).mean())
-    runs = ports.join(servers, on=KEYS, validate="1:1")
+    runs = pl.concat([ports, _ports(sweeps["readings"])]).join(servers, on=KEYS, how="left", validate="1:1")
     waiting = pl.col("leaf_total") + pl.col("spine_total")
     at_servers = pl.col("server_mean") * SERVERS
     runs = runs.with_columns(server_share_pct=100 * at_servers / (at_servers + waiting), load=pl.lit(LOAD))
@@ -84,18 +92,25 @@ def _samples(sweep: Sweep, warm_up_ms: int) -> pl.DataFrame:
     return wide.select(*KEYS, SERVER, LEAF, SPINE, time_ms=time_ms).sort(*KEYS, "time_ms")
 
 
-def _ratio(column: str, low: float, high: float, why: str = "") -> Callable[[Tables], Judgement]:
-    """ASY's mean over SYN's."""
+def _ratio(column: str, low: float, high: float, asy: str = rack.ASY) -> Judge:
+    """ASY's mean, by the reading of that name, over SYN's."""
 
     def judged(tables: Tables) -> Judgement:
         means = dict(tables["runs"].group_by("system").agg(pl.col(column).mean()).iter_rows())
-        if not set(SYSTEMS) <= means.keys():
+        if not {rack.MMF, asy} <= means.keys():
             return judge.not_reached("a system is missing")
-        of_syn, of_asy = (means[system] for system in SYSTEMS)
+        of_syn, of_asy = means[rack.MMF], means[asy]
         found = judge.between(of_asy / of_syn if of_syn else None, low, high)
-        return found.because(why).noted(f"ASY {of_asy / 1e3:.3g} kB, SYN {of_syn / 1e3:.3g} kB")
+        return found.noted(f"ASY {of_asy / 1e3:.3g} kB, SYN {of_syn / 1e3:.3g} kB")
 
     return judged
+
+
+def _port_ratio(column: str, low: float, high: float) -> Judge:
+    """The same of switches' ports, by what becomes of a queue that is empty before its bucket."""
+    readings = {KEPT: rack.ASY} | {name: name for name in rack.READINGS}
+    judges = {reading: _ratio(column, low, high, asy) for reading, asy in readings.items()}
+    return lambda tables: judge.by_reading({reading: one(tables) for reading, one in judges.items()})
 
 
 def _spine_p99(tables: Tables) -> Judgement:
@@ -132,22 +147,27 @@ FIGURE = Figure(
     tables=tables,
     claims={
         "SYN-F7.a": _ratio("server_mean", 0.5, 0.7),
-        "SYN-F8.a": _ratio("leaf_mean", 1.2, 1.7),
-        "SYN-F8.b": _ratio("leaf_p99", 0.8, 1.25),
-        "SYN-F9.a": _ratio("spine_mean", 1.6, 2.5),
+        "SYN-F8.a": _port_ratio("leaf_mean", 1.2, 1.7),
+        "SYN-F8.b": _port_ratio("leaf_p99", 0.8, 1.25),
+        "SYN-F9.a": _port_ratio("spine_mean", 1.6, 2.5),
         "SYN-F9.b": _spine_p99,
         "SYN-F9.c": _spread,
     },
     draw=draw,
-    needs={"runs": Needs(10, by=("system",))},
+    needs={
+        "runs": [
+            *(Needs(10, by=("system",), where={"system": name}) for name in SYSTEMS),
+            *(Needs(10, by=("system",), where={"system": name}, reading=name) for name in rack.READINGS),
+        ]
+    },
     assumed=(
         *rack.ASSUMED,
         "A trace is 100 ms after 500 ms, at quick scale 100 ms, of warm-up. Ports of switches are those of both "
         "directions, looked at every 10 us, the packet being sent and frames included; what waits at servers, with "
         "the packet being sent, every 100 us.",
-        "A queue of ASY that becomes empty keeps the wait for its last packet. If that passed, destinations "
-        "would get a packet more for each burst, and the leaves' ports hold several times as much, beyond "
-        "F8.a.",
+        "A queue of ASY that becomes empty keeps the wait for its last packet. F8.a, F8.b and F9.a have a verdict also "
+        "for a wait that passes, by which destinations get up to a packet more for each burst, and for queues that "
+        "have their rate until that packet has leaked out.",
     ),
     quick="a shorter warm-up",
 )

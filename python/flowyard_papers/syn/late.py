@@ -5,7 +5,8 @@ does not make the next one late. By the other one each packet waits for its buck
 whose rates fill their links then send about 86 % of them.
 
 When a queue becomes empty, its bucket has not. By the default reading that wait is kept for the next burst, since an
-empty queue has no rate. By the other one it passes meanwhile, at a rate that other queues have already been given.
+empty queue has no rate. By the second one it passes meanwhile, at a rate that other queues have already been given.
+By the third one the queue has its rate until the bucket is empty: no wait is kept, and no rate is given twice.
 
 The left panel shows mean FCT, the right one what arrives of the load, both beside SYN; the table `verdicts` has what
 the claims of figure 5 come to under each reading.
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 
     from flowyard.papers.judge import Judgement
 
-# By reading: what becomes of lateness, and of the wait when a queue becomes empty.
+# By reading: what becomes of lateness, and of a queue that is empty before its bucket.
 READINGS = {
     "ASY, made up": ("made-up", "kept"),
     "ASY, lost": ("lost", "kept"),
     "ASY, made up, wait passes": ("made-up", "passes"),
+    "ASY, made up, bucket drains": ("made-up", "drains"),
 }
 SYSTEMS = (rack.MMF, *READINGS)
 

@@ -62,6 +62,7 @@ proptest! {
         delay in prop_oneof![Just("500ns"), Just("3us"), Just("20us"), Just("300us")],
         loss in prop_oneof![Just(0.0), Just(0.1), Just(0.5)],
         clock_error in prop_oneof![Just(""), Just("clock_error = \"3us\"")],
+        idle in prop_oneof![Just("kept"), Just("passes"), Just("drains")],
         until in prop_oneof![Just(""), Just("until = \"4ms\"")],
         seed in 0u64..1000,
     ) {
@@ -69,7 +70,7 @@ proptest! {
         let scenario = scenario(&format!(
             r#"
             topology.leaf-spine = {{ leaves = 4, spines = 2, hosts = 3, rate = "1Gbps", delay = "500ns", spine.rate = "2Gbps" }}
-            transport.central = {{}}
+            transport.central.idle = "{idle}"
             run = {{ audit = true, seed = {seed}, {until} }}
             observe.samples.every = "1ms"
             [controller.{controller}]

@@ -99,8 +99,8 @@ fn slots_are_for_one_packet_to_a_host() {
     }
 }
 
-/// Three packets of one pair, a millisecond and more apart. Where the wait of an empty queue passes, each crosses an empty
-/// network; where it is kept, the second and the third first wait for a packet time of the one before.
+/// Three packets of one pair, a millisecond and more apart. Where the wait of an empty queue passes, and where its bucket
+/// drains, each crosses an empty network; where it is kept, the second and the third first wait for a packet time of the one before.
 #[test]
 fn a_queue_that_was_idle_keeps_its_wait_or_not() {
     let packet = |name: &str, at: &str| {
@@ -114,9 +114,10 @@ fn a_queue_that_was_idle_keeps_its_wait_or_not() {
             "#
         )
     };
-    for (controller, idle, wait) in
-        [("asy", "kept", PACKET), ("max-min", "kept", PACKET), ("asy", "passes", 0), ("max-min", "passes", 0)]
-    {
+    let each = ["asy", "max-min"].map(|controller| {
+        [("kept", PACKET), ("passes", 0), ("drains", 0)].map(|(idle, wait)| (controller, idle, wait))
+    });
+    for (controller, idle, wait) in each.into_iter().flatten() {
         let run = run(&format!(
             r#"
             topology.single-switch = {{ hosts = 3, rate = "1Gbps", delay = "0ps" }}
@@ -131,6 +132,71 @@ fn a_queue_that_was_idle_keeps_its_wait_or_not() {
         let later = 2 * PACKET + wait;
         assert_eq!(run.flows("fct_ps"), [2 * PACKET, later, later], "{controller}, {idle}");
     }
+}
+
+/// Bursts of a packet each fill nine tenths of a link, from four hosts. As long as a queue has its rate until its last packet
+/// has leaked out, rates sum to those of the link at every moment, so that its port holds a packet of each sender at most; so
+/// it does where the wait is kept. Where it passes, the port gets more than its link takes.
+#[test]
+fn a_bucket_that_drains_holds_its_rate() {
+    let of = |controller: &str, idle: &str| {
+        run(&format!(
+            r#"
+            topology.single-switch = {{ hosts = 5, rate = "1Gbps", delay = "0ps" }}
+            transport.central.idle = "{idle}"
+            controller.{controller} = {{}}
+            [[traffic]]
+            name = "bursts"
+            arrivals.poisson.rate = 73000.0
+            matrix.pairs = [[0, 4], [1, 4], [2, 4], [3, 4]]
+            sizes.fixed = "1500B"
+            flows = 5000
+            "#
+        ))
+    };
+    for controller in ["asy", "max-min"] {
+        let [kept, passes, drains] = ["kept", "passes", "drains"].map(|idle| of(controller, idle));
+        let held = [&kept, &passes, &drains].map(|run| run.link("switch", "host 4", "queue_max_bytes"));
+        assert!(held[0] <= 4 * 1538 && held[2] <= 4 * 1538 && held[1] > 4 * 1538, "{controller}: {held:?}");
+        let [kept, drains] = [kept, drains].map(|run| run.flows("fct_ps").iter().sum::<u64>());
+        assert!(drains < kept, "{controller}: {drains}, {kept}");
+    }
+}
+
+/// A burst that comes while its queue drains waits for the rest, at the rate that the queue still has. Two hosts send to a
+/// third, at half of its link each; the first has sent its packet at once, and the next one comes at 10 us: it may leave
+/// when the first has leaked out, after 24.608 us.
+#[test]
+fn a_burst_that_meets_a_draining_queue_has_its_rate() {
+    let entry = |name: &str, at: &str, from: u32, size: &str| {
+        format!(
+            r#"
+            [[traffic]]
+            name = "{name}"
+            arrivals.at-once = {{ at = "{at}", jitter = "0s" }}
+            matrix.pairs = [[{from}, 2]]
+            sizes.fixed = "{size}"
+            "#
+        )
+    };
+    let run = run(&format!(
+        r#"
+        topology.single-switch = {{ hosts = 3, rate = "1Gbps", delay = "0ps" }}
+        transport.central.idle = "drains"
+        controller.asy = {{}}
+        {}{}{}
+        "#,
+        entry("packet", "0s", 0, "1500B"),
+        entry("other", "0s", 1, "15000B"),
+        entry("next", "10us", 0, "1500B"),
+    ));
+    // The switch gets packets of both at the same times, two for each two packet times: from then on a wait of none or one.
+    let from = 2 * PACKET - 10_000_000 + 2 * PACKET;
+    let next = run.flow_of("next", "fct_ps");
+    assert!([from, from + PACKET].contains(&next), "{next}, {from}");
+    // Its queue fills once and empties once for the controller.
+    let control = run.counters().control.expect("there is a controller");
+    assert_eq!((control.acts, control.reports), (3, 5));
 }
 
 /// Under SRJF the residual of a flow is what its packets have left of it: after the first of 1600 B, 100 B, which go before
@@ -362,6 +428,7 @@ proptest! {
             Just("flowtune.allocator = { normaliser = \"uniform\", period = \"0s\" }"),
         ],
         late in prop_oneof![Just("made-up"), Just("lost")],
+        idle in prop_oneof![Just("kept"), Just("passes"), Just("drains")],
         lengths in prop_oneof![
             Just("fixed = \"1500B\""), Just("bimodal = {}"), Just("fbw = {}"), Just("list = [1500, 40, 40]"),
         ],
@@ -372,6 +439,7 @@ proptest! {
             topology.leaf-spine = {{ leaves = 3, spines = 2, hosts = 4, rate = "1Gbps", delay = "500ns", spine.rate = "2Gbps" }}
             transport.central.lengths.{lengths}
             transport.central.late = "{late}"
+            transport.central.idle = "{idle}"
             controller.{controller}
             [[traffic]]
             name = "all"

@@ -16,17 +16,20 @@ pub enum Late {
     Lost,
 }
 
-/// The wait that is left when a queue becomes empty: its last packet has been sent, and has not leaked out.
+/// A queue whose last packet has been sent and has not leaked out: whether it has a rate, and what the next burst waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Idle {
-    /// It is left to the next burst, however much later: an empty queue has no rate. A destination gets no more than the sum
-    /// of its rates, but a burst waits for the last packet of the one before.
+    /// It has none. The rest of the wait is left to the next burst, however much later. A destination gets no more than the
+    /// sum of its rates, but a burst waits for the last packet of the one before.
     #[default]
     Kept,
-    /// It passes at the last rate, as in `next = max(now, next) + L / (w C)`. That rate is given to other queues meanwhile, so
-    /// that a destination gets up to a packet more for each burst.
+    /// It has none, and the wait passes at the last rate, as in `next = max(now, next) + L / (w C)`. That rate is given to
+    /// other queues meanwhile, so that a destination gets up to a packet more for each burst.
     Passes,
+    /// It keeps its rate, and is empty for the controller when the packet has leaked out. A destination gets no more than the
+    /// sum of its rates, and a burst after that time does not wait.
+    Drains,
 }
 
 /// A leaky bucket. A packet may start when all bytes before it have leaked out at the present rate: after a

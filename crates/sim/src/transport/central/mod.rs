@@ -59,7 +59,7 @@ pub struct Central {
     pub link_bytes: Bytes,
     /// Under a controller of rates, the packet after one that was delayed by another queue's transmission.
     pub late: Late,
-    /// Under a controller of rates, the wait that is left when a queue becomes empty.
+    /// Under a controller of rates, a queue whose last packet has been sent and has not leaked out.
     pub idle: Idle,
 }
 
@@ -194,8 +194,10 @@ impl Default for Sender {
     }
 }
 
-/// The timer of a host's buckets.
+/// The timer of a host's buckets that hold packets back.
 const LEAK: u8 = 0;
+/// That of its buckets whose queues have nothing to send.
+const DRAIN: u8 = 1;
 
 impl Model {
     pub(super) fn new(configs: Vec<Central>, fabric: &Fabric) -> Model {
@@ -241,6 +243,21 @@ impl Model {
         let rate = cx.rate(self.queues.of(host).port);
         let due = self.queues.set_shares(host, rates, cx.now(), rate);
         self.ask_at(due, cx);
+        self.drain(cx);
+    }
+
+    /// For the controller, queues of this host that have drained are empty; a timer is set for the next one.
+    fn drain(&mut self, cx: &mut impl Host) {
+        let (host, now) = (cx.host(), cx.now());
+        let rate = cx.rate(self.queues.of(host).port);
+        while let Some(queue) = self.queues.take_drained(host, now, rate) {
+            cx.report(Report::Emptied { queue });
+        }
+        let at = self.queues.of_mut(host);
+        if let Some(due) = at.first_drained(rate).filter(|due| *due != Time::NEVER) {
+            let port = at.port;
+            cx.set_timer(&mut at.drained, due, Owner::Interface(port.reverse()), DRAIN);
+        }
     }
 
     /// A queue of this host has leave to send a packet of that flow.
@@ -340,8 +357,11 @@ impl Model {
             queue.tail = ConnId::NONE;
             let rate = cx.rate(self.queues.of(cx.host()).port);
             let idle = self.configs.of(cx.conn(flow)).idle;
-            self.queues.unlist(number, idle, cx.now(), rate);
-            cx.report(Report::Emptied { queue: number });
+            if self.queues.unlist(number, idle, cx.now(), rate) {
+                cx.report(Report::Emptied { queue: number });
+            } else {
+                self.drain(cx);
+            }
         }
         cx.finish(flow);
     }
@@ -363,7 +383,9 @@ impl Endpoint for Model {
         let last = std::mem::replace(&mut queue.tail, id);
         if last == ConnId::NONE {
             queue.head = id;
-            self.queues.list(number, cx.now(), rate);
+            if let Some(due) = self.queues.list(number, cx.now(), rate) {
+                self.ask_at(due, cx);
+            }
         } else {
             self.senders.at(last, cx).next = id;
         }
@@ -453,7 +475,11 @@ impl Endpoint for Model {
 
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
         let at = self.queues.of_mut(cx.host());
-        if cx.timer_is_due(&mut at.timer, owner, kind)
+        if kind == DRAIN {
+            if cx.timer_is_due(&mut at.drained, owner, kind) {
+                self.drain(cx);
+            }
+        } else if cx.timer_is_due(&mut at.timer, owner, kind)
             && let Some((due, _)) = at.first_due(cx.rate(at.port))
         {
             self.ask_at(due, cx);

@@ -52,6 +52,10 @@ pub struct AtHost {
     pub grants: Vec<Leave>,
     /// Queues that have something to send, in order of destination, as the rows of a controller's matrix are.
     active: Vec<Active>,
+    /// Queues that have nothing to send, and a rate until their buckets are empty ([`Idle::Drains`]).
+    draining: Vec<Active>,
+    /// When the next of those buckets is empty.
+    pub drained: Timer,
     /// Whether one of its flows waits for the turn at the port.
     pub asked: bool,
     /// When the next bucket is empty.
@@ -68,6 +72,8 @@ impl AtHost {
         AtHost {
             grants: Vec::new(),
             active: Vec::new(),
+            draining: Vec::new(),
+            drained: Timer::default(),
             asked: false,
             timer: Timer::default(),
             port: LinkId::NONE,
@@ -129,6 +135,11 @@ impl AtHost {
             }
         }
         first
+    }
+
+    /// When the first draining queue has drained, if any drains.
+    pub fn first_drained(&self, rate: Rate) -> Option<Time> {
+        self.draining.iter().map(|draining| draining.bucket.due(rate)).min()
     }
 
     /// The place of the active queue to a destination, or the one that it would have.
@@ -217,31 +228,53 @@ impl Queues {
         &mut self.hosts[host.index()]
     }
 
-    /// A queue that was empty has something to send. It has no rate yet.
-    pub fn list(&mut self, number: QueueId, now: Time, rate: Rate) {
+    /// A queue that was empty has something to send. It has no rate yet, unless it drains: then returns when it may send.
+    pub fn list(&mut self, number: QueueId, now: Time, rate: Rate) -> Option<Time> {
         let DestinationQueue { from, to, mut bucket, .. } = self.queues[number.index()];
-        bucket.set(0.0, now, rate);
         let at = &mut self.hosts[from.index()];
+        let active = match at.draining.iter().position(|draining| draining.queue == number) {
+            Some(place) => at.draining.remove(place),
+            None => {
+                bucket.set(0.0, now, rate);
+                Active { queue: number, to, label: None, bucket }
+            }
+        };
         let place = at.place(to).expect_err("an empty queue is not active");
-        at.active.insert(place, Active { queue: number, to, label: None, bucket });
+        at.active.insert(place, active);
         at.first = First::Unknown;
+        active.bucket.leaks().then(|| active.bucket.due(rate))
     }
 
-    /// A queue has become empty: it has no rate until it has packets again.
-    pub fn unlist(&mut self, number: QueueId, idle: Idle, now: Time, rate: Rate) {
+    /// A queue has nothing to send any more. Returns whether it has no rate, either, until it has packets again: else it drains.
+    pub fn unlist(&mut self, number: QueueId, idle: Idle, now: Time, rate: Rate) -> bool {
         let queue = &mut self.queues[number.index()];
         let at = &mut self.hosts[queue.from.index()];
         let place = at.place(queue.to).expect("a queue that was not empty is active");
-        queue.bucket = at.active.remove(place).bucket;
-        if idle == Idle::Kept {
-            queue.bucket.set(0.0, now, rate);
-        }
+        let mut active = at.active.remove(place);
         at.first = First::Unknown;
+        if idle == Idle::Drains && active.bucket.due(rate) > now {
+            at.draining.push(active);
+            return false;
+        }
+        if idle == Idle::Kept {
+            active.bucket.set(0.0, now, rate);
+        }
+        queue.bucket = active.bucket;
+        true
+    }
+
+    /// Takes out a queue of that host that has drained, if there is one.
+    pub fn take_drained(&mut self, host: NodeId, now: Time, rate: Rate) -> Option<QueueId> {
+        let at = &mut self.hosts[host.index()];
+        let place = at.draining.iter().position(|draining| draining.bucket.due(rate) <= now)?;
+        let Active { queue, bucket, .. } = at.draining.remove(place);
+        self.queues[queue.index()].bucket = bucket;
+        Some(queue)
     }
 
     /// From now on queues of that host, which go by one port of that rate, send at these shares of it, and their packets carry
     /// these labels. Returns when the port is to be requested for the first of them: never, if it has been. A rate that
-    /// comes when all has been sent is for nothing: the next burst has to wait for its own.
+    /// comes when all has been sent and has leaked out is for nothing: the next burst has to wait for its own.
     pub fn set_shares(
         &mut self,
         host: NodeId,
@@ -258,7 +291,13 @@ impl Queues {
                 Some(active) if active.queue == number => expected,
                 _ => match at.place(self.queues[number.index()].to) {
                     Ok(place) => place,
-                    Err(_) => continue,
+                    Err(_) => {
+                        if let Some(draining) = at.draining.iter_mut().find(|of| of.queue == number) {
+                            draining.label = label;
+                            draining.bucket.set(share, now, rate);
+                        }
+                        continue;
+                    }
                 },
             };
             expected = place + 1;
@@ -290,6 +329,9 @@ impl Queues {
             let listed = at.place(queue.to).is_ok_and(|place| at.active[place].queue.index() == number);
             if listed == queue.is_empty() {
                 found(format!("queue {number}: listed is {listed}, empty is {}", queue.is_empty()));
+            }
+            if listed && at.draining.iter().any(|draining| draining.queue.index() == number) {
+                found(format!("queue {number}: has something to send, and drains"));
             }
         }
     }
