@@ -243,7 +243,9 @@ impl Model {
         let rate = cx.rate(self.queues.of(host).port);
         let due = self.queues.set_shares(host, rates, cx.now(), rate);
         self.ask_at(due, cx);
-        self.drain(cx);
+        if self.queues.of(host).drains() {
+            self.drain(cx);
+        }
     }
 
     /// For the controller, queues of this host that have drained are empty; a timer is set for the next one.

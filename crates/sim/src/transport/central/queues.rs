@@ -137,9 +137,24 @@ impl AtHost {
         first
     }
 
-    /// When the first draining queue has drained, if any drains.
+    /// Whether a queue drains.
+    pub fn drains(&self) -> bool {
+        !self.draining.is_empty()
+    }
+
+    /// When the first of them has drained.
     pub fn first_drained(&self, rate: Rate) -> Option<Time> {
         self.draining.iter().map(|draining| draining.bucket.due(rate)).min()
+    }
+
+    /// A queue that has nothing to send gets a share: it is for nothing, unless the queue drains. Out of line, since nearly all
+    /// shares are for active queues.
+    #[cold]
+    fn set_draining(&mut self, number: QueueId, share: f64, label: Option<u32>, now: Time, rate: Rate) {
+        if let Some(draining) = self.draining.iter_mut().find(|draining| draining.queue == number) {
+            draining.label = label;
+            draining.bucket.set(share, now, rate);
+        }
     }
 
     /// The place of the active queue to a destination, or the one that it would have.
@@ -292,10 +307,7 @@ impl Queues {
                 _ => match at.place(self.queues[number.index()].to) {
                     Ok(place) => place,
                     Err(_) => {
-                        if let Some(draining) = at.draining.iter_mut().find(|of| of.queue == number) {
-                            draining.label = label;
-                            draining.bucket.set(share, now, rate);
-                        }
+                        at.set_draining(number, share, label, now, rate);
                         continue;
                     }
                 },
