@@ -35,7 +35,7 @@ pub struct Setup {
     /// The network.
     pub fabric: Arc<Fabric>,
     /// The ways through it.
-    pub routes: Routes,
+    pub routes: Arc<Routes>,
     /// Its faults.
     pub faults: Timeline,
     /// The flows.
@@ -80,7 +80,7 @@ impl Setup {
         fabric: Arc<Fabric>,
         prototypes: &Prototypes,
     ) -> Result<Setup, Disconnected> {
-        let routes = Routes::build(&fabric)?;
+        let routes = Arc::new(Routes::build(&fabric)?);
         let run = &scenario.run;
         let mut faults = Timeline::build(&scenario.faults, &fabric, run.seed, run.replica);
         let demands = scenario.demands();

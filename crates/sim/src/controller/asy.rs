@@ -4,11 +4,12 @@
 //! Rows and columns of the offered rates are divided by their sums iteratively (`rates/sinkhorn.rs`). Flows
 //! take paths by their hash.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::offered::{Estimate, Procedure, Rates, unsuited};
-use super::rates::matrix::Offered;
+use super::queue_rates::{Estimate, Rates, unsuited};
 use super::rates::sinkhorn::{Normaliser, Sinkhorn};
 use super::{Build, ControlChannel, Settings};
 use crate::engine::controller::Channel;
@@ -41,20 +42,10 @@ impl Settings for Asy {
     }
 }
 
-impl Procedure for Normaliser {
-    fn update(&mut self, offered: &mut Offered) -> &[u16] {
-        Normaliser::update(self, offered)
-    }
-
-    fn priority(&self, class: usize) -> f64 {
-        Normaliser::priority(self, class)
-    }
-}
-
 impl Build for Asy {
     type Model = Rates<Normaliser>;
 
-    fn model(&self, fabric: &Fabric, _routes: &Routes) -> Rates<Normaliser> {
+    fn model(&self, fabric: &Arc<Fabric>, _routes: &Arc<Routes>) -> Rates<Normaliser> {
         let procedure = Normaliser::new(self.normalisation.clone(), fabric.hosts as usize);
         Rates::new(procedure, self.offered, self.interval, fabric)
     }

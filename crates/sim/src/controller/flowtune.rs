@@ -6,6 +6,8 @@
 //! the queue's packets carry it. Or only hosts' links have prices, and the network between them is taken to
 //! be wide enough, as in ASY.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +62,7 @@ impl Settings for FlowtuneRates {
 impl Build for FlowtuneRates {
     type Model = Model;
 
-    fn model(&self, fabric: &Fabric, routes: &Routes) -> Model {
+    fn model(&self, fabric: &Arc<Fabric>, routes: &Arc<Routes>) -> Model {
         let unit = fabric.host_rate().0 as f64;
         let capacities: Vec<f64> = fabric.links.iter().map(|link| link.rate.0 as f64 / unit).collect();
         Model {
@@ -71,7 +73,8 @@ impl Build for FlowtuneRates {
             queues: Vec::new(),
             waiting: 0,
             due: Time::ZERO,
-            network: Box::new((fabric.clone(), routes.clone())),
+            fabric: Arc::clone(fabric),
+            routes: Arc::clone(routes),
         }
     }
 }
@@ -100,7 +103,8 @@ pub struct Model {
     waiting: u32,
     /// When the next iteration is.
     due: Time,
-    network: Box<(Fabric, Routes)>,
+    fabric: Arc<Fabric>,
+    routes: Arc<Routes>,
 }
 
 impl Model {
@@ -110,7 +114,7 @@ impl Model {
 
     /// A queue that has its first burst.
     fn open(&self, from: NodeId, to: NodeId, chance: &mut Stream) -> Queue {
-        let (fabric, routes) = &*self.network;
+        let (fabric, routes) = (&*self.fabric, &*self.routes);
         let label = (self.priced == Priced::All).then(|| chance.bits() as u32);
         let mut links = granted::links(label.unwrap_or(0), from, to, fabric, routes);
         if self.priced == Priced::Hosts && links.len() > 1 {
@@ -203,6 +207,7 @@ impl Controller for Model {
 
     fn heap_bytes(&self) -> usize {
         let links: usize = self.queues.iter().flatten().map(|queue| queue.links.capacity()).sum();
-        self.queues.capacity() * size_of::<Option<Queue>>() + links * size_of::<u32>()
+        let own = self.queues.capacity() * size_of::<Option<Queue>>() + links * size_of::<u32>();
+        own + self.capacities.capacity() * size_of::<f64>() + self.allocator.heap_bytes()
     }
 }

@@ -7,6 +7,8 @@
 //! controller estimates the rates of large connections if only hosts' links limited them, and gives them
 //! paths. Transports are affected only through their measurements: packets in flight stay on the old path.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +72,7 @@ impl Settings for HederaPaths {
 impl Build for HederaPaths {
     type Model = Model;
 
-    fn model(&self, fabric: &Fabric, routes: &Routes) -> Model {
+    fn model(&self, fabric: &Arc<Fabric>, routes: &Arc<Routes>) -> Model {
         let rate = fabric.host_rate();
         let cores = most_paths(fabric, routes, PATHS_MOST).max(1) as u32;
         Model {
@@ -80,7 +82,8 @@ impl Build for HederaPaths {
             annealing: Annealing::new(&places(fabric), cores),
             seen: Vec::new(),
             looked: Time::ZERO,
-            network: Box::new((fabric.clone(), routes.clone())),
+            fabric: Arc::clone(fabric),
+            routes: Arc::clone(routes),
         }
     }
 }
@@ -124,7 +127,8 @@ pub struct Model {
     /// By connection.
     seen: Vec<Seen>,
     looked: Time,
-    network: Box<(Fabric, Routes)>,
+    fabric: Arc<Fabric>,
+    routes: Arc<Routes>,
 }
 
 impl Model {
@@ -145,7 +149,7 @@ impl Model {
 
     /// The paths of a flow: labels, and the links between switches by which these lead. Hosts' links fit by the estimate.
     fn paths(&self, flow: &OpenFlow) -> (Vec<u32>, Paths) {
-        let (fabric, routes) = &*self.network;
+        let (fabric, routes) = (&*self.fabric, &*self.routes);
         let labels = granted::labels(flow.from, flow.to, fabric, routes);
         let mut paths = Paths::default();
         for &label in &labels {
@@ -177,7 +181,7 @@ impl Controller for Model {
         large.sort_by_key(|flow| (flow.start, flow.id));
         let flow = |flow: &OpenFlow| Flow { source: flow.from.0, destination: flow.to.0, demand: 0.0 };
         let mut flows: Vec<Flow> = large.iter().map(flow).collect();
-        estimate(&mut flows, self.network.0.hosts as usize);
+        estimate(&mut flows, self.fabric.hosts as usize);
         let (labels, paths): (Vec<Vec<u32>>, Vec<Paths>) = large.iter().map(|flow| self.paths(flow)).unzip();
         let placed = match self.config.placement {
             Placement::FirstFit => {
@@ -209,6 +213,7 @@ impl Controller for Model {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.seen.capacity() * size_of::<Seen>() + self.capacities.capacity() * size_of::<f64>()
+        let own = self.seen.capacity() * size_of::<Seen>() + self.capacities.capacity() * size_of::<f64>();
+        own + self.annealing.heap_bytes()
     }
 }

@@ -3,11 +3,12 @@
 //! Source: Bertsekas and Gallager, "Data Networks", 2nd edition (1992), section 6.5.2: water-filling
 //! (`rates/max_min.rs`) on the links of the hosts; the network between them is taken to be wide enough.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::offered::{Estimate, Procedure, Rates, unsuited};
-use super::rates::matrix::Offered;
+use super::queue_rates::{Estimate, Rates, unsuited};
 use super::rates::max_min::{FairRates, MaxMin};
 use super::{Build, ControlChannel, Settings};
 use crate::engine::controller::Channel;
@@ -40,20 +41,10 @@ impl Settings for MaxMinRates {
     }
 }
 
-impl Procedure for FairRates {
-    fn update(&mut self, offered: &mut Offered) -> &[u16] {
-        FairRates::update(self, offered)
-    }
-
-    fn priority(&self, class: usize) -> f64 {
-        FairRates::priority(self, class)
-    }
-}
-
 impl Build for MaxMinRates {
     type Model = Rates<FairRates>;
 
-    fn model(&self, fabric: &Fabric, _routes: &Routes) -> Rates<FairRates> {
+    fn model(&self, fabric: &Arc<Fabric>, _routes: &Arc<Routes>) -> Rates<FairRates> {
         let procedure = FairRates::new(self.filling.clone(), fabric.hosts as usize);
         Rates::new(procedure, self.offered, self.interval, fabric)
     }

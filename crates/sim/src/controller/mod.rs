@@ -3,6 +3,8 @@
 //! A member has a configuration, which is part of the scenario, and a `Model`, which is its state in a run. Adding one is its
 //! file and its line in the list below; `max_min` is the shortest example. The contract is in `engine/controller.rs`.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +12,12 @@ use crate::balancer::Balancer;
 use crate::derived::Values;
 use crate::engine::controller::{Channel, ControlContext, Controller as Contract, Report};
 use crate::problem::Problem;
-use crate::register::register;
+use crate::register::{dispatch, register};
 use crate::routing::Routes;
 use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
-pub mod offered;
+pub mod queue_rates;
 pub mod rates;
 
 /// One list: configuration and model of each controller, and the way from one to the other.
@@ -34,36 +36,21 @@ macro_rules! controllers {
 
         impl Controller {
             /// The controller of a network, before anything has happened.
-            pub fn model(&self, fabric: &Fabric, routes: &Routes) -> Model {
+            pub fn model(&self, fabric: &Arc<Fabric>, routes: &Arc<Routes>) -> Model {
                 match self {
                     $(Controller::$config(config) => Model::$config(config.model(fabric, routes)),)*
                 }
             }
         }
 
-        impl Contract for Model {
-            fn is_urgent(&self, report: &Report) -> bool {
-                match self { $(Model::$config(model) => model.is_urgent(report),)* }
-            }
-
-            fn counts_packets(&self) -> bool {
-                match self { $(Model::$config(model) => model.counts_packets(),)* }
-            }
-
-            fn begins(&self) -> Time {
-                match self { $(Model::$config(model) => model.begins(),)* }
-            }
-
-            fn act(&mut self, reports: &[Report], cx: &mut ControlContext) {
-                match self { $(Model::$config(model) => model.act(reports, cx),)* }
-            }
-
-            fn audit(&self, found: &mut dyn FnMut(String)) {
-                match self { $(Model::$config(model) => model.audit(found),)* }
-            }
-
-            fn heap_bytes(&self) -> usize {
-                match self { $(Model::$config(model) => model.heap_bytes(),)* }
+        dispatch! {
+            impl Contract for Model [$($config)*] {
+                fn is_urgent(&self, report: &Report) -> bool;
+                fn counts_packets(&self) -> bool;
+                fn begins(&self) -> Time;
+                fn act(&mut self, reports: &[Report], cx: &mut ControlContext);
+                fn audit(&self, found: &mut dyn FnMut(String));
+                fn heap_bytes(&self) -> usize;
             }
         }
     };
@@ -160,5 +147,5 @@ pub trait Build {
     type Model: Contract;
 
     /// The controller of a network, before anything has happened.
-    fn model(&self, fabric: &Fabric, routes: &Routes) -> Self::Model;
+    fn model(&self, fabric: &Arc<Fabric>, routes: &Arc<Routes>) -> Self::Model;
 }

@@ -223,6 +223,12 @@ impl Build for Lossless {
         let on_dequeue = self.mark == MarkOn::Dequeue;
         Model { queues: Box::default(), occupied: 0, kmin, kmax, slope, on_dequeue }
     }
+
+    /// Nothing is marked.
+    fn at_host() -> Option<Model> {
+        let (kmin, kmax) = (u64::MAX, u64::MAX);
+        Some(Model { queues: Box::default(), occupied: 0, kmin, kmax, slope: 0.0, on_dequeue: false })
+    }
 }
 
 /// The queues at one port.
@@ -239,18 +245,6 @@ pub struct Model {
 }
 
 impl Model {
-    /// At a host's port: nothing is marked.
-    pub fn at_host() -> Model {
-        Model {
-            queues: Box::default(),
-            occupied: 0,
-            kmin: u64::MAX,
-            kmax: u64::MAX,
-            slope: 0.0,
-            on_dequeue: false,
-        }
-    }
-
     /// Marks a packet of a class in which so many bytes wait.
     #[inline]
     fn mark(&self, id: PacketId, waiting: u64, cx: &mut PortContext) {

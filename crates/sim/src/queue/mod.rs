@@ -44,6 +44,14 @@ macro_rules! queues {
                     $(Queue::$config(config) => Model::$config(config.model(full_packet)),)*
                 }
             }
+
+            /// An empty queue at a host's port, which neither drops nor marks.
+            pub fn at_host(&self) -> Model {
+                let own = match self {
+                    $(Queue::$config(_) => <$module::$config as Build>::at_host().map(Model::$config),)*
+                };
+                own.unwrap_or_else(|| Queue::from(infinite::Infinite {}).model(0))
+            }
         }
 
         dispatch! {
@@ -171,17 +179,6 @@ pub trait Settings {
 /// Queues that are written in Python: see `prototype.rs`.
 pub type Prototypes = Named<dyn python::Prototype>;
 
-impl Queue {
-    /// An empty queue at a host's port, which neither drops nor marks.
-    pub fn at_host(&self) -> Model {
-        match self {
-            Queue::Lossless(_) => Model::Lossless(lossless::Model::at_host()),
-            Queue::DaqPort(_) => Model::DaqPort(daq::Model::at_host()),
-            _ => Queue::from(infinite::Infinite {}).model(0),
-        }
-    }
-}
-
 /// From the configuration to the state at one port.
 pub trait Build {
     /// The state of the queue at one port.
@@ -189,6 +186,12 @@ pub trait Build {
 
     /// An empty queue, given the size of a full data packet on the wire.
     fn model(&self, full_packet: u64) -> Self::Model;
+
+    /// An empty queue at a host's port, if it has a kind of its own there, such as one with classes; none: first-in first-out
+    /// without a limit.
+    fn at_host() -> Option<Self::Model> {
+        None
+    }
 }
 
 /// Features that a transport may need from the ports on its path.

@@ -1,6 +1,6 @@
 //! Water-filling against bisection by the definition of max-min fairness.
 
-use flowyard_sim::controller::rates::matrix::{Entry, Offered};
+use flowyard_sim::controller::rates::matrix::{Entry, Offered, Procedure};
 use flowyard_sim::controller::rates::max_min::{FairRates, MaxMin, WaterFilling};
 use flowyard_sim::controller::rates::paths::Paths;
 

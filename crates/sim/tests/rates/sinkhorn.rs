@@ -1,7 +1,7 @@
 //! Renormalisation against a literal version of the procedure, the linear program, and known properties of
 //! its limit.
 
-use flowyard_sim::controller::rates::matrix::{Entry, Offered};
+use flowyard_sim::controller::rates::matrix::{Entry, Offered, Procedure};
 use flowyard_sim::controller::rates::sinkhorn::{Normaliser, Scaling, Sinkhorn};
 use flowyard_sim::random::Stream;
 use proptest::prelude::*;

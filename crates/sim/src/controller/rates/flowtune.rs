@@ -12,6 +12,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bytes;
+
 use crate::units::Time;
 
 /// Flowtune's allocator.
@@ -123,6 +125,12 @@ impl Allocator {
         let link = |capacity: &f64| Link { capacity: capacity * open, price, load: 0.0, slope: 0.0 };
         let links = capacities.iter().map(link).collect();
         Allocator { config, links, flows: Vec::new(), news: Vec::new() }
+    }
+
+    /// Bytes that it takes beyond its own size.
+    pub fn heap_bytes(&self) -> usize {
+        let paths: usize = self.flows.iter().map(|flow| bytes(&flow.links)).sum();
+        bytes(&self.links) + bytes(&self.flows) + bytes(&self.news) + paths
     }
 
     /// A flowlet starts. Numbers are small; that of a flow which has ended may be used again.

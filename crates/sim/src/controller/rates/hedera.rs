@@ -7,6 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bytes;
 use super::paths::Paths;
 use crate::random::Stream;
 use crate::units::Time;
@@ -185,6 +186,12 @@ pub struct Annealing {
 }
 
 impl Annealing {
+    /// Bytes that it takes beyond its own size.
+    pub fn heap_bytes(&self) -> usize {
+        let groups = |groups: &Vec<Vec<u32>>| bytes(groups) + groups.iter().map(bytes).sum::<usize>();
+        bytes(&self.cores) + groups(&self.edges) + groups(&self.pods)
+    }
+
     /// Hosts take so many cores in turn.
     pub fn new(places: &[HostPlace], cores: u32) -> Annealing {
         let groups = |group: fn(&HostPlace) -> u32| {

@@ -3,6 +3,8 @@
 //! They lie in slices of eight of about one length, interleaved ("sliced ELLPACK", Monakov, Lokhmotov and Avetisyan, HiPEAC
 //! 2010): eight sums proceed at once, and the loops have no branch that depends on a line.
 
+use super::bytes;
+
 /// Lines of a slice.
 const LANES: usize = 8;
 
@@ -44,6 +46,13 @@ impl Lines {
             next: Vec::new(),
             counts: Vec::new(),
         }
+    }
+
+    /// Bytes that they take beyond their own size.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let by_place = bytes(&self.lines) + bytes(&self.next) + size_of_val(&*self.factors);
+        let of_entries = bytes(&self.others) + bytes(&self.scaled);
+        by_place + of_entries + bytes(&self.starts) + bytes(&self.counts)
     }
 
     /// Makes room for lines of these lengths, with factors of 1.

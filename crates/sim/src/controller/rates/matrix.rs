@@ -7,6 +7,7 @@
 //! Rows and columns are lists in order of host, so that an entry comes or goes in time of its row and its column, and a
 //! network of thousands of hosts costs memory by the entry.
 
+use super::bytes;
 pub use super::parts::Part;
 use super::parts::Parts;
 
@@ -23,6 +24,19 @@ pub struct Entry {
     pub scaled: f64,
     /// The rate that it was given last, as a share of the host's link; 0 until then.
     pub rate: f64,
+}
+
+/// Computation of rates from offered rates.
+pub trait Procedure {
+    /// Gives each entry that depends on the change its rate; returns the sources of these. The rates are those that
+    /// computing all anew would give.
+    fn update(&mut self, offered: &mut Offered) -> &[u16];
+
+    /// Factor of the offered rates of a class.
+    fn priority(&self, class: usize) -> f64;
+
+    /// Bytes that it takes beyond its own size.
+    fn heap_bytes(&self) -> usize;
 }
 
 /// The matrix.
@@ -175,13 +189,10 @@ impl Offered {
 
     /// Bytes that it takes beyond its own size.
     pub fn heap_bytes(&self) -> usize {
-        let of_row = |row: &Row| {
-            row.destinations.capacity() * size_of::<u16>() + row.entries.capacity() * size_of::<Entry>()
-        };
-        let rows: usize = self.rows.iter().map(of_row).sum();
-        let columns: usize = self.columns.iter().map(|column| column.capacity() * size_of::<u16>()).sum();
-        let lists = self.rows.capacity() * (size_of::<Row>() + size_of::<Vec<u16>>());
-        rows + columns + lists + self.drawn.capacity() * size_of::<Drawn>()
+        let rows: usize = self.rows.iter().map(|row| bytes(&row.destinations) + bytes(&row.entries)).sum();
+        let columns: usize = self.columns.iter().map(bytes).sum();
+        let lists = bytes(&self.rows) + bytes(&self.columns) + bytes(&self.drawn);
+        rows + columns + lists + self.parts.heap_bytes()
     }
 
     /// Finds the next part in which something has changed; false: all have been found, until something changes again. Nothing

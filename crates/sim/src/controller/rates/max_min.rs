@@ -13,7 +13,8 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::matrix::{Offered, Part};
+use super::bytes;
+use super::matrix::{Offered, Part, Procedure};
 use super::paths::Paths;
 
 /// Max-min fair rates of destination queues on the links of their hosts.
@@ -88,6 +89,13 @@ impl WaterFilling {
             // The remainder of the sum of weights is rounding.
             self.weight[at] = 0.0;
         }
+    }
+
+    /// Bytes that it takes beyond its own size.
+    fn heap_bytes(&self) -> usize {
+        let of_links = bytes(&self.left) + bytes(&self.weight) + bytes(&self.whole) + bytes(&self.ends);
+        let shares = self.shares.capacity() * size_of::<Reverse<(u64, u32)>>();
+        of_links + shares + bytes(&self.rates) + bytes(&self.flows)
     }
 
     /// Lists the flows of links. A flow without a rate has NaN.
@@ -168,6 +176,36 @@ pub struct FairRates {
     updated: Vec<u16>,
 }
 
+impl Procedure for FairRates {
+    fn update(&mut self, offered: &mut Offered) -> &[u16] {
+        self.updated.clear();
+        while offered.next_changed(&mut self.part) {
+            self.network(offered);
+            let mut rates = self.filling.fill(&self.capacities, &self.paths, &self.weights).iter();
+            for &row in &self.part.rows {
+                for (entry, &rate) in offered.row_mut(row).entries.iter_mut().zip(&mut rates) {
+                    entry.rate = rate;
+                }
+            }
+            self.updated.extend(&self.part.rows);
+        }
+        &self.updated
+    }
+
+    fn priority(&self, class: usize) -> f64 {
+        self.config.priority(class)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let of_part = bytes(&self.weights) + bytes(&self.capacities) + bytes(&self.updated);
+        bytes(&self.column_place)
+            + of_part
+            + self.part.heap_bytes()
+            + self.filling.heap_bytes()
+            + self.paths.heap_bytes()
+    }
+}
+
 impl FairRates {
     /// For so many hosts.
     pub fn new(config: MaxMin, hosts: usize) -> FairRates {
@@ -181,28 +219,6 @@ impl FairRates {
             column_place: vec![0; hosts],
             updated: Vec::new(),
         }
-    }
-
-    /// Factor of the offered rates of a class.
-    pub fn priority(&self, class: usize) -> f64 {
-        self.config.priority(class)
-    }
-
-    /// Gives each entry that depends on the change its rate; returns the sources of these. The rates are
-    /// those that computing all anew would give.
-    pub fn update(&mut self, offered: &mut Offered) -> &[u16] {
-        self.updated.clear();
-        while offered.next_changed(&mut self.part) {
-            self.network(offered);
-            let mut rates = self.filling.fill(&self.capacities, &self.paths, &self.weights).iter();
-            for &row in &self.part.rows {
-                for (entry, &rate) in offered.row_mut(row).entries.iter_mut().zip(&mut rates) {
-                    entry.rate = rate;
-                }
-            }
-            self.updated.extend(&self.part.rows);
-        }
-        &self.updated
     }
 
     /// The links of the part: those of rows, those of columns, and those that cap one entry.

@@ -4,9 +4,10 @@
 //! two: under load nearly all entries are in one part, and two walks, from its row and from its column, meet after a dozen
 //! lines. Only if they do not, or if several entries have gone, a walk goes through the whole part.
 
+use super::bytes;
 use super::matrix::Row;
 
-/// Rows and columns that are connected, each in order.
+/// Rows and columns: of a part, those that entries connect, each in order.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
     /// The sources.
@@ -23,6 +24,11 @@ impl Part {
 
     fn size(&self) -> usize {
         self.rows.len() + self.columns.len()
+    }
+
+    /// Bytes that it takes beyond its own size.
+    pub(super) fn heap_bytes(&self) -> usize {
+        bytes(&self.rows) + bytes(&self.columns)
     }
 
     fn sort(&mut self) {
@@ -108,6 +114,17 @@ impl Parts {
         }
     }
 
+    /// Bytes that they take beyond their own size.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let lists = bytes(&self.parts) + bytes(&self.free) + bytes(&self.of_row) + bytes(&self.of_column);
+        let tracked: usize = self.parts.iter().map(|tracked| tracked.part.heap_bytes()).sum();
+        let walks = bytes(&self.rows_seen)
+            + bytes(&self.columns_seen)
+            + self.from_row.seen.heap_bytes()
+            + self.from_column.seen.heap_bytes();
+        lists + tracked + walks + self.changed.heap_bytes()
+    }
+
     /// An entry has come.
     pub(super) fn inserted(&mut self, row: u16, column: u16) {
         let number = match (self.of_row[usize::from(row)], self.of_column[usize::from(column)]) {
@@ -117,12 +134,12 @@ impl Parts {
         };
         let of_row = std::mem::replace(&mut self.of_row[usize::from(row)], number);
         let of_column = std::mem::replace(&mut self.of_column[usize::from(column)], number);
-        let lines = &mut self.parts[usize::from(number)];
+        let tracked = &mut self.parts[usize::from(number)];
         if of_row == NONE {
-            insert(&mut lines.part.rows, row);
+            insert(&mut tracked.part.rows, row);
         }
         if of_column == NONE {
-            insert(&mut lines.part.columns, column);
+            insert(&mut tracked.part.columns, column);
         }
         self.touched(row);
     }
@@ -130,19 +147,19 @@ impl Parts {
     /// An entry has gone.
     pub(super) fn removed(&mut self, row: u16, column: u16, rows: &[Row], columns: &[Vec<u16>]) {
         let number = self.of_row[usize::from(row)];
-        let lines = &mut self.parts[usize::from(number)];
-        lines.changed = true;
-        lines.gone = lines.gone.and(Gone::One(row, column));
+        let tracked = &mut self.parts[usize::from(number)];
+        tracked.changed = true;
+        tracked.gone = tracked.gone.and(Gone::One(row, column));
         if rows[usize::from(row)].entries.is_empty() {
-            remove(&mut lines.part.rows, row);
+            remove(&mut tracked.part.rows, row);
             self.of_row[usize::from(row)] = NONE;
         }
         if columns[usize::from(column)].is_empty() {
-            remove(&mut lines.part.columns, column);
+            remove(&mut tracked.part.columns, column);
             self.of_column[usize::from(column)] = NONE;
         }
-        if lines.part.size() == 0 {
-            *lines = Tracked::default();
+        if tracked.part.size() == 0 {
+            *tracked = Tracked::default();
             self.free.push(number);
         }
         // Without it, its row and its column may be in two parts.
@@ -172,9 +189,9 @@ impl Parts {
                 self.split(number, rows, columns);
             }
             let number = number_of(self);
-            let lines = &mut self.parts[usize::from(number)];
-            (lines.changed, lines.gone) = (false, Gone::None);
-            part.clone_from(&lines.part);
+            let tracked = &mut self.parts[usize::from(number)];
+            (tracked.changed, tracked.gone) = (false, Gone::None);
+            part.clone_from(&tracked.part);
             return true;
         }
         false
@@ -245,14 +262,14 @@ impl Parts {
         }
         let size = |number: u16| self.parts[usize::from(number)].part.size();
         let (kept, lost) = if size(one) >= size(other) { (one, other) } else { (other, one) };
-        let lost_lines = std::mem::take(&mut self.parts[usize::from(lost)]);
+        let joined = std::mem::take(&mut self.parts[usize::from(lost)]);
         self.free.push(lost);
-        self.assign(&lost_lines.part, kept);
-        let lines = &mut self.parts[usize::from(kept)];
-        lines.part.rows.extend(lost_lines.part.rows);
-        lines.part.columns.extend(lost_lines.part.columns);
-        lines.part.sort();
-        lines.gone = lines.gone.and(lost_lines.gone);
+        self.assign(&joined.part, kept);
+        let tracked = &mut self.parts[usize::from(kept)];
+        tracked.part.rows.extend(joined.part.rows);
+        tracked.part.columns.extend(joined.part.columns);
+        tracked.part.sort();
+        tracked.gone = tracked.gone.and(joined.gone);
         kept
     }
 

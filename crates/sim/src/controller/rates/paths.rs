@@ -1,5 +1,7 @@
 //! Paths as lists of link numbers, one behind the other.
 
+use super::bytes;
+
 /// A list of paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paths {
@@ -30,6 +32,11 @@ impl Paths {
     pub fn clear(&mut self) {
         self.ends.clear();
         self.links.clear();
+    }
+
+    /// Bytes that it takes beyond its own size.
+    pub(super) fn heap_bytes(&self) -> usize {
+        bytes(&self.ends) + bytes(&self.links)
     }
 
     /// The links of the path with that number, from 0.

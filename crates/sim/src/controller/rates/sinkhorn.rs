@@ -14,8 +14,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bytes;
 use super::lines::Lines;
-use super::matrix::{Drawn, Offered, Part, Row};
+use super::matrix::{Drawn, Offered, Part, Procedure, Row};
 
 /// Computation of rates from the offered ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,30 +102,8 @@ pub struct Normaliser {
     updated: Vec<u16>,
 }
 
-impl Normaliser {
-    /// For so many hosts.
-    pub fn new(config: Sinkhorn, hosts: usize) -> Normaliser {
-        Normaliser {
-            config,
-            part: Part::default(),
-            rows: Lines::new(),
-            columns: Lines::new(),
-            column_place: vec![0; hosts],
-            row_slack: vec![0.0; hosts],
-            column_slack: vec![0.0; hosts],
-            candidates: Vec::new(),
-            updated: Vec::new(),
-        }
-    }
-
-    /// Factor of the offered rates of a class.
-    pub fn priority(&self, class: usize) -> f64 {
-        self.config.priority(class)
-    }
-
-    /// Gives each entry that depends on the change its rate; returns the sources of these. The rates are
-    /// those that computing all anew would give.
-    pub fn update(&mut self, offered: &mut Offered) -> &[u16] {
+impl Procedure for Normaliser {
+    fn update(&mut self, offered: &mut Offered) -> &[u16] {
         self.updated.clear();
         while offered.next_changed(&mut self.part) {
             if offered.is_even() {
@@ -146,6 +125,33 @@ impl Normaliser {
             self.updated.extend(&self.part.rows);
         }
         &self.updated
+    }
+
+    fn priority(&self, class: usize) -> f64 {
+        self.config.priority(class)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let by_host = bytes(&self.column_place) + bytes(&self.row_slack) + bytes(&self.column_slack);
+        let of_part = bytes(&self.candidates) + bytes(&self.updated) + self.part.heap_bytes();
+        by_host + of_part + self.rows.heap_bytes() + self.columns.heap_bytes()
+    }
+}
+
+impl Normaliser {
+    /// For so many hosts.
+    pub fn new(config: Sinkhorn, hosts: usize) -> Normaliser {
+        Normaliser {
+            config,
+            part: Part::default(),
+            rows: Lines::new(),
+            columns: Lines::new(),
+            column_place: vec![0; hosts],
+            row_slack: vec![0.0; hosts],
+            column_slack: vec![0.0; hosts],
+            candidates: Vec::new(),
+            updated: Vec::new(),
+        }
     }
 
     /// Lays out the part by rows and by columns.

@@ -13,6 +13,8 @@ pub mod clos;
 pub mod colouring;
 pub mod matching;
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -29,7 +31,7 @@ use crate::ids::{FlowId, NodeId, QueueId};
 use crate::problem::Problem;
 use crate::routing::Routes;
 use crate::topology::Fabric;
-use crate::units::{Bytes, Rate, Time};
+use crate::units::{Bytes, Time};
 
 /// Grants, slot by slot, for all hosts at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -126,7 +128,7 @@ impl Settings for Syn {
 impl Build for Syn {
     type Model = Model;
 
-    fn model(&self, fabric: &Fabric, routes: &Routes) -> Model {
+    fn model(&self, fabric: &Arc<Fabric>, routes: &Arc<Routes>) -> Model {
         let slot = fabric.host_rate().transmission(self.slot_bytes());
         let clos = Clos::new(fabric, routes).expect("the check refuses other networks");
         // Leave is for the first slot that begins when it has arrived, or for the batch behind.
@@ -149,7 +151,8 @@ impl Build for Syn {
             labels: Vec::new(),
             next: Time::NEVER,
             given: Time::NEVER,
-            audits: Box::new((fabric.clone(), routes.clone(), fabric.host_rate())),
+            fabric: Arc::clone(fabric),
+            routes: Arc::clone(routes),
         }
     }
 }
@@ -178,7 +181,9 @@ pub struct Model {
     next: Time,
     /// When it has last given leave.
     given: Time,
-    audits: Box<(Fabric, Routes, Rate)>,
+    /// Both for the audit.
+    fabric: Arc<Fabric>,
+    routes: Arc<Routes>,
 }
 
 impl Model {
@@ -225,11 +230,11 @@ impl Model {
             self.touched.push(QueueId(queue));
         }
         if let Some(found) = cx.found.as_deref_mut() {
-            let (fabric, routes, rate) = &*self.audits;
+            let (fabric, routes) = (&*self.fabric, &*self.routes);
             let order = self.order.as_ref().expect("it has been made");
             let wrong = [
                 audit::matching(&self.pairs, order.waiting(), 1).err(),
-                audit::paths(fabric, routes, *rate, &self.pairs, &self.labels).err(),
+                audit::paths(fabric, routes, fabric.host_rate(), &self.pairs, &self.labels).err(),
             ];
             found.extend(wrong.into_iter().flatten().map(|what| format!("slot at {at}: {what}")));
         }

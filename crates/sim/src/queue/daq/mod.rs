@@ -128,15 +128,6 @@ impl Model {
     fn new(state: State) -> Model {
         Model(Box::new(state))
     }
-
-    /// At a host's port: its queue holds the host's own data and, if it relays, that of other hosts.
-    pub fn at_host() -> Model {
-        Model::new(State {
-            robin: RoundRobin::new([1 << 17; CLASSES]),
-            buffers: [u64::MAX; CLASSES],
-            ..State::default()
-        })
-    }
 }
 
 impl Discipline for Model {

@@ -181,4 +181,13 @@ impl Build for DaqPort {
             ..State::default()
         })
     }
+
+    /// Its queue holds the host's own data and, if it relays, that of other hosts.
+    fn at_host() -> Option<Model> {
+        Some(Model::new(State {
+            robin: RoundRobin::new([1 << 17; CLASSES]),
+            buffers: [u64::MAX; CLASSES],
+            ..State::default()
+        }))
+    }
 }

@@ -8,7 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::rates::matrix::{Entry, HOSTS_MOST, Offered};
+use super::rates::matrix::{Entry, HOSTS_MOST, Offered, Procedure};
 use crate::engine::controller::{Act, ControlContext, Controller, Order, Report};
 use crate::ids::{NodeId, QueueId};
 use crate::problem::Problem;
@@ -30,15 +30,6 @@ pub enum Estimate {
 
 /// The least rate that a queue with something to send offers.
 const OFFER_LEAST: f64 = 1e-6;
-
-/// Computation of rates from offered rates.
-pub trait Procedure {
-    /// Gives each entry that depends on the change its rate; returns the sources of these.
-    fn update(&mut self, offered: &mut Offered) -> &[u16];
-
-    /// Factor of the offered rates of a class.
-    fn priority(&self, class: usize) -> f64;
-}
 
 /// Why a network has no matrix of rates: it has too many hosts, or links of hosts at different rates, of which a rate would
 /// be different shares.
@@ -260,7 +251,8 @@ impl<P: Procedure> Controller for Rates<P> {
 
     fn heap_bytes(&self) -> usize {
         let own = self.queues.capacity() * size_of::<Option<Queue>>()
+            + self.touched.capacity() * size_of::<QueueId>()
             + self.rates.capacity() * 2 * size_of::<f64>();
-        own + self.offered.heap_bytes()
+        own + self.offered.heap_bytes() + self.procedure.heap_bytes()
     }
 }
