@@ -100,6 +100,8 @@ pub struct ReceiverEnd {
     pub completed_at: Time,
     /// Whether a packet has arrived.
     pub(super) accepted: bool,
+    /// Whether it has notified flows that wait for its end: completed, or given up.
+    pub(super) ended: bool,
     /// Latest creation time among the data packets that arrived.
     pub(super) newest: Time,
     pub(super) port: LinkId,
@@ -294,6 +296,7 @@ impl ReceiverEnd {
             trims: 0,
             completed_at: Time::NEVER,
             accepted: false,
+            ended: false,
             newest: Time::ZERO,
             port,
             label,

@@ -239,7 +239,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
 
     fn completed(&mut self, id: ConnId) {
         self.receiver(id).completed_at = self.net.now;
-        self.note_end(id, Milestone::Received);
+        self.note_received(id);
     }
 
     fn acknowledged(&mut self, id: ConnId) {
@@ -251,9 +251,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     }
 
     fn given_up(&mut self, id: ConnId) {
-        if self.receiver(id).completed_at == Time::NEVER {
-            self.note_end(id, Milestone::Received);
-        }
+        self.note_received(id);
     }
 
     fn finish(&mut self, id: ConnId) {
@@ -273,6 +271,13 @@ impl<M: Members> Cx<'_, '_, M> {
         let (port, to) = if forward { (conn.sender.port, conn.dst) } else { (conn.receiver.port, conn.src) };
         let trip = Trip { conn: conn.via, forward, port, to, routes, ends };
         balancers[conn.balancer as usize].next_path(trip)
+    }
+
+    /// A flow that was given up may complete later, and its sender may say so twice: its end is one.
+    fn note_received(&mut self, id: ConnId) {
+        if !std::mem::replace(&mut self.receiver(id).ended, true) {
+            self.note_end(id, Milestone::Received);
+        }
     }
 
     /// For flows that depend on the end of this one.

@@ -220,8 +220,8 @@ pub trait Host {
     /// [`Host::finish`] like any other and does not complete.
     fn give_up(&mut self, id: ConnId);
 
-    /// The receiver is notified that the sender gave the flow up: flows at this host that wait for the flow's
-    /// end wait no longer.
+    /// The receiver is notified, perhaps once more, that the sender gave the flow up: flows at this host that wait for the
+    /// flow's end wait no longer.
     fn given_up(&mut self, id: ConnId);
 
     /// The sender has nothing left to do: the connection closes once its last packet is gone.

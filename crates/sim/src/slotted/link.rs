@@ -86,7 +86,8 @@ impl<'a, 'b> Link<'a, 'b> {
             EarlyTermination::Waiting => self.last,
         };
         let now = self.now;
-        self.remove(now, |flow| !flow.is_feasible(now) && spared != Some(flow.id));
+        // Arrivals of this slot have come: their servers are idle from the next one on.
+        self.remove(now + 1, |flow| !flow.is_feasible(now) && spared != Some(flow.id));
     }
 
     fn decide(&mut self) -> Service {
@@ -178,7 +179,8 @@ impl<'a, 'b> Link<'a, 'b> {
         self.remove(now, |flow| flow.left <= NOTHING || flow.time_left(now) == 0);
     }
 
-    fn remove(&mut self, now: u64, goes: impl Fn(&Flow) -> bool) {
+    /// Takes flows out now; their servers may start new ones from that slot on.
+    fn remove(&mut self, free_from: u64, goes: impl Fn(&Flow) -> bool) {
         if !self.flows.iter().any(&goes) {
             return;
         }
@@ -188,8 +190,8 @@ impl<'a, 'b> Link<'a, 'b> {
             if !done {
                 self.outcome.wasted += f64::from(flow.size) - flow.left;
             }
-            self.outcome.flows.push(Record { set: self.source.set, flow, ended: Some(now), done });
-            self.source.left(flow.server, now);
+            self.outcome.flows.push(Record { set: self.source.set, flow, ended: Some(self.now), done });
+            self.source.left(flow.server, free_from);
         }
     }
 

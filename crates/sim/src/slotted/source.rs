@@ -118,13 +118,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A flow has left at the end of the slot before `now`, or at its beginning.
-    pub fn left(&mut self, server: u32, now: u64) {
+    /// A flow has left: its server may start another one from that slot on.
+    pub fn left(&mut self, server: u32, from: u64) {
         if let Some(present) = self.present.get_mut(server as usize) {
             *present -= 1;
         }
         if matches!(self.config.generation, Generation::Random { .. }) {
-            self.draw_turn(server, now);
+            self.draw_turn(server, from);
         }
     }
 

@@ -337,6 +337,25 @@ fn idle_servers_start_flows_with_their_probability() {
     assert!((next as f64 / 20_000.0 - 0.02).abs() < 4.0 * (0.02_f64 * 0.98 / 20_000.0).sqrt());
 }
 
+/// A flow that is given up leaves at the beginning of a slot, after that slot's arrivals: its server starts another one in
+/// the next slot at the earliest, and with its probability.
+#[test]
+fn a_server_freed_by_early_termination_waits_for_the_next_slot() {
+    let outcome = |probability: f64, slots: u64| {
+        let classes = "[[classes]]\nsizes.fixed = 5\ndeadlines.fixed = 3";
+        run(&format!(
+            "generation.random = {{ servers = 1, probability = {probability} }}\ndiscipline = \"pdq\"\n{classes}\n\
+             [run]\nslots = {slots}"
+        ))
+    };
+    // No flow of five packets is done within three slots: each is given up in the slot in which it came.
+    let all = outcome(1.0, 20);
+    assert_eq!(all.flows.iter().map(|one| one.flow.arrival).collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
+    // Binomial, with a standard deviation of sqrt(n p (1 - p)) = 71.
+    let some = outcome(0.5, 20_000).flows.len() as f64;
+    assert!((some - 10_000.0).abs() < 4.0 * 71.0, "{some}");
+}
+
 #[test]
 fn deadline_modes() {
     let of = |infeasible: &str| {

@@ -138,6 +138,48 @@ fn blocks_wait_for_the_last_of_the_block_before() {
     assert_eq!(starts.len(), 16);
 }
 
+/// A sender that gives a flow up says so again if that is lost: for the barrier the flow ends once. So a block starts when all
+/// flows of the one before have ended, among them those that came in time.
+#[test]
+fn a_flow_that_was_given_up_ends_once() {
+    let mut given_up = 0;
+    for seed in 0..30 {
+        for (transport, agent) in [("pdq", ""), ("d3", "agent.d3.state = \"flows\"")] {
+            let run = run_with(
+                &format!(
+                    r#"
+                    {agent}
+                    transport.{transport} = {{ late = "give-up", pacing.rto_min = "1ms" }}
+                    topology.single-switch = {{ hosts = 5, rate = "1Gbps", delay = "75us" }}
+                    faults.events = [{{ at = "0s", target.random-cables.share = 1.0, change.loss = 0.1 }}]
+                    [[traffic]]
+                    name = "blocks"
+                    arrivals.blocks = {{ blocks = 4, jitter = "0s", gap = "0s" }}
+                    matrix.pairs = [[1, 0], [2, 3]]
+                    sizes.list = [3000000, 1500000, 3000000, 1500000, 3000000, 1500000, 3000000, 1500000]
+                    deadlines.uniform = {{ min = "1ms", max = "150ms" }}
+                    "#
+                ),
+                &[("run.seed", &seed.to_string())],
+            );
+            given_up += run.total("abandoned");
+            let (starts, deadlines) = (run.flows("start_ps"), run.flows("deadline_ps"));
+            let times = run.flow_cells("fct_ps");
+            for (flow, &start) in starts.iter().enumerate().skip(2) {
+                for before in [flow / 2 * 2 - 2, flow / 2 * 2 - 1] {
+                    if let Some(fct) = times[before].filter(|fct| *fct <= deadlines[before]) {
+                        assert!(
+                            start >= starts[before] + fct,
+                            "{transport}, seed {seed}: {before} before {flow}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+    assert!(given_up > 0);
+}
+
 /// A packet takes 12 + 1 us over each of two links, two to one receiver 38 us; word takes 5 us. With a barrier for each,
 /// the receiver of one flow goes on after 31 us and that of two after 43 us; with a common one both after 43 us.
 #[test]

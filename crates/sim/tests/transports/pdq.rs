@@ -316,6 +316,33 @@ fn no_two_ports_wait_for_each_other() {
     }
 }
 
+/// One probe of a paused flow is lost: the next one leaves within another round trip or two, not after a retransmission
+/// timeout of 10 ms, so that the flow is later by no more than these.
+#[test]
+fn a_lost_probe_is_repeated() {
+    let with = |lost: &str| {
+        run(&format!(
+            r#"
+            transport.pdq = {{}}
+            topology.single-switch = {{ hosts = 3, rate = "1Gbps", delay = "75us" }}
+            {lost}
+            {}{}
+            "#,
+            flow("first", 1, 0, 0, "sizes.fixed = \"438KB\""),
+            flow("paused", 2, 0, 500, "sizes.fixed = \"584KB\""),
+        ))
+    };
+    let lossless = with("").flow_of("paused", "fct_ps");
+    for at in ["1000us", "1500us", "2500us", "2900us"] {
+        let run = with(&format!(
+            "faults.events = [{{ at = \"{at}\", target.link = [\"host 2\", \"switch\"], change.loss = 1.0, lasts = \"400us\" }}]"
+        ));
+        assert!(run.total("lost") >= 1, "{at}");
+        let late = run.flow_of("paused", "fct_ps").saturating_sub(lossless);
+        assert!(late <= 4 * 300 * US, "{at}: {late} ps later");
+    }
+}
+
 /// One packet in thirty is lost on each link, SYNs, probes, answers, FINs and TERMs included: all flows end all the same, and
 /// the audit finds no flow on a port that should have left it.
 #[test]

@@ -66,8 +66,8 @@ fn growth_by_acknowledgements_or_by_bytes() {
     }
 }
 
-/// RFC 5681, 3.1: a segment at most for an acknowledgement in slow start; above the threshold a segment for as many as
-/// the window holds, and not a byte before. Half a segment more in the window changes nothing.
+/// Linux: all that is acknowledged in slow start, up to the threshold; above it a segment for as many as the window holds
+/// (RFC 5681, 3.1), and not a byte before. Half a segment more in the window changes nothing.
 #[test]
 fn growth_by_segments() {
     let mut model = new_reno();
@@ -76,7 +76,15 @@ fn growth_by_segments() {
         window.cwnd
     };
     let mut window = Window { growth: Growth::Segments, ..WINDOW };
-    assert_eq!([MSS / 2, 2 * MSS].map(|acked| grow(&mut window, acked)), [10_500, 11_500]);
+    assert_eq!([MSS / 2, 2 * MSS].map(|acked| grow(&mut window, acked)), [10_500, 12_500]);
+    // Up to the threshold; the rest counts for congestion avoidance, in which nothing of it is lost: 9 of 11 segments there,
+    // and after 4 more a segment, with 2 over.
+    let mut window = Window { ssthresh: 11 * MSS, ..Window { growth: Growth::Segments, ..WINDOW } };
+    assert_eq!(
+        [10 * MSS, 4 * MSS, 9 * MSS, MSS].map(|acked| grow(&mut window, acked) / MSS),
+        [11, 12, 12, 13]
+    );
+
     for cwnd in [10 * MSS, 10 * MSS + MSS / 2] {
         let mut window = Window { growth: Growth::Segments, ssthresh: 5 * MSS, cwnd, ..WINDOW };
         let grown: Vec<u64> = (0..11).map(|_| grow(&mut window, 2 * MSS) - cwnd).collect();

@@ -214,8 +214,6 @@ mod kind {
 #[derive(Clone, Debug, Default)]
 struct Receiver {
     delivery: Delivery,
-    /// Whether it has been notified that the flow was given up.
-    quit: bool,
 }
 
 impl Receiver {
@@ -225,9 +223,7 @@ impl Receiver {
         let answer = match kind {
             kind::SYN => kind::SYN_ACK,
             kind::QUIT => {
-                if !std::mem::replace(&mut self.quit, true) {
-                    cx.given_up(id);
-                }
+                cx.given_up(id);
                 kind::QUIT_ACK
             }
             kind::FIN => return,
@@ -265,7 +261,6 @@ impl Endpoint for Model {
     fn accept(&mut self, id: ConnId, cx: &mut impl Host) {
         let receiver = self.receivers.open(id, cx);
         receiver.delivery.clear();
-        receiver.quit = false;
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use crate::ids::ConnId;
 use crate::units::Time;
 
 /// The pull queue of one interface.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Pacer {
     /// Connections in the order in which they take turns; if turns are strict, those of one priority after those
     /// of the one before.
@@ -41,6 +41,22 @@ struct Waiting {
     /// How many.
     pulls: u32,
     priority: u8,
+}
+
+impl Default for Pacer {
+    fn default() -> Self {
+        Pacer {
+            waiting: VecDeque::new(),
+            // The first turn is that of the first place.
+            served: [u64::MAX; LEVELS],
+            turn: 0,
+            next_at: Time::ZERO,
+            timer: Timer::default(),
+            queued: 0,
+            sent: 0,
+            flushed: 0,
+        }
+    }
 }
 
 impl Pacer {

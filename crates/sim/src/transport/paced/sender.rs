@@ -40,6 +40,8 @@ pub struct Sender<S> {
     /// Time of the last request, if it has no reply yet: requests and replies keep their order, so that
     /// earlier requests have been replied to then, or are lost.
     asked: Option<Time>,
+    /// From the last request that was answered to the next one.
+    spacing: Time,
     rtt: Rtt,
     last_rtt: Option<Time>,
     /// Timeouts since the last answer.
@@ -256,9 +258,17 @@ impl<S: Scheme> Sender<S> {
         cx.set_timer(&mut self.retransmit, due, Owner::Sender(id), timer::RETRANSMIT);
     }
 
-    /// A request has left: the next one is due after the reply, or without one after a timeout.
+    /// A request has left: the next one is due after the reply, or without one when that is overdue. Flows are not silent for
+    /// a retransmission timeout, in which switches would give their rates to others: D3 repeats a lost request in the next
+    /// round trip, and a paused flow of PDQ probes every so many round trips, whatever becomes of a probe.
     fn await_answer(&mut self, id: ConnId, pacing: &Pacing, cx: &mut impl Host) {
-        let due = cx.now().saturating_add(self.timeout(pacing));
+        let round_trips = self.rtt.smoothed().map(|rtt| (rtt.0 as f64 * pacing.request_rtts) as u64);
+        let overdue = self
+            .rtt
+            .timeout(Time::ZERO)
+            .zip(round_trips)
+            .map_or(pacing.rto_min, |(timeout, least)| timeout.max(Time(least)).max(self.spacing));
+        let due = cx.now().saturating_add(overdue);
         self.ask.clear();
         cx.set_timer(&mut self.unanswered, due, Owner::Sender(id), timer::UNANSWERED);
     }
@@ -311,7 +321,9 @@ impl<S: Scheme> Sender<S> {
             let granted = self.scheme.answer(asked, cx.record(), &flow, config);
             self.set_rate(granted.rate);
             self.unanswered.clear();
-            self.ask.plan(cx.now().saturating_add(granted.again));
+            let next = cx.now().saturating_add(granted.again);
+            self.spacing = next - Time(header.ack);
+            self.ask.plan(next);
         }
         if self.left == 0 {
             cx.acknowledged(id);

@@ -33,6 +33,10 @@ pub struct Pacing {
     /// duplicates).
     #[schemars(range(min = 1, max = 1000))]
     pub reordering: u32,
+    /// A request for a rate that has no reply is repeated after so many smoothed round trips, though not before SRTT + 4 RTTVAR
+    /// have passed nor before the next request would have been due.
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    pub request_rtts: f64,
     /// The least retransmission timeout, and the one before the first round trip is measured.
     #[schemars(extend("x-minimum" = "1us"))]
     pub rto_min: Time,
@@ -47,6 +51,7 @@ const DEFAULT: Pacing = Pacing {
     control_bytes: Bytes(40),
     congestion_header: Bytes(0),
     reordering: 3,
+    request_rtts: 2.0,
     rto_min: Time::from_us(10_000),
     rto_max: Time::from_us(1_000_000),
 };

@@ -33,9 +33,13 @@ pub struct Tcp {
     /// Payload of a full segment.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "65000B"))]
     pub mss: Bytes,
-    /// IP and TCP header of every segment; an acknowledgement has no further bytes.
-    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
+    /// IP and TCP header of every segment with payload. htsim has 0: its packets are as long as their payload.
+    #[schemars(extend("x-maximum" = "1000B"))]
     pub header_bytes: Bytes,
+    /// Bytes of a segment without payload, such as an acknowledgement. Absent: `header_bytes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000B"))]
+    pub ack_bytes: Option<Bytes>,
     /// Link-layer bytes on top of every packet (Ethernet: 18, with preamble and gap 38).
     #[schemars(extend("x-maximum" = "1000B"))]
     pub link_bytes: Bytes,
@@ -208,9 +212,9 @@ pub enum Growth {
     WholeAcks,
     /// The bytes that it acknowledges, in slow start at most two segments of them (RFC 3465; htsim and Linux count, too).
     Bytes,
-    /// The bytes that it acknowledges, in slow start at most a segment of them; afterwards by a whole segment as soon as
-    /// the whole segments of a window are acknowledged since the last time or since a reduction (Linux, and ns-3's
-    /// TcpLinuxReno, of which its TcpDctcp is made; RFC 5681, 3.1, recommends to count so).
+    /// The bytes that it acknowledges, in slow start all of them up to the threshold; afterwards by a whole segment for the
+    /// whole segments of a window, counted since the last reduction (Linux, and ns-3's TcpLinuxReno, of which its TcpDctcp
+    /// is made; RFC 5681, 3.1, recommends to count so in congestion avoidance).
     Segments,
 }
 
@@ -221,6 +225,7 @@ impl Default for Tcp {
             congestion: Congestion::NewReno(Default::default()),
             mss: Bytes(1460),
             header_bytes: Bytes(40),
+            ack_bytes: None,
             link_bytes: Bytes(0),
             handshake: true,
             initial_window: Derived::Given(WINDOW_LEAST),
@@ -263,6 +268,11 @@ impl Settings for Tcp {
                 "rto_max",
                 format!("{} is below rto_min, which is {}", self.rto_max, self.rto_min()),
             ));
+        }
+        if self.ack_bytes.is_none() && self.header_bytes.0 == 0 {
+            let why =
+                "header_bytes is 0, so that an acknowledgement has no bytes; give ack_bytes, 40B as in htsim";
+            problems.push(Problem::new("ack_bytes", why));
         }
         if self.receive_window < self.mss {
             let why =
@@ -426,7 +436,7 @@ impl Tcp {
 
     /// Bytes of a segment without payload on the wire.
     pub(super) fn ack_bytes(&self) -> u32 {
-        (self.header_bytes.0 + self.link_bytes.0) as u32
+        (self.ack_bytes.unwrap_or(self.header_bytes).0 + self.link_bytes.0) as u32
     }
 
     /// The way in which the receiver echoes marks, if data is ECN-capable.

@@ -136,23 +136,32 @@ impl Window {
     /// Growth for an acknowledgement by RFC 5681.
     #[inline]
     pub fn grow(&mut self, acked: u64, siblings: &mut impl Siblings) {
+        let mut acked = acked;
         if self.is_in_slow_start() {
-            self.grow_in_slow_start(acked);
-        } else {
-            self.after_timeout = false;
-            self.grow_in_avoidance(acked, siblings);
+            acked = self.grow_in_slow_start(acked);
+            if acked == 0 {
+                return;
+            }
         }
+        self.after_timeout = false;
+        self.grow_in_avoidance(acked, siblings);
     }
 
-    /// Grows by the acknowledged bytes, as far as [`Growth`] lets it.
+    /// Grows by the acknowledged bytes, as far as [`Growth`] lets it. Returns those that are left for congestion avoidance.
     #[inline]
-    pub fn grow_in_slow_start(&mut self, acked: u64) {
-        self.cwnd += match self.growth {
-            Growth::WholeAcks => self.mss,
+    pub fn grow_in_slow_start(&mut self, acked: u64) -> u64 {
+        let (growth, left) = match self.growth {
+            Growth::WholeAcks => (self.mss, 0),
             // RFC 3465, 2.3: after a timeout an acknowledgement may cover much that arrived before it.
-            Growth::Bytes if !self.after_timeout => acked.min(2 * self.mss),
-            Growth::Acks | Growth::Bytes | Growth::Segments => acked.min(self.mss),
+            Growth::Bytes if !self.after_timeout => (acked.min(2 * self.mss), 0),
+            Growth::Acks | Growth::Bytes => (acked.min(self.mss), 0),
+            Growth::Segments => {
+                let growth = acked.min(self.ssthresh - self.cwnd);
+                (growth, acked - growth)
+            }
         };
+        self.cwnd += growth;
+        left
     }
 
     /// Grows by a segment for a window of acknowledgements.
@@ -163,11 +172,10 @@ impl Window {
             coupled
         } else if self.growth == Growth::Segments {
             self.counted += acked;
-            if self.counted < self.cwnd / mss * mss {
-                return;
-            }
-            self.counted = 0;
-            mss
+            let window = (self.cwnd / mss * mss).max(mss);
+            let segments = self.counted / window;
+            self.counted -= segments * window;
+            segments * mss
         } else {
             let counted = if self.growth == Growth::Bytes { acked } else { mss };
             (mss * counted / self.cwnd).max(1)
@@ -419,7 +427,7 @@ mod tests {
             (Growth::Acks, [500, 1000], [500, 1000]),
             (Growth::WholeAcks, [1000, 1000], [1000, 1000]),
             (Growth::Bytes, [500, 2000], [500, 1000]),
-            (Growth::Segments, [500, 1000], [500, 1000]),
+            (Growth::Segments, [500, 2500], [500, 2500]),
         ] {
             assert_eq!([500, 2500].map(|acked| grown(growth, acked, false)), before, "{growth:?}");
             assert_eq!(
