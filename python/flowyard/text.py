@@ -30,11 +30,6 @@ def rate(bps: float | None) -> str:
     return _scaled(bps, 1000, ("bit/s", "Kbps", "Mbps", "Gbps", "Tbps"))
 
 
-def short_count(number: float | None) -> str:
-    """A count to three digits: 950, 12.3 k, 65.1 M, 2.10 G."""
-    return _scaled(number, 1000, ("", "k", "M", "G", "T"))
-
-
 def count(number: int | None) -> str:
     """A count with all its digits."""
     return NONE if number is None else f"{number:,}"

@@ -13,7 +13,7 @@ import pytest
 
 import flowyard as fy
 from flowyard import cli
-from flowyard.prototypes import Balancer, CongestionControl, PrototypeError, Queue
+from flowyard.prototypes import Balancer, CongestionControl, PrototypeError, Queue, files
 from flowyard.prototypes.examples.aimd import Aimd
 from flowyard.prototypes.examples.codel import CoDel
 from flowyard.prototypes.examples.dctcp import Dctcp
@@ -162,7 +162,7 @@ PORT_MISTAKES = [
     (Cuts, "enqueue", "ValueError: the packet is not trimmable: see packet.trimmable"),
     (Beyond, "choose", "it returns 2; use a whole number from 0 to 1"),
     (Truth, "choose", "it returns True; use a whole number from 0 to 1"),
-    (Undecided, "__init__", "Undecided writes no choose"),
+    (Undecided, "__init__", "Undecided has no method choose"),
 ]
 
 
@@ -185,6 +185,56 @@ def test_a_mistake_at_a_port_is_told_with_its_line(own: type[Any], verb: str, wh
         rf".*test_prototypes.py, line \d+, in {own.__name__}.{verb}: {what}, [\d.,]+ us into the run",
         str(told.value),
     ), str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("base", "method", "meant"),
+    [
+        (CongestionControl, "on_acks", "on_ack"),
+        (CongestionControl, "on_Loss", "on_loss"),
+        (CongestionControl, "on_time_out", "on_timeout"),
+        (Queue, "enque", "enqueue"),
+        (Balancer, "chose", "choose"),
+    ],
+)
+def test_a_method_that_is_nearly_a_verb_is_refused(base: type[Any], method: str, meant: str):
+    argument = {CongestionControl: "controls", Queue: "queues", Balancer: "balancers"}[base]
+    own = type("Own", (base,), {method: lambda *_: None})
+    with pytest.raises(fy.errors.UserError, match=rf"Own\.{method} is no method .* did you mean {meant}\?"):
+        fy.run(small(), **{argument: {"own": own}})
+
+
+def test_methods_of_ones_own_are_accepted():
+    class Helped(CongestionControl):
+        def on_ack(self, window: Any, ack: Any) -> None:
+            window.cwnd = self.grown(window) + self._on_acks()
+
+        def grown(self, window: Any) -> int:
+            return int(window.cwnd)
+
+        def _on_acks(self) -> int:
+            return 0
+
+    scenario = small() | {"transport": {"tcp": {"congestion": in_python("own")}}}
+    assert fy.run(scenario, controls={"own": Helped}).summary["status"] == "complete"
+
+
+def test_a_prototype_that_exits_is_a_mistake():
+    """It would end the command with the status of a success, and without results."""
+
+    class Exits(CongestionControl):
+        def on_ack(self, window: Any, ack: Any) -> None:
+            raise SystemExit(0)
+
+    scenario = small() | {"transport": {"tcp": {"congestion": in_python("own")}}}
+    with pytest.raises(fy.errors.UserError, match=r"line \d+, in Exits.on_ack: SystemExit: 0, "):
+        fy.run(scenario, controls={"own": Exits})
+
+
+def test_a_file_that_exits_is_a_mistake(tmp_path: Path):
+    (tmp_path / "own.py").write_text("import sys\nsys.exit(0)\n")
+    with pytest.raises(fy.errors.UserError, match=r"own.py, line 2: SystemExit: 0"):
+        files.read([str(tmp_path / "own.py")])
 
 
 class NamesAsInRust(CongestionControl):

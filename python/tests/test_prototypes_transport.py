@@ -472,8 +472,8 @@ def test_a_sender_that_goes_on_for_ever_stalls():
 @pytest.mark.parametrize(
     ("written", "says"),
     [
-        ({"at_receiver": Plain.at_receiver}, "Mine writes no next_packet, which says which packet"),
-        ({"next_packet": Plain.next_packet}, "Mine writes no at_receiver, which delivers data"),
+        ({"at_receiver": Plain.at_receiver}, "Mine has no method next_packet, which selects the packet"),
+        ({"next_packet": Plain.next_packet}, "Mine has no method at_receiver, which delivers data"),
         (
             {**vars(Plain), "payload": 70_000},
             "Mine.payload = 70000: use a whole number of bytes from 1 to 65000",

@@ -188,11 +188,11 @@ MISTAKES = {
     "[[axes]]\nname = 'a'\nset.run.seed = [1]\nlabels = [nan]": (
         "axis a: labels: nan; use texts and finite numbers"
     ),
-    "[[axes]]\nname = 'a'\nset.run.seed = [1, 2]\nlabels = ['x', 'x']": "axis a: two places are called x;",
+    "[[axes]]\nname = 'a'\nset.run.seed = [1, 2]\nlabels = ['x', 'x']": "axis a: x appears twice;",
     # Equal numbers would be one row of the means.
-    "[[axes]]\nname = 'a'\nset.run.seed = [1, 2]\nlabels = [1, 1.0]": "axis a: two places are called 1.0;",
+    "[[axes]]\nname = 'a'\nset.run.seed = [1, 2]\nlabels = [1, 1.0]": "axis a: 1.0 appears twice;",
     "[[axes]]\nname = 'a'\nset.x = [{ a = 1, b = 2 }]": "axis a: its values are no plain numbers or texts",
-    SEEDS + SEEDS.replace("seed =", "until ="): "axes: two are called seed",
+    SEEDS + SEEDS.replace("seed =", "until ="): "axes: two have the name seed",
     SEEDS + SEEDS.replace('"seed"', '"b"'): 'set."run.seed": of two axes; a field belongs to one',
     "[[axes]]\nname = 'a'\nscenario = ['small.toml']": (
         "scenario: given more than once; once for all runs, or by one axis"

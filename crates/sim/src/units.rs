@@ -159,6 +159,9 @@ impl Quantity for Rate {
     }
 }
 
+/// The message of [`parse`] for a quantity of more than 64 bits.
+pub const TOO_LARGE: &str = "is too large";
+
 /// Reads a quantity such as "1.5us"; the error says what is wrong, without the value.
 pub fn parse<Q: Quantity>(text: &str) -> Result<Q, String> {
     let text = text.trim();
@@ -184,7 +187,7 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, String> {
         return Err(format!("is not a number with a unit, such as {}", Q::EXAMPLE));
     }
     // At most 30 digits times 10^12 fits into 128 bits only below 3.4e26: check each step.
-    let too_large = || "is too large".to_string();
+    let too_large = || TOO_LARGE.to_string();
     let mantissa: u128 = format!("{whole}{fraction}").parse().map_err(|_| too_large())?;
     let product = mantissa.checked_mul(u128::from(*scale)).ok_or_else(too_large)?;
     let divisor = 10u128.pow(fraction.len() as u32);

@@ -14,9 +14,6 @@ import polars as pl
 from flowyard.analysis.completion import PERCENTILES
 from flowyard.analysis.frames import Arrow, frame
 
-# What becomes of a flow with a deadline.
-OUTCOMES = ("met", "late", "abandoned", "unfinished")
-
 
 class Inversions(NamedTuple):
     """Deadline inversions of a run.

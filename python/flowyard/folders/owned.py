@@ -67,7 +67,7 @@ def claim(parent: Path, prefix: str = "") -> Owned:
             parent.mkdir(exist_ok=True)
             clear_dead(parent, prefix)
             return Owned(parent / f"{prefix}{os.urandom(6).hex()}")
-    raise UserError(f"{parent}: cannot be used; remove it")
+    raise UserError(f"{parent}: cannot write here; choose another folder with -o")
 
 
 def clear_dead(parent: Path, prefix: str = "") -> None:

@@ -101,6 +101,17 @@ def is_there(path: Path) -> bool:
         return False
 
 
+def unreachable(path: Path) -> str | None:
+    """Why the system does not say what is there, such as a loop of links; None if it does, or if nothing is there."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
 def as_text(path: str | PathLike[str]) -> str:
     """A path as text, which it need not be: bytes that are not UTF-8 are written in hexadecimal."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -30,8 +30,11 @@ def where(path: str | None) -> str:
 
 
 def failure(cls: type, verb: str, now_ps: int, error: BaseException) -> BaseException:
-    """The error to raise for one that came out of a verb; Ctrl-C and the like stay what they are."""
-    if not isinstance(error, Exception) or isinstance(error, PrototypeError):
+    """The error to raise for one that came out of a verb; Ctrl-C stays what it is.
+
+    SystemExit is an error: it would end the command with the status of a success, and without results.
+    """
+    if not isinstance(error, Exception | SystemExit) or isinstance(error, PrototypeError):
         return error
     file, line = _place(cls, verb, error)
     # What the engine found wrong with an answer has no frame: its text says all.

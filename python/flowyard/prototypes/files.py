@@ -40,7 +40,7 @@ def _classes(path: Path) -> list[Handed]:
     sys.modules[name] = module
     try:
         exec(compile(source, str(path), "exec"), vars(module))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise failing.loading(path, error) from error
     own = [
         value

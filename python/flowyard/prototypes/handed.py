@@ -1,5 +1,6 @@
 """Classes that are handed in for a run: what the engine asks of them, and what the record of the run says of them."""
 
+import difflib
 import hashlib
 import inspect
 import json
@@ -42,8 +43,8 @@ TRUTHS = {
 
 # Methods without which a class does nothing.
 REQUIRED = {
-    "transport": {"next_packet": "says which packet a sender sends", "at_receiver": "delivers data"},
-    "balancer": {"choose": "says which next hop a packet takes"},
+    "transport": {"next_packet": "selects the packet that a sender sends", "at_receiver": "delivers data"},
+    "balancer": {"choose": "selects the next hop of a packet"},
 }
 
 # Sizes that a transport says of itself, in bytes, with the largest one.
@@ -64,9 +65,10 @@ class Handed:
         self.name = name
         self.cls = cls
         self.fields = json.dumps(self._fields())
+        self._refuse_misspelt()
         for verb, purpose in REQUIRED.get(kind, {}).items():
             if not self.has(verb):
-                raise UserError(f"{cls.__name__} writes no {verb}, which {purpose}")
+                raise UserError(f"{cls.__name__} has no method {verb}, which {purpose}")
 
     def make(self, settings: str) -> object:
         """An object with these settings, as JSON."""
@@ -109,6 +111,27 @@ class Handed:
         """What is raised for an error in a verb."""
         return failing.failure(self.cls, verb, now_ps, error)
 
+    def _refuse_misspelt(self) -> None:
+        """A method named nearly as one that the class lacks would not be called; the base's would be."""
+        base = KINDS[self.kind].base
+        lacking = [
+            name
+            for name, value in vars(base).items()
+            if _is_public_method(name, value) and not self.has(name)
+        ]
+        verbs = {name.lower(): name for name in lacking}
+        for cls in self.cls.__mro__[: self.cls.__mro__.index(base)]:
+            for name, value in vars(cls).items():
+                if not _is_public_method(name, value) or hasattr(base, name):
+                    continue
+                near = difflib.get_close_matches(name.lower(), verbs, n=1, cutoff=0.8)
+                if near:
+                    raise UserError(
+                        f"{cls.__name__}.{name} is no method of {base.__name__}, and would not be called; did you mean "
+                        f"{verbs[near[0]]}? A method of your own needs a name that is less like it, or an underscore "
+                        "in front"
+                    )
+
     def _fields(self) -> dict[str, Any]:
         """Fields of the member that the class fills in."""
         fields: dict[str, Any] = {name: True for name in TRUTHS[self.kind] if getattr(self.cls, name, False)}
@@ -130,6 +153,10 @@ class Handed:
                 )
             sizes[name] = f"{size}B"
         return sizes | {"retransmits": bool(getattr(self.cls, "retransmits", True))}
+
+
+def _is_public_method(name: str, value: object) -> bool:
+    return not name.startswith("_") and inspect.isfunction(value)
 
 
 def hand_in(**given: Mapping[str, type] | None) -> list[Handed]:

@@ -18,6 +18,8 @@ def names() -> list[str]:
 def find(scenario: str | PathLike[str]) -> Path:
     """The file of that path, or else the packaged scenario of that name, with or without its ".toml"."""
     asked = os.fspath(scenario)
+    if not asked:
+        raise UserError("the scenario's name is empty; name a file or a packaged scenario")
     path = Path(asked)
     there = reading.is_there(path)
     if there and not path.is_dir():
@@ -31,6 +33,8 @@ def find(scenario: str | PathLike[str]) -> Path:
             if (path / name).exists():
                 raise UserError(f"{asked}: is the folder of a {of}: flowyard show {asked}")
         raise UserError(f"{asked}: is a folder; name a scenario file")
+    if reason := reading.unreachable(path):
+        raise UserError(f"{asked}: {reason}")
     import difflib
 
     near = difflib.get_close_matches(name, names(), n=1)

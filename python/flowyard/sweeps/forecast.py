@@ -33,6 +33,10 @@ MOST_READ = 50
 FLOW_BYTES, SAMPLE_BYTES = 50, 10
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 class Forecast(NamedTuple):
     """What is to come.
 
@@ -70,7 +74,7 @@ class Forecast(NamedTuple):
         """For people."""
         missing = self.runs - self.done
         before = f", {self.done:,} of them done" if self.done else ""
-        said = [f"{self.runs:,} runs of {self.points:,} points{before}, in {self.folder}"]
+        said = [f"{_counted(self.runs, "run")} of {_counted(self.points, "point")}{before}, in {self.folder}"]
         if not missing:
             return said
         by = f", by {self.looked:,} of the points" if self.looked < self.points else ""

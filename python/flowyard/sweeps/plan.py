@@ -96,7 +96,7 @@ class Axis:
             # Numbers that are equal, and texts that look like one, would share a row.
             if value in called or str(value) in called:
                 raise UserError(
-                    f"axis {self.name}: two places are called {value}; give it labels that all differ"
+                    f"axis {self.name}: {value} appears twice; remove one, or give labels that differ"
                 )
             called |= {value, str(value)}
 
@@ -142,7 +142,7 @@ class Plan:
         problems = []
         names = [axis.name for axis in self.axes]
         problems += [
-            f"axes: two are called {name}" for name in sorted({n for n in names if names.count(n) > 1})
+            f"axes: two have the name {name}" for name in sorted({n for n in names if names.count(n) > 1})
         ]
         defined = results.explain()
         taken = COLUMNS | {column["name"] for table in results.TABLES for column in defined[table]}

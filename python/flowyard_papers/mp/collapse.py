@@ -33,7 +33,6 @@ NETWORKS: Mapping[str, tuple[Mapping[str, Any], int]] = {
     "BCube": ({"bcube": {"n": 4, "k": 1, **_LINKS}}, 16),
 }
 GOODPUT = "goodput_mbps"
-ALONE = "one client"
 
 
 def plans(scale: Scale) -> dict[str, Plan]:

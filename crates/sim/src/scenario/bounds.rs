@@ -57,17 +57,22 @@ pub(super) fn quantity(format: &str) -> Option<Kind> {
 
 fn quantity_bounds(schema: &Value, quantity: &Kind, text: &str) -> Check {
     let shown = show(&text.into());
-    let base = (quantity.parse)(text).map_err(|why| {
+    let bound = |keyword: &str| {
+        let bound = schema.get(format!("x-{keyword}"))?.as_str()?;
+        Some(((quantity.parse)(bound).expect("bounds are good quantities"), format!("\"{bound}\"")))
+    };
+    let parsed = (quantity.parse)(text);
+    if parsed.as_ref().is_err_and(|why| why == units::TOO_LARGE) {
+        // Beyond 64 bits, and so beyond any bound.
+        within(&u64::MAX, &shown, bound, u64::cmp)?;
+    }
+    let base = parsed.map_err(|why| {
         let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
         let unit = closest(text[number.len()..].trim(), quantity.units.iter().map(|(unit, _)| *unit));
         let fixed =
             unit.map(|unit| format!("{number}{unit}")).filter(|fixed| (quantity.parse)(fixed).is_ok());
         (format!("{shown} {why}"), fixed.map(did_you_mean))
     })?;
-    let bound = |keyword: &str| {
-        let bound = schema.get(format!("x-{keyword}"))?.as_str()?;
-        Some(((quantity.parse)(bound).expect("bounds are good quantities"), format!("\"{bound}\"")))
-    };
     within(&base, &shown, bound, u64::cmp)
 }
 

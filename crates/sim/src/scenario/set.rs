@@ -66,7 +66,17 @@ fn set(root: &Value, document: &mut Value, key: &str, value: &str) -> Result<(),
         };
         above = join(&above, step);
     }
-    *place = serde_json::from_str(value).map_or_else(|_| value.into(), |Strict(value)| value);
+    *place = match serde_json::from_str(value) {
+        Ok(Strict(value)) => value,
+        // JSON in which a key stands twice.
+        Err(error) if error.is_data() => {
+            let (message, place) =
+                (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
+            return Err(Problem::new(key, message.trim_end_matches(&place)).into());
+        }
+        // No JSON: a text.
+        Err(_) => value.into(),
+    };
     Ok(())
 }
 

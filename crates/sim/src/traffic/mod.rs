@@ -195,7 +195,7 @@ impl Demand {
         }
         problems.extend(within("deadlines", self.deadlines.iter().flat_map(Deadlines::problems)));
         if self.deadline.is_some() && self.deadlines.is_some() {
-            problems.push(Problem::new("deadlines", "goes with no deadline; give one of the two"));
+            problems.push(Problem::new("deadlines", "stands beside deadline; keep one of the two"));
         }
         if self.sizes.endless() && !self.background {
             let what =
