@@ -1231,8 +1231,13 @@ class Tcp(Model):
     """Payload of a full segment. A size, such as "64KiB", at least 1B, at most 65000B."""
 
     header_bytes: str = "40B"
-    """IP and TCP header of every segment; an acknowledgement has no further bytes. A size, such as
-    "64KiB", at least 1B, at most 1000B.
+    """IP and TCP header of every segment with payload. htsim has 0: its packets are as long as their
+    payload. A size, such as "64KiB", at most 1000B.
+    """
+
+    ack_bytes: str | None = None
+    """Bytes of a segment without payload, such as an acknowledgement. Absent: `header_bytes`. A size, such
+    as "64KiB", at least 1B, at most 1000B.
     """
 
     link_bytes: str = "0B"
@@ -1949,6 +1954,12 @@ class Pacing(Model):
     reordering: int = 3
     """A packet counts as lost when so many packets sent after it have been acknowledged (RFC 5681 has
     three duplicates). At least 1, at most 1000.
+    """
+
+    request_rtts: float = 2.0
+    """A request for a rate that has no reply is repeated after so many smoothed round trips, though not
+    before SRTT + 4 RTTVAR have passed nor before the next request would have been due. At least 1.0, at
+    most 1000.0.
     """
 
     rto_min: str = "10ms"

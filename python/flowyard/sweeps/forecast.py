@@ -74,7 +74,7 @@ class Forecast(NamedTuple):
         """For people."""
         missing = self.runs - self.done
         before = f", {self.done:,} of them done" if self.done else ""
-        said = [f"{_counted(self.runs, "run")} of {_counted(self.points, "point")}{before}, in {self.folder}"]
+        said = [f"{_counted(self.runs, 'run')} of {_counted(self.points, 'point')}{before}, in {self.folder}"]
         if not missing:
             return said
         by = f", by {self.looked:,} of the points" if self.looked < self.points else ""
