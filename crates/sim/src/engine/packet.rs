@@ -3,7 +3,7 @@
 use crate::ids::{ConnId, LinkId, NodeId, PacketId};
 use crate::units::Time;
 
-/// A packet in flight. Ports and switches read only the common part; the header belongs to the transport.
+/// A packet in flight. The header belongs to the transport; ports read its `class`, and queues that sort read `ack`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub struct Packet {

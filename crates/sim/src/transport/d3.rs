@@ -1,5 +1,4 @@
-//! D3, deadline-driven delivery: a flow requests, round trip by round trip, the rate at which it would end in
-//! time.
+//! D3, deadline-driven delivery: a flow requests, round trip by round trip, its remaining bytes over the time to its deadline.
 //!
 //! Source: Wilson et al., "Better never than late: meeting deadlines in datacenter networks", SIGCOMM 2011,
 //! and a public model of it (SymbioticLab/Aequitas). The first packet after a reply carries the request for
@@ -109,7 +108,8 @@ fn vector(record: &Record) -> impl Iterator<Item = (i32, i32)> {
     record.0[word::ALLOCATED..].iter().map(|&word| word::unpack(word))
 }
 
-/// The rate at which a flow would end in time, in kbit/s, rounded up; nothing without a deadline, or if that has passed.
+/// The rate at which the last byte of a flow would leave in time, in kbit/s, rounded up; nothing without a deadline, or if
+/// that has passed.
 fn needed(flow: &Flow, guard_rtts: f64) -> Option<u64> {
     if flow.due == Time::NEVER || flow.now >= flow.due {
         return None;
