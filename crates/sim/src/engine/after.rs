@@ -5,7 +5,7 @@ use super::part::Parcel;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
 use crate::traffic::dependencies::Milestone;
 
-/// Work that whoever handles an event comes upon and that concerns more than it can reach.
+/// Work that is deferred to the end of an event, because its handler holds only a part of the engine.
 #[derive(Debug, Default)]
 pub struct Aftermath {
     any: bool,

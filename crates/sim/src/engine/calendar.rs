@@ -55,7 +55,7 @@ struct Stats {
     far: u32,
 }
 
-/// What is said about an event that nobody has been shown.
+/// The hint of an event that was never prefetched.
 pub const UNSEEN: u32 = u32::MAX;
 
 /// Buckets of 8 ns.
@@ -117,10 +117,9 @@ impl Calendar {
         }
     }
 
-    /// Takes the first event, and what has been found out about it. Whenever a bucket is opened, `now` is
-    /// shown its events and says a number about each, and `soon` is shown those of the bucket behind it, so
-    /// that what they are about can be asked from memory in time. An event that came into the open bucket
-    /// later, or out of a plain heap, has been shown to nobody: the number is [`UNSEEN`].
+    /// Takes the earliest event, with its hint. When a bucket is opened, `now` gets its events and returns a hint for each,
+    /// and `soon` gets those of the next bucket, so that their data can be prefetched in time. An event that was pushed into
+    /// the open bucket, or comes out of a plain heap, was never prefetched: its hint is [`UNSEEN`].
     #[inline(always)]
     pub fn pop(&mut self, soon: impl FnMut(&Event), now: impl FnMut(&Event) -> u32) -> Option<(Event, u32)> {
         self.take(None, soon, now)

@@ -49,15 +49,15 @@ pub enum Report {
         flow: FlowId,
         /// The packet's payload.
         bytes: u32,
-        /// The slot of the leave to send that it has used; none if it shares the slot of another, or has gone by a rate.
+        /// The slot of the grant that it has used; none if it shares the slot of another, or has gone by a rate.
         granted: Option<Time>,
     },
-    /// The queue has become empty.
+    /// The queue has become empty; under `idle = "drains"`, its last packet has leaked out.
     Emptied {
         /// The queue.
         queue: QueueId,
     },
-    /// Leave to send was not used: the order was lost, or found nothing to send.
+    /// A grant was not used: the order was lost, or found nothing to send.
     Unused {
         /// The queue.
         queue: QueueId,
@@ -91,7 +91,7 @@ impl Report {
     }
 }
 
-/// Leave to send the next packet of a queue.
+/// Permission to send the next packet of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The flow whose packet is meant: it goes to the head of the queue.
@@ -241,7 +241,7 @@ pub struct Channel {
     pub delay: Time,
     /// Probability that a message is lost.
     pub loss: f64,
-    /// After this time a lost report or rate is sent again, and leave that was lost is noticed.
+    /// After this time a lost report or rate is sent again, and a lost grant is detected.
     pub timeout: Time,
     /// Each server's clock is late by a time of its own from 0 to this.
     pub clock_error: Time,

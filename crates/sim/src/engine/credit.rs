@@ -57,7 +57,7 @@ pub fn class_of(class: u8) -> usize {
     if class == 0 { SHORT } else { LONG }
 }
 
-/// What the heads of links may send, and what they are owed.
+/// Credit accounts, by link.
 #[derive(Debug, Default)]
 pub struct Credits {
     /// By link; empty unless the run's queue gives credits.
@@ -92,7 +92,7 @@ pub struct Credit {
     heard: [(u32, u32); CLASSES],
 }
 
-/// What a frame tells.
+/// Content of a credit frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// When it comes, and its place among the events of that instant.
@@ -103,7 +103,7 @@ pub struct Frame {
     load: u32,
 }
 
-/// What a host last heard of a class at one of its links; at first nothing waits and nothing comes.
+/// Latest report to a host on a class at one of its links; zero at first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Word {
     /// Bytes that waited of the class at the port that its last packet left, without the packet.

@@ -9,21 +9,21 @@ use crate::ids::{LinkId, PacketId};
 use crate::random::Stream;
 use crate::units::Time;
 
-/// The head of a directed link: a port, what waits at it, and its own chance.
+/// The head of a directed link: a port, its queue, and the queue's random stream.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Egress<Q> {
     /// The transmitter.
     pub port: Port,
-    /// What waits.
+    /// Queued packets, or computed departures.
     pub queue: PortQueue<Q>,
-    /// What the queue's chance comes from.
+    /// Random stream of the queue.
     pub chance: Stream,
-    /// What the queue has taken away.
+    /// Packets that the queue has dropped, trimmed or returned.
     pub losses: Losses,
 }
 
-/// What waits at a port: computed departures, or packets.
+/// Queue of a port: computed departures, or packets.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "one a port, indexed in the hot loop: no indirection")]
 pub enum PortQueue<Q> {

@@ -18,7 +18,7 @@ use crate::units::Time;
 pub enum Status {
     /// Every flow has ended that is not background.
     Complete,
-    /// Somebody stopped it.
+    /// The user or a program interrupted it.
     Interrupted,
     /// Flows are open, but no event is left, or no payload has arrived for `run.stall` and twice the longest timeout.
     Stalled,

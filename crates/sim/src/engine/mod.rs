@@ -16,7 +16,8 @@
 //! 12. ACK: the receiver's `cx.send_control` makes a packet as any other, which its port sends ahead of data: *queue* again.
 //! 13. sender: `receive` calls `at_sender` with the ACK; the window opens, and the transport asks for its next *turn*.
 //! 14. timer: it has one event (`host.rs`). Without an ACK in time, the transport's `timer` asks for a *turn* to retransmit.
-//! 15. end: `cx.finish`. When its last packet is gone (`after.rs`), the connection closes, and leaves a row (`finished.rs`).
+//! 15. end: `cx.finish`. When its last packet is gone (`after.rs`), the connection closes (`lifetime.rs`), and leaves a row
+//!     (`finished.rs`).
 
 pub mod after;
 pub mod agent;
@@ -43,6 +44,7 @@ pub mod gate;
 pub mod host;
 mod kept;
 pub mod lanes;
+mod lifetime;
 mod limits;
 pub mod mailbox;
 pub mod members;
@@ -72,11 +74,11 @@ use self::cx::Cx;
 use self::endpoint::Endpoint;
 use self::event::{Event, Phase};
 use self::finished::{Finished, Limit, Status};
-use self::host::{Owner, Start};
+use self::host::Owner;
 use self::kept::Kept;
 use self::limits::Limits;
 use self::members::Members;
-use self::network::{Network, Parts, Tally};
+use self::network::{Network, Tally};
 use self::observer::{Observer, show};
 use self::part::{Crossing, Cut};
 use self::plan::Plan;
@@ -84,7 +86,6 @@ use self::progress::Progress;
 use self::room::Room;
 use self::starts::Starts;
 use crate::ids::{ConnId, FlowId, LinkId, PacketId};
-use crate::random::{Purpose, Stream, flow_key};
 use crate::units::Time;
 use std::sync::Arc;
 
@@ -408,22 +409,6 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
-    /// At the receiver of a packet: its end of the connection opens with the first one that arrives, that of the whole
-    /// flow before that of a subflow.
-    #[cold]
-    #[inline(never)]
-    fn accept(&mut self, via: ConnId) {
-        for id in [self.net.conns[via.index()].parent, via] {
-            if id != ConnId::NONE && !self.net.conns[id.index()].receiver.accepted {
-                let conn = &mut self.net.conns[id.index()];
-                conn.receiver.accepted = true;
-                let Conn { transport, dst, .. } = *conn;
-                let mut cx = Cx { net: &mut self.net, transport, host: dst };
-                self.transports[usize::from(transport)].accept(id, &mut cx);
-            }
-        }
-    }
-
     /// The time has come to serve what waits at a port.
     #[inline(always)]
     fn depart(&mut self, link: LinkId) {
@@ -455,14 +440,6 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         }
     }
 
-    /// A connection may be over, unless its sender still has something to do.
-    #[inline]
-    fn gone(&mut self, id: ConnId) {
-        if self.net.conns[id.index()].sender.done {
-            self.net.after.gone(id);
-        }
-    }
-
     fn timer(&mut self, event: Event) {
         let (transport, owner) = (event.transport(), event.owner());
         let host = match owner {
@@ -486,127 +463,5 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
         };
         let mut cx = Cx { net: &mut self.net, transport, host };
         self.transports[transport as usize].timer(owner, event.timer_kind(), &mut cx);
-    }
-
-    /// A flow starts, or a trigger is fired that may start some.
-    #[cold]
-    fn start(&mut self, event: Event) {
-        let kind = starts::kind_of(&event);
-        let (parts, drawn) = (&self.plan.parts, kind == starts::kind::DRAWN);
-        let Some((id, own_key)) = self.starts.take((event.a, kind), parts, &mut self.net) else {
-            return;
-        };
-        let flow = *self.starts.flow(id).expect("it has just been taken");
-        if drawn {
-            self.counts.push(Counts::UNFINISHED);
-        }
-        let carrier = &self.plan.carriers[flow.entry as usize];
-        if !carrier.background {
-            self.net.moved_at = self.net.now;
-            self.begun += 1;
-            self.goal += u64::from(drawn && self.plan.traffic.chains.flows_max(event.a).is_none());
-        }
-        // The 5-tuple is the entry's and the flow's number in it: flows of other entries do not move it.
-        let key = own_key.unwrap_or_else(|| flow_key(&carrier.name, flow.number));
-        let Parts { seed, replica, .. } = *parts;
-        let label = Stream::new(seed, replica, Purpose::FiveTuple, key).bits() as u32;
-        let ports = self.net.ports_of(flow.src, flow.dst, label, carrier.balancer);
-        let conn = Conn {
-            flow: id,
-            label,
-            transport: carrier.model,
-            config: carrier.config,
-            balancer: carrier.balancer,
-            background: carrier.background,
-            priority: carrier.priority,
-            size: flow.size,
-            key,
-            start: flow.start,
-            ..Conn::between(flow.src, flow.dst)
-        };
-        let conn = conn.fresh(ports);
-        let due = flow.deadline.map_or(Time::NEVER, |after| self.net.now.saturating_add(after));
-        let start = Start { size: flow.size, key, due };
-        if carrier.kept {
-            return self.start_message(flow.entry, start, conn);
-        }
-        let id = self.net.open(conn);
-        let mut cx = Cx { net: &mut self.net, transport: carrier.model, host: flow.src };
-        self.transports[usize::from(carrier.model)].start(id, start, &mut cx);
-    }
-
-    /// Counts a flow as ended whose sender is done, once its packets are gone or all that it sent is acknowledged; with
-    /// its last packet and timer the connection's slot is free.
-    fn close_if_over(&mut self, id: ConnId) {
-        let conn = &mut self.net.conns[id.index()];
-        if !conn.open || !conn.sender.done {
-            return;
-        }
-        let gone = conn.network.packets == 0;
-        // What exists in all parts is known when they meet.
-        let parted = self.net.abroad.is_parted();
-        if parted && !std::mem::replace(&mut conn.closing, true) {
-            self.closing.push(id);
-        }
-        let gone = gone && !parted;
-        // Once all is acknowledged nobody waits for what is still on its way.
-        if gone || conn.sender.acked_at != Time::NEVER {
-            self.count_ended(id, self.net.now);
-        }
-        if gone {
-            self.close(id);
-        }
-    }
-
-    /// Counts a flow as ended at that time, unless it is counted, or is a subflow.
-    fn count_ended(&mut self, id: ConnId, at: Time) {
-        let conn = &mut self.net.conns[id.index()];
-        if conn.parent != ConnId::NONE || std::mem::replace(&mut conn.counted, true) {
-            return;
-        }
-        if !conn.background {
-            self.flows_done += 1;
-            self.ended_at = self.ended_at.max(at);
-            // Without an open flow the run has less patience than the horizon was set for.
-            (self.net.moved_at, self.horizon) = (self.net.moved_at.max(at), Time::ZERO);
-        }
-        if self.flows_done == self.goal && self.status.is_none() {
-            self.complete_soon();
-        }
-    }
-
-    /// Closes a connection whose sender is done and whose packets are gone.
-    fn close(&mut self, id: ConnId) {
-        let conn = &mut self.net.conns[id.index()];
-        if conn.flow != FlowId::NONE {
-            let (flow, parent) = (conn.flow, conn.parent);
-            if parent == ConnId::NONE {
-                self.counts[flow.index()] = conn.counts();
-                (conn.flow, conn.closed) = (FlowId::NONE, true);
-            } else {
-                self.close_subflow(id, parent);
-            }
-        }
-        let conn = &mut self.net.conns[id.index()];
-        if conn.sender.timers + conn.receiver.timers == 0 && !conn.sender.ready {
-            conn.open = false;
-            self.net.free_conns.push(id);
-        }
-    }
-
-    /// Ends a subflow, whose packets its flow counts; with the last one, the flow may be over.
-    #[cold]
-    #[inline(never)]
-    fn close_subflow(&mut self, id: ConnId, parent: ConnId) {
-        let conn = &mut self.net.conns[id.index()];
-        let subflow = Subflow::from(&*conn);
-        let ended_at = conn.network.ended_at;
-        (conn.flow, conn.closed) = (FlowId::NONE, true);
-        self.subflows.push(subflow);
-        let whole = &mut self.net.conns[parent.index()];
-        whole.add_packets(&subflow.counts);
-        // Parts close subflows in any order.
-        whole.network.end(ended_at.max(whole.network.ended_at));
-        self.net.after.gone(parent);
     }
 }

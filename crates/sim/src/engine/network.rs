@@ -46,31 +46,31 @@ pub struct Network<'a, M: Members> {
     pub ends: Vec<NodeId>,
     /// The link of an event.
     pub links: Links,
-    /// What each link has been given, for an audit to compare with; empty without one.
+    /// Packets and bytes offered to each port and received from each link, for the audit; empty without one.
     pub tallies: Vec<Tally>,
-    /// What is computed at ports.
+    /// Agents, by port.
     pub agents: Agents<M::Agent>,
     /// The controller, if there is one and the run has one part.
     pub(super) room: Option<Box<Room<M::Controller>>>,
     /// If there is one and the run has several parts: its end in this part.
     pub(super) mailbox: Option<Box<Mailbox>>,
-    /// Whether somebody is to be shown packets: an audit, or agents.
+    /// Whether the audit or agents inspect packets.
     pub shows: bool,
-    /// What the packet carries that a host has just received, and what it sends next: see [`Host::record`](super::host::Host::record).
+    /// Record of the packet just received, and of the next one sent: see [`Host::record`](super::host::Host::record).
     pub record: Record,
     /// Live connections, by slot.
     pub conns: Vec<Conn>,
     /// Slots without one.
     pub free_conns: Vec<ConnId>,
-    /// Those that have something to send, by port.
+    /// Connections with something to send, by port.
     pub ready: Vec<ReadyList>,
-    /// Ports whose wire is free and that somebody has just become ready for.
+    /// Ports to serve after this event: the link is free and a connection has become ready.
     pub kicks: Vec<LinkId>,
-    /// What is to be done before the next event.
+    /// Work left for the end of the event.
     pub after: Aftermath,
-    /// What other parts of the run are to get.
+    /// Packets, frames and notices for other parts of the run.
     pub abroad: Abroad,
-    /// What nodes tell each other so that buffers do not overflow.
+    /// Flow control of links: pause frames and credit.
     pub control: FlowControl,
     /// Whether anything depends on the end of a flow.
     pub reacts: bool,
@@ -88,7 +88,7 @@ pub struct Network<'a, M: Members> {
     pub picked: Vec<Picked>,
     /// When payload last arrived anywhere, or a flow started or ended, that is not background.
     pub moved_at: Time,
-    /// What all chance of the run comes from.
+    /// Seed of every random stream in the run.
     pub seed: u64,
     /// Number of the repetition.
     pub replica: u64,
@@ -100,32 +100,32 @@ pub struct Network<'a, M: Members> {
     whole: &'a Routes,
 }
 
-/// What an audit compares a port's and a link's counters with.
+/// Counts at a port and its link that the audit compares with their counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Packets that asked the port to pass.
+    /// Packets offered to the port.
     pub offered: Amount,
     /// Packets that have come out of the link.
     pub received: u64,
 }
 
-/// What a network is made of.
+/// Input of a network.
 pub struct Parts<'a, M> {
     /// Nodes and links.
     pub fabric: &'a Fabric,
     /// The ways through it while nothing is down.
     pub routes: &'a Routes,
-    /// What goes wrong in it.
+    /// Its faults.
     pub faults: &'a Timeline,
     /// The run's transports, queue and load balancers.
     pub members: &'a M,
-    /// What all chance comes from.
+    /// Seed of every random stream.
     pub seed: u64,
     /// Number of the repetition.
     pub replica: u64,
     /// Whether no port may commit to departures.
     pub serviced_only: bool,
-    /// What holds the future.
+    /// The event queue.
     pub agenda: Agenda,
 }
 
@@ -548,7 +548,7 @@ impl<'a, M: Members> Network<'a, M> {
         true
     }
 
-    /// What waits at a port, and what its queue sees.
+    /// A port's queue, with the context for its decisions.
     #[inline(always)]
     pub(super) fn at_port(&mut self, link: LinkId) -> (&mut PortQueue<M::Queue>, PortContext<'_>) {
         let Egress { port, queue, chance, losses } = &mut self.egress[link.index()];

@@ -209,14 +209,14 @@ impl<'o, M: Members> Engine<'_, 'o, M> {
         self.horizon = Time::ZERO;
     }
 
-    /// Lets everybody look who wanted to by then.
+    /// Calls each observer whose next look is due by `end`.
     pub(super) fn look_until(&mut self, end: Time) {
         let mut observers = std::mem::take(&mut self.observers);
         look_by(&mut observers, end, self);
         self.observers = observers;
     }
 
-    /// When somebody wants to look next.
+    /// Time of the next look of any observer.
     pub(super) fn next_look(&self) -> Time {
         next_look(&self.observers)
     }
@@ -246,12 +246,12 @@ pub(super) fn show(
     observers.iter_mut().for_each(|observer| observer.arrived(&arrival));
 }
 
-/// When somebody wants to look next.
+/// Time of the next look of any observer.
 pub(super) fn next_look(observers: &[&mut dyn Observer]) -> Time {
     observers.iter().map(|observer| observer.next_look()).min().unwrap_or(Time::NEVER)
 }
 
-/// Lets everybody look who wanted to by then.
+/// Calls each observer whose next look is due by `end`.
 pub(super) fn look_by(observers: &mut [&mut dyn Observer], end: Time, inside: &mut dyn Inside) {
     loop {
         let at = next_look(observers);

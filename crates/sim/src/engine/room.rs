@@ -316,7 +316,7 @@ impl<C: Controller> Room<C> {
         self.act(now, conns, calendar);
         let mut orders = std::mem::take(&mut self.orders);
         self.counts.orders += orders.len() as u64;
-        // A controller that gives rates or paths gives no leave for a later time.
+        // A controller that gives rates or paths sends no grant for a later time.
         let are_for_now = orders.first().is_some_and(|order| !matches!(order.act, Act::Send(_)));
         if !(are_for_now && self.channel.is_immediate() && self.channel.clock_error == Time::ZERO) {
             orders.retain(|order| self.send(order, now, calendar));

@@ -17,7 +17,7 @@ use crate::traffic::dependencies::Milestone;
 use crate::traffic::{Flow, Traffic};
 use crate::units::Time;
 
-/// Bytes of the packet whose way through the empty network is how long word takes.
+/// Size of the packet whose one-way delay through the idle network is the default delay of a notification.
 const NOTIFY_PACKET: u64 = 64;
 
 /// What an event of phase `Start` is about.

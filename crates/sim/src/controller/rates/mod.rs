@@ -15,7 +15,6 @@ pub mod paths;
 pub mod sinkhorn;
 
 /// Bytes that a list has taken.
-#[expect(clippy::ptr_arg, reason = "a slice has no capacity")]
 fn bytes<T>(list: &Vec<T>) -> usize {
     list.capacity() * size_of::<T>()
 }

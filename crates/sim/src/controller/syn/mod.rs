@@ -131,7 +131,7 @@ impl Build for Syn {
     fn model(&self, fabric: &Arc<Fabric>, routes: &Arc<Routes>) -> Model {
         let slot = fabric.host_rate().transmission(self.slot_bytes());
         let clos = Clos::new(fabric, routes).expect("the check refuses other networks");
-        // Leave is for the first slot that begins when it has arrived, or for the batch behind.
+        // A grant is for the first slot that begins when it has arrived, or for the batch behind.
         let travels = self.control.delay.0.div_ceil(slot.0);
         let ahead = if self.batch > 1 { travels.max(u64::from(self.batch)) } else { travels };
         Model {
@@ -179,7 +179,7 @@ pub struct Model {
     labels: Vec<u32>,
     /// The slot at which it acts next; none while nothing waits.
     next: Time,
-    /// When it has last given leave.
+    /// When it has last sent grants.
     given: Time,
     /// Both for the audit.
     fabric: Arc<Fabric>,
@@ -216,7 +216,7 @@ impl Model {
         }
     }
 
-    /// Gives leave for one slot.
+    /// Sends the grants of one slot.
     fn give(&mut self, at: Time, cx: &mut ControlContext) {
         let order = self.order.as_mut().expect("it has been made");
         order.slot(&mut self.matched);
@@ -240,7 +240,7 @@ impl Model {
         }
     }
 
-    /// Whether nothing waits for leave.
+    /// Whether nothing waits for a grant.
     fn is_idle(&self) -> bool {
         let order = self.order.as_ref().expect("it has been made");
         order.is_empty() && self.touched.iter().all(|queue| self.backlog.head(queue.0).is_none())

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::bucket::{Idle, Late};
 use self::packets::Packets;
-use self::queues::{Leave, Queues};
+use self::queues::{HeldGrant, Queues};
 use super::lacking::Lacking;
 use super::{Framing, Settings};
 use crate::balancer::Balancer;
@@ -211,25 +211,25 @@ impl Model {
 
     /// A flow of this host requests the turn at the port of all of them, if a granted packet or a queue with
     /// a rate can send.
-    fn ask(&mut self, cx: &mut impl Host) {
+    fn request_turn(&mut self, cx: &mut impl Host) {
         let at = self.queues.of_mut(cx.host());
-        if !at.asked
+        if !at.turn_requested
             && let Some(queue) = at.some_queue()
         {
-            at.asked = true;
+            at.turn_requested = true;
             cx.ready(self.queues[queue].head);
         }
     }
 
     /// A queue of this host has a bucket that is empty at that time, when its port is requested. While the port is busy, the
     /// end of its transmission is soon enough.
-    fn ask_at(&mut self, due: Time, cx: &mut impl Host) {
+    fn request_turn_at(&mut self, due: Time, cx: &mut impl Host) {
         if due <= cx.now() {
-            return self.ask(cx);
+            return self.request_turn(cx);
         }
         let at = self.queues.of_mut(cx.host());
-        if !at.asked && due < at.timer.due() {
-            cx.set_timer(&mut at.timer, due, Owner::Interface(at.port.reverse()), LEAK);
+        if !at.turn_requested && due < at.leak_timer.due() {
+            cx.set_timer(&mut at.leak_timer, due, Owner::Interface(at.port.reverse()), LEAK);
         }
     }
 
@@ -242,7 +242,7 @@ impl Model {
         let host = cx.host();
         let rate = cx.rate(self.queues.of(host).port);
         let due = self.queues.set_shares(host, rates, cx.now(), rate);
-        self.ask_at(due, cx);
+        self.request_turn_at(due, cx);
         if self.queues.of(host).drains() {
             self.drain(cx);
         }
@@ -258,17 +258,17 @@ impl Model {
         let at = self.queues.of_mut(host);
         if let Some(due) = at.first_drained(rate).filter(|due| *due != Time::NEVER) {
             let port = at.port;
-            cx.set_timer(&mut at.drained, due, Owner::Interface(port.reverse()), DRAIN);
+            cx.set_timer(&mut at.drain_timer, due, Owner::Interface(port.reverse()), DRAIN);
         }
     }
 
-    /// A queue of this host has leave to send a packet of that flow.
+    /// A queue of this host gets a grant for a packet of that flow.
     fn granted(&mut self, queue: QueueId, grant: Grant, cx: &mut impl Host) {
         if !self.move_to_head(queue, grant.flow, cx) {
             return cx.report(Report::Unused { queue, at: grant.slot });
         }
-        self.queues.of_mut(cx.host()).grants.push(Leave { queue, grant, used: false });
-        self.ask(cx);
+        self.queues.of_mut(cx.host()).grants.push(HeldGrant { queue, grant, used: false });
+        self.request_turn(cx);
     }
 
     /// Moves a flow to the head of its queue, if it is in it.
@@ -315,13 +315,13 @@ impl Model {
         (Packet { created_at: cx.conn(id).start, ..packet }, piece.payload)
     }
 
-    /// Leave for a queue that another slot has emptied is for nothing.
+    /// A grant for a queue that another slot has emptied is for nothing.
     fn hand_back(&mut self, cx: &mut impl Host) {
         let mut grants = std::mem::take(&mut self.queues.of_mut(cx.host()).grants);
-        grants.retain(|leave| {
-            let of_use = !self.queues[leave.queue].is_empty();
-            if !of_use && !leave.used {
-                cx.report(Report::Unused { queue: leave.queue, at: leave.grant.slot });
+        grants.retain(|held| {
+            let of_use = !self.queues[held.queue].is_empty();
+            if !of_use && !held.used {
+                cx.report(Report::Unused { queue: held.queue, at: held.grant.slot });
             }
             of_use
         });
@@ -330,15 +330,15 @@ impl Model {
 
     /// A packet goes on the wire: the next queue is served when the link is free. With grants and without a
     /// rate no queue is next before the next grant arrives.
-    fn ask_again(&mut self, cx: &mut impl Host) {
+    fn request_next_turn(&mut self, cx: &mut impl Host) {
         if self.queues.of(cx.host()).may_send() {
-            self.ask(cx);
+            self.request_turn(cx);
         }
     }
 
-    /// Takes back leave to send that has been used, unless the slot has room for the queue's next packet.
+    /// Takes back the grant that has been used, unless the slot has room for the queue's next packet.
     fn spend(&mut self, cx: &mut impl Host) {
-        let Leave { queue, grant, .. } = self.queues.of(cx.host()).grants[0];
+        let HeldGrant { queue, grant, .. } = self.queues.of(cx.host()).grants[0];
         let head = self.queues[queue].head;
         let fits = grant.fill && head != ConnId::NONE && {
             let config = self.configs.of(cx.conn(head));
@@ -351,7 +351,7 @@ impl Model {
     }
 
     /// The head of a queue has sent its last packet.
-    fn leave(&mut self, number: QueueId, cx: &mut impl Host) {
+    fn finish_head(&mut self, number: QueueId, cx: &mut impl Host) {
         let queue = &mut self.queues[number];
         let flow = queue.head;
         queue.head = self.senders.at(flow, cx).next;
@@ -386,7 +386,7 @@ impl Endpoint for Model {
         if last == ConnId::NONE {
             queue.head = id;
             if let Some(due) = self.queues.list(number, cx.now(), rate) {
-                self.ask_at(due, cx);
+                self.request_turn_at(due, cx);
             }
         } else {
             self.senders.at(last, cx).next = id;
@@ -418,16 +418,16 @@ impl Endpoint for Model {
     /// The turn is that of the whole host, whichever flow requested it.
     fn next_packet(&mut self, _id: ConnId, cx: &mut impl Host) -> (Option<Packet>, bool) {
         let at = self.queues.of_mut(cx.host());
-        at.asked = false;
+        at.turn_requested = false;
         let rate = cx.rate(at.port);
-        let leave = at.grants.first().map(|leave| leave.queue);
-        let (number, place) = match leave {
+        let granted_queue = at.grants.first().map(|held| held.queue);
+        let (number, place) = match granted_queue {
             Some(queue) => (queue, None),
             None => match at.first_due(rate) {
                 Some((due, place)) if due <= cx.now() => (at.active(place).queue, Some(place)),
                 first => {
                     if let Some((due, _)) = first {
-                        self.ask_at(due, cx);
+                        self.request_turn_at(due, cx);
                     }
                     return (None, false);
                 }
@@ -443,23 +443,23 @@ impl Endpoint for Model {
             packet.label = at.active(place).label.unwrap_or(packet.label);
             at.fill(place, packet.size, cx.now(), rate, late);
         } else {
-            let leave = &mut at.grants[0];
-            granted = (!std::mem::replace(&mut leave.used, true)).then_some(leave.grant.slot);
-            leave.grant.room = leave.grant.room.saturating_sub(packet.size);
-            packet.label = leave.grant.label.unwrap_or(packet.label);
+            let held = &mut at.grants[0];
+            granted = (!std::mem::replace(&mut held.used, true)).then_some(held.grant.slot);
+            held.grant.room = held.grant.room.saturating_sub(packet.size);
+            packet.label = held.grant.label.unwrap_or(packet.label);
         }
         let of = cx.conn(flow).flow;
         cx.report(Report::Sent { queue: number, flow: of, bytes: payload, granted });
         if self.senders.at(flow, cx).packets.is_empty() {
-            self.leave(number, cx);
+            self.finish_head(number, cx);
         }
-        if leave.is_some() {
+        if granted_queue.is_some() {
             self.spend(cx);
         }
         if !self.queues.of(cx.host()).grants.is_empty() {
             self.hand_back(cx);
         }
-        self.ask_again(cx);
+        self.request_next_turn(cx);
         (Some(packet), false)
     }
 
@@ -478,13 +478,13 @@ impl Endpoint for Model {
     fn timer(&mut self, owner: Owner, kind: u8, cx: &mut impl Host) {
         let at = self.queues.of_mut(cx.host());
         if kind == DRAIN {
-            if cx.timer_is_due(&mut at.drained, owner, kind) {
+            if cx.timer_is_due(&mut at.drain_timer, owner, kind) {
                 self.drain(cx);
             }
-        } else if cx.timer_is_due(&mut at.timer, owner, kind)
+        } else if cx.timer_is_due(&mut at.leak_timer, owner, kind)
             && let Some((due, _)) = at.first_due(cx.rate(at.port))
         {
-            self.ask_at(due, cx);
+            self.request_turn_at(due, cx);
         }
     }
 

@@ -21,7 +21,7 @@ pub struct DestinationQueue {
     pub head: ConnId,
     /// See `head`.
     pub tail: ConnId,
-    /// Its bucket while it is empty.
+    /// Its bucket while it is empty and does not drain.
     bucket: Bucket,
 }
 
@@ -32,7 +32,7 @@ impl DestinationQueue {
     }
 }
 
-/// A queue that has something to send, at its host.
+/// A queue that has something to send, or that drains, at its host.
 #[derive(Clone, Copy, Debug)]
 pub struct Active {
     /// Its number.
@@ -48,18 +48,18 @@ pub struct Active {
 /// A host's state for all its queues.
 #[derive(Clone, Debug)]
 pub struct AtHost {
-    /// Leave to send that has not been used up, in the order in which it came.
-    pub grants: Vec<Leave>,
+    /// Grants that have not been used up, in the order in which they came.
+    pub grants: Vec<HeldGrant>,
     /// Queues that have something to send, in order of destination, as the rows of a controller's matrix are.
     active: Vec<Active>,
     /// Queues that have nothing to send, and a rate until their buckets are empty ([`Idle::Drains`]).
     draining: Vec<Active>,
     /// When the next of those buckets is empty.
-    pub drained: Timer,
+    pub drain_timer: Timer,
     /// Whether one of its flows waits for the turn at the port.
-    pub asked: bool,
+    pub turn_requested: bool,
     /// When the next bucket is empty.
-    pub timer: Timer,
+    pub leak_timer: Timer,
     /// Its port.
     pub port: LinkId,
     /// Bytes that wait.
@@ -73,22 +73,22 @@ impl AtHost {
             grants: Vec::new(),
             active: Vec::new(),
             draining: Vec::new(),
-            drained: Timer::default(),
-            asked: false,
-            timer: Timer::default(),
+            drain_timer: Timer::default(),
+            turn_requested: false,
+            leak_timer: Timer::default(),
             port: LinkId::NONE,
             bytes: 0,
             first: First::default(),
         }
     }
 
-    /// A queue that has leave to send, or else any that has something to send.
+    /// A queue that has a grant, or else any that has something to send.
     pub fn some_queue(&self) -> Option<QueueId> {
-        let granted = self.grants.first().map(|leave| leave.queue);
+        let granted = self.grants.first().map(|held| held.queue);
         granted.or_else(|| self.active.first().map(|active| active.queue))
     }
 
-    /// Whether a queue may send: it has leave, or packets and a rate.
+    /// Whether a queue may send: it has a grant, or packets and a rate.
     pub fn may_send(&self) -> bool {
         !self.grants.is_empty() || self.active.iter().any(|active| active.bucket.leaks())
     }
@@ -163,12 +163,12 @@ impl AtHost {
     }
 }
 
-/// Leave to send that a host has.
+/// A grant that a host holds.
 #[derive(Clone, Copy, Debug)]
-pub struct Leave {
+pub struct HeldGrant {
     /// For which of its queues.
     pub queue: QueueId,
-    /// As it came.
+    /// As it arrived.
     pub grant: Grant,
     /// Whether a packet has gone by it.
     pub used: bool,
@@ -316,7 +316,7 @@ impl Queues {
             let active = &mut at.active[place];
             active.label = label;
             active.bucket.set(share, now, rate);
-            if !at.asked && share > 0.0 {
+            if !at.turn_requested && share > 0.0 {
                 first = first.min(active.bucket.due(rate));
             }
         }

@@ -1,0 +1,163 @@
+//! The life of a connection: a start opens it, its first packet opens the receiving end, and it closes when its sender is done
+//! and its last packet is gone.
+
+use super::Engine;
+use super::conn::{Conn, Counts, Subflow};
+use super::cx::Cx;
+use super::endpoint::Endpoint;
+use super::event::Event;
+use super::host::Start;
+use super::members::Members;
+use super::network::Parts;
+use super::starts;
+use crate::ids::{ConnId, FlowId};
+use crate::random::{Purpose, Stream, flow_key};
+use crate::units::Time;
+
+impl<M: Members> Engine<'_, '_, M> {
+    /// A flow starts, or a trigger is fired that may start some.
+    #[cold]
+    pub(super) fn start(&mut self, event: Event) {
+        let kind = starts::kind_of(&event);
+        let (parts, drawn) = (&self.plan.parts, kind == starts::kind::DRAWN);
+        let Some((id, own_key)) = self.starts.take((event.a, kind), parts, &mut self.net) else {
+            return;
+        };
+        let flow = *self.starts.flow(id).expect("it has just been taken");
+        if drawn {
+            self.counts.push(Counts::UNFINISHED);
+        }
+        let carrier = &self.plan.carriers[flow.entry as usize];
+        if !carrier.background {
+            self.net.moved_at = self.net.now;
+            self.begun += 1;
+            self.goal += u64::from(drawn && self.plan.traffic.chains.flows_max(event.a).is_none());
+        }
+        // The 5-tuple is the entry's and the flow's number in it: flows of other entries do not move it.
+        let key = own_key.unwrap_or_else(|| flow_key(&carrier.name, flow.number));
+        let Parts { seed, replica, .. } = *parts;
+        let label = Stream::new(seed, replica, Purpose::FiveTuple, key).bits() as u32;
+        let ports = self.net.ports_of(flow.src, flow.dst, label, carrier.balancer);
+        let conn = Conn {
+            flow: id,
+            label,
+            transport: carrier.model,
+            config: carrier.config,
+            balancer: carrier.balancer,
+            background: carrier.background,
+            priority: carrier.priority,
+            size: flow.size,
+            key,
+            start: flow.start,
+            ..Conn::between(flow.src, flow.dst)
+        };
+        let conn = conn.fresh(ports);
+        let due = flow.deadline.map_or(Time::NEVER, |after| self.net.now.saturating_add(after));
+        let start = Start { size: flow.size, key, due };
+        if carrier.kept {
+            return self.start_message(flow.entry, start, conn);
+        }
+        let id = self.net.open(conn);
+        let mut cx = Cx { net: &mut self.net, transport: carrier.model, host: flow.src };
+        self.transports[usize::from(carrier.model)].start(id, start, &mut cx);
+    }
+
+    /// At the receiver of a packet: its end of the connection opens with the first one that arrives, that of the whole
+    /// flow before that of a subflow.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn accept(&mut self, via: ConnId) {
+        for id in [self.net.conns[via.index()].parent, via] {
+            if id != ConnId::NONE && !self.net.conns[id.index()].receiver.accepted {
+                let conn = &mut self.net.conns[id.index()];
+                conn.receiver.accepted = true;
+                let Conn { transport, dst, .. } = *conn;
+                let mut cx = Cx { net: &mut self.net, transport, host: dst };
+                self.transports[usize::from(transport)].accept(id, &mut cx);
+            }
+        }
+    }
+
+    /// A connection may be over, unless its sender still has something to do.
+    #[inline]
+    pub(super) fn gone(&mut self, id: ConnId) {
+        if self.net.conns[id.index()].sender.done {
+            self.net.after.gone(id);
+        }
+    }
+
+    /// Counts a flow as ended whose sender is done, once its packets are gone or all that it sent is acknowledged; with
+    /// its last packet and timer the connection's slot is free.
+    pub(super) fn close_if_over(&mut self, id: ConnId) {
+        let conn = &mut self.net.conns[id.index()];
+        if !conn.open || !conn.sender.done {
+            return;
+        }
+        let gone = conn.network.packets == 0;
+        // What exists in all parts is known when they meet.
+        let parted = self.net.abroad.is_parted();
+        if parted && !std::mem::replace(&mut conn.closing, true) {
+            self.closing.push(id);
+        }
+        let gone = gone && !parted;
+        // Once all is acknowledged, packets in flight change nothing.
+        if gone || conn.sender.acked_at != Time::NEVER {
+            self.count_ended(id, self.net.now);
+        }
+        if gone {
+            self.close(id);
+        }
+    }
+
+    /// Counts a flow as ended at that time, unless it is counted, or is a subflow.
+    pub(super) fn count_ended(&mut self, id: ConnId, at: Time) {
+        let conn = &mut self.net.conns[id.index()];
+        if conn.parent != ConnId::NONE || std::mem::replace(&mut conn.counted, true) {
+            return;
+        }
+        if !conn.background {
+            self.flows_done += 1;
+            self.ended_at = self.ended_at.max(at);
+            // Without an open flow the run has less patience than the horizon was set for.
+            (self.net.moved_at, self.horizon) = (self.net.moved_at.max(at), Time::ZERO);
+        }
+        if self.flows_done == self.goal && self.status.is_none() {
+            self.complete_soon();
+        }
+    }
+
+    /// Closes a connection whose sender is done and whose packets are gone.
+    pub(super) fn close(&mut self, id: ConnId) {
+        let conn = &mut self.net.conns[id.index()];
+        if conn.flow != FlowId::NONE {
+            let (flow, parent) = (conn.flow, conn.parent);
+            if parent == ConnId::NONE {
+                self.counts[flow.index()] = conn.counts();
+                (conn.flow, conn.closed) = (FlowId::NONE, true);
+            } else {
+                self.close_subflow(id, parent);
+            }
+        }
+        let conn = &mut self.net.conns[id.index()];
+        if conn.sender.timers + conn.receiver.timers == 0 && !conn.sender.ready {
+            conn.open = false;
+            self.net.free_conns.push(id);
+        }
+    }
+
+    /// Ends a subflow, whose packets its flow counts; with the last one, the flow may be over.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn close_subflow(&mut self, id: ConnId, parent: ConnId) {
+        let conn = &mut self.net.conns[id.index()];
+        let subflow = Subflow::from(&*conn);
+        let ended_at = conn.network.ended_at;
+        (conn.flow, conn.closed) = (FlowId::NONE, true);
+        self.subflows.push(subflow);
+        let whole = &mut self.net.conns[parent.index()];
+        whole.add_packets(&subflow.counts);
+        // Parts close subflows in any order.
+        whole.network.end(ended_at.max(whole.network.ended_at));
+        self.net.after.gone(parent);
+    }
+}
