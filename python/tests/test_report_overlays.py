@@ -190,7 +190,7 @@ def test_the_flows_that_a_fault_hit(tmp_path):
     assert plain(first.fault.main) == "30.5 ns to 40.5 ns: down"
     under_way = one.flows.filter(pl.col("start_ps") < 40_500)
     losers = under_way.filter(pl.col("lost") > 0)
-    assert first.counts.startswith(f"{under_way.height} flows were under way; {losers.height} of them lost")
+    assert first.counts.startswith(f"{under_way.height} flows were active; {losers.height} of them lost")
     # Links 1 and 2 lost 2 and 3 packets.
     assert first.counts.endswith("its links lost 5 packets")
     numbers = [[cell.value for cell in row] for row in first.rows]
@@ -217,7 +217,7 @@ def test_a_table_of_faults_that_repeats_another_is_left_out(tmp_path):
     early = run(tmp_path / "early", faults=[fault(0)])
     assert tables.faults([early]) == []
     words = visible(page([tmp_path / "early"]))
-    assert "All flows were under way during the faults" in words
+    assert "All flows were active during the faults" in words
     between = run(tmp_path / "between", faults=[fault(100, 30_000)])
     assert [group.name for group in tables.faults([between])] == ["during", "after"]
 

@@ -375,4 +375,4 @@ def test_samples_of_a_transport_without_window_say_so(tmp_path):
     run = runs.read([folder])[0]
     assert reasons.no_window(run) == "No transport of the sampled flows has a window."
     pl.read_parquet(path).filter(pl.col("series") != "rate_bps").write_parquet(path)
-    assert reasons.no_window(runs.read([folder])[0]) == "No flow was under way at a sample."
+    assert reasons.no_window(runs.read([folder])[0]) == "No flow was active at a sample."

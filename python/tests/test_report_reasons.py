@@ -234,7 +234,7 @@ WHY = {
     ),
     "drop: there is one": (reasons.no_drop, {"counters": {"drops": 1}}, None),
     "drop: lossless": (reasons.no_drop, queue("lossless"), "pauses the ports that send to it"),
-    "drop: credits": (reasons.no_drop, queue("daq"), "gives who sends to it credit"),
+    "drop: credits": (reasons.no_drop, queue("daq"), "grants upstream ports credit"),
     "trim: not that queue": (
         reasons.no_trim,
         queue("drop-tail"),

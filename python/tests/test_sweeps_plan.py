@@ -120,7 +120,7 @@ def test_places_go_by_what_distinguishes_them(values, labels):
 
 @pytest.mark.parametrize("values", [["ndp", {"ndp": {}}], [{"tcp": {"mtu": "1KB"}}] * 2, ["x", "x"]])
 def test_places_that_nothing_distinguishes_need_labels(values):
-    with pytest.raises(UserError, match="give it labels that all differ"):
+    with pytest.raises(UserError, match="appears twice; remove one, or give labels that differ"):
         Axis("a", {"transport": values})
 
 

@@ -27,7 +27,7 @@ def measured(flows: Arrow, warm_up_ps: int, background: Collection[str] = ()) ->
     Args:
         flows: At least start_ps, and tag if there is background.
         warm_up_ps: The end of the warm-up.
-        background: Tags of the traffic entries that nobody waits for.
+        background: Tags of the traffic entries that are background.
     """
     flows = frame(flows)
     early = (pl.col("start_ps") < warm_up_ps).fill_null(False)
@@ -37,7 +37,7 @@ def measured(flows: Arrow, warm_up_ps: int, background: Collection[str] = ()) ->
 
 
 def background(summary: Mapping[str, Any]) -> list[str]:
-    """The tags of the traffic entries that nobody waits for, by what run.json says."""
+    """The tags of the traffic entries that are background, as run.json has them."""
     return [entry["name"] for entry in summary["traffic"] if entry.get("background")]
 
 

@@ -49,7 +49,7 @@ def trouble(faults: Sequence[dict[str, Any]]) -> tuple[int, int | None] | None:
 
 
 def met(flows: Arrow, start_ps: int, end_ps: int | None) -> pl.DataFrame:
-    """The flows that were under way at some time of an interval, those that lost most packets first.
+    """The flows that were active at some time of an interval, those that lost most packets first.
 
     Args:
         flows: At least id, start_ps, fct_ps, lost and timeouts; an unfinished flow lasts to the end of the run.
@@ -57,7 +57,7 @@ def met(flows: Arrow, start_ps: int, end_ps: int | None) -> pl.DataFrame:
         end_ps: When it was over; None if it never was.
 
     Returns:
-        Their rows, with met_from_ps and met_to_ps: from when to when they were under way in the interval; the latter is
+        Their rows, with met_from_ps and met_to_ps: from when to when they were active in the interval; the latter is
         null if neither they nor the interval ended.
     """
     flows = frame(flows)

@@ -1,4 +1,4 @@
-"""What each fault hit: the flows that were under way during it, when, and what they lost."""
+"""What each fault hit: the flows that were active during it, when, and what they lost."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,9 +22,9 @@ class Hit:
     Attributes:
         fault: When and what, and to what.
         routes: When routes changed, in words; empty if they did not.
-        counts: How many flows were under way, how many of them lost packets, and what the links lost.
+        counts: How many flows were active, how many of them lost packets, and what the links lost.
         losers: Flows that lost packets to faults.
-        rows: Cells of each that lost most: number, from, to, size, under way in the interval from and
+        rows: Cells of each that lost most: number, from, to, size, active in the interval from and
             to, lost, retransmissions, timeouts, slowdown.
     """
 
@@ -68,7 +68,7 @@ def _lost(run: Run, fault: dict[str, Any]) -> int:
 def _hit(run: Run, fault: dict[str, Any], end: int | None, flows: pl.DataFrame, lost: int) -> Hit:
     losers = flows.filter(pl.col("lost") > 0)
     counts = (
-        f"{text.count(flows.height)} flows were under way; {text.count(losers.height)} of them lost packets to faults; "
+        f"{text.count(flows.height)} flows were active; {text.count(losers.height)} of them lost packets to faults; "
         f"its links lost {text.count(lost)} packets"
     )
     rows = [

@@ -1,6 +1,6 @@
 """Slowdown over the size of flows: a chart for each place along x, with the lines and choices of the other charts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from flowyard.analysis import PERCENTILES
 from flowyard.report import charts, lines
 from flowyard.report.lines import Layout
 from flowyard.report.places import said
+from flowyard.sweeps.sample import evenly
 
 HEIGHT = 200
 # More panels than a reader compares: then some, evenly spread, are drawn.
@@ -52,19 +53,13 @@ def panels(table: pl.DataFrame, plan: Layout, first: Mapping[str, str]) -> list[
         for name in PERCENTILES
     }
     sizes = charts.log_domain(table["size_up_to_bytes"].to_list())
-    shown = _evenly(plan.places[plan.x].labels)
+    shown = evenly(plan.places[plan.x].labels, MOST_PANELS)
     found = []
     for i, place in enumerate(shown):
         own = [row for row, at in zip(rows, table[plan.x], strict=True) if said(at) == place]
         if own:
             found.append(Panel(f"size-{i}", place, _spec(own, plan, ends, sizes, first)))
     return found
-
-
-def _evenly(labels: Sequence[str]) -> list[str]:
-    if len(labels) <= MOST_PANELS:
-        return list(labels)
-    return [labels[round(i * (len(labels) - 1) / (MOST_PANELS - 1))] for i in range(MOST_PANELS)]
 
 
 def _row(row: dict[str, Any], plan: Layout) -> dict[str, Any]:

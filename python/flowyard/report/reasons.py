@@ -28,8 +28,8 @@ def no_fct(run: Run) -> str | None:
     own = run.flows.filter(~pl.col("tag").is_in(background(run.summary)))
     if own.is_empty():
         return (
-            f"All {every:,} flows are background traffic (background = true in their [[traffic]]), which nobody waits "
-            "for: they are left out of summaries."
+            f"All {every:,} flows are background traffic (background = true in their [[traffic]]): summaries leave "
+            "them out."
         )
     if run.measured.is_empty():
         return (
@@ -122,7 +122,7 @@ def no_drop(run: Run) -> str | None:
     if "lossless" in queue.offers:
         return f"{queue} pauses the ports that send to it before it has to drop."
     if "credits" in queue.offers:
-        return f"{queue} gives who sends to it credit for the room that it has: it never drops."
+        return f"{queue} grants upstream ports credit for its free buffer: it never drops."
     limit = queue.settings.get("limit")
     if not limit:
         return f"{queue} dropped none: {_fullest(run, limit)}."
@@ -273,9 +273,7 @@ def no_window(run: Run) -> str | None:
     series = set(names.collect(engine="streaming")["series"].to_list())
     if "cwnd_bytes" in series:
         return None
-    return (
-        "No transport of the sampled flows has a window." if series else "No flow was under way at a sample."
-    )
+    return "No transport of the sampled flows has a window." if series else "No flow was active at a sample."
 
 
 def no_histograms(run: Run) -> str | None:

@@ -111,7 +111,7 @@ def summary(runs: Sequence[Labelled]) -> list[Group]:
 def faults(runs: Sequence[Run]) -> list[Group]:
     """Completion before, during and after faults. Cells as in `summary`.
 
-    Nothing if no run had any, or if all flows were under way during them: then `summary` says it all.
+    Nothing if no run had any, or if all flows were active during them: then `summary` says it all.
     """
     found: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in PERIODS}
     for i, run in enumerate(runs):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from flowyard.sweeps.sample import evenly
 from flowyard.sweeps.task import ScenarioTask, Task
 
 # Packet-hops below which a run is over before a second thread has paid for its start.
@@ -61,6 +62,5 @@ def _most_of_scenarios(tasks: Sequence[Task]) -> int:
 
 def _large(tasks: Sequence[Task]) -> bool:
     """Whether one of some runs, evenly spread, is large."""
-    step = -(-len(tasks) // LOOKED)
-    points = [task.point for task in tasks[::step] if isinstance(task, ScenarioTask) and task.point]
+    points = [task.point for task in evenly(tasks, LOOKED) if isinstance(task, ScenarioTask) and task.point]
     return any(point.outlook().needs["packet_hops"] >= LARGE_HOPS for point in points)

@@ -16,8 +16,7 @@
 //! 12. ACK: the receiver's `cx.send_control` makes a packet as any other, which its port sends ahead of data: *queue* again.
 //! 13. sender: `receive` calls `at_sender` with the ACK; the window opens, and the transport asks for its next *turn*.
 //! 14. timer: it has one event (`host.rs`). Without an ACK in time, the transport's `timer` asks for a *turn* to retransmit.
-//! 15. end: `cx.finish`. When its last packet is gone (`after.rs`), the connection closes (`lifetime.rs`), and leaves a row
-//!     (`finished.rs`).
+//! 15. end: `cx.finish`. After its last packet (`after.rs`) the connection closes (`lifetime.rs`); a row is left (`finished.rs`).
 
 pub mod after;
 pub mod agent;
