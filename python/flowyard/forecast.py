@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from flowyard.results import Checked, Result
 from flowyard.terminal.interrupt import Deferred
-from flowyard.text import room, span
+from flowyard.text import digits, room, span
 
 # Seconds after which a trial is given up, at the next news of it.
 TRIAL_S = 0.3
@@ -77,7 +77,7 @@ def said(needs: dict[str, int], found: Speed | None) -> str:
             return "a second at most, since it is small; not measured"
         return "a time that nothing is known of: it was not begun, for its memory"
     seconds = needs["packet_hops"] / found.hops_per_s
-    return f"about {span(max(1.0, seconds))} at {found.hops_per_s / 1e6:.1f} M packet-hops/s, as in {found.source}"
+    return f"about {span(max(1.0, seconds))} at {digits(found.hops_per_s / 1e6)} M packet-hops/s, as in {found.source}"
 
 
 def as_json(needs: dict[str, int], found: Speed | None) -> dict[str, Any]:

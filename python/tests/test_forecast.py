@@ -133,7 +133,7 @@ def test_a_sweep_may_be_asked_before_it_is_run(flowyard, small, words):
     asked = flowyard(*words, plan)
     assert (asked.returncode, asked.stderr) == (0, "")
     lines = asked.stdout.splitlines()
-    assert lines[:2] == [f"{plan}: nothing wrong", "  4 runs of 1 points, in out/mine"]
+    assert lines[:2] == [f"{plan}: nothing wrong", "  4 runs of 1 point, in out/mine"]
     assert "of memory, about 1 MiB of disk" in lines[-1]
     answer = json.loads(flowyard(*words, plan, "--json").stdout)
     assert (answer["runs"], answer["speed"]) == (4, "the first moment of 1 point, begun here")

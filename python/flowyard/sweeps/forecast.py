@@ -22,7 +22,7 @@ from flowyard.sweeps.sample import evenly
 from flowyard.sweeps.sharing import Share
 from flowyard.sweeps.store import Store
 from flowyard.sweeps.task import ScenarioTask, Task
-from flowyard.text import room, span
+from flowyard.text import digits, room, span
 
 # Points whose work is looked at; of more, so many evenly spread.
 MOST_POINTS = 100
@@ -83,7 +83,7 @@ class Forecast(NamedTuple):
         if self.speed is None or self.seconds is None:
             said.append(f"a time that nothing is known of, {at_a_time}")
         else:
-            rate = f"{self.speed.hops_per_s / 1e6:.1f} M packet-hops/s a run"
+            rate = f"{digits(self.speed.hops_per_s / 1e6)} M packet-hops/s a run"
             said.append(
                 f"about {span(max(1.0, self.seconds))}, {at_a_time}, at {rate}, as in {self.speed.source}"
             )

@@ -5,7 +5,7 @@
 //! first of its acknowledgements comes: then round r begins one round trip after round r - 1.
 
 use crate::common::scenarios::flow_over_a_line;
-use crate::common::{MS, PACKET, Run, run};
+use crate::common::{MS, PACKET, Run, US, read, run};
 
 const T: u64 = PACKET;
 const MSS: u64 = 1460;
@@ -567,4 +567,37 @@ fn the_set_up_drops_what_it_says() {
     assert_eq!(run.counters().drops, 1);
     assert_eq!(run.link("left switch", "right switch", "drops"), 1);
     assert_eq!(run.link("left switch", "right switch", "packets"), 9 + 1 + 1);
+}
+
+/// htsim's packets are as long as their payload, and its acknowledgements have 40 B: a thousand packets of 1500 B leave back to
+/// back in 1.2 us each, and the last one crosses a second link. The sender knows after two links of 40 B more.
+#[test]
+fn packets_without_headers_as_in_htsim() {
+    let run = run(r#"
+        topology.single-switch = { hosts = 2, rate = "10Gbps", delay = "1us" }
+        queue = "infinite"
+        [transport.tcp]
+        mss = "1500B"
+        header_bytes = "0B"
+        ack_bytes = "40B"
+        handshake = false
+        initial_window = 1000
+        receive_window = "2MB"
+        delayed_ack = 1
+        [[traffic]]
+        name = "flow"
+        arrivals.at-once.jitter = "0s"
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "1500KB"
+    "#);
+    let packet = 1_200_000;
+    assert_eq!(run.flow("fct_ps"), 1001 * packet + 2 * US);
+    assert_eq!(run.flow("fct_acked_ps"), 1001 * packet + 2 * US + 2 * (32_000 + US));
+}
+
+#[test]
+fn an_acknowledgement_has_bytes() {
+    let told = read("topology.single-switch.hosts = 2\ntransport.tcp.header_bytes = \"0B\"\ntraffic = []")
+        .unwrap_err();
+    assert!(told.to_string().contains("transport.tcp.ack_bytes: header_bytes is 0"), "{told}");
 }
