@@ -434,6 +434,11 @@ impl Tcp {
         self.or_preset(self.rto_initial, 1_000_000, 5_000)
     }
 
+    /// Bytes of a segment with payload on the wire besides that.
+    pub(super) fn data_header_bytes(&self) -> u32 {
+        (self.header_bytes.0 + self.link_bytes.0) as u32
+    }
+
     /// Bytes of a segment without payload on the wire.
     pub(super) fn ack_bytes(&self) -> u32 {
         (self.ack_bytes.unwrap_or(self.header_bytes).0 + self.link_bytes.0) as u32

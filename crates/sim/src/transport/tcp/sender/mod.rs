@@ -333,7 +333,7 @@ impl Sender {
             tagging.class(seq - message.begin, segment.len, sent)
         });
         let header = Header { kind, class, len: segment.len as u16, number, seq, ack: 0 };
-        let size = segment.len + config.ack_bytes();
+        let size = segment.len + config.data_header_bytes();
         (Some(cx.packet(message.flow, Toward::Receiver, size, flags, header)), self.may_send(config, source))
     }
 
