@@ -199,9 +199,9 @@ def test_a_mistake_at_a_port_is_told_with_its_line(own: type[Any], verb: str, wh
 )
 def test_a_method_that_is_nearly_a_verb_is_refused(base: type[Any], method: str, meant: str):
     argument = {CongestionControl: "controls", Queue: "queues", Balancer: "balancers"}[base]
-    own = type("Own", (base,), {method: lambda *_: None})
+    handed: dict[str, Any] = {argument: {"own": type("Own", (base,), {method: lambda *_: None})}}
     with pytest.raises(fy.errors.UserError, match=rf"Own\.{method} is no method .* did you mean {meant}\?"):
-        fy.run(small(), **{argument: {"own": own}})
+        fy.run(small(), **handed)
 
 
 def test_methods_of_ones_own_are_accepted():
