@@ -490,17 +490,17 @@ def _problems(wrong: Sequence[tuple[str, str]], points: int) -> str:
 def _value_names(values: Sequence[Any], axis: str) -> list[Any]:
     """What the values of an axis are called: each variant by its name, and by its fields where several share one."""
     names = [_value_name(value, axis) for value in values]
-    for name in {str(name) for name in names}:
-        alike = [i for i, other in enumerate(names) if str(other) == name]
-        fields = {i: _leaves(values[i], name) for i in alike}
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(names):
+        places.setdefault(str(name), []).append(i)
+    for name, alike in places.items():
         if len(alike) < 2 or not all(isinstance(names[i], str) for i in alike):
             continue
-        for i in alike:
-            own = [
-                f"{key} {value}"
-                for key, value in fields[i].items()
-                if any(other.get(key) != value for other in fields.values())
-            ]
+        fields = [_leaves(values[i], name) for i in alike]
+        keys = {key for of in fields for key in of}
+        varying = {key for key in keys if any(of.get(key) != fields[0].get(key) for of in fields)}
+        for i, of in zip(alike, fields, strict=True):
+            own = [f"{key} {value}" for key, value in of.items() if key in varying]
             names[i] = ", ".join([name, *own])
     return names
 
