@@ -47,6 +47,9 @@ def test_where_flows_end_together_foreseen_packet_hops_count():
     assert fraction(state(flows_done=60), 8_000_000) == 0.6
     # A forecast that was too low does not end the run.
     assert fraction(early, 3_000_000) == 0.95
+    # What time is left is not known then, unless flows or the end of the run tell it.
+    assert "time left unknown" in describe(early, seconds=2, packet_hops=3_000_000)
+    assert "6 s left" in describe(state(), seconds=2, packet_hops=3_000_000)
 
 
 def test_a_line_says_time_flows_speed_and_time_left():

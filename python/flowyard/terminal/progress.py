@@ -222,6 +222,9 @@ def fraction(progress: Any, packet_hops: int = 0) -> float:
 def describe(progress: Any, seconds: float, packet_hops: int = 0) -> str:
     """Time left, simulated time, flows and speed, in one line, of which a narrow terminal shows the first."""
     done = fraction(progress, packet_hops)
+    # Beyond what was foreseen nothing tells how far a run is but flows and time.
+    if packet_hops and progress["packet_hops"] > packet_hops:
+        done = fraction(progress)
     left = f"{span(seconds * (1 - done) / done)} left" if done > 0 else "time left unknown"
     flows = f"{progress['flows_done']:,} of {progress['flows']:,} flows"
     speed = f"{progress['packet_hops'] / max(seconds, 1e-9) / 1e6:.2f} M packet-hops/s"
