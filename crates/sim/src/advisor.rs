@@ -54,7 +54,9 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
             _ => continue,
         };
         let tiers = || overload::advice(&path, offered, taken, setup, number);
-        found.extend(percent(&path, offered).or_else(tiers).or_else(|| load(&path, offered, taken, with)));
+        let senders = || overload::slow_senders(&path, offered, taken, setup, number);
+        let own = || load(&path, offered, taken, with);
+        found.extend(percent(&path, offered).or_else(tiers).or_else(senders).or_else(own));
     }
     // Transports that share ports may get the same advice.
     let mut seen: Vec<Advice> = Vec::new();

@@ -1,8 +1,12 @@
-//! Advice on a load that the hosts' links carry and a tier of the fabric does not, as on an oversubscribed leaf-spine.
+//! Advice on a load that the hosts' links carry together, and a tier of the fabric does not, as on an oversubscribed
+//! leaf-spine, or some of the hosts.
+
+use std::collections::BTreeMap;
 
 use crate::advice::{Advice, NEARLY};
 use crate::setup::Setup;
 use crate::traffic::Flow;
+use crate::units::Rate;
 
 /// Flows of an entry whose paths stand for those of all.
 const FLOWS: usize = 10_000;
@@ -37,6 +41,39 @@ pub fn advice(path: &str, load: f64, taken: f64, setup: &Setup, entry: usize) ->
         ),
         // No more than the hosts' own links carry.
         write: format!("{path} = {:.2}", (100.0 * (load / need).min(1.0 / taken)).floor() / 100.0),
+    })
+}
+
+/// Advice on a load that senders with slower links than others cannot offer: it is of the summed rate of all senders, and
+/// most matrices give each of them as many flows.
+pub fn slow_senders(path: &str, load: f64, taken: f64, setup: &Setup, entry: usize) -> Option<Advice> {
+    let offered = setup.traffic.entries[entry].offered_bps? * taken;
+    // By the rate of a host's links: its flows, and the rates of all such hosts together.
+    let mut groups: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
+    let mut rates = vec![0; setup.fabric.hosts as usize];
+    for link in setup.fabric.links.iter().filter(|link| setup.fabric.is_host(link.from)) {
+        rates[link.from.index()] += link.rate.0;
+    }
+    rates.iter().for_each(|&rate| groups.entry(rate).or_default().1 += rate as f64);
+    if groups.len() < 2 {
+        return None;
+    }
+    let own: Vec<&Flow> = setup.traffic.flows.iter().filter(|flow| flow.entry as usize == entry).collect();
+    for flow in own.iter().take(FLOWS) {
+        groups.entry(rates[flow.src.index()]).or_default().0 += 1.0;
+    }
+    let flows = own.len().min(FLOWS) as f64;
+    let need = |(flows_of, rate): &(f64, f64)| offered * flows_of / flows / rate;
+    let (rate, worst) = groups.iter().max_by(|one, other| need(one.1).total_cmp(&need(other.1)))?;
+    let need = need(worst);
+    (need * NEARLY > 1.0).then(|| Advice {
+        path: path.to_string(),
+        message: format!(
+            "a load of {load} is of the summed rate of all senders, whose links differ: those of {} are offered {need:.2} of \
+             their links",
+            Rate(*rate)
+        ),
+        write: format!("{path} = {:.2}", (100.0 * load / need).floor() / 100.0),
     })
 }
 
@@ -114,5 +151,46 @@ mod tests {
         assert!((0.9..1.0).contains(&fits), "{write}");
         // As many uplinks as hosts carry what the hosts do.
         assert_eq!(told(8, "\"uniform\"", 0.8), None);
+    }
+
+    /// One host of four has a tenth of the others' rate: of 0.5 of 31 Gbps, 15.5, it is offered a quarter, 3.9 times its link.
+    #[test]
+    fn a_load_beyond_the_links_of_slow_senders() {
+        let told = |rate: &str, load: f64| {
+            let text = format!(
+                r#"
+                transport.ndp = {{}}
+                [topology.explicit]
+                hosts = ["0", "1", "2", "3"]
+                switches = [{{ name = "s" }}]
+                cables = [
+                    {{ ends = ["0", "s"], rate = "{rate}" }},
+                    {{ ends = ["1", "s"] }}, {{ ends = ["2", "s"] }}, {{ ends = ["3", "s"] }},
+                ]
+                rate = "10Gbps"
+                [[traffic]]
+                name = "a"
+                arrivals.poisson.load = {load}
+                matrix = "uniform"
+                sizes.fixed = "100KB"
+                flows = 9000
+                "#
+            );
+            let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+            checked
+                .outlook()
+                .expect("a small run")
+                .advice
+                .into_iter()
+                .find(|advice| advice.path.ends_with(".load"))
+        };
+        let advice = told("1Gbps", 0.5).expect("too much for host 0");
+        let need: f64 =
+            advice.message.split_whitespace().rev().nth(3).expect("a number").parse().expect("a number");
+        assert!((3.8..4.2).contains(&need), "{}", advice.message);
+        assert!(advice.message.contains("those of 1Gbps"), "{}", advice.message);
+        let fits: f64 = advice.write.rsplit(' ').next().expect("a number").parse().expect("a number");
+        assert!(told("1Gbps", fits).is_none());
+        assert!(told("10Gbps", 0.5).is_none());
     }
 }
