@@ -83,6 +83,9 @@ impl Scheme for Sender {
 
     const EACH_ASKS: bool = true;
 
+    /// A paused flow probes every so many round trips, whatever becomes of a probe (Hong et al., section 3).
+    const REQUEST_RTTS: Option<f64> = Some(2.0);
+
     fn ask(&mut self, _asks: Asks, flow: &Flow, config: &Pdq, record: &mut Record) {
         self.asked_at = flow.now;
         let full = config.pacing.data_size(config.pacing.mss.0 as u32);

@@ -200,6 +200,32 @@ fn lost_requests_leave_no_ghosts_where_flows_are_remembered() {
     assert_eq!(ended, 15);
 }
 
+/// All packets of a flow are lost for 400 us, and ports that store flows have forgotten it when another one starts. Repeated
+/// within round trips, its next request tells them, and the two share the link; otherwise it goes on at the whole link's rate
+/// without a request for a retransmission timeout of 10 ms, and fills the queue.
+#[test]
+fn a_lost_request_is_repeated_within_round_trips() {
+    let with = |pacing: &str| {
+        rack(
+            3,
+            &format!(
+                "[transport.d3]\n{pacing}\n[agent.d3]\nstate = \"flows\"\n[queue.drop-tail]\nlimit.bytes = \"4MB\"\n\
+                 [faults]\nevents = [{{ at = \"5ms\", target.link = [\"host 1\", \"switch\"], change.loss = 1.0, \
+                 lasts = \"400us\" }}]\n[run]\nuntil = \"20ms\"\n{}{}",
+                entry("first", &[1], 0, "sizes = \"endless\"\nbackground = true"),
+                entry("second", &[2], 6000, "sizes = \"endless\"\nbackground = true"),
+            ),
+        )
+    };
+    let bytes = |run: &Run| run.flow_of("second", "delivered_bytes");
+    let (repeated, silent) = (with("pacing.request_rtts = 2"), with(""));
+    // Half of 1 Gbps for 14 ms is 875 kB, less the time to start and to share.
+    assert!(bytes(&repeated) > 700_000, "{}", bytes(&repeated));
+    assert!(bytes(&silent) < 400_000, "{}", bytes(&silent));
+    let queue = |run: &Run| run.link("switch", "host 0", "queue_max_bytes");
+    assert!(queue(&repeated) < queue(&silent) / 4, "{}, {}", queue(&repeated), queue(&silent));
+}
+
 /// A fault moves a flow's path, and its FIN goes the new one: ports of the old path forget it. The flow of host 2, which
 /// shared the link from b to c with it, has half of the link before, and the whole after that: 83.3 packets a millisecond, of
 /// which one more or less is 1.2 %.

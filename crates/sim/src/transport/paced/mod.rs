@@ -35,6 +35,10 @@ pub trait Scheme: Clone + Debug + Default {
     /// Whether each packet of data carries a request, or only the first after a reply.
     const EACH_ASKS: bool;
 
+    /// Smoothed round trips after which a request without a reply is repeated, unless the scenario has another number; none:
+    /// a retransmission timeout, for schemes whose ports count each request that arrives.
+    const REQUEST_RTTS: Option<f64> = None;
+
     /// A request is about to be sent: fills in its record.
     fn ask(&mut self, asks: Asks, flow: &Flow, config: &Self::Config, record: &mut Record);
 

@@ -258,19 +258,20 @@ impl<S: Scheme> Sender<S> {
         cx.set_timer(&mut self.retransmit, due, Owner::Sender(id), timer::RETRANSMIT);
     }
 
-    /// A request has left: the next one is due after the reply, or without one when that is overdue. Flows are not silent for
-    /// a retransmission timeout, in which switches would give their rates to others: D3 repeats a lost request in the next
-    /// round trip, and a paused flow of PDQ probes every so many round trips, whatever becomes of a probe.
+    /// A request has left: the next one is due after the reply, or without one when that is overdue.
     fn await_answer(&mut self, id: ConnId, pacing: &Pacing, cx: &mut impl Host) {
-        let round_trips = self.rtt.smoothed().map(|rtt| (rtt.0 as f64 * pacing.request_rtts) as u64);
-        let overdue = self
-            .rtt
-            .timeout(Time::ZERO)
-            .zip(round_trips)
-            .map_or(pacing.rto_min, |(timeout, least)| timeout.max(Time(least)).max(self.spacing));
+        let overdue = self.overdue(pacing).unwrap_or_else(|| self.timeout(pacing));
         let due = cx.now().saturating_add(overdue);
         self.ask.clear();
         cx.set_timer(&mut self.unanswered, due, Owner::Sender(id), timer::UNANSWERED);
+    }
+
+    /// The time after which a request without a reply is repeated, unless that is a retransmission timeout, in which switches
+    /// may give the flow's rate to others.
+    fn overdue(&self, pacing: &Pacing) -> Option<Time> {
+        let round_trips = pacing.request_rtts.or(S::REQUEST_RTTS)?;
+        let least = Time((self.rtt.smoothed()?.0 as f64 * round_trips) as u64);
+        Some(self.rtt.timeout(Time::ZERO)?.max(least).max(self.spacing))
     }
 
     /// An answer arrives.

@@ -34,9 +34,11 @@ pub struct Pacing {
     #[schemars(range(min = 1, max = 1000))]
     pub reordering: u32,
     /// A request for a rate that has no reply is repeated after so many smoothed round trips, though not before SRTT + 4 RTTVAR
-    /// have passed nor before the next request would have been due.
+    /// have passed nor before the next request would have been due. Absent: 2 under PDQ, whose ports may get a request twice;
+    /// else after a retransmission timeout.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0, max = 1000.0))]
-    pub request_rtts: f64,
+    pub request_rtts: Option<f64>,
     /// The least retransmission timeout, and the one before the first round trip is measured.
     #[schemars(extend("x-minimum" = "1us"))]
     pub rto_min: Time,
@@ -51,7 +53,7 @@ const DEFAULT: Pacing = Pacing {
     control_bytes: Bytes(40),
     congestion_header: Bytes(0),
     reordering: 3,
-    request_rtts: 2.0,
+    request_rtts: None,
     rto_min: Time::from_us(10_000),
     rto_max: Time::from_us(1_000_000),
 };
