@@ -1956,10 +1956,11 @@ class Pacing(Model):
     three duplicates). At least 1, at most 1000.
     """
 
-    request_rtts: float = 2.0
+    request_rtts: float | None = None
     """A request for a rate that has no reply is repeated after so many smoothed round trips, though not
-    before SRTT + 4 RTTVAR have passed nor before the next request would have been due. At least 1.0, at
-    most 1000.0.
+    before SRTT + 4 RTTVAR have passed nor before the next request would have been due. Absent: 2 under
+    PDQ, whose ports may get a request twice; else after a retransmission timeout. At least 1.0, at most
+    1000.0.
     """
 
     rto_min: str = "10ms"
