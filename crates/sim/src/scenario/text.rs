@@ -28,10 +28,7 @@ pub fn parse(text: &str, format: Format) -> Result<Value, Problems> {
             syntax_problem(text, place, too_large.as_deref().unwrap_or(error.message())).into()
         }),
         Format::Json => serde_json::from_str(text).map(|Strict(value)| value).map_err(|error| {
-            if text.trim().is_empty() {
-                return Problem::new("", "is empty").into();
-            }
-            let message = error.to_string();
+            let message = if text.trim().is_empty() { "is empty".to_string() } else { error.to_string() };
             let place = format!(" at line {} column {}", error.line(), error.column());
             let start =
                 text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
