@@ -397,7 +397,7 @@ fn two_kinds_of_deadline_are_refused() {
         Demand { deadline, deadlines, ..entry("flows", AtOnce::default(), Permutation {}) }.problems(8)
     };
     assert_eq!(wrong(None, uniform(5, 9)), []);
-    let both = [Problem::new("deadlines", "goes with no deadline; give one of the two")];
+    let both = [Problem::new("deadlines", "stands beside deadline; keep one of the two")];
     assert_eq!(wrong(Some(Time(7)), uniform(5, 9)), both);
     let order = [Problem::new("deadlines.uniform.max", "5ps is below min, which is 9ps")];
     assert_eq!(wrong(None, uniform(9, 5)), order);
