@@ -120,11 +120,11 @@ fn bad_files_are_refused_with_their_line() {
     "0 0\n10 50\n5 60\n20 100": line 3: size 5 comes after 10; sizes ascend
     "0 0\n10 50\n15 40\n20 100": line 3: share 40 comes after 50; shares ascend
     "0 0\n10 50\n10 50\n20 100": line 3: repeats the line before
-    "0 0\n10 50\n20 97": line 3: the last line does not end with 1 or 100, which would identify the dialect; give dialect: "percent" (size, percent), "fraction" (size, probability), "ns2" (packets, anything, probability) or "homa" (the mean, then size, probability)
+    "0 0\n10 50\n20 97": line 3: the last line does not end with 1 or 100, which would identify the dialect; give it: "percent" (size, percent), "fraction" (size, probability), "ns2" (packets, anything, probability) or "homa" (the mean, then size, probability)
     "0 0\n10\n20 100": line 2: a line has 2 numbers, this one 1
     "0 0\n10 120\n20 100": line 2: 120 is above 100
     "0 0\n2e12 100": line 2: 2000000000000 bytes is above 1000GB
-    "12.5": line 1: the last line does not end with 1 or 100, which would identify the dialect; give dialect: "percent" (size, percent), "fraction" (size, probability), "ns2" (packets, anything, probability) or "homa" (the mean, then size, probability)
+    "12.5": line 1: the last line does not end with 1 or 100, which would identify the dialect; give it: "percent" (size, percent), "fraction" (size, probability), "ns2" (packets, anything, probability) or "homa" (the mean, then size, probability)
     "1 2 3 4\n5 6 7 8": line 1: has 4 numbers; a line has 2 or 3
     "6 1 0\n13 1 1": has sizes in packets; give packet_bytes, the payload of a packet, such as "1460B"
     "name,share\nother,share\n20 100": line 2: "other" is not a number of at least 0

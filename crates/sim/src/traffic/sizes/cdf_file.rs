@@ -150,7 +150,7 @@ fn dialect(rows: &[Row], said: Option<Dialect>) -> Result<Dialect, String> {
     };
     said.or(looks).ok_or_else(|| {
         format!(
-            "line {line}: the last line does not end with 1 or 100, which would identify the dialect; give dialect: \"percent\" (size, percent), \
+            "line {line}: the last line does not end with 1 or 100, which would identify the dialect; give it: \"percent\" (size, percent), \
              \"fraction\" (size, probability), \"ns2\" (packets, anything, probability) or \"homa\" (the mean, \
              then size, probability)"
         )
