@@ -13,7 +13,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bytes;
-
 use crate::units::Time;
 
 /// Flowtune's allocator.
