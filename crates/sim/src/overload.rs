@@ -58,12 +58,11 @@ pub fn slow_senders(path: &str, load: f64, taken: f64, setup: &Setup, entry: usi
     if groups.len() < 2 {
         return None;
     }
-    let own: Vec<&Flow> = setup.traffic.flows.iter().filter(|flow| flow.entry as usize == entry).collect();
-    for flow in own.iter().take(FLOWS) {
+    let own = flows_of(setup, entry);
+    for flow in &own {
         groups.entry(rates[flow.src.index()]).or_default().0 += 1.0;
     }
-    let flows = own.len().min(FLOWS) as f64;
-    let need = |(flows_of, rate): &(f64, f64)| offered * flows_of / flows / rate;
+    let need = |(flows, rate): &(f64, f64)| offered * flows / own.len() as f64 / rate;
     let (rate, worst) = groups.iter().max_by(|one, other| need(one.1).total_cmp(&need(other.1)))?;
     let need = need(worst);
     (need * NEARLY > 1.0).then(|| Advice {
@@ -79,7 +78,7 @@ pub fn slow_senders(path: &str, load: f64, taken: f64, setup: &Setup, entry: usi
 
 /// The tiers of links between switches, and how many of their links an entry's flows cross.
 fn tiers(setup: &Setup, entry: usize) -> Vec<Tier> {
-    let Setup { fabric, routes, traffic, .. } = setup;
+    let Setup { fabric, routes, .. } = setup;
     let mut tiers: Vec<Tier> = Vec::new();
     let mut tier_of = Vec::with_capacity(fabric.links.len());
     for link in &fabric.links {
@@ -95,10 +94,9 @@ fn tiers(setup: &Setup, entry: usize) -> Vec<Tier> {
         tiers[place].capacity += link.rate.0 as f64;
         tier_of.push(Some(place));
     }
-    let own: Vec<&Flow> = traffic.flows.iter().filter(|flow| flow.entry as usize == entry).collect();
-    let read = own.iter().step_by(own.len().div_ceil(FLOWS).max(1));
-    let share = 1.0 / read.len() as f64;
-    for flow in read {
+    let own = flows_of(setup, entry);
+    let share = 1.0 / own.len() as f64;
+    for flow in own {
         let mut at = flow.src;
         while at != flow.dst {
             // Shortest paths of a pair of hosts cross the same tiers in a fabric of tiers.
@@ -110,6 +108,12 @@ fn tiers(setup: &Setup, entry: usize) -> Vec<Tier> {
         }
     }
     tiers
+}
+
+/// Flows of an entry that stand for all, evenly spread.
+fn flows_of(setup: &Setup, entry: usize) -> Vec<&Flow> {
+    let own: Vec<&Flow> = setup.traffic.flows.iter().filter(|flow| flow.entry as usize == entry).collect();
+    own.iter().copied().step_by(own.len().div_ceil(FLOWS).max(1)).collect()
 }
 
 #[cfg(test)]
