@@ -161,6 +161,7 @@ fn breathe(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyRe
     let Some(progress) = progress else { return Ok(()) };
     let dict = PyDict::new(py);
     dict.set_item("now_ps", now.now.0)?;
+    dict.set_item("from_ps", now.from.0)?;
     dict.set_item("until_ps", now.until.map(|until| until.0))?;
     dict.set_item("flows_done", now.flows_done)?;
     dict.set_item("flows", now.flows)?;

@@ -56,6 +56,15 @@ pub fn span(time: Time) -> String {
     digits(time.0 as f64, &[(1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns")], "ps")
 }
 
+/// A time as a scenario has it, rounded up to two digits.
+pub fn about(time: Time) -> Time {
+    let mut step = 1;
+    while time.0 / step >= 100 {
+        step *= 10;
+    }
+    Time(time.0.div_ceil(step).saturating_mul(step))
+}
+
 fn digits(value: f64, units: &[(f64, &str)], base: &str) -> String {
     let (scale, unit) = units.iter().find(|(scale, _)| value >= *scale).copied().unwrap_or((1.0, base));
     let scaled = value / scale;
@@ -94,5 +103,9 @@ pub mod tests {
         let sizes = [999, 1_000, 45_000, 65_535, 154_000, 1_600_000].map(size);
         assert_eq!(sizes, ["999 B", "1 KB", "45 KB", "65.5 KB", "154 KB", "1.6 MB"]);
         assert_eq!([Time::from_us(500), Time(12_320_000)].map(span), ["500 us", "12.3 us"]);
+        assert_eq!(
+            [Time(174_471_370_830), Time(99), Time(100)].map(about),
+            [Time(180_000_000_000), Time(99), Time(100)]
+        );
     }
 }

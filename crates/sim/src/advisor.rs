@@ -3,15 +3,17 @@
 
 use crate::advice::{Advice, NEARLY, size};
 use crate::controller;
+use crate::crowded::{self, Offer};
 use crate::derived::Longest;
 use crate::ids::LinkId;
+use crate::measuring;
 use crate::observe::link_name;
 use crate::overload;
 use crate::queue::ecn::{threshold_busy, threshold_least};
 use crate::queue::{Feature, Limit, Queue};
 use crate::random::{Purpose, Stream, flow_key};
 use crate::routing::cycles;
-use crate::scenario::Scenario;
+use crate::scenario::{Entry, Scenario};
 use crate::setup::Setup;
 use crate::topology::Fabric;
 use crate::transport::{Framing, Signal, Transport};
@@ -41,9 +43,26 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
         let cycle = cycles::cycle(&setup.fabric, &setup.routes, CYCLE_STEPS);
         found.extend(cycle.map(|links| deadlock(&setup.queue, &setup.fabric, &links)));
     }
-    for (number, entry) in scenario.traffic.iter().enumerate() {
+    found.extend(measuring::advice(setup));
+    found.extend(loads(scenario, setup));
+    // Transports that share ports may get the same advice.
+    let mut seen: Vec<Advice> = Vec::new();
+    for advice in found {
+        if seen.iter().all(|known| known.path != advice.path) {
+            seen.push(advice);
+        }
+    }
+    seen
+}
+
+/// On loads: of each entry by itself, then of all together.
+fn loads(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
+    let mut found = Vec::new();
+    let mut offers = Vec::new();
+    let path = |entry: &Entry| format!("traffic.{}.arrivals.{}.load", entry.name, entry.arrivals.name());
+    let paths: Vec<String> = scenario.traffic.iter().map(path).collect();
+    for (number, (entry, path)) in scenario.traffic.iter().zip(&paths).enumerate() {
         let Some(offered) = entry.arrivals.load() else { continue };
-        let path = format!("traffic.{}.arrivals.{}.load", entry.name, entry.arrivals.name());
         let transport = scenario.transport_of(entry);
         let (taken, with) = match (&setup.controller, transport.framing()) {
             (Some((controller, _)), _) if transport.needs_controller() => {
@@ -53,19 +72,17 @@ pub fn advice(scenario: &Scenario, setup: &Setup) -> Vec<Advice> {
             (_, Some(framing)) => (framed(framing, entry.sizes.mean()), "headers"),
             _ => continue,
         };
-        let tiers = || overload::advice(&path, offered, taken, setup, number);
-        let senders = || overload::slow_senders(&path, offered, taken, setup, number);
-        let own = || load(&path, offered, taken, with);
-        found.extend(percent(&path, offered).or_else(tiers).or_else(senders).or_else(own));
+        let tiers = || overload::advice(path, offered, taken, setup, number);
+        let senders = || overload::slow_senders(path, offered, taken, setup, number);
+        let own = || load(path, offered, taken, with);
+        found.extend(percent(path, offered).or_else(tiers).or_else(senders).or_else(own));
+        let bps = setup.traffic.entries[number].offered_bps.unwrap_or(0.0) * taken;
+        offers.push(Offer { entry: number, path, load: offered, bps });
     }
-    // Transports that share ports may get the same advice.
-    let mut seen: Vec<Advice> = Vec::new();
-    for advice in found {
-        if seen.iter().all(|known| known.path != advice.path) {
-            seen.push(advice);
-        }
+    if found.is_empty() {
+        found.extend(crowded::advice(&offers, setup));
     }
-    seen
+    found
 }
 
 /// A port that holds less than a first window, or less than one flow needs to keep its link busy across a
@@ -273,7 +290,10 @@ mod tests {
             );
             let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
             let advice = checked.outlook().expect("a small run").advice;
-            advice.into_iter().next().map(|advice| (advice.message, advice.write))
+            advice
+                .into_iter()
+                .find(|advice| advice.path.ends_with(".load"))
+                .map(|advice| (advice.message, advice.write))
         };
         let say = |takes: &str, fits: &str| {
             let message = format!("payload of {takes}: queues grow as long as flows come");

@@ -27,6 +27,8 @@ use crate::scenario::{self, Entry, Files, Format, Prototypes, Scenario};
 use crate::setup::Setup;
 use crate::threads::Threads;
 use crate::topology::Fabric;
+use crate::traffic::window::Rule;
+use crate::traffic::{Flow, Traffic};
 
 /// A checked scenario and its network. Flows are drawn, and routes laid out, when something first needs them; the network
 /// is built then, too, if the check has not done it.
@@ -47,6 +49,43 @@ pub struct Outlook {
     pub derived: BTreeMap<String, Value>,
     /// Advice on settings that are allowed and probably not meant.
     pub advice: Vec<Advice>,
+    /// What will be measured.
+    pub window: WindowAhead,
+}
+
+/// The measuring window of a run that has been set up.
+#[derive(Clone, Debug, Serialize)]
+pub struct WindowAhead {
+    /// How it came to be.
+    pub rule: Rule,
+    /// Why the whole run is measured although the scenario leaves that open.
+    pub why_all: Option<String>,
+    /// Start of the window.
+    pub from_ps: u64,
+    /// Its end, not included; none if it ends with the run.
+    pub until_ps: Option<u64>,
+    /// Longest time for which arrivals go on behind it.
+    pub drain_ps: u64,
+    /// The warm-up that the rule asks for, with Poisson arrivals.
+    pub wanted_ps: Option<u64>,
+    /// Measured flows whose starts are known.
+    pub flows: u64,
+}
+
+impl WindowAhead {
+    fn of(setup: &Setup) -> WindowAhead {
+        let Traffic { flows, timed, window, .. } = &setup.traffic;
+        let own = |flow: &&Flow| !setup.carriers[flow.entry as usize].background && window.has(flow.start);
+        WindowAhead {
+            rule: window.rule,
+            why_all: window.why_all.clone(),
+            from_ps: window.from.0,
+            until_ps: Some(window.until.0).filter(|_| window.ends()),
+            drain_ps: window.drain.0,
+            wanted_ps: window.wanted.map(|wanted| wanted.0),
+            flows: flows[..*timed].iter().filter(own).count() as u64,
+        }
+    }
 }
 
 impl<'a> Checked<'a> {
@@ -115,7 +154,7 @@ impl<'a> Checked<'a> {
     pub fn outlook(&self) -> Result<Outlook, Problems> {
         let (setup, needs) = self.in_reach()?;
         let advice = advice(&self.scenario, setup);
-        Ok(Outlook { needs, derived: setup.derived.clone(), advice })
+        Ok(Outlook { needs, derived: setup.derived.clone(), advice, window: WindowAhead::of(setup) })
     }
 
     /// Runs it. `watch` is shown the progress now and then and says whether to go on; what was done until then is in the
@@ -150,7 +189,7 @@ impl<'a> Checked<'a> {
     ) -> Result<Outcome, Problems> {
         let (setup, estimate) = self.in_reach()?;
         let scenario = self.scenario();
-        let mut recorders = Recorders::new(&scenario.observe, &setup.fabric, &setup.carriers);
+        let mut recorders = Recorders::new(&scenario.observe, &setup.fabric, &setup.carriers, &setup.traffic);
         let plan = setup.plan(scenario, agenda);
         let all =
             recorders.all().chain(observers.iter_mut().map(|observer| &mut **observer as &mut dyn Observer));
@@ -188,6 +227,7 @@ impl<'a> Checked<'a> {
             let setup = setup.map_err(|apart| Problem::new("topology", apart.to_string()))?;
             let mut misled = misled(&self.scenario, &setup);
             misled.extend(setup.queue_problems());
+            misled.extend(nothing_measured(&setup));
             if !misled.is_empty() {
                 return Err(Problems(misled));
             }
@@ -204,6 +244,24 @@ impl<'a> Checked<'a> {
             None => Ok((setup, *estimate)),
         }
     }
+}
+
+/// A window of the scenario's own in which no flow starts that could be measured.
+fn nothing_measured(setup: &Setup) -> Option<Problem> {
+    let Traffic { flows, timed, window, chains, .. } = &setup.traffic;
+    let own = |entry: u32| !setup.carriers[entry as usize].background;
+    let known = || flows[..*timed].iter().filter(|flow| own(flow.entry)).map(|flow| flow.start);
+    let later = flows[*timed..].iter().any(|flow| own(flow.entry))
+        || (0..chains.len() as u32).any(|chain| own(chains.entry(chain)));
+    let (first, last) = (known().min()?, known().max()?);
+    (window.rule == Rule::Given && !later && !known().any(|start| window.has(start))).then(|| {
+        let until = if window.ends() { format!("\"{}\"", window.until) } else { "the end".into() };
+        let message = format!(
+            "no flow starts from \"{}\" to {until}: the first one starts at \"{first}\", the last one at \"{last}\"",
+            window.from
+        );
+        Problem::new("run.measure", message)
+    })
 }
 
 /// What is wrong with the flows that explicit routes are for.

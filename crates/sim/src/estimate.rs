@@ -16,7 +16,7 @@ use crate::setup::Setup;
 use crate::topology::Fabric;
 use crate::traffic::{FLOWS_MAX, Flow};
 use crate::transport::Transport;
-use crate::units::Time;
+use crate::units::{SECOND, Time};
 
 /// A sender's memory for a packet of its window.
 const SENT_BYTES: f64 = 32.0;
@@ -25,6 +25,8 @@ const SENT_BYTES: f64 = 32.0;
 const STRETCH: f64 = 3.0;
 /// And no less than this, for timers that outlive it.
 const LINGER: f64 = 1e-3;
+/// Loads above it are taken for this one.
+const LOAD_MOST: f64 = 0.9;
 /// Parts of the time for which active flows are counted.
 const SLICES: usize = 1024;
 /// Pairs of hosts that stand for all when paths are measured.
@@ -49,7 +51,7 @@ impl Estimate {
     /// For a run that has been set up.
     pub fn new(scenario: &Scenario, setup: &Setup) -> Estimate {
         let asked = Asked::of(scenario, setup);
-        let recorders = Recorders::new(&scenario.observe, &setup.fabric, &setup.carriers);
+        let recorders = Recorders::new(&scenario.observe, &setup.fabric, &setup.carriers, &setup.traffic);
         let observe = &scenario.observe;
         let (mut sample_rows, mut port_looks) = (0, 0u64);
         if let (Some(samples), Some(sampler)) = (&observe.samples, &recorders.sampler) {
@@ -135,7 +137,7 @@ struct Asked {
 impl Asked {
     fn of(scenario: &Scenario, setup: &Setup) -> Asked {
         let Setup { fabric, traffic, .. } = setup;
-        let until = scenario.run.until;
+        let until = end_of_window(setup).into_iter().chain(scenario.run.until).min();
         let limit = until.map_or(f64::INFINITY, Time::seconds);
         let rates = host_rates(fabric);
         let begins =
@@ -144,7 +146,8 @@ impl Asked {
 
         // Bytes that each host has to send: for flows that the run waits for, and in the background.
         let mut payload = [vec![0.0; rates.len()], vec![0.0; rates.len()]];
-        let background = |entry: u32| setup.carriers[entry as usize].background;
+        let window = &traffic.window;
+        let background = |entry: u32| setup.carriers[entry as usize].background || window.ends();
         let mut received = vec![0.0; rates.len()];
         for flow in started() {
             payload[usize::from(background(flow.entry))][flow.src.index()] += flow.size as f64;
@@ -201,6 +204,24 @@ impl Asked {
             end: Time((end * 1e12) as u64),
         }
     }
+}
+
+/// When the last measured flow ends, where the run does not wait for others: no sooner than the window, each flow with its
+/// share of its host's link, as processor sharing leaves it at that load.
+fn end_of_window(setup: &Setup) -> Option<Time> {
+    let Setup { fabric, traffic, .. } = setup;
+    if !traffic.window.ends() {
+        return None;
+    }
+    let rates = host_rates(fabric);
+    let loads = traffic.entries.iter().filter_map(|entry| entry.offered_load);
+    let left = 1.0 - loads.sum::<f64>().min(LOAD_MOST);
+    let ends = traffic.flows[..traffic.timed]
+        .iter()
+        .filter(|flow| traffic.window.has(flow.start))
+        .map(|flow| flow.start.seconds() + 8.0 * flow.size as f64 / rates[flow.src.index()] / left);
+    let last = ends.fold(traffic.window.until.seconds(), f64::max);
+    Some(Time((last * SECOND as f64) as u64))
 }
 
 /// Flows at most that are active together, if each takes its share of its host's link.

@@ -13,8 +13,9 @@
 //! transport | controller
 //! observe
 //! scenario
+//! measure
 //! setup | slotted
-//! estimate | ideal | overload | features
+//! estimate | ideal | overload | crowded | features | measuring
 //! advisor
 //! results
 //! parting | threads
@@ -30,6 +31,7 @@ pub mod agent;
 pub mod balancer;
 pub mod checked;
 pub mod controller;
+mod crowded;
 pub mod derived;
 pub mod engine;
 pub mod estimate;
@@ -37,6 +39,8 @@ pub mod faults;
 pub mod features;
 pub mod ideal;
 pub mod ids;
+pub mod measure;
+mod measuring;
 pub mod nearest;
 pub mod normal;
 pub mod observe;

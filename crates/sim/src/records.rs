@@ -105,7 +105,9 @@ pub fn digest(tables: &[&Table]) -> String {
     for table in tables {
         hash.update(table.name);
         hash.update((table.rows() as u64).to_le_bytes());
-        for column in table.columns.iter().filter(|column| !column.is_unused()) {
+        // Which flows are measured follows from their starts.
+        let follows = |column: &&Column| column.definition.name == flows::measured.name;
+        for column in table.columns.iter().filter(|column| !column.is_unused() && !follows(column)) {
             digest_column(&mut hash, column);
         }
     }
@@ -152,13 +154,14 @@ pub(crate) use define;
 define! {
     /// The columns of flows.parquet: a row for each flow of the scenario, by id.
     flows {
-        id "u64" "" "Number of the flow: first those with a given start, by start, then by traffic entry; then those that waited for other flows, as drawn; then those drawn during the run, by start."
+        id "u64" "" "Number of the flow; those that would have started behind the measuring window and did not have no row. First those with a given start, by start, then by traffic entry; then those that waited for other flows, as drawn; then those drawn during the run, by start."
         tag "text" "" "Name of the traffic entry that the flow belongs to."
         transport "text" "" "Name of the transport that carried the flow."
         src "u32" "" "Host that sends."
         dst "u32" "" "Host that receives."
         size_bytes "u64" "bytes" "Payload that the flow was to carry."
         start_ps "u64" "ps" "When the flow was handed to the transport. Null if it waited for other flows and was never started."
+        measured "bool" "" "Whether results are of this flow: it starts in the measuring window, or the whole run is measured, and its traffic entry is not background. The others are simulated and recorded, and left out of summaries, reports and sweeps."
         completed "bool" "" "Whether every byte arrived, by the receiver's own record of ranges."
         abandoned "bool" "" "Whether the sender gave the flow up before every byte had arrived: it has ended and has not completed. Only transports with deadlines give up."
         fct_ps "u64" "ps" "Flow completion time: start to the last byte at the receiver. Null while unfinished."
@@ -186,14 +189,14 @@ define! {
         tier "text" "" "Tiers of both ends, as in \"host-edge\"."
         rate_bps "u64" "bit/s" "Rate of the link."
         delay_ps "u64" "ps" "Propagation delay."
-        packets "u64" "packets" "Packets put on the wire, one that is being sent when the run ends included."
+        packets "u64" "packets" "Packets whose transmission began in the measuring window, as all other counts of a link; without a window in the run."
         bytes "u64" "bytes" "Bytes of these packets, headers included."
-        utilisation "f64" "" "Share of the run's time in which packets were being put on the wire. Of a packet that is being sent when the run ends, the part until then counts, in bytes the whole: never above 1."
+        utilisation "f64" "" "Share of the window's time in which packets were being put on the wire. Of a packet that is being sent when the window begins or ends, the part within it counts: never above 1."
         drops "u64" "packets" "Packets dropped at the port's queue."
         lost "u64" "packets" "Packets lost on the link to faults: it was down, or lost them at random or by number."
         trims "u64" "packets" "Packets whose payload the port trimmed off."
         marks "u64" "packets" "Packets that the port marked with congestion experienced (CE)."
-        queue_mean_bytes "f64" "bytes" "Time average of the bytes in the port, the packet on the wire included; exact."
+        queue_mean_bytes "f64" "bytes" "Time average of the bytes in the port over the window, the packet on the wire included; exact."
         queue_max_bytes "u64" "bytes" "Most bytes in the port at one instant, the packet on the wire included."
         queue_max_packets "u32" "packets" "Most packets in the port at one instant, the packet on the wire included."
         pauses "u64" "" "Times that the other end paused a class of traffic at the port (priority flow control); the frames count in no other column."

@@ -20,6 +20,7 @@ use crate::engine::rules::Rules;
 use crate::faults::packets;
 use crate::faults::timeline::Timeline;
 use crate::ids::NodeId;
+use crate::measure::{self, Wanted};
 use crate::problem::{Problem, within};
 use crate::queue::{self, Feature, Queue};
 use crate::routing::{Disconnected, Routes, min_host_delay};
@@ -83,8 +84,11 @@ impl Setup {
         let routes = Arc::new(Routes::build(&fabric)?);
         let run = &scenario.run;
         let mut faults = Timeline::build(&scenario.faults, &fabric, run.seed, run.replica);
-        let demands = scenario.demands();
-        let traffic = Traffic::build(&demands, &fabric, run.seed, run.replica);
+        let wanted =
+            Wanted { measure: run.measure, run_until: run.until, fixed_faults: scenario.faults.is_fixed() };
+        let draws = (run.seed, run.replica);
+        let (window, demands) = measure::plan(&wanted, &scenario.demands(), &fabric, &routes, draws);
+        let traffic = Traffic::build(&demands, &fabric, run.seed, run.replica, window);
         faults.picked = packets::pick(&scenario.faults.packets, &demands, &traffic);
         let mut named: Vec<(&Transport, String)> = Vec::new();
         let mut balancers = Vec::new();
@@ -190,7 +194,11 @@ impl Setup {
     pub fn plan(&self, scenario: &Scenario, agenda: Agenda) -> Plan<'_, Setup> {
         let run = &scenario.run;
         let background = self.carriers.iter().any(|carrier| carrier.background);
-        let stop_delay = if background { min_host_delay(&self.fabric).max(Time(1)) } else { Time::ZERO };
+        let stop_delay = if background || self.traffic.window.ends() {
+            min_host_delay(&self.fabric).max(Time(1))
+        } else {
+            Time::ZERO
+        };
         Plan {
             parts: Parts {
                 fabric: &self.fabric,
@@ -214,6 +222,12 @@ impl Setup {
             full_packet: scenario.full_packet(),
             audit: run.audit,
         }
+    }
+
+    /// Whether all packets take shortest paths of the network as it was built.
+    pub fn takes_shortest_paths(&self) -> bool {
+        let shortest = |balancer: &Balancer| balancer.links_most(1) == 1;
+        self.balancers.iter().all(shortest) && !self.faults.moves_paths(&self.fabric)
     }
 
     /// The transport of a model's configuration.

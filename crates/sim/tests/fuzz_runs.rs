@@ -52,7 +52,6 @@ fn changed(golden: &Value, changes: &[u64]) -> Option<Scenario> {
     }
     put(&mut document, "/run/until", UNTIL.into());
     put(&mut document, "/run/audit", true.into());
-    put(&mut document, "/run/warm_up", "0s".into());
     let work = document["run"]["work_limit"].as_u64().unwrap_or(WORK_MAX).min(WORK_MAX);
     put(&mut document, "/run/work_limit", work.into());
     calm(&mut document);

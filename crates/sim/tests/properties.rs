@@ -3,7 +3,7 @@
 mod common;
 
 use common::random::random_scenario;
-use common::{budget, run, words};
+use common::{budget, run_with, words};
 use flowyard_sim::engine::finished::Status;
 use flowyard_sim::records::Values;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ proptest! {
     /// add up between the tables.
     #[test]
     fn books_balance(text in random_scenario()) {
-        let run = run(&text);
+        let run = run_with(&text, &[("run.measure", "\"all\"")]);
         let counters = run.counters();
         prop_assert_eq!(run.0.summary.status, Status::Complete);
 

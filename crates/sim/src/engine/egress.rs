@@ -3,7 +3,7 @@
 use super::calendar::Calendar;
 use super::discipline::{Discipline, PortContext, Queued};
 use super::event::{Event, Phase, order};
-use super::port::{Departures, Losses, Port};
+use super::port::{Amount, Departures, Losses, Port};
 use super::rules::Rules;
 use crate::ids::{LinkId, PacketId};
 use crate::random::Stream;
@@ -34,6 +34,15 @@ pub enum PortQueue<Q> {
 }
 
 impl<Q> Egress<Q> {
+    /// Packets and bytes whose transmission had begun by that time, and bytes in the port integrated until then; the port must
+    /// be up to date.
+    pub fn sent_and_area(&self, at: Time) -> (Amount, i128) {
+        match &self.queue {
+            PortQueue::Committed(departures, _) => departures.sent_and_area(&self.port, at),
+            PortQueue::Serviced(_) => (self.port.sent, self.port.area(at)),
+        }
+    }
+
     /// Time until now in which packets were on the wire; the port must be up to date.
     pub fn busy(&self, now: Time) -> Time {
         let port = &self.port;

@@ -28,7 +28,7 @@ impl<M: Members> Engine<'_, '_, M> {
         let carriers = self.plan.carriers;
         let mut waits = vec![Waits::default(); carriers.len()];
         let entry = |flow: FlowId| self.starts.flow(flow).map(|flow| flow.entry as usize);
-        let of = |conn: &Conn| entry(conn.flow).filter(|_| conn.open && !conn.counted);
+        let of = |conn: &Conn| entry(conn.flow).filter(|_| conn.open && !conn.counted && !conn.background);
         // A kept connection has no flow, but timers, for those that share it.
         let mut shared = FxHashMap::default();
         for conn in &self.net.conns {
@@ -46,7 +46,8 @@ impl<M: Members> Engine<'_, '_, M> {
                 first(&mut waits[entry].next_timer_ps, event.time);
             }
         }
-        for flow in self.starts.to_start().filter(|flow| test(flow)) {
+        let awaited = |flow: &&Flow| flow.start == Time::NEVER || self.plan.awaits(flow);
+        for flow in self.starts.to_start().filter(|flow| test(flow)).filter(awaited) {
             let waits = &mut waits[flow.entry as usize];
             waits.not_started += 1;
             if flow.start != Time::NEVER {
@@ -59,10 +60,16 @@ impl<M: Members> Engine<'_, '_, M> {
         waits.into_iter().zip(carriers).map(told).collect()
     }
 
-    /// Counts the flows that somebody waits for.
+    /// Counts the flows that somebody waits for, as far as they are known.
     pub(super) fn set_goal(&mut self) {
         let Plan { traffic, carriers, .. } = self.plan;
         let awaited = |entry: u32| !carriers[entry as usize].background;
+        if traffic.window.ends() {
+            let timed = traffic.flows[..traffic.timed].iter();
+            // And the end of the window itself.
+            self.goal = timed.filter(|flow| self.plan.awaits(flow)).count() as u64 + 1;
+            return;
+        }
         self.goal = traffic.flows.iter().filter(|flow| awaited(flow.entry)).count() as u64;
         let chains = (0..traffic.chains.len() as u32).filter(|&chain| awaited(traffic.chains.entry(chain)));
         for most in chains.map(|chain| traffic.chains.flows_max(chain)) {

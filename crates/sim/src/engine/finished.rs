@@ -101,8 +101,8 @@ pub struct LinkCounts {
     pub lost: u64,
     /// Time in which packets were on the wire.
     pub busy: Time,
-    /// Mean of the bytes in the port over the run, the packet on the wire included.
-    pub mean_bytes: f64,
+    /// Bytes in the port, the packet on the wire included, integrated over time, in byte-picoseconds.
+    pub area: i128,
     /// Most bytes in the port at one instant.
     pub bytes_max: u64,
     /// Most packets in the port at one instant.
@@ -114,19 +114,46 @@ pub struct LinkCounts {
 }
 
 impl LinkCounts {
-    pub(super) fn new<Q>(egress: &Egress<Q>, stops: Option<&Stops>, busy: Time, end: Time) -> LinkCounts {
+    /// At that time; the port must be up to date.
+    pub(super) fn new<Q>(egress: &Egress<Q>, stops: Option<&Stops>, at: Time) -> LinkCounts {
         let Egress { port, losses, .. } = egress;
+        let (sent, area) = egress.sent_and_area(at);
+        let still = |stops: &Stops| if port.paused == 0 { Time::ZERO } else { at - stops.since };
         LinkCounts {
-            sent: port.sent,
+            sent,
             losses: *losses,
             lost: port.fault.as_ref().map_or(0, |fault| fault.lost),
-            busy,
-            mean_bytes: port.mean_bytes(end),
+            busy: egress.busy(at),
+            area,
             bytes_max: port.bytes_max,
             packets_max: port.packets_max,
             pauses: stops.map_or(0, |stops| stops.pauses),
-            paused: stops.map_or(Time::ZERO, |stops| stops.paused),
+            paused: stops.map_or(Time::ZERO, |stops| stops.paused + still(stops)),
         }
+    }
+
+    /// What has been counted since then; maxima are those since they were last started anew.
+    pub fn since(&self, before: &LinkCounts) -> LinkCounts {
+        LinkCounts {
+            sent: self.sent.less(before.sent),
+            losses: self.losses.less(before.losses),
+            lost: self.lost - before.lost,
+            busy: self.busy.saturating_sub(before.busy),
+            area: self.area - before.area,
+            pauses: self.pauses - before.pauses,
+            paused: self.paused - before.paused,
+            ..*self
+        }
+    }
+
+    /// With packets of the link that were lost to faults in the part of the run where it ends.
+    pub(super) fn lost_elsewhere(self, lost: u64) -> LinkCounts {
+        LinkCounts { lost: self.lost + lost, ..self }
+    }
+
+    /// Mean of the bytes in the port over that time.
+    pub fn mean_bytes(&self, time: Time) -> f64 {
+        if time == Time::ZERO { 0.0 } else { self.area as f64 / time.0 as f64 }
     }
 }
 
@@ -144,7 +171,7 @@ impl<M: Members> Engine<'_, '_, M> {
     /// Leaves what it has counted.
     pub(super) fn leave(mut self, status: Status) -> Finished {
         let end = self.net.now;
-        let links = self.net.stop(end);
+        let links = self.net.all_counts(end);
         let agent_bytes = self.agent_bytes();
         self.count_open();
         Finished {

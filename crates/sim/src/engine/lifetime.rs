@@ -19,6 +19,9 @@ impl<M: Members> Engine<'_, '_, M> {
     #[cold]
     pub(super) fn start(&mut self, event: Event) {
         let kind = starts::kind_of(&event);
+        if kind == starts::kind::WINDOW {
+            return self.end_window();
+        }
         let (parts, drawn) = (&self.plan.parts, kind == starts::kind::DRAWN);
         let Some((id, own_key)) = self.starts.take((event.a, kind), parts, &mut self.net) else {
             return;
@@ -28,10 +31,16 @@ impl<M: Members> Engine<'_, '_, M> {
             self.counts.push(Counts::UNFINISHED);
         }
         let carrier = &self.plan.carriers[flow.entry as usize];
-        if !carrier.background {
+        let background = !self.plan.awaits(&flow);
+        if !background {
             self.net.moved_at = self.net.now;
             self.begun += 1;
-            self.goal += u64::from(drawn && self.plan.traffic.chains.flows_max(event.a).is_none());
+            // Which flows a window has is known of those whose start is.
+            let counted = match self.plan.traffic.window.ends() {
+                true => kind == starts::kind::TIMED,
+                false => !drawn || self.plan.traffic.chains.flows_max(event.a).is_some(),
+            };
+            self.goal += u64::from(!counted);
         }
         // The 5-tuple is the entry's and the flow's number in it: flows of other entries do not move it.
         let key = own_key.unwrap_or_else(|| flow_key(&carrier.name, flow.number));
@@ -44,7 +53,7 @@ impl<M: Members> Engine<'_, '_, M> {
             transport: carrier.model,
             config: carrier.config,
             balancer: carrier.balancer,
-            background: carrier.background,
+            background,
             priority: carrier.priority,
             size: flow.size,
             key,
@@ -60,6 +69,17 @@ impl<M: Members> Engine<'_, '_, M> {
         let id = self.net.open(conn);
         let mut cx = Cx { net: &mut self.net, transport: carrier.model, host: flow.src };
         self.transports[usize::from(carrier.model)].start(id, start, &mut cx);
+    }
+
+    /// The measuring window ends: what the run waited for besides its flows.
+    fn end_window(&mut self) {
+        self.starts.window_over();
+        self.flows_done += 1;
+        self.ended_at = self.ended_at.max(self.net.now);
+        self.horizon = Time::ZERO;
+        if self.flows_done == self.goal && self.status.is_none() {
+            self.complete_soon();
+        }
     }
 
     /// At the receiver of a packet: its end of the connection opens with the first one that arrives, that of the whole

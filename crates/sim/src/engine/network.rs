@@ -598,21 +598,20 @@ impl<'a, M: Members> Network<'a, M> {
         self.calendar.push(Event { time, order, a });
     }
 
-    /// The run ends: brings all ports up to date, and takes back what was computed for later. What was counted, by link.
-    pub fn stop(&mut self, end: Time) -> Vec<LinkCounts> {
-        self.stop_pauses(end);
-        let links = 0..self.egress.len();
-        let stop = |link: usize| {
-            self.settle(LinkId(link as u32), end);
-            let egress = &mut self.egress[link];
-            let busy = egress.busy(end);
-            match &mut egress.queue {
-                PortQueue::Committed(departures, _) => departures.stop(&mut egress.port, end),
-                PortQueue::Serviced(_) => egress.port.stop(end),
-            }
-            LinkCounts::new(egress, self.control.pauses.stops.get(link), busy, end)
-        };
-        links.map(stop).collect()
+    /// What has been counted at a link until that time.
+    pub fn counts(&mut self, link: LinkId, at: Time) -> LinkCounts {
+        self.settle(link, at);
+        LinkCounts::new(&self.egress[link.index()], self.control.pauses.stops.get(link.index()), at)
+    }
+
+    /// Packets lost to faults on a link whose end is here.
+    pub fn lost(&self, link: LinkId) -> u64 {
+        self.egress[link.index()].port.fault.as_ref().map_or(0, |fault| fault.lost)
+    }
+
+    /// What has been counted until that time, by link.
+    pub fn all_counts(&mut self, at: Time) -> Vec<LinkCounts> {
+        (0..self.egress.len()).map(|link| self.counts(LinkId(link as u32), at)).collect()
     }
 
     /// Takes the next packet out of a port's queue without counting it: how a test of the audit loses one.

@@ -8,6 +8,7 @@ use super::Engine;
 use super::conn::{Conn, Counts};
 use super::egress::{PortQueue, catch_up};
 use super::endpoint::Endpoint;
+use super::finished::LinkCounts;
 use super::members::Members;
 use super::network::{Network, Tally};
 use super::packet::Packet;
@@ -88,6 +89,9 @@ pub(super) trait Inside {
     fn ended(&self, flow: FlowId) -> Counts;
     fn window(&self, id: ConnId) -> Option<u64>;
     fn backlog(&self, host: NodeId) -> Option<u64>;
+    fn counts(&mut self, link: LinkId, at: Time) -> LinkCounts;
+    fn restart_maxima(&mut self, at: Time);
+    fn delivered(&self) -> Vec<u64>;
 }
 
 impl<M: Members> Inside for Engine<'_, '_, M> {
@@ -122,6 +126,35 @@ impl<M: Members> Inside for Engine<'_, '_, M> {
         let kept = self.transports.iter().filter_map(|transport| transport.waiting(host));
         kept.reduce(|sum, more| sum + more)
     }
+
+    fn counts(&mut self, link: LinkId, at: Time) -> LinkCounts {
+        self.net.counts(link, at)
+    }
+
+    fn restart_maxima(&mut self, at: Time) {
+        for link in 0..self.net.egress.len() {
+            self.net.settle(LinkId(link as u32), at);
+            self.net.egress[link].port.restart_maxima();
+        }
+    }
+
+    fn delivered(&self) -> Vec<u64> {
+        delivered(self.counts.iter().map(|counts| counts.delivered_bytes), &self.net.conns)
+    }
+}
+
+/// Payload delivered by flow: of ended flows, with that of open ones.
+pub(super) fn delivered(ended: impl Iterator<Item = u64>, conns: &[Conn]) -> Vec<u64> {
+    let mut all: Vec<u64> = ended.collect();
+    for conn in conns.iter().filter(|conn| carries(conn)) {
+        all[conn.flow.index()] = conn.counts().delivered_bytes;
+    }
+    all
+}
+
+/// Whether a connection carries a flow that is under way, or stands for its subflows.
+fn carries(conn: &Conn) -> bool {
+    conn.open && conn.flow != FlowId::NONE && conn.parent == ConnId::NONE
 }
 
 /// A port at one instant.
@@ -141,6 +174,21 @@ impl View<'_> {
         self.inside.port(link, self.at)
     }
 
+    /// What has been counted at a link until now.
+    pub fn counts(&mut self, link: LinkId) -> LinkCounts {
+        self.inside.counts(link, self.at)
+    }
+
+    /// From now on, most bytes and packets of a port are those at one instant from now on.
+    pub fn restart_maxima(&mut self) {
+        self.inside.restart_maxima(self.at);
+    }
+
+    /// Payload delivered until now by flow, in bytes, of all flows that are drawn.
+    pub fn delivered(&self) -> Vec<u64> {
+        self.inside.delivered()
+    }
+
     /// Nothing happens until then, that instant included, but that ports send what they have.
     pub fn quiet_until(&self) -> Time {
         self.quiet_until
@@ -155,7 +203,6 @@ impl View<'_> {
     pub fn connections(&self) -> impl Iterator<Item = (ConnId, &Conn)> {
         let open = |(index, conn): (usize, _)| (ConnId(index as u32), conn);
         let conns = self.inside.conns().iter().enumerate().map(open);
-        let carries = |conn: &Conn| conn.open && conn.flow != FlowId::NONE && conn.parent == ConnId::NONE;
         conns.filter(move |(_, conn): &(_, &Conn)| carries(conn))
     }
 

@@ -49,6 +49,11 @@ impl Cut {
     pub fn of(&self, node: NodeId) -> usize {
         self.part[node.index()] as usize
     }
+
+    /// The parts of a link's head, where its port is, and of its end, where packets that a fault loses are counted.
+    pub fn ends(&self, link: &Link) -> (usize, usize) {
+        (self.of(link.from), self.of(link.to))
+    }
 }
 
 /// A packet that arrives in another part; or one that has arrived in this part and is to be shown to observers.

@@ -19,7 +19,6 @@ use super::gate::{CLASSES, FRAME_BYTES, class_of};
 use super::members::Members;
 use super::network::Network;
 use crate::ids::LinkId;
-use crate::units::Time;
 
 impl<M: Members> Network<'_, M> {
     /// Sends the frames that are due, or has them wait for the packet on their wire.
@@ -63,15 +62,6 @@ impl<M: Members> Network<'_, M> {
             part => self.after.out[usize::from(part - 1)].push_pause(frame),
         }
         true
-    }
-
-    /// The run ends: those who are stopped have been until now.
-    pub fn stop_pauses(&mut self, end: Time) {
-        for (egress, stops) in self.egress.iter().zip(&mut self.control.pauses.stops) {
-            if egress.port.paused != 0 {
-                stops.paused = stops.paused + (end - stops.since);
-            }
-        }
     }
 
     /// Bytes that wait by the link that they came by and their class, found by looking: for the audit.

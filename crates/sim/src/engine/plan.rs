@@ -1,7 +1,7 @@
 //! Input of a run: the network, the flows, and the limits at which it ends.
 
 use super::network::Parts;
-use crate::traffic::Traffic;
+use crate::traffic::{Flow, Traffic};
 use crate::units::Time;
 
 /// Transport and balancer of each traffic entry's flows, the entry's name, and whether the run waits for
@@ -59,6 +59,12 @@ pub struct Plan<'a, M> {
 impl<M> Plan<'_, M> {
     /// Whether there is traffic that the run does not wait for.
     pub fn has_background(&self) -> bool {
-        self.carriers.iter().any(|carrier| carrier.background)
+        self.traffic.window.ends() || self.carriers.iter().any(|carrier| carrier.background)
+    }
+
+    /// Whether the run waits for the end of a flow: if it is not background, and in the measuring window where that ends.
+    pub fn awaits(&self, flow: &Flow) -> bool {
+        let window = &self.traffic.window;
+        !self.carriers[flow.entry as usize].background && (!window.ends() || window.has(flow.start))
     }
 }

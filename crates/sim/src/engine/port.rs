@@ -75,6 +75,19 @@ pub struct Losses {
     pub marks: u64,
 }
 
+impl Losses {
+    /// What has been taken away since then.
+    pub fn less(self, before: Losses) -> Losses {
+        Losses {
+            dropped: self.dropped.less(before.dropped),
+            bounced: self.bounced.less(before.bounced),
+            trims: self.trims - before.trims,
+            trimmed_bytes: self.trimmed_bytes - before.trimmed_bytes,
+            marks: self.marks - before.marks,
+        }
+    }
+}
+
 /// A number of packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
@@ -90,6 +103,11 @@ impl Amount {
     pub fn add(&mut self, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);
+    }
+
+    /// What has been counted since then.
+    pub fn less(self, before: Amount) -> Amount {
+        Amount { packets: self.packets - before.packets, bytes: self.bytes - before.bytes }
     }
 }
 
@@ -194,18 +212,17 @@ impl Port {
         }
     }
 
-    /// Serviced: the run ends, and with it the stay of what waits and of what is on the wire.
-    pub fn stop(&mut self, end: Time) {
-        self.settle(end);
-        self.area += i128::from(self.bytes - u64::from(self.wire_bytes)) * i128::from(end.0);
-        if self.wire_bytes != 0 {
-            self.area -= area(self.wire_bytes, self.free_at - end);
-        }
+    /// Serviced: bytes in the port integrated until that time, as far as what waits and what is on the wire has stayed; call
+    /// [`Port::settle`] first.
+    pub fn area(&self, at: Time) -> i128 {
+        let waiting = i128::from(self.bytes - u64::from(self.wire_bytes)) * i128::from(at.0);
+        let ahead = if self.wire_bytes == 0 { 0 } else { area(self.wire_bytes, self.free_at - at) };
+        self.area + waiting - ahead
     }
 
-    /// Mean of the bytes in the port over the time since the start of the run.
-    pub fn mean_bytes(&self, end: Time) -> f64 {
-        if end == Time::ZERO { 0.0 } else { self.area as f64 / end.0 as f64 }
+    /// The most bytes and packets at one instant are those from now on; call [`Port::settle`] or [`Departures::settle`] first.
+    pub fn restart_maxima(&mut self) {
+        (self.bytes_max, self.packets_max) = (self.bytes, self.packets);
     }
 }
 
@@ -247,16 +264,18 @@ impl Departures {
         self.0.push((departure, bytes));
     }
 
-    /// The run ends: takes back what was computed for a time that will not come.
-    pub fn stop(&mut self, port: &mut Port, end: Time) {
-        self.settle(port, end);
+    /// What the port had sent and its bytes integrated over time, without what was computed for later than `at`; call
+    /// [`Departures::settle`] first.
+    pub fn sent_and_area(&self, port: &Port, at: Time) -> (Amount, i128) {
+        let (mut sent, mut integral) = (port.sent, port.area);
         for (departure, bytes) in self.0.iter() {
-            port.area -= area(bytes, departure - end);
-            if departure - port.transmission(bytes) > end {
-                port.sent.packets -= 1;
-                port.sent.bytes -= u64::from(bytes);
+            integral -= area(bytes, departure - at);
+            if departure - port.transmission(bytes) > at {
+                sent.packets -= 1;
+                sent.bytes -= u64::from(bytes);
             }
         }
+        (sent, integral)
     }
 
     /// Bytes of the departures ahead: what the audit compares the port's occupancy with.
@@ -271,7 +290,7 @@ mod tests {
     use crate::ids::NodeId;
 
     /// By hand: 1250 B are on a wire of 10 Gbps for 1 us, and 1000 B that leave before their turn have waited for 3 us.
-    /// Over 10 us the mean is (1250 * 1 + 1000 * 3) / 10 = 425 B.
+    /// That is an integral of 4250 byte-microseconds.
     #[test]
     fn a_packet_that_leaves_before_its_turn_counts_while_it_waited() {
         let link = Link { from: NodeId(0), to: NodeId(1), rate: Rate(10_000_000_000), delay: Time::ZERO };
@@ -280,7 +299,7 @@ mod tests {
         assert_eq!(port.transmit(Time::ZERO, 1250).0, Time::from_us(1));
         port.join(Time::from_us(2), 1000);
         port.quit(Time::from_us(5), 1000);
-        assert_eq!(port.mean_bytes(Time::from_us(10)), 425.0);
+        assert_eq!(port.area, 4250 * 1_000_000);
         assert_eq!((port.bytes, port.packets, port.bytes_max, port.packets_max), (1250, 1, 2250, 2));
     }
 }

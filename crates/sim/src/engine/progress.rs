@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::members::Members;
+use super::plan::Plan;
 use crate::units::Time;
 
 /// How far a run has come.
@@ -9,11 +10,13 @@ use crate::units::Time;
 pub struct Progress {
     /// Simulated time.
     pub now: Time,
+    /// Where the measuring window begins.
+    pub from: Time,
     /// Where it will stop at the latest.
     pub until: Option<Time>,
-    /// Flows that have ended, without background.
+    /// Measured flows that have ended.
     pub flows_done: u64,
-    /// Flows that are to end before the run does, as far as they are known; without background.
+    /// Measured flows, as far as they are known.
     pub flows: u64,
     /// Links crossed by packets.
     pub packet_hops: u64,
@@ -21,15 +24,26 @@ pub struct Progress {
     pub events: u64,
 }
 
+impl Progress {
+    /// Without the end of the measuring window, which counts as one of the flows that a run waits for.
+    pub(super) fn without_window<M>(self, plan: &Plan<M>) -> Progress {
+        let window = &plan.traffic.window;
+        let (waits, over) = (u64::from(window.ends()), u64::from(window.ends() && self.now >= window.until));
+        Progress { flows_done: self.flows_done.saturating_sub(over), flows: self.flows - waits, ..self }
+    }
+}
+
 impl<M: Members> Engine<'_, '_, M> {
     pub(super) fn progress(&self) -> Progress {
-        Progress {
+        let progress = Progress {
             now: self.net.now,
+            from: self.plan.traffic.window.from,
             until: self.plan.until,
             flows_done: self.flows_done,
             flows: self.goal,
             packet_hops: self.net.packet_hops,
             events: self.events,
-        }
+        };
+        progress.without_window(self.plan)
     }
 }

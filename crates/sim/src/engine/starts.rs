@@ -30,6 +30,8 @@ pub mod kind {
     pub const FIRED: u32 = 2;
     /// A source draws its next flow.
     pub const DRAWN: u32 = 3;
+    /// The measuring window ends.
+    pub const WINDOW: u32 = 4;
 }
 
 /// The kind of an event of phase `Start`.
@@ -38,7 +40,7 @@ pub fn kind_of(event: &Event) -> u32 {
 }
 
 /// Bits of a start's word below its kind.
-const NUMBER_BITS: u32 = 30;
+const NUMBER_BITS: u32 = 29;
 
 /// What starts next.
 pub struct Starts<'a> {
@@ -137,14 +139,30 @@ impl<'a> Starts<'a> {
         (to_come.filter(counts).count() as u64, self.pending + u64::from(self.next < self.timed()))
     }
 
+    /// The same, during the run.
+    pub fn late(&self) -> &[Flow] {
+        &self.late
+    }
+
     /// Flows that have waited and those drawn during the run, for the records.
     pub fn into_late(self) -> Vec<Flow> {
         self.late
     }
 
-    /// At time zero: the first start that is known, and each source's first.
+    /// The measuring window has ended.
+    pub fn window_over(&mut self) {
+        self.pending -= 1;
+    }
+
+    /// At time zero: the first start that is known, each source's first, and the end of the measuring window.
     pub fn begin<M: Members>(&mut self, net: &mut Network<'_, M>) {
         self.schedule_next(net);
+        // One part sees the end of the window for all.
+        if self.traffic.window.ends() && net.abroad.me == 0 {
+            self.pending += 1;
+            let order = order(Phase::Start, 0, kind::WINDOW << NUMBER_BITS);
+            net.calendar.push(Event { time: self.traffic.window.until, order, a: 0 });
+        }
         for chain in 0..self.chains.len() as u32 {
             if !net.abroad.is_abroad(self.chains.host(chain)) {
                 self.schedule_drawn(chain, net);

@@ -140,6 +140,11 @@ impl Faults {
         *self == Faults::default()
     }
 
+    /// Whether any of it happens at a given time, or to a flow of a given number.
+    pub fn is_fixed(&self) -> bool {
+        self.events.iter().any(|fault| fault.at > Time::ZERO) || !self.packets.is_empty()
+    }
+
     /// The place in it where packets of any kind are lost, if there is one; parts that are down from the
     /// start lose none, for routes avoid them.
     pub fn loses(&self) -> Option<String> {

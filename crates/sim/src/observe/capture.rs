@@ -9,6 +9,7 @@ use crate::engine::observer::{Arrival, Observer};
 use crate::engine::packet::{Packet, flag};
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::topology::Fabric;
+use crate::traffic::window::Window;
 use crate::transport::Transport;
 use crate::transport::frame::Frame;
 use crate::units::Time;
@@ -20,7 +21,7 @@ pub struct Capture {
     /// Links by tier ("edge-host") or by the nodes at both ends ("host 3 -> *"); * stands for any text.
     #[schemars(length(min = 1, max = 1000))]
     pub links: Vec<String>,
-    /// At most this many packets in all, the first ones; run.json records when the limit was reached. A
+    /// At most this many packets in all, the first ones of the measuring window; run.json records when the limit was reached. A
     /// packet takes 96 bytes of memory.
     #[serde(default = "packet_limit")]
     #[schemars(range(min = 1, max = 100_000_000))]
@@ -38,6 +39,8 @@ pub const PACKET_BYTES: u64 = 96;
 pub struct Captor {
     /// By link: whether it is captured.
     chosen: Vec<bool>,
+    /// The measuring window: its start and its end.
+    window: (Time, Time),
     limit: usize,
     seen: Vec<Seen>,
     cut_off: Option<Time>,
@@ -92,10 +95,11 @@ pub struct Captured {
 
 impl Captor {
     /// Before the run.
-    pub fn new(wanted: &Capture, fabric: &Fabric) -> Captor {
+    pub fn new(wanted: &Capture, fabric: &Fabric, window: &Window) -> Captor {
         let mut chosen = vec![false; fabric.links.len()];
         chosen_links(&wanted.links, fabric).into_iter().for_each(|link| chosen[link.index()] = true);
-        Captor { chosen, limit: wanted.packet_limit as usize, seen: Vec::new(), cut_off: None }
+        let window = (window.from, window.until);
+        Captor { chosen, window, limit: wanted.packet_limit as usize, seen: Vec::new(), cut_off: None }
     }
 
     /// When the first packet came for which there was no room.
@@ -152,7 +156,8 @@ impl Observer for Captor {
     }
 
     fn arrived(&mut self, arrival: &Arrival) {
-        if !self.chosen[arrival.link.index()] {
+        let (from, until) = self.window;
+        if !self.chosen[arrival.link.index()] || arrival.at < from || arrival.at > until {
             return;
         }
         if self.seen.len() == self.limit {

@@ -11,6 +11,7 @@ use crate::engine::packet::flag;
 use crate::ids::LinkId;
 use crate::records::{Column, Table, Values, histograms};
 use crate::topology::Fabric;
+use crate::traffic::window::Window;
 use crate::units::Time;
 
 /// Sampling interval of ports; every packet's latency counts.
@@ -32,6 +33,8 @@ impl Default for Histograms {
 pub struct Distributions {
     every: Time,
     next: Time,
+    /// The measuring window: its start and its end.
+    window: (Time, Time),
     tiers: Vec<String>,
     /// By link, which of the tiers.
     tier_of: Vec<u32>,
@@ -54,7 +57,7 @@ fn empty() -> Histogram<u64> {
 
 impl Distributions {
     /// Before the run.
-    pub fn new(wanted: &Histograms, fabric: &Fabric) -> Distributions {
+    pub fn new(wanted: &Histograms, fabric: &Fabric, window: &Window) -> Distributions {
         let mut tiers: Vec<String> = Vec::new();
         let mut index = |tier: String| match tiers.iter().position(|known| *known == tier) {
             Some(index) => index as u32,
@@ -69,7 +72,8 @@ impl Distributions {
         let queues = tiers.iter().map(|_| empty()).collect();
         Distributions {
             every: wanted.every,
-            next: wanted.every,
+            next: window.from.saturating_add(wanted.every),
+            window: (window.from, window.until),
             tiers,
             tier_of,
             ends_at_host: fabric.links.iter().map(|link| fabric.is_host(link.to)).collect(),
@@ -77,6 +81,11 @@ impl Distributions {
             queues,
             latencies: Vec::new(),
         }
+    }
+
+    /// The time of a look if the window has it.
+    fn within(&self, look: Time) -> Time {
+        if look > self.window.1 { Time::NEVER } else { look }
     }
 
     /// Every bucket that holds something, by metric, class, value.
@@ -147,18 +156,18 @@ impl Observer for Distributions {
     fn look(&mut self, at: Time, view: &mut View) {
         if view.is_empty() {
             // As many looks as there are before anything happens find the same.
-            let looks = (view.quiet_until() - at).0 / self.every.0 + 1;
+            let looks = (view.quiet_until().min(self.window.1) - at).0 / self.every.0 + 1;
             for (histogram, &links) in self.queues.iter_mut().zip(&self.links) {
                 histogram.record_n(0, links * looks).expect("it grows as needed");
             }
-            self.next = at.saturating_add(Time(looks.saturating_mul(self.every.0)));
+            self.next = self.within(at.saturating_add(Time(looks.saturating_mul(self.every.0))));
             return;
         }
         for (link, &tier) in self.tier_of.iter().enumerate() {
             let bytes = view.port(LinkId(link as u32)).bytes;
             self.queues[tier as usize].record(bytes).expect("it grows as needed");
         }
-        self.next = at.saturating_add(self.every);
+        self.next = self.within(at.saturating_add(self.every));
     }
 
     fn watches_packets(&self) -> bool {
@@ -172,6 +181,10 @@ impl Observer for Distributions {
     /// Data that has arrived whole.
     fn arrived(&mut self, arrival: &Arrival) {
         let packet = arrival.packet;
+        let (from, until) = self.window;
+        if arrival.at < from || arrival.at > until {
+            return;
+        }
         if !arrival.is_last || packet.has(flag::CONTROL) || packet.has(flag::TRIMMED) {
             return;
         }
@@ -200,7 +213,7 @@ mod tests {
     #[test]
     fn the_network_is_from_the_first_wire_to_the_last_bit() {
         let mut host = FakeHost::pair(1000);
-        let mut found = Distributions::new(&Histograms::default(), &host.fabric());
+        let mut found = Distributions::new(&Histograms::default(), &host.fabric(), &Window::whole(None));
         host.now = Time::from_us(10);
         let made = host.packet(ConnId(0), Toward::Receiver, 1500, 0, Header::default());
         let mut arrive = |hops, flags, is_last| {

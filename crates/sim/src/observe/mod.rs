@@ -5,6 +5,7 @@
 
 pub mod capture;
 pub mod histograms;
+pub mod meter;
 pub mod samples;
 
 use schemars::JsonSchema;
@@ -13,6 +14,7 @@ use wildmatch::WildMatch;
 
 use self::capture::{Captor, Capture};
 use self::histograms::{Distributions, Histograms};
+use self::meter::Meter;
 use self::samples::{Sampler, Samples};
 use crate::engine::observer::Observer;
 use crate::engine::plan::Carrier;
@@ -20,6 +22,7 @@ use crate::ids::LinkId;
 use crate::nearest::{closest, did_you_mean};
 use crate::problem::Problem;
 use crate::topology::{Fabric, Link};
+use crate::traffic::Traffic;
 
 /// Records of a run besides flows and links; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -106,8 +109,7 @@ fn unmatched_links(path: &str, patterns: &[String], fabric: &Fabric) -> Vec<Prob
     patterns.iter().enumerate().filter_map(nothing).collect()
 }
 
-/// All records that a scenario requests.
-#[derive(Default)]
+/// All records of a run that are made while it goes on.
 pub struct Recorders {
     /// Over time.
     pub sampler: Option<Sampler>,
@@ -115,24 +117,31 @@ pub struct Recorders {
     pub distributions: Option<Distributions>,
     /// Packets.
     pub captor: Option<Captor>,
+    /// Counters of the measuring window.
+    pub meter: Meter,
 }
 
 impl Recorders {
-    /// The scenario's requests, before the run.
-    pub fn new(observe: &Observe, fabric: &Fabric, carriers: &[Carrier]) -> Recorders {
+    /// The scenario's requests, before the run; each records within the measuring window.
+    pub fn new(observe: &Observe, fabric: &Fabric, carriers: &[Carrier], traffic: &Traffic) -> Recorders {
+        let window = &traffic.window;
         Recorders {
-            sampler: observe.samples.as_ref().map(|samples| Sampler::new(samples, fabric, carriers)),
-            distributions: observe.histograms.as_ref().map(|wanted| Distributions::new(wanted, fabric)),
-            captor: observe.capture.as_ref().map(|capture| Captor::new(capture, fabric)),
+            sampler: observe.samples.as_ref().map(|samples| Sampler::new(samples, fabric, carriers, window)),
+            distributions: observe
+                .histograms
+                .as_ref()
+                .map(|wanted| Distributions::new(wanted, fabric, window)),
+            captor: observe.capture.as_ref().map(|capture| Captor::new(capture, fabric, window)),
+            meter: Meter::new(traffic, fabric.links.len()),
         }
     }
 
     /// Each of them.
     pub fn all(&mut self) -> impl Iterator<Item = &mut dyn Observer> {
-        let Recorders { sampler, distributions, captor } = self;
+        let Recorders { sampler, distributions, captor, meter } = self;
         let sampler = sampler.as_mut().map(|it| it as &mut dyn Observer);
         let distributions = distributions.as_mut().map(|it| it as &mut dyn Observer);
         let captor = captor.as_mut().map(|it| it as &mut dyn Observer);
-        [sampler, distributions, captor].into_iter().flatten()
+        [sampler, distributions, captor, Some(meter as &mut dyn Observer)].into_iter().flatten()
     }
 }

@@ -11,13 +11,14 @@ use crate::engine::plan::Carrier;
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::records::{Column, Table, Values, samples};
 use crate::topology::Fabric;
+use crate::traffic::window::Window;
 use crate::units::Time;
 
 /// Sampled series and sampling interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Samples {
-    /// Time from one sample to the next, and from the start of the run to the first.
+    /// Time from one sample to the next, and from the start of the measuring window to the first; the last is within the window.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub every: Time,
     /// Links by tier ("edge-host") or by the nodes at both ends ("host 3 -> *"); * stands for any text.
@@ -77,6 +78,9 @@ pub const SERIES_OF_FLOW: u64 = 2;
 pub struct Sampler {
     every: Time,
     next: Time,
+    /// Where the measuring window begins behind the start of the run: there is a look that only counts what was before.
+    begin: Option<Time>,
+    until: Time,
     links: Vec<Sampled>,
     /// By traffic entry.
     wanted: Vec<bool>,
@@ -123,16 +127,19 @@ impl Rows {
 
 impl Sampler {
     /// Before the run.
-    pub fn new(wanted: &Samples, fabric: &Fabric, carriers: &[Carrier]) -> Sampler {
+    pub fn new(wanted: &Samples, fabric: &Fabric, carriers: &[Carrier], window: &Window) -> Sampler {
         let sampled = |link: LinkId| {
             let from = fabric.links[link.index()].from;
             Sampled { link, host: fabric.is_host(from).then_some(from), busy: Time::ZERO }
         };
         let matchers: Vec<_> = wanted.flows.iter().map(|pattern| WildMatch::new(pattern)).collect();
         let is_wanted = |carrier: &Carrier| matchers.iter().any(|matcher| matcher.matches(&carrier.name));
+        let begin = Some(window.from).filter(|&from| from > Time::ZERO);
         Sampler {
             every: wanted.every,
-            next: wanted.every,
+            next: begin.unwrap_or(wanted.every),
+            begin,
+            until: window.until,
             links: chosen_links(&wanted.links, fabric).into_iter().map(sampled).collect(),
             wanted: carriers.iter().map(is_wanted).collect(),
             flow_limit: wanted.flow_limit,
@@ -245,6 +252,12 @@ impl Observer for Sampler {
             // Nor will there be anything before something happens.
             let looks = (view.quiet_until() - at).0 / self.every.0 + 1;
             self.next = at.saturating_add(Time(looks.saturating_mul(self.every.0)));
+        }
+        if self.begin == Some(at) {
+            self.rows.truncate(0);
+        }
+        if self.next > self.until {
+            self.next = Time::NEVER;
         }
         if self.rows.times.len() as u64 > self.rows_limit {
             self.rows.truncate(before);

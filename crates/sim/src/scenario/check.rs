@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::measure::{self, Measure};
 use super::{Connection, Entry, Run};
 use crate::agent::Agent;
 use crate::balancer::{Balancer, Routing};
@@ -64,7 +65,7 @@ pub(super) fn check(document: &Value, found: &[Problem]) -> (Vec<Problem>, Optio
         problems.extend(draft.observe(fabric));
     }
     problems.extend(draft.until());
-    problems.extend(draft.run());
+    problems.extend(draft.measure(fabric.as_ref()));
     // Of two problems at one place the first is enough.
     let mut seen = BTreeSet::new();
     problems.retain(|problem| seen.insert(problem.path.clone()));
@@ -471,15 +472,25 @@ impl<'a> Draft<'a> {
         };
         let (places, entries): (Vec<_>, Vec<_>) = self.entries().filter_map(good).unzip();
         let problem = |(index, problem): (usize, Problem)| {
+            if entries[index].arrivals.ends().is_none() && problem.path.ends_with(".until") {
+                // The window gave it its end.
+                let value = self.document.pointer("/run/measure/until").cloned();
+                return vec![Problem { value, ..Problem::new("run.measure.until", problem.message) }];
+            }
             let (path, value): &(String, &Value) = &places[index];
             own(path, "", value, vec![problem])
         };
-        let mut problems = traffic::problems(&entries, fabric);
+        let mut problems = traffic::problems(&measure::bounded(&entries, self.measured()), fabric);
         if entries.len() < self.entries().count() {
             // An entry that others refer to may be among those that cannot be read.
             problems.retain(|(_, problem)| !traffic::references::is_reference(&problem.path));
         }
         problems.into_iter().flat_map(problem).collect()
+    }
+
+    /// What the run measures, as far as that can be read.
+    fn measured(&self) -> Measure {
+        self.part::<Run>("run", self.document.get("run")).map(|(_, run)| run.measure).unwrap_or_default()
     }
 
     /// The flows of the scenario, if nothing in the entries is wrong.
@@ -491,6 +502,9 @@ impl<'a> Draft<'a> {
 
     /// A run whose traffic has no end needs one of its own.
     fn until(&self) -> Option<Problem> {
+        if self.measured().window().is_some_and(|window| window.ends_the_run()) {
+            return None;
+        }
         let given = self.document.get("run").and_then(|run| run.get("until"));
         let why = traffic::endless(&self.demands()?).filter(|_| given.is_none_or(Value::is_null))?;
         Some(Problem::new("run.until", format!("is missing; {why}")))
@@ -542,12 +556,17 @@ impl<'a> Draft<'a> {
         own("observe", "", value, observe.problems(fabric, &names))
     }
 
-    /// Something must be left to look at after the warm-up.
-    fn run(&self) -> Option<Problem> {
-        let (value, run) = self.part::<Run>("run", self.document.get("run"))?;
-        let until = run.until.filter(|until| *until <= run.warm_up)?;
-        let message = format!("\"{}\" is not before run.until, which is \"{until}\"", run.warm_up);
-        Some(Problem { value: value.get("warm_up").cloned(), ..Problem::new("run.warm_up", message) })
+    /// The measuring window has a start before its end, before the end of the run and of arrivals.
+    fn measure(&self, fabric: Option<&Fabric>) -> Vec<Problem> {
+        let Some((value, run)) = self.part::<Run>("run", self.document.get("run")) else { return Vec::new() };
+        let Some(window) = run.measure.window() else { return Vec::new() };
+        let entries = self.demands().filter(|_| fabric.is_some());
+        let entries = entries.filter(|entries| {
+            let entries = measure::bounded(entries, run.measure);
+            fabric.is_some_and(|fabric| traffic::problems(&entries, fabric).is_empty())
+        });
+        let traffic = entries.as_deref().zip(fabric);
+        own("run.measure", "", &value["measure"], measure::problems(&window, run.until, traffic))
     }
 }
 

@@ -34,7 +34,8 @@ pub struct Entry {
     #[serde(default)]
     pub among_sources: bool,
     /// Number of flows; by default one round of the matrix, one for each given time, or one for each flow that the
-    /// entry waits for. Poisson arrivals need it unless they have an end.
+    /// entry waits for. Of Poisson arrivals, which need it unless they have an end, the number of measured flows: more
+    /// precede them and follow (see `run.measure`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub flows: Option<u64>,

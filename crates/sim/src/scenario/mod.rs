@@ -10,6 +10,7 @@ mod check;
 mod control;
 mod entry;
 mod files;
+mod measure;
 mod prototypes;
 mod schema;
 mod set;
@@ -23,6 +24,7 @@ use serde_json::Value;
 
 pub use self::entry::{Connection, Entry};
 pub use self::files::{Files, no_files};
+pub use self::measure::{Measure, MeasureFrom, MeasureRule, MeasureUntil, MeasureWindow};
 pub use self::prototypes::Prototypes;
 pub use self::schema::{of as schema_of, schema, text as schema_text};
 pub use self::text::Format;
@@ -173,8 +175,9 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1000000s"))]
     pub until: Option<Time>,
-    /// Flows that start earlier are simulated and recorded, but left out of summaries and reports.
-    pub warm_up: Time,
+    /// What results are of: "auto", a window with a warm-up where arrivals are a Poisson process; "all", the whole run; or a
+    /// window, `{ from = ..., until = ... }`.
+    pub measure: Measure,
     /// Give up, with status "stalled", when for this long no payload arrived and no flow ended although flows are open; but not
     /// before twice the longest retransmission timeout has passed, such as TCP's rto_max, so that each sender has tried again.
     #[schemars(extend("x-minimum" = "1us"))]
@@ -298,7 +301,7 @@ impl Default for Run {
             seed: 1,
             replica: 0,
             until: None,
-            warm_up: Time::ZERO,
+            measure: Measure::default(),
             stall: Time(10_000_000_000_000),
             memory_limit: Bytes(8 << 30),
             work_limit: 1_000_000_000_000,

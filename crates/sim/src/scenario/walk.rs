@@ -227,7 +227,7 @@ impl<'a> Walk<'a> {
             let mut walk = Walk { root: self.root, path: self.path.clone(), problems: Vec::new() };
             let mut value = value.clone();
             walk.value(member, &mut value);
-            (walk.problems, value)
+            (walk.problems, is_of_kind(present(self.root, member), &value), value)
         };
         let fits_null = |member: &&Value| member.get("type") == Some(&json!("null"));
         if value.is_null() && members.iter().any(|member| fits_null(&member)) {
@@ -239,7 +239,9 @@ impl<'a> Walk<'a> {
         }
         let is_word = |member: &&Value| member.get("const").is_some();
         let attempts = members.iter().filter(|member| !fits_null(member) && !is_word(member)).map(attempt);
-        if let Some((problems, walked)) = attempts.min_by_key(|(problems, _)| problems.len()) {
+        if let Some((problems, _, walked)) =
+            attempts.min_by_key(|(problems, kind, _)| (problems.len(), !kind))
+        {
             let here = self.path.clone();
             let with_word = |problem: Problem| match word {
                 Some(word) if problem.path == here => {
@@ -343,6 +345,17 @@ fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "a table",
+    }
+}
+
+/// Whether a schema (not a reference) is of values like this: a table, a number, a string.
+fn is_of_kind(schema: &Value, value: &Value) -> bool {
+    let words = choice(schema).is_some_and(|choice| choice.tables.is_empty());
+    match value {
+        Value::String(_) => words || types(schema).contains(&"string"),
+        Value::Object(_) => types(schema).contains(&"object"),
+        Value::Number(_) => types(schema).iter().any(|name| matches!(*name, "integer" | "number")),
+        _ => false,
     }
 }
 

@@ -11,17 +11,20 @@ pub mod arrivals;
 pub mod chains;
 pub mod deadlines;
 pub mod dependencies;
+pub mod ends;
 pub mod matrix;
 pub mod references;
 pub mod sizes;
 pub mod sources;
+pub mod window;
 
+use std::borrow::Cow;
 use std::iter::zip;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use self::arrivals::{Arrivals, Jitter, Own};
+use self::arrivals::{Arrivals, Jitter, LoadOf, Own};
 use self::chains::Chains;
 use self::deadlines::Deadlines;
 use self::dependencies::{Dependencies, Writer};
@@ -29,6 +32,7 @@ use self::matrix::{Matrix, Order, PairIterator};
 use self::references::{Extent, extent, position};
 use self::sizes::Sizes;
 use self::sources::Sources;
+use self::window::Window;
 use crate::ids::NodeId;
 use crate::problem::{Problem, within};
 use crate::random::{Purpose, Stream, name_key};
@@ -106,6 +110,10 @@ pub struct Traffic {
     pub digest: String,
     /// Outcome of each entry.
     pub entries: Vec<EntrySummary>,
+    /// For each entry the hosts whose links its load is a share of.
+    pub loaded: Vec<Vec<u32>>,
+    /// The flows that are measured.
+    pub window: Window,
 }
 
 /// Outcome of a traffic entry.
@@ -124,8 +132,19 @@ pub struct EntrySummary {
     /// The same in bits a second.
     #[serde(skip)]
     pub offered_bps: Option<f64>,
-    /// The load of the flows drawn: the bytes of all but the last, from the first start to the last.
+    /// The load of the flows drawn: the bytes of those that start in the measuring window over its length; where the whole run
+    /// is measured, the bytes of all but the last, from the first start to the last.
     pub realised_load: Option<f64>,
+    /// The payload delivered a second in the measuring window over the same capacity.
+    pub carried_load: Option<f64>,
+    /// Half the width of the 95 % confidence interval of that, by batch means over spans of the window.
+    pub carried_ci95: Option<f64>,
+    /// The capacity that these loads are shares of.
+    #[serde(skip)]
+    pub capacity_bps: f64,
+    /// The variance of the bits that arrive in a second, and by which that of a longer time grows; only for Poisson arrivals.
+    #[serde(skip)]
+    pub variance: f64,
     /// If the run has stalled: the conditions for which the entry's flows wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
@@ -226,8 +245,17 @@ impl Demand {
         problems
     }
 
+    /// The hosts whose links are the capacity that a load refers to.
+    pub fn loaded<'a>(&'a self, sources: &'a [u32], hosts: u32) -> Cow<'a, [u32]> {
+        match self.arrivals.load_of() {
+            None => Cow::Borrowed(self.matrix.loaded(sources)),
+            Some(LoadOf::Sources) => Cow::Borrowed(sources),
+            Some(LoadOf::Receivers) => Cow::Owned(ends::receivers(self, sources, hosts)),
+        }
+    }
+
     /// Flows a second that would be load 1.
-    fn full(&self, capacity: f64) -> f64 {
+    pub fn full(&self, capacity: f64) -> f64 {
         capacity / (8.0 * self.sizes.mean())
     }
 }
@@ -251,7 +279,7 @@ pub fn problems(entries: &[Demand], fabric: &Fabric) -> Vec<(usize, Problem)> {
     for index in order {
         let (entry, sources) = (&entries[index], &sources[index]);
         // Invalid sizes may have no mean.
-        let full = || entry.full(ports.sum(entry.matrix.loaded(sources)));
+        let full = || entry.full(ports.sum(&entry.loaded(sources, fabric.hosts)));
         let expected = entry.arrivals.expected(if own[index].is_empty() { full() } else { 0.0 });
         let (extent, wrong) = extent(entry, entries, &extents, size(entry, sources, hosts), expected);
         extents[index] = extent;
@@ -284,7 +312,7 @@ pub fn flows_at_most(entries: &[Demand], fabric: &Fabric) -> Vec<u64> {
     let mut extents = vec![Extent::default(); entries.len()];
     for index in references::order(entries).0 {
         let (entry, sources) = (&entries[index], &sources[index]);
-        let expected = entry.arrivals.expected(entry.full(ports.sum(entry.matrix.loaded(sources))));
+        let expected = entry.arrivals.expected(entry.full(ports.sum(&entry.loaded(sources, fabric.hosts))));
         let of = size(entry, sources, fabric.hosts);
         (extents[index], _) = extent(entry, entries, &extents, of, expected);
     }
@@ -323,7 +351,7 @@ pub fn endless(entries: &[Demand]) -> Option<String> {
 
 impl Traffic {
     /// Draws all flows. Called only if there are no [`problems`].
-    pub fn build(entries: &[Demand], fabric: &Fabric, seed: u64, replica: u64) -> Traffic {
+    pub fn build(entries: &[Demand], fabric: &Fabric, seed: u64, replica: u64, window: Window) -> Traffic {
         let ports = HostPorts::of(fabric);
         let (sources, _) = sources::resolve(entries, fabric.hosts, seed, replica);
         let (order, _) = references::order(entries);
@@ -339,7 +367,7 @@ impl Traffic {
             let first = flows.len();
             let streams = |purpose| Stream::new(seed, replica, purpose, name_key(&entry.name));
             let sources = &sources[index];
-            let capacity = ports.sum(entry.matrix.loaded(sources));
+            let capacity = ports.sum(&entry.loaded(sources, fabric.hosts));
             let full = entry.full(capacity);
             let rate = entry.arrivals.rate(full);
             let loads = full > 0.0 && entry.matrix.reply_to().is_none();
@@ -402,7 +430,9 @@ impl Traffic {
             summaries[index] = Some(EntrySummary {
                 offered_load: rate.filter(|_| loads).map(|rate| rate / full),
                 offered_bps: rate.filter(|_| loads).map(|rate| 8.0 * rate * entry.sizes.mean()),
-                realised_load: rate.filter(|_| loads).and_then(|_| realised_load(drawn, capacity)),
+                realised_load: rate.filter(|_| loads).and_then(|_| realised_load(drawn, capacity, &window)),
+                capacity_bps: capacity,
+                variance: 64.0 * rate.unwrap_or(0.0) * entry.sizes.mean_square(),
                 ..summary(entry, drawn)
             });
         }
@@ -413,8 +443,11 @@ impl Traffic {
         let dependencies = dependencies(entries, &flows, &owns, (&places, names));
         number_by_start(entries, &mut flows);
         let digest = digest(entries, &flows, &dependencies, (seed, replica));
+        let loaded =
+            zip(entries, &sources).map(|(entry, sources)| entry.loaded(sources, fabric.hosts).into_owned());
+        let loaded = loaded.collect();
         let entries = summaries.into_iter().map(|summary| summary.expect("every entry is drawn")).collect();
-        Traffic { flows, timed, dependencies, chains, digest, entries }
+        Traffic { flows, timed, dependencies, chains, digest, entries, loaded, window }
     }
 }
 
@@ -427,6 +460,10 @@ fn summary(entry: &Demand, drawn: &[Flow]) -> EntrySummary {
         offered_load: None,
         offered_bps: None,
         realised_load: None,
+        carried_load: None,
+        carried_ci95: None,
+        capacity_bps: 0.0,
+        variance: 0.0,
         waits: None,
     }
 }
@@ -462,8 +499,14 @@ fn up_to(most: Time, stream: &mut Stream) -> Time {
     Time(stream.below(most.0.saturating_add(1)))
 }
 
-/// Bytes of all flows but the last from the first start to the last, over the capacity in bits a second.
-fn realised_load(flows: &[Flow], capacity: f64) -> Option<f64> {
+/// Bytes of the flows that start in the window over its length, or of all flows but the last from the first start to the
+/// last; over the capacity in bits a second.
+fn realised_load(flows: &[Flow], capacity: f64, window: &Window) -> Option<f64> {
+    if window.ends() {
+        let own = flows.iter().filter(|flow| window.has(flow.start));
+        let bits: f64 = own.map(|flow| 8.0 * flow.size as f64).sum();
+        return Some(bits / window.until.saturating_sub(window.from).seconds() / capacity);
+    }
     let (last, others) = flows.split_last()?;
     let span = last.start.saturating_sub(others.first()?.start).seconds();
     let bits: f64 = others.iter().map(|flow| 8.0 * flow.size as f64).sum();
@@ -500,15 +543,16 @@ fn digest(
 }
 
 /// The rate that a host can send at, over all its ports.
-struct HostPorts {
+pub struct HostPorts {
     /// For each host the sum of its ports' rates, in bits a second.
-    capacity: Vec<f64>,
+    pub capacity: Vec<f64>,
     /// For each host the rate of its fastest port.
     fastest: Vec<Rate>,
 }
 
 impl HostPorts {
-    fn of(fabric: &Fabric) -> HostPorts {
+    /// Of each host.
+    pub fn of(fabric: &Fabric) -> HostPorts {
         let hosts = fabric.hosts as usize;
         let mut ports = HostPorts { capacity: vec![0.0; hosts], fastest: vec![Rate(0); hosts] };
         for link in fabric.links.iter().filter(|link| fabric.is_host(link.from)) {
@@ -520,7 +564,7 @@ impl HostPorts {
     }
 
     /// The rate that so many hosts can send at together, in bits a second.
-    fn sum(&self, hosts: &[u32]) -> f64 {
+    pub fn sum(&self, hosts: &[u32]) -> f64 {
         hosts.iter().map(|&host| self.capacity[host as usize]).sum()
     }
 }

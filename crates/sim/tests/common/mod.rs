@@ -19,7 +19,7 @@ use flowyard_sim::engine::executor::Executor;
 use flowyard_sim::engine::finished::Status;
 use flowyard_sim::engine::observer::Observer;
 use flowyard_sim::problem::Problems;
-use flowyard_sim::records::{Table, Values};
+use flowyard_sim::records::{Column, Table, Values};
 use flowyard_sim::results::{Counters, Outcome};
 use flowyard_sim::scenario::{self, Format, Scenario};
 use flowyard_sim::simulate_on;
@@ -49,10 +49,15 @@ pub fn read(text: &str) -> Result<Scenario, Problems> {
     scenario::read(text, Format::Toml, &[], &scenario::no_files)
 }
 
-/// The scenario in the text, with overrides, audited.
+/// The scenario in the text, with overrides, audited. Unless it says what is measured, the whole run is: most tests are about
+/// each of a given number of flows.
 pub fn scenario(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    let says = text.contains("measure") || overrides.iter().any(|(key, _)| key.starts_with("run.measure"));
+    let whole = [("run.measure", "\"all\"")];
+    let whole = whole.iter().filter(|_| !says);
     let audit = [("run.audit", "true")];
-    let overrides = overrides.iter().chain(&audit).map(|(key, value)| (key.to_string(), value.to_string()));
+    let overrides =
+        overrides.iter().chain(&audit).chain(whole).map(|(key, value)| (key.to_string(), value.to_string()));
     let overrides: Vec<_> = overrides.collect();
     scenario::read(text, Format::Toml, &overrides, &scenario::no_files)
         .unwrap_or_else(|problems| panic!("{problems}\nin {text}"))
@@ -188,6 +193,35 @@ impl Run {
     /// A value of the link between two nodes, by their names.
     pub fn link(&self, from: &str, to: &str, column: &str) -> u64 {
         self.links(column)[self.row(from, to)]
+    }
+
+    /// A column of truth values of the flows table.
+    pub fn bools(&self, column: &str) -> Vec<bool> {
+        match &self.0.flows.column(column).expect("a column").values {
+            Values::Bool(values) => values.clone(),
+            _ => panic!("{column} has no truth values"),
+        }
+    }
+
+    /// The slowdown of each flow; each must have completed.
+    pub fn slowdowns(&self) -> Vec<f64> {
+        match self.0.flows.column("slowdown").expect("a column") {
+            Column { values: Values::F64(values), .. } => values.clone(),
+            _ => panic!("slowdowns are fractions"),
+        }
+    }
+
+    /// The name of each flow's traffic entry.
+    pub fn tags(&self) -> Vec<String> {
+        words(&self.0.flows, "tag")
+    }
+
+    /// A number with a fraction of a link, by its row.
+    pub fn float(&self, column: &str, row: usize) -> f64 {
+        match &self.0.links.column(column).expect("a column").values {
+            Values::F64(values) => values[row],
+            _ => panic!("{column} has no fractions"),
+        }
     }
 
     /// The samples of one series, of all links or flows that it has: when, and the value.

@@ -351,8 +351,10 @@ pub fn random_scenario() -> impl Strategy<Value = String> {
             let balancer = if agents { "{ nix = { answers = \"backwards\" } }" } else { balancer };
             format!(
                 "{topology}\n{hosts}\n[routing]\nbalancer = {balancer}\n[[traffic]]\nname = \"flows\"\npriority = {}\n\
-                 {matrix}\n{sizes}\n{arrivals}\n{deadlines}{followers}[run]\nwork_limit = 10000000\nseed = {seed}",
-                seed % 8
+                 {matrix}\n{sizes}\n{arrivals}\n{deadlines}{followers}[run]\nwork_limit = 10000000\nseed = {seed}\n\
+                 measure = {}",
+                seed % 8,
+                ["\"auto\"", "\"all\"", "{ from = \"0s\", drain = \"1us\" }"][seed as usize % 3]
             )
         },
     )

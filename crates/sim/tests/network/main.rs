@@ -17,4 +17,6 @@ mod permuted;
 mod pfc;
 mod queueing;
 mod routes;
+mod stationary;
 mod utilisation;
+mod window;

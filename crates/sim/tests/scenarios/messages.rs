@@ -325,11 +325,52 @@ fn traffic_that_the_network_cannot_carry() {
 }
 
 #[test]
-fn warm_up_to_the_end() {
-    assert_snapshot!(
-        edited(&[("[run]", "[run]\nwarm_up = \"10ms\"")]),
-        @r#"run.warm_up: "10ms" is not before run.until, which is "10ms""#
-    );
+fn measuring_windows() {
+    let window = |measure: &str| edited(&[("[run]", &format!("[run]\nmeasure = {measure}"))]);
+    for fine in [
+        "\"auto\"",
+        "\"all\"",
+        "{}",
+        "{ from = \"1ms\" }",
+        "{ from = 10, until = 6000 }",
+        "{ until = \"end\" }",
+    ] {
+        assert_eq!(window(fine), "fine", "{fine}");
+    }
+    assert_snapshot!(window("\"everything\""), @r#"run.measure: "everything" is not one of "auto", "all""#);
+    assert_snapshot!(window("{ form = \"1ms\" }"), @r#"run.measure.form: unknown key; did you mean "from"?"#);
+    assert_snapshot!(window("{ from = \"1\" }"), @r#"run.measure.from: "1" has no unit; use one of s, ms, us, ns, ps, as in "10us""#);
+    assert_snapshot!(window("{ from = -1 }"), @"run.measure.from: -1 is too small (allowed: at least 0); use 0");
+    assert_snapshot!(window("{ until = \"ende\" }"), @r#"run.measure.until: "ende" is not one of "end"; did you mean "end"?"#);
+    assert_snapshot!(window("{ from = \"2ms\", until = \"1ms\" }"), @r#"run.measure.until: "1ms" is not after from, which is "2ms""#);
+    assert_snapshot!(window("{ from = 20, until = 20 }"), @"run.measure.until: 20 is not more than from, which is 20: no flow starts between");
+    assert_snapshot!(window("{ until = 0 }"), @"run.measure.until: 0 leaves no flow to measure; use 1 or more");
+    assert_snapshot!(window("{ from = \"10ms\" }"), @r#"run.measure.from: "10ms" is not before run.until, which is "10ms""#);
+    assert_snapshot!(window("{ until = \"11ms\" }"), @r#"run.measure.until: "11ms" is behind run.until, which is "10ms""#);
+    assert_snapshot!(window("{ until = 6001 }"), @"run.measure.until: 6001 is more flows than arrivals have, 6000; leave flows out, or give as many");
+    let edit = |measure: &str, arrivals: &str, flows: &str| {
+        let measure = format!("[run]\nmeasure = {measure}");
+        edited(&[
+            ("[run]", &measure),
+            ("until = \"10ms\"", ""),
+            ("{ load = 0.6 }", arrivals),
+            ("flows = 6000", flows),
+        ])
+    };
+    // Arrivals end before the window does.
+    assert_snapshot!(edit("{ until = \"9ms\" }", "{ load = 0.6, until = \"5ms\" }", ""), @r#"run.measure.until: "9ms" is behind the last arrival of "queries", "5ms""#);
+    assert_snapshot!(edit("{ until = \"200ms\" }", "{ load = 0.6 }", "flows = 60"), @r#"run.measure.until: "200ms" is behind the last arrival of "queries": it has 60 flows, and some 11220 arrive by then; leave flows out"#);
+    // They go on for as long as it needs, and need no number then; but no more flows than a run may have.
+    assert_eq!(edit("{ until = \"9ms\" }", "{ load = 0.6 }", ""), "fine");
+    assert_eq!(edit("{ until = 500 }", "{ load = 0.6 }", ""), "fine");
+    assert_snapshot!(edit("{ until = \"1000s\" }", "{ load = 0.6 }", ""), @"run.measure.until: lets 56099343 flows start, on average; a scenario has at most 10000000 flows");
+    assert_snapshot!(edit("{ from = \"1ms\" }", "{ load = 0.6 }", ""), @"traffic.queries.flows: is missing; arrivals.poisson has no end of its own: say flows = 1000");
+    // Flows are counted of Poisson arrivals only.
+    assert_snapshot!(edited(&[("[run]", "[run]\nmeasure = { from = 5, until = 9 }"), ("flows = 6000", "flows = 6000\nbackground = true")]), @r"
+    run.measure.from: is a number of flows, which are counted of Poisson arrivals that are not background, and there are none; give a time
+    run.measure.until: is a number of flows, which are counted of Poisson arrivals that are not background, and there are none; give a time
+    ");
+    assert_snapshot!(edited(&[("[run]", "[run]\nwarm_up = \"1ms\"")]), @"run.warm_up: unknown key; the keys here are seed, replica, until, measure, stall, memory_limit, work_limit, advice, audit, port_mode, threads");
 }
 
 #[test]
@@ -402,7 +443,7 @@ fn many_at_once() {
         ("initial_window = 16", "initial_window = -1\nmtu = \"1.5KiB\"\npull_order = \"fare\""),
         ("\"10KB\"", "\"2 MBit\""),
         ("flows = 100", "flows = 100\n[traffic.transport.tcp]\nrto_min = \"2s\"\nrto_max = \"1s\""),
-        ("until = \"10ms\"", "until = \"1ms\"\nwarm_up = \"2ms\""),
+        ("until = \"10ms\"", "until = \"1ms\"\nmeasure.from = \"2ms\""),
     ];
     assert_snapshot!(edited(&edits), @r#"
     nam: unknown key; did you mean "name"?
@@ -413,7 +454,7 @@ fn many_at_once() {
     transport.ndp.pull_order: "fare" is not one of "fair", "fifo", "strict", "weighted"
     traffic.updates.sizes.fixed: "2 MBit" has the unit "MBit"; use one of GiB, GB, MiB, MB, KiB, KB, B
     traffic.updates.transport.tcp.rto_max: 1s is below rto_min, which is 2s
-    run.warm_up: "2ms" is not before run.until, which is "1ms"
+    run.measure.from: "2ms" is not before run.until, which is "1ms"
     "#);
 }
 

@@ -26,6 +26,7 @@ use flowyard_sim::traffic::sizes::fixed::Fixed;
 use flowyard_sim::traffic::sizes::uniform::UniformSizes;
 use flowyard_sim::traffic::sizes::workloads::WebSearch;
 use flowyard_sim::traffic::sizes::{Distribution, Sizes};
+use flowyard_sim::traffic::window::Window;
 use flowyard_sim::traffic::{Demand, FLOWS_MAX, Flow, Traffic, problems};
 use flowyard_sim::units::{Bytes, Time};
 
@@ -42,7 +43,7 @@ fn few_hosts(hosts: u32) -> Fabric {
 fn draw(entry: Demand, fabric: &Fabric) -> Vec<Flow> {
     let entries = [entry];
     assert_eq!(problems(&entries, fabric), []);
-    Traffic::build(&entries, fabric, 1, 0).flows
+    Traffic::build(&entries, fabric, 1, 0, Window::whole(None)).flows
 }
 
 fn pairs(flows: &[Flow]) -> Vec<(u32, u32)> {
@@ -70,7 +71,7 @@ fn loads_are_met() {
     let fabric = fabric();
     let offered = |matrix: Matrix, sizes: Sizes| {
         let entry = Demand { sizes, flows: Some(40_000), ..entry("flows", load(0.6), matrix) };
-        let traffic = Traffic::build(&[entry], &fabric, 1, 0);
+        let traffic = Traffic::build(&[entry], &fabric, 1, 0, Window::whole(None));
         let bits: f64 = traffic.flows.iter().map(|flow| 8.0 * flow.size as f64).sum();
         let summary = traffic.entries.into_iter().next().unwrap();
         assert!((summary.offered_load.unwrap() - 0.6).abs() < 1e-12);
@@ -86,7 +87,13 @@ fn loads_are_met() {
     close(offered(Incast { senders: 20, receiver: 3 }.into(), Fixed(Bytes(1000)).into()), 1.0);
     close(offered(Pairs(vec![(0, 1), (0, 2), (5, 2)]).into(), Fixed(Bytes(1000)).into()), 2.0);
 
-    let at_once = Traffic::build(&[entry("flows", AtOnce::default(), Permutation {})], &fabric, 1, 0);
+    let at_once = Traffic::build(
+        &[entry("flows", AtOnce::default(), Permutation {})],
+        &fabric,
+        1,
+        0,
+        Window::whole(None),
+    );
     assert_eq!((at_once.entries[0].offered_load, at_once.entries[0].realised_load), (None, None));
     assert_eq!((at_once.entries[0].flows, at_once.entries[0].mean_size_bytes), (128, Some(100_000.0)));
 }
@@ -257,7 +264,7 @@ fn another_entry_moves_no_flow() {
     };
     let background = entry("background", AtOnce::default(), Permutation {});
     let of = |entries: &[Demand], name: &str| -> Vec<Flow> {
-        let traffic = Traffic::build(entries, &fabric, 1, 0);
+        let traffic = Traffic::build(entries, &fabric, 1, 0, Window::whole(None));
         assert!(traffic.flows.is_sorted_by_key(|flow| (flow.start, flow.entry)));
         let index = entries.iter().position(|entry| entry.name == name).unwrap();
         assert_eq!(traffic.entries[index].name, name);
@@ -291,7 +298,7 @@ fn digests_tell_seeds_and_replicas_apart() {
         },
         Demand { deadline: Some(Time::from_us(20_000)), ..entry("burst", AtOnce::default(), Permutation {}) },
     ];
-    let digest = |seed, replica| Traffic::build(&entries, &fabric, seed, replica).digest;
+    let digest = |seed, replica| Traffic::build(&entries, &fabric, seed, replica, Window::whole(None)).digest;
     assert_eq!(digest(1, 0), "96dc8cdde3d8598e96a70ecd49812577b63f49630e8355333a16e48272bb4209");
     let all = BTreeSet::from([digest(1, 0), digest(1, 1), digest(2, 0), digest(2, 1), digest(1, 0)]);
     assert_eq!(all.len(), 4);

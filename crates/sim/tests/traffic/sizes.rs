@@ -8,11 +8,17 @@ use flowyard_sim::topology::single_switch::SingleSwitch;
 use flowyard_sim::traffic::arrivals::at_once::AtOnce;
 use flowyard_sim::traffic::arrivals::poisson::Poisson;
 use flowyard_sim::traffic::matrix::permutation::Permutation;
+use flowyard_sim::traffic::sizes::cdf::Cdf;
+use flowyard_sim::traffic::sizes::exponential::Exponential;
+use flowyard_sim::traffic::sizes::fixed::Fixed;
 use flowyard_sim::traffic::sizes::list::List;
 use flowyard_sim::traffic::sizes::lognormal::Lognormal;
 use flowyard_sim::traffic::sizes::normal::Normal;
 use flowyard_sim::traffic::sizes::pareto::Pareto;
+use flowyard_sim::traffic::sizes::uniform::UniformSizes;
+use flowyard_sim::traffic::sizes::workloads::WebSearch;
 use flowyard_sim::traffic::sizes::{Distribution, Sizes};
+use flowyard_sim::traffic::window::Window;
 use flowyard_sim::traffic::{Demand, Traffic, problems};
 use flowyard_sim::units::{Bytes, Time};
 
@@ -133,6 +139,41 @@ fn the_largest_size_counts_in_the_mean() {
     assert!(errors_off(&sample, wide.mean()) < 4.0);
 }
 
+/// Means of squares: by hand, and within four standard errors of what is drawn, which only those are held to whose fourth
+/// moment is small enough.
+#[test]
+fn mean_squares() {
+    let by_hand: [(Sizes, f64); 4] = [
+        (Fixed(Bytes(1_500)).into(), 2_250_000.0),
+        // (1 + 4 + 9) / 3, and (2 * 9 + 16) / 3.
+        (UniformSizes { min: Bytes(1), max: Bytes(3) }.into(), 14.0 / 3.0),
+        (List(vec![3, 3, 4]).into(), 34.0 / 3.0),
+        // Half of the flows of 10 B, half between 10 and 40 B: (100 + (100 + 400 + 1600) / 3) / 2.
+        (Cdf::of(vec![(10, 50.0), (40, 100.0)]).into(), 400.0),
+    ];
+    for (sizes, square) in by_hand {
+        assert!(close(sizes.mean_square(), square, 1e-12), "{} {square}", sizes.mean_square());
+    }
+    let drawn: [Sizes; 8] = [
+        Exponential { mean: Bytes(46_000), min: Bytes(0) }.into(),
+        Exponential { mean: Bytes(46_000), min: Bytes(60_000) }.into(),
+        Normal { mean: Bytes(30_000), deviation: Bytes(20_000), min: Bytes(25_000) }.into(),
+        Lognormal { median: Bytes(10_000), sigma: 1.0, max: None }.into(),
+        Lognormal { median: Bytes(10_000), sigma: 2.0, max: Some(Bytes(100_000)) }.into(),
+        Pareto { shape: 1.2, min: Bytes(1_000), max: Some(Bytes(1_000_000)) }.into(),
+        Pareto { shape: 2.0, min: Bytes(1_000), max: Some(Bytes(1_000_000)) }.into(),
+        WebSearch {}.into(),
+    ];
+    for sizes in drawn {
+        let squares: Vec<f64> = draws(&sizes, 400_000).into_iter().map(|size| size * size).collect();
+        assert!(errors_off(&squares, sizes.mean_square()) < 4.0, "{sizes:?}");
+    }
+    // Without a largest size, the cut at 1000GB: 1000^2 (1 + 2 (r^0.5 - 1) / 0.5) for shape 1.5 and r = 10^9.
+    let heavy = Pareto { shape: 1.5, min: Bytes(1_000), max: None };
+    let square = 1e6 * (1.0 + 4.0 * (1e9f64.sqrt() - 1.0));
+    assert!(close(heavy.mean_square(), square, 1e-9), "{} {square}", heavy.mean_square());
+}
+
 fn entry(sizes: Sizes, flows: Option<u64>) -> Demand {
     let at_once = AtOnce { jitter: Some(Time::ZERO), ..AtOnce::default() };
     Demand { sizes, flows, ..entries::entry("flows", at_once, Permutation {}) }
@@ -149,7 +190,7 @@ fn lists_go_in_their_order() {
     let fabric = SingleSwitch { hosts: 4, ..SingleSwitch::default() }.build();
     let list = List(vec![40, 30, 30, 1_000_000_000_000, 5]);
     assert_eq!(list.mean(), 1_000_000_000_105.0 / 5.0);
-    let traffic = Traffic::build(&[entry(list.into(), None)], &fabric, 1, 0);
+    let traffic = Traffic::build(&[entry(list.into(), None)], &fabric, 1, 0, Window::whole(None));
     let sizes: Vec<u64> = traffic.flows.iter().map(|flow| flow.size).collect();
     assert_eq!(sizes, [40, 30, 30, 1_000_000_000_000]);
     // Without an order to go by, as packet lengths, each is equally likely: twice 30.

@@ -19,6 +19,7 @@ use flowyard_sim::traffic::matrix::permutation::Permutation;
 use flowyard_sim::traffic::matrix::stride::Stride;
 use flowyard_sim::traffic::matrix::uniform::UniformMatrix;
 use flowyard_sim::traffic::sources::Sources;
+use flowyard_sim::traffic::window::Window;
 use flowyard_sim::traffic::{Demand, Traffic, problems};
 use flowyard_sim::units::Time;
 
@@ -43,7 +44,7 @@ fn fabric(hosts: u32) -> Fabric {
 fn build(entries: &[Demand], hosts: u32, seed: u64) -> Traffic {
     let fabric = fabric(hosts);
     assert_eq!(problems(entries, &fabric), []);
-    Traffic::build(entries, &fabric, seed, 0)
+    Traffic::build(entries, &fabric, seed, 0, Window::whole(None))
 }
 
 /// The pairs of an entry, in order.

@@ -4,7 +4,7 @@ use super::super::audit::{Auditor, FINDINGS_MAX};
 use super::super::conn::Counts;
 use super::super::endpoint::Endpoint;
 use super::super::finished::{LinkCounts, Totals};
-use super::super::observer::{Inside, PortState};
+use super::super::observer::{Inside, PortState, delivered};
 use super::*;
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::topology::Link;
@@ -96,12 +96,10 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let late = parts[0].late.iter().enumerate();
         let late = late.map(|(id, flow)| parts[source(flow)].late[id]).collect();
         let links = fabric.links.iter().enumerate();
-        // Packets that a fault loses are counted where the link ends.
         let link = |(id, link): (usize, &Link)| {
-            let (head, end) = (cut.of(link.from), cut.of(link.to));
-            let lost = if head == end { 0 } else { parts[end].links[id].lost };
+            let (head, end) = cut.ends(link);
             let counts = parts[head].links[id];
-            LinkCounts { lost: counts.lost + lost, ..counts }
+            if head == end { counts } else { counts.lost_elsewhere(parts[end].links[id].lost) }
         };
         let links = links.map(link).collect();
         let mut subflows: Vec<_> = parts.iter().flat_map(|part| part.subflows.iter().copied()).collect();
@@ -179,6 +177,23 @@ impl<M: Members> Inside for Parted<'_, '_, M> {
 
     fn backlog(&self, host: NodeId) -> Option<u64> {
         self.parts[self.cut.of(host)].backlog(host)
+    }
+
+    fn counts(&mut self, link: LinkId, at: Time) -> LinkCounts {
+        let (head, end) = self.cut.ends(&self.plan.parts.fabric.links[link.index()]);
+        let counts = self.parts[head].counts(link, at);
+        if head == end { counts } else { counts.lost_elsewhere(self.parts[end].net.lost(link)) }
+    }
+
+    fn restart_maxima(&mut self, at: Time) {
+        self.parts.iter_mut().for_each(|part| part.restart_maxima(at));
+    }
+
+    fn delivered(&self) -> Vec<u64> {
+        let traffic = self.plan.traffic;
+        let all = traffic.flows[..traffic.timed].iter().chain(self.parts[0].starts.late()).enumerate();
+        let ended = all.map(|(id, flow)| self.parts[self.cut.of(flow.src)].counts[id].delivered_bytes);
+        delivered(ended, &self.joined)
     }
 }
 

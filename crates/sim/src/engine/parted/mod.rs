@@ -294,14 +294,16 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     }
 
     fn progress(&self) -> Progress {
-        Progress {
+        let progress = Progress {
             now: self.border,
+            from: self.plan.traffic.window.from,
             until: self.plan.until,
             flows_done: self.sum(|part| part.flows_done),
             flows: self.goal(),
             packet_hops: self.sum(|part| part.net.packet_hops),
             events: self.sum(|part| part.events),
-        }
+        };
+        progress.without_window(self.plan)
     }
 
     /// Compares the run with its limits; the next event is at `next`. How it ends, if it has come to one.

@@ -18,7 +18,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
 
     /// Whether all flows without `background` have ended; with background flows, the run continues for `stop_delay`.
     pub(super) fn complete(&mut self) -> Option<Status> {
-        let waits = self.unbounded || self.sum(|part| part.flows_done) < self.goal;
+        let waits = self.unbounded || self.sum(|part| part.flows_done) < self.goal();
         if self.goal == 0 || self.stop_at != Time::NEVER || waits {
             return None;
         }

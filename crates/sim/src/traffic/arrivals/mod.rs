@@ -1,5 +1,8 @@
 //! When the flows of a traffic entry start.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use self::on_off::OnOff;
 use super::dependencies::Writer;
 use crate::problem::Problem;
@@ -48,6 +51,31 @@ pub trait Process {
         None
     }
 
+    /// Whose links that load is a share of, if it says so.
+    fn load_of(&self) -> Option<LoadOf> {
+        None
+    }
+
+    /// Whether it can go on for as long as a run needs arrivals.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
+    /// When it begins.
+    fn begins(&self) -> Time {
+        Time::ZERO
+    }
+
+    /// The time after which no flow starts, if a time ends it.
+    fn ends(&self) -> Option<Time> {
+        None
+    }
+
+    /// Ends it at that time, if it goes on.
+    fn end_at(&mut self, until: Time) {
+        let _ = until;
+    }
+
     /// The number of flows to expect, `full` as for [`Process::rate`], if a time ends them; none if nothing but a
     /// number does.
     fn expected(&self, full: f64) -> Option<f64> {
@@ -87,6 +115,16 @@ pub trait Process {
     fn on_off(&self) -> Option<&OnOff> {
         None
     }
+}
+
+/// Whose links a load is a share of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadOf {
+    /// Those of the hosts that send.
+    Sources,
+    /// Those of the hosts that receive.
+    Receivers,
 }
 
 /// The entry that another one waits for.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Process;
+use super::{LoadOf, Process};
 use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::{SECOND, Time};
@@ -13,10 +13,13 @@ use crate::units::{SECOND, Time};
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("examples" = [{ "load": 0.5, "until": "1ms" }]))]
 pub struct Poisson {
-    /// Payload offered a second over the summed host-port rate of the sources (incast: of the receiver).
+    /// Payload offered a second over the summed rate of the links of the hosts that `of` names.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-9, max = 1000.0))]
     pub load: Option<f64>,
+    /// Whose links `load` is a share of. By default those of the sources; in an incast that of the receiver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<LoadOf>,
     /// Flows a second over all sources.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-6, max = 1e12))]
@@ -38,6 +41,12 @@ impl Process for Poisson {
             }
             (Some(_), Some(_)) => problems.push(Problem::new("", "has both load and rate; give one")),
             _ => {}
+        }
+        if self.of.is_some() && self.load.is_none() && self.rate.is_some() {
+            problems.push(Problem::new(
+                "of",
+                "says whose links load is a share of, and there is no load; leave it out",
+            ));
         }
         for (name, value) in [("load", self.load), ("rate", self.rate)] {
             if let Some(value) = value.filter(|value| !value.is_finite() || *value <= 0.0) {
@@ -63,6 +72,27 @@ impl Process for Poisson {
 
     fn load(&self) -> Option<f64> {
         self.load
+    }
+
+    fn load_of(&self) -> Option<LoadOf> {
+        self.of
+    }
+
+    fn goes_on(&self) -> bool {
+        true
+    }
+
+    fn begins(&self) -> Time {
+        self.start
+    }
+
+    fn ends(&self) -> Option<Time> {
+        self.until
+    }
+
+    fn end_at(&mut self, until: Time) {
+        // Nothing starts at its begin, and one that is over before it begins has no flows.
+        self.until = Some(until.max(self.start));
     }
 
     fn expected(&self, full: f64) -> Option<f64> {

@@ -141,6 +141,16 @@ impl Distribution for Cdf {
         (first as f64 * percent + segments.sum::<f64>()) / 100.0
     }
 
+    fn mean_square(&self) -> f64 {
+        let (first, percent) = self.points[0];
+        let segments = self.points.windows(2).map(|ends| {
+            let ((low, from), (high, to)) = (ends[0], ends[1]);
+            let (low, high) = (low as f64, high as f64);
+            (low * low + low * high + high * high) / 3.0 * (to - from)
+        });
+        ((first as f64).powi(2) * percent + segments.sum::<f64>()) / 100.0
+    }
+
     fn sample(&self, stream: &mut Stream) -> u64 {
         let draw = 100.0 * stream.unit();
         let above = self.points.partition_point(|&(_, percent)| percent <= draw);

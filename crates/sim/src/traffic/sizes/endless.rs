@@ -21,6 +21,10 @@ impl Distribution for Endless {
         f64::INFINITY
     }
 
+    fn mean_square(&self) -> f64 {
+        f64::INFINITY
+    }
+
     fn endless(&self) -> bool {
         true
     }

@@ -27,6 +27,11 @@ impl Distribution for Exponential {
         min + mean * libm::exp(-min / mean)
     }
 
+    fn mean_square(&self) -> f64 {
+        let (mean, min) = (self.mean.0 as f64, self.min.0 as f64);
+        min * min + 2.0 * mean * (min + mean) * libm::exp(-min / mean)
+    }
+
     fn sample(&self, stream: &mut Stream) -> u64 {
         whole(stream.exponential(self.mean.0 as f64).max(self.min.0 as f64))
     }

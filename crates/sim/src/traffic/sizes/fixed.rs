@@ -16,6 +16,10 @@ impl Distribution for Fixed {
         self.0.0 as f64
     }
 
+    fn mean_square(&self) -> f64 {
+        self.mean() * self.mean()
+    }
+
     fn sample(&self, _stream: &mut Stream) -> u64 {
         self.0.0
     }

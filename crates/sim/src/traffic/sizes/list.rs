@@ -34,6 +34,10 @@ impl Distribution for List {
         self.0.iter().map(|&size| size as f64).sum::<f64>() / self.0.len() as f64
     }
 
+    fn mean_square(&self) -> f64 {
+        self.0.iter().map(|&size| (size as f64).powi(2)).sum::<f64>() / self.0.len() as f64
+    }
+
     fn sample(&self, stream: &mut Stream) -> u64 {
         self.0[stream.below(self.0.len() as u64) as usize]
     }

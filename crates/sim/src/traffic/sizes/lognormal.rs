@@ -57,6 +57,14 @@ impl Distribution for Lognormal {
         below + max * normal::cdf(-score)
     }
 
+    fn mean_square(&self) -> f64 {
+        // E[min(X, max)^2], as for the mean.
+        let (median, sigma, max) = (self.median.0 as f64, self.sigma, self.max());
+        let score = libm::log(max / median) / sigma;
+        let below = median * median * libm::exp(2.0 * sigma * sigma) * normal::cdf(score - 2.0 * sigma);
+        below + max * max * normal::cdf(-score)
+    }
+
     fn sample(&self, stream: &mut Stream) -> u64 {
         let size = self.median.0 as f64 * libm::exp(self.sigma * normal::quantile(stream.unit()));
         whole(size.min(self.max()))

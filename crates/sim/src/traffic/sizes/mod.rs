@@ -50,6 +50,9 @@ pub trait Distribution {
     /// by less than a byte.
     fn mean(&self) -> f64;
 
+    /// The mean of the square, likewise: how unequal sizes are decides how long a network takes to become stationary.
+    fn mean_square(&self) -> f64;
+
     /// Whether flows have no end: then the mean is infinite.
     fn endless(&self) -> bool {
         false

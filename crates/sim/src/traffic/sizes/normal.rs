@@ -41,6 +41,15 @@ impl Distribution for Normal {
         min * normal::cdf(score) + mean * normal::cdf(-score) + deviation * density
     }
 
+    fn mean_square(&self) -> f64 {
+        // E[max(X, min)^2], as for the mean.
+        let (mean, deviation, min) = (self.mean.0 as f64, self.deviation.0 as f64, self.min.0 as f64);
+        let score = (min - mean) / deviation;
+        let density = libm::exp(-score * score / 2.0) / libm::sqrt(2.0 * PI);
+        let above = (mean * mean + deviation * deviation) * normal::cdf(-score);
+        min * min * normal::cdf(score) + above + deviation * (mean + min) * density
+    }
+
     fn sample(&self, stream: &mut Stream) -> u64 {
         let (mean, deviation) = (self.mean.0 as f64, self.deviation.0 as f64);
         // A draw of exactly 0 has no quantile; it is raised to the floor like all that are far below the mean.

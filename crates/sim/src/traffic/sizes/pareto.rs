@@ -33,6 +33,20 @@ impl Pareto {
     fn span(&self) -> f64 {
         libm::log(self.max.map_or(SIZE_MAX, |max| max.0) as f64 / self.min.0 as f64)
     }
+
+    /// The mean of the power of that order.
+    fn moment(&self, order: f64) -> f64 {
+        let (shape, span) = (self.shape, self.span());
+        // The integral of y^(order - 1 - shape) over y = x / min from 1 to the largest: also right near shape = order.
+        let rest = order - shape;
+        let area = if rest == 0.0 { span } else { libm::expm1(rest * span) / rest };
+        let scale = libm::pow(self.min.0 as f64, order);
+        match self.max {
+            // By parts: the share of flows that are larger, weighted by the slope of the power.
+            None => scale * (1.0 + order * area),
+            Some(_) => scale * shape * area / -libm::expm1(-shape * span),
+        }
+    }
 }
 
 impl Distribution for Pareto {
@@ -51,14 +65,11 @@ impl Distribution for Pareto {
     }
 
     fn mean(&self) -> f64 {
-        let (shape, min, span) = (self.shape, self.min.0 as f64, self.span());
-        // The integral of (min / x)^shape over x / min from 1 to the largest: also right near shape 1.
-        let area = if shape == 1.0 { span } else { libm::expm1((1.0 - shape) * span) / (1.0 - shape) };
-        match self.max {
-            // The mean is the integral of the share of flows that are larger.
-            None => min * (1.0 + area),
-            Some(_) => min * shape * area / -libm::expm1(-shape * span),
-        }
+        self.moment(1.0)
+    }
+
+    fn mean_square(&self) -> f64 {
+        self.moment(2.0)
     }
 
     fn sample(&self, stream: &mut Stream) -> u64 {

@@ -32,6 +32,11 @@ impl Distribution for UniformSizes {
         (self.min.0 as f64 + self.max.0 as f64) / 2.0
     }
 
+    fn mean_square(&self) -> f64 {
+        let values = (self.max.0 - self.min.0) as f64 + 1.0;
+        self.mean() * self.mean() + (values * values - 1.0) / 12.0
+    }
+
     fn sample(&self, stream: &mut Stream) -> u64 {
         self.min.0 + stream.below(self.max.0 - self.min.0 + 1)
     }

@@ -33,6 +33,10 @@ macro_rules! workloads {
                 $name::table().mean()
             }
 
+            fn mean_square(&self) -> f64 {
+                $name::table().mean_square()
+            }
+
             fn sample(&self, stream: &mut Stream) -> u64 {
                 $name::table().sample(stream)
             }

@@ -1,0 +1,157 @@
+//! Advice on links that the flows of given pairs of hosts crowd: a load is a share of the links of all senders, or of all
+//! receivers, and one link may be offered much more of it.
+
+use rustc_hash::FxHashMap;
+
+use crate::advice::{Advice, NEARLY};
+use crate::ids::{LinkId, NodeId};
+use crate::observe::link_name;
+use crate::setup::Setup;
+use crate::traffic::Flow;
+
+/// Flows of an entry that stand for all.
+const FLOWS: usize = 10_000;
+/// Pairs of hosts whose paths are looked up; where there are more, no pair has much of the load.
+const PAIRS: usize = 2_000;
+/// Standard deviations by which a link's share may be more than it is, as one of the flows drawn.
+const DEVIATIONS: f64 = 4.0;
+
+/// What an entry offers, on the wire.
+pub struct Offer<'a> {
+    /// Index of the entry.
+    pub entry: usize,
+    /// Where its load stands in the scenario.
+    pub path: &'a str,
+    /// The load.
+    pub load: f64,
+    /// Bits a second, with headers.
+    pub bps: f64,
+}
+
+/// Bits a second of one link, and by how many of the flows drawn that is known.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    bps: f64,
+    flows: f64,
+}
+
+/// Advice on the link that is offered most of what it has, if that is more than it has. All entries count together; the one
+/// that offers the link most is told.
+pub fn advice(offers: &[Offer], setup: &Setup) -> Option<Advice> {
+    let own: Vec<FxHashMap<LinkId, Share>> = offers.iter().map(|offer| shares(offer, setup)).collect();
+    let mut all: FxHashMap<LinkId, Share> = FxHashMap::default();
+    for (link, share) in own.iter().flatten() {
+        let sum = all.entry(*link).or_default();
+        *sum = Share { bps: sum.bps + share.bps, flows: sum.flows + share.flows };
+    }
+    let rate = |link: &LinkId| setup.fabric.links[link.index()].rate.0 as f64;
+    // At least so much of its rate, but for the chance of the draws.
+    let sure = |(link, share): &(&LinkId, &Share)| {
+        share.bps / rate(link) * (1.0 - DEVIATIONS / share.flows.max(1.0).sqrt())
+    };
+    let worst = all.iter().max_by(|one, other| sure(one).total_cmp(&sure(other)).then(other.0.cmp(one.0)))?;
+    if sure(&worst) * NEARLY <= 1.0 {
+        return None;
+    }
+    let (link, share) = worst;
+    let need = share.bps / rate(link);
+    let of = |index: &usize| own[*index].get(link).map_or(0.0, |share| share.bps);
+    let most = (0..offers.len()).max_by(|one, other| of(one).total_cmp(&of(other)))?;
+    let Offer { path, load, .. } = offers[most];
+    Some(Advice {
+        path: path.to_string(),
+        message: format!(
+            "a load of {load} is of the links of all hosts that it counts, and the link {} is offered {need:.2} of its rate: \
+             queues grow as long as flows come; `of` says whose links a load is of",
+            link_name(&setup.fabric, &setup.fabric.links[link.index()])
+        ),
+        write: format!("{path} = {:.2}", (95.0 * load / need).floor() / 100.0),
+    })
+}
+
+/// What the flows of an entry offer each link, each pair of hosts over all its shortest paths alike.
+fn shares(offer: &Offer, setup: &Setup) -> FxHashMap<LinkId, Share> {
+    let own = |flow: &&Flow| flow.entry as usize == offer.entry;
+    let flows: Vec<&Flow> = setup.traffic.flows.iter().filter(own).collect();
+    let flows: Vec<&Flow> = flows.iter().copied().step_by(flows.len().div_ceil(FLOWS).max(1)).collect();
+    let mut pairs: FxHashMap<(NodeId, NodeId), f64> = FxHashMap::default();
+    flows.iter().for_each(|flow| *pairs.entry((flow.src, flow.dst)).or_default() += 1.0);
+    let mut shares: FxHashMap<LinkId, Share> = FxHashMap::default();
+    let each = offer.bps / flows.len().max(1) as f64;
+    let whole = pairs.len() <= PAIRS;
+    for ((src, dst), count) in pairs {
+        let mut note = |link: LinkId, part: f64| {
+            let share = shares.entry(link).or_default();
+            *share = Share { bps: share.bps + each * count * part, flows: share.flows + count * part };
+        };
+        spread(setup, src, dst, whole, &mut note);
+    }
+    shares
+}
+
+/// The part of a pair's traffic that each link has; only at both hosts if not as a `whole`.
+fn spread(setup: &Setup, src: NodeId, dst: NodeId, whole: bool, note: &mut dyn FnMut(LinkId, f64)) {
+    let mut at: Vec<(NodeId, f64)> = vec![(src, 1.0)];
+    while at.iter().any(|(node, _)| *node != dst) {
+        let mut next: Vec<(NodeId, f64)> = Vec::new();
+        for (node, part) in at {
+            let links = setup.routes.next_hops(node, dst);
+            let links = if whole || node == src { links } else { &links[..1] };
+            for &link in links {
+                let (to, part) = (setup.fabric.links[link.index()].to, part / links.len() as f64);
+                if whole || node == src || to == dst {
+                    note(link, part);
+                }
+                match next.iter_mut().find(|(known, _)| *known == to) {
+                    Some((_, known)) => *known += part,
+                    None => next.push((to, part)),
+                }
+            }
+        }
+        at = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::checked::Checked;
+    use crate::scenario::{Format, no_files};
+
+    fn told(matrix: &str, arrivals: &str) -> Option<(String, String)> {
+        let text = format!(
+            r#"
+            topology.single-switch = {{ hosts = 22, rate = "1Gbps" }}
+            transport.datagram = {{ header_bytes = "0B" }}
+            traffic = [{{ name = "a", arrivals.poisson = {{ {arrivals} }}, {matrix}, sizes.fixed = "100KB", flows = 3000 }}]
+            "#
+        );
+        let checked = Checked::read(&text, Format::Toml, &[], &no_files).expect("a scenario");
+        let advice = checked.outlook().expect("a small run").advice;
+        let found = advice.into_iter().find(|advice| advice.path.ends_with(".load"));
+        found.map(|advice| (advice.message, advice.write))
+    }
+
+    /// Twenty senders of one receiver: 0.6 of their links is 12 of its own.
+    #[test]
+    fn twenty_senders_of_one_receiver() {
+        let pairs: Vec<[u32; 2]> = (1..=20).map(|src| [src, 0]).collect();
+        let pairs = format!("matrix.pairs = {pairs:?}");
+        let (message, write) = told(&pairs, "load = 0.6").expect("too much");
+        assert!(message.contains("the link switch -> host 0 is offered 12.00 of its rate"), "{message}");
+        // A twentieth of 0.95.
+        assert_eq!(write, "traffic.a.arrivals.poisson.load = 0.04");
+        assert_eq!(told(&pairs, "load = 0.04"), None);
+        assert_eq!(told(&pairs, "load = 0.6, of = \"receivers\""), None);
+        // An incast's load is the receiver's, unless it is of the sources.
+        assert_eq!(told("matrix.incast.senders = 20", "load = 0.6"), None);
+        let (message, _) =
+            told("matrix.incast.senders = 20", "load = 0.6, of = \"sources\"").expect("too much");
+        assert!(message.contains("12.00"), "{message}");
+    }
+
+    /// No host is offered more than another by a uniform matrix, although the flows drawn differ.
+    #[test]
+    fn chance_is_no_reason() {
+        assert_eq!(told("matrix = \"uniform\"", "load = 0.93"), None);
+    }
+}

@@ -1,0 +1,19 @@
+//! Columns of tables from rows.
+
+use crate::records::{Column, Definition, Values};
+
+/// A column in which each row has a value.
+pub(super) fn column(definition: &'static Definition, values: Values) -> Column {
+    Column { definition, values, valid: None }
+}
+
+/// A column in which a row may have no value.
+pub(super) fn optional<T: Copy + Default>(
+    definition: &'static Definition,
+    rows: impl Iterator<Item = Option<T>>,
+    values: fn(Vec<T>) -> Values,
+) -> Column {
+    let (cells, valid): (Vec<T>, Vec<bool>) =
+        rows.map(|row| (row.unwrap_or_default(), row.is_some())).unzip();
+    Column { definition, values: values(cells), valid: Some(valid) }
+}

@@ -1,0 +1,56 @@
+//! The table of links.
+
+use rustc_hash::FxHashMap;
+
+use super::columns::column;
+use crate::engine::finished::LinkCounts;
+use crate::ids::NodeId;
+use crate::records::{Table, Values, links};
+use crate::topology::{Fabric, Link};
+use crate::units::Time;
+
+/// A row for each directed link, with what was counted in a time of that length.
+pub(super) fn links_table(fabric: &Fabric, counts: &[LinkCounts], time: Time) -> Table {
+    let node_names: Vec<String> = fabric.nodes.iter().map(|node| node.name.clone()).collect();
+    let named = |definition, node: fn(&Link) -> NodeId| {
+        let codes = fabric.links.iter().map(|link| node(link).0).collect();
+        column(definition, Values::Text { codes, words: node_names.clone() })
+    };
+    let (mut tiers, mut known) = (Vec::new(), FxHashMap::default());
+    let tier_codes = fabric.links.iter().map(|link| {
+        *known.entry(fabric.tier_of(link)).or_insert_with_key(|tier| {
+            tiers.push(tier.clone());
+            tiers.len() as u32 - 1
+        })
+    });
+    let tier_codes = tier_codes.collect();
+    let counted = |definition, value: fn(&LinkCounts) -> u64| {
+        column(definition, Values::U64(counts.iter().map(value).collect()))
+    };
+    let share = |link: &LinkCounts| if time == Time::ZERO { 0.0 } else { link.busy.0 as f64 / time.0 as f64 };
+    let utilisation = counts.iter().map(share);
+    let columns = vec![
+        column(&links::id, Values::U32((0..counts.len() as u32).collect())),
+        named(&links::from, |link| link.from),
+        named(&links::to, |link| link.to),
+        column(&links::tier, Values::Text { codes: tier_codes, words: tiers }),
+        column(&links::rate_bps, Values::U64(fabric.links.iter().map(|link| link.rate.0).collect())),
+        column(&links::delay_ps, Values::U64(fabric.links.iter().map(|link| link.delay.0).collect())),
+        counted(&links::packets, |link| link.sent.packets),
+        counted(&links::bytes, |link| link.sent.bytes),
+        column(&links::utilisation, Values::F64(utilisation.collect())),
+        counted(&links::drops, |link| link.losses.dropped.packets),
+        counted(&links::lost, |link| link.lost),
+        counted(&links::trims, |link| link.losses.trims),
+        counted(&links::marks, |link| link.losses.marks),
+        column(
+            &links::queue_mean_bytes,
+            Values::F64(counts.iter().map(|link| link.mean_bytes(time)).collect()),
+        ),
+        counted(&links::queue_max_bytes, |link| link.bytes_max),
+        column(&links::queue_max_packets, Values::U32(counts.iter().map(|link| link.packets_max).collect())),
+        counted(&links::pauses, |link| link.pauses),
+        counted(&links::paused_ps, |link| link.paused.0),
+    ];
+    Table { name: "links", columns }
+}

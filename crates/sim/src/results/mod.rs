@@ -1,0 +1,343 @@
+//! From a run's state in memory to the tables and the summary that users read.
+
+mod columns;
+mod flows;
+mod links;
+mod measured;
+mod steadiness;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+pub use self::flows::planned_flows;
+use self::flows::{Row, connections_table, flows_table, rows};
+use self::links::links_table;
+pub use self::measured::Measured;
+use crate::advice::Advice;
+use crate::advisor::advice;
+use crate::engine::audit::FINDINGS_MAX;
+use crate::engine::conn::Counts;
+use crate::engine::controller::ControlCounts;
+use crate::engine::finished::{Finished, Limit, LinkCounts, Status};
+use crate::engine::lanes::PartCounts;
+use crate::estimate::Estimate;
+use crate::faults::timeline::FaultSummary;
+use crate::features::Features;
+use crate::observe::capture::{Cable, Captor};
+use crate::observe::histograms::Distributions;
+use crate::observe::meter::Metered;
+use crate::observe::samples::Sampler;
+use crate::observe::{Recorders, link_name};
+use crate::records::{self, Column, Definition, Table, Values, digest};
+use crate::scenario::Scenario;
+use crate::setup::Setup;
+use crate::traffic::EntrySummary;
+use crate::units::Time;
+
+/// All that a run gives.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// A row for each flow.
+    pub flows: Table,
+    /// A row for each directed link.
+    pub links: Table,
+    /// A row for each subflow, if flows had several.
+    pub connections: Option<Table>,
+    /// Further records that the scenario requested.
+    pub observed: Observed,
+    /// The rest: the content of run.json.
+    pub summary: Summary,
+    /// The audit's findings; empty without an audit, and always if the simulator is right.
+    pub violations: Vec<String>,
+}
+
+/// Records that a scenario's `observe` requested.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// Values over time.
+    pub samples: Option<Table>,
+    /// Distributions.
+    pub histograms: Option<Table>,
+    /// Packets, by cable.
+    pub cables: Vec<Cable>,
+}
+
+/// Its entry in run.json.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ObservedSummary {
+    /// Of samples.parquet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<SamplesSummary>,
+    /// Of histograms.parquet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub histograms: Option<HistogramsSummary>,
+    /// Of pcap/.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureSummary>,
+}
+
+/// Of samples.parquet.
+#[derive(Clone, Debug, Serialize)]
+pub struct SamplesSummary {
+    /// Its rows.
+    pub rows: u64,
+    /// The instant from which samples are missing because `rows_limit` was reached.
+    pub cut_off_ps: Option<u64>,
+    /// SHA-256 over the table.
+    pub digest: String,
+}
+
+/// Of histograms.parquet.
+#[derive(Clone, Debug, Serialize)]
+pub struct HistogramsSummary {
+    /// Its rows.
+    pub rows: u64,
+    /// SHA-256 over the table.
+    pub digest: String,
+}
+
+/// Of pcap/.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaptureSummary {
+    /// Packets in all files.
+    pub packets: u64,
+    /// The instant from which packets are missing because `packet_limit` was reached.
+    pub cut_off_ps: Option<u64>,
+}
+
+/// The run, how it ended and its counters.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Version of Flowyard.
+    pub flowyard: &'static str,
+    /// How the run finished.
+    pub status: Status,
+    /// The limit that ended it, if the status is "limit".
+    pub limit: Option<Limit>,
+    /// The links of a cycle of ports, paused or without credit, "from -> to", if the run ended for that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deadlock: Vec<String>,
+    /// Simulated time at the end.
+    pub end_ps: u64,
+    /// SHA-256 over the flows and links tables.
+    pub digest: String,
+    /// SHA-256 over the flows of the scenario: the same traffic under two transports has the same.
+    pub traffic_digest: String,
+    /// Seed of the run's random streams.
+    pub seed: u64,
+    /// Number of the repetition.
+    pub replica: u64,
+    /// Totals over the run.
+    pub counters: Counters,
+    /// The estimated needs of the run.
+    pub estimate: Estimate,
+    /// Records besides flows and links.
+    pub observed: ObservedSummary,
+    /// The traffic, entry by entry.
+    pub traffic: Vec<EntrySummary>,
+    /// The flows and the span of time that results are of, and what was carried in it.
+    pub measured: Measured,
+    /// Faults of the network, in the order of the scenario's list.
+    pub faults: Vec<FaultSummary>,
+    /// Fields that the scenario leaves to the network ("bdp", "derived"), by their paths, with the values that were used.
+    pub derived: BTreeMap<String, Value>,
+    /// Allowed settings that were probably not meant.
+    pub advice: Vec<Advice>,
+    /// The features of the run's queue, transports and balancers.
+    pub features: Features,
+    /// Its run on several threads, if the scenario requested them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<Partition>,
+    /// The scenario as it was run, all defaults filled in.
+    pub scenario: Scenario,
+}
+
+impl Summary {
+    /// It as JSON.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("a summary is plain JSON")
+    }
+}
+
+/// How a run went on several threads.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Partition {
+    /// In parts.
+    Parts(PartCounts),
+    /// On one thread all the same, for this reason.
+    Whole(&'static str),
+}
+
+/// Totals over a run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Counters {
+    /// Events handled.
+    pub events: u64,
+    /// Links crossed by packets, of any kind.
+    pub packet_hops: u64,
+    /// Packets put on a wire by the host that made them.
+    pub packets: u64,
+    /// Packets dropped by queues.
+    pub drops: u64,
+    /// Packets lost to faults on a link.
+    pub lost: u64,
+    /// Packets lost to faults at a node from which no way was left.
+    pub unroutable: u64,
+    /// Packets whose payload was trimmed off.
+    pub trims: u64,
+    /// Headers sent back to their senders because they found no room.
+    pub bounces: u64,
+    /// Packets marked with congestion experienced.
+    pub marks: u64,
+    /// Times that a class of traffic was paused at a port.
+    pub pauses: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Retransmission timers that expired and made a sender act.
+    pub timeouts: u64,
+    /// Rows of the flows table.
+    pub flows: u64,
+    /// Measured flows that had not every byte delivered at the end and were not given up.
+    pub unfinished_flows: u64,
+    /// Flows that their senders gave up before every byte had arrived.
+    pub abandoned_flows: u64,
+    /// Of central control, if there is a controller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlCounts>,
+}
+
+/// Collects tables and summary.
+pub fn collect(
+    scenario: &Scenario,
+    setup: &Setup,
+    estimate: Estimate,
+    finished: &Finished,
+    recorders: Recorders,
+) -> Outcome {
+    let Recorders { meter, .. } = recorders;
+    let delivered = finished.flows.iter().map(|counts| counts.delivered_bytes);
+    let metered = meter.finish(&finished.links, delivered, finished.end);
+    let (observed, observed_summary) =
+        observed((recorders.sampler, recorders.distributions, recorders.captor), setup);
+    let rows = rows(setup, finished);
+    let flows = flows_table(setup, &rows, &scenario.run);
+    let links = links_table(&setup.fabric, &metered.links, measured::length(setup, finished));
+    let measured = measured::measure(setup, finished, &metered, &rows, &flows);
+    let sum = |count: fn(&Counts) -> u64| finished.flows.iter().map(count).sum::<u64>();
+    let at_links = |count: fn(&LinkCounts) -> u64| finished.links.iter().map(count).sum::<u64>();
+    let unfinished =
+        |row: &&Row| row.measured && row.counts.completed_at == Time::NEVER && !row.counts.abandoned;
+    let counters = Counters {
+        events: finished.totals.events,
+        packet_hops: finished.totals.packet_hops,
+        packets: finished.totals.packets,
+        drops: at_links(|link| link.losses.dropped.packets),
+        lost: at_links(|link| link.lost),
+        unroutable: finished.totals.unroutable,
+        trims: at_links(|link| link.losses.trims),
+        bounces: at_links(|link| link.losses.bounced.packets),
+        marks: at_links(|link| link.losses.marks),
+        pauses: at_links(|link| link.pauses),
+        retransmissions: sum(|counts| u64::from(counts.retransmissions)),
+        timeouts: sum(|counts| u64::from(counts.timeouts)),
+        flows: rows.len() as u64,
+        unfinished_flows: rows.iter().filter(unfinished).count() as u64,
+        abandoned_flows: sum(|counts| u64::from(counts.abandoned)),
+        control: finished.totals.control,
+    };
+    let mut advice = advice(scenario, setup);
+    if scenario.run.advice {
+        advice.extend(steadiness::advice(setup, &measured));
+    }
+    let summary = Summary {
+        flowyard: env!("CARGO_PKG_VERSION"),
+        status: finished.status,
+        limit: finished.limit,
+        deadlock: finished
+            .deadlock
+            .iter()
+            .map(|link| link_name(&setup.fabric, &setup.fabric.links[link.index()]))
+            .collect(),
+        end_ps: finished.end.0,
+        digest: digest(&[&flows, &links]),
+        traffic_digest: setup.traffic.digest.clone(),
+        seed: scenario.run.seed,
+        replica: scenario.run.replica,
+        counters,
+        estimate,
+        observed: observed_summary,
+        traffic: entries(setup, &rows, finished, &metered),
+        measured,
+        faults: setup.faults.summary.clone(),
+        derived: setup.derived.clone(),
+        advice,
+        features: Features::new(scenario, setup),
+        partition: None,
+        scenario: scenario.resolved(),
+    };
+    let connections = connections_table(&finished.subflows);
+    let mut violations = finished.violations.clone();
+    if scenario.run.audit && !setup.faults.moves_paths(&setup.fabric) {
+        violations.extend(faster_than_ideal(&flows));
+    }
+    Outcome { flows, links, connections, observed, summary, violations }
+}
+
+/// For the audit: flows that took less than their ideal time, which no flow can where the network stays as it was built.
+fn faster_than_ideal(flows: &Table) -> Vec<String> {
+    let times = |definition: &Definition| match flows.column(definition.name) {
+        Some(Column { values: Values::U64(times), valid: Some(valid), .. }) => times.iter().zip(valid),
+        _ => unreachable!("a column of times that may be absent"),
+    };
+    let rows = times(&records::flows::fct_ps).zip(times(&records::flows::ideal_fct_ps)).enumerate();
+    let faster = rows.filter(|(_, ((fct, _), (ideal, known)))| **known && fct < ideal);
+    let what = |(id, ((fct, _), (ideal, _)))| format!("flow {id}: took {fct} ps, ideal is {ideal} ps");
+    faster.map(what).take(FINDINGS_MAX).collect()
+}
+
+fn observed(
+    (sampler, distributions, captor): (Option<Sampler>, Option<Distributions>, Option<Captor>),
+    setup: &Setup,
+) -> (Observed, ObservedSummary) {
+    let cut_off = |at: Option<Time>| at.map(|at| at.0);
+    let samples = sampler.map(|sampler| (cut_off(sampler.cut_off()), sampler.into_table()));
+    let histograms = distributions.map(|distributions| distributions.into_table());
+    let captured = captor.map(|captor| {
+        (
+            cut_off(captor.cut_off()),
+            captor.into_cables(&setup.fabric, |model, config| setup.transport_at(model, config)),
+        )
+    });
+    let summary = ObservedSummary {
+        samples: samples.as_ref().map(|(cut_off_ps, table)| SamplesSummary {
+            rows: table.rows() as u64,
+            cut_off_ps: *cut_off_ps,
+            digest: digest(&[table]),
+        }),
+        histograms: histograms
+            .as_ref()
+            .map(|table| HistogramsSummary { rows: table.rows() as u64, digest: digest(&[table]) }),
+        capture: captured.as_ref().map(|(cut_off_ps, cables)| CaptureSummary {
+            packets: cables.iter().map(|cable| cable.packets.len() as u64).sum(),
+            cut_off_ps: *cut_off_ps,
+        }),
+    };
+    let cables = captured.map(|(_, cables)| cables).unwrap_or_default();
+    (Observed { samples: samples.map(|(_, table)| table), histograms, cables }, summary)
+}
+
+/// Outcome of each entry: its flows that have a row, and what it carried.
+fn entries(setup: &Setup, rows: &[Row], finished: &Finished, metered: &Metered) -> Vec<EntrySummary> {
+    let mut entries = setup.traffic.entries.clone();
+    entries.iter_mut().for_each(|entry| entry.flows = 0);
+    rows.iter().for_each(|row| entries[row.flow.entry as usize].flows += 1);
+    entries.iter_mut().zip(&finished.waits).for_each(|(entry, waits)| entry.waits = *waits);
+    for (index, entry) in entries.iter_mut().enumerate().filter(|(_, entry)| entry.offered_bps.is_some()) {
+        let carried = measured::carried(setup, metered, &[index], entry.capacity_bps);
+        (entry.carried_load, entry.carried_ci95) = carried.unzip();
+    }
+    entries
+}

@@ -1,0 +1,52 @@
+//! Advice on a run that was not in a steady state at its load, as what it carried shows.
+
+use super::Measured;
+use crate::advice::{Advice, about};
+use crate::setup::Setup;
+use crate::traffic::window::Rule;
+use crate::units::Time;
+
+/// Share of measured flows that may end after arrivals have without advice.
+const LATE_MOST: f64 = 0.01;
+
+/// Advice on a run that has ended.
+pub fn advice(setup: &Setup, measured: &Measured) -> Vec<Advice> {
+    let mut found = Vec::new();
+    if let Some(reason) = measured.unstable.first() {
+        let write = write_instead(setup, measured);
+        found.push(Advice {
+            path: "run.measure".into(),
+            message: format!("not in a steady state at this load: {reason}"),
+            write,
+        });
+    }
+    if measured.after_arrivals as f64 > LATE_MOST * measured.flows as f64 {
+        found.push(Advice {
+            path: "run.measure.drain".into(),
+            message: format!(
+                "{} of {} measured flows ended after arrivals had: less traffic than the load names disturbed them",
+                measured.after_arrivals, measured.flows
+            ),
+            write: format!("run.measure.drain = \"{}\"", about(Time(measured.drain_ps.saturating_mul(3)))),
+        });
+    }
+    found
+}
+
+/// What to write for a steady state: a load that was carried, a warm-up, or more flows.
+fn write_instead(setup: &Setup, measured: &Measured) -> String {
+    let traffic = &setup.traffic;
+    let own =
+        |entry: &usize| traffic.entries[*entry].offered_bps.is_some() && !setup.carriers[*entry].background;
+    let first = (0..traffic.entries.len()).find(own).map_or("", |entry| &traffic.entries[entry].name);
+    let carried = measured.carried_load.zip(measured.offered_load);
+    match (carried, traffic.window.wanted) {
+        (Some((carried, offered)), _) if offered >= 1.0 && carried < offered => {
+            format!("traffic.{first}.arrivals.poisson.load = {:.2}", (carried * 95.0).floor() / 100.0)
+        }
+        (_, Some(wanted)) if measured.rule == Rule::All => {
+            format!("run.measure.from = \"{}\"", about(wanted))
+        }
+        _ => format!("traffic.{first}.flows = {}", 4 * measured.flows.max(1)),
+    }
+}
