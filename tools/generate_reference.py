@@ -203,7 +203,7 @@ class Scenario:
         """The type of a value in words."""
         if target := reference(schema):
             return self.link(target, part)
-        if choices := schema.get("anyOf"):
+        if choices := schema.get("anyOf") or schema.get("oneOf"):
             return " or ".join(self.kind(choice, part) for choice in choices if choice.get("type") != "null")
         if "enum" in schema or "const" in schema:
             return listed(schema.get("enum") or [schema["const"]])

@@ -126,7 +126,7 @@ class Queue(Chart):
 
 @dataclass(frozen=True)
 class Completions(Chart):
-    """The distribution of completion times, of all flows of an entry.
+    """The distribution of completion times, of the measured flows of an entry.
 
     Facts: median, 99th percentile and maximum of the completed ones, and the percentage up to `within`.
     """
@@ -146,8 +146,8 @@ class Completions(Chart):
     }
 
     def values(self, result: fy.Result) -> tuple[pl.Series, int]:
-        """Those of completed flows in order, and the number of all flows."""
-        flows = pl.DataFrame(result.flows).filter(pl.col("tag").cast(str) == self.entry)
+        """Those of completed flows in order, and the number of measured flows."""
+        flows = pl.DataFrame(result.flows).filter("measured", pl.col("tag").cast(str) == self.entry)
         flows = flows.filter(pl.col("size_bytes") < float(self.below))
         if self.of == "deadline":
             found = flows["fct_ps"] / flows["deadline_ps"]

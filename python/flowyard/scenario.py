@@ -126,6 +126,7 @@ __all__ = [
     "LimitPackets",
     "Line",
     "List",
+    "LoadOf",
     "Lognormal",
     "Lossless",
     "LostPackets",
@@ -134,6 +135,8 @@ __all__ = [
     "Matrix",
     "MaxMin",
     "MaxMinRates",
+    "MeasureRule",
+    "MeasureWindow",
     "Milestone",
     "ModK",
     "Mptcp",
@@ -264,9 +267,9 @@ class Run(Model):
     1,000,000 s. A time, such as "10us", at least 1ps, at most 1000000s.
     """
 
-    warm_up: str = "0ps"
-    """Flows that start earlier are simulated and recorded, but left out of summaries and reports. A time,
-    such as "10us".
+    measure: MeasureRule | MeasureWindow = "auto"
+    """What results are of: "auto", a window with a warm-up where arrivals are a Poisson process; "all",
+    the whole run; or a window, `{ from = ..., until = ... }`.
     """
 
     stall: str = "10s"
@@ -3088,8 +3091,8 @@ class Entry(Model):
 
     flows: int | None = None
     """Number of flows; by default one round of the matrix, one for each given time, or one for each flow
-    that the entry waits for. Poisson arrivals need it unless they have an end. At least 1, at most
-    10000000.
+    that the entry waits for. Of Poisson arrivals, which need it unless they have an end, the number of
+    measured flows: more precede them and follow (see `run.measure`). At least 1, at most 10000000.
     """
 
     background: bool = False
@@ -3140,8 +3143,13 @@ class Poisson(Model):
     _tag = "poisson"
 
     load: float | None = None
-    """Payload offered a second over the summed host-port rate of the sources (incast: of the receiver). At
-    least 1e-09, at most 1000.0.
+    """Payload offered a second over the summed rate of the links of the hosts that `of` names. At least
+    1e-09, at most 1000.0.
+    """
+
+    of: LoadOf | None = None
+    """Whose links `load` is a share of. By default those of the sources; in an incast that of the
+    receiver.
     """
 
     rate: float | None = None
@@ -3446,8 +3454,8 @@ class Samples(Model):
     """Sampled series and sampling interval."""
 
     every: str
-    """Time from one sample to the next, and from the start of the run to the first. A time, such as
-    "10us", at least 1ns.
+    """Time from one sample to the next, and from the start of the measuring window to the first; the last
+    is within the window. A time, such as "10us", at least 1ns.
     """
 
     links: Sequence[str] = ("*",)
@@ -3481,8 +3489,31 @@ class Capture(Model):
     """Links by tier ("edge-host") or by the nodes at both ends ("host 3 -> *"); * stands for any text."""
 
     packet_limit: int = 1000000
-    """At most this many packets in all, the first ones; run.json records when the limit was reached. A
-    packet takes 96 bytes of memory. At least 1, at most 100000000.
+    """At most this many packets in all, the first ones of the measuring window; run.json records when the
+    limit was reached. A packet takes 96 bytes of memory. At least 1, at most 100000000.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureWindow(Model):
+    """A measuring window: flows that start in it are measured, and links, queues, samples and loads are of
+    it. Flows outside it are simulated and recorded, but not measured.
+    """
+
+    from_: str | int | None = None
+    """Its start: a time, or a number of Poisson flows that start before. By default it is chosen as by
+    "auto".
+    """
+
+    until: Literal["end"] | str | int | None = None
+    """Its end, not included: a time; a number of Poisson flows that start before; or "end", the end of the
+    run. With it, `flows` and `arrivals.poisson.until` limit all arrivals. By default `flows` is the
+    number of measured flows, as by "auto".
+    """
+
+    drain: str | None = None
+    """Longest time for which Poisson arrivals go on behind its end, while measured flows are open. By
+    default it is chosen as by "auto". A time, such as "10us".
     """
 
 
@@ -4020,6 +4051,9 @@ FaultChange = FaultChangeRate | FaultChangeLoss | Literal["down", "up"]
 # When flows start.
 Arrivals = AtOnce | Poisson | Times | After | Blocks | OnOff | Triggers | Literal["at-once", "poisson"]
 
+# Whose links a load is a share of.
+LoadOf = Literal["sources", "receivers"]
+
 # The event of a flow that other flows may wait for.
 Milestone = Literal["received", "acked"]
 
@@ -4054,6 +4088,9 @@ Connection = Literal["new", "kept"]
 
 # How deadlines are distributed.
 Deadlines = ExponentialDeadlines | UniformDeadlines
+
+# A rule for what is measured.
+MeasureRule = Literal["auto", "all"]
 
 # Implementation of ports.
 PortMode = Literal["auto", "serviced"]
