@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::advice::Advice;
+use crate::advice::{Advice, span};
 use crate::advisor::advice;
 use crate::balancer::Balancer;
 use crate::engine::Engine;
@@ -49,7 +49,7 @@ pub struct Outlook {
     pub derived: BTreeMap<String, Value>,
     /// Advice on settings that are allowed and probably not meant.
     pub advice: Vec<Advice>,
-    /// What will be measured.
+    /// The measuring window.
     pub window: WindowAhead,
 }
 
@@ -255,10 +255,12 @@ fn nothing_measured(setup: &Setup) -> Option<Problem> {
         || (0..chains.len() as u32).any(|chain| own(chains.entry(chain)));
     let (first, last) = (known().min()?, known().max()?);
     (window.rule == Rule::Given && !later && !known().any(|start| window.has(start))).then(|| {
-        let until = if window.ends() { format!("\"{}\"", window.until) } else { "the end".into() };
+        let until = if window.ends() { span(window.until) } else { "the end".into() };
         let message = format!(
-            "no flow starts from \"{}\" to {until}: the first one starts at \"{first}\", the last one at \"{last}\"",
-            window.from
+            "no flow starts from {} to {until}: the first one starts at {}, the last one at {}",
+            span(window.from),
+            span(first),
+            span(last)
         );
         Problem::new("run.measure", message)
     })

@@ -16,7 +16,7 @@ const PAIRS: usize = 2_000;
 /// Standard deviations by which a link's share may be more than it is, as one of the flows drawn.
 const DEVIATIONS: f64 = 4.0;
 
-/// What an entry offers, on the wire.
+/// The offered load of an entry, on the wire.
 pub struct Offer<'a> {
     /// Index of the entry.
     pub entry: usize,
@@ -35,7 +35,7 @@ struct Share {
     flows: f64,
 }
 
-/// Advice on the link that is offered most of what it has, if that is more than it has. All entries count together; the one
+/// Advice on the link that is offered the largest share of its rate, if that is more than all of it. All entries count together; the one
 /// that offers the link most is told.
 pub fn advice(offers: &[Offer], setup: &Setup) -> Option<Advice> {
     let own: Vec<FxHashMap<LinkId, Share>> = offers.iter().map(|offer| shares(offer, setup)).collect();
@@ -69,7 +69,7 @@ pub fn advice(offers: &[Offer], setup: &Setup) -> Option<Advice> {
     })
 }
 
-/// What the flows of an entry offer each link, each pair of hosts over all its shortest paths alike.
+/// The load that the flows of an entry offer each link, each pair of hosts over all its shortest paths alike.
 fn shares(offer: &Offer, setup: &Setup) -> FxHashMap<LinkId, Share> {
     let own = |flow: &&Flow| flow.entry as usize == offer.entry;
     let flows: Vec<&Flow> = setup.traffic.flows.iter().filter(own).collect();

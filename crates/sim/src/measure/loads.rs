@@ -1,5 +1,5 @@
-//! The loads of links by arrivals at a rate, as scenario and matrix give them: what hosts send, what they receive, and
-//! what crosses each tier of links between switches.
+//! The loads of links by arrivals at a rate, as scenario and matrix give them: of hosts' links in both directions, and of each
+//! tier of links between switches.
 //!
 //! They are means, computed before flows are drawn. Payload alone counts, so that the same traffic under two transports
 //! has the same loads.
@@ -26,7 +26,7 @@ pub struct Place {
     pub rate: f64,
 }
 
-/// An entry with what it offers.
+/// An entry and its offered load.
 pub struct Offered<'a> {
     /// The entry.
     pub entry: &'a Demand,
@@ -36,7 +36,7 @@ pub struct Offered<'a> {
     pub bps: f64,
 }
 
-/// The entries whose arrivals have a rate, with what they offer; `sources` are those of each entry.
+/// The entries whose arrivals have a rate, with their offered loads; `sources` are those of each entry.
 pub fn offered<'a>(entries: &'a [Demand], sources: &'a [Vec<u32>], fabric: &Fabric) -> Vec<Offered<'a>> {
     let ports = HostPorts::of(fabric);
     let offer = |(entry, sources): (&'a Demand, &'a Vec<u32>)| {

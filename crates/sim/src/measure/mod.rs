@@ -33,7 +33,7 @@ const ROUND_TRIPS: u64 = 20;
 /// The packets of that round trip, data and answer, in bytes on the wire.
 const PACKETS: (u64, u64) = (1500, 64);
 
-/// What a window depends on besides traffic and network.
+/// The settings that a window depends on besides traffic and network.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// The scenario's choice.

@@ -1,6 +1,6 @@
-//! What links carried and receivers got in the measuring window: counters at its start and at its end.
+//! Counters of links and deliveries at the start and at the end of the measuring window.
 //!
-//! A run whose window is not the whole of it has a [`Meter`] among its observers. It also notes what had been delivered at
+//! A run whose window is not the whole of it has a [`Meter`] among its observers. It also notes deliveries at
 //! regular times of the window, from which carried loads get their confidence intervals.
 
 use crate::engine::finished::LinkCounts;

@@ -15,9 +15,9 @@ use crate::units::Time;
 pub(super) struct Row<'a> {
     /// Its number.
     pub id: u64,
-    /// What it is.
+    /// Its ends, size and start.
     pub flow: &'a Flow,
-    /// What became of it.
+    /// Its counters at the end.
     pub counts: &'a Counts,
     /// Whether it is measured.
     pub measured: bool,

@@ -9,7 +9,7 @@ use crate::records::{Table, Values, links};
 use crate::topology::{Fabric, Link};
 use crate::units::Time;
 
-/// A row for each directed link, with what was counted in a time of that length.
+/// A row for each directed link, with its counters of a time of that length.
 pub(super) fn links_table(fabric: &Fabric, counts: &[LinkCounts], time: Time) -> Table {
     let node_names: Vec<String> = fabric.nodes.iter().map(|node| node.name.clone()).collect();
     let named = |definition, node: fn(&Link) -> NodeId| {

@@ -1,4 +1,4 @@
-//! What is measured of a run: its window, the loads that were carried in it, and whether the run was in a steady state.
+//! The measuring window of a run as it was, the loads that were carried in it, and whether the run was in a steady state.
 //!
 //! Confidence intervals here are of batch means: the window is cut into spans, or its flows in the order of their starts into
 //! batches of equal number, whose means are taken as independent (Law, "Simulation Modeling and Analysis", chapter 9).
@@ -27,7 +27,7 @@ const BATCHES: usize = 10;
 /// Flows in a batch, at least.
 const BATCH_LEAST: usize = 10;
 
-/// What is measured.
+/// The measuring window and its loads.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
     /// How the window came to be.
@@ -68,7 +68,7 @@ pub struct Measured {
     pub unstable: Vec<String>,
 }
 
-/// What a tier of links carried.
+/// The loads of a tier of links.
 #[derive(Clone, Debug, Serialize)]
 pub struct TierLoad {
     /// The tiers of both ends.

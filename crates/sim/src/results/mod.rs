@@ -137,7 +137,7 @@ pub struct Summary {
     pub observed: ObservedSummary,
     /// The traffic, entry by entry.
     pub traffic: Vec<EntrySummary>,
-    /// The flows and the span of time that results are of, and what was carried in it.
+    /// The flows and the span of time that results are of, and the loads that were carried in it.
     pub measured: Measured,
     /// Faults of the network, in the order of the scenario's list.
     pub faults: Vec<FaultSummary>,
@@ -329,7 +329,7 @@ fn observed(
     (Observed { samples: samples.map(|(_, table)| table), histograms, cables }, summary)
 }
 
-/// Outcome of each entry: its flows that have a row, and what it carried.
+/// Outcome of each entry: its flows that have a row, and its carried load.
 fn entries(setup: &Setup, rows: &[Row], finished: &Finished, metered: &Metered) -> Vec<EntrySummary> {
     let mut entries = setup.traffic.entries.clone();
     entries.iter_mut().for_each(|entry| entry.flows = 0);

@@ -1,4 +1,4 @@
-//! Advice on a run that was not in a steady state at its load, as what it carried shows.
+//! Advice on a run that was not in a steady state at its load, as its carried load shows.
 
 use super::Measured;
 use crate::advice::{Advice, about};
@@ -33,7 +33,7 @@ pub fn advice(setup: &Setup, measured: &Measured) -> Vec<Advice> {
     found
 }
 
-/// What to write for a steady state: a load that was carried, a warm-up, or more flows.
+/// The setting for a steady state: a load that was carried, a warm-up, or more flows.
 fn write_instead(setup: &Setup, measured: &Measured) -> String {
     let traffic = &setup.traffic;
     let own =

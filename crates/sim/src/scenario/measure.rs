@@ -1,4 +1,4 @@
-//! What is measured of a run: all of it, or a window that begins behind a warm-up and ends before the traffic does.
+//! The measured part of a run: all of it, or a window that begins behind a warm-up and ends before the traffic does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ impl Default for Measure {
     }
 }
 
-/// A rule for what is measured.
+/// A rule for the measuring window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeasureRule {

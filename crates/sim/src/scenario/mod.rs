@@ -175,8 +175,8 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-minimum" = "1ps", "x-maximum" = "1000000s"))]
     pub until: Option<Time>,
-    /// What results are of: "auto", a window with a warm-up where arrivals are a Poisson process; "all", the whole run; or a
-    /// window, `{ from = ..., until = ... }`.
+    /// The flows and the span of time that results are of: "auto", a window behind a warm-up where arrivals are a Poisson
+    /// process; "all", the whole run; or a window, `{ from = ..., until = ... }`.
     pub measure: Measure,
     /// Give up, with status "stalled", when for this long no payload arrived and no flow ended although flows are open; but not
     /// before twice the longest retransmission timeout has passed, such as TCP's rto_max, so that each sender has tried again.

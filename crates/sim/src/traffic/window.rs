@@ -16,7 +16,7 @@ pub enum Rule {
     Given,
 }
 
-/// What is measured of a run.
+/// The measuring window of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
     /// How it came to be.
