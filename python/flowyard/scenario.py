@@ -268,8 +268,8 @@ class Run(Model):
     """
 
     measure: MeasureRule | MeasureWindow = "auto"
-    """What results are of: "auto", a window with a warm-up where arrivals are a Poisson process; "all",
-    the whole run; or a window, `{ from = ..., until = ... }`.
+    """The flows and the span of time that results are of: "auto", a window behind a warm-up where arrivals
+    are a Poisson process; "all", the whole run; or a window, `{ from = ..., until = ... }`.
     """
 
     stall: str = "10s"
@@ -4089,7 +4089,7 @@ Connection = Literal["new", "kept"]
 # How deadlines are distributed.
 Deadlines = ExponentialDeadlines | UniformDeadlines
 
-# A rule for what is measured.
+# A rule for the measuring window.
 MeasureRule = Literal["auto", "all"]
 
 # Implementation of ports.
