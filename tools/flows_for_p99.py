@@ -1,4 +1,4 @@
-"""The table of docs/measuring.md: how accurate a 99th percentile of slowdown is, by load, flow sizes and number of flows.
+"""The table of docs/measuring.md: accuracy of a 99th percentile of slowdown by load, flow sizes and number of flows.
 
 One run for each row, with as many measured flows as the last column has: 16 hosts on one switch, 10 Gbps, NDP. Shorter
 windows are parts of the same run, one after another; their interval is the median of the parts. An end is missing where
@@ -9,6 +9,7 @@ packet-hops, at 0.8 a billion. The whole takes two minutes on two processors.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -49,7 +50,7 @@ def interval(flows: pl.DataFrame, number: int) -> str:
 
     def end(name: str) -> str:
         values = [row[name] for row in found if row[name] is not None]
-        return f"{pl.Series(values).median():.3g}" if 2 * len(values) > len(found) else "-"
+        return f"{median(values):.3g}" if 2 * len(values) > len(found) else "-"
 
     return f"[{end('slowdown_p99_low')}, {end('slowdown_p99_high')}]"
 
@@ -62,10 +63,10 @@ def row(case: tuple[str, float, int]) -> str:
     flows = analysis.measured(result.flows).sort("start_ps")
     warm_ups = (measured["until_ps"] - measured["from_ps"]) / measured["wanted_ps"]
     cells = [
-        sizes,
+        f"`{sizes}`",
         load,
         f"{measured['hosts_wire']:.2f}",
-        f"{warm_ups * NUMBERS[0] / number:.2g}",
+        f"{number / warm_ups:,.0f}",
         *(interval(flows, number) for number in NUMBERS),
         f"{result.summary['counters']['packet_hops'] / 1e6:,.0f} M",
     ]
@@ -75,7 +76,7 @@ def row(case: tuple[str, float, int]) -> str:
 def main() -> None:
     """Prints the table."""
     head = [
-        *("flow sizes", "load", "on the wire", "warm-ups for 1,000 flows"),
+        *("flow sizes", "load", "on the wire", "flows of a warm-up"),
         *(f"{number:,} flows" for number in NUMBERS),
         "packet-hops",
     ]

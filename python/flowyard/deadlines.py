@@ -153,13 +153,12 @@ def largest(throughput: Mapping[int, float], share: float = 0.99) -> tuple[int |
 
 def _row(given: Any, senders: int, seed: int, progress: Callable[[Any], None]) -> dict[str, Any] | None:
     """Runs a scenario; None if it was interrupted."""
-    from flowyard.analysis import background, due, measured, picoseconds
+    from flowyard.analysis import due, measured
 
     result = results.run(given, {"run.seed": seed}, progress=progress)
     if result.status == "interrupted":
         return None
-    warm_up = picoseconds(result.summary["scenario"]["run"].get("warm_up", "0s"))
-    flows = measured(due(result.flows), warm_up, background(result.summary))
+    flows = measured(due(result.flows))
     if flows.is_empty():
         raise UserError(
             "no flow that counts has a deadline: give a traffic entry that is not background deadline or deadlines"

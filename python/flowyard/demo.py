@@ -12,7 +12,8 @@ from importlib import import_module
 from pathlib import Path
 
 from flowyard import results, scenarios
-from flowyard.report.summary import comparison_table, goodput
+from flowyard.report import loads
+from flowyard.report.summary import LEGEND, comparison_table, goodput
 from flowyard.sweeps.local import processors
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.interrupt import Deferred
@@ -52,9 +53,11 @@ def main() -> int:
     reported = clock()
 
     show(comparison_table(done, "The published web-search workload under two transports"))
+    print(LEGEND)
     header = [
         "run",
         "status",
+        "load",
         "goodput",
         "retransmissions",
         "packet-hops",
@@ -76,6 +79,7 @@ def costs(title: str, result: results.Result) -> list[str]:
     return [
         title,
         result.status,
+        loads.plain(loads.said(result.summary["measured"])),
         goodput(result),
         f"{counters['retransmissions']:,}",
         f"{counters['packet_hops']:,}",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from flowyard.results import Checked, Result
 from flowyard.terminal.interrupt import Deferred
-from flowyard.text import digits, room, span
+from flowyard.text import digits, duration, room, span
 
 # Seconds after which a trial is given up, at the next news of it.
 TRIAL_S = 0.3
@@ -84,6 +84,22 @@ def as_json(needs: dict[str, int], found: Speed | None) -> dict[str, Any]:
     """The same for programs: seconds and packet_hops_per_s are null where nothing was measured."""
     rate = found.hops_per_s if found else None
     return {**needs, "packet_hops_per_s": rate, "seconds": needs["packet_hops"] / rate if rate else None}
+
+
+def measuring(window: dict[str, Any]) -> str:
+    """The flows and the span of time that results will be of."""
+    flows = f"{window['flows']:,} flows"
+    if window["rule"] == "all":
+        why = f", for {window['why_all']}" if window["why_all"] else ""
+        return f"the whole run, {flows}{why}"
+    start = duration(window["from_ps"])
+    if window["until_ps"] is None:
+        return f"{flows}, from {start} to the end of the run"
+    how = "chosen: run.measure" if window["rule"] == "chosen" else "as run.measure has it"
+    return (
+        f"{flows}, from {start} to {duration(window['until_ps'])} ({how}); arrivals go on until the last of them has "
+        f"ended, for at most {duration(window['drain_ps'])}"
+    )
 
 
 def to_observe(needs: dict[str, int]) -> str:

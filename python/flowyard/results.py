@@ -288,11 +288,13 @@ class Outlook(NamedTuple):
         derived: The values of fields that the scenario leaves to the network ("bdp", "derived"), by their paths.
         advice: What is allowed and probably not meant: dicts of path, message (with its numbers) and write (the line to
             write instead).
+        window: What will be measured: rule, why_all, from_ps, until_ps, drain_ps, wanted_ps, flows; times in ps.
     """
 
     needs: dict[str, int]
     derived: dict[str, Any]
     advice: list[dict[str, str]]
+    window: dict[str, Any]
 
 
 def outlook(

@@ -12,14 +12,14 @@ from typing import Any, Self
 
 import polars as pl
 
-from flowyard.analysis import background, measured, picoseconds
+from flowyard.analysis import background, goodput_bps, measured, picoseconds
 from flowyard.errors import UserError
 from flowyard.folders import kept
 from flowyard.results import Result
 from flowyard.table import read_frame
 
 # What older versions did not write.
-LATER_FLOW_COLUMNS = ("abandoned",)
+LATER_FLOW_COLUMNS = ("abandoned", "measured")
 WORDS = ("tag", "from", "to", "tier", "metric", "class")
 
 
@@ -30,7 +30,7 @@ class Run:
     Attributes:
         summary: What run.json holds.
         flows: The columns of flows.parquet that were asked for, and abandoned.
-        measured: Those flows that start after the warm-up, without background.
+        measured: Those flows that results are of: they start in the measuring window and are not background.
         links: The columns of links.parquet that were asked for.
         label: What a report calls it; no two runs of one have the same.
         samples: samples.parquet, not read yet, for it may be large; None if the run has none.
@@ -80,8 +80,12 @@ class Run:
         if "abandoned" not in flows.columns:
             # Before there was the column no sender gave up.
             flows = flows.with_columns(abandoned=pl.lit(False))
-        every = cls(summary, flows, flows, links)
-        return replace(every, measured=measured(flows, every.warm_up_ps, background(summary)))
+        if "measured" not in flows.columns:
+            # Before there was the column a warm-up was all that was left out.
+            early = (pl.col("start_ps") < window_of(summary)[0]).fill_null(False)
+            own = pl.col("tag").is_in(background(summary))
+            flows = flows.with_columns(measured=~early & ~own)
+        return cls(summary, flows, measured(flows), links)
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
@@ -128,8 +132,8 @@ class Run:
 
     @property
     def abandoned(self) -> int:
-        """Flows that their senders gave up."""
-        return int(self.flows["abandoned"].sum())
+        """Measured flows that their senders gave up."""
+        return int(self.measured["abandoned"].sum())
 
     @property
     def one_size(self) -> bool:
@@ -147,14 +151,59 @@ class Run:
         return list(self.summary.get("faults", []))
 
     @property
-    def warm_up_ps(self) -> int:
-        """Flows that start earlier are left out of summaries."""
-        return picoseconds(self.summary["scenario"]["run"].get("warm_up", "0s"))
+    def window_ps(self) -> tuple[int, int]:
+        """Start and end of the measuring window, of which results are."""
+        return window_of(self.summary)
+
+    @property
+    def has_window(self) -> bool:
+        """Whether results are of less than the whole run."""
+        return self.window_ps != (0, self.end_ps)
+
+    @property
+    def window_length_ps(self) -> int:
+        """Length of the measuring window."""
+        start, end = self.window_ps
+        return max(0, end - start)
+
+    @property
+    def loads(self) -> dict[str, Any] | None:
+        """What run.json holds of the window and of the load carried in it; None before versions wrote it."""
+        return self.summary.get("measured")
+
+    @property
+    def unstable(self) -> list[str]:
+        """Why the run was not in a steady state at its load; empty if it was, as far as can be seen."""
+        return unstable_of(self.summary)
+
+    @cached_property
+    def goodput_bps(self) -> float:
+        """Payload that all flows together delivered a second in the measuring window.
+
+        Where that is less than the whole run, links must have the columns tier and rate_bps.
+        """
+        if not self.has_window or self.loads is None:
+            return goodput_bps(self.flows, self.end_ps)
+        to_hosts = self.links.filter(pl.col("tier").str.ends_with("-host"))
+        return float(self.loads["hosts_payload"] * to_hosts["rate_bps"].cast(pl.Float64).sum())
 
     @property
     def definitions(self) -> dict[str, dict[str, str]]:
         """What the columns of each table mean."""
         return dict(self.summary.get("definitions", {}))
+
+
+def window_of(summary: Mapping[str, Any]) -> tuple[int, int]:
+    """Start and end of the measuring window of a run.json, in ps."""
+    if window := summary.get("measured"):
+        return int(window["from_ps"]), int(window["until_ps"])
+    # Before there was a window, a warm-up was all that was left out.
+    return picoseconds(summary["scenario"]["run"].get("warm_up", "0s")), int(summary["end_ps"])
+
+
+def unstable_of(summary: Mapping[str, Any]) -> list[str]:
+    """Why the run of a run.json was not in a steady state; empty if it was, or if nothing is known."""
+    return list((summary.get("measured") or {}).get("unstable", ()))
 
 
 def with_derived(summary: Mapping[str, Any]) -> dict[str, Any]:

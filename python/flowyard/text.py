@@ -1,5 +1,7 @@
 """Numbers as people read them: three digits that count, and a unit that fits. page.js has the same for charts."""
 
+from collections.abc import Callable
+
 NONE = "–"  # noqa: RUF001
 
 
@@ -51,6 +53,16 @@ def percent(share: float | None) -> str:
     if 0 < share < 0.0001:
         return "< 0.01%"
     return f"{share:.2%}" if share > 0.99 or share < 0.1 else f"{share:.1%}"
+
+
+def interval(
+    value: float | None, low: float | None, high: float | None, show: Callable[[float | None], str]
+) -> str:
+    """The ends of an interval around a value, as [low, high]; without units where all are the value's."""
+    unit = show(value).partition("\u00a0")[2]
+    parts = [show(end).partition("\u00a0") for end in (low, high)]
+    alike = all(part[2] == unit or part[0] == NONE for part in parts)
+    return f"[{', '.join(part[0] if alike else ''.join(part) for part in parts)}]"
 
 
 def span(seconds: float) -> str:

@@ -37,6 +37,7 @@ def run(tmp_path_factory):
                 "flows": 40,
             }
         ],
+        "run": {"measure": "all"},
     }
     fy.run(scenario).save(folder)
     return folder, pl.read_parquet(folder / "flows.parquet")

@@ -466,8 +466,8 @@ class TestInversion:
 class TestBackground:
     figure = background.FIGURE
 
-    def tables(self, short=None, long=None, rate_short=None, rate_long=None):
-        """Curves as the paper has them, of DAQ with both weights."""
+    def tables(self, short=None, long=None, rate_short=None, rate_long=None, loaded=None):
+        """Curves as the paper has them, of DAQ with both weights; at the load those of figure 8, or others."""
         names = [DAQ, SHORT, D3, RCP, PDQ]
         default = {
             "short": {D3: lambda x: 95 - (x - 5) / 7, RCP: lambda x: 95 - (x - 5) / 7},
@@ -486,12 +486,15 @@ class TestBackground:
         }
         given = {"short": short, "long": long, "rate_short": rate_short, "rate_long": rate_long}
         curves = {what: dict.fromkeys(names, daq[what]) | default[what] | (given[what] or {}) for what in daq}
+        for what in ("rate_short", "rate_long"):
+            curves[f"loaded_{what}"] = curves[what] | (loaded or {}).get(what, {})
         found = {}
         for table, x, values in (
             (_background_judges.INCAST, background.SENDERS, ("short", "long")),
             (_background_judges.POISSON, background.RATES, ("rate_short", "rate_long")),
+            (_background_judges.AT_LOAD, background.RATES, ("loaded_rate_short", "loaded_rate_long")),
         ):
-            column = _background_judges.X[table]
+            column = background.TABLES[table]
             parts = [
                 rows(
                     reading=list(DEADLINES),
@@ -553,6 +556,22 @@ class TestBackground:
     )
     def test_others_fail(self, claim, changed):
         assert self.figure.claims[claim](self.tables(**changed)).verdict == FAIL
+
+    @pytest.mark.parametrize(
+        ("claim", "loaded"),
+        [
+            ("DAQ-F8a.c", {"rate_short": {DAQ: 79.0, SHORT: 79.0}}),
+            ("DAQ-P7", {"rate_long": {PDQ: lambda x: 97.0 if x == 8000 else 5.0}}),
+        ],
+    )
+    def test_runs_at_the_load_are_readings(self, claim, loaded):
+        found = self.figure.claims[claim](self.tables(loaded=loaded))
+        assert found.verdict == PASS
+        by_load = {
+            name.endswith("measured at the load"): verdict for name, verdict in verdicts(found).items()
+        }
+        assert by_load == {False: PASS, True: FAIL}
+        assert len(found.readings) == 2 * 2 * len(DEADLINES)
 
     def test_a_gain_of_a_third_passes(self):
         saved = {D3: 75.0, RCP: 75.0}

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from conftest import quick_tables, through_csv
 
+from flowyard.papers import loads
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard_papers.literature import pfabric
 
@@ -15,9 +16,21 @@ def test_verdicts_of_real_tables(tmp_path):
     again = through_csv(tables)
     for judge in pfabric.FIGURE.claims.values():
         found = judge(tables)
-        assert found.verdict == PASS, found
+        assert [(name, one.verdict) for name, one in found.readings] == [
+            (reading, PASS) for reading in loads.READINGS
+        ], found
         assert judge(again) == found
     assert pfabric.draw(again).axes
+    # Behind a warm-up, and with others behind them, the same number of flows finds the load.
+    means = tables["fabric"].group_by("reading", "load").agg(pl.col("carried_load").mean())
+    carried = {(reading, load): value for reading, load, value in means.iter_rows()}
+    for load in pfabric.LOADS:
+        assert carried[loads.AT_LOAD, load] > 0.9 * load > carried[loads.FROM_EMPTY, load]
+
+
+def by_reading(rows):
+    """Rows of both readings; they are the same."""
+    return pl.concat(pl.DataFrame(rows).with_columns(reading=pl.lit(name)) for name in loads.READINGS)
 
 
 def fabric(changes=None, unfinished=0, without=None):
@@ -34,7 +47,7 @@ def fabric(changes=None, unfinished=0, without=None):
         for load in pfabric.LOADS
         for replica in range(2)
     ]
-    return {"fabric": pl.DataFrame(rows)}
+    return {"fabric": by_reading(rows)}
 
 
 @pytest.mark.parametrize(
@@ -53,6 +66,14 @@ def test_a_tail_that_is_not_the_lowest_fails(tables, verdict):
     assert LOWEST(tables).verdict == verdict
 
 
+def test_readings_are_told_apart():
+    good, bad = fabric(), fabric({(pfabric.OURS, 0.8): 201.0})
+    kept = {"fabric": good["fabric"].filter(reading=loads.FROM_EMPTY)}
+    mixed = pl.concat([bad["fabric"].filter(reading=loads.AT_LOAD), kept["fabric"]])
+    assert [one.verdict for _, one in LOWEST({"fabric": mixed}).readings] == [FAIL, PASS]
+    assert [one.verdict for _, one in LOWEST(kept).readings] == [NOT_REACHED, PASS]
+
+
 def link(ratios, unfinished=0, loads=pfabric.LOADS, patient=1.0, variants=tuple(pfabric.LINKS)):
     rows = [
         {
@@ -68,7 +89,7 @@ def link(ratios, unfinished=0, loads=pfabric.LOADS, patient=1.0, variants=tuple(
         for load, pair in zip(loads, ratios, strict=False)
         for replica, ratio in enumerate(pair)
     ]
-    return {"link": pl.DataFrame(rows)}
+    return {"link": by_reading(rows)}
 
 
 @pytest.mark.parametrize(

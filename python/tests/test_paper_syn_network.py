@@ -1,12 +1,15 @@
 """SYN in packets: what waits where, latencies, how often controllers decide; judges on tables made up for them."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from conftest import drawn_from_csv, quick_tables
 
+from flowyard import sweeps
 from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard.sweeps import Plan
+from flowyard.sweeps import Axis, Plan, Sweep
 from flowyard_papers.syn import _rack as rack
 from flowyard_papers.syn import _window, buffers, fabrics, latency, updates, waits
 
@@ -60,29 +63,30 @@ class TestWindow:
         for share, value in ((0.5, 1), (0.51, 11), (0.75, 11), (0.76, 21)):
             assert rows.select(_window.quantile(share)).item() == value
 
-    def test_what_came_before_is_taken_off(self):
-        class Runs:
-            def __init__(self, rows):
-                self.rows = pl.DataFrame(
-                    rows, schema=["part", "metric", "class", "low", "high", "count"], orient="row"
-                )
-
-            def scan(self, table):
-                assert table == "histograms"
-                return self.rows.lazy()
-
-        rows = [
-            ("before", "network_ps", "2 links", 0, 1, 3),
-            ("before", "network_ps", "2 links", 2, 3, 5),
-            ("whole", "network_ps", "2 links", 0, 1, 3),
-            ("whole", "network_ps", "2 links", 2, 3, 9),
-            ("whole", "network_ps", "4 links", 2, 3, 1),
+    def test_what_came_before_does_not_count(self, tmp_path):
+        """A window has what the whole run has and its beginning has not."""
+        window = rack.Window(2, 3, 0, 0)
+        plan = rack.plan("x", [SYN], [0.5], window, replicas=1, observe=_window.HISTOGRAMS)
+        parts = {
+            "window": {"measure": window.measure, "until": "5ms"},
+            "before": {"measure": "all", "until": "2ms"},
+            "whole": {"measure": "all", "until": "5ms"},
+        }
+        kept = [
+            replace(axis, set={k: v for k, v in axis.set.items() if k != "run.until"}) for axis in plan.axes
         ]
-        found = _window.histograms(Runs(rows), [])  # type: ignore[arg-type]
-        assert found.rows() == [("network_ps", "2 links", 2, 3, 4), ("network_ps", "4 links", 2, 3, 1)]
-        late = Runs([*rows, ("before", "network_ps", "2 links", 8, 9, 1)])
-        with pytest.raises(ValueError, match="not the beginning"):
-            _window.histograms(late, [])  # type: ignore[arg-type]
+        runs = Axis("part", {"run": list(parts.values())}, labels=list(parts))
+        sweeps.execute(replace(plan, axes=[*kept, runs]), tmp_path)
+        found = _window.histograms(Sweep(tmp_path), ["part"])
+        bucket = ["metric", "class", "low", "high"]
+        counts = {part: found.filter(part=part).drop("part") for part in parts}
+        both = counts["whole"].join(counts["before"], on=bucket, how="left", suffix="_before")
+        left = both.with_columns(pl.col("count") - pl.col("count_before").fill_null(0)).drop("count_before")
+        assert counts["before"]["count"].sum() > 0
+        assert counts["window"].rows() == left.filter(pl.col("count") > 0).sort(bucket).rows()
+        flows = _window.flows(Sweep(tmp_path), 4).filter(part="window").collect()
+        assert flows["start_ps"].min() >= 2 * 10**9
+        assert flows["start_ps"].max() < 4 * 10**9
 
 
 def runs_of(syn, asy):

@@ -1,5 +1,6 @@
 """Figures of our own of SYN's data centre: clocks, delays, other transports, leaky buckets, lost control, cost."""
 
+import polars as pl
 import pytest
 from conftest import drawn_from_csv
 
@@ -54,6 +55,17 @@ def test_central_control_keeps_packets_out_of_the_network(made):
     points = made(transports.FIGURE)["points"].filter(load=0.8)
     by = dict(points.select("system", "network_us").iter_rows())
     assert by[transports.SYN] < by[transports.ASY] < by[transports.DCTCP] < by[transports.TCP]
+
+
+def test_points_that_were_not_in_a_steady_state_are_hollow(made):
+    tables = made(transports.FIGURE)
+    assert set(tables["points"]["unstable"]) <= {True, False}
+    marked = (pl.col("system") == transports.NDP) & (pl.col("load") > 0.5)
+    points = tables["points"].with_columns(unstable=marked)
+    for panel in transports.draw({**tables, "points": points}).axes:
+        hollow = [line for line in panel.get_lines() if line.get_markerfacecolor() == "white"]
+        drawn = [tuple(zip(*line.get_data(), strict=True)) for line in hollow]
+        assert [len(each) for each in drawn] == [int(name == transports.NDP) for name in transports.SYSTEMS]
 
 
 def test_lateness_that_is_lost_is_slower_and_a_wait_that_is_not_kept_faster(made):

@@ -12,7 +12,7 @@ import pytest
 import flowyard as fy
 from flowyard import report, text
 from flowyard.errors import UserError
-from flowyard.report import absent, charts, facts, javascript, notices, runs, sections, tables
+from flowyard.report import absent, charts, facts, javascript, notices, runs, sections, tables, timeline
 from flowyard.report.spread import spread
 
 SCENARIO = {
@@ -30,7 +30,7 @@ SCENARIO = {
             "routing": {"balancer": {"per-flow": {}}},
         }
     ],
-    "run": {"seed": 1, "replica": 0, "warm_up": "0ps", "stall": "1s", "audit": False},
+    "run": {"seed": 1, "replica": 0, "measure": "auto", "stall": "1s", "audit": False},
 }
 
 
@@ -41,12 +41,16 @@ def write_run(
     status="complete",
     ideal=True,
     busy=True,
-    warm_up="0ps",
+    window=None,
+    warm_up=None,
     until=None,
     end_ps=10**9,
     change=None,
 ):
-    """Writes the folder of a run; `finished` is the share of flows that are complete."""
+    """Writes the folder of a run; `finished` is the share of flows that are complete.
+
+    With `warm_up` it is one of before there was a measuring window.
+    """
     chance = random.Random(flows)
     size = [int(10 ** chance.uniform(2, 7.5)) for _ in range(flows)]
     done = [i < finished * flows for i in range(flows)]
@@ -61,6 +65,7 @@ def write_run(
         "tag": ["queries"] * flows,
         "size_bytes": size,
         "start_ps": [i * 1000 for i in range(flows)],
+        **({} if warm_up else {"measured": [inside(i * 1000, window) for i in range(flows)]}),
         "completed": done,
         "fct_ps": [int(b * s) if d else None for b, s, d in zip(best, slowdown, done, strict=True)],
         "slowdown": [s if d and ideal else None for s, d in zip(slowdown, done, strict=True)],
@@ -72,10 +77,12 @@ def write_run(
     types = {
         "slowdown": pl.Float64,
         "completed": pl.Boolean,
+        "measured": pl.Boolean,
         "met_deadline": pl.Boolean,
         "tag": pl.Categorical,
     }
-    types |= {name: pl.UInt64 for name in columns if name not in types}
+    types = {name: types.get(name, pl.UInt64) for name in columns}
+    columns_of_flows = columns
     folder.mkdir(parents=True)
     pl.DataFrame(columns, schema_overrides=types).write_parquet(folder / "flows.parquet")
 
@@ -93,7 +100,10 @@ def write_run(
     pl.DataFrame(columns).write_parquet(folder / "links.parquet")
 
     scenario = json.loads(json.dumps(SCENARIO))
-    scenario["run"] |= {"warm_up": warm_up} | ({"until": until} if until else {})
+    scenario["run"] |= {"until": until} if until else {}
+    if warm_up:
+        del scenario["run"]["measure"]
+        scenario["run"]["warm_up"] = warm_up
     names = ["events", "packet_hops", "packets", "drops", "trims", "marks", "retransmissions", "timeouts"]
     counters = dict.fromkeys(names, 12_345)
     counters |= {"pauses": 0, "flows": flows, "unfinished_flows": done.count(False)}
@@ -121,10 +131,43 @@ def write_run(
             "links": {"drops": "Packets <dropped>."},
         },
     }
+    if not warm_up:
+        summary["measured"] = measured(window, end_ps, sum(columns_of_flows["measured"]))
+        summary["traffic"][0] |= {"carried_load": 0.58, "carried_ci95": 0.03}
     if change:
         change(summary)
     (folder / "run.json").write_text(json.dumps(summary))
     return folder
+
+
+def inside(start_ps, window):
+    return window is None or window[0] <= start_ps < window[1]
+
+
+def measured(window, end_ps, flows):
+    """As run.json has it."""
+    start, end = window or (0, end_ps)
+    tiers = ("host-switch", "switch-host")
+    return {
+        "rule": "chosen" if window else "all",
+        "why_all": None,
+        "from_ps": start,
+        "until_ps": end,
+        "drain_ps": 5 * 10**6,
+        "wanted_ps": 2 * start if window else None,
+        "flows": flows,
+        "unfinished": 0,
+        "after_arrivals": 0,
+        "offered_load": 0.6,
+        "realised_load": 0.6,
+        "carried_load": 0.58,
+        "carried_ci95": 0.03,
+        "hosts_payload": 0.5,
+        "hosts_wire": 0.56,
+        "tiers": [{"tier": tier, "links": 4, "payload": 0.5, "wire": 0.56} for tier in tiers],
+        "halves": None,
+        "unstable": [],
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -328,16 +371,118 @@ def test_percentiles_that_rest_on_too_few_flows_are_thin(two):
     everything = tables.summary(runs.read(two))[0].rows[0].cells
     fct = dict(zip(tables.STATISTICS, everything[2:7], strict=True))
     assert {name: cell.tone == "thin" for name, cell in fct.items()} == {
-        "mean": False, "p50": False, "p95": False, "p99": False, "p99_9": True,
+        "mean": False, "p50": False, "p95": False, "p99": True, "p99_9": True,
     }  # fmt: skip
+    # These are the ones whose interval has no upper end.
+    assert {name for name, cell in fct.items() if cell.interval.endswith(f", {text.NONE}]")} == {
+        "p99",
+        "p99_9",
+    }
 
 
-def test_flows_of_the_warm_up_are_left_out(tmp_path):
-    run = write_run(tmp_path / "warm", warm_up="100ns")
-    assert runs.read([run])[0].measured.height == 200
+@pytest.mark.parametrize(
+    "options", [{"window": (10**5, 25 * 10**4)}, {"warm_up": "100ns"}], ids=["window", "older"]
+)
+def test_flows_outside_the_measuring_window_are_left_out(tmp_path, options):
+    run = write_run(tmp_path / "part", **options)
+    (read,) = runs.read([run])
+    count, end = (150, "250 ns") if "window" in options else (200, "1.00 ms")
+    assert read.measured.height == count
+    assert read.has_window
     words = visible(page([run]))
-    assert "100 of 300 flows start before" in words
-    assert "200 of 200 flows" in words
+    assert f"Results are of flows that start from 100 ns to {end}, and of links in that time" in words
+    assert f"{count} of {count} flows" in words
+    assert "Flows that start outside the measuring window are left out." in words
+    assert "Network in the measuring window" in words
+    # Those are not in the timeline either.
+    (drawn,) = (timeline.timeline([read]),)
+    assert drawn.totals == [count]
+    assert {flow["start"] >= 10**5 for flow in drawn.spec["datasets"]["flows"]} == {True}
+
+
+def test_a_run_that_is_measured_as_a_whole_has_no_window(two):
+    words = visible(page(two))
+    assert "Measuring window " not in words.split("Load")[0]
+    assert "outside the measuring window" not in words
+    assert "Network whole runs" in words
+
+
+def test_goodput_is_that_of_the_window(tmp_path):
+    (whole, part) = runs.read(
+        [write_run(tmp_path / "whole"), write_run(tmp_path / "part", window=(0, 10**5))]
+    )
+    delivered = int(whole.flows["delivered_bytes"].sum())
+    assert whole.goodput_bps == pytest.approx(8 * delivered / 1e-3)
+    # Half the rate of the four links to hosts.
+    assert part.goodput_bps == pytest.approx(0.5 * 40e9)
+
+
+def test_lengths_that_are_compared_are_those_of_the_windows(tmp_path):
+    def lengths(*windows):
+        folders = [write_run(tmp_path / f"{i}-{windows}", window=windows[i]) for i in range(2)]
+        found = [
+            notice.body
+            for notice in notices.notices(runs.read(folders))
+            if notice.title == "Different lengths"
+        ]
+        return found[0].replace("\N{NO-BREAK SPACE}", " ") if found else ""
+
+    assert lengths((0, 10**8), (10**8, 3 * 10**8)).startswith(
+        "Measuring windows last from 100 µs to 200 µs. "
+    )
+    assert lengths((0, 10**8), (8 * 10**8, 9 * 10**8)) == ""
+    assert lengths(None, (0, 10**8)).startswith("What is measured lasts from 100 µs to 1.00 ms. ")
+
+
+def test_loads_are_shown_by_entry_and_by_tier(tmp_path):
+    def change(summary):
+        summary["measured"] |= {"flows": 150, "unfinished": 2, "after_arrivals": 3}
+        summary["measured"]["halves"] = {"first": 2.5, "first_ci95": 0.25, "second": 3.5, "second_ci95": 0.5}
+        summary["measured"]["tiers"][0]["payload"] = None
+
+    run = write_run(tmp_path / "part", window=(10**8, 25 * 10**7), change=change)
+    words = visible(page([run]).partition('<section id="load">')[2].partition("</section>")[0])
+    assert "queries 0.600 0.600 0.580 [0.550, 0.610]" in words
+    assert f"host-switch 4 {text.NONE} 56.0%" in words
+    assert "switch-host 4 50.0% 56.0%" in words
+    assert "Measuring window 100 µs to 250 µs chosen" in words
+    assert "Warm-up asked for 200 µs" in words
+    assert "for at most 5.00 µs" in words
+    assert "Links to hosts 50.0% payload, 56.0% on the wire" in words
+    assert "2 of 150 measured flows were unfinished when the run ended." in words
+    assert "3 of 150 measured flows ended after the last arrival: " in words
+    assert "2.50 ± 0.250, then 3.50 ± 0.500" in words
+    # On the card, too.
+    (card,) = tables.cards(runs.read([run]))
+    assert {metric.name: metric.cells[0].text for metric in card.metrics}["carried/offered"] == "0.580/0.6"
+
+
+def test_entries_without_a_load_have_none(tmp_path):
+    def change(summary):
+        summary["traffic"][0] |= dict.fromkeys(
+            ("offered_load", "realised_load", "carried_load", "carried_ci95")
+        )
+        summary["measured"] |= dict.fromkeys(
+            ("offered_load", "realised_load", "carried_load", "carried_ci95")
+        )
+
+    run = write_run(tmp_path / "none", change=change)
+    html = page([run])
+    words = visible(html.partition('<section id="load">')[2].partition("</section>")[0])
+    assert "offered load" not in words
+    assert "switch-host" in words
+    assert "carried/offered" not in [metric.name for metric in tables.cards(runs.read([run]))[0].metrics]
+    # A run of before there was a window has no such section.
+    assert 'id="load"' not in page([write_run(tmp_path / "old", warm_up="1ns")])
+
+
+def test_a_run_that_was_not_in_a_steady_state_has_a_warning(tmp_path):
+    def change(summary):
+        summary["measured"]["unstable"] = ["a load of 0.460 +- 0.021 was carried, and 0.500 is offered"]
+
+    html = page([write_run(tmp_path / "run", change=change)])
+    assert "Not in a steady state A load of 0.460 ± 0.021 was carried, and 0.500 is offered." in visible(html)
+    assert re.findall(r'class="notice (\w+)"', html)[0] == "warning"
 
 
 EMPTY = {
@@ -349,7 +494,10 @@ EMPTY = {
         {"finished": 0.0, "status": "interrupted", "end_ps": 0},
         "before its first flow would start",
     ),
-    "all in the warm-up": ({"warm_up": "1s"}, "All 300 flows start in the warm-up"),
+    "none in the window": (
+        {"window": (10**8, 10**9)},
+        "None of 300 flows starts in the measuring window, from 100 µs to",
+    ),
     "no ideal": ({"ideal": False}, "no ideal completion time is defined"),
     "idle links": ({"busy": False}, "No link carried a packet."),
     "stalled": ({"finished": 0.0, "status": "stalled"}, "no payload arrived for run.stall = 1s"),
@@ -499,6 +647,9 @@ def test_axes_have_round_numbers():
         (text.rate(10e9), "10.0 Gbps"),
         (text.ratio(13_530.6), "13,531"),
         (text.ratio(2.718), "2.72"),
+        (text.interval(20.1, 17.94, None, text.ratio), "[17.9, –]"),  # noqa: RUF001
+        (text.interval(1.2e6, 1.1e6, 1.3e6, text.duration), "[1.10, 1.30]"),
+        (text.interval(1.2e6, 9.5e5, 1.3e6, text.duration), "[950 ns, 1.30 µs]"),
         (text.percent(1), "100%"),
         (text.percent(5999 / 6000), "99.98%"),
         (text.percent(1 - 1e-9), "> 99.99%"),

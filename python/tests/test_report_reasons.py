@@ -31,7 +31,7 @@ def made(tmp_path):
             given = options.pop("summary", {})
             summary |= {"features": given.get("features") or features(summary["scenario"])} | given
 
-        known = {"flows", "finished", "status", "until", "end_ps", "warm_up", "ideal", "busy"}
+        known = {"flows", "finished", "status", "until", "end_ps", "window", "ideal", "busy"}
         plain = {name: value for name, value in options.items() if name in known}
         folder = write_run(tmp_path / f"run-{next(number)}", change=change, **plain)
         for name, columns in (("flows", flows), ("links", links)):
@@ -106,6 +106,7 @@ WHY_NO_FCT = {
     "no flow": ({"flows": {"id": []}}, "no flow"),
     "background": (
         {
+            "flows": {"measured": [False] * 300},
             "summary": {
                 "traffic": [
                     {
@@ -120,7 +121,7 @@ WHY_NO_FCT = {
         },
         "All 300 flows are background",
     ),
-    "warm-up": ({"warm_up": "1s"}, "start in the warm-up"),
+    "window": ({"window": (10**9, 2 * 10**9)}, "starts in the measuring window"),
     "waiting": (
         {"flows": OPEN | {"start_ps": [None], "delivered_bytes": [0]}, "status": "stalled"},
         "None of the 1 flows started",

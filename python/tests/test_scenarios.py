@@ -51,8 +51,8 @@ def test_commands_are_found() -> None:
 def test_the_readme_says_what_a_shorter_timeout_does() -> None:
     """The first figure that a reader may try, with the command that the sentence has."""
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (said,) = re.findall(r"with `--set (\S+)=(\S+)` the slowdown of 207 falls to (\d+)", readme)
-    flows = pl.DataFrame(fy.run("web-search-tcp", {said[0]: said[1]}).flows)
+    (said,) = re.findall(r"with `--set (\S+)=(\S+)`\sthe slowdown of 178 falls to (\d+)", readme)
+    flows = pl.DataFrame(fy.run("web-search-tcp", {said[0]: said[1]}).flows).filter("measured")
     short = flows.filter(pl.col("size_bytes") <= 100_000)["slowdown"]
     assert round(short.quantile(0.99, "linear") or 0) == int(said[2])
 
@@ -86,7 +86,7 @@ def test_oversubscribed_uplinks_trim() -> None:
     small: dict[str, Any] = {"traffic__queries__flows": 200}
     assert uplinks_share(run("leaf-spine-oversubscribed", **small)[1]) > 0.5
     without = {"topology__leaf-spine__spines": 8}
-    assert uplinks_share(run("leaf-spine-oversubscribed", **small, **without)[1]) < 0.5
+    assert uplinks_share(run("leaf-spine-oversubscribed", **small, **without)[1]) == 0
 
 
 def test_the_failed_core_loses_packets_until_routes_avoid_it() -> None:
@@ -123,7 +123,7 @@ def test_answers_follow_their_queries() -> None:
     assert (answers["start_ps"] == queries["start_ps"] + queries["fct_ps"] + 50_000_000).all()
     alone, _ = run("requests-and-replies", traffic__background__sources__share=0.01)
     ndp, _ = run("requests-and-replies", transport="ndp", queue="ndp")
-    late = [(~flows["met_deadline"].drop_nulls()).sum() for flows in (flows, alone, ndp)]
+    late = [(~flows.filter("measured")["met_deadline"].drop_nulls()).sum() for flows in (flows, alone, ndp)]
     assert late[0] > late[1] >= late[2] == 0
 
 

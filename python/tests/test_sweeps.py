@@ -102,6 +102,7 @@ def test_json_is_what_there_is(sweep):
         "now": {"complete": 2},
         "failed": [],
         "violations": [],
+        "unsteady": 0,
         "interrupted": False,
         "advice": [],
     }
@@ -165,7 +166,7 @@ def test_a_changed_scenario_is_refused_and_the_field_is_named(sweep, small, tmp_
 def test_many_changes_are_named_in_part(sweep):
     sweep("")
     code, _, err = sweep(
-        'set.run = { seed = 5, until = "1s", warm_up = "1ns", audit = true }\n'
+        'set.run = { seed = 5, until = "1s", stall = "2s", audit = true }\n'
         'set.traffic.few = { flows = 3, sizes.fixed = "1KB" }\n'
         'set.topology.single-switch.rate = "1Gbps"\n'
     )
@@ -434,7 +435,7 @@ def typed(small, tmp_path):
         Axis("share", {"run.seed": [1, 2]}, labels=[1, 0.5]),
         Axis("audit", {"run.audit": [True, False]}),
         Axis("size", {"traffic.few.sizes.fixed": ["1KB", "2KB"]}),
-        Axis("mixed", {"run.warm_up": ["0s", "1ps"]}, labels=[1, "x"]),
+        Axis("mixed", {"run.measure": ["auto", "all"]}, labels=[1, "x"]),
         Axis("large", {"run.replica": [0, 2**40]}, labels=[2**63, 1]),
     ]
     return fy.sweep(Plan(small, axes, name="typed"), tmp_path / "typed")
@@ -535,7 +536,7 @@ def test_means_are_those_of_the_replicas_with_student_s_t(sweep, small, tmp_path
     # Random arrivals and places, so that replicas differ.
     text = small.read_text().replace('"at-once"', "{ poisson = { load = 0.5 } }")
     small.write_text(text.replace("permutation", "uniform").replace("flows = 4", "flows = 20"))
-    sweep(f"replicas = {replicas}\n" + SIZES)
+    sweep(f'replicas = {replicas}\nset.run.measure = "all"\n' + SIZES)
     opened = open_sweep(tmp_path / "out/plan")
     means = opened.means
     assert means["size"].to_list() == ["10KB", "20KB"]
@@ -555,6 +556,62 @@ def test_means_are_those_of_the_replicas_with_student_s_t(sweep, small, tmp_path
         ends = [fy.open_run(opened.path(key)).summary["end_ps"] for key in runs]
         bits = 8 * 20 * int(size[:2]) * 1000
         assert goodput == pytest.approx(sum(bits / end * 1e12 for end in ends) / replicas)
+
+
+LOADS = """\
+replicas = 2
+set.traffic.few = { matrix = "uniform", flows = 400 }
+[[axes]]
+name = "load"
+set.traffic.few.arrivals = [{ poisson = { load = 0.4 } }, { poisson = { load = 1.5 } }]
+labels = [0.4, 1.5]
+"""
+
+
+def test_loads_are_those_of_the_measuring_window(sweep, tmp_path):
+    sweep(LOADS)
+    opened = open_sweep(tmp_path / "out/plan")
+    metrics = opened.metrics
+    assert metrics["offered_load"].to_list() == metrics["load"].to_list()
+    for row in metrics.iter_rows(named=True):
+        summary = opened.summaries()[row["run"]]
+        window, (entry,) = summary["measured"], summary["traffic"]
+        assert window["rule"] == "chosen"
+        assert row["flows"] == window["flows"] == 400
+        assert row["carried_load"] == window["carried_load"] == entry["carried_load"]
+        assert row["hosts_wire"] > row["carried_load"]
+        assert row["stable"] == (not window["unstable"])
+        # All flows are of the entry, and its load is of all hosts: 4 links of 10 Gbit/s.
+        assert row["goodput_bps"] == pytest.approx(row["carried_load"] * 40e9)
+    assert not metrics.filter(load=1.5)["stable"].any()
+    means = opened.means
+    assert means.columns[:3] == ["load", "replicas", "stable"]
+    assert means["stable"].to_list() == [bool(metrics.filter(load=0.4)["stable"].all()), False]
+    for load in (0.4, 1.5):
+        values = metrics.filter(load=load)["carried_load"].to_list()
+        (row,) = means.filter(load=load).to_dicts()
+        assert row["carried_load"] == pytest.approx(statistics.fmean(values))
+        assert row["carried_load_ci95"] == pytest.approx(
+            12.706 * statistics.stdev(values) / math.sqrt(2), rel=2e-4
+        )
+
+
+def test_without_a_load_there_is_none(sweep, tmp_path):
+    sweep("")
+    (row,) = open_sweep(tmp_path / "out/plan").metrics.to_dicts()
+    assert (row["offered_load"], row["carried_load"], row["stable"]) == (None, None, None)
+    assert 0 < row["hosts_wire"] <= 1
+
+
+def test_runs_that_were_not_in_a_steady_state_are_told(sweep, tmp_path):
+    code, out, _ = sweep(LOADS, "--json")
+    told = json.loads(out)["unsteady"]
+    assert code == 0
+    assert told == int((~open_sweep(tmp_path / "out/plan").metrics["stable"]).sum()) >= 2
+    assert (
+        f"{told} runs were not in a steady state; flowyard show out/plan marks their points\n"
+        in sweep(LOADS)[1]
+    )
 
 
 def test_one_replica_has_no_interval(sweep, tmp_path):
@@ -623,6 +680,7 @@ def test_completion_by_size_is_the_mean_over_replicas_of_each_one_s_flows(mixed,
         for key in mixed.runs.filter(hosts=hosts)["run"]:
             flows = fy.open_run(mixed.path(key)).flows
             rows = pl.DataFrame(flows).with_columns(pl.col("tag").cast(pl.String)).to_dicts()
+            rows = [row for row in rows if row["measured"]]
             own = [row for row in rows if low < row["size_bytes"] <= high and tag in (None, row["tag"])]
             if own:
                 runs.append(own)
@@ -649,7 +707,8 @@ def test_points_and_groups_stand_in_their_order(mixed):
     groups = ["up to 100 KB", "100 KB to 10 MB", "above 10 MB", "all"]
     places = mixed.by_size.select("hosts", "size_group").rows()
     assert places == sorted(places, key=lambda place: (place[0] != 8, groups.index(place[1])))
-    assert set(places) == {(hosts, group) for hosts in (8, 4) for group in groups}
+    assert {hosts for hosts, _ in places} == {8, 4}
+    assert {group for _, group in places} == set(groups)
     ends = mixed.over_size.select("hosts", "size_up_to_bytes").rows()
     assert ends == sorted(ends, key=lambda place: (place[0] != 8, place[1]))
     # All flows together are those of the metrics.

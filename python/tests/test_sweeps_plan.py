@@ -73,9 +73,9 @@ def test_keys_may_have_quotes(read, key):
 
 
 def test_fields_for_every_run(read):
-    plan = read(SCENARIO + "set.run.warm_up = '1us'\nset.\"traffic.few.flows\" = 2\n" + SEEDS)
+    plan = read(SCENARIO + "set.run.measure = 'all'\nset.\"traffic.few.flows\" = 2\n" + SEEDS)
     found = scenarios(plan)
-    assert [(s["run"]["warm_up"], s["traffic"][0]["flows"]) for s in found] == [("1us", 2)] * 2
+    assert [(s["run"]["measure"], s["traffic"][0]["flows"]) for s in found] == [("all", 2)] * 2
 
 
 def test_an_axis_may_take_other_scenarios(read, small, tmp_path):

@@ -3,6 +3,9 @@
 Percentiles interpolate linearly between order statistics (type 7, the default of numpy and R). A flow that has
 not finished has no completion time: it is left out of means and percentiles and counted in the completed
 fraction, which therefore stands beside them in every table.
+
+95 % intervals of means and percentiles: within one run by `within_run.intervals`, which tables of completion give with
+`intervals=True`; over replicas by `intervals.replica_means`.
 """
 
 from flowyard.analysis.completion import (

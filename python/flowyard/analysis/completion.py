@@ -1,10 +1,11 @@
 """Flow completion times and slowdowns, by size of the flow."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
 
+from flowyard.analysis import within_run
 from flowyard.analysis.frames import Arrow, frame
 
 # Upper ends of the size groups in bytes, inclusive: short, middle and long flows, as pFabric cut them.
@@ -17,23 +18,20 @@ ALL = "all"
 # Upper ends of finer groups in bytes, inclusive: 1 and 3 of each decade from 1 KB on.
 SIZE_STEPS = tuple(digit * 10**power for power in range(3, 18) for digit in (1, 3))
 PERCENTILES: dict[str, float] = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
+# What completion is about, with the end of its columns' names.
+UNITS = {"fct": "_ps", "slowdown": ""}
 
 
-def measured(flows: Arrow, warm_up_ps: int, background: Collection[str] = ()) -> pl.DataFrame:
-    """The flows that count: those that do not start before the end of the warm-up (in ps), without background.
+def measured(flows: Arrow) -> pl.DataFrame:
+    """The flows that results are of: they start in the measuring window, and are not background.
 
-    A flow that waited for others and never started counts, as one that is not complete.
+    A flow that waited for others and never started counts, as one that is not complete, where the whole run is
+    measured.
 
     Args:
-        flows: At least start_ps, and tag if there is background.
-        warm_up_ps: The end of the warm-up.
-        background: Tags of the traffic entries that are background.
+        flows: With the column measured.
     """
-    flows = frame(flows)
-    early = (pl.col("start_ps") < warm_up_ps).fill_null(False)
-    # Tags may be stored as a dictionary of words, which is_in does not take.
-    own = pl.col("tag").cast(pl.String).is_in(list(background)) if background else pl.lit(False)
-    return flows.filter(~early & ~own)
+    return frame(flows).filter("measured")
 
 
 def background(summary: Mapping[str, Any]) -> list[str]:
@@ -41,58 +39,74 @@ def background(summary: Mapping[str, Any]) -> list[str]:
     return [entry["name"] for entry in summary["traffic"] if entry.get("background")]
 
 
-def by_size(flows: Arrow, *more: pl.Expr) -> pl.DataFrame:
+def by_size(flows: Arrow, *more: pl.Expr, intervals: bool = False) -> pl.DataFrame:
     """Completion by size group: a row for each group that has flows, the last one for all flows.
 
     Columns: group (text), flows, completed (counts), completed_fraction (0 to 1), fct_mean_ps, fct_<p>_ps,
     slowdown_mean, slowdown_<p> for each p of PERCENTILES, and what else is asked for. Null where no flow of the group
     has a value.
+
+    Args:
+        flows: At least size_bytes, completed, fct_ps and slowdown.
+        more: Further columns, as aggregations.
+        intervals: Whether to add the ends of 95 % intervals of `within_run`, fct_<p>_low_ps, fct_<p>_high_ps,
+            slowdown_<p>_low, slowdown_<p>_high, the mean as a p too; these need start_ps. A null low end: no
+            interval. A null high end alone: no upper bound, for too few flows lie above the percentile.
     """
     flows = frame(flows)
     size = pl.col("size_bytes")
     group = pl.lit(SIZE_GROUPS[-1][1])
     for upper, name in reversed(SIZE_GROUPS[:-1]):
         group = pl.when(size <= upper).then(pl.lit(name)).otherwise(group)
-    order = pl.Enum([name for _, name in SIZE_GROUPS])
-    groups = flows.group_by(group.cast(order).alias("group")).agg(*_completion(), *more).sort("group")
+    group = group.cast(pl.Enum([name for _, name in SIZE_GROUPS])).alias("group")
+    groups = flows.group_by(group).agg(*_completion(), *more).sort("group")
     everything = flows.select(pl.lit(ALL).alias("group"), *_completion(), *more)
+    if intervals:
+        groups = _with_ends(groups, flows, group)
+        everything = everything.hstack(_ends([flows]))
     return pl.concat([groups.with_columns(pl.col("group").cast(pl.String)), everything])
 
 
-def by_entry(flows: Arrow) -> pl.DataFrame:
+def by_entry(flows: Arrow, *, intervals: bool = False) -> pl.DataFrame:
     """Completion by traffic entry and size group: `by_size` of each entry, with its name as first column `tag`.
 
-    Entries stand in the order in which their first flows do.
+    Entries stand in the order in which their first flows do. Intervals are those of `by_size`.
     """
     flows = frame(flows)
     tags = flows["tag"].cast(pl.String)
     parts = [
-        by_size(flows.filter(tags == tag)).select(pl.lit(tag).alias("tag"), pl.all())
+        by_size(flows.filter(tags == tag), intervals=intervals).select(pl.lit(tag).alias("tag"), pl.all())
         for tag in tags.unique(maintain_order=True)
     ]
-    return pl.concat(parts) if parts else by_size(flows).select(pl.lit("").alias("tag"), pl.all()).clear()
+    if parts:
+        return pl.concat(parts)
+    return by_size(flows, intervals=intervals).select(pl.lit("").alias("tag"), pl.all()).clear()
 
 
-def over_size(flows: Arrow) -> pl.DataFrame:
+def over_size(flows: Arrow, *, intervals: bool = False) -> pl.DataFrame:
     """Completion in steps of size: a row for each of SIZE_STEPS that has flows.
 
     The steps are the same in every run, so that runs can be averaged, and each lies within one group of `by_size`.
     Columns: size_above_bytes, size_up_to_bytes (the step's ends, the upper one inclusive), then those of `overall`.
+    Intervals are those of `by_size`.
     """
     flows = frame(flows)
     upper = pl.lit(pl.Series("upper", SIZE_STEPS, dtype=pl.UInt64))
-    step = upper.search_sorted(pl.col("size_bytes").cast(pl.UInt64), side="left")
-    table = flows.group_by(step.alias("_step")).agg(_completion()).sort("_step")
+    step = upper.search_sorted(pl.col("size_bytes").cast(pl.UInt64), side="left").alias("_step")
+    table = flows.group_by(step).agg(_completion()).sort("_step")
+    if intervals:
+        table = _with_ends(table, flows, step)
     ends = [pl.Series(list(side), dtype=pl.UInt64) for side in ((0, *SIZE_STEPS), SIZE_STEPS)]
     place = table["_step"]
     above, up_to = (end.gather(place) for end in ends)
     return table.select(above.alias("size_above_bytes"), up_to.alias("size_up_to_bytes"), pl.exclude("_step"))
 
 
-def overall(flows: Arrow) -> pl.DataFrame:
+def overall(flows: Arrow, *, intervals: bool = False) -> pl.DataFrame:
     """Completion of all flows together: the last row of `by_size`, without its group."""
     flows = frame(flows)
-    return flows.select(_completion())
+    table = flows.select(_completion())
+    return table.hstack(_ends([flows])) if intervals else table
 
 
 def by_decile(flows: Arrow, bins: int = 10) -> pl.DataFrame:
@@ -131,6 +145,36 @@ def _completion() -> list[pl.Expr]:
         pl.col("slowdown").mean().alias("slowdown_mean"),
         *_percentiles("slowdown"),
     ]
+
+
+def _with_ends(table: pl.DataFrame, flows: pl.DataFrame, group: pl.Expr) -> pl.DataFrame:
+    """The table, a row a group, with the ends of its groups' intervals."""
+    name = group.meta.output_name()
+    parts = flows.select("start_ps", *_values(), group).partition_by(name, as_dict=True)
+    return table.hstack(_ends([parts[value,] for value in table[name]]))
+
+
+def _ends(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """The ends of intervals, a row for each part of the flows: <metric>_low and <metric>_high, the unit last."""
+    names = [
+        f"{column}_{statistic}_{end}{unit}"
+        for column, unit in UNITS.items()
+        for statistic in ("mean", *PERCENTILES)
+        for end in ("low", "high")
+    ]
+    rows = []
+    for part in parts:
+        by_start = part if part["start_ps"].is_sorted() else part.sort("start_ps", maintain_order=True)
+        # Flows of a burst meet one state of the network, however many they are.
+        starts = 1 + int((by_start["start_ps"].diff() > 0).sum())
+        sample = by_start if starts >= within_run.FEWEST else by_start.clear()
+        found = [within_run.intervals(sample[name], list(PERCENTILES.values())) for name in _values()]
+        rows.append([end for own in found for interval in (own.mean, *own.percentiles) for end in interval])
+    return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Float64), orient="row")
+
+
+def _values() -> list[str]:
+    return [column + unit for column, unit in UNITS.items()]
 
 
 def _percentiles(column: str, unit: str = "") -> list[pl.Expr]:

@@ -20,7 +20,6 @@ class Case:
         rounds: Runs, of which the best counts: five, and fewer where one takes seconds.
         goodput: What the median flow must get of its link: an idle fabric measures nothing.
         goodput_guard: What it must get as long as that has not been reached.
-        file: The scenario, below the packaged ones; by default the benchmark's of that name.
     """
 
     name: str
@@ -32,12 +31,11 @@ class Case:
     rounds: int = 5
     goodput: float | None = None
     goodput_guard: float | None = None
-    file: str | None = None
 
     @property
     def path(self) -> Path:
         """The scenario's file."""
-        return SCENARIOS / (self.file or f"bench/{self.name}.toml")
+        return SCENARIOS / "bench" / f"{self.name}.toml"
 
 
 CASES = [
@@ -45,8 +43,8 @@ CASES = [
     Case("ndp-permutation-k16", 1, k=16, limit=2.0, stretch=1.6, goodput=0.75, goodput_guard=0.74),
     Case("tcp-permutation-k8", 2, k=8, limit=1.8, stretch=1.4),
     Case("tcp-permutation-k16", 2, k=16, limit=1.8, stretch=1.4),
-    Case("ndp-web-search-k8", 3, k=8, limit=2.4, guard=2.6, rounds=3, file="web-search-ndp.toml"),
-    Case("tcp-web-search-k8", 3, k=8, limit=2.4, rounds=3, file="web-search-tcp.toml"),
+    Case("ndp-web-search-k8", 3, k=8, limit=2.4, guard=2.6, rounds=3),
+    Case("tcp-web-search-k8", 3, k=8, limit=2.4, rounds=3),
     Case("ndp-permutation-k32", 5, k=32, limit=2.0, rounds=2),
     Case("datagram-permutation-k8", 10, k=8, limit=2.5, rounds=3),
     Case("dctcp-permutation-k8", 10, k=8, limit=2.5, rounds=3),

@@ -41,8 +41,9 @@ def fat_tree(k: int) -> dict[str, Any]:
 
 
 def short_flows(flows: int, arrivals: Any) -> dict[str, Any]:
-    """Flows of three packets on k = 8."""
-    return network(fat_tree(8), "3KB", flows=flows, arrivals=arrivals, matrix="uniform")
+    """Flows of three packets on k = 8, without others before or behind them."""
+    scenario = network(fat_tree(8), "3KB", flows=flows, arrivals=arrivals, matrix="uniform")
+    return scenario | {"run": {"measure": "all"}}
 
 
 def few_or_all(flows: int, transport: str, live: bool) -> dict[str, Any]:

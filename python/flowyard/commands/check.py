@@ -36,10 +36,13 @@ def run(arguments: argparse.Namespace) -> int:
             return command.check(arguments, path, overrides)
         raise
     resolved = checked.resolved(whole=True)
-    needs, derived, advice = checked.outlook()
+    needs, derived, advice, window = checked.outlook()
     speed = forecast.speed(checked, needs)
     if arguments.json:
-        said = {"derived": derived, "advice": advice, "needs": forecast.as_json(needs, speed)}
+        said = {
+            **{"derived": derived, "advice": advice, "window": window},
+            "needs": forecast.as_json(needs, speed),
+        }
         print(json.dumps({**resolved, **said}, indent=2))
         return COMPLETE
     print(f"{path}: nothing wrong")
@@ -55,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         _part("traffic", inline(own))
     for field, value in derived.items():
         _part("derived", f"{field} = {inline(value)}")
+    _part("measured", forecast.measuring(window))
     hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
     memory = room(needs["memory_bytes"])
     _part("needs", f"about {memory}; {hops:,} packet-hops for {ends:,.3g} ms simulated")

@@ -1,6 +1,10 @@
-"""`flowyard run`: a scenario to its end, its results in a folder, and what came of it on half a screen."""
+"""`flowyard run`: a scenario to its end, its results in a folder, and what came of it on half a screen.
+
+With --replicas it is a sweep of one point: the scenario, several times with other random streams.
+"""
 
 import argparse
+import itertools
 import sys
 import threading
 from collections.abc import Iterator
@@ -19,7 +23,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     options.as_json(parser)
     options.scenario(parser)
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="a new folder; default out/<scenario>-<n>"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="a new folder, with --replicas also one to continue; default out/<scenario>-<n>",
+    )
+    parser.add_argument(
+        "--replicas",
+        type=options.positive,
+        default=1,
+        metavar="N",
+        help="run it N times with other random streams, from its run.replica on, as a sweep into the folder; the "
+        "summary has means with 95 %% intervals; default 1, a single run",
     )
 
 
@@ -31,9 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
     from flowyard.terminal.progress import Display
 
     path = scenarios.find(arguments.scenario)
+    if arguments.replicas > 1:
+        return _replicas(arguments, path)
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
     checked = results.Checked(path, options.overrides(arguments), options.prototypes(arguments))
-    needs = checked.outlook().needs
+    needs, _, _, window = checked.outlook()
+    if window["rule"] != "all":
+        print(f"measured: {forecast.measuring(window)}", file=sys.stderr)
     if checked.resolved().get("observe"):
         print(forecast.to_observe(needs), file=sys.stderr)
     # Ctrl-C ends the run, not the program: what there is by then is kept.
@@ -55,6 +75,35 @@ def run(arguments: argparse.Namespace) -> int:
     for violation in result.violations:
         print(f"audit: {violation}", file=sys.stderr)
     return FAILED if result.violations else OF_STATUS[result.status]
+
+
+def _replicas(arguments: argparse.Namespace, path: Path) -> int:
+    """Runs missing replicas into the folder of a sweep without axes, and prints means over those that are done."""
+    from flowyard import results, sweeps
+    from flowyard.errors import NO_PROTOTYPES, UserError
+    from flowyard.report import replicas
+    from flowyard.sweeps.command import _code, _complain
+
+    if arguments.prototype:
+        raise UserError(f"--replicas: {NO_PROTOTYPES}")
+    overrides = options.overrides(arguments)
+    # The message on a mistake is that of a run: a sweep's names points.
+    results.check(path, overrides)
+    plan = sweeps.Plan(path, replicas=arguments.replicas, set=overrides, name=path.stem)
+    folder = arguments.output or _free(path.stem)
+    tally = sweeps.execute(plan, folder, announce=lambda line: print(line, file=sys.stderr))
+    sweep = sweeps.Sweep(folder)
+    # Before means: an earlier run may be damaged.
+    code = _code(tally, sweep)
+    replicas.tell(sweep, tally, as_json=arguments.json)
+    _complain(tally)
+    return code
+
+
+def _free(name: str) -> Path:
+    """The first out/<name>-<n> that is not there."""
+    places = (Path("out") / f"{name}-{n}" for n in itertools.count(1))
+    return next(place for place in places if not place.exists())
 
 
 @contextmanager

@@ -75,6 +75,8 @@ _LIMIT = _Kind(
     lambda value: (isinstance(value, dict) and len(value) == 1) or value == "derived",
 )
 
+_MEASURE = _Kind("a word or a table", lambda value: isinstance(value, str | dict))
+
 _PLACE = _Kind("a text, a number, true or false", lambda value: isinstance(value, str | int | float | None))
 _KEY = _Kind(
     "the name of a folder, of letters and digits", lambda value: isinstance(value, str) and value.isalnum()
@@ -105,9 +107,22 @@ _SCENARIO = {
             "routing": _Maybe(_ROUTING),
         }
     ),
-    "run": {"warm_up": _Added(_TIME), "until": _Maybe(_TIME), "stall": _Added(_TIME)},
+    "run": {"warm_up": _Added(_TIME), "measure": _Added(_MEASURE), "until": _Maybe(_TIME), "stall": _Added(_TIME)},
 }
 _OBSERVED = _Maybe({"cut_off_ps": _Maybe(_COUNT)})
+_HALVES = dict.fromkeys(("first", "first_ci95", "second", "second_ci95"), _AMOUNT)
+# The measuring window, and what was carried in it.
+_MEASURED = {
+    "rule": _TEXT,
+    "why_all": _OrNull(_TEXT),
+    **dict.fromkeys(("from_ps", "until_ps", "drain_ps", "flows", "unfinished", "after_arrivals"), _COUNT),
+    "wanted_ps": _OrNull(_COUNT),
+    **dict.fromkeys(("offered_load", "realised_load", "carried_load", "carried_ci95"), _OrNull(_AMOUNT)),
+    **dict.fromkeys(("hosts_payload", "hosts_wire"), _AMOUNT),
+    "tiers": _Every({"tier": _TEXT, "links": _COUNT, "payload": _OrNull(_AMOUNT), "wire": _AMOUNT}),
+    "halves": _OrNull(_HALVES),
+    "unstable": _Every(_TEXT),
+}
 # What every run of any kind has.
 _ANY = {
     "status": _STATUS,
@@ -150,8 +165,10 @@ _RUN: Mapping[str, Any] = {
             "mean_size_bytes": _OrNull(_AMOUNT),
             "offered_load": _OrNull(_AMOUNT),
             "realised_load": _OrNull(_AMOUNT),
+            **dict.fromkeys(("carried_load", "carried_ci95"), _Added(_OrNull(_AMOUNT))),
         }
     ),
+    "measured": _Added(_MEASURED),
     "faults": _Added(
         _Every(
             {

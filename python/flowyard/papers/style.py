@@ -95,6 +95,21 @@ def curve(
     )
 
 
+def hollow(axes: "Axes", rows: "pl.DataFrame", x: str, y: str, place: int) -> None:
+    """Empties the marks of a curve's points that were not in a steady state: those whose column `unstable` is true.
+
+    Args:
+        axes: Where.
+        rows: A row a point.
+        x: A column.
+        y: A column.
+        place: Which colour and marker, as the curve has them.
+    """
+    own = rows.filter("unstable")
+    look: dict[str, Any] = {"color": COLOURS[place], "marker": MARKERS[place], "markerfacecolor": "white"}
+    axes.plot(own[x].to_numpy(), own[y].to_numpy(), linestyle="", zorder=5, **look)
+
+
 def save(figure: "Figure", folder: Path) -> None:
     """Writes figure.svg and figure.png; the same data gives the same bytes of the former."""
     svg, png = io.BytesIO(), io.BytesIO()

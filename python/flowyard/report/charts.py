@@ -213,10 +213,10 @@ def labels_of(runs: Sequence[Labelled]) -> list[str]:
     return [run.label for run in runs]
 
 
-def colour_of(labels: Sequence[str], field: str = "run") -> alt.Color:
-    """Each label's colour."""
+def colour_of(labels: Sequence[str], field: str = "run", channel: Any = alt.Color) -> Any:
+    """Each label's colour, of a mark as a whole, or of its fill or stroke."""
     colours = [f"var(--run-{i % COLOURS})" for i in range(len(labels))]
-    return alt.Color(f"{field}:N", scale=alt.Scale(domain=list(labels), range=colours), legend=None)
+    return channel(f"{field}:N", scale=alt.Scale(domain=list(labels), range=colours), legend=None)
 
 
 def dash(index: int, lines: int) -> list[int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flowyard import text
 from flowyard.called import called
+from flowyard.report import loads
 
 if TYPE_CHECKING:
     # Runs are called by what differs, which differing.py finds with what is below.
@@ -102,8 +103,8 @@ def facts(runs: Sequence["Run"]) -> list[Fact]:
     for i in range(entries):
         name = "Traffic" if entries == 1 else f"Traffic {i + 1}"
         rows.append(row(name, "Flows: their senders, receivers, sizes and start times.", partial(_entry, i)))
-        loads = "Offered payload per second over the capacity of the loaded hosts: configured, and drawn."
-        rows.append(row("Load", loads, partial(_load, i)))
+        title = "Payload per second over the capacity of the loaded hosts: configured, drawn, and delivered."
+        rows.append(row("Load", title, partial(_load, i)))
     if any(run.scenario.get("faults") for run in runs):
         rows.append(row("Faults", "Faults of the network and their times.", _faults))
     if any(run.scenario.get("observe") for run in runs):
@@ -311,15 +312,12 @@ def _entry(i: int, run: "Run") -> Cell:
 def _load(i: int, run: "Run") -> Cell:
     if i >= len(run.summary["traffic"]):
         return Cell(text.NONE)
-    drawn = run.summary["traffic"][i]
-    loads = [(drawn.get("offered_load"), "offered"), (drawn.get("realised_load"), "realised")]
-    return Cell(
-        ", ".join(f"{text.digits(load)} {name}" for load, name in loads if load is not None) or text.NONE
-    )
+    return Cell(loads.said(run.summary["traffic"][i]))
 
 
 def _limits(run: "Run") -> Cell:
     settings = run.scenario["run"]
     until = f"until {settings['until']}" if settings.get("until") else "no time limit"
-    warm_up = f"warm-up {text.duration(run.warm_up_ps)}" if run.warm_up_ps else "no warm-up"
-    return Cell(f"{until}, {warm_up}")
+    start, end = (text.duration(time) for time in run.window_ps)
+    window = f"measured from {start} to {end}" if run.has_window else "measured as a whole"
+    return Cell(f"{until}, {window}")

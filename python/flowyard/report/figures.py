@@ -71,7 +71,7 @@ def figures(runs: Sequence[Run]) -> list[Figure]:
             charts.goodput_distribution(runs), no_fct,
         ),
         Figure("utilisation", "utilisation", "Link utilisation by tier", dots,
-               spread(runs, "utilisation", "share", "utilisation over the whole run"), idle),
+               spread(runs, "utilisation", "share", "share of the measured time"), idle),
         Figure("queue-mean", "queue_mean", "Mean queue by tier", dots,
                spread(runs, "queue_mean_bytes", "bytes", "time average of the queue"), no_queue),
         Figure("queue-max", "queue_max", "Largest queue by tier", " ".join((dots, overlays.said(runs))).strip(),

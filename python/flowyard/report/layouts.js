@@ -7,7 +7,8 @@ for (const select of document.querySelectorAll("select[data-layouts]")) {
   select.addEventListener("change", async () => {
     const chosen = Number(select.value);
     for (const element of document.querySelectorAll("[data-layout]")) {
-      element.hidden = Number(element.dataset.layout) !== chosen;
+      // A chart may belong to several.
+      element.hidden = !element.dataset.layout.split(" ").map(Number).includes(chosen);
     }
     for (const button of buttons) button.setAttribute("aria-pressed", "false");
     pressed.clear();

@@ -19,6 +19,7 @@ import polars as pl
 
 from flowyard import text
 from flowyard.report import charts
+from flowyard.report.loads import UNSTABLE
 from flowyard.report.metrics import Metric
 from flowyard.report.places import LOGARITHMIC, Places, is_numeric, places, said
 
@@ -41,6 +42,14 @@ class Shown(NamedTuple):
     metric: Metric
 
 
+class Against(NamedTuple):
+    """A number of each point along x in place of an axis: its column in Sweep.means, name, the ends of the scale."""
+
+    column: str
+    name: str
+    ends: tuple[float, float]
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
     """Which axis is shown how.
@@ -51,6 +60,7 @@ class Layout:
         colour: The axis told by colour, if any.
         picks: The axes of which the reader chooses one value.
         first: The layout that the page begins with, by whose parts the fields of rows are called; None of itself.
+        against: What stands along x in place of the axis, which then orders the points of a line.
     """
 
     values: Mapping[str, Sequence[Any]]
@@ -58,6 +68,7 @@ class Layout:
     colour: str | None = None
     picks: list[str] = field(default_factory=list)
     first: "Layout | None" = None
+    against: Against | None = None
 
     @functools.cached_property
     def places(self) -> dict[str, Places]:
@@ -90,9 +101,14 @@ class Layout:
         return slot if slot.startswith("pick") else f"pick_{slot}"
 
     @property
+    def title(self) -> str:
+        """What is along x."""
+        return self.against.name if self.against else self.x
+
+    @property
     def ordered(self) -> bool:
         """Whether there is a way from one place of x to the next: numbers and quantities have it, names have not."""
-        return self.places[self.x].ordered
+        return self.against is not None or self.places[self.x].ordered
 
     @property
     def lines(self) -> list[str]:
@@ -112,7 +128,7 @@ def layout(axes: Mapping[str, Sequence[Any]]) -> Layout | None:
     numbers = [name for name in many if is_numeric(values[name])]
     quantities = [name for name in many if places(values[name]).numbers is not None]
     two = [name for name, found in values.items() if places(found).numbers is not None]
-    return _with_x(values, [*numbers, *quantities, *two, *values][0])
+    return with_x(values, [*numbers, *quantities, *two, *values][0])
 
 
 def layouts(axes: Mapping[str, Sequence[Any]]) -> list[Layout]:
@@ -121,10 +137,11 @@ def layouts(axes: Mapping[str, Sequence[Any]]) -> list[Layout]:
     if first is None:
         return []
     others = [name for name in first.values if name != first.x]
-    return [first, *(_with_x(first.values, name, first) for name in others)]
+    return [first, *(with_x(first.values, name, first) for name in others)]
 
 
-def _with_x(values: Mapping[str, Sequence[Any]], x: str, first: Layout | None = None) -> Layout:
+def with_x(values: Mapping[str, Sequence[Any]], x: str, first: Layout | None = None) -> Layout:
+    """The layout with that axis along x: the first of the others that colours can tell apart has them."""
     others = [name for name in values if name != x]
     colour = next((name for name in others if len(values[name]) <= MOST_LINES), None)
     return Layout(values, x, colour, [name for name in others if name != colour], first)
@@ -157,8 +174,11 @@ def chart(
         return None, []
     plan = plans[0]
     chosen = parameter if len(tables) > 1 else ""
+    against = [each.against.column for each in plans if each.against]
+    marked = any(_unstable(row) for one in tables for row in one.means.iter_rows(named=True))
     rows: dict[str, list[dict[str, Any]]] = {
-        one.name: [_row(row, plan, one.metric) for row in one.means.iter_rows(named=True)] for one in tables
+        one.name: [_row(row, plan, one.metric, against, marked) for row in one.means.iter_rows(named=True)]
+        for one in tables
     }
     y = _y(list(rows.values()), [one.metric for one in tables], list(rows), chosen)
     if chosen:
@@ -169,7 +189,7 @@ def chart(
     first[chosen] = tables[0].name
     specs = []
     for layout in plans:
-        spec = copy.deepcopy(_frame(layout, chosen))
+        spec = copy.deepcopy(_frame(layout, chosen, marked))
         for layer in spec["layer"]:
             layer["encoding"]["y"] |= y
             for tip in layer["encoding"].get("tooltip", []):
@@ -184,19 +204,28 @@ def chart(
 
 # Checking its parts takes altair most of the time of a report.
 @functools.lru_cache(maxsize=16)
-def _frame(plan: Layout, chosen: str) -> charts.Spec:
-    """What the charts of all metrics have in common: all but the rows, the axis of the metric and its name."""
-    base = charts.chart_of("rows").encode(x=_x(plan), color=charts.colour_of(plan.lines, line_field(plan)))
-    base = base.transform_filter(wanted) if (wanted := picked(plan, chosen)) else base
+def _frame(plan: Layout, chosen: str, marked: bool) -> charts.Spec:
+    """What the charts of all metrics have in common: all but the rows, the axis of the metric and its name.
+
+    With `marked`, points that are not in a steady state are hollow.
+    """
+    field = line_field(plan)
+    bare = charts.chart_of("rows").encode(x=_x(plan))
+    bare = bare.transform_filter(wanted) if (wanted := picked(plan, chosen)) else bare
+    base = bare.encode(color=charts.colour_of(plan.lines, field))
     tooltip = [
         *tips(plan, [plan.x, *([plan.colour] if plan.colour else []), *plan.picks]),
+        *([charts.tip(plan.against.column, "ratio", plan.against.name)] if plan.against else []),
         alt.Tooltip("said:N", title=""),
         charts.tip("replicas", "count", "replicas"),
         alt.Tooltip("completed:N", title="completed"),
+        *([alt.Tooltip("state:N", title="state")] if marked else []),
     ]
-    opacity = charts.focused(field=line_field(plan))
-    point = base.mark_point(filled=True, size=55, opacity=1).encode(
-        y="mean:Q", opacity=opacity, tooltip=tooltip
+    opacity = charts.focused(field=field)
+    point = (
+        (_hollow(bare, plan, field) if marked else base)
+        .mark_point(filled=True, size=55, opacity=1)
+        .encode(y="mean:Q", opacity=opacity, tooltip=tooltip)
     )
     # Points carry the words; of an interval that is not there none could be made.
     if plan.ordered:
@@ -217,6 +246,13 @@ def _frame(plan: Layout, chosen: str) -> charts.Spec:
         )
         layers = [whisker, point.encode(xOffset=offset)]
     return charts.spec_of(layers, HEIGHT, parameters(plan, chosen))
+
+
+def _hollow(bare: alt.Chart, plan: Layout, field: str) -> alt.Chart:
+    """Its points are filled with the colour of their line, or only drawn in it if they are not in a steady state."""
+    fill, stroke = (charts.colour_of(plan.lines, field, channel) for channel in (alt.Fill, alt.Stroke))
+    inside = alt.condition(f"datum.state === '{UNSTABLE}'", alt.value("var(--surface)"), fill)
+    return bare.encode(fill=inside, stroke=stroke, strokeWidth=alt.value(2))
 
 
 def line_field(plan: Layout) -> str:
@@ -258,7 +294,13 @@ def drawn_half(row: Mapping[str, Any], column: str) -> float | None:
     return half if row["replicas"] >= FEWEST else None
 
 
-def _row(row: Mapping[str, Any], plan: Layout, metric: Metric) -> dict[str, Any]:
+def _unstable(row: Mapping[str, Any]) -> bool:
+    return row.get("stable") is False
+
+
+def _row(
+    row: Mapping[str, Any], plan: Layout, metric: Metric, against: Sequence[str], marked: bool
+) -> dict[str, Any]:
     mean, half = row[metric.column], drawn_half(row, metric.column)
     return {
         "line": "",
@@ -269,10 +311,16 @@ def _row(row: Mapping[str, Any], plan: Layout, metric: Metric) -> dict[str, Any]
         "said": metric.mean(row),
         "replicas": row["replicas"],
         "completed": text.percent(row["completed_fraction"]),
+        **{column: None if row[column] is None else charts.rounded(row[column]) for column in against},
+        **({"state": UNSTABLE if _unstable(row) else "steady"} if marked else {}),
     }
 
 
 def _x(plan: Layout) -> alt.X:
+    if plan.against:
+        axis = alt.Axis(format="", formatType="ratio", labelOverlap="greedy", grid=False, tickCount=8)
+        scale = alt.Scale(domain=list(plan.against.ends), type="linear", zero=False, nice=False, padding=10)
+        return alt.X(f"{plan.against.column}:Q", title=plan.against.name, scale=scale, axis=axis)
     found = plan.places[plan.x]
     kind: dict[str, Any]
     if found.numbers is None:

@@ -13,14 +13,18 @@ from flowyard.analysis import overall
 from flowyard.called import called
 from flowyard.errors import UserError
 from flowyard.folders import kept
+from flowyard.report import loads
 from flowyard.report.differing import differing
-from flowyard.report.points import points_table
+from flowyard.report.points import points_table, unsteady
+from flowyard.report.replicas import replicas_table
 from flowyard.report.summary import tell
 from flowyard.runs import Run
 from flowyard.sweeps.results import FLOW_COLUMNS, Sweep, is_sweep
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.exits import COMPLETE
 
+# Numbers of a run that --json has.
+NUMBERS = ("flows", "completed", "fct_p99_ps", "slowdown_p99", "offered_load", "carried_load")
 # Fields in which a run differs that its line has; --json has all.
 MOST_FIELDS = 4
 
@@ -39,6 +43,10 @@ def command(arguments: argparse.Namespace) -> int:
         _list(folder, listed, as_json=arguments.json)
         if sweep and sweep.axes and not arguments.json:
             show(points_table(sweep))
+            if note := unsteady(sweep):
+                print(f"{loads.MARK} {note}")
+        elif sweep and len(sweep.statuses) > 1 and not arguments.json:
+            show(replicas_table(sweep))
         return COMPLETE
     result = results.open_run(folder)
     if arguments.json:
@@ -60,6 +68,9 @@ class Listed:
     completed: int | None = None
     fct_p99_ps: float | None = None
     slowdown_p99: float | None = None
+    offered_load: float | None = None
+    carried_load: float | None = None
+    unstable: list[str] = field(default_factory=list)
     differs: dict[str, str] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
     remark: str = ""
@@ -127,6 +138,9 @@ def _look(run: Listed) -> Mapping[str, Any] | None:
     total = overall(read.measured).row(0, named=True)
     run.flows, run.completed = total["flows"], total["completed"]
     run.fct_p99_ps, run.slowdown_p99 = total["fct_p99_ps"], total["slowdown_p99"]
+    found = read.loads or {}
+    run.offered_load, run.carried_load = found.get("offered_load"), found.get("carried_load")
+    run.unstable = read.unstable
     return scenario
 
 
@@ -170,7 +184,8 @@ def _list(folder: Path, runs: list[Listed], *, as_json: bool) -> None:
                 "folder": str(run.folder),
                 "status": run.status or None,
                 "transport": run.transport or None,
-                **{name: getattr(run, name) for name in ("flows", "completed", "fct_p99_ps", "slowdown_p99")},
+                **{name: getattr(run, name) for name in NUMBERS},
+                "unstable": run.unstable,
                 "differs": run.differs,
                 "remark": run.remark or None,
             }
@@ -178,13 +193,17 @@ def _list(folder: Path, runs: list[Listed], *, as_json: bool) -> None:
         ]
         print(json.dumps({"folder": str(folder), "runs": rows}, indent=2))
         return
-    header = ("run", "transport", "status", "flows", "FCT p99", "slowdown p99", "what differs")
+    # Where no flows arrive at a load, there is none to show.
+    loaded = any(run.carried_load is not None for run in runs)
+    header = ("run", "transport", "status", "flows", *(("load: offered, carried",) if loaded else ()))
+    header = (*header, "FCT p99", "slowdown p99", "what differs")
     lines = [
         (
             run.name,
             run.transport or text.NONE,
             run.status or text.NONE,
             text.NONE if run.flows is None else f"{run.completed:,} of {run.flows:,}",
+            *((_loads(run),) if loaded else ()),
             text.duration(run.fct_p99_ps),
             text.ratio(run.slowdown_p99),
             _said(run),
@@ -192,6 +211,16 @@ def _list(folder: Path, runs: list[Listed], *, as_json: bool) -> None:
         for run in runs
     ]
     show(TextTable(os.fspath(folder), header, lines, left=3, words_last=True))
+    if any(run.unstable for run in runs):
+        first = next(run for run in runs if run.unstable)
+        print(f"{loads.MARK} {loads.UNSTABLE}; of the first: {loads.reason(first.unstable[0])}")
+
+
+def _loads(run: Listed) -> str:
+    if run.carried_load is None:
+        return text.NONE
+    mark = f" {loads.MARK}" if run.unstable else ""
+    return f"{text.ratio(run.offered_load)}, {text.ratio(run.carried_load)}{mark}"
 
 
 def _said(run: Listed) -> str:

@@ -20,6 +20,7 @@ class Metric:
         format_type: How the page's script writes it on an axis.
         show: How it is written elsewhere.
         most: The largest possible value.
+        configured: Whether runs are given it, so that replicas may not differ.
     """
 
     column: str
@@ -28,16 +29,20 @@ class Metric:
     format_type: str
     show: Callable[[float | None], str]
     most: float = math.inf
+    configured: bool = False
 
     def mean(self, row: Mapping[str, Any]) -> str:
         """The mean of a point, with its interval if there is one."""
         mean, half = row[self.column], row[f"{self.column}_ci95"]
-        return self.show(mean) if half is None else f"{self.show(mean)} ± {self.show(half)}"
+        if half is None or (self.configured and half == 0):
+            return self.show(mean)
+        return f"{self.show(mean)} ± {self.show(half)}"
 
 
-# The table of points has these; all have a chart. Where flows have deadlines, that they meet them is the result; of
-# others the tail of slowdown is what most papers show.
-IN_TABLE = (
+OFFERED = Metric("offered_load", "offered load", "offered", "ratio", text.ratio, configured=True)
+CARRIED = Metric("carried_load", "carried load", "carried", "ratio", text.ratio)
+# Where flows have deadlines, that they meet them is the result; of others most papers show the tail of slowdown.
+_RESULTS = (
     Metric("application_throughput", "application throughput", "deadline", "share", text.percent, most=1.0),
     Metric("slowdown_p99", "slowdown p99", "slowdown", "ratio", text.ratio),
     Metric("slowdown_p50", "slowdown p50", "slowdown", "ratio", text.ratio),
@@ -46,9 +51,13 @@ IN_TABLE = (
     Metric("goodput_bps", "goodput", "goodput", "rate", text.rate),
     Metric("completed_fraction", "completed", "completed", "share", text.percent, most=1.0),
 )
+# The table of points has these.
+IN_TABLE = (OFFERED, CARRIED, *_RESULTS)
+# These have a chart.
 METRICS = (
-    *IN_TABLE,
+    *_RESULTS,
     Metric("fct_mean_ps", "mean FCT", "fct", "duration", text.duration),
+    CARRIED,
     Metric("lateness_p50_ps", "lateness p50", "lateness", "duration", text.duration),
     Metric("lateness_p99_ps", "lateness p99", "lateness", "duration", text.duration),
 )
@@ -68,6 +77,7 @@ COUNTED = ("drops", "trims", "marks", "lost", "retransmissions", "timeouts")
 ALL_METRICS = {
     metric.column: metric
     for metric in (
+        OFFERED,
         *METRICS,
         *PACKETS.values(),
         *(
@@ -80,6 +90,7 @@ ALL_METRICS = {
             for p in ("p95", "p99_9")
         ),
         *(Metric(name, terms.TERMS[name].name, name, "count", text.ratio) for name in COUNTED),
+        Metric("hosts_wire", "links to hosts busy", "wire", "share", text.percent, most=1.0),
         Metric("end_ps", "simulated time", "", "duration", text.duration),
         Metric("packet_hops", "packet-hops", "", "count", text.ratio),
         Metric("packets_sent", "data packets", "packets_sent", "count", text.ratio),

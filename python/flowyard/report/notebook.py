@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from flowyard.report.loads import MARK
+
 if TYPE_CHECKING:
     from flowyard.results import Result
     from flowyard.sweeps.results import Sweep
@@ -22,7 +24,7 @@ def of_table(table: "Table") -> str:
 
 def of_result(result: "Result") -> str:
     """What the command line prints at the end of a run, and which tables there are."""
-    from flowyard.report.summary import sizes_table, summary_table
+    from flowyard.report.summary import LEGEND, sizes_table, summary_table
 
     name = str(result.summary["scenario"].get("name") or "run")
     shown = filter(None, (summary_table(result, name), sizes_table(result)))
@@ -32,18 +34,20 @@ def of_result(result: "Result") -> str:
         if (table := getattr(result, name)) is not None
     }
     there = ", ".join(f"{name} ({rows:,} rows)" for name, rows in tables.items())
-    return f"{''.join(_table(*made[:3]) for made in shown)}<p>{escape(there)}</p>"
+    return f"{''.join(_table(*made[:3]) for made in shown)}<p>{escape(LEGEND)}</p><p>{escape(there)}</p>"
 
 
 def of_sweep(sweep: "Sweep") -> str:
     """How much of a sweep is there, its axes, and the means of its points."""
-    from flowyard.report.points import points_table
+    from flowyard.report.points import points_table, unsteady
 
     done = int(sweep.runs["done"].sum())
     rows = [("runs", f"{done:,} of {len(sweep.runs):,}"), ("replicas", f"{sweep.replicas:,}")]
     rows += [(name, ", ".join(map(str, values[:ROWS]))) for name, values in sweep.axes.items()]
     rows += [("damaged", f"{len(sweep.damaged):,}")] if sweep.damaged else []
     points = _table(*points_table(sweep)[:3]) if done and sweep.axes else ""
+    if points and (note := unsteady(sweep)):
+        points += f"<p>{escape(f'{MARK} {note}')}</p>"
     return _table(sweep.name, ("", ""), [*rows, ("folder", str(sweep.folder))]) + points
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from flowyard import text
-from flowyard.report import reasons
+from flowyard.report import loads, reasons
 from flowyard.runs import Run
 
 
@@ -21,7 +21,7 @@ class Notice:
 
 def notices(runs: Sequence[Run]) -> list[Notice]:
     """All banners, the gravest first."""
-    found = [notice for run in runs for notice in _of_run(run)] + _of_all(runs)
+    found = [notice for run in runs for notice in _of_run(run)] + _of_windows(runs) + _of_all(runs)
     return sorted(found, key=lambda notice: ("error", "warning", "note").index(notice.level))
 
 
@@ -62,7 +62,7 @@ def _of_run(run: Run) -> list[Notice]:
         elif unfinished:
             why = reasons.not_completed(run)
             body += (f" {why}" if why else "") + (
-                f" {unfinished:,} of {run.counters['flows']:,} flows are unfinished: they have no completion time, and "
+                f" {unfinished:,} of {run.measured.height:,} flows are unfinished: they have no completion time, and "
                 "are missing from every mean and percentile below, which therefore look better than the run was."
             )
         title = (
@@ -75,10 +75,14 @@ def _of_run(run: Run) -> list[Notice]:
         found.append(Notice("warning", "No flow to show", reason, run.label))
     if run.abandoned and not reason:
         body = (
-            f"{run.abandoned:,} of {run.flows.height:,} flows were given up by their senders: they have no completion "
-            "time, and are missing from every mean and percentile below."
+            f"{run.abandoned:,} of {run.measured.height:,} flows were given up by their senders: they have no "
+            "completion time, and are missing from every mean and percentile below."
         )
         found.append(Notice("warning", "Abandoned flows", body, run.label))
+    if run.unstable:
+        why = "; ".join(map(loads.reason, run.unstable))
+        body = f"{why[:1].upper()}{why[1:]}. Numbers below depend on when the run began and ended."
+        found.append(Notice("warning", "Not in a steady state", body, run.label))
     violations = run.summary.get("violations") or []
     if violations:
         shown = "; ".join(str(violation) for violation in violations[:3])
@@ -91,13 +95,6 @@ def _of_run(run: Run) -> list[Notice]:
             "impossible: please report this."
         )
         found.append(Notice("error", "Slowdown below 1", body, run.label))
-    early = int((run.flows["start_ps"] < run.warm_up_ps).sum())
-    if early and run.measured.height:
-        body = (
-            f"{early:,} of {run.flows.height:,} flows start before {_warm_up(run)} and are left out of summaries and "
-            "distributions. Counters and links cover the whole run."
-        )
-        found.append(Notice("note", "Warm-up", body, run.label))
     limits = {"samples": "rows_limit", "capture": "packet_limit"}
     for part, at in run.cut_off_ps.items():
         body = (
@@ -110,6 +107,34 @@ def _of_run(run: Run) -> list[Notice]:
     return found
 
 
+def _of_windows(runs: Sequence[Run]) -> list[Notice]:
+    """A note on what results are of, where that is less than a run."""
+    windows = {run.window_ps for run in runs}
+    if not any(run.has_window and run.measured.height for run in runs):
+        return []
+    ends = [text.duration(time) for time in runs[0].window_ps]
+    where = f"from {' to '.join(ends)}" if len(windows) == 1 else "in each run's measuring window"
+    body = f"Results are of flows that start {where}, and of links in that time"
+    return [Notice("note", "Measuring window", f"{body}{': see Load' if runs[0].loads else ''}.")]
+
+
+def _of_lengths(runs: Sequence[Run]) -> list[Notice]:
+    """A note where averages over time are of different times."""
+    lengths = sorted(run.window_length_ps for run in runs)
+    if lengths[0] * 1.1 >= lengths[-1]:
+        return []
+    span = f"from {text.duration(lengths[0])} to {text.duration(lengths[-1])}"
+    averages = "Link utilisation, mean queues and goodput are averages over each run's own"
+    whole = "its quiet end included: a run with a few late flows looks emptier."
+    if not any(run.has_window for run in runs):
+        body = f"The runs lasted {span} of simulated time. {averages} time, {whole}"
+    elif all(run.has_window for run in runs):
+        body = f"Measuring windows last {span}. {averages} window; those over a shorter one vary more."
+    else:
+        body = f"What is measured lasts {span}. {averages} window, or over a whole run, {whole}"
+    return [Notice("note", "Different lengths", body)]
+
+
 def _of_all(runs: Sequence[Run]) -> list[Notice]:
     if len(runs) < 2:
         return []
@@ -118,20 +143,9 @@ def _of_all(runs: Sequence[Run]) -> list[Notice]:
     if len(traffic) > 1:
         body = "The runs did not carry the same flows (their traffic digests differ): compare distributions, not flows."
         found.append(Notice("note", "Different traffic", body))
-    ends = sorted(run.end_ps for run in runs)
-    if ends[0] * 1.1 < ends[-1]:
-        body = (
-            f"The runs lasted from {text.duration(ends[0])} to {text.duration(ends[-1])} of simulated time. Link "
-            "utilisation, mean queues and goodput are averages over each run's own time, its quiet end included: a run "
-            "with a few late flows looks emptier."
-        )
-        found.append(Notice("note", "Different lengths", body))
+    found += _of_lengths(runs)
     if any(one.summary["flowyard"] != other.summary["flowyard"] for one, other in pairwise(runs)):
         found.append(
             Notice("warning", "Different versions", "The runs were made by different versions of Flowyard.")
         )
     return found
-
-
-def _warm_up(run: Run) -> str:
-    return text.duration(run.warm_up_ps)

@@ -24,6 +24,7 @@ def render(runs: Sequence[Run]) -> str:
         notices=_notices(runs),
         columns=len(runs),
         runs=runs,
+        windowed=any(run.has_window for run in runs),
         cards=tables.cards(runs),
         headlines=[facts.headline(run) for run in runs],
         chips=[

@@ -33,19 +33,18 @@ def no_fct(run: Run) -> str | None:
         )
     if run.measured.is_empty():
         return (
-            f"All {own.height:,} flows start in the warm-up, run.warm_up = {text.duration(run.warm_up_ps)}: "
-            "shorten it."
+            f"None of {own.height:,} flows starts in the measuring window, from {text.duration(run.window_ps[0])} to "
+            f"{text.duration(run.window_ps[1])}: change run.measure."
         )
     return not_completed(run) or given_up(run) or f"{_too_short(run)} {_remedy(run)}".strip()
 
 
 def not_completed(run: Run) -> str | None:
     """In a run that is complete: why not all flows that were not given up are; None if they are, or the run is not."""
-    own = ~pl.col("tag").is_in(background(run.summary))
-    missing = run.flows.filter(~pl.col("completed") & ~pl.col("abandoned") & own)
+    missing = run.measured.filter(~pl.col("completed") & ~pl.col("abandoned"))
     if run.status != "complete" or missing.is_empty():
         return None
-    own = run.counters["flows"] - run.flows["tag"].is_in(background(run.summary)).sum()
+    own = run.measured.height
     features = run.summary.get("features", {}).get("traffic", {})
     entries = [features[tag] for tag in missing["tag"].unique() if tag in features]
     names = ", ".join(sorted({f"transport.{entry['transport']}" for entry in entries}))
@@ -61,7 +60,7 @@ def given_up(run: Run) -> str | None:
     """How many flows senders gave up, of a run in which none was left open otherwise; None if none was."""
     if run.status != "complete" or not run.abandoned:
         return None
-    return f"{run.abandoned:,} of {run.flows.height:,} flows were abandoned: their senders gave them up."
+    return f"{run.abandoned:,} of {run.measured.height:,} flows were abandoned: their senders gave them up."
 
 
 def waits(run: Run) -> list[str]:

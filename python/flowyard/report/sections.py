@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flowyard.report import absent, differing, facts, figures, heat, hits, reasons, series, tables
+from flowyard.report import (
+    absent,
+    differing,
+    facts,
+    figures,
+    heat,
+    hits,
+    load_tables,
+    reasons,
+    series,
+    tables,
+)
 from flowyard.report import timeline as timelines
 from flowyard.report.figures import Figure
 from flowyard.report.section import Section
@@ -37,6 +48,7 @@ def sections(runs: Sequence[Run]) -> list[Section]:
     made = [
         _completion(runs),
         _advice(runs),
+        _load(runs),
         _deadlines(runs),
         _distributions([figure for figure in every if figure.key not in OF_LINKS]),
         _time(runs),
@@ -74,6 +86,19 @@ def _advice(runs: Sequence[Run]) -> Section | None:
             same.paths.extend([piece["path"]] if piece["path"] not in same.paths else [])
     advice = list(found.values())
     return _section("advice", "Advice", advice=advice, most_advice=MOST_ADVICE) if advice else None
+
+
+def _load(runs: Sequence[Run]) -> Section | None:
+    if not any(run.loads for run in runs):
+        return None
+    return _section(
+        "load",
+        "Load",
+        loads=load_tables.by_entry(runs),
+        shares=load_tables.by_tier(runs),
+        window=load_tables.window(runs),
+        told=load_tables.late(runs),
+    )
 
 
 def _deadlines(runs: Sequence[Run]) -> Section | None:

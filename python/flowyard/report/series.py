@@ -1,8 +1,8 @@
 """What was sampled, over time: queues and utilisation of links, windows and rates of flows.
 
 A page holds the series of a few links and flows, chosen here: all that were sampled if they are few, else those that
-come out worst. The time of a run is cut into spans of equal length. Of each, the least and the largest sample are
-kept, at their own times: no peak is lost, and what lies between is not shown.
+come out worst. The measuring window, or the whole run, is cut into spans of equal length. Of each, the least and the
+largest sample are kept, at their own times: no peak is lost, and what lies between is not shown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -166,7 +166,7 @@ def over_time(runs: Sequence[Run], kind: Kind, chosen: Chosen, parameter: str) -
 
 
 def spans(runs: Sequence[Run]) -> int:
-    """Into how many spans the time of each run is cut."""
+    """Into how many spans the measured time of each run is cut."""
     return max(LEAST_SPANS, min(SPANS, SPANS_OF_ALL // len(runs)))
 
 
@@ -175,9 +175,9 @@ def decimated(run: Run, series: str, ids: Iterable[int], spans: int) -> list[tup
     if run.samples is None:
         return []
     wanted = run.samples.filter((pl.col("series") == series) & pl.col("id").is_in(list(ids)))
-    span = max(1, -(-(run.end_ps + 1) // spans))
+    start, span = run.window_ps[0], max(1, -(-(run.window_length_ps + 1) // spans))
     extremes = (
-        wanted.select("id", "time_ps", "value", span=pl.col("time_ps") // span)
+        wanted.select("id", "time_ps", "value", span=(pl.col("time_ps").cast(pl.Int64) - start) // span)
         .group_by("id", "span")
         .agg(
             pl.col("time_ps", "value").sort_by("value", "time_ps").first().name.prefix("low_"),

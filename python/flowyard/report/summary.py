@@ -8,12 +8,12 @@ import polars as pl
 from flowyard import text
 from flowyard.analysis import (
     by_size,
-    goodput_bps,
     inversions,
+    overall,
     throughput,
     timeliness,
 )
-from flowyard.report import reasons
+from flowyard.report import loads, reasons
 from flowyard.results import advised, controlled
 from flowyard.runs import Run
 from flowyard.terminal.console import TextTable, show
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from flowyard.results import Result
 
 SHOWN = ("p50", "p95", "p99")
+# Below tables with intervals.
+LEGEND = "[low, high]: 95 % interval; - for an end: too few flows, or too short a run"
+COMPLETION = (
+    *("flows", "completed"),
+    *(f"FCT {name} us" for name in SHOWN),
+    *(f"slowdown {name}" for name in SHOWN),
+)
 
 
 def tell(result: "Result", folder: Path) -> None:
@@ -29,6 +36,7 @@ def tell(result: "Result", folder: Path) -> None:
     show(summary_table(result, title=str(result.summary["scenario"].get("name") or folder.name)))
     if (sizes := sizes_table(result)) is not None:
         show(sizes)
+    print(LEGEND)
     lines = why_unfinished(result)
     if (reason := why_nothing(result)) and reason not in lines:
         print(f"no completion times: {reason}")
@@ -41,9 +49,7 @@ def summary_table(result: "Result", title: str) -> TextTable:
     """One run: how it ended, completion times and slowdown of all flows, and what was counted."""
     counters = result.summary["counters"]
     flows = Run.of(result).measured
-    total = by_size(flows).row(-1, named=True)
-    fct = " / ".join(_number(total[f"fct_{p}_ps"], 1e6) for p in SHOWN)
-    slowdown = " / ".join(_number(total[f"slowdown_{p}"]) for p in SHOWN)
+    total = overall(flows, intervals=True).row(0, named=True)
     rate = counters["packet_hops"] / counters["wall_s"] / 1e6 if counters["wall_s"] else 0.0
     lost = []
     if result.summary.get("faults"):
@@ -53,8 +59,15 @@ def summary_table(result: "Result", title: str) -> TextTable:
         ("status", result.status),
         ("simulated", f"{result.summary['end_ps'] / 1e9:.3f} ms in {counters['wall_s']:.2f} s"),
         ("flows completed", f"{total['completed']:,} of {total['flows']:,}"),
-        (f"FCT {'/'.join(SHOWN)}", f"{fct} us"),
-        (f"slowdown {'/'.join(SHOWN)}", slowdown),
+        *(
+            (f"FCT {name}", f"{_fct(total, name)} {_fct_interval(total, name)} us")
+            for name in ("mean", *SHOWN)
+        ),
+        *(
+            (f"slowdown {name}", f"{_slowdown(total, name)} {_slowdown_interval(total, name)}")
+            for name in ("mean", *SHOWN)
+        ),
+        *loads.lines(Run.of(result)),
         ("goodput", goodput(result)),
         *_deadlines(flows),
         ("drops, trims, marks", ", ".join(f"{counters[name]:,}" for name in ("drops", "trims", "marks"))),
@@ -71,37 +84,39 @@ def summary_table(result: "Result", title: str) -> TextTable:
 
 def sizes_table(result: "Result") -> TextTable | None:
     """One run's completion by flow size; None if all its flows are in one group of sizes."""
-    groups = list(by_size(Run.of(result).measured).iter_rows(named=True))
+    groups = list(by_size(Run.of(result).measured, intervals=True).iter_rows(named=True))
     if len(groups) <= 2:
         return None
-    header = ["flow size", "flows", "completed", *(f"FCT {p} us" for p in SHOWN)]
-    header += [f"slowdown {p}" for p in SHOWN]
-    rows = [[row["group"], *_completion(row)] for row in groups]
-    return TextTable("by flow size", header, rows)
+    rows = [line for row in groups for line in ([row["group"], *_completion(row)], ["", *_intervals(row)])]
+    return TextTable("by flow size", ["flow size", *COMPLETION], rows)
 
 
 def _completion(row: dict[str, Any]) -> list[str]:
-    """Flows, the share completed, completion times and slowdowns, from a row of `by_size`."""
+    """The cells of COMPLETION, from a row of `by_size`."""
     cells = [f"{row['flows']:,}", f"{row['completed_fraction'] or 0:.1%}"]
-    cells += [_number(row[f"fct_{p}_ps"], 1e6) for p in SHOWN]
-    return cells + [_number(row[f"slowdown_{p}"]) for p in SHOWN]
+    return cells + [_fct(row, p) for p in SHOWN] + [_slowdown(row, p) for p in SHOWN]
+
+
+def _intervals(row: dict[str, Any]) -> list[str]:
+    """The line below these cells."""
+    return ["", ""] + [_fct_interval(row, p) for p in SHOWN] + [_slowdown_interval(row, p) for p in SHOWN]
 
 
 def comparison_table(results: dict[str, "Result"], title: str) -> TextTable:
-    """Several runs side by side: a row for each run and size group."""
-    header = ["run", "flow size", "flows", "completed", *(f"FCT {p} us" for p in SHOWN)]
-    header += [f"slowdown {p}" for p in SHOWN]
+    """Several runs side by side: a row for each run and size group, and one for its intervals."""
+    header = ["run", "flow size", *COMPLETION]
     flows = {name: Run.of(result).measured for name, result in results.items()}
     due = any(table["deadline_ps"].count() for table in flows.values())
     header += ["application throughput"] if due else []
     rows = []
     for name, table in flows.items():
-        for row in by_size(table, throughput()).iter_rows(named=True):
-            cells = [name, row["group"], *_completion(row)]
+        for row in by_size(table, throughput(), intervals=True).iter_rows(named=True):
+            cells, below = [name, row["group"], *_completion(row)], ["", "", *_intervals(row)]
             if due:
                 met = row["application_throughput"]
                 cells.append("-" if met is None else f"{met:.1%}")
-            rows.append(cells)
+                below.append("")
+            rows += [cells, below]
             name = ""
     return TextTable(title, header, rows)
 
@@ -173,10 +188,28 @@ def why_unfinished(result: "Result") -> list[str]:
 
 
 def goodput(result: "Result") -> str:
-    """Payload delivered a second by all flows together over the whole run."""
-    rate = text.rate(goodput_bps(pl.DataFrame(result.flows), result.summary["end_ps"]))
+    """Payload delivered a second by all flows together in the measuring window."""
+    rate = text.rate(Run.of(result).goodput_bps)
     # A table of ASCII alone needs no rich.
     return rate.replace("\u00a0", " ")
+
+
+def _fct(row: dict[str, Any], name: str) -> str:
+    """A mean or percentile of completion times, in us."""
+    return _number(row[f"fct_{name}_ps"], 1e6)
+
+
+def _fct_interval(row: dict[str, Any], name: str) -> str:
+    return f"[{_number(row[f'fct_{name}_low_ps'], 1e6)}, {_number(row[f'fct_{name}_high_ps'], 1e6)}]"
+
+
+def _slowdown(row: dict[str, Any], name: str) -> str:
+    """A mean or percentile of slowdowns."""
+    return _number(row[f"slowdown_{name}"])
+
+
+def _slowdown_interval(row: dict[str, Any], name: str) -> str:
+    return f"[{_number(row[f'slowdown_{name}_low'])}, {_number(row[f'slowdown_{name}_high'])}]"
 
 
 def _number(value: float | None, scale: float = 1.0) -> str:

@@ -6,23 +6,25 @@ Numbers are those of Sweep.means.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from flowyard import folders, text
-from flowyard.analysis import picoseconds
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.errors import UserError
 from flowyard.report import (
     MARK,
+    carried,
     charts,
     facts,
     frame,
     lines,
+    loads,
     over_size,
+    points,
     reasons,
     runs,
     sweep_facts,
@@ -30,11 +32,21 @@ from flowyard.report import (
     terms,
 )
 from flowyard.report.lines import Layout, Shown
-from flowyard.report.metrics import ALL_METRICS, COUNTED, IN_TABLE, METRICS, PACKETS, Metric
+from flowyard.report.metrics import (
+    ALL_METRICS,
+    CARRIED,
+    COUNTED,
+    IN_TABLE,
+    METRICS,
+    OFFERED,
+    PACKETS,
+    Metric,
+)
 from flowyard.report.places import said
 from flowyard.report.tables import Cell
 from flowyard.report.terms import Term
-from flowyard.sweeps.results import COMPLETION, DEADLINES, Sweep
+from flowyard.runs import window_of
+from flowyard.sweeps.results import COMPLETION, DEADLINES, LOADS, Sweep
 
 # The parameters of charts by which a group of flows is chosen, and a kind of packets.
 GROUP, KIND = "group", "kind"
@@ -64,6 +76,7 @@ TERMS = {
     "size": terms.TERMS["size"],
     "tag": terms.TERMS["tag"],
     "packets_sent": terms.TERMS["packets_sent"],
+    **{name: terms.TERMS[name] for name in ("offered", "carried", "wire")},
     "goodput": terms.TERMS["goodput"],
     "deadline": terms.TERMS["deadline"],
     "lateness": terms.TERMS["lateness"],
@@ -92,6 +105,8 @@ class Figure:
         empty: Why no run has a value; empty if one has.
         others: How it looks with other axes along x.
         kinds: What the reader chooses above it, one at a time.
+        caption: How to read it, where that takes words.
+        layouts: The numbers of the layouts with which it is shown, the first one its own; empty: with all.
     """
 
     key: str
@@ -100,6 +115,8 @@ class Figure:
     empty: str = ""
     others: list[charts.Spec] = field(default_factory=list)
     kinds: list[str] = field(default_factory=list)
+    caption: str = ""
+    layouts: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -143,7 +160,8 @@ def render(sweep: Sweep) -> str:
     summaries, metrics = sweep.summaries(), sweep.metrics
     # Where runs are missing, those that are there may come in any order.
     means = _as_planned(sweep, sweep.means)
-    plans = lines.layouts(sweep.axes)
+    axes = lines.layouts(sweep.axes)
+    plans = [*axes, *carried.layouts(means, axes)]
     plan = plans[0] if plans else None
     groups = _groups(sweep, means) if plan else {}
     figures = _figures(sweep, means, plans, groups)
@@ -155,7 +173,7 @@ def render(sweep: Sweep) -> str:
         facts.without_repeats(summaries[key]["scenario"]) for key in _as_planned(sweep, one_of_each)["run"]
     ]
     common = sweep_facts.merged(scenarios)
-    varying = plan.values if plan else {}
+    varying, in_table = plan.values if plan else {}, _in_table(sweep, means)
     words = terms.words(TERMS, deadlines=_has_deadlines(means))
     return frame.render(
         "sweep.html.jinja",
@@ -184,15 +202,19 @@ def render(sweep: Sweep) -> str:
         groups=list(groups),
         panels=panels,
         percentiles=over_size.NAMES,
+        unstable=points.unsteady(sweep),
+        sign=loads.MARK,
         repeated=bool((means["replicas"] > 1).any()),
         banded=bool((means["replicas"] >= lines.FEWEST).any()),
         warm_up=any(_warms_up(summary) for summary in summaries.values()),
         axes=list(varying),
-        columns_of_points=_shown(_in_table(sweep), means),
-        points=_points(means, varying, _in_table(sweep)) if plan else None,
+        columns_of_points=_shown(in_table, means),
+        points=_points(means, varying, in_table) if plan else None,
         sizes=_by_size(sweep, varying),
         of_group=OF_GROUP,
-        overall=_overall(metrics, means, _in_table(sweep)) if not plan else None,
+        overall=_overall(metrics, means, in_table if sweep.chosen else (*in_table, *METRICS))
+        if not plan
+        else None,
         folders=_folders(metrics, varying),
     )
 
@@ -205,9 +227,11 @@ def _as_planned(sweep: Sweep, table: pl.DataFrame) -> pl.DataFrame:
     return points.join(table, on=list(sweep.axes), maintain_order="left")
 
 
-def _in_table(sweep: Sweep) -> Sequence[Metric]:
-    """The metrics of the table of points."""
-    return [ALL_METRICS[name] for name in sweep.chosen] or IN_TABLE
+def _in_table(sweep: Sweep, means: pl.DataFrame) -> Sequence[Metric]:
+    """The metrics of the table of points, without the offered load where an axis says it."""
+    said_already = any(loads.is_axis(means, name) for name in sweep.axes)
+    usual = [metric for metric in IN_TABLE if not (metric is OFFERED and said_already)]
+    return [ALL_METRICS[name] for name in sweep.chosen] or usual
 
 
 def _groups(sweep: Sweep, means: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -226,7 +250,16 @@ def _groups(sweep: Sweep, means: pl.DataFrame) -> dict[str, pl.DataFrame]:
     for tag in tags if len(tags) > 1 else ():
         own = by_entry.filter(tag=tag)
         found |= {f"entry {tag}": own.filter(size_group=ALL), **sizes(own, f"entry {tag}, ")}
-    return found if len(found) * means.height <= sweep_notices.MOST_POINTS else {"all flows": means}
+    if len(found) * means.height > sweep_notices.MOST_POINTS:
+        return {"all flows": means}
+    # Loads are of points, not of groups.
+    own = means.select(*sweep.axes, "stable", OFFERED.column, CARRIED.column)
+    joined = {
+        name: table.join(own, on=list(sweep.axes), nulls_equal=True, maintain_order="left")
+        for name, table in found.items()
+        if name != "all flows"
+    }
+    return {"all flows": means, **joined}
 
 
 def _figures(
@@ -235,6 +268,9 @@ def _figures(
     """A chart for each metric that has something to show, the reason for each that has no value at all."""
     figures = []
     metrics = [ALL_METRICS[name] for name in sweep.chosen] or METRICS
+    accepted = _accepted(means, plans)
+    if accepted:
+        metrics = [metric for metric in metrics if metric is not CARRIED]
     for metric in _shown(metrics, means):
         values = means[metric.column].drop_nulls()
         key = metric.column.replace("_", "-")
@@ -251,7 +287,22 @@ def _figures(
             figures.append(Figure(key, metric, spec, others=others))
     if plans and not sweep.chosen:
         figures += _packets(means, plans)
-    return figures
+    # Metrics that were asked for come first.
+    return figures if not accepted else [*figures, accepted] if sweep.chosen else [accepted, *figures]
+
+
+def _accepted(means: pl.DataFrame, plans: Sequence[Layout]) -> Figure | None:
+    """The carried load over the offered one, where this varies; shown while the load is along x."""
+    axes = [plan for plan in plans if not plan.against]
+    number = carried.load_layout(means, axes)
+    spec = None if number is None else carried.chart(means.head(sweep_notices.MOST_POINTS), axes, number)
+    if spec is None or number is None:
+        return None
+    metric = Metric("accepted", "carried against offered load", "carried", "ratio", text.ratio)
+    others = [{name: part for name, part in spec.items() if name != "datasets"}] * (len(plans) - 1)
+    along = [i for i, plan in enumerate(plans) if plan.x == axes[number].x]
+    caption = "Shares of the rate of the hosts' links. Dashed: all that is offered is carried."
+    return Figure("accepted", metric, spec, others=others, caption=caption, layouts=along)
 
 
 def _packets(means: pl.DataFrame, plans: Sequence[Layout]) -> list[Figure]:
@@ -266,9 +317,14 @@ def _packets(means: pl.DataFrame, plans: Sequence[Layout]) -> list[Figure]:
 
 
 def _shown(metrics: Sequence[Metric], means: pl.DataFrame) -> list[Metric]:
-    """Without those of deadlines if no flow has one."""
+    """Without those of deadlines if no flow has one, and of loads if no run has any."""
     due = _has_deadlines(means)
-    return [metric for metric in metrics if due or metric.column not in DEADLINES]
+    return [
+        metric
+        for metric in metrics
+        if (due or metric.column not in DEADLINES)
+        and (metric.column not in LOADS or means[metric.column].count())
+    ]
 
 
 def _has_deadlines(means: pl.DataFrame) -> bool:
@@ -360,7 +416,10 @@ def _place(row: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[Ce
     """Where a point stands on the axes; a column of them is sorted in the axis' own order."""
     # By what is said, since a column with texts has numbers as texts, too.
     order = {name: [said(value) for value in values] for name, values in axes.items()}
-    return [Cell(said(row[name]), value=labels.index(said(row[name]))) for name, labels in order.items()]
+    cells = [Cell(said(row[name]), value=labels.index(said(row[name]))) for name, labels in order.items()]
+    if cells and row.get("stable") is False:
+        cells[0] = replace(cells[0], text=f"{cells[0].text} {loads.MARK}", title=loads.UNSTABLE)
+    return cells
 
 
 def _overall(
@@ -373,7 +432,7 @@ def _overall(
             metric,
             [metric.mean(row), *(metric.show(value) for value in _ends(metrics[metric.column]))],
         )
-        for metric in _shown(METRICS if shown is IN_TABLE else shown, means)
+        for metric in _shown(list(dict.fromkeys(shown)), means)
     ]
 
 
@@ -397,4 +456,4 @@ def _folders(metrics: pl.DataFrame, axes: Mapping[str, Sequence[Any]]) -> Table:
 
 
 def _warms_up(summary: Mapping[str, Any]) -> bool:
-    return picoseconds(summary["scenario"]["run"].get("warm_up", "0s")) > 0
+    return window_of(summary) != (0, summary["end_ps"])

@@ -5,7 +5,9 @@ from typing import Any
 
 import polars as pl
 
+from flowyard.report import loads
 from flowyard.report.notices import Notice
+from flowyard.runs import unstable_of
 from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.task import label_of
 
@@ -22,7 +24,8 @@ Summaries = Mapping[str, Mapping[str, Any]]
 def notices(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame, summaries: Summaries) -> list[Notice]:
     """All banners, the gravest first."""
     found = [*_violations(sweep, metrics, summaries), *_missing(sweep, metrics, means)]
-    found += [*_endings(sweep, metrics, summaries), *_numbers(metrics, means), *_advice(summaries)]
+    found += [*_endings(sweep, metrics, summaries), *_unsteady(sweep, metrics, summaries)]
+    found += [*_numbers(metrics, means), *_advice(summaries)]
     return sorted(found, key=lambda notice: ("error", "warning", "note").index(notice.level))
 
 
@@ -42,11 +45,29 @@ def _advice(summaries: Summaries) -> Iterator[Notice]:
     pieces: dict[str, list[Mapping[str, str]]] = {}
     for summary in summaries.values():
         for piece in summary.get("advice") or ():
+            if loads.is_about_steadiness(piece):
+                continue
             pieces.setdefault(piece["path"], []).append(piece)
     for path, said in pieces.items():
         first = said[0]
         body = f"In {_runs(len(said))}, the first: {first['message']}. Write {first['write']}."
         yield Notice("note", f"Advice: {path}", body)
+
+
+def _unsteady(sweep: Sweep, metrics: pl.DataFrame, summaries: Summaries) -> Iterator[Notice]:
+    """Runs that were not in a steady state at their load, with why the first was not, and the advice on it."""
+    keys = [key for key, summary in summaries.items() if unstable_of(summary)]
+    if not keys:
+        return
+    first = summaries[keys[0]]
+    own = metrics.filter(pl.col("run").is_in(keys))
+    remedies = [piece["write"] for piece in first.get("advice") or () if loads.is_about_steadiness(piece)]
+    body = (
+        f"{_runs(len(keys))} of {metrics.height:,}, whose numbers depend on when they began and ended; their points "
+        f"are hollow in charts and marked {loads.MARK} in tables: {_named(sweep, own)}. Of the first: "
+        f"{'; '.join(map(loads.reason, unstable_of(first)))}. {''.join(f'Write {remedy}.' for remedy in remedies)}"
+    )
+    yield Notice("warning", "Not in a steady state", body.strip())
 
 
 def _missing(sweep: Sweep, metrics: pl.DataFrame, means: pl.DataFrame) -> Iterator[Notice]:

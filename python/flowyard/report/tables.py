@@ -1,7 +1,7 @@
 """The report's tables as rows of text."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -15,8 +15,8 @@ from flowyard.analysis import (
     by_tier,
     due,
     flow_goodput,
-    goodput_bps,
     jain,
+    overall,
     served_ahead,
     timeliness,
     trouble,
@@ -36,13 +36,14 @@ STATISTIC_NAMES = {"mean": "mean", **{name: name.replace("_", ".") for name in P
 class Cell:
     """A cell; `tone` is "" or a class: "best", "thin" (rests on too few flows), "zero", "bad".
 
-    `value` is the number that the text shows, by which its column is sorted.
+    `value` is the number that the text shows, by which its column is sorted; `interval` stands below it.
     """
 
     text: str
     tone: str = ""
     title: str = ""
     value: float | None = None
+    interval: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,10 @@ def summary(runs: Sequence[Labelled]) -> list[Group]:
 
     Cells: flows, completed, FCTs, slowdowns.
     """
-    tables = [{row["group"]: row for row in by_size(run.measured).iter_rows(named=True)} for run in runs]
+    tables = [
+        {row["group"]: row for row in by_size(run.measured, intervals=True).iter_rows(named=True)}
+        for run in runs
+    ]
     groups = []
     several = len({name for table in tables for name in table} - {ALL}) > 1
     for name in (ALL, *(name for _, name in SIZE_GROUPS if several)):
@@ -120,7 +124,7 @@ def faults(runs: Sequence[Run]) -> list[Group]:
             continue
         for name, flows in by_period(run.measured, *span).items():
             if flows.height:
-                found[name].append((i, by_size(flows).row(-1, named=True)))
+                found[name].append((i, overall(flows, intervals=True).row(0, named=True)))
     if not found["before"] and not found["after"]:
         return []
     return [Group(name, _summary_rows(rows)) for name, rows in found.items() if rows]
@@ -241,8 +245,12 @@ def _card(run: Run) -> Card:
         ("FCT p99", "fct", text.duration(row["fct_p99_ps"])),
         ("slowdown p50", "slowdown", text.ratio(row["slowdown_p50"])),
         ("slowdown p99", "slowdown", text.ratio(row["slowdown_p99"])),
-        ("goodput", "goodput", text.rate(goodput_bps(run.flows, run.end_ps))),
+        ("goodput", "goodput", text.rate(run.goodput_bps)),
     ]
+    loads = run.loads or {}
+    if loads.get("carried_load") is not None:
+        both = f"{text.ratio(loads['carried_load'])}/{loads['offered_load']:.3g}"
+        pairs.append(("carried/offered", "carried", both))
     if run.one_size:
         pairs.append(("Jain's index", "jain", text.ratio(jain(flow_goodput(run.measured)))))
     if run.has_deadlines:
@@ -279,13 +287,13 @@ def _deadline_cells(flows: pl.DataFrame) -> list[Cell]:
 def _summary_rows(found: list[tuple[int, dict[str, Any]]]) -> list[Row]:
     # Where flows are missing the smallest number may be the worst: then none is the best.
     fair = len(found) > 1 and all(row["completed"] == row["flows"] for _, row in found)
-    columns: list[tuple[str, str, Callable[[float | None], str]]] = [
-        *((f"fct_{name}_ps", name, text.duration) for name in STATISTICS),
-        *((f"slowdown_{name}", name, text.ratio) for name in STATISTICS),
+    columns = [
+        *((f"fct_{name}", "_ps", name, text.duration) for name in STATISTICS),
+        *((f"slowdown_{name}", "", name, text.ratio) for name in STATISTICS),
     ]
     best = {}
-    for column, _, _ in columns:
-        values = [row[column] for _, row in found]
+    for column, unit, _, _ in columns:
+        values = [row[column + unit] for _, row in found]
         if fair and None not in values and len(set(values)) > 1:
             best[column] = min(values)
     rows = []
@@ -297,11 +305,14 @@ def _summary_rows(found: list[tuple[int, dict[str, Any]]]) -> list[Row]:
                 row["completed_fraction"], text.percent, "" if whole else "bad", f"{row['completed']:,} flows"
             ),
         ]
-        for column, statistic, show in columns:
-            tone = "best" if row[column] is not None and row[column] == best.get(column) else ""
+        for column, unit, statistic, show in columns:
+            value, low, high = (row[f"{column}{end}{unit}"] for end in ("", "_low", "_high"))
+            tone = "best" if value is not None and value == best.get(column) else ""
             # At least one flow above the percentile, or it is an interpolation towards the maximum.
             beyond = row["completed"] * (1 - PERCENTILES.get(statistic, 0))
-            cells.append(_number(row[column], show, "thin" if beyond < 1 else tone))
+            tone = "thin" if beyond < 1 or (high is None and low is not None) else tone
+            within = "" if low is None and high is None else text.interval(value, low, high, show)
+            cells.append(replace(_number(value, show, tone), interval=within))
         rows.append(Row(i, cells))
     return rows
 
@@ -322,7 +333,7 @@ def _tier_cells(row: dict[str, Any]) -> list[Cell]:
 
 
 def _stopped(row: dict[str, Any], run: Run) -> Cell:
-    share = row["paused_ps"] / max(run.end_ps, 1)
+    share = row["paused_ps"] / max(run.window_length_ps, 1)
     return _number(share, text.percent, "" if share else "zero")
 
 

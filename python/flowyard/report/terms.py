@@ -18,7 +18,11 @@ class Term:
 
 # Where there is a column, its definition stands in run.json and is put before the meaning given here.
 TERMS = {
-    "flows": Term("flows", "Flows that start after the warm-up, without those of background entries."),
+    "flows": Term(
+        "flows",
+        "Flows that start in the measuring window, or in the run where all of it is measured; without those of "
+        "background entries.",
+    ),
     "completed": Term("completed", "Share of those flows that are complete.", ("flows", "completed")),
     "fct": Term("FCT", "", ("flows", "fct_ps")),
     "ideal": Term("ideal FCT", "", ("flows", "ideal_fct_ps")),
@@ -26,7 +30,17 @@ TERMS = {
     "percentile": Term(
         "p50, p95, p99, p99.9",
         "Percentiles over the completed flows, interpolated linearly between order statistics (type 7, the default of "
-        "numpy). Set in grey where too few flows are complete to have one above it: then it is close to the maximum.",
+        "numpy). Set in grey where so few flows lie above it that its interval has no upper end.",
+    ),
+    "interval": Term(
+        "95% interval",
+        "In brackets below a mean or percentile: 95 of 100 such intervals hold the value of an endless run. Flows that "
+        "share queues are correlated, so it rests on 20 batches of flows in order of their start. Of a mean: Student's "
+        "t of the batch means, widened by their correlation and shifted by their skewness (N-Skart). Of a percentile: "
+        "order statistics, whose ranks are as far apart as the shares of batches up to it vary, and at least as far as "
+        "those of independent flows; too few flows above it leave no upper end. There is none of fewer than 40 flows "
+        "or instants at which flows start, nor where consecutive batches are strongly correlated: the run is too "
+        "short, or not stationary.",
     ),
     "size": Term(
         "flow size", "Groups include their upper end; 1 KB is 1,000 bytes.", ("flows", "size_bytes")
@@ -34,7 +48,29 @@ TERMS = {
     "flow_goodput": Term("goodput of a flow", "Its payload over its completion time; of completed flows."),
     "goodput": Term(
         "goodput",
-        "Payload delivered by all flows together, unfinished ones included, over the whole run's duration.",
+        "Payload delivered a second by all flows together, unfinished and background ones included, in the measuring "
+        "window.",
+    ),
+    "offered": Term(
+        "offered load",
+        "Payload that arrivals at a configured rate bring a second, over the rate of the hosts' links that the load is "
+        "of.",
+    ),
+    "realised": Term("realised load", "The same of the flows that were drawn for the measuring window."),
+    "carried": Term(
+        "carried load",
+        "Payload of these flows that was delivered a second in the measuring window, over the same rate. It stays "
+        "below the offered load where the network cannot carry more, or was still filling. The interval is of batch "
+        "means over 20 spans of the window, at least as wide as the randomness of arrivals makes it.",
+    ),
+    "payload": Term(
+        "payload",
+        "Payload delivered a second over the links in the measuring window, as a share of their rate.",
+    ),
+    "wire": Term(
+        "on the wire",
+        "Share of the measuring window in which the links transmitted: headers, control packets and retransmissions, "
+        "too.",
     ),
     "jain": Term(
         "Jain's index",
@@ -57,7 +93,7 @@ TERMS = {
     "trims": Term("trims", "", ("links", "trims")),
     "marks": Term("marks", "", ("links", "marks")),
     "pauses": Term("times stopped", "", ("links", "pauses")),
-    "paused": Term("time stopped", "As a share of the whole run.", ("links", "paused_ps")),
+    "paused": Term("time stopped", "As a share of the measuring window.", ("links", "paused_ps")),
     "reordered": Term("reordered", "", ("flows", "reordered")),
     "trouble": Term(
         "drops + trims + marks",
@@ -140,7 +176,7 @@ OF_DEADLINES = frozenset(
 COMPARED = {
     key: TERMS[key]
     for key in (
-        *("flows", "completed", "fct", "ideal", "slowdown", "percentile", "mean"),
+        *("flows", "completed", "fct", "ideal", "slowdown", "percentile", "interval", "mean"),
         *("size", "flow", "source", "destination", "tag", "start"),
     )
 }

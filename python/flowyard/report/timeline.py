@@ -36,7 +36,7 @@ class Timeline:
     Attributes:
         spec: Vega-Lite data; its dataset `flows` has every flow that the page holds, with the run it is of; the page's
             script shows those of one run, filtered.
-        totals: How many flows each run has.
+        totals: How many flows each run has, in the measuring window if it has one.
         held: How many of them the page holds.
         why: In words, which flows these are; empty where the page holds all.
         tags: Names of the traffic entries.
@@ -61,7 +61,7 @@ def timeline(runs: Sequence[Run]) -> Timeline | None:
     groups = {row["group"] for row in rows}
     return Timeline(
         spec=_spec(runs, rows),
-        totals=[run.flows.height for run in runs],
+        totals=[_flows(run).height for run in runs],
         held=[table.height for table in chosen],
         why=[_why(table) for table in chosen],
         tags=tags,
@@ -70,13 +70,13 @@ def timeline(runs: Sequence[Run]) -> Timeline | None:
 
 
 def choose(run: Run) -> pl.DataFrame:
-    """The flows that the page holds, by start, with why: slowest, unfinished, hit or sample; all of a small run.
+    """The flows that the page holds, by start, with why: slowest, unfinished, hit or sample; all of a few.
 
     First the slowest by slowdown, or by completion time where the run has no slowdown; then the unfinished that have
     waited longest; then those that lost most packets to faults; then, of all others that started, as many as there is
     room for, evenly spread over their starts.
     """
-    flows = run.flows.filter(pl.col("start_ps").is_not_null()).sort("start_ps", "id")
+    flows = _flows(run).filter(pl.col("start_ps").is_not_null()).sort("start_ps", "id")
     if flows.height <= MOST:
         return flows.with_columns(why=pl.lit("all"))
     order = "slowdown" if flows["slowdown"].count() else "fct_ps"
@@ -93,6 +93,12 @@ def choose(run: Run) -> pl.DataFrame:
     room = min(MOST - taken.height, rest.height)
     even = [round(i * (rest.height - 1) / max(1, room - 1)) for i in range(room)]
     return pl.concat([taken, rest[even].with_columns(why=pl.lit("sample"))]).sort("start_ps", "id")
+
+
+def _flows(run: Run) -> pl.DataFrame:
+    """All flows; of a run with a measuring window those that start in it, background included."""
+    inside = pl.col("start_ps").is_between(*run.window_ps, closed="left")
+    return run.flows.filter(inside) if run.has_window else run.flows
 
 
 def _without(flows: pl.DataFrame, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -28,7 +28,10 @@ METRIC: Definitions = {
         ("application_throughput", "0 to 1", "Share of the measured flows with a deadline that met it."),
         ("lateness_p50_ps", "ps", "By how much flows missed their deadline that completed after it: median."),
         ("lateness_p99_ps", "ps", "The same: p99."),
-        ("goodput_bps", "bit/s", "Payload delivered by all flows, over the run's simulated time."),
+        ("offered_load", "", "Payload that arrivals at a load bring a second, over the rate of the hosts' links."),
+        ("carried_load", "", "Payload of these flows delivered a second in the measuring window, over the same rate."),
+        ("hosts_wire", "0 to 1", "Share of the window in which the links to hosts transmitted, headers included."),
+        ("goodput_bps", "bit/s", "Payload delivered a second by all flows in the measuring window."),
         ("end_ps", "ps", "Simulated time at the end."),
         *((name, "timeouts" if name == "timeouts" else "packets", meaning) for name, meaning in _COUNTED.items()),
         ("packet_hops", "packets", "Packets across links."),
@@ -42,6 +45,13 @@ METRIC: Definitions = {
     )
 }  # fmt: skip
 
+_STABLE = {
+    "name": "stable",
+    "unit": "",
+    "kind": "bool",
+    "meaning": "Whether nothing shows that the run was not in a steady state at its load: run.json, measured.unstable. "
+    "Null where no load was observed.",
+}
 _GROUP: Definitions = {
     name: {"name": name, "unit": unit, "kind": kind, "meaning": meaning}
     for name, unit, kind, meaning in (
@@ -63,8 +73,11 @@ def explain() -> dict[str, list[dict[str, str]]]:
         "sweep.over_size": ("size_above_bytes", "size_up_to_bytes", "flows"),
     }
     return {
-        "sweep.metrics": list(METRIC.values()),
-        "sweep.means": _with_intervals(list(METRIC.values())),
+        "sweep.metrics": [_STABLE, *METRIC.values()],
+        "sweep.means": [
+            _STABLE | {"meaning": "Whether all runs of the point are stable: see sweep.metrics."},
+            *_with_intervals(list(METRIC.values())),
+        ],
         **{
             table: [*(_GROUP[name] for name in own), *_with_intervals(completion)]
             for table, own in by_group.items()

@@ -9,6 +9,7 @@ from pathlib import Path
 from flowyard import sweeps
 from flowyard.errors import NO_PROTOTYPES, UserError
 from flowyard.folders import reading
+from flowyard.runs import unstable_of
 from flowyard.sweeps.results import Sweep
 from flowyard.sweeps.tally import Tally
 from flowyard.terminal.exits import COMPLETE, FAILED, INTERRUPTED, OF_STATUS
@@ -39,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Before anything is said: a run that an earlier call left may be damaged.
     code = _code(tally, sweep)
     done, planned = int(sweep.runs["done"].sum()), len(sweep.runs)
+    unsteady = sum(bool(unstable_of(summary)) for summary in sweep.summaries().values())
     if arguments.json:
         answer = {
             "folder": str(folder),
@@ -48,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             "now": tally.statuses,
             "failed": tally.failed,
             "violations": tally.violations,
+            "unsteady": unsteady,
             "interrupted": tally.interrupted,
             "advice": [piece._asdict() for piece in tally.advice],
         }
@@ -56,6 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         for status, count in tally.statuses.items():
             if status != "complete":
                 print(f"{count:,} runs ended with status {status}")
+        if unsteady:
+            print(f"{unsteady:,} runs were not in a steady state; flowyard show {folder} marks their points")
         print(f"{done:,} of {planned:,} runs are in {folder}")
     _complain(tally)
     return code

@@ -14,7 +14,6 @@ from flowyard.analysis import (
     PERCENTILES,
     by_entry,
     by_size,
-    goodput_bps,
     over_size,
     overall,
     timeliness,
@@ -35,6 +34,8 @@ FLOW_COLUMNS = (
     *("tag", "start_ps", "completed", "fct_ps", "slowdown", "delivered_bytes"),
     *("deadline_ps", "met_deadline", "packets_sent"),
 )
+# What goodput in a measuring window is made from, besides run.json.
+LINK_COLUMNS = ("tier", "rate_bps")
 # What completion by size is made from.
 SIZE_COLUMNS = ("tag", "size_bytes", "start_ps", "completed", "fct_ps", "slowdown")
 # What flows of a run have together, from analysis.overall.
@@ -47,7 +48,9 @@ COMPLETION = (
 )
 # What those with a deadline have, from analysis.timeliness; null if there are none.
 DEADLINES = ("application_throughput", "lateness_p50_ps", "lateness_p99_ps")
-METRICS = (*COMPLETION, *DEADLINES, "goodput_bps", "end_ps", *COUNTERS, "packets_sent", *PER_PACKET)
+# Of run.json's block measured; the loads are null where no flows arrive at a load.
+LOADS = ("offered_load", "carried_load", "hosts_wire")
+METRICS = (*COMPLETION, *DEADLINES, *LOADS, "goodput_bps", "end_ps", *COUNTERS, "packets_sent", *PER_PACKET)
 # What tells groups of flows apart, in tables by group.
 ORDER = {name: place for place, name in enumerate([*(name for _, name in SIZE_GROUPS), ALL])}
 GROUPS = ("tag", "size_group", "size_above_bytes", "size_up_to_bytes")
@@ -60,6 +63,7 @@ COLUMNS = {
     "status",
     "flows",
     "flows_ci95",
+    "stable",
     *GROUPS,
     *METRICS,
     *(f"{name}_ci95" for name in METRICS),
@@ -166,22 +170,32 @@ class Sweep:
 
     @cached_property
     def metrics(self) -> pl.DataFrame:
-        """A row a run that is done: run, the axes, replica, status, flows, and METRICS, which the docs define.
+        """A row a run that is done: run, the axes, replica, status, flows, stable, and METRICS, which the docs define.
 
-        Completion is that of the flows that are measured: those after the warm-up, without background.
+        Completion is that of the flows that are measured: those that start in the measuring window, without background.
+        A run is stable if nothing shows that it was not in a steady state at its load; null where none was observed.
         """
         done = self.runs.filter("done").drop("done")
         # Reading waits for the disk, and polars lets other threads run meanwhile.
         with ThreadPoolExecutor() as threads:
             rows = list(threads.map(self._metrics, done["run"]))
         kinds = dict.fromkeys(METRICS, pl.Float64)
-        columns = pl.DataFrame(rows, schema={"status": pl.String, "flows": pl.Int64, **kinds})
+        own = {"status": pl.String, "flows": pl.Int64, "stable": pl.Boolean}
+        columns = pl.DataFrame(rows, schema={**own, **kinds})
         return done.hstack(columns)
 
     @property
     def means(self) -> pl.DataFrame:
-        """A row a point: the axes, replicas, and each of METRICS with its 95 % interval, <metric>_ci95."""
-        return replica_means(self.metrics, list(self.axes), METRICS)
+        """A row a point: the axes, replicas, stable, and each of METRICS with its 95 % interval, <metric>_ci95.
+
+        A point is stable if all its runs are.
+        """
+        axes, metrics = list(self.axes), self.metrics
+        means = replica_means(metrics, axes, METRICS)
+        known = pl.when(pl.col("stable").count() > 0).then(pl.col("stable").all())
+        keys: list[Any] = [*axes] or [pl.repeat(0, pl.len()).alias("_all")]
+        stable = metrics.group_by(keys, maintain_order=True).agg(known)["stable"]
+        return means.insert_column(len(axes) + 1, stable)
 
     @cached_property
     def by_size(self) -> pl.DataFrame:
@@ -243,7 +257,7 @@ class Sweep:
         return {name: table.select(pl.lit(key).alias("run"), pl.all()) for name, table in tables.items()}
 
     def _metrics(self, key: str) -> dict[str, Any]:
-        run = self._read(key, FLOW_COLUMNS)
+        run = self._read(key, FLOW_COLUMNS, LINK_COLUMNS)
         total = overall(run.measured).row(0, named=True)
         in_time = timeliness(run.measured).row(0, named=True)
         counters: dict[str, Any] = {name: run.counters.get(name) for name in COUNTERS}
@@ -251,9 +265,11 @@ class Sweep:
         return {
             "status": run.status,
             "flows": total["flows"],
+            "stable": _stable(run),
             **{name: total[name] for name in COMPLETION},
             **{name: in_time[name] for name in DEADLINES},
-            "goodput_bps": goodput_bps(run.flows, run.end_ps),
+            **{name: (run.loads or {}).get(name) for name in LOADS},
+            "goodput_bps": run.goodput_bps,
             "end_ps": run.end_ps,
             **counters,
             "packets_sent": sent,
@@ -263,10 +279,10 @@ class Sweep:
             },
         }
 
-    def _read(self, key: str, columns: Sequence[str]) -> Run:
+    def _read(self, key: str, columns: Sequence[str], links: Sequence[str] = ()) -> Run:
         folder = self.path(key)
         try:
-            return Run.read(folder, columns)
+            return Run.read(folder, columns, links)
         except UserError as error:
             raise UserError(
                 f"{folder}: not the folder of a run ({error}); remove it, and flowyard sweep makes the run again"
@@ -288,6 +304,12 @@ class Sweep:
     def __repr__(self) -> str:
         done = int(self.runs["done"].sum())
         return f"<flowyard.Sweep {self.name}: {done} of {len(self.runs)} runs, axes {', '.join(self.axes) or 'none'}>"
+
+
+def _stable(run: Run) -> bool | None:
+    """Whether the run was in a steady state; None where no load was observed."""
+    observed = run.loads is not None and run.loads["carried_load"] is not None
+    return not run.unstable if observed or run.unstable else None
 
 
 def is_sweep(directory: str | PathLike[str]) -> bool:

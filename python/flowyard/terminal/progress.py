@@ -226,6 +226,9 @@ def describe(progress: Any, seconds: float, packet_hops: int = 0) -> str:
     if packet_hops and progress["packet_hops"] > packet_hops:
         done = fraction(progress)
     left = f"{span(seconds * (1 - done) / done)} left" if done > 0 else "time left unknown"
-    flows = f"{progress['flows_done']:,} of {progress['flows']:,} flows"
+    if progress["now_ps"] < progress.get("from_ps", 0):
+        flows = f"warm-up before {progress['flows']:,} flows"
+    else:
+        flows = f"{progress['flows_done']:,} of {progress['flows']:,} flows"
     speed = f"{progress['packet_hops'] / max(seconds, 1e-9) / 1e6:.2f} M packet-hops/s"
     return f"{left}, {progress['now_ps'] / 1e9:.3f} ms simulated, {flows}, {speed}"

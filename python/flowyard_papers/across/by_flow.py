@@ -41,7 +41,7 @@ def _window(scale: Scale) -> rack.Window:
 def plans(scale: Scale) -> dict[str, Plan]:
     """ASY at load 0.8 with both kinds of ECMP; the plans of both other figures; NDP's permutation under ASY."""
     made = {
-        balancer: windows.plan(
+        balancer: rack.plan(
             balancer,
             [rack.ASY],
             (LOAD,),
@@ -107,7 +107,7 @@ def _rates(sweep: Any, window: rack.Window) -> pl.DataFrame:
     )
     fct = pl.col("fct_ps") / 1e6
     flows = (
-        windows.whole_flows(sweep, window, window.end_ms(LOAD, rack.FIXED))
+        windows.flows(sweep, window.end_ms(LOAD, rack.FIXED))
         .group_by(keys)
         .agg(
             flows=pl.len().cast(pl.Int64),

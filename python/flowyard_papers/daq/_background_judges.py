@@ -1,4 +1,4 @@
-"""Judges of figures 7 and 8: by the weights of DAQ and by the reading of the deadlines."""
+"""Judges of figures 7 and 8: by the weights of DAQ, by the reading of the deadlines, and by when flows are measured."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -12,7 +12,7 @@ from flowyard_papers.daq._models import DEADLINES
 
 Judge = Callable[[Tables], Judgement]
 # The figures, their tables of runs and horizontal axes.
-INCAST, POISSON = "incast", "poisson"
+INCAST, POISSON, AT_LOAD = "incast", "poisson", "at_load"
 X = {INCAST: "senders", POISSON: "flows_per_s"}
 IN_TIME, LONG = "in_time_pct", "long_pct"
 
@@ -25,17 +25,33 @@ def each(table: str, judged: Callable[[pl.DataFrame, str], Judgement], *, weight
         judged: Is given the runs of a reading and the name of DAQ with these weights.
         weights: Whether DAQ is concerned.
     """
+    return lambda tables: judge.by_reading(_readings(tables[table], judged, weights=weights))
+
+
+def each_load(judged: Callable[[pl.DataFrame, str], Judgement]) -> Judge:
+    """A verdict for each reading of figure 8 by the paper's runs, which begin empty; then for each, at the load."""
 
     def judging(tables: Tables) -> Judgement:
-        found = {}
-        for daq in rack.WEIGHTS if weights else (rack.DAQ,):
-            for reading in DEADLINES:
-                runs = tables[table].filter(reading=reading)
-                name = f"weights {rack.WEIGHTS[daq]}, deadlines {reading}" if weights else reading
-                found[name] = judged(runs, daq) if len(runs) else judge.not_reached("not run")
-        return judge.by_reading(found)
+        loaded = _readings(tables[AT_LOAD], judged)
+        return judge.by_reading(
+            _readings(tables[POISSON], judged)
+            | {f"{name}, measured at the load": one for name, one in loaded.items()}
+        )
 
     return judging
+
+
+def _readings(
+    table: pl.DataFrame, judged: Callable[[pl.DataFrame, str], Judgement], *, weights: bool = True
+) -> dict[str, Judgement]:
+    """By the weights of DAQ, and by the reading of the deadlines."""
+    found = {}
+    for daq in rack.WEIGHTS if weights else (rack.DAQ,):
+        for reading in DEADLINES:
+            runs = table.filter(reading=reading)
+            name = f"weights {rack.WEIGHTS[daq]}, deadlines {reading}" if weights else reading
+            found[name] = judged(runs, daq) if len(runs) else judge.not_reached("not run")
+    return found
 
 
 def bounds(

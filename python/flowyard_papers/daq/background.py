@@ -1,20 +1,23 @@
 """Figures 7 and 8: short flows with deadlines beside two long flows, as rounds of answers and at random times.
 
 Both are run with the weights as the text has them, 1:100 for long flows, and the other way round (DAQ-X1).
+
+The paper's simulation of random times lasts 1.5 s, from an empty rack on; at the highest rate that is too short for a
+steady state. Two claims that depend on it are also judged at the load: by flows that start from 1.5 to 2.9 s.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers import style
+from flowyard.papers import loads, style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
-from flowyard.sweeps import Axis, Plan
+from flowyard.sweeps import Axis, Plan, Sweep
 from flowyard_papers.daq import _background_judges as judges
 from flowyard_papers.daq import _rack as rack
-from flowyard_papers.daq._background_judges import IN_TIME, INCAST, LONG, POISSON, X
+from flowyard_papers.daq._background_judges import AT_LOAD, IN_TIME, INCAST, LONG, POISSON, X
 from flowyard_papers.daq._models import DEADLINES, FLOORED
 
 if TYPE_CHECKING:
@@ -29,7 +32,14 @@ GAP, WORKERS, UNTIL_PS = "1600ms", 40, 1_500_000_000_000
 SETTLED_PS = UNTIL_PS - 100_000_000_000
 OWN = (rack.DAQ, rack.DAQ_SHORT, rack.D3, rack.RCP)
 OTHERS = rack.OTHERS
+# Of which claims are judged at the load.
+LOADED = (rack.DAQ, rack.DAQ_SHORT, rack.PDQ)
+# The paper's run; and one in which the flows of its second half count, while arrivals go on.
+PAPER_RUN = {"measure": "all", "until": "1500ms"}
+LOADED_RUN = {"measure": {"from": "1500ms", "until": "2900ms", "drain": "100ms"}, "until": "3s"}
 KEYS = ["reading", "scheme"]
+# The horizontal axes of the tables of runs.
+TABLES = {**X, AT_LOAD: X[POISSON]}
 ANY = pl.lit(True)
 MOST = pl.col("flows_per_s") == RATES[-1]
 
@@ -48,12 +58,14 @@ def plans(scale: Scale) -> dict[str, Plan]:
         ]
         return Plan(axes=axes, replicas=replicas, name="incast")
 
-    def poisson(names: Sequence[str], readings: Sequence[str], replicas: int) -> Plan:
-        flows = rack.poisson(MEAN_BYTES, 1000, FLOORED, WORKERS, FIRST, until="1500ms")
+    def poisson(
+        names: Sequence[str], readings: Sequence[str], replicas: int, run: Mapping[str, Any] = PAPER_RUN
+    ) -> Plan:
+        flows = rack.poisson(MEAN_BYTES, 1000, FLOORED, WORKERS, FIRST, until=run["until"])
         rates = scale.pick((1000, 3000, 5000, 7000, 8000), RATES)
         axes = [
             rack.readings(readings),
-            rack.schemes(names, [long, flows], FIRST + WORKERS, run={"until": "1500ms"}),
+            rack.schemes(names, [long, flows], FIRST + WORKERS, run=run),
             Axis("flows_per_s", {"traffic.short.arrivals.poisson.rate": list(rates)}, labels=rates),
         ]
         return Plan(axes=axes, replicas=replicas, name="random times")
@@ -64,22 +76,30 @@ def plans(scale: Scale) -> dict[str, Plan]:
         "incast_others": incast(OTHERS, tight, scale.pick(1, 5), scale.pick(2, 5)),
         "poisson": poisson((*OWN, rack.PDQ), list(DEADLINES), scale.pick(2, 10)),
         "poisson_others": poisson([name for name in OTHERS if name != rack.PDQ], tight, scale.pick(1, 5)),
+        AT_LOAD: poisson(LOADED, list(DEADLINES), scale.pick(2, 10), LOADED_RUN),
     }
 
 
 def tables(sweeps: Sweeps) -> Tables:
     """For each figure a row a run, and the means."""
     found: dict[str, pl.DataFrame] = {}
-    for figure, settled in ((INCAST, None), (POISSON, SETTLED_PS)):
-        keys = [*KEYS, X[figure]]
-        parts = []
-        for name, sweep in sweeps.items():
-            if name.startswith(figure):
-                long = rack.long_share(sweep, keys)
-                parts.append(rack.in_time(sweep, keys, settled).join(long, on=[*keys, "replica"]))
-        runs = pl.concat(parts)
-        found |= {figure: runs, f"{figure}_points": replica_means(runs, keys, [IN_TIME, LONG])}
+    for figure, x in TABLES.items():
+        keys = [*KEYS, x]
+        parts = [sweep for name, sweep in sweeps.items() if name.startswith(figure)]
+        runs = pl.concat(_runs(figure, sweep, keys) for sweep in parts)
+        values = [IN_TIME, LONG, *(name for name in loads.COLUMNS if name in runs.columns)]
+        found |= {figure: runs, f"{figure}_points": replica_means(runs, keys, values)}
     return found
+
+
+def _runs(figure: str, sweep: Sweep, keys: list[str]) -> pl.DataFrame:
+    """A row a run: short flows in time, what long ones deliver; at random times the loads of short flows."""
+    short = rack.in_time(sweep, keys, SETTLED_PS if figure == POISSON else None)
+    share = rack.long_at_load(sweep, keys, WORKERS) if figure == AT_LOAD else rack.long_share(sweep, keys)
+    found = short.join(share, on=[*keys, "replica"])
+    if figure == INCAST:
+        return found
+    return found.join(rack.link_loads(sweep, keys, WORKERS), on=[*keys, "replica"])
 
 
 def draw(tables: Tables) -> "Picture":
@@ -144,7 +164,7 @@ _CLAIMS: dict[str, judges.Judge] = {
         ),
         weights=False,
     ),
-    "DAQ-F8a.c": judges.each(POISSON, judges.bounds(None, IN_TIME, X[POISSON], 80, 100, MOST)),
+    "DAQ-F8a.c": judges.each_load(judges.bounds(None, IN_TIME, X[POISSON], 80, 100, MOST)),
     "DAQ-F8b.a": judges.each(POISSON, judges.constant, weights=False),
     "DAQ-F8b.b": judges.each(POISSON, judges.minimum),
     "DAQ-F8b.c": judges.each(
@@ -154,7 +174,7 @@ _CLAIMS: dict[str, judges.Judge] = {
     "DAQ-P1": judges.gains(LONG, 30, 45),
     "DAQ-P2": judges.gains(IN_TIME, 25, 40),
     "DAQ-P3": judges.each(POISSON, judges.minimum),
-    "DAQ-P7": judges.each(POISSON, judges.starved),
+    "DAQ-P7": judges.each_load(judges.starved),
 }
 
 FIGURE = Figure(
@@ -165,15 +185,18 @@ FIGURE = Figure(
     claims=_CLAIMS,
     draw=draw,
     needs={
-        figure: [Needs(10, by=[*KEYS, x], where={"scheme": name}) for name in OWN] for figure, x in X.items()
+        figure: [Needs(10, by=[*KEYS, x], where={"scheme": name}) for name in names]
+        for (figure, x), names in zip(TABLES.items(), (OWN, OWN, LOADED), strict=True)
     },
     assumed=(
         *rack.ASSUMED,
         *rack.ASSUMED_OTHERS,
         "A mean size of 15 KB. Long flows are 100 MB from each of two more hosts, one after the other without a pause. "
         "Rounds begin 1.6 s after the last answer of the one before, the first 1.6 s after the long flows; 20 a run.",
-        "At random times 40 workers answer for 1.5 s, the length of the run; flows that start in the last 100 ms are "
-        "not counted. A flow that has not ended by then is late.",
+        "At random times 40 workers answer for 1.5 s, the length of the paper's simulation, from an empty rack on; "
+        "flows that start in the last 100 ms are not counted. A flow that has not ended by then is late.",
+        "Measured at the load are flows that start from 1.5 to 2.9 s, and the throughput of long flows in that time, "
+        "in runs of 3 s. Loads of short flows are payload over the rate of the aggregator's link.",
         "The throughput of long flows is their payload, over the whole run and together. What DAQ's weights promise is "
         "compared with it as it is on the wire, with headers.",
     ),

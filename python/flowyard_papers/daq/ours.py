@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers import style
+from flowyard.papers import loads, style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan
 from flowyard_papers.daq import _rack as rack
@@ -20,7 +20,9 @@ SCHEMES = (rack.DAQ, rack.D3, *rack.OTHERS)
 TEN, PARKING, TREE, WEB = "rack, 10 Gbps", "two bottlenecks", "fat-tree, k = 4", "web search"
 # At 10 Gbps the last of 12,000 flows starts after 0.33 s, with a deadline of 2 ms on the mean. Requests of more than
 # 875 flows, one of 40 B each in a round trip of 28 us, fill that link: D3 then never ends.
-UNTIL = {TEN: "1s"}
+UNTIL = {TEN: "1s", WEB: "200s"}
+# Links of sources for each link that they load. A run's own loads are over the former; of web search, of the latter.
+SOURCES = {TEN: 40, PARKING: 4, TREE: 1, WEB: 1}
 # On two bottlenecks: whose flows cross both.
 BOTH, ONE = "both", "one"
 
@@ -71,11 +73,11 @@ def _tree(flows: int) -> dict[str, Any]:
 
 
 def _web(flows: int) -> dict[str, Any]:
-    """Flows of all sizes to the aggregator, with ten times as much time."""
+    """Flows of all sizes to the aggregator, at 0.6 of its link, with ten times as much time."""
     short = _entry(
         rack.SHORT,
         rack.to_aggregator(1, 20),
-        {"poisson": {"load": 0.6}},
+        {"poisson": {"load": 0.6, "of": "receivers"}},
         sizes="web-search",
         deadlines={"exponential": {"mean": "200ms", "min": "20ms"}},
         flows=flows,
@@ -93,23 +95,29 @@ def plans(scale: Scale) -> dict[str, Plan]:
             axes=[Axis("scheme", scenarios=[base | rack.SCHEMES[one] for one in known], labels=known)],
             replicas=scale.pick(2, 5),
             name=name,
-            set={"run.until": UNTIL.get(name, "20s")},
+            set={"run.measure": "auto", "run.until": UNTIL.get(name, "20s")},
         )
         for name, base in bases.items()
     }
 
 
 def tables(sweeps: Sweeps) -> Tables:
-    """Means by network, scheme and traffic entry."""
+    """Means by network, scheme and traffic entry; loads are of the links that most go over."""
     parts = []
     for name, sweep in sweeps.items():
-        means = sweep.flows.group_by("scheme", "tag", "replica").agg(
+        keys = ["scheme", "tag", "replica"]
+        flows = sweep.flows.filter("measured").with_columns(pl.col("tag").cast(pl.String))
+        means = flows.group_by(keys).agg(
             in_time_pct=100 * pl.col("met_deadline").mean(), fct_ms=pl.col("fct_ps").mean() / 1e9
         )
-        rows = means.with_columns(case=pl.lit(name), tag=pl.col("tag").cast(pl.String))
-        parts.append(rows.sort("scheme", "tag", "replica").collect())
+        rows = means.with_columns(case=pl.lit(name)).sort(keys).collect()
+        tags = rows["tag"].unique().sort()
+        own = pl.concat(loads.of_runs(sweep, ["scheme"], tag).with_columns(tag=pl.lit(tag)) for tag in tags)
+        own = own.with_columns(pl.col(loads.COLUMNS) * SOURCES[name])
+        parts.append(rows.join(own, on=keys, maintain_order="left"))
     runs = pl.concat(parts)
-    return {"points": replica_means(runs, ["case", "tag", "scheme"], ["in_time_pct", "fct_ms"])}
+    values = ["in_time_pct", "fct_ms", *loads.COLUMNS]
+    return {"points": replica_means(runs, ["case", "tag", "scheme"], values)}
 
 
 def draw(tables: Tables) -> "Picture":
@@ -144,6 +152,9 @@ FIGURE = Figure(
         "Short flows have 30 KB in the mean and deadlines as in figures 5 to 8; at 10 Gbps deadlines and round trips "
         "are a tenth, the flows ten times as many. Web search has deadlines of at least 20 ms, of mean 200 ms.",
         "Two bottlenecks: three switches in a row; a third of the flows cross both cables, 1800 a second.",
+        *loads.ASSUMED,
+        "The links are the aggregator's, the cables between switches, and those of all hosts of the fat-tree. Web "
+        "search offers 0.6 of the aggregator's link.",
         "No flow is without a deadline, so that DAQ's weights do not matter. RCP has gains of 0.1 and 1 and the "
         "network's own round trip.",
     ),

@@ -46,7 +46,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     captured = {"capture": {"links": ["host-switch", "* -> host 0"]}}
     hosts = FIRST + WORKERS
     ratios = Axis("ratio", {"queue.daq.ratio": [10, 30]}, labels=[10, 30])
-    until = {"until": "150ms"}
+    # Each port is watched from its first packet on.
+    until = {"measure": "all", "until": "150ms"}
 
     def daq(traffic: list[dict[str, Any]], hosts: int, **more: Any) -> Axis:
         scenario = {"topology": rack.rack(hosts), "traffic": traffic, **rack.SCHEMES[rack.DAQ], **more}
@@ -54,7 +55,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
     backlog = [_backlog(1, "short", deadline="1000s"), _backlog(3, "long")]
     steady = {"observe": captured, "run": {"until": "250ms"}}
-    stress = rack.schemes((rack.DAQ,), [rack.long_flows(LONG_FLOWS), *_short(2000, FIRST, 100)], FIRST + 100)
+    heavy = [rack.long_flows(LONG_FLOWS), *_short(2000, FIRST, 100)]
+    stress = rack.schemes((rack.DAQ,), heavy, FIRST + 100, run={"measure": "all"})
     replicas = scale.pick(2, 5)
     return {
         "random": Plan(

@@ -51,7 +51,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     rates = scale.pick((1000, 7000, 8000), (1000, 3000, 5000, 6000, 7000, 8000))
     by_rate = Axis("flows_per_s", {"traffic.short.arrivals.poisson.rate": list(rates)}, labels=rates)
     numbers = rack.senders(scale.pick((20, 40, 60, 80, 100), tuple(range(10, 121, 10))))
-    until = {"run": {"until": "1500ms"}}
+    until = {"run": {"measure": "all", "until": "1500ms"}}
     return {
         "10 KB": Plan(axes=[_axis([tens], {}), numbers], replicas=replicas, name="figure 5"),
         "30 KB": Plan(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from flowyard.analysis import completion, picoseconds
+from flowyard.analysis import completion
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style, written_out
 from flowyard.sweeps import Axis, Sweep
@@ -104,22 +104,20 @@ def axis(**instead: dict[str, Any]) -> Axis:
 
 
 def groups(sweep: Sweep, axes: Sequence[str]) -> pl.DataFrame:
-    """A row for each run and group of sizes, the group "all" included; warm-up does not count.
+    """A row for each run and group of sizes of its measured flows, the group "all" included.
 
     Columns: the axes, replica, group, flows, completed, fct_mean_ms, fct_p99_ms, slowdown_mean, slowdown_p99,
     in_time_percent (of the deadlines). Times are null where not all flows of the group have ended: the mean of those
     that have would flatter.
     """
-    settings = {run: summary["scenario"]["run"] for run, summary in sweep.summaries().items()}
-    warm = {run: picoseconds(setting.get("warm_up", "0s")) for run, setting in settings.items()}
     keys = [*axes, "replica"]
-    flows = sweep.flows.select(
-        *keys, "run", "start_ps", "tag", "size_bytes", "completed", "fct_ps", "slowdown", "met_deadline"
+    flows = sweep.flows.filter("measured").select(
+        *keys, "run", "size_bytes", "completed", "fct_ps", "slowdown", "met_deadline"
     )
     in_time = (100 * pl.col("met_deadline").mean()).alias(IN_TIME)
     made = []
-    for (run, *key), of_run in flows.collect().group_by("run", *keys, maintain_order=True):
-        found = completion.by_size(completion.measured(of_run, warm[run]), in_time)
+    for (_, *key), of_run in flows.collect().group_by("run", *keys, maintain_order=True):
+        found = completion.by_size(of_run, in_time)
         made.append(found.select(*(pl.lit(v).alias(n) for n, v in zip(keys, key, strict=True)), pl.all()))
     whole = pl.col("completed") == pl.col("flows")
     values = {

@@ -63,7 +63,7 @@ class Scheduler:
 
     Attributes:
         k: Pods (FatTreeSize).
-        flows: Short flows, one connection each (numShortFlows).
+        flows: Short flows, one connection each (numShortFlows): all there are, from an empty network on.
         size: Bytes of a short flow, or another distribution (flowSize).
         rate: Short flows a second in all, a Poisson process (arrivalRate).
         matrix: permutation, a new one whenever all servers have sent, or uniform, the random matrix
@@ -118,5 +118,6 @@ class Scheduler:
             "transport": {"ndp": NDP["ndp"] | {"initial_window": self.window}},
             "queue": {"ndp": {"data_limit": {"full-packets": self.queue}, **written_out.NDP_PORT}},
             "traffic": entries,
+            "run": {"measure": "all"},
             **self.changes,
         }

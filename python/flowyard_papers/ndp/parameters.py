@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers import judge, style
+from flowyard.papers import judge, loads, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan, Sweep
 from flowyard_papers.ndp._scheduler import ASSUMED, SHORT, SLOT_NS, Scheduler, base_rtt_ns, fat_tree
@@ -66,7 +66,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 def tables(sweeps: Sweeps) -> Tables:
     """A row a run in each panel's table."""
-    alone = _runs(sweeps["alone"], ["delay", "window"]).drop("replica", "offered_load")
+    alone = _runs(sweeps["alone"], ["delay", "window"]).drop("replica", *loads.COLUMNS)
     rtt = {name: base_rtt_ns(ns) for name, (_, ns) in DELAYS.items()}
     expected = (SLOT_NS * pl.col("window") / pl.col("delay").replace_strict(rtt)).clip(upper_bound=1)
     return {
@@ -84,10 +84,9 @@ def _runs(sweep: Sweep, axes: list[str]) -> pl.DataFrame:
         flows=pl.len().cast(pl.Int64),
         goodput_gbps=pl.when(pl.col("completed").all()).then(goodput),
     )
-    load = [(run, summary["traffic"][0]["offered_load"]) for run, summary in sweep.summaries().items()]
-    loads = pl.DataFrame(load, schema={"run": pl.String, "offered_load": pl.Float64}, orient="row")
-    table = sweep.runs.join(flows.collect(), on="run").join(loads, on="run")
-    return table.select(*axes, "replica", "flows", "goodput_gbps", "offered_load").sort(*axes, "replica")
+    keys = [*axes, "replica"]
+    table = sweep.runs.join(flows.collect(), on="run").join(loads.of_runs(sweep, axes, SHORT), on=keys)
+    return table.select(*keys, "flows", "goodput_gbps", *loads.COLUMNS).sort(keys)
 
 
 def _at(tables: Tables, delay: str, window: int) -> float | None:
@@ -150,9 +149,9 @@ def _steps(runs: pl.DataFrame, x: str, larger: str, smaller: str) -> Judgement:
 
 
 def _load(tables: Tables) -> Judgement:
-    loads = tables["rate"].filter(rate=RATE)["offered_load"].unique()
+    offered = tables["rate"].filter(rate=RATE)["offered_load"].unique()
     # A rate over capacity and mean size: the rounding of a division.
-    return judge.within(loads.item() if len(loads) == 1 else None, 0.12, relative=1e-12)
+    return judge.within(offered.item() if len(offered) == 1 else None, 0.12, relative=1e-12)
 
 
 def draw(tables: Tables) -> "Picture":
@@ -223,6 +222,8 @@ FIGURE = Figure(
         "Permutations of all 250 servers, without background. In panel (a) 1.5 MB and 2500 flows a second.",
         "Panel (b) has nothing between 1.5, 5 and 15 MB: its lines there are no measurement. At 15 MB the load is 1.2, "
         "and the value falls with the number of flows.",
-        "Quick scale has 80 flows in panels (a) and (c), 1000 in (b) up to 300 KB: the network fills up less.",
+        "All of the paper's 10,000 flows count, from an empty network to an empty one; the tables have offered and "
+        "carried loads. Quick scale has 80 flows in panels (a) and (c), 1000 in (b) up to 300 KB: the network fills up "
+        "less, and at 5000 flows a second carries 0.14 of its links where 0.24 are offered.",
     ),
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.analysis.intervals import replica_means
-from flowyard.papers import judge, style
+from flowyard.papers import judge, loads, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan
 from flowyard_papers.ndp._scheduler import ASSUMED, BACKGROUND, NDP, PORTS, QUEUE, SHORT, fat_tree
@@ -60,6 +60,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
         "transport": dict(NDP),
         "queue": {"ndp": {"data_limit": {"full-packets": QUEUE}, **PORTS["ndp"]}},
         "traffic": traffic,
+        # Flows without an end fill all links from the beginning on.
+        "run": {"measure": "all"},
     }
     axes = [
         Axis("order", {"transport.ndp.pull_order": list(ORDERS.values())}, labels=list(ORDERS)),
@@ -86,10 +88,11 @@ def tables(sweeps: Sweeps) -> Tables:
             goodput_long_gbps=8e3 * pl.col("delivered_bytes").filter(~short).sum() / pl.col("end_ps").first(),
             trims=pl.col("trims").sum().cast(pl.Int64),
         )
-        .sort("order", "load", "replica")
         .collect()
     )
-    measured = [name for name in runs.columns if name not in ("order", "load", "replica")]
+    keys = ["order", "load", "replica"]
+    runs = runs.join(loads.of_runs(sweep, ["order", "load"], SHORT), on=keys, validate="1:1").sort(keys)
+    measured = [name for name in runs.columns if name not in keys]
     return {"runs": runs, "points": replica_means(runs, ["order", "load"], measured)}
 
 
@@ -145,6 +148,7 @@ FIGURE = Figure(
         f"Every server sends {LONG_EACH} flows without an end and receives as many; short flows have 150 KB, each "
         f"between two servers drawn at random, and offer {', '.join(f'{load:g}' for load in LOADS)} of every link.",
         "Claims are judged for short flows first against FIFO; turns, and turns with weights of 8 and 1, are beside.",
-        "A 6-ary fat-tree and 3000 short flows; at quick scale a 4-ary one and 150.",
+        "A 6-ary fat-tree and 3000 short flows; at quick scale a 4-ary one and 150. All of them count, since flows "
+        "without an end fill the links from the beginning on; the tables have the carried load of short flows.",
     ),
 )

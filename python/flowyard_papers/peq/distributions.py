@@ -59,7 +59,8 @@ def _flows(count: int, sizes: dict[str, Any]) -> pl.DataFrame:
         "sizes": sizes,
         "flows": count,
     }
-    scenario = {"topology": {"single-switch": {"hosts": 8}}, "transport": "tcp", "traffic": [entry]}
+    network = {"topology": {"single-switch": {"hosts": 8}}, "transport": "tcp"}
+    scenario = {**network, "traffic": [entry], "run": {"measure": "all"}}
     return pl.DataFrame(results.Checked(scenario).flows())
 
 

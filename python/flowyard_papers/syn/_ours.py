@@ -41,8 +41,8 @@ def plan(
 def runs(sweep: Sweep, scale: Scale) -> pl.DataFrame:
     """A row a run: its axes and replica, `flows` that count, `unfinished` ones among them, and VALUES.
 
-    fct is over that of the empty network; carried is over the rate of all servers' links. What packets take in the
-    network counts from the run's start.
+    fct is over that of the empty network; carried is over the rate of all servers' links. Times in the network are of
+    packets that arrive after the warm-up.
     """
     own = window(scale)
     rows: list[dict[str, Any]] = []
@@ -72,5 +72,5 @@ def runs(sweep: Sweep, scale: Scale) -> pl.DataFrame:
 ASSUMED = (
     "Flows that start in 300 ms after 100 ms count, at quick scale in 25 ms after 10 ms, and are under way for 50 ms, "
     "at quick scale 5 ms, after it; one that is not over then counts with its age. Times in the network are of all "
-    "packets of a run.",
+    "packets that arrive after the warm-up.",
 )

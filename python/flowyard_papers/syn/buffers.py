@@ -33,11 +33,11 @@ def plans(scale: Scale) -> dict[str, Plan]:
     observe = {**windows.HISTOGRAMS, "samples": {"every": "100us", "flows": []}}
     window = _window(scale)
     replicas = scale.pick(2, 10)
-    readings = windows.plan(
+    readings = rack.plan(
         "readings", tuple(rack.READINGS), (LOAD,), window, replicas=replicas, observe=windows.HISTOGRAMS
     )
     return {
-        "trace": windows.plan("buffers", SYSTEMS, (LOAD,), window, replicas=replicas, observe=observe),
+        "trace": rack.plan("buffers", SYSTEMS, (LOAD,), window, replicas=replicas, observe=observe),
         "readings": readings,
     }
 
@@ -79,7 +79,7 @@ def _samples(sweep: Sweep, warm_up_ms: int) -> pl.DataFrame:
     """The mean bytes of a server, of a leaf's port and of a spine's port at each instant."""
     links = sweep.links.select("run", "id", "tier").with_columns(pl.col("id").cast(pl.UInt64))
     start_ps = warm_up_ms * 10**9
-    samples = sweep.scan("samples").filter(pl.col("part") == windows.WHOLE, pl.col("time_ps") > start_ps)
+    samples = sweep.scan("samples").filter(pl.col("time_ps") > start_ps)
     samples = samples.filter(pl.col("series").cast(pl.String).is_in(["queue_bytes", "backlog_bytes"]))
     level = pl.col("tier").cast(pl.String).replace_strict(TIERS)
     joined = samples.join(links, on=["run", "id"]).with_columns(level=level)

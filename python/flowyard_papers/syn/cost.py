@@ -52,7 +52,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
         shared = {
             "topology": {"leaf-spine": network},
             "traffic": [flows],
-            "run": {"until": f"{untils[0]}us"},
+            "run": {"measure": "all", "until": f"{untils[0]}us"},
         }
         axes = [
             Axis("system", scenarios=[shared | own for own in SYSTEMS.values()], labels=list(SYSTEMS)),

@@ -47,7 +47,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def _base(equal: bool, until_ms: int, observe: dict[str, Any]) -> dict[str, Any]:
-    run = {"until": f"{until_ms}ms"}
+    run = {"measure": "all", "until": f"{until_ms}ms"}
     traffic = [rack.bursts(LOAD, rack.FIXED, until_ms)]
     found = rack.scenario(rack.CONTROLLERS[rack.MMF], run=run, traffic=traffic, observe=observe)
     found["topology"]["leaf-spine"]["equal_rate"] = equal

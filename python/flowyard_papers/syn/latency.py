@@ -29,7 +29,7 @@ def _window(scale: Scale) -> rack.Window:
 def plans(scale: Scale) -> dict[str, Plan]:
     """Latencies of the packets that arrive in the window, and afterwards; flows that start in it."""
     return {
-        "latency": windows.plan(
+        "latency": rack.plan(
             "latencies",
             SYSTEMS,
             (LOAD,),
@@ -45,9 +45,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     sweep, window = sweeps["latency"], _window(scale)
     found = windows.histograms(sweep, KEYS).filter(pl.col("metric").is_in(["network_ps", "server_ps"]))
     packets = found.with_columns(what=pl.col("metric").str.strip_suffix("_ps")).group_by(*KEYS, "what")
-    flows = (
-        windows.whole_flows(sweep, window, window.end_ms(LOAD, rack.FIXED)).select(*KEYS, "fct_ps").collect()
-    )
+    flows = windows.flows(sweep, window.end_ms(LOAD, rack.FIXED)).select(*KEYS, "fct_ps").collect()
     per_run = (
         packets.agg(mean_us=windows.mean() / 1e6, median_us=windows.quantile(0.5) / 1e6)
         .pivot("what", index=KEYS, values=["mean_us", "median_us"])

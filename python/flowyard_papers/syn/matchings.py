@@ -33,7 +33,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
         "sizes": {"fixed": "3000B"},
     }
     traffic = [[rack.bursts(0.8, rack.FIXED, UNTIL_MS)], [everybody]]
-    run = {"audit": True, "until": f"{UNTIL_MS}ms"}
+    run = {"audit": True, "measure": "all", "until": f"{UNTIL_MS}ms"}
     bases = [
         rack.scenario(rack.CONTROLLERS[system], run=run, traffic=traffic[0], observe=sent.CAPTURE)
         for system in SYSTEMS

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
+from flowyard.papers.loads import unsteady
 from flowyard.sweeps import Axis, Plan
 from flowyard_papers.syn import _ours as ours
 from flowyard_papers.syn import _rack as rack
@@ -35,7 +36,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     loads = scale.pick((0.2, 0.8), (0.1, 0.3, 0.5, 0.7, 0.8, 0.9))
     window = ours.window(scale)
     until = window.until_ms(loads[0], rack.FIXED)
-    run = {"warm_up": f"{window.warm_up_ms}ms", "until": f"{until}ms"}
+    run = {"measure": window.measure, "until": f"{until}ms"}
     flows = [[rack.bursts(load, rack.FIXED, until)] for load in loads]
     network = rack.scenario({})["topology"]
     bases = [
@@ -51,12 +52,15 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     """A row a run, and the means."""
+    keys = ["system", "load"]
     runs = ours.runs(sweeps["systems"], scale)
-    return {"runs": runs, "points": replica_means(runs, ["system", "load"], ours.VALUES)}
+    beyond = unsteady(sweeps["systems"], keys)
+    points = replica_means(runs, keys, ours.VALUES).join(beyond, on=keys, maintain_order="left")
+    return {"runs": runs, "points": points}
 
 
 def draw(tables: Tables) -> "Picture":
-    """FCT and time in the network over load."""
+    """FCT and time in the network over load; points that were not in a steady state are hollow."""
     picture, panels = style.panels(1, 3)
     columns = {
         "fct_ms": "mean FCT (ms)",
@@ -67,6 +71,7 @@ def draw(tables: Tables) -> "Picture":
         for place, system in enumerate(SYSTEMS):
             own = tables["points"].filter(system=system).sort("load")
             style.curve(axes, own, "load", column, place, system)
+            style.hollow(axes, own, "load", column, place)
         axes.set(xlabel="load", ylabel=label, yscale="log")
     picture.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     return picture
@@ -81,6 +86,8 @@ FIGURE = Figure(
     draw=draw,
     assumed=(
         *ours.ASSUMED,
+        "Hollow points were not in a steady state: the load carried is less than that offered, or the times of flows "
+        "still grow.",
         "SYN's data centre, 0.5 us a link, flows of 46 kB in the mean between all servers. Packets of 1500 B without "
         "framing; SYN and ASY send whole ones, which is 1.6 % more. Headers are 40 B of a packet under TCP and DCTCP, "
         "64 B under NDP, so that loads in bytes of flows are 3 to 4 % more on the wire.",

@@ -53,7 +53,7 @@ def _short(
         if flows:
             entry["arrivals"] = {"poisson": {"load": load, "until": f"{until_ms}ms"}}
         traffic.append([entry])
-    run = {"audit": True}
+    run = {"audit": True, "measure": "all"}
     bases = [rack.scenario(rack.CONTROLLERS[one], run=run, traffic=traffic[0], **more) for one in SYSTEMS]
     axes = [
         Axis("system", scenarios=bases, labels=SYSTEMS),

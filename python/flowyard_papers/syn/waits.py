@@ -29,7 +29,7 @@ def _window(scale: Scale) -> rack.Window:
 def plans(scale: Scale) -> dict[str, Plan]:
     """SYN with MMF over load."""
     window, replicas = _window(scale), scale.pick(2, 10)
-    plan = windows.plan(
+    plan = rack.plan(
         "waits at servers", (rack.MMF,), LOADS, window, replicas=replicas, observe=windows.HISTOGRAMS
     )
     return {"waits": plan}
@@ -42,7 +42,7 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     latencies = found.pivot("metric", index=KEYS, values="us").select(
         *KEYS, server_us="server_ps", network_us="network_ps"
     )
-    flows = windows.whole_flows(sweep, window, window.end_ms(LOADS[0], rack.FIXED))
+    flows = windows.flows(sweep, window.end_ms(LOADS[0], rack.FIXED))
     fcts = flows.group_by(KEYS).agg(
         flows=pl.len(), unfinished=pl.col("fct_ps").null_count(), fct_us=pl.col("fct_ps").mean() / 1e6
     )

@@ -71,6 +71,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
                 "flows": scale.pick(30_000, 100_000),
             }
         ],
+        "run": {"measure": "all"},
     }
     rates = [load * port.PORT_BPS / 8 / port.PACKET_BYTES for load in loads]
     seeds = list(range(1, len(loads) + 1))

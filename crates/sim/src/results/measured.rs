@@ -93,9 +93,9 @@ pub struct Halves {
 }
 
 impl Halves {
-    /// Whether the intervals have nothing in common.
+    /// Whether the means differ by more than chance.
     fn differ(&self) -> bool {
-        (self.first - self.second).abs() > self.first_ci95 + self.second_ci95
+        (self.first - self.second).abs() > SURE * (self.first_ci95 + self.second_ci95)
     }
 }
 
