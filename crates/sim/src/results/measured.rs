@@ -322,8 +322,8 @@ fn unstable(measured: &Measured, excess: Option<(f64, f64)>) -> Vec<String> {
     if let Some(halves) = measured.halves.filter(Halves::differ) {
         let Halves { first, first_ci95, second, second_ci95 } = halves;
         reasons.push(format!(
-            "the mean slowdown of flows that start in the first half of the window is {first:.3} +- {first_ci95:.2}, in the \
-             second {second:.3} +- {second_ci95:.2}"
+            "the mean slowdown of flows that start in the first half of the window is {first:.2} +- {first_ci95:.2}, in the \
+             second {second:.2} +- {second_ci95:.2}"
         ));
     }
     reasons
