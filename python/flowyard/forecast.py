@@ -97,8 +97,8 @@ def measuring(window: dict[str, Any]) -> str:
         return f"{flows}, from {start} to the end of the run"
     how = "chosen: run.measure" if window["rule"] == "chosen" else "as run.measure has it"
     return (
-        f"{flows}, from {start} to {duration(window['until_ps'])} ({how}); arrivals continue until the last of them has "
-        f"ended, for at most {duration(window['drain_ps'])}"
+        f"{flows}, from {start} to {duration(window['until_ps'])} ({how}); arrivals continue until the last of them "
+        f"has ended, for at most {duration(window['drain_ps'])}"
     )
 
 

@@ -117,7 +117,7 @@ WHY_NO_FCT = {
                         "realised_load": None,
                     }
                 ]
-            }
+            },
         },
         "All 300 flows are background",
     ),

@@ -40,7 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     speed = forecast.speed(checked, needs)
     if arguments.json:
         said = {
-            **{"derived": derived, "advice": advice, "window": window},
+            "derived": derived,
+            "advice": advice,
+            "window": window,
             "needs": forecast.as_json(needs, speed),
         }
         print(json.dumps({**resolved, **said}, indent=2))

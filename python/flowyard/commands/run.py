@@ -82,7 +82,7 @@ def _replicas(arguments: argparse.Namespace, path: Path) -> int:
     from flowyard import results, sweeps
     from flowyard.errors import NO_PROTOTYPES, UserError
     from flowyard.report import replicas
-    from flowyard.sweeps.command import _code, _complain
+    from flowyard.sweeps.command import complain, exit_code
 
     if arguments.prototype:
         raise UserError(f"--replicas: {NO_PROTOTYPES}")
@@ -94,9 +94,9 @@ def _replicas(arguments: argparse.Namespace, path: Path) -> int:
     tally = sweeps.execute(plan, folder, announce=lambda line: print(line, file=sys.stderr))
     sweep = sweeps.Sweep(folder)
     # Before means: an earlier run may be damaged.
-    code = _code(tally, sweep)
+    code = exit_code(tally, sweep)
     replicas.tell(sweep, tally, as_json=arguments.json)
-    _complain(tally)
+    complain(tally)
     return code
 
 

@@ -107,7 +107,12 @@ _SCENARIO = {
             "routing": _Maybe(_ROUTING),
         }
     ),
-    "run": {"warm_up": _Added(_TIME), "measure": _Added(_MEASURE), "until": _Maybe(_TIME), "stall": _Added(_TIME)},
+    "run": {
+        "warm_up": _Added(_TIME),
+        "measure": _Added(_MEASURE),
+        "until": _Maybe(_TIME),
+        "stall": _Added(_TIME),
+    },
 }
 _OBSERVED = _Maybe({"cut_off_ps": _Maybe(_COUNT)})
 _HALVES = dict.fromkeys(("first", "first_ci95", "second", "second_ci95"), _AMOUNT)

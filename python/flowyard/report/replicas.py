@@ -42,7 +42,8 @@ def tell(sweep: Sweep, tally: Tally, *, as_json: bool) -> None:
         if status != "complete":
             print(f"{count:,} runs ended with status {status}")
     if unsteady:
-        print(f"{unsteady:,} runs were not in a steady state; flowyard report {sweep.folder} has the reasons")
+        were = "run was" if unsteady == 1 else "runs were"
+        print(f"{unsteady:,} {were} not in a steady state; flowyard report {sweep.folder} has the reasons")
     print(f"{done:,} of {planned:,} runs are in {sweep.folder}")
 
 

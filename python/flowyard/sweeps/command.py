@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     sweep = Sweep(folder)
     # Before anything is said: a run that an earlier call left may be damaged.
-    code = _code(tally, sweep)
+    code = exit_code(tally, sweep)
     done, planned = int(sweep.runs["done"].sum()), len(sweep.runs)
     unsteady = sum(bool(unstable_of(summary)) for summary in sweep.summaries().values())
     if arguments.json:
@@ -60,9 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
             if status != "complete":
                 print(f"{count:,} runs ended with status {status}")
         if unsteady:
-            print(f"{unsteady:,} runs were not in a steady state; flowyard show {folder} marks their points")
+            were = "run was" if unsteady == 1 else "runs were"
+            print(f"{unsteady:,} {were} not in a steady state; flowyard show {folder} marks their points")
         print(f"{done:,} of {planned:,} runs are in {folder}")
-    _complain(tally)
+    complain(tally)
     return code
 
 
@@ -110,7 +111,8 @@ def folder_name(name: str, file: Path) -> str:
     return name if good else file.stem
 
 
-def _complain(tally: Tally) -> None:
+def complain(tally: Tally) -> None:
+    """Prints failed runs and findings of the audit, a screen of each."""
     for kind, lines in (("failed", tally.failed), ("audit", tally.violations)):
         for line in lines[:SHOWN]:
             print(f"{kind}: {line}", file=sys.stderr)
@@ -120,7 +122,8 @@ def _complain(tally: Tally) -> None:
         print("interrupted; the same command goes on with what is missing", file=sys.stderr)
 
 
-def _code(tally: Tally, sweep: Sweep) -> int:
+def exit_code(tally: Tally, sweep: Sweep) -> int:
+    """That of a sweep's command, by all runs in its folder."""
     if tally.interrupted:
         return INTERRUPTED
     if tally.failed or tally.violations:
