@@ -6,7 +6,7 @@ from conftest import quick_tables, through_csv
 
 from flowyard.papers import loads
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
-from flowyard_papers.literature import pfabric
+from flowyard_papers.literature import _srpt, pfabric
 
 LOWEST, NEAR_SRPT = (pfabric.FIGURE.claims[f"LIT-PFABRIC.{letter}"] for letter in "ab")
 
@@ -119,6 +119,6 @@ def test_the_reason_has_what_it_would_be_without_timeouts():
 
 def test_the_oracle_by_hand():
     # The second of 2 goes before the 7 that are left of the first; then the third of 8.
-    assert pfabric.srpt_ends([(0, 10), (3, 2), (4, 8)]) == [12, 5, 20]
+    assert _srpt.ends_of([(0, 10), (3, 2), (4, 8)]) == [12, 5, 20]
     # Idle from 1 to 5; two at once, the shorter one first; any order of the list.
-    assert pfabric.srpt_ends([(5, 3), (0, 1), (5, 2)]) == [10, 1, 7]
+    assert _srpt.ends_of([(5, 3), (0, 1), (5, 2)]) == [10, 1, 7]

@@ -16,6 +16,7 @@ from flowyard.papers import loads, style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan, Sweep
 from flowyard_papers.daq import _background_judges as judges
+from flowyard_papers.daq import _carried as carried
 from flowyard_papers.daq import _rack as rack
 from flowyard_papers.daq._background_judges import AT_LOAD, IN_TIME, INCAST, LONG, POISSON, X
 from flowyard_papers.daq._models import DEADLINES, FLOORED
@@ -95,11 +96,13 @@ def tables(sweeps: Sweeps) -> Tables:
 def _runs(figure: str, sweep: Sweep, keys: list[str]) -> pl.DataFrame:
     """A row a run: short flows in time, what long ones deliver; at random times the loads of short flows."""
     short = rack.in_time(sweep, keys, SETTLED_PS if figure == POISSON else None)
-    share = rack.long_at_load(sweep, keys, WORKERS) if figure == AT_LOAD else rack.long_share(sweep, keys)
+    share = (
+        carried.long_at_load(sweep, keys, WORKERS) if figure == AT_LOAD else carried.long_share(sweep, keys)
+    )
     found = short.join(share, on=[*keys, "replica"])
     if figure == INCAST:
         return found
-    return found.join(rack.link_loads(sweep, keys, WORKERS), on=[*keys, "replica"])
+    return found.join(carried.of_short(sweep, keys, WORKERS), on=[*keys, "replica"])
 
 
 def draw(tables: Tables) -> "Picture":

@@ -8,6 +8,7 @@ from flowyard.analysis.intervals import replica_means
 from flowyard.papers import loads, style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan
+from flowyard_papers.daq import _carried as carried
 from flowyard_papers.daq import _rack as rack
 from flowyard_papers.daq._models import FLOORED
 
@@ -46,7 +47,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 def tables(sweeps: Sweeps) -> Tables:
     """The means, and the best scheme of each point with those that are as good."""
     sweep = sweeps["map"]
-    runs = rack.in_time(sweep, KEYS).join(rack.link_loads(sweep, KEYS, WORKERS), on=[*KEYS, "replica"])
+    runs = rack.in_time(sweep, KEYS).join(carried.of_short(sweep, KEYS, WORKERS), on=[*KEYS, "replica"])
     points = replica_means(runs, KEYS, ["in_time_pct", *loads.COLUMNS])
     best = []
     for (slack, load), own in points.group_by("slack_ms", "load", maintain_order=True):

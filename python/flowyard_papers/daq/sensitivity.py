@@ -13,6 +13,7 @@ from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan
+from flowyard_papers.daq import _carried as carried
 from flowyard_papers.daq import _rack as rack
 from flowyard_papers.daq._models import FLOORED
 
@@ -67,7 +68,7 @@ def tables(sweeps: Sweeps) -> Tables:
     """Means by variant."""
     keys = ["variant", "flows_per_s"]
     random = rack.in_time(sweeps["random"], keys, 1_400_000_000_000).join(
-        rack.long_share(sweeps["random"], keys), on=[*keys, "replica"]
+        carried.long_share(sweeps["random"], keys), on=[*keys, "replica"]
     )
     incast = pl.concat(
         rack.in_time(sweeps[size], ["variant", "senders"]).with_columns(size=pl.lit(size))

@@ -10,8 +10,6 @@ The flows are measured at the load, behind a warm-up and with arrivals that go o
 flows, from an empty network on: then the network carries little more than half of the load.
 """
 
-import heapq
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -21,6 +19,7 @@ from flowyard.papers import loads, style, written_out
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, judged, not_reached
 from flowyard.sweeps import Axis, Plan, Sweep
+from flowyard_papers.literature import _srpt
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -55,7 +54,6 @@ LINKS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
 LOADS = (0.6, 0.8)
 KEYS = ["reading", "load", "replica"]
 SMALL_BYTES = 100_000
-RATE_BPS, MSS, HEADER = 10_000_000_000, 1460, 40
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
@@ -98,51 +96,6 @@ def _axis(name: str, stacks: dict[str, tuple[dict[str, object], dict[str, object
     return Axis(name, {"transport": list(transports), "queue": list(queues)}, labels=list(stacks))
 
 
-def srpt_ends(flows: list[tuple[float, float]]) -> list[float]:
-    """When each flow ends on one server that always works on the one with the least left.
-
-    Args:
-        flows: When each starts, in any order, and how long it takes alone.
-    """
-    order = sorted(range(len(flows)), key=lambda flow: flows[flow][0])
-    times = [flows[flow][0] for flow in order] + [float("inf")]
-    ends = [float("nan")] * len(flows)
-    waiting: list[tuple[float, int]] = []
-    for flow, (now, until) in zip(order, pairwise(times), strict=True):
-        heapq.heappush(waiting, (flows[flow][1], flow))
-        while waiting and now < until:
-            left, first = heapq.heappop(waiting)
-            if now + left > until:
-                heapq.heappush(waiting, (left - (until - now), first))
-                break
-            now += left
-            ends[first] = now
-    return ends
-
-
-def _link_run(run: pl.DataFrame) -> pl.DataFrame:
-    """The mean completion time of a run's measured flows, in packets and as the oracle has it, which knows all flows.
-
-    The oracle is the receiver's link; what a flow takes beyond its time there, alone, is its way to it.
-    """
-    size = run["size_bytes"].cast(pl.Int64).to_numpy()
-    alone = (size + HEADER * -(-size // MSS)) * (8e12 / RATE_BPS)
-    starts = run["start_ps"].to_numpy().astype(float)
-    ends = srpt_ends(list(zip(starts.tolist(), alone.tolist(), strict=True)))
-    fct = pl.Series(ends) - starts - alone + run["ideal_fct_ps"]
-    return (
-        run.with_columns(srpt_ps=fct)
-        .filter("measured")
-        .select(
-            pl.col(*KEYS, "variant").first(),
-            fct_us=pl.col("fct_ps").mean() / 1e6,
-            srpt_us=pl.col("srpt_ps").mean() / 1e6,
-            unfinished=pl.col("fct_ps").null_count(),
-            timeouts=pl.col("timeouts").sum(),
-        )
-    )
-
-
 def tables(sweeps: Sweeps) -> Tables:
     """A row a run: the tail of small flows on the leaf-spine; means on the link; and the means of either."""
     small = pl.col("size_bytes") <= SMALL_BYTES
@@ -169,7 +122,7 @@ def tables(sweeps: Sweeps) -> Tables:
     keys = ["variant", *KEYS]
     needed = ["measured", "start_ps", "size_bytes", "fct_ps", "ideal_fct_ps", "timeouts"]
     runs = sweeps["link"].flows.select(*keys, *needed).collect().partition_by(keys)
-    link = _with_loads(pl.concat([_link_run(run) for run in runs]), sweeps["link"], keys)
+    link = _with_loads(pl.concat([_srpt.compared(run, keys) for run in runs]), sweeps["link"], keys)
     return {
         "fabric": fabric,
         "points": replica_means(fabric, ["reading", "stack", "load"], columns),

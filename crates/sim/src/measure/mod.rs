@@ -248,7 +248,7 @@ impl<'a> Processes<'a> {
     fn end_of_measured(&self, from: Time) -> Time {
         let end = |process: &Process| {
             let Process { entry, full, stream, .. } = process;
-            let measured = entry.arrivals.starts(*full, 0, stream.clone()).skip_while(|start| *start < from);
+            let measured = entry.arrivals.starts(*full, 0, *stream).skip_while(|start| *start < from);
             let last = measured.take(usize::try_from(entry.flows?).ok()?).last()?;
             Some(last.saturating_add(Time(1)))
         };
@@ -263,7 +263,7 @@ impl<'a> Processes<'a> {
         let mut starts: Vec<_> = self
             .all
             .iter()
-            .map(|process| process.entry.arrivals.starts(process.full, 0, process.stream.clone()).peekable())
+            .map(|process| process.entry.arrivals.starts(process.full, 0, process.stream).peekable())
             .collect();
         let mut at = Time::NEVER;
         for _ in 0..=number {
