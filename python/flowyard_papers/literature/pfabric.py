@@ -217,8 +217,8 @@ FIGURE = Figure(
     },
     draw=draw,
     needs={
-        "fabric": Needs(5, by=("reading", "stack", "load")),
-        "link": Needs(5, by=("reading", "variant", "load")),
+        "fabric": Needs(5, by=("stack", "load")),
+        "link": Needs(5, by=("variant", "load")),
     },
     assumed=(
         "Hosts at 10 Gbps under leaves with 40 Gbps to the spines, as in the paper, which has 144 hosts (quick scale: "

@@ -185,7 +185,7 @@ FIGURE = Figure(
         "LIT-PIAS.b": loads.by_reading(["runs"], _goodput_kept),
     },
     draw=draw,
-    needs={"runs": Needs(5, by=KEYS)},
+    needs={"runs": Needs(5, by=("scheme", "load"))},
     assumed=(
         "As in PIAS-NS2: 20 us in each host, which its cable has here, and 0.2 us a cable; packets sprayed, so that "
         "duplicate acknowledgements say nothing; a window of 70 packets at first and 239 at most; a timeout of at "

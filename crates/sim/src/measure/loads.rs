@@ -65,7 +65,7 @@ pub fn places(all: &[Offered], fabric: &Fabric, routes: &Routes) -> Vec<Place> {
 
 /// The tiers of links between switches.
 fn tiers(all: &[Offered], fabric: &Fabric, routes: &Routes) -> Vec<Place> {
-    let mut names: Vec<String> = Vec::new();
+    let mut names: Vec<(String, bool)> = Vec::new();
     let mut capacity: Vec<f64> = Vec::new();
     let mut slowest: Vec<f64> = Vec::new();
     let mut tier_of = Vec::with_capacity(fabric.links.len());
@@ -74,7 +74,8 @@ fn tiers(all: &[Offered], fabric: &Fabric, routes: &Routes) -> Vec<Place> {
             tier_of.push(None);
             continue;
         }
-        let name = fabric.tier_of(link);
+        // Both directions of a cable between alike nodes have one name.
+        let name = (fabric.tier_of(link), link.from < link.to);
         let place = names.iter().position(|known| *known == name).unwrap_or_else(|| {
             names.push(name);
             capacity.push(0.0);

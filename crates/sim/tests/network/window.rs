@@ -186,6 +186,25 @@ fn a_window_of_two_entries() {
     assert!(small.abs_diff(replies) < 30, "each flow has a reply: {small} and {replies}");
 }
 
+/// Flows in one direction over a line of switches, of 0.3 of their hosts' links and 0.8 of the link between switches: the rule is
+/// that of 0.8 at 1 Gbps, 16 b / (R 0.2^2) = 40 ms with b = 100 KB, not of half of it over both directions of the cable.
+#[test]
+fn a_bottleneck_in_one_direction() {
+    let text = r#"
+        transport.datagram = {}
+        topology.line = { switches = 2, rates = ["2667Mbps", "1Gbps", "2667Mbps"], delay = "1us" }
+        [[traffic]]
+        name = "load"
+        arrivals.poisson.load = 0.3
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "100KB"
+        flows = 1000
+    "#;
+    let measured = run_with(text, &[AUTO]).0.summary.measured;
+    let wanted = measured.wanted_ps.expect("a rule") as f64 / 1e9;
+    assert!((wanted - 40.0).abs() < 0.1, "{wanted} ms");
+}
+
 /// Where arrivals cannot go on, the whole run is measured, and the reason is told.
 #[test]
 fn why_a_run_is_measured_as_a_whole() {
