@@ -276,7 +276,9 @@ def test_a_run_s_summary_has_them_beside_each_mean_and_percentile(flows, interva
     own = pl.DataFrame(result.flows).filter("measured").sort("start_ps")
     low, high = intervals(own["slowdown"], SHARES).mean
     ends = "-, -" if low is None else f"{low:.4g}, {high:.4g}"
-    assert lines["slowdown mean"] == f"{own['slowdown'].mean():.4g} [{ends}]"
+    mean = own["slowdown"].mean()
+    assert isinstance(mean, float)
+    assert lines["slowdown mean"] == f"{mean:.4g} [{ends}]"
 
 
 def test_tables_by_size_have_them_in_a_line_of_their_own():
@@ -286,6 +288,7 @@ def test_tables_by_size_have_them_in_a_line_of_their_own():
         "traffic.packets.flows": 400,
     }
     table = sizes_table(fy.run(run_of_packets(port.MD1, 0.2, 30, 0).summary["scenario"], changes))
+    assert table is not None
     assert [row[0] for row in table.rows[::2]] == ["up to 100 KB", "100 KB to 10 MB", "all"]
     for row, below in zip(table.rows[::2], table.rows[1::2], strict=True):
         assert below[:3] == ["", "", ""]

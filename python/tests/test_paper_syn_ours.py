@@ -1,5 +1,6 @@
 """Figures of our own of SYN's data centre: clocks, delays, other transports, leaky buckets, lost control, cost."""
 
+import numpy as np
 import polars as pl
 import pytest
 from conftest import drawn_from_csv
@@ -64,7 +65,7 @@ def test_points_that_were_not_in_a_steady_state_are_hollow(made):
     points = tables["points"].with_columns(unstable=marked)
     for panel in transports.draw({**tables, "points": points}).axes:
         hollow = [line for line in panel.get_lines() if line.get_markerfacecolor() == "white"]
-        drawn = [tuple(zip(*line.get_data(), strict=True)) for line in hollow]
+        drawn = [np.asarray(line.get_xdata()) for line in hollow]
         assert [len(each) for each in drawn] == [int(name == transports.NDP) for name in transports.SYSTEMS]
 
 

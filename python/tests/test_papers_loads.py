@@ -70,7 +70,7 @@ def test_measured_at_the_load(sweep):
 
 def test_a_verdict_for_each_reading():
     runs = pl.DataFrame({"reading": [loads.AT_LOAD, loads.FROM_EMPTY], "fct_ms": [3.0, 1.0]})
-    judged = loads.by_reading(["runs"], lambda tables: at_most(tables["runs"]["fct_ms"].max(), 2))
+    judged = loads.by_reading(["runs"], lambda tables: at_most(max(tables["runs"]["fct_ms"]), 2))
     found = judged({"runs": runs})
     assert found.verdict == FAIL
     assert [(name, one.verdict) for name, one in found.readings] == [
@@ -92,7 +92,7 @@ def silent(plan: Plan) -> Iterator[Any]:
     if any(key.startswith("run.measure") for key in keys):
         return
     moved = poisson([values for axis in plan.axes for values in axis.set.values()])
-    bases = [plan.scenario, *(scenario for axis in plan.axes for scenario in axis.scenarios)]
+    bases: list[Any] = [plan.scenario, *(scenario for axis in plan.axes for scenario in axis.scenarios)]
     for base in filter(None, bases):
         if (poisson(base) or moved) and "measure" not in base.get("run", {}):
             yield base

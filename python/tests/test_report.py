@@ -395,7 +395,8 @@ def test_flows_outside_the_measuring_window_are_left_out(tmp_path, options):
     assert "Flows that start outside the measuring window are left out." in words
     assert "Network in the measuring window" in words
     # Those are not in the timeline either.
-    (drawn,) = (timeline.timeline([read]),)
+    drawn = timeline.timeline([read])
+    assert drawn is not None
     assert drawn.totals == [count]
     assert {flow["start"] >= 10**5 for flow in drawn.spec["datasets"]["flows"]} == {True}
 

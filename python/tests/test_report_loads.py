@@ -56,7 +56,7 @@ def loaded(tmp_path_factory):
 
 def stable(done):
     """Whether each point is, by its runs' own files."""
-    found = {}
+    found: dict[tuple[float, str], bool] = {}
     for row in done.runs.iter_rows(named=True):
         summary = json.loads((done.path(row["run"]) / "run.json").read_text())
         place = row["load"], row["system"]
