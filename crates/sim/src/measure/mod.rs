@@ -198,7 +198,13 @@ impl<'a> Processes<'a> {
     fn window(&self, given: MeasureWindow, warm_up: Time, run_until: Option<Time>) -> Window {
         let begin = self.begin();
         let ends = self.all.iter().filter_map(|process| process.entry.arrivals.ends());
-        let last = ends.chain(run_until).min();
+        let given_until = match given.until {
+            Some(MeasureUntil::Time(until)) => Some(until),
+            Some(MeasureUntil::Flow(number)) => Some(self.start_of(number)),
+            Some(MeasureUntil::End(_)) | None => None,
+        };
+        // Half of the time at most is warm-up, where a time ends the run, its arrivals or the window.
+        let last = ends.chain(run_until).chain(given_until).min();
         // Without an end or a number there is nothing that a warm-up could cost too much of.
         let most = match (self.measured_span(), last) {
             (Some(span), _) => self.affordable(span, COST_MOST),
@@ -211,11 +217,10 @@ impl<'a> Processes<'a> {
             Some(MeasureFrom::Flow(number)) => self.start_of(number),
             None => begin.saturating_add(warm_up.min(most)),
         };
-        let until = match given.until {
-            Some(MeasureUntil::End(_)) => Time::NEVER,
-            Some(MeasureUntil::Time(until)) => until,
-            Some(MeasureUntil::Flow(number)) => self.start_of(number),
-            None => self.end_of_measured(from),
+        let until = match (given_until, given.until) {
+            (Some(until), _) => until,
+            (None, Some(_)) => Time::NEVER,
+            (None, None) => self.end_of_measured(from),
         };
         let drain = match given.drain {
             _ if until == Time::NEVER => Time::ZERO,

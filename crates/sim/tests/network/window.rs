@@ -186,6 +186,16 @@ fn a_window_of_two_entries() {
     assert!(small.abs_diff(replies) < 30, "each flow has a reply: {small} and {replies}");
 }
 
+/// A window that ends before the warm-up of the rule does has half of its time for it.
+#[test]
+fn an_end_before_the_warm_up() {
+    let text = format!("transport.datagram = {{}}\n{}", LOADED.replace("flows = 100", ""));
+    let until = ("run.measure", r#"{ "until": "10ms" }"#);
+    let measured = run_with(&text, &[until]).0.summary.measured;
+    assert_eq!((measured.from_ps, measured.until_ps), (5_000_000_000, 10_000_000_000));
+    assert!(measured.wanted_ps > Some(30_000_000_000));
+}
+
 /// Flows in one direction over a line of switches, of 0.3 of their hosts' links and 0.8 of the link between switches: the rule is
 /// that of 0.8 at 1 Gbps, 16 b / (R 0.2^2) = 40 ms with b = 100 KB, not of half of it over both directions of the cable.
 #[test]
