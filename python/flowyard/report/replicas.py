@@ -38,12 +38,8 @@ def tell(sweep: Sweep, tally: Tally, *, as_json: bool) -> None:
         return
     if done:
         show(replicas_table(sweep))
-    for status, count in tally.statuses.items():
-        if status != "complete":
-            print(f"{count:,} runs ended with status {status}")
-    if unsteady:
-        were = "run was" if unsteady == 1 else "runs were"
-        print(f"{unsteady:,} {were} not in a steady state; flowyard report {sweep.folder} has the reasons")
+    for line in tally.states(unsteady, f"flowyard report {sweep.folder} has the reasons"):
+        print(line)
     print(f"{done:,} of {planned:,} runs are in {sweep.folder}")
 
 

@@ -56,12 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         }
         print(json.dumps(answer, indent=2))
     else:
-        for status, count in tally.statuses.items():
-            if status != "complete":
-                print(f"{count:,} runs ended with status {status}")
-        if unsteady:
-            were = "run was" if unsteady == 1 else "runs were"
-            print(f"{unsteady:,} {were} not in a steady state; flowyard show {folder} marks their points")
+        for line in tally.states(unsteady, f"flowyard show {folder} marks their points"):
+            print(line)
         print(f"{done:,} of {planned:,} runs are in {folder}")
     complain(tally)
     return code

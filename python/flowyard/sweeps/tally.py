@@ -42,3 +42,13 @@ class Tally:
     def done(self) -> int:
         """Runs that this call completed."""
         return sum(self.statuses.values())
+
+    def states(self, unsteady: int, where: str) -> list[str]:
+        """Lines on runs that did not complete, and on those not in a steady state, with the way to these."""
+        found = [
+            f"{count:,} runs ended with status {status}"
+            for status, count in self.statuses.items()
+            if status != "complete"
+        ]
+        were = "run was" if unsteady == 1 else "runs were"
+        return [*found, *([f"{unsteady:,} {were} not in a steady state; {where}"] if unsteady else [])]
