@@ -7,10 +7,7 @@ use crate::advice::{Advice, NEARLY};
 use crate::ids::{LinkId, NodeId};
 use crate::observe::link_name;
 use crate::setup::Setup;
-use crate::traffic::Flow;
 
-/// Flows of an entry that stand for all.
-const FLOWS: usize = 10_000;
 /// Pairs of hosts whose paths are looked up; where there are more, no pair has much of the load.
 const PAIRS: usize = 2_000;
 /// Standard deviations by which a link's share may be more than it is, as one of the flows drawn.
@@ -35,8 +32,8 @@ struct Share {
     flows: f64,
 }
 
-/// Advice on the link that is offered the largest share of its rate, if that is more than all of it. All entries count together; the one
-/// that offers the link most is told.
+/// Advice on the link that is offered the largest share of its rate, if that is more than all of it. All entries count
+/// together; the advice names the entry that offers the link most.
 pub fn advice(offers: &[Offer], setup: &Setup) -> Option<Advice> {
     let own: Vec<FxHashMap<LinkId, Share>> = offers.iter().map(|offer| shares(offer, setup)).collect();
     let mut all: FxHashMap<LinkId, Share> = FxHashMap::default();
@@ -71,9 +68,7 @@ pub fn advice(offers: &[Offer], setup: &Setup) -> Option<Advice> {
 
 /// The load that the flows of an entry offer each link, each pair of hosts over all its shortest paths alike.
 fn shares(offer: &Offer, setup: &Setup) -> FxHashMap<LinkId, Share> {
-    let own = |flow: &&Flow| flow.entry as usize == offer.entry;
-    let flows: Vec<&Flow> = setup.traffic.flows.iter().filter(own).collect();
-    let flows: Vec<&Flow> = flows.iter().copied().step_by(flows.len().div_ceil(FLOWS).max(1)).collect();
+    let flows = setup.sampled_flows(offer.entry);
     let mut pairs: FxHashMap<(NodeId, NodeId), f64> = FxHashMap::default();
     flows.iter().for_each(|flow| *pairs.entry((flow.src, flow.dst)).or_default() += 1.0);
     let mut shares: FxHashMap<LinkId, Share> = FxHashMap::default();

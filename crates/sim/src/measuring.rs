@@ -53,30 +53,27 @@ fn span_of_starts(setup: &Setup, window: &Window, wanted: Time) -> Option<Advice
 
 /// From the first to the last start of arrivals at a rate that are not background.
 fn arrivals_span(setup: &Setup) -> Option<Time> {
-    let own = |entry: u32| {
-        let entry = entry as usize;
-        setup.traffic.entries[entry].offered_bps.is_some() && !setup.carriers[entry].background
-    };
-    let mut starts = setup.traffic.flows[..setup.traffic.timed].iter().filter(|flow| own(flow.entry));
-    let first = starts.next()?.start;
-    Some(starts.next_back()?.start.saturating_sub(first))
+    let mut starts = starts(setup);
+    let first = starts.next()?;
+    Some(starts.next_back()?.saturating_sub(first))
 }
 
 /// Fewer flows than a 99th percentile takes.
 fn few_flows(setup: &Setup) -> Option<Advice> {
-    let traffic = &setup.traffic;
-    let own =
-        |entry: usize| traffic.entries[entry].offered_bps.is_some() && !setup.carriers[entry].background;
-    let first = (0..traffic.entries.len()).find(|&entry| own(entry))?;
-    let measured = traffic.flows[..traffic.timed].iter();
-    let measured =
-        measured.filter(|flow| own(flow.entry as usize) && traffic.window.has(flow.start)).count() as u64;
+    let name = setup.first_loaded()?;
+    let measured = starts(setup).filter(|start| setup.traffic.window.has(*start)).count() as u64;
     (measured < P99_LEAST).then(|| Advice {
-        path: format!("traffic.{}.flows", traffic.entries[first].name),
+        path: format!("traffic.{name}.flows"),
         message: format!(
             "{measured} flows are measured: a 99th percentile of fewer than {P99_LEAST} has no upper bound at 95 % \
              confidence"
         ),
-        write: format!("traffic.{}.flows = {}", traffic.entries[first].name, FLOWS_GOOD),
+        write: format!("traffic.{name}.flows = {FLOWS_GOOD}"),
     })
+}
+
+/// Starts of flows that arrive at a rate and are not background.
+fn starts(setup: &Setup) -> impl DoubleEndedIterator<Item = Time> + '_ {
+    let timed = setup.traffic.flows[..setup.traffic.timed].iter();
+    timed.filter(|flow| setup.is_loaded(flow.entry as usize)).map(|flow| flow.start)
 }

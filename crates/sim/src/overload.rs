@@ -5,11 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::advice::{Advice, NEARLY};
 use crate::setup::Setup;
-use crate::traffic::Flow;
 use crate::units::Rate;
-
-/// Flows of an entry whose paths stand for those of all.
-const FLOWS: usize = 10_000;
 
 /// A tier of links and its part of an entry's bits.
 struct Tier {
@@ -58,7 +54,7 @@ pub fn slow_senders(path: &str, load: f64, taken: f64, setup: &Setup, entry: usi
     if groups.len() < 2 {
         return None;
     }
-    let own = flows_of(setup, entry);
+    let own = setup.sampled_flows(entry);
     for flow in &own {
         groups.entry(rates[flow.src.index()]).or_default().0 += 1.0;
     }
@@ -94,7 +90,7 @@ fn tiers(setup: &Setup, entry: usize) -> Vec<Tier> {
         tiers[place].capacity += link.rate.0 as f64;
         tier_of.push(Some(place));
     }
-    let own = flows_of(setup, entry);
+    let own = setup.sampled_flows(entry);
     let share = 1.0 / own.len() as f64;
     for flow in own {
         let mut at = flow.src;
@@ -108,12 +104,6 @@ fn tiers(setup: &Setup, entry: usize) -> Vec<Tier> {
         }
     }
     tiers
-}
-
-/// Flows of an entry that stand for all, evenly spread.
-fn flows_of(setup: &Setup, entry: usize) -> Vec<&Flow> {
-    let own: Vec<&Flow> = setup.traffic.flows.iter().filter(|flow| flow.entry as usize == entry).collect();
-    own.iter().copied().step_by(own.len().div_ceil(FLOWS).max(1)).collect()
 }
 
 #[cfg(test)]

@@ -26,9 +26,12 @@ use crate::queue::{self, Feature, Queue};
 use crate::routing::{Disconnected, Routes, min_host_delay};
 use crate::scenario::{Connection, PortMode, Prototypes, Scenario};
 use crate::topology::{Fabric, Link};
-use crate::traffic::{Demand, FLOWS_MAX, Traffic};
+use crate::traffic::{Demand, FLOWS_MAX, Flow, Traffic};
 use crate::transport::{self, Transport};
 use crate::units::{Bytes, Time};
+
+/// Flows of an entry whose paths stand for those of all.
+const SAMPLED: usize = 10_000;
 
 /// A run ready to start.
 #[derive(Clone, Debug)]
@@ -222,6 +225,23 @@ impl Setup {
             full_packet: scenario.full_packet(),
             audit: run.audit,
         }
+    }
+
+    /// Whether the flows of an entry arrive at a load and are not background.
+    pub fn is_loaded(&self, entry: usize) -> bool {
+        self.traffic.entries[entry].offered_bps.is_some() && !self.carriers[entry].background
+    }
+
+    /// The name of the first such entry, for advice.
+    pub fn first_loaded(&self) -> Option<&str> {
+        let first = (0..self.carriers.len()).find(|&entry| self.is_loaded(entry))?;
+        Some(&self.carriers[first].name)
+    }
+
+    /// Flows of an entry that stand for all, evenly spread.
+    pub fn sampled_flows(&self, entry: usize) -> Vec<&Flow> {
+        let own: Vec<&Flow> = self.traffic.flows.iter().filter(|flow| flow.entry as usize == entry).collect();
+        own.iter().copied().step_by(own.len().div_ceil(SAMPLED).max(1)).collect()
     }
 
     /// Whether all packets take shortest paths of the network as it was built.

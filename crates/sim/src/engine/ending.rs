@@ -60,7 +60,7 @@ impl<M: Members> Engine<'_, '_, M> {
         waits.into_iter().zip(carriers).map(told).collect()
     }
 
-    /// Counts the flows that somebody waits for, as far as they are known.
+    /// Counts the flows whose end the run waits for, as far as they are known.
     pub(super) fn set_goal(&mut self) {
         let Plan { traffic, carriers, .. } = self.plan;
         let awaited = |entry: u32| !carriers[entry as usize].background;

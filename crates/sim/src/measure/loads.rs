@@ -40,7 +40,7 @@ pub struct Offered<'a> {
 pub fn offered<'a>(entries: &'a [Demand], sources: &'a [Vec<u32>], fabric: &Fabric) -> Vec<Offered<'a>> {
     let ports = HostPorts::of(fabric);
     let offer = |(entry, sources): (&'a Demand, &'a Vec<u32>)| {
-        let full = entry.full(ports.sum(&entry.loaded(sources, fabric.hosts)));
+        let full = ports.full(entry, sources);
         let bps = 8.0 * entry.arrivals.rate(full)? * entry.sizes.mean();
         (bps.is_finite() && entry.matrix.reply_to().is_none()).then_some(Offered { entry, sources, bps })
     };

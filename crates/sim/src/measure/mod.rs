@@ -1,7 +1,7 @@
 //! The choice of a run's measuring window: when it begins and ends, and for how long arrivals go on behind it.
 //!
 //! A number of flows that start in an empty network, and behind which nothing comes, does not have the load that the
-//! scenario names: the first flows find no others, and nobody disturbs the last ones. Where arrivals are a Poisson process, the
+//! scenario names: the first flows meet an empty network, and none follow the last ones. Where arrivals are a Poisson process, the
 //! flows that are measured therefore start behind a warm-up, and arrivals go on until the last of them has ended.
 //!
 //! The warm-up follows from loads and sizes alone, so that it is the same under every transport. A backlog of bytes relaxes
@@ -23,7 +23,7 @@ use crate::traffic::{Demand, FLOWS_MAX, HostPorts, sources};
 use crate::units::{SECOND, Time};
 
 /// A chosen warm-up takes no longer than so many times the measured flows.
-pub const COST_MOST: f64 = 10.0;
+const COST_MOST: f64 = 10.0;
 /// Arrivals go on behind the window for so many warm-ups at most. Few flows last longer, and a run ends with the last one.
 const DRAINS: f64 = 3.0;
 /// Loads above it have no stationary state near enough to wait for.
@@ -176,7 +176,7 @@ impl<'a> Processes<'a> {
         let ports = HostPorts::of(fabric);
         let mut processes = Processes { all: Vec::new(), rate: 0.0 };
         for (entry, sources) in entries.iter().zip(sources) {
-            let full = entry.full(ports.sum(&entry.loaded(sources, fabric.hosts)));
+            let full = ports.full(entry, sources);
             let Some(rate) = entry.arrivals.rate(full) else { continue };
             let followers = entries
                 .iter()

@@ -1,7 +1,6 @@
 //! Counters of links and deliveries at the start and at the end of the measuring window.
 //!
-//! A run whose window is not the whole of it has a [`Meter`] among its observers. It also notes deliveries at
-//! regular times of the window, from which carried loads get their confidence intervals.
+//! Each run has a [`Meter`] among its observers. It also notes deliveries at regular times of the window, from which carried loads get their confidence intervals.
 
 use crate::engine::finished::LinkCounts;
 use crate::engine::observer::{Observer, View};

@@ -35,12 +35,9 @@ pub fn advice(setup: &Setup, measured: &Measured) -> Vec<Advice> {
 
 /// The setting for a steady state: a load that was carried, a warm-up, or more flows.
 fn write_instead(setup: &Setup, measured: &Measured) -> String {
-    let traffic = &setup.traffic;
-    let own =
-        |entry: &usize| traffic.entries[*entry].offered_bps.is_some() && !setup.carriers[*entry].background;
-    let first = (0..traffic.entries.len()).find(own).map_or("", |entry| &traffic.entries[entry].name);
+    let first = setup.first_loaded().unwrap_or_default();
     let carried = measured.carried_load.zip(measured.offered_load);
-    match (carried, traffic.window.wanted) {
+    match (carried, setup.traffic.window.wanted) {
         (Some((carried, offered)), _) if offered >= 1.0 && carried < offered => {
             format!("traffic.{first}.arrivals.poisson.load = {:.2}", (carried * 95.0).floor() / 100.0)
         }

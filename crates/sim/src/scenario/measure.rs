@@ -202,7 +202,7 @@ fn beyond_arrivals(window: &MeasureWindow, entries: &[Demand], fabric: &Fabric) 
             let what = format!("\"{until}\" is behind the last arrival of \"{}\", \"{end}\"", entry.name);
             return vec![Problem::new("until", what)];
         }
-        let rate = entry.arrivals.rate(entry.full(ports.sum(&entry.loaded(sources, fabric.hosts))));
+        let rate = entry.arrivals.rate(ports.full(entry, sources));
         let flows = rate.unwrap_or(0.0) * until.saturating_sub(entry.arrivals.begins()).seconds();
         expected += flows;
         // Six standard deviations more than the number of arrivals expected by then.

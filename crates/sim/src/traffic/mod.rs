@@ -255,7 +255,7 @@ impl Demand {
     }
 
     /// Flows a second that would be load 1.
-    pub fn full(&self, capacity: f64) -> f64 {
+    fn full(&self, capacity: f64) -> f64 {
         capacity / (8.0 * self.sizes.mean())
     }
 }
@@ -279,7 +279,7 @@ pub fn problems(entries: &[Demand], fabric: &Fabric) -> Vec<(usize, Problem)> {
     for index in order {
         let (entry, sources) = (&entries[index], &sources[index]);
         // Invalid sizes may have no mean.
-        let full = || entry.full(ports.sum(&entry.loaded(sources, fabric.hosts)));
+        let full = || ports.full(entry, sources);
         let expected = entry.arrivals.expected(if own[index].is_empty() { full() } else { 0.0 });
         let (extent, wrong) = extent(entry, entries, &extents, size(entry, sources, hosts), expected);
         extents[index] = extent;
@@ -312,7 +312,7 @@ pub fn flows_at_most(entries: &[Demand], fabric: &Fabric) -> Vec<u64> {
     let mut extents = vec![Extent::default(); entries.len()];
     for index in references::order(entries).0 {
         let (entry, sources) = (&entries[index], &sources[index]);
-        let expected = entry.arrivals.expected(entry.full(ports.sum(&entry.loaded(sources, fabric.hosts))));
+        let expected = entry.arrivals.expected(ports.full(entry, sources));
         let of = size(entry, sources, fabric.hosts);
         (extents[index], _) = extent(entry, entries, &extents, of, expected);
     }
@@ -561,6 +561,11 @@ impl HostPorts {
             ports.fastest[host] = ports.fastest[host].max(link.rate);
         }
         ports
+    }
+
+    /// Flows a second of an entry with these sources that would be load 1.
+    pub fn full(&self, entry: &Demand, sources: &[u32]) -> f64 {
+        entry.full(self.sum(&entry.loaded(sources, self.capacity.len() as u32)))
     }
 
     /// The rate that so many hosts can send at together, in bits a second.
