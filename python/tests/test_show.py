@@ -124,6 +124,22 @@ def test_a_sweep_s_points_are_told_with_their_means(here, capsys):
         assert point[8:10] == expected
 
 
+@pytest.mark.parametrize(("axes", "replicas"), [({"size": ["1KB", "9KB"]}, 1), ({}, 2)])
+def test_a_run_whose_links_are_damaged_leaves_the_list_and_a_line_in_place_of_means(
+    here, capsys, axes, replicas
+):
+    axes = [sweeps.Axis(name, {"traffic.few.sizes.fixed": values}) for name, values in axes.items()]
+    plan = sweeps.Plan(here / "small.toml", replicas=replicas, axes=axes)
+    sweep = sweeps.sweep(plan, here / "swept", workers=1)
+    links = sweep.path(sweep.runs["run"][1]) / "links.parquet"
+    whole = links.read_bytes()
+    links.write_bytes(whole[:-300] + bytes(292) + whole[-8:])
+    assert cli.main(["show", "swept"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "no means over the runs: " in out
+    assert "links.parquet: not a table that can be read" in out
+
+
 def points_of(here, capsys, **changes):
     """The head of the table of points of a sweep, and the cells of each point, of which none has a space in it."""
     size = sweeps.Axis("size", {"traffic.few.sizes.fixed": ["1KB", "9KB"]})

@@ -41,12 +41,8 @@ def command(arguments: argparse.Namespace) -> int:
         sweep = Sweep(folder) if is_sweep(folder) else None
         listed = of_sweep(sweep) if sweep else of_folder(folder)
         _list(folder, listed, as_json=arguments.json)
-        if sweep and sweep.axes and not arguments.json:
-            show(points_table(sweep))
-            if note := unsteady(sweep):
-                print(f"{loads.MARK} {note}")
-        elif sweep and len(sweep.statuses) > 1 and not arguments.json:
-            show(replicas_table(sweep))
+        if sweep and not arguments.json:
+            _points(sweep)
         return COMPLETE
     result = results.open_run(folder)
     if arguments.json:
@@ -54,6 +50,23 @@ def command(arguments: argparse.Namespace) -> int:
     else:
         tell(result, folder)
     return COMPLETE
+
+
+def _points(sweep: Sweep) -> None:
+    """Prints the means of a sweep's points or replicas; a line where a damaged run leaves none."""
+    try:
+        if sweep.axes:
+            table, note = points_table(sweep), unsteady(sweep)
+        elif len(sweep.statuses) > 1:
+            table, note = replicas_table(sweep), None
+        else:
+            return
+    except UserError as error:
+        print(f"no means over the runs: {error}")
+        return
+    show(table)
+    if note:
+        print(f"{loads.MARK} {note}")
 
 
 @dataclass
