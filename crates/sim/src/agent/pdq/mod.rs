@@ -184,22 +184,46 @@ pub struct Model {
     outside: Outside,
 }
 
-/// How many flows come by that are not in the list.
+/// How many flows come by that are not in the list. They are counted over a period as long as the longest time from one
+/// packet of a flow to the next: then each flow adds the period once, whether it sends often or once, and whether packets
+/// of all come together or not.
 #[derive(Clone, Debug, Default)]
 struct Outside {
-    /// Sum of the times in ps from their packets to the next ones, over the present interval.
+    /// When the present period began.
+    since: Time,
+    /// The times in ps from their packets to the next ones, in the present period: their sum, and the longest.
     spacings: u64,
-    /// Their number, as the last interval had it.
+    longest: u64,
+    /// Their number, as the last period had it.
     last: f64,
-    /// The capacity that the list left for them at the end of it, in bit/s.
+    /// The capacity that the list left for them at the end of the last interval, in bit/s.
     left: f64,
 }
 
 impl Outside {
-    /// Their number; at least as many as sent a packet in the present interval, whose full length in ps is
-    /// given.
+    /// A packet of such a flow has come; its next one comes so much later, in ps.
+    fn note(&mut self, spacing: u64) {
+        self.spacings += spacing;
+        self.longest = self.longest.max(spacing);
+    }
+
+    /// Their number; at least as many as sent a packet in the present period, which is at least so long.
     fn number(&self, interval: Time) -> f64 {
-        self.last.max(self.spacings as f64 / interval.0 as f64)
+        self.last.max(self.spacings as f64 / self.longest.max(interval.0) as f64)
+    }
+
+    /// An interval ends, and with it the period if each flow has sent in it.
+    fn tick(&mut self, now: Time) {
+        let length = (now - self.since).0;
+        if length >= self.longest {
+            let last = self.spacings as f64 / length as f64;
+            *self = Outside { since: now, last, left: self.left, ..Outside::default() };
+        }
+    }
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.last == 0.0 && self.spacings == 0
     }
 }
 
@@ -228,7 +252,7 @@ impl Model {
         };
         let Some(place) = self.list.note(entry, cx.now) else {
             let spacing = words[word::SPACING];
-            self.outside.spacings += if spacing == 0 { self.rtt } else { spacing };
+            self.outside.note(if spacing == 0 { self.rtt } else { spacing });
             let left = self.list.left(self.capacity).min(self.outside.left);
             let share = left / self.outside.number(self.interval).max(1.0);
             return self.answer(self.at_least(share, words[word::RTT], cx.rate()), words, cx);
@@ -269,7 +293,7 @@ impl Model {
     fn begin(&mut self, cx: &mut AgentContext) {
         if self.intervals.rests() {
             self.capacity = cx.rate().0 as f64;
-            self.outside.left = 0.0;
+            self.outside = Outside { since: cx.now, ..Outside::default() };
             self.intervals.begin(self.interval, cx);
         }
     }
@@ -315,7 +339,9 @@ impl PortAgent for Model {
         let place = self.list.find(cx.flow);
         let behind = match place {
             Some(place) => place as f64,
-            None if paused_by == me => self.list.len() as f64 + self.outside.number(self.interval),
+            None if paused_by == me => {
+                self.list.len() as f64 + cx.chance.unit() * self.outside.number(self.interval)
+            }
             None => return,
         };
         let probe = f64::from_bits(words[word::PROBE]).max(self.probe_spacing * behind);
@@ -336,19 +362,17 @@ impl PortAgent for Model {
 
     /// The rate controller, and the removal of stale flows.
     fn tick(&mut self, cx: &mut AgentContext) {
-        let length = self.intervals.length(cx.now);
         if let Some(mean) = self.rtts.0.checked_div(self.rtts.1) {
             self.rtt = mean.max(1);
             self.interval = rounds(self.interval_rtts, self.rtt);
             self.rtts = (0, 0);
         }
         self.list.expire(cx.now);
-        self.outside.last = self.outside.spacings as f64 / length.0 as f64;
-        self.outside.spacings = 0;
+        self.outside.tick(cx.now);
         let (waiting, line) = (cx.waiting_bytes() as f64 * 8.0, cx.rate().0 as f64);
         self.capacity = (line - waiting * SECOND as f64 / self.interval.0 as f64).max(0.0);
         self.outside.left = self.list.left(self.capacity);
-        let rests = self.list.len() == 0 && waiting == 0.0 && self.outside.last == 0.0;
+        let rests = self.list.len() == 0 && waiting == 0.0 && self.outside.is_empty();
         match rests {
             true => self.intervals.rest(),
             false => self.intervals.begin(self.interval, cx),
