@@ -396,8 +396,12 @@ impl<'a, M: Members> Network<'a, M> {
                 cx.arrives(event);
             }
             PortQueue::Serviced(queue) => {
-                catch_up(queue, &mut cx, now);
-                if cx.port.free_at > now {
+                // By arrival, a transmission may end at this instant that has not ended yet.
+                let is_taken = cx.port.serving && cx.port.lookahead == Time::ZERO;
+                if !is_taken {
+                    catch_up(queue, &mut cx, now);
+                }
+                if is_taken || cx.port.free_at > now {
                     queue.enqueue(id, &mut cx);
                     if !cx.port.serving && !queue.is_empty() {
                         schedule_departure(cx.port, cx.calendar);

@@ -19,7 +19,8 @@ pub enum Rule {
     /// By a hash of instant, link and seed: each order is as likely as any other, at each instant anew.
     Drawn,
     /// In the order in which the transmissions began; of those that began at one instant, in the order of the events that
-    /// began them.
+    /// began them. The ends of transmissions have their places in that order: a packet may find a buffer full that has room
+    /// at the same instant, when a transmission ends that began later.
     Arrival,
     /// By the rank of the link: one of two links wins every tie of a run.
     #[default]
@@ -39,8 +40,6 @@ pub struct Ties {
 /// Bits of a rank.
 const RANK_BITS: u32 = 28;
 const RANKS: u32 = (1 << RANK_BITS) - 1;
-/// The shift that leaves (time within the bucket, phase) of an entry's first word.
-const PHASE_AT: u32 = RANK_BITS;
 
 impl Ties {
     /// Of a run.
@@ -72,13 +71,12 @@ impl Ties {
             return key(time, at);
         }
         let (rank, count) = ((at >> 32) as u32 & RANKS, at as u32);
-        let phase = if at >> 60 == Phase::Arrival as u64 { Phase::Arrival } else { Phase::Departure };
         let (first, then) = match self.rule {
             Rule::Drawn => (self.drawn(time, rank), count),
             Rule::Arrival => (count >> 4, count << RANK_BITS | rank),
             Rule::Link => (rank, count),
         };
-        key(time, order(phase, first, then))
+        key(time, order(Phase::Arrival, first, then))
     }
 
     /// The same of an event.
@@ -115,9 +113,11 @@ impl Ties {
         if self.rule == Rule::Link {
             return;
         }
+        // Phases tie by arrival, and ranks by a draw.
+        let apart = if self.rule == Rule::Arrival { u32::BITS } else { RANK_BITS };
+        let instant = |entry: &Entry| entry.instant() >> apart;
         let mut from = 0;
         for at in 1..=events.len() {
-            let instant = |entry: &Entry| entry.instant() >> PHASE_AT;
             if at < events.len() && instant(&events[at]) == instant(&events[from]) {
                 continue;
             }
@@ -132,7 +132,7 @@ impl Ties {
     #[inline(never)]
     fn settle_tie(&self, events: &mut [Entry], number: u64, shift: u32) {
         let event = |entry: &Entry| entry.event(number, shift);
-        if self.applies(event(&events[0]).order) {
+        if events.iter().any(|entry| self.applies(event(entry).order)) {
             events.sort_by_cached_key(|entry| self.key_of(&event(entry)));
         }
     }
@@ -204,8 +204,12 @@ mod tests {
         assert!(late < early, "by their ranks it would be the other way");
         // Time and phase come first.
         assert!(ties.key_of(&arrival(SLOT - 1, 9, 1000)) < ties.key_of(&early));
-        let end = Event { order: order(Phase::Departure, 9, 1000), ..early };
-        assert!(ties.key_of(&end) < ties.key_of(&early));
+        // So do ends of transmissions, but not other events.
+        let [end, began_before] = [second + 1, 0].map(|count| order(Phase::Departure, 9, count));
+        assert!(ties.key_of(&late) < ties.key_of(&Event { order: end, ..late }));
+        assert!(ties.key_of(&early) > ties.key_of(&Event { order: began_before, ..late }));
+        let start = order(Phase::Start, 0, 0);
+        assert!(ties.key_of(&late) < ties.key_of(&Event { order: start, ..late }));
     }
 
     /// A bucket is put in the order of the keys, and events of other phases stay.
