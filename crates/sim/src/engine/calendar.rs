@@ -156,7 +156,9 @@ impl Calendar {
         if self.cursor >= self.today.len() {
             if let Some(plain) = &mut self.plain {
                 plain.peek().filter(|Reverse((_, event))| is_before(event))?;
-                return plain.pop().map(|Reverse((_, event))| (event, UNSEEN));
+                let Reverse((_, event)) = plain.pop()?;
+                self.ties.handles(&event);
+                return Some((event, UNSEEN));
             }
             if !self.open_next(end.unwrap_or(Time::NEVER), soon, now) {
                 return None;
@@ -168,6 +170,7 @@ impl Calendar {
             return None;
         }
         self.cursor += 1;
+        self.ties.handles(&event);
         Some((event, self.hints[at]))
     }
 

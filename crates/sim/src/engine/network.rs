@@ -396,12 +396,11 @@ impl<'a, M: Members> Network<'a, M> {
                 cx.arrives(event);
             }
             PortQueue::Serviced(queue) => {
-                // By arrival, a transmission may end at this instant that has not ended yet.
-                let is_taken = cx.port.serving && cx.port.lookahead == Time::ZERO;
-                if !is_taken {
+                let ends_now = cx.port.free_at == now && cx.calendar.ties.ends_later(cx.port.turn);
+                if !ends_now {
                     catch_up(queue, &mut cx, now);
                 }
-                if is_taken || cx.port.free_at > now {
+                if ends_now || cx.port.free_at > now {
                     queue.enqueue(id, &mut cx);
                     if !cx.port.serving && !queue.is_empty() {
                         schedule_departure(cx.port, cx.calendar);
@@ -426,7 +425,8 @@ impl<'a, M: Members> Network<'a, M> {
         if port.serving {
             return;
         }
-        if port.free_at > self.now {
+        let ends_now = port.free_at == self.now && self.calendar.ties.ends_later(port.turn);
+        if port.free_at > self.now || ends_now {
             schedule_departure(port, &mut self.calendar);
         } else {
             self.kicks.push(link);

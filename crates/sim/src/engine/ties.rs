@@ -35,6 +35,8 @@ pub struct Ties {
     salt: u64,
     /// Arrival: transmissions so far. After 2^32 it begins again, and a tie across that is served in reverse.
     begun: u32,
+    /// Arrival: the count of the present event, if it is one that ties.
+    present: Option<u32>,
 }
 
 /// Bits of a rank.
@@ -45,7 +47,7 @@ impl Ties {
     /// Of a run.
     pub fn new(rule: Rule, seed: u64, replica: u64) -> Ties {
         // Entities 0 and 1 are ranks of links and hosts.
-        Ties { rule, salt: Stream::new(seed, replica, Purpose::Ties, 2).bits(), begun: 0 }
+        Ties { rule, salt: Stream::new(seed, replica, Purpose::Ties, 2).bits(), begun: 0, present: None }
     }
 
     /// The count in the events of a transmission that begins now, of a port that has begun so many.
@@ -62,6 +64,20 @@ impl Ties {
     #[inline(always)]
     pub fn count_at_end(&self, count: u32) -> u32 {
         if self.rule == Rule::Arrival { count } else { 0 }
+    }
+
+    /// That event is handled.
+    #[inline(always)]
+    pub fn handles(&mut self, event: &Event) {
+        if self.rule == Rule::Arrival {
+            self.present = self.applies(event.order).then(|| event.word());
+        }
+    }
+
+    /// Whether a transmission whose events have that count, and which ends at this instant, ends after the present event.
+    #[inline]
+    pub fn ends_later(&self, count: u32) -> bool {
+        self.present.is_some_and(|present| count.wrapping_sub(present) as i32 > 0)
     }
 
     /// The place of an event in the order of all events.
