@@ -36,8 +36,6 @@ from flowyard.papers.made import Made
 from flowyard.sweeps.local import processors
 from flowyard.terminal.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED
 
-# On two processors that others leave alone this takes at most ten minutes.
-SECONDS = 600.0
 # Differences of a figure that are shown.
 SHOWN = 5
 WHOLE = re.compile(r"[+-]?\d+")
@@ -105,9 +103,9 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument(
         "--seconds",
         type=float,
-        default=SECONDS,
+        default=publish_results.CHEAP_S,
         metavar="S",
-        help=f"the cheapest figures whose processor times add up to S seconds (default {SECONDS:.0f})",
+        help=f"the cheapest figures whose processor times add up to S seconds (default {publish_results.CHEAP_S:.0f})",
     )
     which.add_argument(
         "--figure", action="append", metavar="ID", help="this figure; may be given several times"
@@ -148,11 +146,11 @@ def choose(
                 )
                 sys.exit(BAD_INPUT)
         return [one for one in everything if one.figure.id in options.figure], []
-    chosen, left, total = list[Published](), list[Published](), 0.0
-    for one in everything:
-        total += math.inf if one.cost is None else one.cost
-        (chosen if options.all or total <= options.seconds else left).append(one)
-    return chosen, left
+    if options.all:
+        return list(everything), []
+    cheap = publish_results.cheapest({one.figure.id: one.cost for one in everything}, options.seconds)
+    chosen = [one for one in everything if one.figure.id in cheap]
+    return chosen, [one for one in everything if one.figure.id not in cheap]
 
 
 def progress(chosen: Sequence[Published]) -> Iterator[str]:

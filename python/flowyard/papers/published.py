@@ -6,6 +6,7 @@ from typing import Any
 from flowyard.errors import UserError
 from flowyard.folders import reading
 from flowyard.papers import catalogue
+from flowyard.papers.words import marked
 
 
 def verdicts(folder: Path | None = None) -> dict[str, str]:
@@ -23,7 +24,7 @@ def verdicts(folder: Path | None = None) -> dict[str, str]:
     for path in sorted(folder.glob("*/claims.json")):
         try:
             entries: list[dict[str, Any]] = reading.read_json(path)
-            found |= {entry["id"]: entry["verdict"] for entry in entries}
+            found |= {entry["id"]: marked(entry) for entry in entries}
         except (UserError, KeyError, TypeError):
             # Of something else: what is shown does without.
             continue

@@ -244,7 +244,7 @@ def _write(
             found |= {claim: not_reached(why) for claim in figure.claims}
     registers = [paper.register for paper in selection.papers]
     entries = verdicts.entries(selection.claims, found, registers, scale, less)
-    summary = verdicts.summary(entries, {claim.id: claim for claim in selection.claims})
+    summary = verdicts.summary(entries)
     about = {
         "flowyard": _native.__version__,
         "engine": _native.__engine__,
