@@ -119,7 +119,15 @@ def with_summary(text: str, engine: str) -> str:
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     link = "docs/results/README.md"
-    lines = [f"![Verdicts by paper](docs/results/{PICTURE})", "", sentence(), "", table(link), "", currency(engine)]
+    lines = [
+        f"![Verdicts by paper](docs/results/{PICTURE})",
+        "",
+        sentence(),
+        "",
+        table(link),
+        "",
+        currency(engine),
+    ]
     return "\n".join([f"{before}{BEGIN}", *lines, f"{END}{after}"])
 
 
@@ -227,9 +235,9 @@ def _of_the_register() -> list[str]:
     found = verdict.count(PASS) + verdict.count(FAIL)
     return [
         f"{len(register)} of these claims are of the register of the five papers (ALL is what holds across them), and",
-        f"{found} of them are judged. {' and '.join(OURS)} are our own. Arithmetic is what cannot fail. Of a FAIL that is",
-        "not reproducible a calculation shows that the paper's number cannot be had; what is open, nothing explains for",
-        "sure. Expectations of ours, which no paper states, are not among the claims.",
+        f"{found} of them are judged. {' and '.join(OURS)} are our own. Arithmetic is what cannot fail. Of a FAIL that",
+        "is not reproducible, a calculation shows that the paper's number cannot be had; what is open, nothing explains",
+        "for sure. Expectations of ours, which no paper states, are not among the claims.",
     ]
 
 

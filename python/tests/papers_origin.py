@@ -31,7 +31,7 @@ CLAIM = re.compile(r"\b[A-Z]+\d+(?:[\w.]*\w)?")
 # X4 has no gain within the range of P2, though it does not say FAIL. Section 7 tells the others among the readings.
 TOLD_OTHERWISE = {
     "DAQ-P2": ["DAQ-X4"],
-    **dict.fromkeys(("DAQ-F7a.a", "DAQ-F7a.b", "DAQ-F8a.c"), ["DAQ-X1"]),
+    **{name: ["DAQ-X1"] for name in ("DAQ-F7a.a", "DAQ-F7a.b", "DAQ-F8a.c")},
 }
 TOLD = "F7a.a, b, F8a.c under 1:100: predicted by DAQ-X1"
 # Expectations of ours, and limits that section 7 puts right, in its words: their numbers are to be in the tolerance.

@@ -21,6 +21,7 @@ SHOWN = 3
 # Differences below this, in points of a percentage or else in percent, are a tie if their 95 % interval includes 0.
 TIE = 0.1
 
+
 @dataclass(frozen=True)
 class Judgement:
     """A verdict with its evidence.
@@ -35,6 +36,7 @@ class Judgement:
         unit: Of both values, where they are numbers without one.
         calculation: Of a FAIL, what shows that the paper's number cannot be reproduced; else empty.
         searched: Whether it is a reading that only a search over parameters found.
+        unpredicted: Whether a part of a claim fails that no contradiction predicts.
     """
 
     verdict: str
@@ -46,6 +48,7 @@ class Judgement:
     unit: str = ""
     calculation: str = ""
     searched: bool = False
+    unpredicted: bool = False
 
     def because(self, reason: str) -> "Judgement":
         """With a reason, unless it is a PASS. A note stays."""
@@ -55,9 +58,13 @@ class Judgement:
         """A FAIL that is no open question: something else than this figure shows that the number cannot be had.
 
         Args:
-            calculation: The words that name it, such as a function of the study or an independent model, and its result.
+            calculation: The words that name it, such as a function of the study or an independent model, and the result.
         """
         return replace(self, calculation=calculation) if self.verdict == FAIL else self
+
+    def beyond_prediction(self) -> "Judgement":
+        """Of a claim that a contradiction predicts to fail in part: it fails in another part, too, and so is open."""
+        return replace(self, unpredicted=self.verdict == FAIL)
 
     def reachable(self) -> "Judgement":
         """As a reading that only a search over parameters found, and no word of the paper: never the claim's own."""
@@ -216,7 +223,10 @@ def together(judgements: Iterable[Judgement]) -> Judgement:
     # One condition that fails for no known reason leaves the claim open.
     shown = [one.calculation for one in every if one.verdict == FAIL]
     calculation = "; ".join(dict.fromkeys(shown)) if all(shown) else ""
-    return Judgement(verdict, measured, expected, reasons, notes, calculation=calculation)
+    unpredicted = any(one.unpredicted for one in every)
+    return Judgement(
+        verdict, measured, expected, reasons, notes, calculation=calculation, unpredicted=unpredicted
+    )
 
 
 def by_reading(judgements: Mapping[str, Judgement]) -> Judgement:

@@ -160,7 +160,7 @@ def _kind(claim: Claim, judgement: Judgement) -> str:
     """What a FAIL is: of an expectation of ours, predicted, shown to be not reproducible, or open."""
     if claim.ours:
         return EXPECTATION
-    if claim.contradicted_by:
+    if claim.contradicted_by and not judgement.unpredicted:
         return PREDICTED
     return NOT_REPRODUCIBLE if judgement.calculation else OPEN
 
