@@ -236,8 +236,8 @@ def _of_the_register() -> list[str]:
     return [
         f"{len(register)} of these claims are of the register of the five papers (ALL is what holds across them), and",
         f"{found} of them are judged. {' and '.join(OURS)} are our own. Arithmetic is what cannot fail. Of a FAIL that",
-        "is not reproducible, a calculation shows that the paper's number cannot be had; what is open, nothing explains",
-        "for sure. Expectations of ours, which no paper states, are not among the claims.",
+        "is not reproducible, a calculation shows that the paper's number cannot be had; what is open, nothing yet",
+        "explains for sure. Expectations of ours, which no paper states, are not among the claims.",
     ]
 
 

@@ -58,7 +58,7 @@ class Judgement:
         """A FAIL that is no open question: something else than this figure shows that the number cannot be had.
 
         Args:
-            calculation: The words that name it, such as a function of the study or an independent model, and the result.
+            calculation: The words that name it, such as a function of the study, with its result.
         """
         return replace(self, calculation=calculation) if self.verdict == FAIL else self
 
