@@ -1,6 +1,7 @@
 """What figures take at full scale: foretold from published costs, without what is done, and measured."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -15,8 +16,13 @@ from flowyard.papers.published import Cost
 MADE = dict.fromkeys(("T-1", "T-2", "T-3"), Cost(600.0, 4)) | {"T-4": Cost(None, 1)}
 
 
+def nothing():
+    """No tables."""
+    return {}
+
+
 def figure(name):
-    return Figure(id=name, title=name, tables=lambda: {}, claims={})
+    return Figure(id=name, title=name, tables=nothing, claims={})
 
 
 @pytest.fixture
@@ -67,7 +73,7 @@ def test_what_it_took_stands_beside_what_was_foretold():
 
 def test_time_left_follows_the_pace(monkeypatch):
     clock = iter([0.0, 0.0, 120.0, 180.0])
-    monkeypatch.setattr(costs.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
     # Half of a second for each of processor time at first, then 150 s for 120.
     assert list(costs.progress([60.0, 60.0, 60.0], 2)) == [
         "about 90 s left",
@@ -119,7 +125,7 @@ def test_all_or_a_name(flowyard, words):
 
 
 def test_quick_scale_foretells_nothing(known, tmp_path):
-    said = []
+    said = list[str]()
     watch = costs.Watch([figure("T-1")], Scale.QUICK, tmp_path, said.append, workers=1, cluster=None)
     assert watch.left() == ""
     watch.end({"T-1": Made()})

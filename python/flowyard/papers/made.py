@@ -94,8 +94,10 @@ def spent(folder: Path) -> Spent:
     try:
         found = json.loads((folder / COST).read_text(encoding="utf-8"))
         if found["engine"] == _native.__engine__:
-            times = (float(found.get(name, 0)) for name in ("seconds", "cpu_s", "simulated_s"))
-            return Spent(*times, finished=found.get("finished") is True)
+            seconds, cpu_s, simulated_s = (
+                float(found.get(name, 0)) for name in ("seconds", "cpu_s", "simulated_s")
+            )
+            return Spent(seconds, cpu_s, simulated_s, found.get("finished") is True)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # Not there, or cut short: then it is not known, and counting begins anew.
         pass
