@@ -611,7 +611,7 @@ def test_a_summary_tells_kinds_of_failures_apart():
     )
     assert str(counted) == (
         "claims 4, pass 0, fail (open) 1, fail (not reproducible) 1, fail (predicted by a contradiction) 1, "
-        "not reached 1; beside these 2 of our own expectations: pass 1, fail 1"
+        "not reached 1; expectations of ours 2: pass 1, fail 1"
     )
 
 

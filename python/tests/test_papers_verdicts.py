@@ -314,7 +314,7 @@ FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {}, quick="2
         "at quick scale: claims 3, pass 1 and arithmetic 1, fail (open) 0, fail (not reproducible) 1,"
         in done.stdout
     )
-    assert "; beside these 1 of our own expectations: pass 0, fail 1\n" in done.stdout
+    assert "; expectations of ours 1: pass 0, fail 1\n" in done.stdout
     assert "mode B" in done.stdout
     assert re.search(r"mode C \(reachable\) +PASS", done.stdout)
     assert re.search(r"T-1\.c +FAIL, expectation ", done.stdout)
@@ -330,7 +330,7 @@ FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {}, quick="2
         "FAIL, expectation, quick",
         "FAIL, not reproducible, quick",
         "an expectation of ours that no paper states",
-        "<b>1</b> expectations of ours: <b>0</b> pass, <b>1</b> fail",
+        "expectations of ours: <b>0</b> pass, <b>1</b> fail",
     ):
         assert shown in page
     entries = json.loads((tmp_path / "o/claims.json").read_text())

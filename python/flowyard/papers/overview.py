@@ -17,7 +17,7 @@ PARTS = (
     ("open", "fail, open", "#d55e00"),
     ("not_reached", "not reached", "#9aa5b4"),
 )
-WIDTH, LEFT, RIGHT, ROW, BAR, TOP = 780, 60, 150, 30, 18, 56
+WIDTH, LEFT, RIGHT, ROW, BAR, TOP = 800, 60, 170, 30, 18, 56
 _STYLE = "text{font:13px system-ui,sans-serif;fill:#737e8c}.id{font-weight:600}"
 
 

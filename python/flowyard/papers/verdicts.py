@@ -209,9 +209,10 @@ class Summary:
         """What is added about expectations of ours; nothing without any."""
         if not self.expectations:
             return ""
+        left = self.expectations - self.expectations_passed - self.expectations_failed
         return (
-            f"; beside these {self.expectations} of our own expectations: pass {self.expectations_passed}, "
-            f"fail {self.expectations_failed}"
+            f"; expectations of ours {self.expectations}: pass {self.expectations_passed}, "
+            f"fail {self.expectations_failed}{f', not reached {left}' if left else ''}"
         )
 
 
