@@ -7,10 +7,13 @@
 //! Choices where the paper leaves a point open:
 //!
 //! - Flows that do not fit into the list share the rate that its flows leave, in equal parts. Their number is
-//!   estimated from the interval to the next packet that each of their packets carries: the intervals add up
-//!   to the elapsed time, once for each flow. The remaining rate is computed with the rate controller, as RCP
-//!   would, and again for each packet; a listed flow counts with its allocation, acknowledged or not. A
-//!   paused one of these flows probes as if it were behind all flows in the list and outside it.
+//!   estimated from the time to the next packet that each of their packets carries: over a period as long as the
+//!   longest of these times, they add up to the period, once for each flow, even if all flows send at once. The
+//!   remaining rate is computed with the rate controller, as RCP would, and again for each packet; a listed flow
+//!   counts with its allocation, acknowledged or not.
+//! - A paused one of these flows probes as if it were at a place behind the list that is drawn anew for each answer, uniformly
+//!   among as many as are outside. The switch does not know its place among them; and if all had the last one, flows that
+//!   start together would probe together, of which the list admits two, and leave the link idle until all probe again.
 //! - A rate below a packet a round trip is none (`least`), unless it is half of the link: where a round trip has no room for
 //!   two packets, no flow would ever send.
 //! - "Not sending": a flow whose last reply had no rate, new or paused. While such a flow may begin,
@@ -445,21 +448,41 @@ mod tests {
         assert_eq!([given(499e6, 5), given(501e6, 5)], [0, 501_000_000]);
     }
 
-    /// By hand: twenty flows each of which reports its next packet in a tenth of the interval, and keeps to
-    /// that, and thirty that send a packet once in three intervals.
+    /// By hand: twenty flows that send every 10 us, and thirty that send every 300 us, of which ten in each interval of
+    /// 100 us. The period is 300 us long.
     #[test]
     fn flows_outside_are_counted_by_the_time_between_their_packets() {
         let interval = Time::from_us(100);
         let mut outside = Outside::default();
-        for _ in 0..10 {
-            (0..20).for_each(|_| outside.spacings += Time::from_us(10).0);
+        for number in 1..=3 {
+            (0..200).for_each(|_| outside.note(Time::from_us(10).0));
+            (0..10).for_each(|_| outside.note(Time::from_us(300).0));
+            // At least as many as have sent.
+            assert!(outside.number(interval) >= f64::from(10 * number));
+            outside.tick(Time::from_us(100 * number as u64));
         }
-        (0..10).for_each(|_| outside.spacings += Time::from_us(300).0);
         assert_eq!(outside.number(interval), 50.0);
-        // In the next interval at least the flows of this one count.
-        outside = Outside { last: 50.0, ..Outside::default() };
+        // In the next period at least the flows of this one count.
+        outside.note(Time::from_us(100).0);
         assert_eq!(outside.number(interval), 50.0);
-        outside.spacings = 70 * interval.0;
+        (0..69).for_each(|_| outside.note(Time::from_us(100).0));
         assert_eq!(outside.number(interval), 70.0);
+    }
+
+    /// Forty flows whose packets come together, every 2 ms: twenty intervals have none. They are forty in each interval.
+    #[test]
+    fn flows_outside_whose_packets_come_together_are_counted_once() {
+        let interval = Time::from_us(100);
+        let mut outside = Outside::default();
+        for number in 0..100 {
+            if number % 20 == 0 {
+                (0..40).for_each(|_| outside.note(Time::from_us(2000).0));
+            }
+            assert_eq!(outside.number(interval), 40.0, "interval {number}");
+            outside.tick(Time::from_us(100 * (number + 1)));
+        }
+        // They end: after a period without a packet there are none.
+        (100..121).for_each(|number| outside.tick(Time::from_us(100 * (number + 1))));
+        assert_eq!((outside.number(interval), outside.is_empty()), (0.0, true));
     }
 }
