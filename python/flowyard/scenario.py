@@ -225,6 +225,7 @@ __all__ = [
     "Tcp",
     "ThreeTier",
     "Threshold",
+    "Ties",
     "Times",
     "Topology",
     "Transport",
@@ -298,6 +299,9 @@ class Run(Model):
 
     port_mode: PortMode = "auto"
     """Implementation of ports; results are the same."""
+
+    ties: Ties = "drawn"
+    """Which of several packets that come out of links at the same picosecond goes first."""
 
     threads: int = 1
     """Threads that run the parts of the network side by side; results are the same. A run that cannot be
@@ -4094,3 +4098,8 @@ MeasureRule = Literal["auto", "all"]
 
 # Implementation of ports.
 PortMode = Literal["auto", "serviced"]
+
+# Which of several packets that come out of links at the same picosecond goes first: it gets the
+# last place of a buffer. Where links of one rate carry packets of one size, most packets of an incast
+# tie.
+Ties = Literal["drawn", "arrival", "link"]

@@ -149,7 +149,8 @@ impl Ties {
     fn settle_tie(&self, events: &mut [Entry], number: u64, shift: u32) {
         let event = |entry: &Entry| entry.event(number, shift);
         if events.iter().any(|entry| self.applies(event(entry).order)) {
-            events.sort_by_cached_key(|entry| self.key_of(&event(entry)));
+            // Few events, and no memory of its own.
+            events.sort_unstable_by_key(|entry| self.key_of(&event(entry)));
         }
     }
 }
