@@ -27,7 +27,7 @@ CLAIMED: Mapping[tuple[str, str], tuple[float, float]] = {
     (STATEFUL, "D3"): (12, 25),
     ("PEQ", STATEFUL): (0, 5),
 }
-# The schemes as they are; PDQ that is strict, where it is compared; D3 and Stateful D3 that quench, where the latter is.
+# The schemes as they are; a strict PDQ, where it is compared; D3 and Stateful D3 that quench, where the latter is.
 PLAIN, STRICTLY, QUENCH = "", "strict", "quench"
 VARIED: Mapping[str, tuple[str, ...]] = {STRICTLY: tuple(STRICT), QUENCH: tuple(QUENCHED)}
 VARIANTS = tuple(
@@ -130,7 +130,9 @@ def draw(axes: "Axes", table: pl.DataFrame, unit: str) -> None:
                 value = gains(rows)[unit == RELATIVE]
                 axes.plot(place, value, **look, label=None if place else f"mode {mode}")
     axes.axhline(0, color="#000000", linewidth=0.8)
-    names = [f"{better} -\n{worse}" + (f"\n({variant})" if variant else "") for better, worse, variant in VARIANTS]
+    names = [
+        f"{better} -\n{worse}" + (f"\n({variant})" if variant else "") for better, worse, variant in VARIANTS
+    ]
     names = [name.replace(STATEFUL, "Stateful\nD3") for name in names]
     # Gains of less than one percent and of hundreds.
     axes.set_yscale("symlog", linthresh=1)

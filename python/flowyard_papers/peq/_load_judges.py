@@ -56,7 +56,7 @@ def ahead(tables: Tables, where: Mapping[str, float], x: str, ends: tuple[float,
 
 
 def _ahead(runs: pl.DataFrame, x: str, ends: tuple[float, float]) -> Judgement:
-    if reason := _missing(runs, x, ends):
+    if reason := missing(runs, x, ends):
         return not_reached(reason)
     series = wide(runs)
     found = together([not_less(series, "PEQ", other, x=x, points=True) for other in OTHERS])
@@ -115,7 +115,7 @@ def moves(
             series = tables["more_runs"].with_columns(PDQ=pl.col(scheme))
         else:
             series = wide(runs)
-        reasons = [_missing(curve, x, ends) for _, curve in runs.group_by(by)]
+        reasons = [missing(curve, x, ends) for _, curve in runs.group_by(by)]
         reason = next(filter(None, reasons), "")
         found[f"mode {mode}, {rule}"] = (
             not_reached(reason) if reason else _moves(series, x, by, more, less, rising)
@@ -156,7 +156,7 @@ def _enough(pairs: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
     return pairs if isinstance(mean, float) and abs(mean + limit) <= NEAR_LIMIT * limit else usual
 
 
-def _missing(runs: pl.DataFrame, x: str, ends: tuple[float, float]) -> str:
+def missing(runs: pl.DataFrame, x: str, ends: tuple[float, float]) -> str:
     """Why a series cannot be judged; empty if it can."""
     found = set(runs[x])
     if absent := sorted(set(SCHEMES) - set(runs["scheme"])):

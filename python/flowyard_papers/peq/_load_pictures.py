@@ -32,7 +32,7 @@ def draw(
         tables: Runs and points; ceilings, if the figure has them.
         by: The column that tells figures apart.
         figures: Its value by the number of the figure.
-        titles: Of the columns, with {} for the value.
+        titles: Of the columns, with {0} for the number and {1} for the value.
         x: The column of the axis.
         label: Of the axis.
         scale: What x is multiplied by.
@@ -52,7 +52,7 @@ def draw(
             axes.set_ylim(0, top)
         panels[row * columns].set_ylabel(f"{title}\napplication\nthroughput (%)")
     for axes, (number, value) in zip(panels, figures.items(), strict=False):
-        axes.set_title(f"Figure {number}: {titles.format(value)}")
+        axes.set_title(titles.format(number, value))
     for row, scheme in enumerate(RULES.values(), len(MODES)):
         lead = panels[row * columns : (row + 1) * columns]
         gaps = [_draw_gaps(axes, tables["runs"].filter(pl.col(by) == value), x, scale, scheme)
@@ -84,9 +84,7 @@ def _draw_curves(axes: "Axes", points: pl.DataFrame, x: str, scale: float) -> No
         )
 
 
-def _draw_gaps(
-    axes: "Axes", runs: pl.DataFrame, x: str, scale: float, scheme: str
-) -> tuple[float, float]:
+def _draw_gaps(axes: "Axes", runs: pl.DataFrame, x: str, scale: float, scheme: str) -> tuple[float, float]:
     """By how many points PEQ is above a scheme in each mode, with the interval of the paired difference; both ends."""
     axes.axhline(0, color="#000000", linewidth=0.8)
     ends = [0.0]
@@ -109,7 +107,9 @@ def _draw_gaps(
 def _explain(picture: "Picture", schemes: "Axes", modes: "Axes") -> None:
     """A legend above all panels: schemes in the first rows, modes in the last ones."""
     own = dict(zip(*reversed(schemes.get_legend_handles_labels()), strict=True))
-    handles: dict[str, Any] = {name: own[name] for name in (*SCHEMES, RULES["strict"], INFEASIBLE) if name in own}
+    handles: dict[str, Any] = {
+        name: own[name] for name in (*SCHEMES, RULES["strict"], INFEASIBLE) if name in own
+    }
     handles |= {
         f"last rows, {name}": handle for handle, name in zip(*modes.get_legend_handles_labels(), strict=True)
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
-from flowyard.papers.judge import Judgement
+from flowyard.papers.judge import FAIL, Judgement
 from flowyard.sweeps.plan import ModelPlan
 from flowyard_papers.peq import _load as load
 from flowyard_papers.peq import _load_judges as judges
@@ -58,10 +58,22 @@ def _longer_is_better(tables: Tables, mode: str) -> Judgement:
 
 
 def _longer_is_better_if_redrawn(tables: Tables) -> Judgement:
+    """In mode C; where it fails, with the flows that the link has room for at the longest deadlines."""
     found = _longer_is_better(tables, "C")
-    offered = tables["points"].filter(mode="C", scheme="PEQ")
-    loads = [offered.filter(pl.col(X) == end)["offered_load"].mean() for end in ENDS]
-    return found.noted(f"flows and load grow with the mean: {loads[0]:.2g} to {loads[1]:.2g} packets a slot")
+    ends = {
+        end: tables["points"].filter(pl.col(X) == end, mode="C", scheme="PEQ", servers=max(FIGURES.values()))
+        for end in ENDS
+    }
+    if found.verdict != FAIL or any(row.is_empty() for row in ends.values()):
+        return found
+    short, long = (row.row(0, named=True) for row in ends.values())
+    most = load.room(ENDS[1], long["offered_load"])
+    return found.because(
+        f"{found.reason}. Flows grow with the mean deadline, since those that do not fit are drawn anew, and the load "
+        f"from {short['offered_load']:.2f} to {long['offered_load']:.2f} packets a slot with {short['servers']} "
+        f"servers: at mean {ENDS[1]} the link has room for at most {most:.1f} % of the flows, the smallest ones; at "
+        f"mean {ENDS[0]} PEQ has {short[load.THROUGHPUT]:.1f} % in time"
+    )
 
 
 def _more_servers_are_worse(tables: Tables) -> Judgement:
@@ -70,8 +82,8 @@ def _more_servers_are_worse(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """Two panels for each figure."""
-    return pictures.draw(tables, BY, FIGURES, "{} servers", X, "mean deadline (slots)")
+    """A column for each figure."""
+    return pictures.draw(tables, BY, FIGURES, "Figure {0}: {1} servers", X, "mean deadline (slots)")
 
 
 FIGURE = Figure(

@@ -10,7 +10,17 @@ import polars as pl
 from flowyard.analysis.intervals import replica_means
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
-from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, Judgement, by_reading, judged, not_reached, together, within
+from flowyard.papers.judge import (
+    FAIL,
+    NOT_REACHED,
+    PASS,
+    Judgement,
+    by_reading,
+    judged,
+    not_reached,
+    together,
+    within,
+)
 from flowyard.sweeps.plan import ModelPlan
 from flowyard_papers.peq._sets import ADVERSARIAL, NAMES, draw_schemes, never_falls, served, sets
 
@@ -229,12 +239,12 @@ FIGURE = Figure(
     },
     assumed=(
         "Flows are those of figure 3.1: sizes uniform on 2 to 198, due after 198 + (198 - size)/2 slots.",
-        "Every server starts a flow at each turn, since section 3.2 has 'new sets of flows after every fixed number of time "
-        "slots' for '24 servers, each generating one flow'; claims are judged there. Beside it a server that has a flow "
-        "passes its turn, as section 3.5 allows a server one flow at a time. Both go on for a fixed time, a tenth as long "
-        "for the former.",
-        "Whether flows 'partially served' are a share of all flows, a share of those served, or a number in a time, the "
-        "thesis does not say: each is a reading, the first the claim's own.",
+        "Every server starts a flow at each turn, since section 3.2 has 'new sets of flows after every fixed number "
+        "of time slots' for '24 servers, each generating one flow'; claims are judged there. Beside it a server that "
+        "has a flow passes its turn, as section 3.5 allows a server one flow at a time. Both go on for a fixed time, "
+        "a tenth as long for the former.",
+        "Whether flows 'partially served' are a share of all flows, a share of those served, or a number in a time, "
+        "the thesis does not say: each is a reading, the first the claim's own.",
         "PDQ's flows give up as soon as they cannot be in time; PDQ without that is beside it.",
         "Dotted lines are single releases of 24 flows.",
     ),

@@ -157,8 +157,8 @@ FIGURE = Figure(
         "For figure 3.1, PDQ's flows give up as soon as they cannot be in time, which is early termination. For "
         "figure 3.2 they stay until their deadline, since the thesis explains it by the time that PDQ spends on "
         "flows that fail (PEQ-X6). Tables and picture have both.",
-        "The time of a set is the mean completion time of its flows in time, since figure 3.2 is a 'Flow completion time "
-        "comparison'; beside it is the time until the last of them is done. Sets without any are left out. The claim is "
-        "about the mean ratio over the numbers of flows, for both kinds of sets and both rules.",
+        "The time of a set is the mean completion time of its flows in time, since figure 3.2 is a 'Flow completion "
+        "time comparison'; beside it is the time until the last of them is done. Sets without any are left out. The "
+        "claim is about the mean ratio over the numbers of flows, for both kinds of sets and both rules.",
     ),
 )
