@@ -158,7 +158,7 @@ def _any_weights(tables: Tables) -> Judgement:
 
 def _in_time(tables: Tables) -> Judgement:
     """A list promises that its flows are in time; a new list in each slot must keep the promise."""
-    found = {walk: _promise(tables["queues"].filter(walk=walk)) for walk in WALKS}
+    found: dict[str, Judgement] = {walk: _promise(tables["queues"].filter(walk=walk)) for walk in WALKS}
     own = found["pseudo-code"]
     return by_reading(found | {"pseudo-code": own.because(f"{own.reason}. {_by_hand(tables['broken'])}")})
 
@@ -169,8 +169,8 @@ def _by_hand(broken: pl.DataFrame) -> str:
     first = ", ".join(f"f{flow}" for flow in broken.drop_nulls("listed_end").sort("listed_end")["flow"])
     lost = ", ".join(f"f{flow}" for flow in broken.filter(pl.col("end").is_null())["flow"])
     return (
-        f"A counter-example by hand, as (size, deadline): {flows}. The first list, {first}, has all in time; after a slot "
-        f"f0 comes before f1 by H, and {lost} fits nowhere and is lost"
+        f"A counter-example by hand, as (size, deadline): {flows}. The first list, {first}, has all in time; after a "
+        f"slot f0 comes before f1 by H, and {lost} fits nowhere and is lost"
     )
 
 
