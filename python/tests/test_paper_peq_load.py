@@ -248,7 +248,7 @@ def test_longer_deadlines_in_mode_c_are_judged_on_their_own_runs():
 
 def test_room_on_the_link_is_that_of_the_smallest_flows():
     assert load.room(60, 0.9) == pytest.approx(100)
-    # Where all sizes are as frequent, the flows up to size s are s^2 of 198^2 of the packets, and s of 198 of the flows.
+    # If all sizes are as frequent, flows up to size s are s^2 of 198^2 of the packets, and s of 198 of the flows.
     assert load.room(1e9, 4) == pytest.approx(50, abs=0.5)
     values = [load.room(120, offered) for offered in (1.0, 1.5, 2.0, 3.0)]
     assert values == sorted(values, reverse=True)
