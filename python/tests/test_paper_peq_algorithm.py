@@ -10,6 +10,7 @@ from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps.results import Sweep
 from flowyard_papers.peq import _algorithm1 as plain
+from flowyard_papers.peq import _lists as lists
 from flowyard_papers.peq import algorithm, cost, example, memory
 from flowyard_papers.peq._algorithm1 import Flow
 
@@ -27,7 +28,7 @@ def test_the_plain_algorithm_by_hand():
     assert plain.build([Flow(1, 5, 4)]) == []
 
 
-@pytest.mark.parametrize("walk", algorithm.WALKS)
+@pytest.mark.parametrize("walk", lists.WALKS)
 def test_the_simulator_serves_as_the_plain_algorithm_does(walk):
     chance = Random(7)
     for _ in range(40):
@@ -150,7 +151,7 @@ def test_lists_keep_their_promise_where_the_text_is_followed(tables):
 
 def test_a_list_that_is_made_anew_breaks_its_promise_by_hand(tables):
     # The first list is f1, f2, f0, f3. After a slot f0 has H = 0.7 and f1 0.8: f2 cannot wait for both, nor f1 for f2.
-    flows = [Flow(number, *flow) for number, flow in enumerate(algorithm.BROKEN)]
+    flows = [Flow(number, *flow) for number, flow in enumerate(lists.BROKEN)]
     assert [flow.id for flow in plain.build(flows)] == [1, 2, 0, 3]
     later = [Flow(0, 1, 4), Flow(1, 1, 2), Flow(2, 2, 3), Flow(3, 2, 6)]
     assert [flow.id for flow in plain.build(later)] == [0, 1, 3]
@@ -159,7 +160,7 @@ def test_a_list_that_is_made_anew_breaks_its_promise_by_hand(tables):
     assert run["done"].to_list() == [True, True, False, True]
     assert tables["broken"]["end"].to_list() == [2, 3, None, 5]
     assert tables["broken"]["listed_end"].to_list() == [5, 2, 4, 7]
-    assert "f2 fits nowhere" in algorithm.FIGURE.claims["PEQ-A1.a"](tables).reason
+    assert "f2 fits nowhere" in algorithm.FIGURE.claims["PEQ-A1.a"](tables).calculation
 
 
 @pytest.mark.parametrize(

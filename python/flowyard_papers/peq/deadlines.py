@@ -68,12 +68,13 @@ def _longer_is_better_if_redrawn(tables: Tables) -> Judgement:
         return found
     short, long = (row.row(0, named=True) for row in ends.values())
     most = load.room(ENDS[1], long["offered_load"])
-    return found.because(
-        f"{found.reason}. Flows grow with the mean deadline, since those that do not fit are drawn anew, and the load "
-        f"from {short['offered_load']:.2f} to {long['offered_load']:.2f} packets a slot with {short['servers']} "
-        f"servers: at mean {ENDS[1]} the link has room for at most {most:.1f} % of the flows, the smallest ones; at "
+    shows = (
+        f"flows grow with the mean deadline, since those that do not fit are drawn anew, and so does the load, from "
+        f"{short['offered_load']:.2f} to {long['offered_load']:.2f} packets a slot with {short['servers']} servers: at "
+        f"mean {ENDS[1]} the link has room for at most {most:.1f} % of the flows, the smallest ones (_load.room); at "
         f"mean {ENDS[0]} PEQ has {short[load.THROUGHPUT]:.1f} % in time"
     )
+    return found.not_reproducible(shows) if most < short[load.THROUGHPUT] else found
 
 
 def _more_servers_are_worse(tables: Tables) -> Judgement:
