@@ -48,14 +48,14 @@ def draw(
                 above = ceilings["ceiling_rounded_up_percent"].to_numpy()
                 at = scale * ceilings[x].to_numpy()
                 axes.fill_between(at, above, 100, color="#e4e4e4", linewidth=0, label=INFEASIBLE)
-            _draw_curves(axes, points.filter(pl.col(by) == value), x, scale)
+            draw_curves(axes, points.filter(pl.col(by) == value), x, scale)
             axes.set_ylim(0, top)
         panels[row * columns].set_ylabel(f"{title}\napplication\nthroughput (%)")
     for axes, (number, value) in zip(panels, figures.items(), strict=False):
         axes.set_title(titles.format(number, value))
     for row, scheme in enumerate(RULES.values(), len(MODES)):
         lead = panels[row * columns : (row + 1) * columns]
-        gaps = [_draw_gaps(axes, tables["runs"].filter(pl.col(by) == value), x, scale, scheme)
+        gaps = [draw_gaps(axes, tables["runs"].filter(pl.col(by) == value), x, scale, scheme)
                 for axes, value in zip(lead, figures.values(), strict=True)]  # fmt: skip
         low, high = min(gap[0] for gap in gaps), max(gap[1] for gap in gaps)
         for axes in lead:
@@ -67,7 +67,7 @@ def draw(
     return picture
 
 
-def _draw_curves(axes: "Axes", points: pl.DataFrame, x: str, scale: float) -> None:
+def draw_curves(axes: "Axes", points: pl.DataFrame, x: str, scale: float) -> None:
     """Every scheme over x with its intervals. PEQ is last, on top; PDQ is a ring around it, the strict one dotted."""
     places = dict(zip(SCHEMES, zip(style.COLOURS, style.MARKERS, strict=False), strict=False))
     for scheme, (colour, marker) in reversed((places | {RULES["strict"]: places["PDQ"]}).items()):
@@ -84,7 +84,7 @@ def _draw_curves(axes: "Axes", points: pl.DataFrame, x: str, scale: float) -> No
         )
 
 
-def _draw_gaps(axes: "Axes", runs: pl.DataFrame, x: str, scale: float, scheme: str) -> tuple[float, float]:
+def draw_gaps(axes: "Axes", runs: pl.DataFrame, x: str, scale: float, scheme: str) -> tuple[float, float]:
     """By how many points PEQ is above a scheme in each mode, with the interval of the paired difference; both ends."""
     axes.axhline(0, color="#000000", linewidth=0.8)
     ends = [0.0]

@@ -162,7 +162,7 @@ def draw(tables: Tables) -> "Picture":
         ]
         axes.set_xticks(range(len(CLAIMS)), names, fontsize=7)
     panels[0].set_ylabel("gain")
-    panels[0].legend(loc="lower right", fontsize=7)
+    picture.legend(handles=panels[0].get_legend_handles_labels()[0], loc="outside upper center", ncols=3)
     return picture
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
-from flowyard.papers.judge import FAIL, Judgement
+from flowyard.papers.judge import FAIL, Judgement, by_reading
 from flowyard.sweeps.plan import ModelPlan
 from flowyard_papers.peq import _load as load
 from flowyard_papers.peq import _load_judges as judges
@@ -74,7 +74,9 @@ def _longer_is_better_if_redrawn(tables: Tables) -> Judgement:
         f"mean {ENDS[1]} the link has room for at most {most:.1f} % of the flows, the smallest ones (_load.room); at "
         f"mean {ENDS[0]} PEQ has {short[load.THROUGHPUT]:.1f} % in time"
     )
-    return found.not_reproducible(shows) if most < short[load.THROUGHPUT] else found
+    if most >= short[load.THROUGHPUT]:
+        return found
+    return by_reading({name: one.not_reproducible(shows) for name, one in found.readings})
 
 
 def _more_servers_are_worse(tables: Tables) -> Judgement:

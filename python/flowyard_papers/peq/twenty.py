@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from flowyard.papers import style
 from flowyard.papers.figure import Figure, Scale, Sweeps, Tables
 from flowyard.papers.judge import Judgement, by_reading, not_less, not_reached, together
 from flowyard.sweeps.plan import ModelPlan
@@ -53,8 +54,20 @@ def _ordered(runs: "pl.DataFrame", variant: str) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """One column: the schemes in each mode, and PEQ's lead over PDQ."""
-    return pictures.draw(tables, "servers", {"": SERVERS}, "{1} servers", X, "mean deadline (slots)")
+    """A panel for each mode, and PEQ's lead over PDQ by either rule of it."""
+    picture, panels = style.panels(1, len(load.MODES) + len(load.RULES), size=(3.1, 2.6))
+    for axes, (mode, title) in zip(panels, load.MODE_TITLES.items(), strict=False):
+        pictures.draw_curves(axes, tables["points"].filter(mode=mode), X, 1)
+        axes.set(title=title, ylim=(0, None))
+    for axes, scheme in zip(panels[len(load.MODES) :], load.RULES.values(), strict=True):
+        pictures.draw_gaps(axes, tables["runs"], X, 1, scheme)
+        axes.set(title=f"PEQ - {scheme}", ylabel="percentage points")
+        axes.legend(fontsize=7)
+    for axes in panels:
+        axes.set_xlabel("mean deadline (slots)")
+    panels[0].set_ylabel("application throughput (%)")
+    panels[0].legend(fontsize=7)
+    return picture
 
 
 FIGURE = Figure(
