@@ -10,31 +10,16 @@ from flowyard.papers.figure import Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps.results import Sweep
 from flowyard_papers.peq import _algorithm1 as plain
+from flowyard_papers.peq import _lists as lists
 from flowyard_papers.peq import algorithm, cost, example, memory
 from flowyard_papers.peq._algorithm1 import Flow
 
 F1, F2, F3, F4 = Flow(1, 10, 23), Flow(2, 13, 15), Flow(3, 4, 26), Flow(4, 3, 25)
 
 
-def run_alone(flows, walk):
-    """When flows of one release are done: slot after slot by the plain algorithm, without the simulator."""
-    left = {flow.id: flow.left for flow in flows}
-    ends: dict[int, int] = {}
-    now = 0
-    while True:
-        there = [Flow(flow.id, left[flow.id], flow.time - now) for flow in flows if flow.id not in ends]
-        queue = plain.build(there, walk)
-        if not queue:
-            return ends
-        now += 1
-        left[queue[0].id] -= 1
-        if not left[queue[0].id]:
-            ends[queue[0].id] = now
-
-
 def test_the_plain_algorithm_by_hand():
     assert plain.build([F1, F2, F3, F4]) == [F4, F3, F1]
-    assert run_alone([F1, F2, F3, F4], "text") == {4: 3, 3: 7, 1: 17}
+    assert plain.ends([F1, F2, F3, F4], "text") == {4: 3, 3: 7, 1: 17}
     # c cannot be last; it may be before b, and before a as well.
     a, b, c = Flow(1, 2, 50), Flow(2, 3, 50), Flow(3, 10, 12)
     assert plain.build([a, b, c], "pseudo-code") == [c, a, b]
@@ -43,14 +28,14 @@ def test_the_plain_algorithm_by_hand():
     assert plain.build([Flow(1, 5, 4)]) == []
 
 
-@pytest.mark.parametrize("walk", algorithm.WALKS)
+@pytest.mark.parametrize("walk", lists.WALKS)
 def test_the_simulator_serves_as_the_plain_algorithm_does(walk):
     chance = Random(7)
     for _ in range(40):
         sizes = [chance.randint(1, 30) for _ in range(10)]
         listed = [{"size": size, "deadline": max(size + chance.randint(-3, 90), 1)} for size in sizes]
         result = slotted.run({"generation": {"list": listed}, "discipline": {"peq": {"walk": walk}}})
-        ends = run_alone([Flow(i, f["size"], f["deadline"]) for i, f in enumerate(listed)], walk)
+        ends = plain.ends([Flow(i, f["size"], f["deadline"]) for i, f in enumerate(listed)], walk)
         assert ends == dict(pl.DataFrame(result.flows).filter("done").select("flow", "end_slot").iter_rows())
 
 
@@ -60,8 +45,8 @@ def test_a_new_list_in_each_slot_may_break_what_the_old_one_promised():
     assert [flow.id for flow in queue] == [3, 1, 2, 0]
     assert all(end <= flow.time for flow, end in zip(queue, plain.aggregated(queue), strict=True))
     # After a slot flow 3 has one packet left, so that flow 2, which can wait, is considered before it and goes ahead.
-    assert 1 not in run_alone(flows, "pseudo-code")
-    assert 1 in run_alone(flows, "text")
+    assert 1 not in plain.ends(flows, "pseudo-code")
+    assert 1 in plain.ends(flows, "text")
 
 
 def test_crowds_are_what_they_are_called():
@@ -162,6 +147,20 @@ def test_verdicts_on_the_algorithm(tables, tmp_path):
 def test_lists_keep_their_promise_where_the_text_is_followed(tables):
     found = algorithm.FIGURE.claims["PEQ-A1.a"](tables)
     assert {name: one.verdict for name, one in found.readings} == {"pseudo-code": FAIL, "text": PASS}
+
+
+def test_a_list_that_is_made_anew_breaks_its_promise_by_hand(tables):
+    # The first list is f1, f2, f0, f3. After a slot f0 has H = 0.7 and f1 0.8: f2 cannot wait for both, nor f1 for f2.
+    flows = [Flow(number, *flow) for number, flow in enumerate(lists.BROKEN)]
+    assert [flow.id for flow in plain.build(flows)] == [1, 2, 0, 3]
+    later = [Flow(0, 1, 4), Flow(1, 1, 2), Flow(2, 2, 3), Flow(3, 2, 6)]
+    assert [flow.id for flow in plain.build(later)] == [0, 1, 3]
+    listed = [{"size": flow.left, "deadline": flow.time} for flow in flows]
+    run = pl.DataFrame(slotted.run({"generation": {"list": listed}, "discipline": "peq"}).flows).sort("flow")
+    assert run["done"].to_list() == [True, True, False, True]
+    assert tables["broken"]["end"].to_list() == [2, 3, None, 5]
+    assert tables["broken"]["listed_end"].to_list() == [5, 2, 4, 7]
+    assert "f2 fits nowhere" in algorithm.FIGURE.claims["PEQ-A1.a"](tables).calculation
 
 
 @pytest.mark.parametrize(

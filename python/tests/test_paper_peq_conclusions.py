@@ -1,4 +1,4 @@
-"""PEQ-P1 to P5, P16: conclusions over figures 3.5 to 3.16, on short runs, and that each can fail."""
+"""PEQ-P1 to P5, P16 and the search PEQ-COMBINATIONS: conclusions over figures 3.5 to 3.16, on short runs."""
 
 from dataclasses import replace
 
@@ -11,11 +11,13 @@ from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps.results import Sweep
 from flowyard_papers.peq import _gains as gains
 from flowyard_papers.peq import _load as load
+from flowyard_papers.peq import combinations
 from flowyard_papers.peq.conclusions import FCT, FIGURE, FIGURES, draw, plans
 
 GOOD = {
     "PEQ": 40.0,
     "PDQ": 38.5,
+    "PDQ, strict": 38.5,
     "Stateful D3": 38.0,
     "D3": 22.0,
     "Stateful D3, quench": 38.0,
@@ -36,7 +38,8 @@ def made(throughput=GOOD, completion=(50.0, 60.0), change=lambda _: 0.0):
     times = [
         {"figure": f"figure {number}", "servers": 40, "probability": 0.1, "deadline_mean_slots": 60}
         | {"size_max_packets": 198, "replica": replica}
-        | {f"peq_{FCT}": completion[0] + replica, f"pdq_{FCT}": completion[1] + replica}
+        | {f"peq_{FCT}": completion[0] + replica}
+        | {f"{name}_{FCT}": completion[1] + replica for name in ("pdq", "pdq_strict")}
         for number in FIGURES
         for replica in (0, 1)
     ]
@@ -61,7 +64,7 @@ def test_every_figure_is_in_the_averages_with_its_own_points(short):
     assert len(FIGURES) == 12
     for number in FIGURES:
         rows = averages.filter(figure=f"figure {number}", mode="A")
-        assert set(rows["scheme"]) == {*load.SCHEMES, *load.QUENCHED}
+        assert set(rows["scheme"]) == {*load.SCHEMES, *load.STRICT, *load.QUENCHED}
         assert set(rows["points"]) == {3}
     # Twelve figures of three points, two seeds.
     assert len(short["completion"]) == 72
@@ -100,8 +103,10 @@ def test_a_gain_has_a_verdict_for_each_mode_and_unit():
     # 40 over 38.5 (and half a replica each) is 1.5 points, and 3.85 %: too much.
     judge = FIGURE.claims["PEQ-P1"]
     assert by_reading(judge) == {
-        **{f"mode {mode}, pp": PASS for mode in load.MODES},
-        **{f"mode {mode}, % relative": FAIL for mode in load.MODES},
+        f"mode {mode}, {unit}{variant}": verdict
+        for variant in ("", ", strict")
+        for unit, verdict in (("pp", PASS), ("% relative", FAIL))
+        for mode in load.MODES
     }
     for mode in load.MODES:
         found = by_reading(
@@ -120,6 +125,12 @@ def test_quenching_is_a_reading_of_its_own():
         assert found["mode A, pp"] == PASS
         assert found["mode A, pp, quench"] == expected
     assert not any("quench" in name for name in by_reading(FIGURE.claims["PEQ-P2"]))
+
+
+def test_a_strict_pdq_is_a_reading_of_its_own():
+    found = by_reading(FIGURE.claims["PEQ-P1"], GOOD | {"PDQ, strict": 39.9})
+    assert (found["mode A, pp"], found["mode A, pp, strict"]) == (PASS, FAIL)
+    assert not any("strict" in name for name in by_reading(FIGURE.claims["PEQ-P3"]))
 
 
 def test_each_figure_counts_the_same():
@@ -141,6 +152,9 @@ def test_peq_must_complete_sooner_everywhere():
     tables = made()
     later = pl.when(figure="figure 3.7").then(70.0).otherwise(pl.col(f"peq_{FCT}")).alias(f"peq_{FCT}")
     assert judge(tables | {"completion": tables["completion"].with_columns(later)}).verdict == FAIL
+    strict = pl.col(f"pdq_strict_{FCT}") - 20
+    found = judge(tables | {"completion": tables["completion"].with_columns(strict)})
+    assert [one.verdict for _, one in found.readings] == [PASS, FAIL]
     some = tables["completion"].remove(figure="figure 3.7")
     assert judge(tables | {"completion": some}).verdict == NOT_REACHED
 
@@ -160,3 +174,41 @@ def test_verdicts_and_picture_survive_csv(short, tmp_path):
         assert judge(again) == judge(short)
         assert judge(again).verdict != NOT_REACHED
     assert len(draw(again).axes) == 6
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    results = {}
+    for name, plan in combinations.plans(Scale.QUICK).items():
+        folder = tmp_path_factory.mktemp("search") / name
+        assert not sweeps.execute(replace(plan, axes={**plan.axes, "slots": (10_000,)}), folder).failed
+        results[name] = Sweep(folder)
+    return combinations.FIGURE.tables(Scale.QUICK, results)
+
+
+def test_the_search_has_each_combination_once(searched):
+    table = searched["combinations"]
+    names = ["mode", "pdq", "d3", "stateful_d3"]
+    assert len(table) == table.select(names).n_unique() == 240
+    # A claim that is met is one whose gain is in its range.
+    for unit in combinations.UNITS:
+        met = sum(
+            pl.col(f"{claim}_{unit}").is_between(*gains.CLAIMED[pair]).cast(pl.Int64)
+            for claim, pair in combinations.CLAIMS.items()
+        )
+        assert table.select((met == pl.col(f"met_{unit}")).all()).item()
+    assert table.select((pl.col("p2_pp") - pl.col("p3_pp") - pl.col("p4_pp")).abs().max()).item() < 1e-9
+    assert searched["met"]["combinations"].to_list() == [80] * 6
+    assert combinations.draw(searched).axes
+
+
+def test_the_search_would_find_a_combination():
+    means = [
+        {"mode": "B", "scheme": scheme, load.THROUGHPUT: GOOD.get(scheme.split(":")[0], 0.0)}
+        for scheme in combinations.schemes()
+    ]
+    # As the conclusions have it, but for one of the rules of PDQ.
+    means = [row | {load.THROUGHPUT: 50.0} if row["scheme"] == "PDQ: expired" else row for row in means]
+    rows = combinations._combined("B", pl.DataFrame(means))
+    assert sum(row["met_pp"] == 4 for row in rows) == 64
+    assert {row["pdq"] for row in rows if row["met_pp"] < 4} == {"expired"}

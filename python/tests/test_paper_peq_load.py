@@ -13,7 +13,7 @@ from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps.results import Sweep
 from flowyard_papers.peq import _load as load
 from flowyard_papers.peq import _load_judges as judges
-from flowyard_papers.peq import deadlines, probability, servers, sizes
+from flowyard_papers.peq import deadlines, probability, servers, sizes, twenty
 
 STUDIES = {study.FIGURE.id: study for study in (deadlines, servers, probability, sizes)}
 AHEAD = [(study, number) for study in STUDIES.values() for number in study.FIGURES]
@@ -25,11 +25,14 @@ MOVES = [
     (probability, "PEQ-F3.12.b", probability.X, -1),
     (sizes, "PEQ-F3.15.b", sizes.X, -1),
 ]
+# Reading and scheme: which PDQ a verdict is about.
+SCHEMES = {**load.SCHEMES, **load.STRICT}
+READINGS = [f"mode {mode}, {rule}" for rule in load.RULES for mode in load.MODES]
 CAPPED = [(deadlines, "PEQ-F3.5.c"), (sizes, "PEQ-F3.15.c")]
 
 
 def made(along, rising, change=lambda _: 0.0, study=deadlines, modes=tuple(load.MODES)):
-    """Tables of a study in which PEQ is a little above PDQ, and all move along a column; plus a change."""
+    """Tables of a study in which PEQ is a little above either PDQ, and all move along a column; plus a change."""
     axes = study.axes(Scale.QUICK)
     usual = {
         "servers": [40],
@@ -38,12 +41,13 @@ def made(along, rising, change=lambda _: 0.0, study=deadlines, modes=tuple(load.
         "size_max_packets": [198],
     }
     frame = pl.DataFrame({"replica": [0, 1, 2]})
-    for name, values in {**usual, **axes, "mode": list(modes), "scheme": list(load.SCHEMES)}.items():
+    for name, values in {**usual, **axes, "mode": list(modes), "scheme": list(SCHEMES)}.items():
         frame = frame.join(pl.DataFrame({name: list(values)}), how="cross")
     rows = []
     for row in frame.iter_rows(named=True):
         place = sorted(frame[along].unique()).index(row[along])
-        value = 5 + rising * place - list(load.SCHEMES).index(row["scheme"]) * 0.8 + change(row)
+        plain = row["scheme"].removesuffix(", strict")
+        value = 5 + rising * place - list(load.SCHEMES).index(plain) * 0.8 + change(row)
         row |= {
             load.THROUGHPUT: value + 0.01 * row["replica"],
             "feasible_percent": 40.0,
@@ -98,7 +102,7 @@ def test_one_server_alone_has_all_feasible_flows_done(mode):
         slots=500_000,
         replica=0,
     )
-    assert runs["scheme"].to_list() == [*load.SCHEMES, *load.QUENCHED]
+    assert runs["scheme"].to_list() == [*SCHEMES, *load.QUENCHED]
     # Sizes spread by less than their range over the square root of 12.
     spread = float(3 * 197 / (12 * runs["flows"].min()) ** 0.5)
     assert runs["size_mean_packets"][0] == pytest.approx(mean_size(mode, 100), abs=spread)
@@ -164,7 +168,7 @@ def test_verdicts_and_picture_survive_csv(short, name, tmp_path):
     for judge in figure.claims.values():
         assert judge(again) == judge(short[name])
         assert judge(again).verdict != NOT_REACHED
-    assert len(figure.draw(again).axes) == 4 * len(STUDIES[name].FIGURES)
+    assert len(figure.draw(again).axes) == 5 * len(STUDIES[name].FIGURES)
 
 
 @pytest.mark.parametrize(("study", "number"), AHEAD)
@@ -202,8 +206,71 @@ def test_each_mode_has_its_own_verdict(mode):
     for number in deadlines.FIGURES:
         found = deadlines.FIGURE.claims[f"PEQ-F{number}.a"](behind)
         verdicts = {name: reading.verdict for name, reading in found.readings}
-        assert verdicts == {f"mode {name}": FAIL if name == mode else PASS for name in load.MODES}
+        assert verdicts == {name: FAIL if name.startswith(f"mode {mode}") else PASS for name in READINGS}
         assert found.verdict == (FAIL if mode == "A" else PASS)
+
+
+@pytest.mark.parametrize(("rule", "scheme"), load.RULES.items())
+def test_each_rule_of_pdq_has_its_own_verdict(rule, scheme):
+    ahead = made(deadlines.X, 1, lambda row: 2.0 * (row["scheme"] == scheme), deadlines)
+    found = deadlines.FIGURE.claims["PEQ-F3.5.a"](ahead)
+    verdicts = {name: reading.verdict for name, reading in found.readings}
+    assert verdicts == {name: FAIL if name.endswith(rule) else PASS for name in READINGS}
+    assert found.verdict == (FAIL if rule == "waiting" else PASS)
+    falls = made(
+        deadlines.X, 1, lambda row: -3.0 * (row["scheme"] == scheme and row[deadlines.X] == 120), deadlines
+    )
+    found = deadlines.FIGURE.claims["PEQ-F3.5.b"](falls)
+    assert [reading.verdict for _, reading in found.readings] == [
+        FAIL if rule == own else PASS for own in load.RULES
+    ]
+
+
+def test_the_first_pdq_serves_a_hopeless_head_and_the_strict_one_does_not():
+    of = {"mode": "A", "servers": 40, "probability": load.FULL_LOAD, "deadline_mean_slots": 60}
+    runs = load.compare(**of, size_max_packets=198, quench=False, slots=100_000, replica=0)
+    done = dict(runs.select("scheme", load.THROUGHPUT).iter_rows())
+    assert done["PDQ, strict"] > done["PDQ"] + 1
+
+
+def test_longer_deadlines_in_mode_c_are_judged_on_their_own_runs():
+    judge = deadlines.FIGURE.claims["PEQ-F3.5.e"]
+    falls = made(
+        deadlines.X, 1, lambda row: -9.0 * (row["mode"] == "C" and row[deadlines.X] == 120), deadlines
+    )
+    assert judge(made(deadlines.X, 1)).verdict == PASS
+    assert deadlines.FIGURE.claims["PEQ-F3.5.b"](falls).verdict == PASS
+    # At a load of 1 there is room for all; at 4 for half of sizes that are as frequent.
+    assert (judge(falls).verdict, judge(falls).calculation) == (FAIL, "")
+    crowded = pl.when(mode="C").then(4.0).otherwise("offered_load").alias("offered_load")
+    more = {name: falls[name].with_columns(crowded) for name in ("runs", "points")}
+    high = {name: more[name].with_columns(pl.col(load.THROUGHPUT) + 80) for name in more}
+    assert "at most" in judge({**falls, **high}).calculation
+
+
+def test_room_on_the_link_is_that_of_the_smallest_flows():
+    assert load.room(60, 0.9) == pytest.approx(100)
+    # If all sizes are as frequent, flows up to size s are s^2 of 198^2 of the packets, and s of 198 of the flows.
+    assert load.room(1e9, 4) == pytest.approx(50, abs=0.5)
+    values = [load.room(120, offered) for offered in (1.0, 1.5, 2.0, 3.0)]
+    assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.parametrize("scheme", ["PDQ", "Stateful D3", "D3"])
+def test_with_20_servers_each_ordering_counts(scheme):
+    tables = made("deadline_mean_slots", 1, study=twenty)
+    quenched = tables["runs"].filter(pl.col("scheme").is_in(["Stateful D3", "D3"]))
+    quenched = quenched.with_columns(pl.col("scheme") + ", quench")
+    runs = pl.concat([tables["runs"], quenched])
+    judge = twenty.FIGURE.claims["PEQ-P18"]
+    assert {one.verdict for _, one in judge({"runs": runs}).readings} == {PASS}
+    assert len(judge({"runs": runs}).readings) == 9
+    above = pl.when(scheme=scheme, mode="A").then(pl.col(load.THROUGHPUT) + 5).otherwise(load.THROUGHPUT)
+    found = judge({"runs": runs.with_columns(above.alias(load.THROUGHPUT))})
+    failed = {name for name, one in found.readings if one.verdict == FAIL}
+    plain = {"mode A", "mode A, quench"} if scheme == "PDQ" else {"mode A", "mode A, strict"}
+    assert failed == plain
+    assert judge({"runs": runs.remove(scheme="D3")}).verdict == NOT_REACHED
 
 
 def test_a_tie_is_told():
@@ -220,7 +287,7 @@ def test_a_step_near_its_limit_is_judged_by_all_seeds():
     def series(seeds):
         rows = [
             {"servers": servers, deadlines.X: at, "replica": replica}
-            | {scheme: at / 10 - (scheme == "D3" and at == 120) * fall for scheme in load.SCHEMES}
+            | {scheme: at / 10 - (scheme == "D3" and at == 120) * fall for scheme in SCHEMES}
             for servers in deadlines.FIGURES.values()
             for at in (20, 60, 100, 120)
             for replica in range(seeds)
@@ -300,7 +367,8 @@ def test_ceilings_must_be_those_named_and_hold(study, claim):
 def test_exact_ceilings_are_those_stated_but_for_a_printed_digit(short):
     # At mean 40 it is 19.906 %: 0.491 points above the formula, and 0.506 above the 19.4 that are stated.
     found = deadlines.FIGURE.claims["PEQ-F3.5.c"](short["PEQ-F3.5"])
-    assert [reading.verdict for _, reading in found.readings] == [FAIL, PASS]
-    assert "+0.5062 at 40" in str(found.measured)
+    # Which is why the claim allows 0.51.
+    assert [reading.verdict for _, reading in found.readings] == [PASS, PASS]
+    assert "+0.5062 pp" in str(found.measured)
     found = sizes.FIGURE.claims["PEQ-F3.15.c"](short["PEQ-F3.15"])
     assert [reading.verdict for _, reading in found.readings] == [PASS, PASS]

@@ -72,3 +72,15 @@ def build(flows: Sequence[Flow], walk: Walk = "pseudo-code") -> list[Flow]:
     for flow in candidates(flows):
         queue = enqueue(queue, flow, walk) or queue
     return queue
+
+
+def ends(flows: Sequence[Flow], walk: Walk = "pseudo-code") -> dict[int, int]:
+    """When each flow is done that is in time, if all come together and the list is made anew in each slot."""
+    found: dict[int, int] = {}
+    present, slot = list(flows), 0
+    while queue := build(present, walk):
+        slot += 1
+        left = {flow.id: flow.left - (flow.id == queue[0].id) for flow in present}
+        found |= {number: slot for number, packets in left.items() if not packets}
+        present = [Flow(flow.id, left[flow.id], flow.time - 1) for flow in present if left[flow.id]]
+    return found

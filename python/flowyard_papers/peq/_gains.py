@@ -14,12 +14,12 @@ from flowyard.analysis.intervals import half_width
 from flowyard.papers import style
 from flowyard.papers.figure import Tables
 from flowyard.papers.judge import Judgement, between, by_reading, not_reached
-from flowyard_papers.peq._load import MODES, QUENCHED, THROUGHPUT
+from flowyard_papers.peq._load import MODES, QUENCHED, STRICT, THROUGHPUT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-STATEFUL, QUENCH = "Stateful D3", ", quench"
+STATEFUL = "Stateful D3"
 # What the conclusions say, in percent: which scheme is above which, and by how much it has to be to pass.
 CLAIMED: Mapping[tuple[str, str], tuple[float, float]] = {
     ("PEQ", "PDQ"): (0.5, 3),
@@ -27,9 +27,13 @@ CLAIMED: Mapping[tuple[str, str], tuple[float, float]] = {
     (STATEFUL, "D3"): (12, 25),
     ("PEQ", STATEFUL): (0, 5),
 }
-# Whether D3 and Stateful D3 quench: both ways where Stateful D3 is compared.
+# The schemes as they are; a strict PDQ, where it is compared; D3 and Stateful D3 that quench, where the latter is.
+PLAIN, STRICTLY, QUENCH = "", "strict", "quench"
+VARIED: Mapping[str, tuple[str, ...]] = {STRICTLY: tuple(STRICT), QUENCH: tuple(QUENCHED)}
 VARIANTS = tuple(
-    (*pair, quench) for pair in CLAIMED for quench in ((False, True) if STATEFUL in pair else (False,))
+    (*pair, variant)
+    for pair in CLAIMED
+    for variant in (PLAIN, *((STRICTLY,) if "PDQ" in pair else (QUENCH,) if STATEFUL in pair else ()))
 )
 PERCENTAGE_POINTS, RELATIVE = "pp", "% relative"
 
@@ -42,22 +46,29 @@ def table(averages: pl.DataFrame) -> pl.DataFrame:
     """
     index = ["figure", "mode", "replica"]
     found = []
-    for better, worse, quench in VARIANTS:
+    for better, worse, variant in VARIANTS:
         sides = [
-            averages.filter(scheme=_named(scheme, quench)).select(*index, pl.col(THROUGHPUT).alias(side))
+            averages.filter(scheme=varied(scheme, variant)).select(*index, pl.col(THROUGHPUT).alias(side))
             for scheme, side in ((better, "better_percent"), (worse, "worse_percent"))
         ]
         about = (
             pl.lit(value).alias(name)
-            for name, value in {"better": better, "worse": worse, "quench": quench}.items()
+            for name, value in {"better": better, "worse": worse, "variant": variant or "plain"}.items()
         )
         both = sides[0].join(sides[1], on=index, maintain_order="left")
         found.append(both.select(*about, *index, "better_percent", "worse_percent"))
     return pl.concat(found)
 
 
-def _named(scheme: str, quench: bool) -> str:
-    return scheme + QUENCH if quench and scheme + QUENCH in QUENCHED else scheme
+def varied(scheme: str, variant: str) -> str:
+    """The scheme as a variant has it, which may be as it is."""
+    name = f"{scheme}, {variant}"
+    return name if name in VARIED.get(variant, ()) else scheme
+
+
+def chosen(table: pl.DataFrame, better: str, worse: str, variant: str) -> pl.DataFrame:
+    """The rows of a comparison."""
+    return table.filter(better=better, worse=worse, variant=variant or "plain")
 
 
 def gains(rows: pl.DataFrame) -> tuple[float, float]:
@@ -67,7 +78,7 @@ def gains(rows: pl.DataFrame) -> tuple[float, float]:
 
 
 def claim(better: str, worse: str, figures: frozenset[str]) -> Callable[[Tables], Judgement]:
-    """A judge: a verdict for each mode, unit and variant of D3. The claim's own is of mode A, points, no quench.
+    """A judge: a verdict for each mode, unit and variant. The claim's own is of mode A, points, schemes as they are.
 
     Args:
         better: The scheme that is to be above.
@@ -77,10 +88,11 @@ def claim(better: str, worse: str, figures: frozenset[str]) -> Callable[[Tables]
 
     def judge(tables: Tables) -> Judgement:
         found = {}
-        quenches = [quench for *pair, quench in VARIANTS if pair == [better, worse]]
-        for quench, unit, mode in product(quenches, (PERCENTAGE_POINTS, RELATIVE), MODES):
-            rows = tables["gains"].filter(mode=mode, better=better, worse=worse, quench=quench)
-            found[f"mode {mode}, {unit}" + QUENCH * quench] = _judged(rows, better, worse, unit, figures)
+        variants = [variant for *pair, variant in VARIANTS if pair == [better, worse]]
+        for variant, unit, mode in product(variants, (PERCENTAGE_POINTS, RELATIVE), MODES):
+            rows = chosen(tables["gains"], better, worse, variant).filter(mode=mode)
+            name = f"mode {mode}, {unit}" + (f", {variant}" if variant else "")
+            found[name] = _judged(rows, better, worse, unit, figures)
         return by_reading(found)
 
     return judge
@@ -108,17 +120,19 @@ def _judged(rows: pl.DataFrame, better: str, worse: str, unit: str, figures: fro
 
 def draw(axes: "Axes", table: pl.DataFrame, unit: str) -> None:
     """A place for each comparison, with the range that passes, and a mark for each mode."""
-    for place, (better, worse, quench) in enumerate(VARIANTS):
+    for place, (better, worse, variant) in enumerate(VARIANTS):
         low, high = CLAIMED[better, worse]
         axes.bar(place, high - low, 0.8, low, color="#dddddd", label=None if place else "passes")
         for mode, marker, colour in zip(MODES, "ov^", style.COLOURS[4:], strict=True):
-            rows = table.filter(mode=mode, better=better, worse=worse, quench=quench)
+            rows = chosen(table, better, worse, variant).filter(mode=mode)
             look: dict[str, Any] = {"marker": marker, "color": colour, "linestyle": "none"}
             if len(rows):
                 value = gains(rows)[unit == RELATIVE]
                 axes.plot(place, value, **look, label=None if place else f"mode {mode}")
     axes.axhline(0, color="#000000", linewidth=0.8)
-    names = [f"{better} -\n{worse}" + "\n(quench)" * quench for better, worse, quench in VARIANTS]
+    names = [
+        f"{better} -\n{worse}" + (f"\n({variant})" if variant else "") for better, worse, variant in VARIANTS
+    ]
     names = [name.replace(STATEFUL, "Stateful\nD3") for name in names]
     # Gains of less than one percent and of hundreds.
     axes.set_yscale("symlog", linthresh=1)

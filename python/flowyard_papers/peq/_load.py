@@ -16,7 +16,16 @@ from flowyard.papers.figure import Needs, Scale, Sweeps
 from flowyard.slotted.measures import ended, measure
 from flowyard.sweeps.plan import ModelPlan
 
-SCHEMES: Mapping[str, str] = {"PEQ": "peq", "PDQ": "pdq", "Stateful D3": "stateful-d3", "D3": "d3"}
+SCHEMES: Mapping[str, Any] = {
+    "PEQ": "peq",
+    "PDQ": {"pdq": {"early_termination": "waiting"}},
+    "Stateful D3": "stateful-d3",
+    "D3": "d3",
+}
+# PDQ as its other reading has it: the flow in service leaves, too, once it cannot be in time.
+STRICT: Mapping[str, Any] = {"PDQ, strict": {"pdq": {"early_termination": "strict"}}}
+# Which flows of PDQ early termination removes, the words of the thesis first, and the scheme that has the rule.
+RULES: Mapping[str, str] = {"waiting": "PDQ", "strict": "PDQ, strict"}
 # D3 as a variant has it: flows that can no longer finish are removed in every slot.
 QUENCHED: Mapping[str, Any] = {
     "Stateful D3, quench": {"stateful-d3": {"quench": True}},
@@ -56,7 +65,13 @@ ASSUMED = (
     "deadline together, until it fits. Flows of C are small, 21.5, 53.8 and 74.2 packets on average at mean deadlines "
     "of 20, 60 and 120 slots (100 in A and B), and the load is less by as much.",
     "D3 shares the slot's packet in fractions, and its requests come in an order that is drawn afresh in each slot; "
-    "PDQ drops a flow as soon as it cannot be in time; all schemes preempt.",
+    "all schemes preempt.",
+    "PDQ's early termination has two readings, with a verdict each in each mode. Waiting, the claim's own: section "
+    "1.4 has the flows that are not being served wait, and 'some of the waiting flows may become invalid. These "
+    "invalid flows are removed'; the head of the list, which is served, stays although it may not be in time. Strict: "
+    "it is removed as well, as PEQ removes flows that 'will expire before been completed' (2.2). They differ most in "
+    "mode A, where flows come that cannot be in time and are due first; in B and C only by flows that come to the "
+    "head in the slot in which they are late.",
     "Full scale: 1,000,000 slots, 10 seeds for each mode. Quick: 200,000 slots, 3 seeds for mode A and 2 each for B "
     "and C, fewer points. All schemes have the same flows of each server.",
 )
@@ -89,37 +104,44 @@ def plans(
     }
 
 
-def compare(
+def compare(*, quench: bool, **point: Any) -> pl.DataFrame:
+    """What each scheme makes of the same servers: a row a scheme.
+
+    Args:
+        quench: Whether D3 with it is run, too.
+        point: Arguments of `configured`.
+    """
+    return pl.concat(
+        [
+            measures(slotted.run({**configured(**point), "discipline": discipline}), scheme, point["slots"])
+            for scheme, discipline in {**SCHEMES, **STRICT, **(QUENCHED if quench else {})}.items()
+        ]
+    )
+
+
+def configured(
     *,
     servers: int,
     probability: float,
     deadline_mean_slots: float,
     size_max_packets: int,
-    quench: bool,
     mode: str,
     slots: int,
     replica: int,
-) -> pl.DataFrame:
-    """What each scheme makes of the same servers: a row a scheme."""
-    config = {
+) -> dict[str, Any]:
+    """The run of a point, but for its discipline."""
+    deadlines = {"exponential": {"mean": deadline_mean_slots, "infeasible": MODES[mode]}}
+    return {
         "generation": {"random": {"servers": servers, "probability": probability}},
         "classes": [
-            {
-                "sizes": {"uniform": {"min": SIZE_MIN, "max": size_max_packets}},
-                "deadlines": {"exponential": {"mean": deadline_mean_slots, "infeasible": MODES[mode]}},
-            }
+            {"sizes": {"uniform": {"min": SIZE_MIN, "max": size_max_packets}}, "deadlines": deadlines}
         ],
         "run": {"slots": slots, "replica": replica},
     }
-    return pl.concat(
-        [
-            _measures(slotted.run({**config, "discipline": discipline}), scheme, slots)
-            for scheme, discipline in {**SCHEMES, **(QUENCHED if quench else {})}.items()
-        ]
-    )
 
 
-def _measures(result: slotted.Result, scheme: str, slots: int) -> pl.DataFrame:
+def measures(result: slotted.Result, scheme: str, slots: int) -> pl.DataFrame:
+    """The measures of a scheme's run, with its name, in one row."""
     flows = pl.DataFrame(result.flows)
     fit = ended(flows).select(pl.col("size") <= pl.col("deadline")).to_series()
     packets = flows["size"].cast(pl.Int64).sum()
@@ -173,6 +195,32 @@ def ceilings(points: Sequence[tuple[float, float]]) -> pl.DataFrame:
             }
         )
     return pl.DataFrame(rows)
+
+
+def room(mean: float, offered: float) -> float:
+    """The percentage of the flows of mode C that the link has room for if the smallest ones are served, and no others.
+
+    A flow of t packets is there with a weight of exp(-(t - 1)/mean), the chance that its deadline is no shorter. No
+    scheme has more flows in time.
+
+    Args:
+        mean: Of the deadlines, in slots.
+        offered: Packets a slot of all flows.
+    """
+    weights = {size: exp(-(size - 1) / mean) for size in range(SIZE_MIN, SIZE_MAX + 1)}
+    left, served = fsum(size * weight for size, weight in weights.items()) / offered, []
+    for size, weight in weights.items():
+        share = min(1.0, max(0.0, left / (size * weight)))
+        served.append(share * weight)
+        left -= size * weight
+    return 100 * fsum(served) / fsum(weights.values())
+
+
+def by_rule(runs: pl.DataFrame, rule: str) -> pl.DataFrame:
+    """The runs in which PDQ is that of one rule of early termination, without the other one."""
+    others = [scheme for name, scheme in RULES.items() if name != rule]
+    own = runs.remove(pl.col("scheme").is_in(others))
+    return own.with_columns(pl.col("scheme").replace({RULES[rule]: "PDQ"}))
 
 
 def wide(runs: pl.DataFrame, value: str = THROUGHPUT) -> pl.DataFrame:

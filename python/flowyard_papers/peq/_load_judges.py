@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import polars as pl
 
 from flowyard.analysis.intervals import half_width, replica_means
 from flowyard.papers.figure import Tables
 from flowyard.papers.judge import Judgement, by_reading, judged, not_less, not_reached, together
-from flowyard_papers.peq._load import MODES, POINT, SCHEMES, SEEDS, THROUGHPUT, wide
+from flowyard_papers.peq._load import MODES, POINT, RULES, SCHEMES, SEEDS, THROUGHPUT, by_rule, wide
 
 OTHERS = tuple(SCHEMES)[1:]
 # A series needs so many points to be judged.
@@ -36,7 +36,9 @@ def all_ahead(
 
 
 def ahead(tables: Tables, where: Mapping[str, float], x: str, ends: tuple[float, float]) -> Judgement:
-    """PEQ is nowhere below the others: a verdict for each mode, the claim's own is that of A.
+    """PEQ is nowhere below the others: a verdict for each mode and rule of PDQ's early termination.
+
+    The claim's own is that of mode A, waiting flows only.
 
     Args:
         tables: Runs.
@@ -45,11 +47,16 @@ def ahead(tables: Tables, where: Mapping[str, float], x: str, ends: tuple[float,
         ends: Which must have been run from end to end.
     """
     runs = tables["runs"].filter(**where)
-    return by_reading({f"mode {mode}": _ahead(runs.filter(mode=mode), x, ends) for mode in MODES})
+    return by_reading(
+        {
+            f"mode {mode}, {rule}": _ahead(by_rule(runs.filter(mode=mode), rule), x, ends)
+            for rule, mode in product(RULES, MODES)
+        }
+    )
 
 
 def _ahead(runs: pl.DataFrame, x: str, ends: tuple[float, float]) -> Judgement:
-    if reason := _missing(runs, x, ends):
+    if reason := missing(runs, x, ends):
         return not_reached(reason)
     series = wide(runs)
     found = together([not_less(series, "PEQ", other, x=x, points=True) for other in OTHERS])
@@ -79,9 +86,17 @@ def _range(runs: pl.DataFrame, x: str, column: str) -> tuple[float, float]:
 
 
 def moves(
-    tables: Tables, x: str, ends: tuple[float, float], by: str, more: str, less: str, *, rising: bool
+    tables: Tables,
+    x: str,
+    ends: tuple[float, float],
+    by: str,
+    more: str,
+    less: str,
+    *,
+    rising: bool,
+    mode: str = "A",
 ) -> Judgement:
-    """Every scheme rises, or falls, along x on each of several curves of mode A; steps are paired by replica.
+    """Every scheme rises, or falls, along x on each of several curves: a verdict for each rule of PDQ.
 
     Args:
         tables: Runs of all curves; `more_runs`, mode A with more replicas, where steps near the limit need them.
@@ -91,12 +106,25 @@ def moves(
         more: What the larger x is, as in "with more servers".
         less: What the smaller x is.
         rising: Or falling.
+        mode: Of the runs that are judged.
     """
-    runs = tables["runs"].filter(mode="A")
-    for _, curve in runs.group_by(by):
-        if reason := _missing(curve, x, ends):
-            return not_reached(reason)
-    series = tables["more_runs"] if "more_runs" in tables else wide(runs)
+    found = {}
+    for rule, scheme in RULES.items():
+        runs = by_rule(tables["runs"].filter(mode=mode), rule)
+        if mode == "A" and "more_runs" in tables:
+            series = tables["more_runs"].with_columns(PDQ=pl.col(scheme))
+        else:
+            series = wide(runs)
+        reasons = [missing(curve, x, ends) for _, curve in runs.group_by(by)]
+        reason = next(filter(None, reasons), "")
+        found[f"mode {mode}, {rule}"] = (
+            not_reached(reason) if reason else _moves(series, x, by, more, less, rising)
+        )
+    return by_reading(found)
+
+
+def _moves(series: pl.DataFrame, x: str, by: str, more: str, less: str, rising: bool) -> Judgement:
+    """The same for one rule; steps are paired by replica."""
     judgements, longer = [], []
     for scheme in SCHEMES:
         higher, lower = f"{scheme} with {more}", f"{scheme} with {less}"
@@ -128,7 +156,7 @@ def _enough(pairs: pl.DataFrame, a: str, b: str) -> pl.DataFrame:
     return pairs if isinstance(mean, float) and abs(mean + limit) <= NEAR_LIMIT * limit else usual
 
 
-def _missing(runs: pl.DataFrame, x: str, ends: tuple[float, float]) -> str:
+def missing(runs: pl.DataFrame, x: str, ends: tuple[float, float]) -> str:
     """Why a series cannot be judged; empty if it can."""
     found = set(runs[x])
     if absent := sorted(set(SCHEMES) - set(runs["scheme"])):

@@ -9,19 +9,18 @@ import polars as pl
 
 from flowyard.papers import style
 from flowyard.papers.figure import Figure, Needs, Scale, Sweeps, Tables
-from flowyard.papers.judge import Judgement, at_most, by_reading, judged, not_reached
+from flowyard.papers.judge import Judgement, at_most, judged, not_reached
 from flowyard.sweeps.plan import ModelPlan
 from flowyard_papers.peq import _algorithm1 as plain
+from flowyard_papers.peq import _lists as lists
 from flowyard_papers.peq._sets import exponential, served, sets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-WALKS: tuple[plain.Walk, ...] = ("pseudo-code", "text")
 # With alpha = 1 - beta, since only their ratio matters; the thesis's and others.
 THESIS = plain.BETA
 BETAS = (0.05, 0.2, THESIS, 0.49, 0.55, 0.8, 0.98)
-SLACK = 200
 
 
 def order(beta: float, pairs: int, count: int, replica: int) -> pl.DataFrame:
@@ -33,7 +32,7 @@ def order(beta: float, pairs: int, count: int, replica: int) -> pl.DataFrame:
 
     chance = np.random.default_rng(replica)
     left = chance.integers(1, 199, (2, pairs))
-    spare = np.ceil(chance.exponential(SLACK, (2, pairs)))
+    spare = np.ceil(chance.exponential(lists.SLACK, (2, pairs)))
     half = pairs // 2
     left[1, :half] = left[0, :half] + chance.integers(0, 2, half)
     spare[0, :half] *= chance.integers(0, 2, half)
@@ -42,7 +41,7 @@ def order(beta: float, pairs: int, count: int, replica: int) -> pl.DataFrame:
     by_h = np.sign(h[0] - h[1])
     by_size = np.where(left[0] != left[1], np.sign(left[0] - left[1]), np.sign(due[1] - due[0]))
 
-    kinds = exponential(SLACK, "shift")
+    kinds = exponential(lists.SLACK, "shift")
     ends = [
         served(sets(16, count), kinds, {"peq": {"alpha": 1 - b, "beta": b}}, replica=replica).sort("flow")
         for b in (beta, THESIS)
@@ -59,36 +58,11 @@ def order(beta: float, pairs: int, count: int, replica: int) -> pl.DataFrame:
     )
 
 
-def queues(walk: plain.Walk, mode: str, count: int, replica: int) -> pl.DataFrame:
-    """Lists of random flows: who would be late as they stand, who was made late by an insertion, who is in the end."""
-    kinds = exponential(SLACK, mode)
-    rows = served(sets(16, count), kinds, {"peq": {"walk": walk}}, replica=replica).sort("set", "flow")
-    found = {"queued": 0, "late": 0, "insertions": 0, "made_late": 0, "late_when_served": 0}
-    for _, flows in rows.group_by("set", maintain_order=True):
-        done = dict(zip(flows["flow"], flows["done"], strict=True))
-        present = [plain.Flow(*row) for row in flows.select("flow", "size", "deadline").iter_rows()]
-        queue: list[plain.Flow] = []
-        for flow in plain.candidates(present):
-            longer = plain.enqueue(queue, flow, walk)
-            if longer is not None:
-                found["insertions"] += 1
-                found["made_late"] += sum(other != flow for other in _late(longer))
-                queue = longer
-        found["queued"] += len(queue)
-        found["late"] += len(_late(queue))
-        found["late_when_served"] += sum(not done[flow.id] for flow in queue)
-    return pl.DataFrame([{"sets": count, **found}])
-
-
-def _late(queue: list[plain.Flow]) -> list[plain.Flow]:
-    return [flow for flow, end in zip(queue, plain.aggregated(queue), strict=True) if end > flow.time]
-
-
 def walks(mode: str, servers: int, mean: float, slots: int, replica: int) -> pl.DataFrame:
     """Flows in time by both readings of the algorithm, random arrivals."""
     generation = {"random": {"servers": servers, "probability": 1 / 4000}}
     percents = {}
-    for walk in WALKS:
+    for walk in lists.WALKS:
         flows = served(
             generation, exponential(mean, mode), {"peq": {"walk": walk}}, replica=replica, slots=slots
         ).drop_nulls("end_slot")
@@ -99,11 +73,11 @@ def walks(mode: str, servers: int, mean: float, slots: int, replica: int) -> pl.
 def plans(scale: Scale) -> dict[str, ModelPlan]:
     """What is tried, each on its own."""
     weights = {"beta": BETAS, "pairs": [scale.pick(20_000, 200_000)], "count": [scale.pick(100, 1000)]}
-    lists = {"walk": WALKS, "mode": ["shift", "keep"], "count": [scale.pick(100, 1000)]}
+    tried = {"walk": lists.WALKS, "mode": ["shift", "keep"], "count": [scale.pick(100, 1000)]}
     load = {"servers": (40, 100), "mean": (30, 60, 120), "slots": [scale.pick(100_000, 1_000_000)]}
     return {
         "order": ModelPlan(order, weights, 2, name="weights"),
-        "queues": ModelPlan(queues, lists, scale.pick(2, 10), name="lists"),
+        "queues": ModelPlan(lists.queues, tried, scale.pick(2, 10), name="lists"),
         "walks": ModelPlan(walks, {"mode": ["keep", "shift"], **load}, scale.pick(2, 10), name="readings"),
     }
 
@@ -115,6 +89,7 @@ def tables(sweeps: Sweeps) -> Tables:
         "order": found["order"].sort("beta", "replica").select((1 - pl.col("beta")).alias("alpha"), pl.all()),
         "queues": found["queues"].sort("mode", "walk", "replica"),
         "walks": found["walks"].sort("mode", "servers", "mean", "replica"),
+        "broken": lists.broken(),
     }
 
 
@@ -140,28 +115,6 @@ def _any_weights(tables: Tables) -> Judgement:
         f"with alpha < beta {above[1]} of {above[0]} and {above[2]}"
     )
     return judged(not below[1] and not below[2] and above[1] > 0, measured, "0 and 0; some")
-
-
-def _in_time(tables: Tables) -> Judgement:
-    """A list promises that its flows are in time; a new list in each slot must keep the promise."""
-    return by_reading({walk: _promise(tables["queues"].filter(walk=walk)) for walk in WALKS})
-
-
-def _promise(rows: pl.DataFrame) -> Judgement:
-    queued, late, served = rows.select(pl.col("queued", "late", "late_when_served").sum()).row(0)
-    if not queued:
-        return not_reached("no list has flows")
-    measured = f"of {queued} flows in lists {late} would be late if it stayed as it is, {served} are"
-    return judged(not late and not served, measured, "0 and 0").because(
-        "the list is made anew in each slot, and where it puts a flow may change as H does"
-    )
-
-
-def _insertions(tables: Tables) -> Judgement:
-    late, total = tables["queues"].select(pl.col("made_late", "insertions").sum()).row(0)
-    if not total:
-        return not_reached("no flow was put into a list")
-    return judged(late == 0, f"{late} flows made late by {total} insertions", "0")
 
 
 def _readings(tables: Tables) -> Judgement:
@@ -229,8 +182,8 @@ FIGURE = Figure(
     tables=tables,
     claims={
         "PEQ-E2.1.a": _by_size,
-        "PEQ-A1.a": _in_time,
-        "PEQ-A1.b": _insertions,
+        "PEQ-A1.a": lists.in_time,
+        "PEQ-A1.b": lists.insertions,
         "PEQ-A1.c": _any_weights,
         "PEQ-A1.d": _readings,
     },

@@ -40,8 +40,10 @@ def _falls(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """Two panels for each figure, over p as a multiple of the usual one."""
-    picture = pictures.draw(tables, BY, FIGURES, "mean deadline {}", X, "p (1/4000)", 1 / load.FULL_LOAD)
+    """A column for each figure, over p as a multiple of the usual one."""
+    picture = pictures.draw(
+        tables, BY, FIGURES, "Figure {0}: mean deadline {1}", X, "p (1/4000)", 1 / load.FULL_LOAD
+    )
     for axes in picture.axes:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")

@@ -37,8 +37,8 @@ def _falls(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """Two panels for each figure."""
-    return pictures.draw(tables, BY, FIGURES, "mean deadline {}", X, "servers")
+    """A column for each figure."""
+    return pictures.draw(tables, BY, FIGURES, "Figure {0}: mean deadline {1}", X, "servers")
 
 
 FIGURE = Figure(

@@ -52,8 +52,8 @@ def _falls(tables: Tables) -> Judgement:
 
 
 def draw(tables: Tables) -> "Picture":
-    """Two panels for each figure."""
-    return pictures.draw(tables, BY, FIGURES, "{} servers", X, "largest flow (packets)")
+    """A column for each figure."""
+    return pictures.draw(tables, BY, FIGURES, "Figure {0}: {1} servers", X, "largest flow (packets)")
 
 
 FIGURE = Figure(

@@ -51,16 +51,14 @@ impl<'a, 'b> Link<'a, 'b> {
                     break;
                 }
             }
-            self.give_up();
-            if self.flows.is_empty() {
+            let Some(service) = self.choose() else {
                 // Nothing happens until the next arrival.
                 match self.source.next() {
                     Some(next) => self.pass(next.min(end).saturating_sub(self.now)),
                     None => break,
                 }
                 continue;
-            }
-            let service = self.decide();
+            };
             let slots = self.steady(service).min(end - self.now);
             self.serve(service, slots);
             self.leave();
@@ -78,13 +76,32 @@ impl<'a, 'b> Link<'a, 'b> {
         self.changed |= self.flows.len() > before;
     }
 
-    /// Flows that cannot be in time any more leave, if the discipline has it so.
-    fn give_up(&mut self) {
-        let spared = match self.discipline.early_termination() {
-            EarlyTermination::Expired => return,
-            EarlyTermination::Strict => None,
-            EarlyTermination::Waiting => self.last,
+    /// Who is served, once the flows have left that early termination removes; None if no flow is there.
+    fn choose(&mut self) -> Option<Service> {
+        let rule = self.discipline.early_termination();
+        if rule == EarlyTermination::Strict {
+            self.give_up(None);
+        }
+        if self.flows.is_empty() {
+            return None;
+        }
+        let service = self.decide();
+        if rule != EarlyTermination::Waiting {
+            return Some(service);
+        }
+        let Service::One(place) = service else {
+            // All that are there wait.
+            self.give_up(None);
+            return (!self.flows.is_empty()).then_some(service);
         };
+        let served = self.flows[place].id;
+        self.give_up(Some(served));
+        let place = self.flows.binary_search_by_key(&served, |flow| flow.id);
+        Some(Service::One(place.expect("the flow that is served has stayed")))
+    }
+
+    /// Flows that cannot be in time any more leave, but for one that is spared.
+    fn give_up(&mut self, spared: Option<u32>) {
         let now = self.now;
         // Arrivals of this slot have come: their servers are idle from the next one on.
         self.remove(now + 1, |flow| !flow.is_feasible(now) && spared != Some(flow.id));

@@ -5,7 +5,7 @@
 //!
 //! 1. flows arrive,
 //! 2. flows that cannot finish in time any more leave, if the discipline has such early termination,
-//! 3. the discipline chooses the flow to serve, and one packet is sent,
+//! 3. the discipline chooses the flow to serve (where only waiting flows leave, before they do), and one packet is sent,
 //! 4. flows that are done leave, and so do those whose deadline has come.
 //!
 //! ```text

@@ -265,7 +265,7 @@ fn an_edf_without_early_termination_spends_time_on_flows_that_cannot_make_it() {
     };
     let of = |discipline: &str| schedule(&text(discipline));
     assert_eq!(of("pdq = {}"), [(1, 0, 6)]);
-    assert_eq!(of("pdq = { early_termination = \"waiting\" }"), [(1, 0, 6)]);
+    assert_eq!(of("pdq = { early_termination = \"waiting\" }"), [(0, 0, 5)]);
     assert_eq!(of("pdq = { early_termination = \"expired\" }"), [(0, 0, 5), (1, 5, 6)]);
     assert_eq!(of("edf = {}"), of("pdq = { early_termination = \"expired\" }"));
     assert_eq!(of("fcfs = {}"), [(0, 0, 5), (1, 5, 6)]);

@@ -41,7 +41,8 @@ pub enum Service {
 pub enum EarlyTermination {
     /// At the start of a slot in which it has more packets left than slots.
     Strict,
-    /// The same, but for the flow that was served in the slot before: gives the same schedule.
+    /// The same, but only while it waits. The flow that the discipline serves, the head of its list, stays and is served
+    /// even if it cannot be in time.
     Waiting,
     /// When its deadline has come: time is spent on flows that cannot make it.
     Expired,
