@@ -42,9 +42,11 @@ TURNS = (
 )
 ONE_RATE = (
     "packets of the flow that began a queue come at the very instants at which the port sends one. In ns-3 they come "
-    "first, find the queue full and are lost; here what is sent makes room, and the other flow loses. With rates that "
-    "differ by 100 ppm, as above, the order is the same in both"
+    "first, find the queue full and are lost; with ties that are drawn what is sent makes room, and the other flow "
+    "loses. With rates that differ by 100 ppm, as above, the order is the same in both"
 )
+# Which packet of an instant goes first, in the rows on cables of one rate.
+TIES = {"drawn": ONE_RATE, "arrival": ""}
 HELD = (
     "the last segment of a block waits for its acknowledgement as long as for its timeout. At the acknowledgement that "
     "ends the recovery ns-3 counts only what lies beyond the recovery point: the window stays one segment, which waits "
@@ -63,11 +65,13 @@ class Pattern:
     # For how long an acknowledgement is held back.
     held: str
     buffers: tuple[int, ...]
+    # Of Stride(4).
+    senders: int = HOSTS
 
     def pairs(self, draws: random.Random) -> list[tuple[int, int]]:
         """Source and destination."""
         if self.name == "Stride(4)":
-            return [(host, (host + 4) % HOSTS) for host in range(HOSTS)]
+            return [(host, (host + 4) % HOSTS) for host in range(self.senders)]
         if self.name == "Random":
             others = [[other for other in range(HOSTS) if other != host] for host in range(HOSTS)]
             return [(host, draws.choice(of)) for host, of in enumerate(others)]
@@ -79,6 +83,8 @@ PATTERNS = (
     Pattern("Random", 2_000_000, 1, "200ms", (10, 50, 90)),
     Pattern("3 Senders", 262_144, 3, "40ms", (20, 80, 180)),
 )
+# Table 5.4 of the thesis.
+SAMPLE = Pattern("Stride(4)", 5_000_000, 1, "200ms", (30,), senders=4)
 # Flowyard's balancer, and the option of the ns-3 program.
 SCHEMES = {
     "NR": ("single", "first"),
@@ -154,14 +160,14 @@ def fat_tree() -> list[tuple[str, str]]:
     return found + [(f"aggregation {a}", f"core {up * HALF + a % HALF}") for a, up in switches]
 
 
-def draw(pattern: Pattern, run: int, off_bps: int = OFF_BPS) -> Draw:
+def draw(pattern: Pattern, run: int, off_bps: int = OFF_BPS, longer_ns: int = LONGER_NS) -> Draw:
     """The same at each call."""
     draws = random.Random(f"{pattern.name} {run}")
     cables = [
         Cable(
             ends,
             RATE_BPS + round(off_bps * draws.uniform(-1, 1)),
-            DELAY_NS + draws.randrange(LONGER_NS),
+            DELAY_NS + draws.randrange(LONGER_NS) * longer_ns // LONGER_NS,
         )
         for ends in fat_tree()
     ]
@@ -182,6 +188,7 @@ class Case:
     buffer: int
     run: int
     drawn: Draw
+    ties: str = "drawn"
 
 
 @dataclass(frozen=True)
@@ -228,7 +235,13 @@ def rows(program: Path, folder: Path) -> list[Row]:
         cases = [
             Case(stride, "flow ECMP", 10, run, draw(stride, run, off_bps=0)) for run in range(1, RUNS + 1)
         ]
-        found.append(compared(title(stride, "flow ECMP", 10) + ", cables of one rate", cases, ONE_RATE))
+        for ties, why in TIES.items():
+            cases = [replace(case, ties=ties) for case in cases]
+            name = f"{title(stride, 'flow ECMP', 10)}, cables of one rate, ties {ties}"
+            found.append(compared(name, cases, why))
+        drawn = draw(SAMPLE, 1, off_bps=0, longer_ns=0)
+        cases = [Case(SAMPLE, "NR", 30, 1, drawn, "arrival")]
+        found.append(compared("chapter 5, table 5.4, NR, 30 packets, ties arrival", cases))
         held = replace(senders, held="200ms")
         cases = [Case(held, "NR", 80, run, draw(held, run)) for run in range(1, RUNS + 1)]
         found.append(compared(title(held, "NR", 80) + ", ACKs held for 200 ms", cases, HELD))
@@ -310,6 +323,7 @@ def ours(scenario: dict[str, Any], case: Case) -> Outcome:
             "traffic.blocks.sizes.fixed": f"{case.pattern.bytes}B",
             "transport.tcp.delayed_ack_timeout": case.pattern.held,
             "run.seed": case.run,
+            "run.ties": case.ties,
         },
     )
     times = pl.DataFrame(run.flows)["fct_ps"]

@@ -29,10 +29,6 @@ GOODPUT = 0.01
 # Saw-tooths of a few packets whose phases differ.
 QUEUE = 0.1
 CLASSIC = "ns3::TcpClassicRecovery"
-TIES = (
-    "packets of the same instant: ns-3 takes first what was scheduled first, which changes between the flows, Flowyard "
-    "keeps one order of links; where one cable is 1 ns longer, ns-3 has a fixed order, too"
-)
 FROZEN = "both let the flow behind starve; ns-3 also lets no window grow for a round trip after a reduction"
 
 
@@ -53,8 +49,8 @@ def rows(program: Path, folder: Path) -> list[Row]:
         theirs = ns3_run(program, 2, 20, 25, recovery=CLASSIC, skew=f"{skew}ns")
         ours = flowyard_run(2, 20, 25, at_once=True, skew_ns=skew)
         case = f"DCTCP, windows shrink at once{name}"
-        why = FROZEN if skew else TIES
-        found.append(Row(case, "Jain's index", "", index(theirs[0]), index(ours[0]), None, why))
+        within, why = (None, FROZEN) if skew else (INDEX, "")
+        found.append(Row(case, "Jain's index", "", index(theirs[0]), index(ours[0]), within, why))
     theirs = ns3_run(program, 2, 20, 25, skew="1ns")
     ours = flowyard_run(2, 20, 25, skew_ns=1)
     case = "DCTCP, in proportion, one cable 1 ns longer"
