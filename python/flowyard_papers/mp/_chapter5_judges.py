@@ -6,10 +6,16 @@ from dataclasses import replace
 import polars as pl
 
 from flowyard.papers.judge import PASS, Judgement, between, judged, not_less, not_reached, together
-from flowyard_papers.mp._chapter5 import FCT, THROUGHPUT
+from flowyard_papers.mp._chapter5 import FCT, FRAGMENT_FCT, FRAGMENT_THROUGHPUT, THROUGHPUT
 
 MEASURES = (FCT, THROUGHPUT)
-NAMES = {FCT: "FCT", THROUGHPUT: "throughput"}
+NAMES = {
+    FCT: "FCT",
+    THROUGHPUT: "throughput",
+    FRAGMENT_FCT: "FCT of a fragment",
+    FRAGMENT_THROUGHPUT: "throughput of a fragment",
+}
+TIMES = (FCT, FRAGMENT_FCT)
 # "The difference between them is small": percent.
 SMALL_DIFFERENCE = 15
 
@@ -26,7 +32,7 @@ def _ahead(runs: pl.DataFrame, a: str, b: str, measure: str, x: str) -> Judgemen
     if {a, b} - set(table.columns):
         return not_reached(f"there are no runs of {a} or {b}")
     names = {scheme: f"{NAMES[measure]} of {scheme}" for scheme in (a, b)}
-    more, less = (b, a) if measure == FCT else (a, b)
+    more, less = (b, a) if measure in TIMES else (a, b)
     return not_less(table.rename(names), names[more], names[less], x=x)
 
 
@@ -56,7 +62,7 @@ def gains(runs: pl.DataFrame, measure: str, a: str, b: str) -> dict[int, float]:
     if {a, b} - set(table.columns) or table.select(a, b).null_count().sum_horizontal().item():
         return {}
     change = 100 * (pl.col(a) / pl.col(b) - 1)
-    return dict(table.select("buffer", -change if measure == FCT else change).iter_rows())
+    return dict(table.select("buffer", -change if measure in TIMES else change).iter_rows())
 
 
 def best(
