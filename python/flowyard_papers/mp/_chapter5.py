@@ -228,13 +228,13 @@ def of_patterns(sweeps: Sweeps, patterns: Mapping[str, str], fragments: bool = F
     )
 
 
-def of_setups(
-    sweeps: Sweeps, setups: Mapping[str, tuple[str, str]], fragments: bool = False
-) -> pl.DataFrame:
+def of_setups(sweeps: Sweeps, setups: Mapping[str, tuple[str, str]], fragments: bool = False) -> pl.DataFrame:
     """The same where the set-up differs too: pattern and set-up by the name of the sweep."""
     return pl.concat(
         [
-            _by_draw(sweeps[name], fragments).select(pl.lit(setup).alias("setup"), pl.lit(label).alias("pattern"), pl.all())
+            _by_draw(sweeps[name], fragments).select(
+                pl.lit(setup).alias("setup"), pl.lit(label).alias("pattern"), pl.all()
+            )
             for name, (label, setup) in setups.items()
         ]
     )

@@ -69,7 +69,7 @@ def _two_windows(tables: Tables) -> Judgement:
     at_50 = tables["runs"].filter(windows=AS_STATED, buffer=50)
     against = judges.gains(at_50, FCT, MDNVR, TWO_WINDOWS)
     shown = ", ".join(f"{name} {means[name]:.1f} ms" for name in (NR, TWO_WINDOWS, MDNVR))
-    found = within(gain[TWO_WINDOWS], 40, absolute=5).because(shown)
+    found = within(gain[TWO_WINDOWS], 33, absolute=3).because(shown)
     return found.noted(
         f"without loss {shown}: MDNVR takes {gain[MDNVR]:.1f} % off NR's time; at 50 packets MDNVR takes "
         f"{against.get(50, float('nan')):.1f} % off that of two windows on one path"
