@@ -86,17 +86,28 @@ def largest(found: Mapping[int, float]) -> int:
     return max(sorted(found), key=lambda at: found[at])
 
 
-def alike(runs: pl.DataFrame, a: str, b: str) -> Judgement:
-    """Two schemes differ by little in both measures at every buffer."""
+EVERY, GENERALLY = "at every buffer", "at most of the buffers"
+# Why they differ where ports are small, from the loads without packets.
+DRAWN_PATHS = (
+    "with small ports the two paths that MDNVR draws matter: under Stride(4) they load some switch 1.35 times as much "
+    "as Dual's fixed ones, which have the least load there is (MP-T5.2.c, MP-T5.2.d)"
+)
+
+
+def alike(runs: pl.DataFrame, a: str, b: str, which: str = EVERY) -> Judgement:
+    """Two schemes differ by little in both measures, at every buffer or at more than half of them."""
     judgements = []
     for measure in MEASURES:
         found = gains(runs, measure, a, b)
         if not found:
             return not_reached(f"there are no runs of {a} or {b}")
         at = max(found, key=lambda each: abs(found[each]))
+        small = sum(abs(gain) <= SMALL_DIFFERENCE for gain in found.values())
         measured = f"{NAMES[measure]} of {a} and {b}: {abs(found[at]):.3g} % at most, at {at} packets"
-        one = judged(abs(found[at]) <= SMALL_DIFFERENCE, measured, f"at most {SMALL_DIFFERENCE} %")
-        judgements.append(one.because(f"{NAMES[measure]} of {a} against {b}: {said(found)}"))
+        measured += f"; {SMALL_DIFFERENCE} % or less at {small} of {len(found)}"
+        holds = small == len(found) if which == EVERY else 2 * small > len(found)
+        one = judged(holds, measured, f"at most {SMALL_DIFFERENCE} % {which}")
+        judgements.append(one.because(f"{NAMES[measure]} of {a} against {b}: {said(found)}; {DRAWN_PATHS}"))
     return together(judgements)
 
 

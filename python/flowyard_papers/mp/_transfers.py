@@ -41,8 +41,8 @@ ERRORS = (
     100,
 )
 SIZES = (*(digit * 10**power for power in (3, 4, 5) for digit in (1, 2, 5)), 10**6)
-# How a rest is divided: by default all that is unfinished at that instant, of which the path that has finished takes the
-# smaller half. In the others the path that it is divided with takes its next segment before, if it is free, too.
+# How a rest is divided: by default all that is unfinished at that instant, of which the path that has finished takes
+# the smaller half. In the others the path that it is divided with takes its next segment before, if it is free, too.
 SMALLER = "the finisher takes the smaller half"
 LARGER = "the finisher takes the larger half"
 OWNER_FIRST = "smaller half, the other's next segment before"

@@ -162,8 +162,8 @@ def _divide_4_grows(tables: Tables) -> Judgement:
     for reading, name in _roundings("Divide4").items():
         found = _grows_by(tables, name)
         readings[reading] = found.because(
-            f"{found.reason}; with either half and either order at an instant, this exact calculation has a fall from +30 "
-            "to +40 %, so that no rounding makes it grow throughout"
+            f"{found.reason}; with either half and either order at an instant, this exact calculation falls from +30 "
+            "to +40 %: no rounding makes it grow throughout"
         )
     return judge.by_reading(readings)
 

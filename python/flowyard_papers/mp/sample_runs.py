@@ -49,9 +49,7 @@ def tables(sweeps: Sweeps) -> Tables:
     """A row a transfer, a connection of a transfer, and a run."""
     received = SIZE_BYTES + ceil(SIZE_BYTES / SEGMENT_BYTES) * HEADER_BYTES
     seconds = pl.when("completed").then(pl.col("fct_ps") / 1e12)
-    setups = dict.fromkeys(PLANS, OWN) | {
-        f"normal-{ties}": setup for setup, ties in chapter.BESIDE.items()
-    }
+    setups = dict.fromkeys(PLANS, OWN) | {f"normal-{ties}": setup for setup, ties in chapter.BESIDE.items()}
     flows = pl.concat(
         [sweeps[name].flows.with_columns(setup=pl.lit(setup)) for name, setup in setups.items()]
     )

@@ -44,7 +44,7 @@ _KEYS = {
 }
 SETUPS = {f"senders-{n}-{key}": (f"{n} Senders", setup) for n in NUMBERS for key, setup in _KEYS.items()}
 MEASURES = {"whole transfer": FCT, "a fragment": FRAGMENT_FCT}
-# Set-up, measure and scheme of each reading, the claim's own first: the text has the best gain of "our proposed schemes".
+# Set-up, measure and scheme of each reading, the claim's own first; the text speaks of "our proposed schemes".
 READINGS = {
     f"{name}, {scheme}": (STEP, measure, scheme)
     for name, measure in MEASURES.items()
@@ -206,12 +206,12 @@ FIGURE = Figure(
         "Node i reads from i + 4, i + 8, i + 12, then i + 2, i + 6, i + 10, i + 14 (modulo 16), the first 3, "
         "5 or 7 of them; readings have the senders i + 2, i + 4 and so on, and senders drawn for each run "
         "(figure 5.9 is an image).",
-        '"Clients request block k + 1 only after successful receipt of all fragments in block k" (5.3.1.3): all clients '
-        "are in step, and each fragment has a connection of its own, as one that is kept would have one handshake for ten "
-        "blocks. Readings have kept connections, and clients that go from block to block each by itself.",
-        'The time is that of "each node\'s data transfer" (5.3.4): from the first request to the last acknowledgement of '
-        "all ten blocks from one sender; a reading has that of a fragment. The gain is MDNVR's; as the text speaks of "
-        '"our proposed schemes", a reading has that of Dual.',
+        '"Clients request block k + 1 only after successful receipt of all fragments in block k" (5.3.1.3): all '
+        "clients are in step, and each fragment has a connection of its own, as one that is kept would have one "
+        "handshake for ten blocks. Readings have kept connections, and clients that go from block to block each by itself.",
+        'The time is that of "each node\'s data transfer" (5.3.4): from the first request to the last '
+        "acknowledgement of all ten blocks from one sender; a reading has that of a fragment. The gain is MDNVR's; as "
+        'the text speaks of "our proposed schemes", a reading has that of Dual.',
         "Loss is packets that ports dropped, of either direction, over data packets sent, repeats included. "
         "The other three patterns are run for what the text says of all six.",
     ),

@@ -111,7 +111,7 @@ def _no_later(tables: Tables, setup: str, measure: str, schemes: tuple[str, ...]
 
 def _smaller_gain(tables: Tables) -> Judgement:
     own = {
-        f"{name}, {scheme}": _smaller_gain_of(tables, STEP, measure, scheme)
+        f"{name}, {scheme}, mean over buffers": _smaller_gain_of(tables, STEP, measure, scheme)
         for name, measure in MEASURES.items()
         for scheme in (MDNVR, DUAL)
     }
@@ -120,16 +120,25 @@ def _smaller_gain(tables: Tables) -> Judgement:
         for setup, _, _ in OTHERS.values()
         for name, measure in MEASURES.items()
     }
-    return by_reading(own | others)
+    best = {
+        f"{name}, {MDNVR}, at the best buffer": _smaller_gain_of(tables, STEP, measure, MDNVR, largest=True)
+        for name, measure in MEASURES.items()
+    }
+    return by_reading(own | best | others)
 
 
-def _smaller_gain_of(tables: Tables, setup: str, measure: str, scheme: str) -> Judgement:
-    """The mean gain in completion time over the buffers."""
+def _smaller_gain_of(
+    tables: Tables, setup: str, measure: str, scheme: str, largest: bool = False
+) -> Judgement:
+    """The mean gain in completion time over the buffers, or the largest, which is what 5.3.4 tells of each pattern."""
     found = {
         pattern: judges.gains(_runs(tables, setup).filter(pattern=pattern), measure, scheme, NR)
         for pattern in (SHORT, LONG)
     }
-    short, long = judges.mean(found[SHORT]), judges.mean(found[LONG])
+    short, long = (
+        max(found[pattern].values(), default=None) if largest else judges.mean(found[pattern])
+        for pattern in (SHORT, LONG)
+    )
     if short is None or long is None:
         return not_reached("some point has no mean")
     return judged(
@@ -163,7 +172,7 @@ FIGURE = Figure(
         *chapter.ASSUMED,
         "Only the minimum of the retransmission timeout changes: the timer of delayed acknowledgements stays "
         "at 200 ms.",
-        "Senders are those of figures 5.14 to 5.16, in step, with a connection for each fragment; the other readings of "
-        f"clients and connections are run with buffers of {SOME[0]}, {SOME[1]} and {SOME[2]} packets.",
+        "Senders are those of figures 5.14 to 5.16, in step, with a connection for each fragment; the other "
+        f"readings of clients and connections are run with buffers of {SOME[0]}, {SOME[1]} and {SOME[2]} packets.",
     ),
 )
