@@ -208,7 +208,8 @@ FIGURE = Figure(
         "(figure 5.9 is an image).",
         '"Clients request block k + 1 only after successful receipt of all fragments in block k" (5.3.1.3): all '
         "clients are in step, and each fragment has a connection of its own, as one that is kept would have one "
-        "handshake for ten blocks. Readings have kept connections, and clients that go from block to block each by itself.",
+        "handshake for ten blocks. Readings have kept connections, and clients that go from block to block each by "
+        "itself.",
         'The time is that of "each node\'s data transfer" (5.3.4): from the first request to the last '
         "acknowledgement of all ten blocks from one sender; a reading has that of a fragment. The gain is MDNVR's; as "
         'the text speaks of "our proposed schemes", a reading has that of Dual.',

@@ -78,7 +78,7 @@ def _dnvr(tables: Tables) -> Judgement:
 
 
 def _alike(tables: Tables) -> Judgement:
-    """ "The performance difference ... is generally small" (5.3.4)."""
+    """Section 5.3.4: "the performance difference ... is generally small"."""
     return by_reading(
         {
             which: judges.alike(_stride(tables), MDNVR, DUAL, which)

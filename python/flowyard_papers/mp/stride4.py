@@ -147,7 +147,7 @@ def _ecmp(tables: Tables) -> Judgement:
 
 
 def _both(tables: Tables) -> Judgement:
-    """ "The performance difference ... is generally small" (5.3.4)."""
+    """Section 5.3.4: "the performance difference ... is generally small"."""
     runs = _stride(tables)
     return by_reading(
         {
