@@ -46,17 +46,21 @@ SIZES = (*(digit * 10**power for power in (3, 4, 5) for digit in (1, 2, 5)), 10*
 SMALLER = "the finisher takes the smaller half"
 LARGER = "the finisher takes the larger half"
 OWNER_FIRST = "smaller half, the other's next segment before"
-ROUNDINGS = {
+ROUNDINGS: dict[str, "Algorithm"] = {
     OWNER_FIRST: partial(front_back.divide, owner_first=True),
     LARGER: partial(front_back.divide, odd_to_idle=True),
 }
-ALGORITHMS: dict[str, tuple[int, Callable[[Sequence[Path], int, Sequence[Fraction]], Outcome]]] = {
+Algorithm = Callable[[Sequence[Path], int, Sequence[Fraction]], Outcome]
+ALGORITHMS: dict[str, tuple[int, Algorithm]] = {
     "FB2": (2, front_back.front_back),
     "Divide2": (2, front_back.divide),
     "Divide2, once": (2, front_back.divide_once),
     "FB4": (4, front_back.front_back),
     "Divide4": (4, front_back.divide),
-} | {f"Divide{number}, {name}": (number, divide) for number in (2, 4) for name, divide in ROUNDINGS.items()}
+    **{
+        f"Divide{number}, {name}": (number, divide) for number in (2, 4) for name, divide in ROUNDINGS.items()
+    },
+}
 TRACES, LONGEST = 200, 20
 
 

@@ -119,8 +119,8 @@ def _largest(tables: Tables, reading: str) -> Judgement:
             return not_reached("some point has no mean")
         one = between(judges.largest(found), LOW, HIGH)
         judgements.append(one.because(f"{judges.NAMES[measure]}: {judges.said(found)}"))
-    found = together(judgements)
-    return found.because(f"{found.reason}; {TRIED}")
+    both = together(judgements)
+    return both.because(f"{both.reason}; {TRIED}")
 
 
 def _stride(tables: Tables) -> pl.DataFrame:
