@@ -92,7 +92,7 @@ def _falls(tables: Tables) -> Judgement:
 
 
 def _falls_in(gains: pl.DataFrame, reading: str) -> Judgement:
-    """From one difference to the next it rises by no more than the interval, and it falls by more from first to last."""
+    """From one difference to the next it rises by no more than the interval; from first to last it falls by more."""
     wide = gains.filter(reading=reading).pivot(on="parted", index="replica", values="gain_percent")
     names = [str(parted) for parted in PARTED]
     if set(names) - set(wide.columns) or wide.null_count().sum_horizontal().item():
@@ -101,9 +101,10 @@ def _falls_in(gains: pl.DataFrame, reading: str) -> Judgement:
     lower = _rises(wide[names[0]] - wide[names[-1]])
     said = ", ".join(f"{_mean(wide[name]):.1f} % ({name})" for name in names)
     found = judge.judged(not rises and lower, f"gain by difference: {said}", "never rises, and falls in all")
+    where = f"rises {', '.join(rises)}" if rises else "hardly falls from the first to the last"
     return found.because(
-        f"it {'rises ' + ', '.join(rises) if rises else 'hardly falls from the first to the last'}; both windows count: a path that is nearer by as "
-        "much as another is farther makes up for more than that one loses"
+        f"it {where}; both windows count: a path that is nearer by as much as another is farther makes up for more "
+        "than that one loses"
     )
 
 
