@@ -13,6 +13,9 @@ from flowyard_papers.mp import (
     _chapter5 as chapter,
 )
 from flowyard_papers.mp import (
+    _chapter5_runs as measured,
+)
+from flowyard_papers.mp import (
     collapse,
     order,
     random_pairs,
@@ -387,7 +390,7 @@ def test_a_run_of_the_network(tmp_path):
     size = 100 * 1452
     base = chapter.scenario(chapter.transfers({"pairs": [[0, 4], [8, 12]]}, size))
     plan = Plan(base, [chapter.schemes((NR, MDNVR)), chapter.buffers((50,))], 1, name="small")
-    table = chapter.runs(fy.sweep(plan, tmp_path))
+    table = measured.runs(fy.sweep(plan, tmp_path))
     assert table["drops"].to_list() == [0, 0]
     times = dict(table.select("scheme", "fct_ms").iter_rows())
     # The handshake, windows of 1, 2, 3, 4, 6, 9, 13, 19 and 28 segments, and the rest of 15.

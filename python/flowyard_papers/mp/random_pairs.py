@@ -10,6 +10,7 @@ from flowyard.sweeps import Plan
 from flowyard_papers.mp import _chapter5 as chapter
 from flowyard_papers.mp import _chapter5_judges as judges
 from flowyard_papers.mp import _chapter5_pictures as pictures
+from flowyard_papers.mp import _chapter5_runs as measured
 from flowyard_papers.mp._chapter5 import DNVR, DUAL, ECMP, MDNVR, NR, RANDOM
 
 if TYPE_CHECKING:
@@ -32,10 +33,10 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 def tables(sweeps: Sweeps) -> Tables:
     """A row a run; means."""
-    runs = chapter.of_patterns(sweeps, {"random": RANDOM})
-    found = {"runs": runs, "points": chapter.points(runs)}
+    runs = measured.of_patterns(sweeps, {"random": RANDOM})
+    found = {"runs": runs, "points": measured.points(runs)}
     setups = {f"ties-{ties}": (RANDOM, setup) for setup, ties in chapter.BESIDE.items()}
-    return found | ({"setups": chapter.of_setups(sweeps, setups)} if setups else {})
+    return found | ({"setups": measured.of_setups(sweeps, setups)} if setups else {})
 
 
 def _multipath(tables: Tables) -> Judgement:

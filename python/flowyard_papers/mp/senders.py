@@ -21,6 +21,7 @@ from flowyard.sweeps import Plan
 from flowyard_papers.mp import _chapter5 as chapter
 from flowyard_papers.mp import _chapter5_judges as judges
 from flowyard_papers.mp import _chapter5_pictures as pictures
+from flowyard_papers.mp import _chapter5_runs as measured
 from flowyard_papers.mp._chapter5 import DUAL, FCT, FRAGMENT_FCT, FRAGMENT_THROUGHPUT, LOSS, MDNVR, NR
 
 if TYPE_CHECKING:
@@ -97,9 +98,9 @@ def _setups(number: int, replicas: int) -> dict[str, Plan]:
 
 def tables(sweeps: Sweeps) -> Tables:
     """A row a run, of the patterns and of the other set-ups; means."""
-    runs = chapter.of_patterns(sweeps, chapter.PATTERNS, fragments=True)
-    setups = chapter.of_setups(sweeps, SETUPS, fragments=True)
-    return {"runs": runs, "setups": setups, "points": chapter.points(runs)}
+    runs = measured.of_patterns(sweeps, chapter.PATTERNS, fragments=True)
+    setups = measured.of_setups(sweeps, SETUPS, fragments=True)
+    return {"runs": runs, "setups": setups, "points": measured.points(runs)}
 
 
 def _gain(tables: Tables, number: int, reading: str) -> dict[int, float]:

@@ -15,6 +15,7 @@ from flowyard.sweeps import Plan
 from flowyard_papers.mp import _chapter5 as chapter
 from flowyard_papers.mp import _chapter5_judges as judges
 from flowyard_papers.mp import _chapter5_pictures as pictures
+from flowyard_papers.mp import _chapter5_runs as measured
 from flowyard_papers.mp._chapter5 import DUAL, FCT, FRAGMENT_FCT, FRAGMENT_THROUGHPUT, MDNVR, NR
 from flowyard_papers.mp.senders import IN_STEP_KEPT, MEASURES, OWN_KEPT, OWN_NEW, STEP
 
@@ -54,9 +55,9 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 def tables(sweeps: Sweeps) -> Tables:
     """A row a run, of the default set-up and of the others; means."""
-    runs = chapter.of_patterns(sweeps, PATTERNS, fragments=True)
-    setups = chapter.of_setups(sweeps, SETUPS, fragments=True)
-    return {"runs": runs, "setups": setups, "points": chapter.points(runs)}
+    runs = measured.of_patterns(sweeps, PATTERNS, fragments=True)
+    setups = measured.of_setups(sweeps, SETUPS, fragments=True)
+    return {"runs": runs, "setups": setups, "points": measured.points(runs)}
 
 
 def _runs(tables: Tables, setup: str) -> pl.DataFrame:

@@ -10,6 +10,7 @@ from flowyard.sweeps import Plan
 from flowyard_papers.mp import _chapter5 as chapter
 from flowyard_papers.mp import _chapter5_judges as judges
 from flowyard_papers.mp import _chapter5_pictures as pictures
+from flowyard_papers.mp import _chapter5_runs as measured
 from flowyard_papers.mp._chapter5 import DNVR, DUAL, ECMP, MDNVR, NR, STRIDE_2, STRIDE_4
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 def tables(sweeps: Sweeps) -> Tables:
     """A row a run; means."""
-    runs = chapter.of_patterns(sweeps, PATTERNS)
-    return {"runs": runs, "points": chapter.points(runs.filter(pattern=STRIDE_2))}
+    runs = measured.of_patterns(sweeps, PATTERNS)
+    return {"runs": runs, "points": measured.points(runs.filter(pattern=STRIDE_2))}
 
 
 def _stride(tables: Tables) -> pl.DataFrame:

@@ -10,6 +10,7 @@ from flowyard.sweeps import Plan
 from flowyard_papers.mp import _chapter5 as chapter
 from flowyard_papers.mp import _chapter5_judges as judges
 from flowyard_papers.mp import _chapter5_pictures as pictures
+from flowyard_papers.mp import _chapter5_runs as measured
 from flowyard_papers.mp._chapter5 import (
     DNVR,
     DUAL,
@@ -73,11 +74,11 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 def tables(sweeps: Sweeps) -> Tables:
     """A row a run, of the pattern and of the other set-ups; means."""
-    runs = chapter.of_patterns(sweeps, PATTERNS)
+    runs = measured.of_patterns(sweeps, PATTERNS)
     return {
         "runs": runs,
-        "setups": chapter.of_setups(sweeps, SETUPS),
-        "points": chapter.points(runs.filter(pattern=STRIDE_4)),
+        "setups": measured.of_setups(sweeps, SETUPS),
+        "points": measured.points(runs.filter(pattern=STRIDE_4)),
     }
 
 

@@ -16,6 +16,7 @@ from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tabl
 from flowyard.sweeps import Axis, Plan
 from flowyard.topology import network
 from flowyard_papers.mp import _chapter5 as chapter
+from flowyard_papers.mp import _chapter5_runs as measured
 from flowyard_papers.mp._chapter5 import FCT, MDNVR, NR, STRIDE_4
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def tables(sweeps: Sweeps) -> Tables:
     """A row a run; by how much MDNVR takes off Normal Routing's mean time in each; means of both."""
     runs = pl.concat(
         [
-            chapter.runs(sweeps[f"parted-{place}"], ("parted", "scheme")).select(
+            measured.runs(sweeps[f"parted-{place}"], ("parted", "scheme")).select(
                 pl.lit(reading).alias("reading"), pl.all()
             )
             for place, reading in enumerate(SIGNS)

@@ -14,6 +14,7 @@ from flowyard.papers.judge import not_reached, within
 from flowyard.sweeps import Plan
 from flowyard_papers.mp import _chapter5 as chapter
 from flowyard_papers.mp import _chapter5_judges as judges
+from flowyard_papers.mp import _chapter5_runs as measured
 from flowyard_papers.mp._chapter5 import DUAL, FCT, LOSS, MDNVR, NR, STRIDE_4, THROUGHPUT
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def tables(sweeps: Sweeps) -> Tables:
     """A row a run; means."""
     runs = pl.concat(
         [
-            chapter.runs(sweeps[name]).select(pl.lit(windows).alias("windows"), pl.all())
+            measured.runs(sweeps[name]).select(pl.lit(windows).alias("windows"), pl.all())
             for name, windows in PLANS.items()
         ]
     )
