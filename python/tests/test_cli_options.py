@@ -101,7 +101,14 @@ class TestPaper:
     def test_workers_and_json(self, capsys):
         assert main(["paper", "run", str(STUDY), "--workers", "1", "--json", "--output", "there"]) == 0
         answer = json.loads(capsys.readouterr().out)
-        counts = {"claims": 3, "passed": 2, "failed": 1, "predicted": 0, "not_reached": 0}
+        counts = {
+            "claims": 3,
+            "passed": 2,
+            "open": 1,
+            "not_reproducible": 0,
+            "predicted": 0,
+            "not_reached": 0,
+        }
         told = {"folder": "there", "scale": "quick", "interrupted": False, "broke": []}
         assert {name: answer[name] for name in counts | told} == counts | told
         assert len(json.loads(Path("there/claims.json").read_text())) == 3

@@ -1,6 +1,7 @@
 //! Whether a run may go in several parts, and where it is cut: see `engine/parted/`.
 
 use crate::engine::part::Cut;
+use crate::engine::ties::Rule;
 use crate::setup::Setup;
 use crate::units::Time;
 
@@ -16,6 +17,9 @@ pub fn cut(setup: &Setup, parts: u32) -> Result<Cut, &'static str> {
         () if parts < 2 => Some("it was asked for in one"),
         () if setup.has_prototypes => {
             Some("a member of it is written in Python, which does one thing at a time")
+        }
+        () if setup.ties == Rule::Arrival => {
+            Some("run.ties is \"arrival\": the order in which transmissions begin in the whole network")
         }
         () if reads_connections => Some("its controller reads the counters of all connections"),
         () => None,

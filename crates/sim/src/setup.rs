@@ -17,6 +17,7 @@ use crate::engine::members::Members;
 use crate::engine::network::Parts;
 use crate::engine::plan::{Carrier, Plan};
 use crate::engine::rules::Rules;
+use crate::engine::ties::Rule;
 use crate::faults::packets;
 use crate::faults::timeline::Timeline;
 use crate::ids::NodeId;
@@ -24,7 +25,7 @@ use crate::measure::{self, Wanted};
 use crate::problem::{Problem, within};
 use crate::queue::{self, Feature, Queue};
 use crate::routing::{Disconnected, Routes, min_host_delay};
-use crate::scenario::{Connection, PortMode, Prototypes, Scenario};
+use crate::scenario::{Connection, PortMode, Prototypes, Scenario, Ties};
 use crate::topology::{Fabric, Link};
 use crate::traffic::{Demand, FLOWS_MAX, Flow, Traffic};
 use crate::transport::{self, Transport};
@@ -68,6 +69,8 @@ pub struct Setup {
     due: Vec<bool>,
     /// Whether any member of it is a prototype.
     pub has_prototypes: bool,
+    /// Which of several packets that arrive at one instant goes first.
+    pub ties: Rule,
     /// Fields that the scenario leaves to the network, by their paths, with the values that are used.
     pub derived: BTreeMap<String, Value>,
 }
@@ -189,6 +192,11 @@ impl Setup {
             carriers,
             due: demands.iter().map(Demand::has_deadlines).collect(),
             has_prototypes,
+            ties: match scenario.run.ties {
+                Ties::Drawn => Rule::Drawn,
+                Ties::Arrival => Rule::Arrival,
+                Ties::Link => Rule::Link,
+            },
             derived,
         })
     }
@@ -210,7 +218,8 @@ impl Setup {
                 members: self,
                 seed: run.seed,
                 replica: run.replica,
-                serviced_only: run.port_mode == PortMode::Serviced,
+                serviced_only: run.port_mode == PortMode::Serviced || self.ties == Rule::Arrival,
+                ties: self.ties,
                 agenda,
             },
             carriers: &self.carriers,

@@ -53,8 +53,13 @@ impl Entry {
     /// What the events of a bucket are sorted by.
     #[inline(always)]
     pub fn key(&self) -> u128 {
-        let instant = u64::from(self.after) << 32 | u64::from(self.place);
-        u128::from(instant) << 64 | u128::from(u64::from(self.word) << 32 | u64::from(self.a))
+        u128::from(self.instant()) << 64 | u128::from(u64::from(self.word) << 32 | u64::from(self.a))
+    }
+
+    /// Time within the bucket, phase and rank.
+    #[inline(always)]
+    pub fn instant(&self) -> u64 {
+        u64::from(self.after) << 32 | u64::from(self.place)
     }
 }
 

@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 
 use super::buckets::{Buckets, Entry, WIDEST_SHIFT};
 use super::event::Event;
+use super::ties::Ties;
 use crate::units::Time;
 
 /// Which structure holds the future; both give the same order.
@@ -35,7 +36,10 @@ pub struct Calendar {
     hints: Vec<u32>,
     /// Events beyond the ring.
     far: BinaryHeap<Reverse<Event>>,
-    plain_heap: bool,
+    /// In place of all that, a plain heap, by the keys of the events.
+    plain: Option<BinaryHeap<Reverse<(u128, Event)>>>,
+    /// The order of packets that arrive at one instant.
+    pub ties: Ties,
     stats: Stats,
     /// Events after which [`Calendar::adapt`] looks again.
     look_after: u32,
@@ -70,7 +74,7 @@ const ADAPT_EVERY: u32 = 1 << 15;
 
 impl Calendar {
     /// An empty future.
-    pub fn new(agenda: Agenda) -> Calendar {
+    pub fn new(agenda: Agenda, ties: Ties) -> Calendar {
         Calendar {
             shift: FIRST_SHIFT,
             near: Buckets::new(SMALLEST_RING),
@@ -79,7 +83,8 @@ impl Calendar {
             cursor: 0,
             hints: Vec::new(),
             far: BinaryHeap::new(),
-            plain_heap: agenda == Agenda::Heap,
+            plain: (agenda == Agenda::Heap).then(BinaryHeap::new),
+            ties,
             stats: Stats::default(),
             look_after: ADAPT_SOON,
             opened: 0,
@@ -92,7 +97,7 @@ impl Calendar {
     pub fn push(&mut self, event: Event) {
         let number = event.time.0 >> self.shift;
         let ahead = number.wrapping_sub(self.open);
-        if ahead.wrapping_sub(1) < self.near.len() as u64 - 1 && !self.plain_heap {
+        if ahead.wrapping_sub(1) < self.near.len() as u64 - 1 && self.plain.is_none() {
             self.near.put(number, Entry::new(&event, self.shift));
         } else {
             self.push_elsewhere(ahead, event);
@@ -102,16 +107,19 @@ impl Calendar {
     /// Puts an event into the open bucket or beyond the ring.
     #[cold]
     fn push_elsewhere(&mut self, ahead: u64, event: Event) {
-        if ahead == 0 && !self.plain_heap {
+        if let Some(plain) = &mut self.plain {
+            plain.push(Reverse((self.ties.key_of(&event), event)));
+        } else if ahead == 0 {
             // Into its place among those that are still to come.
             let entry = Entry::new(&event, self.shift);
-            let is_later = |other: &&Entry| other.key() > entry.key();
+            let key = self.ties.key_of(&event);
+            let is_later = |other: &&Entry| self.ties.key_of(&other.event(self.open, self.shift)) > key;
             let place =
                 self.today.len() - self.today[self.cursor..].iter().rev().take_while(is_later).count();
             self.today.insert(place, entry);
             self.hints.insert(place, UNSEEN);
         } else {
-            debug_assert!(ahead as i64 > 0 || self.plain_heap, "an event in the past");
+            debug_assert!(ahead as i64 > 0, "an event in the past");
             self.stats.far += 1;
             self.far.push(Reverse(event));
         }
@@ -146,9 +154,11 @@ impl Calendar {
     ) -> Option<(Event, u32)> {
         let is_before = |event: &Event| end.is_none_or(|end| event.time < end);
         if self.cursor >= self.today.len() {
-            if self.plain_heap {
-                self.far.peek().filter(|Reverse(event)| is_before(event))?;
-                return self.far.pop().map(|Reverse(event)| (event, UNSEEN));
+            if let Some(plain) = &mut self.plain {
+                plain.peek().filter(|Reverse((_, event))| is_before(event))?;
+                let Reverse((_, event)) = plain.pop()?;
+                self.ties.handles(&event);
+                return Some((event, UNSEEN));
             }
             if !self.open_next(end.unwrap_or(Time::NEVER), soon, now) {
                 return None;
@@ -160,16 +170,25 @@ impl Calendar {
             return None;
         }
         self.cursor += 1;
+        self.ties.handles(&event);
         Some((event, self.hints[at]))
     }
 
     /// The first event, which stays.
     pub fn first(&self) -> Option<Event> {
-        let far = || self.far.peek().map(|Reverse(event)| *event);
+        if let Some(plain) = &self.plain {
+            return plain.peek().map(|Reverse((_, event))| *event);
+        }
         let event = |number: u64| move |entry: &Entry| entry.event(number, self.shift);
+        let key = |event: &Event| self.ties.key_of(event);
         let near = || {
             let number = self.near.next_occupied(self.open)?;
-            self.near.bucket(number).map(event(number)).min()
+            self.near.bucket(number).map(event(number)).min_by_key(key)
+        };
+        let far = || {
+            let Reverse(first) = self.far.peek()?;
+            let ties = self.far.iter().map(|Reverse(event)| *event).filter(|event| event.time == first.time);
+            ties.min_by_key(key)
         };
         self.today.get(self.cursor).map(event(self.open)).or_else(near).or_else(far)
     }
@@ -236,6 +255,7 @@ impl Calendar {
             }
         }
         self.today.sort_unstable_by_key(Entry::key);
+        self.ties.settle(&mut self.today, next, self.shift);
         true
     }
 
@@ -296,7 +316,8 @@ impl Calendar {
         let far = self.far.iter().map(|Reverse(event)| *event);
         let today = self.today[self.cursor..].iter().map(|entry| entry.event(self.open, self.shift));
         let near = self.near.iter(self.open).map(|(number, entry)| entry.event(number, self.shift));
-        today.chain(near).chain(far)
+        let plain = self.plain.iter().flatten().map(|Reverse((_, event))| *event);
+        today.chain(near).chain(far).chain(plain)
     }
 
     /// Removes the first event for which the test holds: how tests of the audit lose one.
@@ -304,8 +325,8 @@ impl Calendar {
     pub fn lose(&mut self, mut test: impl FnMut(&Event) -> bool) -> Option<Event> {
         let lost = self.iter().filter(|event| test(event)).min()?;
         let kept: Vec<Event> = self.iter().filter(|event| *event != lost).collect();
-        let agenda = if self.plain_heap { Agenda::Heap } else { Agenda::Calendar };
-        *self = Calendar::new(agenda);
+        let agenda = if self.plain.is_some() { Agenda::Heap } else { Agenda::Calendar };
+        *self = Calendar::new(agenda, self.ties);
         kept.into_iter().for_each(|event| self.push(event));
         Some(lost)
     }
@@ -316,6 +337,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::event::{Phase, order};
+    use super::super::ties::Rule;
     use super::*;
 
     #[test]
@@ -324,8 +346,8 @@ mod tests {
     }
 
     /// Pops and pushes at once, as a run does: each popped event schedules some later ones.
-    fn drive(gaps: &[Vec<u64>], agenda: Agenda) -> Vec<Event> {
-        let mut calendar = Calendar::new(agenda);
+    fn drive(gaps: &[Vec<u64>], agenda: Agenda, ties: Ties) -> Vec<Event> {
+        let mut calendar = Calendar::new(agenda, ties);
         let mut popped = Vec::new();
         let mut counter = 0;
         let mut push = |calendar: &mut Calendar, time: u64| {
@@ -348,7 +370,7 @@ mod tests {
     #[test]
     fn events_of_one_instant_do_not_narrow_buckets_without_end() {
         const SLOT: u64 = 12_300_000;
-        let mut calendar = Calendar::new(Agenda::Calendar);
+        let mut calendar = Calendar::new(Agenda::Calendar, Ties::default());
         for number in 0..41 * 30 {
             let order = order(Phase::Arrival, number % 1000, number);
             calendar.push(Event { time: Time(u64::from(number / 30) * SLOT / 41), order, a: number });
@@ -374,10 +396,13 @@ mod tests {
                 1..60,
             )
         ) {
-            let calendar = drive(&gaps, Agenda::Calendar);
-            let heap = drive(&gaps, Agenda::Heap);
-            prop_assert!(heap.is_sorted_by_key(|event| event.time));
-            prop_assert_eq!(calendar, heap);
+            for rule in [Rule::Link, Rule::Drawn, Rule::Arrival] {
+                let ties = Ties::new(rule, 1, 0);
+                let calendar = drive(&gaps, Agenda::Calendar, ties);
+                let heap = drive(&gaps, Agenda::Heap, ties);
+                prop_assert!(heap.is_sorted_by_key(|event| event.time));
+                prop_assert_eq!(calendar, heap);
+            }
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::conn::{Conn, ReceiverEnd, SenderEnd};
 use super::controller::Report;
 use super::credit::Word;
-use super::event::key;
 use super::host::{Host, Owner, Toward};
 use super::members::Members;
 use super::network::Network;
@@ -155,7 +154,7 @@ impl<M: Members> Host for Cx<'_, '_, M> {
             return room.report(report, *now, calendar);
         }
         let mailbox = mailbox.as_mut().expect("the check gives each transport that reports a controller");
-        mailbox.report(report, key(*now, *order));
+        mailbox.report(report, calendar.ties.key(*now, *order));
     }
 
     #[inline]

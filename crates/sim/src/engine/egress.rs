@@ -86,11 +86,12 @@ pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
     }
     cx.port.wire_bytes = packet.size;
     let (_, arrival) = cx.port.transmit(at, packet.size);
-    let mut event = arrival_event(cx.port, arrival, packet.id);
+    let mut event = arrival_event(cx.port, cx.calendar, arrival, packet.id);
+    cx.port.turn = cx.calendar.ties.count_at_end(event.word());
     if let Some(fault) = &mut cx.port.fault
         && fault.loses(arrival)
     {
-        event.order = order(Phase::Lost, cx.port.rank, cx.port.sent.packets as u32);
+        event.order = order(Phase::Lost, cx.port.rank, event.word());
     }
     cx.arrives(event);
 }
@@ -101,12 +102,12 @@ pub fn schedule_departure(port: &mut Port, calendar: &mut Calendar) {
     debug_assert!(!port.serving, "one departure event at a time");
     port.serving = true;
     let time = port.free_at + port.lookahead;
-    calendar.push(Event { time, order: order(Phase::Departure, port.rank, 0), a: 0 });
+    calendar.push(Event { time, order: order(Phase::Departure, port.rank, port.turn), a: 0 });
 }
 
-/// A packet's arrival at the end of a link, counted by what the port has sent.
+/// A packet's arrival at the end of a link, counted by what the port has sent, or has been sent in the whole network.
 #[inline(always)]
-pub fn arrival_event(port: &Port, time: Time, id: PacketId) -> Event {
-    let order = order(Phase::Arrival, port.rank, port.sent.packets as u32);
+pub fn arrival_event(port: &Port, calendar: &mut Calendar, time: Time, id: PacketId) -> Event {
+    let order = order(Phase::Arrival, port.rank, calendar.ties.count(port.sent.packets));
     Event { time, order, a: id.0 }
 }

@@ -6,7 +6,7 @@
 //!  2. turn: the transport calls `cx.ready` (`host.rs`, `cx.rs`): the connection is in the `ReadyList` of its host's port.
 //!  3. packet: when that link is free and no packet waits, `serve` asks the next ready connection for its `next_packet`.
 //!  4. wire: `put_on_wire` (`network.rs`) stores it (`packet.rs`); `egress.rs` starts it, and `port.rs` computes its arrival.
-//!  5. flight: one event of the calendar (`event.rs`, `calendar.rs`, `buckets.rs`); `ahead.rs` prefetches its packet and port.
+//!  5. flight: one event of the calendar (`event.rs`, `calendar.rs`, `buckets.rs`, `ties.rs`); `ahead.rs` prefetches its packet and port.
 //!  6. arrival: `arrive` counts the hop; unless the packet is at its destination, `path.rs` or `paths.rs` gives the next link.
 //!  7. queue: `offer` (`network.rs`) hands it to that link's port, which is committed or serviced (`port.rs`).
 //!  8. committed port: `rules.rs` drops, trims or marks it; a `ring.rs` keeps its departure, which is computed at once.
@@ -64,6 +64,7 @@ pub mod ring;
 pub mod room;
 pub mod rules;
 mod starts;
+pub mod ties;
 mod transit;
 
 use self::ahead::{Ahead, HERE};

@@ -21,6 +21,7 @@ use super::path::{Choose, Hop, Opening};
 use super::paths::Paths;
 use super::port::{Amount, Departures, Losses, Port};
 use super::room::Room;
+use super::ties::{Rule, Ties};
 use crate::faults::link::LinkFault;
 use crate::faults::packets::Picked;
 use crate::faults::timeline::{LinkState, Timeline, nominal};
@@ -125,6 +126,9 @@ pub struct Parts<'a, M> {
     pub replica: u64,
     /// Whether no port may commit to departures.
     pub serviced_only: bool,
+    /// Which of several packets that arrive at one instant goes first. By arrival, transmissions are to begin in their order:
+    /// `serviced_only`.
+    pub ties: Rule,
     /// The event queue.
     pub agenda: Agenda,
 }
@@ -210,7 +214,7 @@ impl<'a, M: Members> Network<'a, M> {
         Network {
             now: Time::ZERO,
             order: 0,
-            calendar: Calendar::new(parts.agenda),
+            calendar: Calendar::new(parts.agenda, Ties::new(parts.ties, seed, replica)),
             arena: Arena::new(parts.members.has_records()),
             links: Links::new(&link_ranks),
             egress: fabric.links.iter().zip(link_ranks).enumerate().map(egress_of).collect(),
@@ -388,11 +392,15 @@ impl<'a, M: Members> Network<'a, M> {
                 }
                 let (departure, arrival) = cx.port.transmit(now, size);
                 departures.push(departure, size);
-                cx.arrives(arrival_event(cx.port, arrival, id));
+                let event = arrival_event(cx.port, cx.calendar, arrival, id);
+                cx.arrives(event);
             }
             PortQueue::Serviced(queue) => {
-                catch_up(queue, &mut cx, now);
-                if cx.port.free_at > now {
+                let ends_now = cx.port.free_at == now && cx.calendar.ties.ends_later(cx.port.turn);
+                if !ends_now {
+                    catch_up(queue, &mut cx, now);
+                }
+                if ends_now || cx.port.free_at > now {
                     queue.enqueue(id, &mut cx);
                     if !cx.port.serving && !queue.is_empty() {
                         schedule_departure(cx.port, cx.calendar);
@@ -417,7 +425,8 @@ impl<'a, M: Members> Network<'a, M> {
         if port.serving {
             return;
         }
-        if port.free_at > self.now {
+        let ends_now = port.free_at == self.now && self.calendar.ties.ends_later(port.turn);
+        if port.free_at > self.now || ends_now {
             schedule_departure(port, &mut self.calendar);
         } else {
             self.kicks.push(link);

@@ -27,6 +27,8 @@ pub struct Port {
     ps_per_byte: u32,
     /// Place among simultaneous events.
     pub rank: u32,
+    /// Serviced: the count in the event of the end of the last transmission, see [`Ties`](super::ties::Ties::count_at_end).
+    pub turn: u32,
     /// Packets and bytes put on the wire.
     pub sent: Amount,
     /// Bytes and packets in the port, the one on the wire included, as of the last [`Port::settle`].
@@ -119,6 +121,7 @@ impl Port {
             delay: link.delay,
             ps_per_byte: link.rate.whole_ps_per_byte().unwrap_or(0),
             rank,
+            turn: 0,
             sent: Amount::default(),
             bytes: 0,
             packets: 0,

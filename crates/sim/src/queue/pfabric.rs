@@ -198,6 +198,7 @@ mod tests {
     use super::*;
     use crate::engine::after::Aftermath;
     use crate::engine::calendar::{Agenda, Calendar};
+    use crate::engine::ties::Ties;
     use crate::engine::conn::Conn;
     use crate::engine::gate::FlowControl;
     use crate::engine::packet::{Arena, Header, Packet};
@@ -223,7 +224,7 @@ mod tests {
             port: &mut Port::new(&link, 0),
             chance: &mut Stream::new(0, 0, Purpose::Queue, 0),
             link: LinkId(0),
-            calendar: &mut Calendar::new(Agenda::Heap),
+            calendar: &mut Calendar::new(Agenda::Heap, Ties::default()),
             losses: &mut Losses::default(),
             conns: &mut [conn; 4],
             after: &mut Aftermath::default(),

@@ -197,6 +197,8 @@ pub struct Run {
     pub audit: bool,
     /// Implementation of ports; results are the same.
     pub port_mode: PortMode,
+    /// Which of several packets that come out of links at the same picosecond goes first.
+    pub ties: Ties,
     /// Threads that run the parts of the network side by side; results are the same. A run that cannot be
     /// parted takes one thread and reports the reason.
     #[schemars(range(min = 1, max = 64))]
@@ -211,6 +213,21 @@ pub enum PortMode {
     Auto,
     /// Every port is served packet by packet: slower, for comparison.
     Serviced,
+}
+
+/// Which of several packets that come out of links at the same picosecond goes first: it gets the last place of a buffer.
+/// Where links of one rate carry packets of one size, most packets of an incast tie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// Each order is equally likely, at each instant anew (by a hash of instant, link and seed), as clocks that differ a
+    /// little make it.
+    Drawn,
+    /// The packet whose transmission began first, as in event-driven simulators (ns-3, htsim); of transmissions that began
+    /// together, in the order of the events that began them. Ports are served packet by packet, in one part of a run.
+    Arrival,
+    /// The packet of one link, the same at each instant: a link wins all its ties with another one, or none.
+    Link,
 }
 
 impl Scenario {
@@ -308,6 +325,7 @@ impl Default for Run {
             advice: true,
             audit: false,
             port_mode: PortMode::Auto,
+            ties: Ties::Drawn,
             threads: 1,
         }
     }

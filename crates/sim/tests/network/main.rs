@@ -18,5 +18,6 @@ mod pfc;
 mod queueing;
 mod routes;
 mod stationary;
+mod ties;
 mod utilisation;
 mod window;

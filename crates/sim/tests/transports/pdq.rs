@@ -193,6 +193,40 @@ fn who_is_paused_sends_probes_and_nothing_else() {
 /// Two SYNs 5 us apart; the smaller flow's is the first. With dampening the second flow waits, and the port never holds more
 /// than the packet on the wire and what comes with it; without, both begin, and for the round trip until the first is known
 /// to send, one of the two packets that come in 12 us waits: more than half of a round trip's worth.
+/// 10 to 200 senders of 10 KB each, which take 80 us on the link and a round trip of 0.3 ms: all have ended in three times what
+/// they take, or three times the 4 ms of fifty, together or spread over 2 ms, late ones kept or given up.
+#[test]
+fn probes_of_many_flows_do_not_thin_out() {
+    for (senders, jitter) in
+        [10, 30, 50, 100, 200].into_iter().flat_map(|n| [(n, "0s"), (n, "50us"), (n, "2ms")])
+    {
+        for late in ["keep", "give-up"] {
+            let run = run(&format!(
+                r#"
+                transport.pdq = {{ late = "{late}" }}
+                queue.drop-tail.limit.bytes = "4MB"
+                topology.single-switch = {{ hosts = {}, rate = "1Gbps", delay = "68.84us" }}
+                [[traffic]]
+                name = "short"
+                arrivals.at-once.jitter = "{jitter}"
+                matrix.incast = {{ receiver = 0, senders = {senders} }}
+                sizes.fixed = "10KB"
+                deadline = "60ms"
+                "#,
+                senders + 1
+            ));
+            let spread = if jitter == "2ms" { 2 * MS } else { 0 };
+            let most = spread + 3 * (senders * 80 * US).max(4 * MS);
+            assert_eq!(run.status(), Status::Complete, "{senders} senders, {jitter}, {late}");
+            assert!(run.end() <= most, "{senders} senders, {jitter}, {late}: {} of {most} ps", run.end());
+            assert!(
+                run.bools("completed").into_iter().all(|done| done),
+                "{senders} senders, {jitter}, {late}"
+            );
+        }
+    }
+}
+
 #[test]
 fn dampening_keeps_two_from_beginning_at_once() {
     let traffic = rack(

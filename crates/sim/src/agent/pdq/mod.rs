@@ -7,10 +7,13 @@
 //! Choices where the paper leaves a point open:
 //!
 //! - Flows that do not fit into the list share the rate that its flows leave, in equal parts. Their number is
-//!   estimated from the interval to the next packet that each of their packets carries: the intervals add up
-//!   to the elapsed time, once for each flow. The remaining rate is computed with the rate controller, as RCP
-//!   would, and again for each packet; a listed flow counts with its allocation, acknowledged or not. A
-//!   paused one of these flows probes as if it were behind all flows in the list and outside it.
+//!   estimated from the time to the next packet that each of their packets carries: over a period as long as the
+//!   longest of these times, they add up to the period, once for each flow, even if all flows send at once. The
+//!   remaining rate is computed with the rate controller, as RCP would, and again for each packet; a listed flow
+//!   counts with its allocation, acknowledged or not.
+//! - A paused one of these flows probes as if it were at a place behind the list that is drawn anew for each answer, uniformly
+//!   among as many as are outside. The switch does not know its place among them; and if all had the last one, flows that
+//!   start together would probe together, of which the list admits two, and leave the link idle until all probe again.
 //! - A rate below a packet a round trip is none (`least`), unless it is half of the link: where a round trip has no room for
 //!   two packets, no flow would ever send.
 //! - "Not sending": a flow whose last reply had no rate, new or paused. While such a flow may begin,
@@ -184,22 +187,46 @@ pub struct Model {
     outside: Outside,
 }
 
-/// How many flows come by that are not in the list.
+/// How many flows come by that are not in the list. They are counted over a period as long as the longest time from one
+/// packet of a flow to the next: then each flow adds the period once, whether it sends often or once, and whether packets
+/// of all come together or not.
 #[derive(Clone, Debug, Default)]
 struct Outside {
-    /// Sum of the times in ps from their packets to the next ones, over the present interval.
+    /// When the present period began.
+    since: Time,
+    /// The times in ps from their packets to the next ones, in the present period: their sum, and the longest.
     spacings: u64,
-    /// Their number, as the last interval had it.
+    longest: u64,
+    /// Their number, as the last period had it.
     last: f64,
-    /// The capacity that the list left for them at the end of it, in bit/s.
+    /// The capacity that the list left for them at the end of the last interval, in bit/s.
     left: f64,
 }
 
 impl Outside {
-    /// Their number; at least as many as sent a packet in the present interval, whose full length in ps is
-    /// given.
+    /// A packet of such a flow has come; its next one comes so much later, in ps.
+    fn note(&mut self, spacing: u64) {
+        self.spacings += spacing;
+        self.longest = self.longest.max(spacing);
+    }
+
+    /// Their number; at least as many as sent a packet in the present period, which is at least so long.
     fn number(&self, interval: Time) -> f64 {
-        self.last.max(self.spacings as f64 / interval.0 as f64)
+        self.last.max(self.spacings as f64 / self.longest.max(interval.0) as f64)
+    }
+
+    /// An interval ends, and with it the period if each flow has sent in it.
+    fn tick(&mut self, now: Time) {
+        let length = (now - self.since).0;
+        if length >= self.longest {
+            let last = self.spacings as f64 / length as f64;
+            *self = Outside { since: now, last, left: self.left, ..Outside::default() };
+        }
+    }
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.last == 0.0 && self.spacings == 0
     }
 }
 
@@ -228,7 +255,7 @@ impl Model {
         };
         let Some(place) = self.list.note(entry, cx.now) else {
             let spacing = words[word::SPACING];
-            self.outside.spacings += if spacing == 0 { self.rtt } else { spacing };
+            self.outside.note(if spacing == 0 { self.rtt } else { spacing });
             let left = self.list.left(self.capacity).min(self.outside.left);
             let share = left / self.outside.number(self.interval).max(1.0);
             return self.answer(self.at_least(share, words[word::RTT], cx.rate()), words, cx);
@@ -269,7 +296,7 @@ impl Model {
     fn begin(&mut self, cx: &mut AgentContext) {
         if self.intervals.rests() {
             self.capacity = cx.rate().0 as f64;
-            self.outside.left = 0.0;
+            self.outside = Outside { since: cx.now, ..Outside::default() };
             self.intervals.begin(self.interval, cx);
         }
     }
@@ -315,7 +342,9 @@ impl PortAgent for Model {
         let place = self.list.find(cx.flow);
         let behind = match place {
             Some(place) => place as f64,
-            None if paused_by == me => self.list.len() as f64 + self.outside.number(self.interval),
+            None if paused_by == me => {
+                self.list.len() as f64 + cx.chance.unit() * self.outside.number(self.interval)
+            }
             None => return,
         };
         let probe = f64::from_bits(words[word::PROBE]).max(self.probe_spacing * behind);
@@ -336,19 +365,17 @@ impl PortAgent for Model {
 
     /// The rate controller, and the removal of stale flows.
     fn tick(&mut self, cx: &mut AgentContext) {
-        let length = self.intervals.length(cx.now);
         if let Some(mean) = self.rtts.0.checked_div(self.rtts.1) {
             self.rtt = mean.max(1);
             self.interval = rounds(self.interval_rtts, self.rtt);
             self.rtts = (0, 0);
         }
         self.list.expire(cx.now);
-        self.outside.last = self.outside.spacings as f64 / length.0 as f64;
-        self.outside.spacings = 0;
+        self.outside.tick(cx.now);
         let (waiting, line) = (cx.waiting_bytes() as f64 * 8.0, cx.rate().0 as f64);
         self.capacity = (line - waiting * SECOND as f64 / self.interval.0 as f64).max(0.0);
         self.outside.left = self.list.left(self.capacity);
-        let rests = self.list.len() == 0 && waiting == 0.0 && self.outside.last == 0.0;
+        let rests = self.list.len() == 0 && waiting == 0.0 && self.outside.is_empty();
         match rests {
             true => self.intervals.rest(),
             false => self.intervals.begin(self.interval, cx),
@@ -421,21 +448,41 @@ mod tests {
         assert_eq!([given(499e6, 5), given(501e6, 5)], [0, 501_000_000]);
     }
 
-    /// By hand: twenty flows each of which reports its next packet in a tenth of the interval, and keeps to
-    /// that, and thirty that send a packet once in three intervals.
+    /// By hand: twenty flows that send every 10 us, and thirty that send every 300 us, of which ten in each interval of
+    /// 100 us. The period is 300 us long.
     #[test]
     fn flows_outside_are_counted_by_the_time_between_their_packets() {
         let interval = Time::from_us(100);
         let mut outside = Outside::default();
-        for _ in 0..10 {
-            (0..20).for_each(|_| outside.spacings += Time::from_us(10).0);
+        for number in 1..=3 {
+            (0..200).for_each(|_| outside.note(Time::from_us(10).0));
+            (0..10).for_each(|_| outside.note(Time::from_us(300).0));
+            // At least as many as have sent.
+            assert!(outside.number(interval) >= f64::from(10 * number));
+            outside.tick(Time::from_us(100 * number as u64));
         }
-        (0..10).for_each(|_| outside.spacings += Time::from_us(300).0);
         assert_eq!(outside.number(interval), 50.0);
-        // In the next interval at least the flows of this one count.
-        outside = Outside { last: 50.0, ..Outside::default() };
+        // In the next period at least the flows of this one count.
+        outside.note(Time::from_us(100).0);
         assert_eq!(outside.number(interval), 50.0);
-        outside.spacings = 70 * interval.0;
+        (0..69).for_each(|_| outside.note(Time::from_us(100).0));
         assert_eq!(outside.number(interval), 70.0);
+    }
+
+    /// Forty flows whose packets come together, every 2 ms: twenty intervals have none. They are forty in each interval.
+    #[test]
+    fn flows_outside_whose_packets_come_together_are_counted_once() {
+        let interval = Time::from_us(100);
+        let mut outside = Outside::default();
+        for number in 0..100 {
+            if number % 20 == 0 {
+                (0..40).for_each(|_| outside.note(Time::from_us(2000).0));
+            }
+            assert_eq!(outside.number(interval), 40.0, "interval {number}");
+            outside.tick(Time::from_us(100 * (number + 1)));
+        }
+        // They end: after a period without a packet there are none.
+        (100..121).for_each(|number| outside.tick(Time::from_us(100 * (number + 1))));
+        assert_eq!((outside.number(interval), outside.is_empty()), (0.0, true));
     }
 }

@@ -12,6 +12,7 @@ use super::super::controller::{Controller, Report};
 use super::super::event::Event;
 use super::super::mailbox::Mailbox;
 use super::super::room::{ACT, Room};
+use super::super::ties::Ties;
 use super::*;
 use crate::ids::QueueId;
 
@@ -34,7 +35,7 @@ pub(super) struct Center<C> {
 impl<C: Controller> Center<C> {
     /// The controller before the run.
     pub fn new(mut room: Box<Room<C>>, parts: usize, agenda: Agenda) -> Center<C> {
-        let mut calendar = Calendar::new(agenda);
+        let mut calendar = Calendar::new(agenda, Ties::default());
         room.begin(&mut calendar);
         Center {
             room,

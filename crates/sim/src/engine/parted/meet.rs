@@ -44,7 +44,8 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
     pub(super) fn show(&mut self) {
         let mut seen = std::mem::take(&mut self.parts[0].seen);
         self.parts[1..].iter_mut().for_each(|part| seen.append(&mut part.seen));
-        seen.sort_unstable_by_key(|seen| seen.event.key());
+        let ties = self.parts[0].net.calendar.ties;
+        seen.sort_unstable_by_key(|seen| ties.key_of(&seen.event));
         for &seen in &seen {
             let id = seen.packet.conn;
             let home = &self.parts[(id.0 % self.cut.count) as usize];

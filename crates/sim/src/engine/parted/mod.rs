@@ -267,12 +267,16 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         self.parts.iter_mut().for_each(|part| part.take_in());
         loop {
             let parts = self.parts.iter().enumerate();
-            let next = parts.filter_map(|(at, part)| Some((part.net.calendar.first()?, at))).min();
-            let key = next.map_or(u128::MAX, |(event, _)| event.key());
+            let first = |(at, part): (usize, &Box<Engine<'a, 'o, M>>)| {
+                let event = part.net.calendar.first()?;
+                Some((part.net.calendar.ties.key_of(&event), at, event))
+            };
+            let next = parts.filter_map(first).min();
+            let key = next.map_or(u128::MAX, |(key, ..)| key);
             if self.controls_before(key, end) {
                 continue;
             }
-            let Some((event, at)) = next.filter(|(event, _)| event.time < end) else { return };
+            let Some((_, at, event)) = next.filter(|(.., event)| event.time < end) else { return };
             self.counts.turns += 1;
             self.parts[at].handle_next(Time(event.time.0 + 1));
             if self.parts[at].has_news() {
