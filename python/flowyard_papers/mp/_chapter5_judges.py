@@ -107,8 +107,9 @@ def alike(runs: pl.DataFrame, a: str, b: str, which: str = EVERY) -> Judgement:
         measured += f"; {SMALL_DIFFERENCE} % or less at {small} of {len(found)}"
         holds = small == len(found) if which == EVERY else 2 * small > len(found)
         one = judged(holds, measured, f"at most {SMALL_DIFFERENCE} % {which}")
-        judgements.append(one.because(f"{NAMES[measure]} of {a} against {b}: {said(found)}; {DRAWN_PATHS}"))
-    return together(judgements)
+        judgements.append(one.because(f"{NAMES[measure]} of {a} against {b}: {said(found)}"))
+    both = together(judgements)
+    return both.because(f"{both.reason}; {DRAWN_PATHS}")
 
 
 def mean(found: Mapping[int, float]) -> float | None:
