@@ -174,8 +174,8 @@ def _most(tables: Tables) -> Judgement:
         found = judges.above(STRIDE_4, mean.pop(STRIDE_4), mean)
         judgements.append(
             found.because(
-                f"{judges.NAMES[measure]}, mean over buffers; where nothing is lost no single path gains, and the random "
-                "paths of DNVR may meet under Stride(4), where fixed ones of d-mod-k do not (MP-T5.2.b)"
+                f"{judges.NAMES[measure]}, mean over buffers; where nothing is lost no single path gains, and the "
+                "random paths of DNVR may meet under Stride(4), where fixed ones of d-mod-k do not (MP-T5.2.b)"
             )
         )
     return together(judgements)
