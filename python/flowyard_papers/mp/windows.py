@@ -1,7 +1,7 @@
 """Figure 5.10: the congestion window of a transfer of Stride(4), from host 0 to host 4, with ports of 50 packets."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -39,14 +39,24 @@ def plans(scale: Scale) -> dict[str, Plan]:
     """The traced transfer is an entry of its own, and starts with the others."""
     made = {}
     for name, (_, buffer, jitter, ties, source) in PLANS.items():
-        pairs = [[host, (host + 4) % chapter.HOSTS] for host in range(chapter.HOSTS)]
-        (traced,) = chapter.transfers({"pairs": [pairs.pop(source)]}, jitter=jitter)
-        traffic = [traced | {"name": TRACED}, *chapter.transfers({"pairs": pairs}, jitter=jitter)]
+        traffic = _in_order(source, jitter)
         observe = {"samples": {"every": EVERY, "links": [], "flows": [TRACED]}}
         base = chapter.with_ties(chapter.scenario(traffic) | {"observe": observe}, ties)
         axes = [chapter.schemes((*SCHEMES, DUAL)), chapter.buffers((buffer,))]
         made[name] = Plan(base, axes, scale.pick(5, chapter.REPLICAS), name=name)
     return made
+
+
+def _in_order(source: int, jitter: str) -> list[dict[str, Any]]:
+    """Transfers in the order of their hosts, as what is sent first goes first where several arrive at one instant."""
+    pairs = [[host, (host + 4) % chapter.HOSTS] for host in range(chapter.HOSTS)]
+    parts = {"before": pairs[:source], TRACED: [pairs[source]], chapter.ENTRY: pairs[source + 1 :]}
+    return [
+        entry | {"name": name}
+        for name, some in parts.items()
+        if some
+        for entry in chapter.transfers({"pairs": some}, jitter=jitter)
+    ]
 
 
 def tables(sweeps: Sweeps) -> Tables:
