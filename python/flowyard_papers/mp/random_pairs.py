@@ -11,7 +11,7 @@ from flowyard_papers.mp import _chapter5 as chapter
 from flowyard_papers.mp import _chapter5_judges as judges
 from flowyard_papers.mp import _chapter5_pictures as pictures
 from flowyard_papers.mp import _chapter5_runs as measured
-from flowyard_papers.mp._chapter5 import DNVR, DUAL, ECMP, MDNVR, NR, RANDOM
+from flowyard_papers.mp._chapter5 import DNVR, DUAL, ECMP, FCT, MDNVR, NR, RANDOM
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -53,11 +53,15 @@ def _before_others(runs: pl.DataFrame, scheme: str) -> Judgement:
 
 
 def _dual(tables: Tables) -> Judgement:
-    own = {"ties by arrival": judges.better(tables["runs"], DUAL, MDNVR)}
-    beside = {
-        setup: judges.better(tables["setups"].filter(setup=setup), DUAL, MDNVR) for setup in chapter.BESIDE
+    setups = {"ties by arrival": tables["runs"]} | {
+        setup: tables["setups"].filter(setup=setup) for setup in chapter.BESIDE
     }
-    return by_reading(own | beside)
+    readings = {}
+    for setup, runs in setups.items():
+        found = judges.better(runs, DUAL, MDNVR)
+        said = judges.said(judges.gains(runs, FCT, DUAL, MDNVR))
+        readings[setup] = found.because(f"{found.reason}; FCT: {said}; tried: {', '.join(setups)}")
+    return by_reading(readings)
 
 
 def _dnvr(tables: Tables) -> Judgement:
