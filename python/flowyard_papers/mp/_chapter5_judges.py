@@ -55,8 +55,10 @@ def wide(runs: pl.DataFrame, measure: str, x: str = "buffer") -> pl.DataFrame:
 
 def gains(runs: pl.DataFrame, measure: str, a: str, b: str) -> dict[int, float]:
     """By how many percent of b scheme a is better, by buffer; empty if some point has no mean."""
+    if runs.is_empty():
+        return {}
     means = runs.group_by("scheme", "buffer").agg(pl.col(measure).mean(), missing=pl.col(measure).has_nulls())
-    if means.is_empty() or means["missing"].any():
+    if means["missing"].any():
         return {}
     table = means.pivot(on="scheme", index="buffer", values=measure).sort("buffer")
     if {a, b} - set(table.columns) or table.select(a, b).null_count().sum_horizontal().item():

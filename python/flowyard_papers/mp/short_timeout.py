@@ -145,8 +145,8 @@ def _smaller_gain_of(
     return judged(
         short < long, f"{short:.4g} % with 1 ms, {long:.4g} % with 200 ms", "less with 1 ms"
     ).because(
-        f"1 ms: {judges.said(found[SHORT])}; 200 ms: {judges.said(found[LONG])}; with small ports both schemes wait for "
-        f"timeouts of 200 ms; tried: {DUAL}, fragments, the best buffer, other connections and barriers"
+        f"1 ms: {judges.said(found[SHORT])}; 200 ms: {judges.said(found[LONG])}; with small ports both schemes wait "
+        f"for timeouts of 200 ms; tried: {DUAL}, fragments, the best buffer, other connections and barriers"
     )
 
 
