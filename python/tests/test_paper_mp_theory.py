@@ -20,7 +20,7 @@ MODULES = (dual, front_back, improvement, loss_rate, optimal, ratios, sample, st
 FIGURES = {module.FIGURE.id: module.FIGURE for module in MODULES}
 CLAIMS = {claim: figure for figure in FIGURES.values() for claim in figure.claims}
 # What does not hold: predicted by the register, or found here.
-FAILS = {"MP-TH3.6.b", "MP-TH5.3.b", "MP-T5.2.a", "MP-F4.5.b", "MP-C4.1.b", "MP-F4.3.b", "MP-F4.6.b", "MP-P9"}
+FAILS = {"MP-TH3.6.b", "MP-TH5.3.b", "MP-T5.2.a", "MP-F4.5.b", "MP-C4.1.b", "MP-F4.6.b", "MP-P9"}
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
@@ -101,7 +101,6 @@ CHANGES = [
     ("MP-F5.9.a", "entries", {"pattern": "3 Senders", "source": 4, "target": 0}, "source", 1),
     ("MP-TH3.1.a", "worst", {"m": 8, "n": 3, "scheme": "NR", "of": "switch", "level": 1}, "load", 1),
     ("MP-TH3.2.a", "worst", {"m": 8, "n": 3, "scheme": "DNVR", "of": "link", "level": 1}, "load", 1),
-    ("MP-TH3.2.c", "draws", {"k": None, "draw": 3, "of": "link", "level": 0}, "load", -1),
     ("MP-TH3.3.a", "worst", {"m": 4, "n": 3, "scheme": "DNVR", "of": "switch", "level": 1}, "load", 1),
     ("MP-TH3.3.b", "worst", {"m": 8, "n": 3, "scheme": "s-mod-k", "of": "switch", "level": 1}, "load", 1),
     ("MP-TH3.6.a", "worst", {"m": 4, "n": 3, "scheme": "MDNVRk, k = 2", "of": "link", "level": 1}, "load", 1),
@@ -214,3 +213,13 @@ def test_verdicts_survive_csv_and_the_picture_is_drawn(figure, made, tmp_path):
         assert judge(again).verdict == judge(tables).verdict, claim
     assert figure.draw
     assert figure.draw(again).axes
+
+
+@pytest.mark.parametrize(("others", "verdict"), [(1, PASS), (2, FAIL)])
+def test_one_random_draw_in_forty_may_be_off(others, verdict, made):
+    """At quick scale there are 20 draws, of which one may have another load."""
+    figure = CLAIMS["MP-TH3.2.c"]
+    tables = made(figure)
+    off = (pl.col.of == "link") & pl.col.k.is_null() & (pl.col.draw < others)
+    draws = tables["draws"].with_columns(load=pl.when(off).then(3.0).otherwise("load"))
+    assert figure.claims["MP-TH3.2.c"]({**tables, "draws": draws}).verdict == verdict

@@ -209,12 +209,16 @@ class TestFrontBack:
         assert outcome.pieces == ((0, 0, 133_333), (1, 133_333, 200_000))
         assert front_back.divide_once(slow, 200_000, believed).finish_s == 20_000
         # In rounds of 100,000, 25,000, 6,250 ... segments of path 1, until nothing is left.
-        assert front_back.divide(slow, 200_000, believed).context_switches == 8
+        divided = (
+            front_back.divide(slow, 200_000, believed, owner_first=True),
+            front_back.divide(slow, 200_000, believed),
+        )
+        assert [outcome.context_switches for outcome in divided] == [8, 9]
         assert front_back.divide([Steady(Fraction(10))] * 2, 200_000, believed).context_switches == 0
 
     def test_divide_by_hand(self):
-        # 12 segments at 2 and at 1 a second, believed alike: path 0 ends 6 at 3 s, when path 1 begins its fourth.
-        # Of the two that are left each gets one; path 0 ends its own at 3.5 s and path 1 at 5 s.
+        # 12 segments at 2 and at 1 a second, believed alike: path 0 ends 6 at 3 s, when path 1 has three left.
+        # Of these path 0 gets the smaller half, one; path 0 ends its own at 3.5 s and path 1 at 5 s.
         outcome = front_back.divide([Steady(Fraction(2)), Steady(Fraction(1))], 12, [Fraction(1)] * 2)
         assert outcome.pieces == ((0, 0, 6), (1, 6, 11), (0, 11, 12))
         assert outcome.finish_s == 5

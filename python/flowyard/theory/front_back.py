@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from math import floor
+from math import ceil, floor
 from typing import Protocol
 
 
@@ -121,14 +121,32 @@ def front_back(paths: Sequence[Path], segments: int, believed: Sequence[Fraction
     return _transfer(paths, _divided(pairings(rates), rates, 0, segments), merged)
 
 
-def divide(paths: Sequence[Path], segments: int, believed: Sequence[Fraction]) -> Outcome:
-    """Divide2 and its version for more paths: the rest is divided by the estimates, which never change."""
+def divide(
+    paths: Sequence[Path],
+    segments: int,
+    believed: Sequence[Fraction],
+    *,
+    odd_to_idle: bool = False,
+    owner_first: bool = False,
+) -> Outcome:
+    """Divide2 and its version for more paths: the rest is divided by the estimates, which never change.
+
+    Args:
+        paths: How they deliver.
+        segments: Of the block.
+        believed: Their rates.
+        odd_to_idle: Whether the idle path takes the larger part where a rest cannot be halved; by default the smaller.
+        owner_first: Whether a path that is free at the instant of a division takes its next segment before it. The idle
+            path cannot take the larger part otherwise: the last segment would go to and fro.
+    """
     rates = dict(enumerate(believed))
 
     def split(idle: Group, fullest: Group, _: Rates) -> list[Group]:
-        return _divided([fullest.paths, idle.paths], rates, fullest.low, fullest.high)
+        up = not odd_to_idle
+        return _divided([fullest.paths, idle.paths], rates, fullest.low, fullest.high, up)
 
-    return _transfer(paths, _divided([(path,) for path in rates], rates, 0, segments), split)
+    groups = _divided([(path,) for path in rates], rates, 0, segments)
+    return _transfer(paths, groups, split, owner_first or odd_to_idle)
 
 
 def divide_once(paths: Sequence[Path], segments: int, believed: Sequence[Fraction]) -> Outcome:
@@ -178,11 +196,15 @@ def _groupings(paths: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:
             yield [(first,), *groups]
 
 
-def _divided(groups: Sequence[tuple[int, ...]], rates: Rates, low: int, high: int) -> list[Group]:
-    """A range divided in proportion to the groups' rates, rounded to whole segments, halves up."""
+def _divided(
+    groups: Sequence[tuple[int, ...]], rates: Rates, low: int, high: int, up: bool = True
+) -> list[Group]:
+    """A range divided in proportion to the groups' rates, rounded to whole segments, halves up or down."""
     sums = [sum((rates[path] for path in group), Fraction(0)) for group in groups]
     total = sum(sums, Fraction(0))
-    marks = [floor((high - low) * part / total + Fraction(1, 2)) for part in accumulate(sums)]
+    half = Fraction(1, 2)
+    shares = [(high - low) * part / total for part in accumulate(sums)]
+    marks = [floor(share + half) if up else ceil(share - half) for share in shares]
     found, before = [], low
     for group, mark in zip(groups, marks, strict=True):
         found.append(Group(group, before, low + mark))
@@ -190,8 +212,13 @@ def _divided(groups: Sequence[tuple[int, ...]], rates: Rates, low: int, high: in
     return found
 
 
-def _transfer(paths: Sequence[Path], groups: list[Group], regroup: Regroup) -> Outcome:
-    """Sends the groups' ranges; where a path is free and its group has nothing left, groups are made anew."""
+def _transfer(
+    paths: Sequence[Path], groups: list[Group], regroup: Regroup, claim_first: bool = True
+) -> Outcome:
+    """Sends the groups' ranges; where a path is free and its group has nothing left, groups are made anew.
+
+    With `claim_first` other paths that are free at that instant claim a segment before that.
+    """
     claimed = dict.fromkeys(range(len(paths)), 0)
     claims: list[Claim] = []
     while groups:
@@ -200,7 +227,7 @@ def _transfer(paths: Sequence[Path], groups: list[Group], regroup: Regroup) -> O
             (_idle(paths, claimed, group), number, group) for number, group in enumerate(groups)
         )
         for group in groups:
-            claims += _claim(paths, claimed, group, now)
+            claims += _claim(paths, claimed, group, now, claim_first)
         groups.remove(idle)
         fullest = max(groups, key=lambda group: group.high - group.low, default=idle)
         if fullest.high == fullest.low:
@@ -236,8 +263,10 @@ def _idle(paths: Sequence[Path], claimed: dict[int, int], group: Group) -> Fract
     return min(found)
 
 
-def _claim(paths: Sequence[Path], claimed: dict[int, int], group: Group, now: Fraction) -> Iterator[Claim]:
-    """What the group's paths claim up to now, in the order of time, at one time in that of the group."""
+def _claim(
+    paths: Sequence[Path], claimed: dict[int, int], group: Group, now: Fraction, at_once: bool
+) -> Iterator[Claim]:
+    """What the group's paths claim up to now, in the order of time; at one time, if at all, in that of the group."""
 
     def take(path: int, count: int) -> Claim:
         claimed[path] += count
@@ -251,7 +280,7 @@ def _claim(paths: Sequence[Path], claimed: dict[int, int], group: Group, now: Fr
         earlier = paths[path].delivered(now)
         earlier -= paths[path].end(earlier) == now
         yield take(path, max(0, earlier - claimed[path] + 1))
-    for path in group.paths:
+    for path in group.paths if at_once else ():
         if paths[path].end(claimed[path]) == now and group.low < group.high:
             yield take(path, 1)
 

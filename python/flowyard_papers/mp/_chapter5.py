@@ -4,14 +4,12 @@ Table 5.3: FT(4,3) at 1 Gbps, 500 us a link, TCP Reno with windows of 65,535 B, 
 drop. Sections 5.3.1, 5.3.4.
 """
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
-from flowyard.analysis.intervals import replica_means
-from flowyard.papers.figure import Needs, Sweeps
-from flowyard.sweeps import Axis, Sweep
+from flowyard.papers.figure import Needs
+from flowyard.sweeps import Axis
 
 NR, ECMP, DNVR, MDNVR, DUAL = "NR", "NR+ECMP", "DNVR", "MDNVR", "Dual"
 SCHEMES = (NR, ECMP, DNVR, MDNVR, DUAL)
@@ -28,8 +26,9 @@ PATTERNS = {"stride-4": STRIDE_4, "random": RANDOM, "stride-2": STRIDE_2} | {
 # Section 5.3.4.
 REPLICAS = 20
 ENTRY = "data"
-# Columns of tables.
+# Columns of tables: of whole transfers, and of their fragments where a transfer has several blocks.
 FCT, RECEIVED, THROUGHPUT, LOSS = "fct_ms", "received_ms", "throughput_mbs", "loss_percent"
+FRAGMENT_FCT, FRAGMENT_THROUGHPUT = "fragment_fct_ms", "fragment_throughput_mbs"
 SMALL, LARGE = tuple(range(10, 91, 10)), tuple(range(20, 201, 20))
 
 TCP: Mapping[str, Any] = {
@@ -48,6 +47,10 @@ TCP: Mapping[str, Any] = {
 }
 # How windows grow in TCP as RFC 5681 has it, a reading of some claims.
 RFC_5681 = {**TCP, "growth": "acks"}
+# Which of several packets that reach a port at one instant comes first, `run.ties` of every run of this chapter: that
+# which was sent first, as in ns-3. Its equal links without jitter make such instants the rule. Beside it by link.
+TIES = "arrival"
+BESIDE: Mapping[str, str] = {"ties by link": "link"}
 # By the senders' distance below their receiver: those of other pods first, then every second host.
 DISTANCES = (4, 8, 12, 2, 6, 10, 14)
 EVERY_SECOND = (2, 4, 6, 8, 10, 12, 14)
@@ -85,11 +88,18 @@ def _transport(name: str, tcp: Mapping[str, Any]) -> dict[str, Any]:
 
 def scenario(traffic: Sequence[Mapping[str, Any]], delay: str = DELAY) -> dict[str, Any]:
     """The network with this traffic; scheme and buffer are axes."""
-    return {
-        "topology": {"fat-tree": {"k": 4, "rate": f"{LINK_BPS}bps", "delay": delay}},
-        "queue": {"drop-tail": {"limit": {"packets": 50}, "limit_counts_wire": False}},
-        "traffic": list(traffic),
-    }
+    return with_ties(
+        {
+            "topology": {"fat-tree": {"k": 4, "rate": f"{LINK_BPS}bps", "delay": delay}},
+            "queue": {"drop-tail": {"limit": {"packets": 50}, "limit_counts_wire": False}},
+            "traffic": list(traffic),
+        }
+    )
+
+
+def with_ties(base: Mapping[str, Any], ties: str = TIES) -> dict[str, Any]:
+    """The scenario with this order of packets that arrive at one instant."""
+    return {**base, "run": {**base.get("run", {}), "ties": ties}}
 
 
 def buffers(sizes: Sequence[int]) -> Axis:
@@ -129,83 +139,32 @@ def sizes(pattern: str) -> tuple[int, ...]:
 def senders(
     number: int,
     distances: Sequence[int] = DISTANCES,
-    connection: str = "kept",
-    size_bytes: int = FRAGMENT_BYTES,
+    connection: str = "new",
+    barrier: str = "common",
 ) -> list[dict[str, Any]]:
-    """Each host reads blocks from so many others, the next when it has all of one."""
+    """Each host reads blocks from so many others, the next when all hosts, or this one, have all of one."""
     pairs = [
         [(receiver + away) % HOSTS, receiver] for receiver in range(HOSTS) for away in distances[:number]
     ]
-    return [_blocks(ENTRY, {"pairs": pairs}, connection, size_bytes)]
-
-
-def drawn_senders(number: int) -> list[dict[str, Any]]:
-    """The same with senders that are drawn for each receiver in each run."""
     return [
-        _blocks(f"{ENTRY}-{receiver}", {"incast": {"senders": number, "receiver": receiver}})
-        for receiver in range(HOSTS)
+        {
+            "name": ENTRY,
+            "connection": connection,
+            "arrivals": {"blocks": {"blocks": BLOCKS, "jitter": "0s", "barrier": barrier}},
+            "matrix": {"pairs": pairs},
+            "sizes": {"fixed": f"{FRAGMENT_BYTES}B"},
+        }
     ]
 
 
-def _blocks(
-    name: str, matrix: Any, connection: str = "kept", size_bytes: int = FRAGMENT_BYTES
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "connection": connection,
-        "arrivals": {"blocks": {"blocks": BLOCKS, "jitter": "0s", "barrier": "receiver"}},
-        "matrix": matrix,
-        "sizes": {"fixed": f"{size_bytes}B"},
-    }
-
-
-def runs(sweep: Sweep, by: Sequence[str] = ("scheme", "buffer")) -> pl.DataFrame:
-    """A row a run: means over its transfers; times are null where not all of them are complete.
-
-    Returns:
-        `by`, replica, fct_ms (to the last acknowledgement at the sender), received_ms (to the last byte at the
-        receiver), throughput_mbs (of each transfer, its bytes over its fct), drops (of either direction),
-        loss_percent (drops over data packets sent), timeouts.
-    """
-    keys = [*by, "replica"]
-    fct = pl.col("fct_acked_ps").cast(pl.Float64)
-    drops = pl.col("drops").sum()
-    table = sweep.flows.group_by(keys).agg(
-        done=pl.col("completed").all(),
-        fct_ms=fct.mean() / 1e9,
-        received_ms=pl.col("fct_ps").cast(pl.Float64).mean() / 1e9,
-        throughput_mbs=(pl.col("size_bytes") / fct).mean() * 1e6,
-        drops=drops.cast(pl.Int64),
-        loss_percent=100 * drops / pl.col("packets_sent").sum(),
-        timeouts=pl.col("timeouts").sum().cast(pl.Int64),
-    )
-    times = [pl.when("done").then(pl.col(name)).alias(name) for name in (FCT, RECEIVED, THROUGHPUT)]
-    return table.select(*keys, *times, "drops", LOSS, "timeouts").sort(keys).collect()
-
-
-def of_patterns(sweeps: Sweeps, patterns: Mapping[str, str]) -> pl.DataFrame:
-    """The runs of several sweeps, each of one pattern; `patterns` has its name by that of the sweep."""
-    return pl.concat(
-        [
-            runs(sweeps[name]).select(pl.lit(label).alias("pattern"), pl.all())
-            for name, label in patterns.items()
-        ]
-    )
-
-
-def of_setups(sweeps: Sweeps, setups: Mapping[str, tuple[str, str]]) -> pl.DataFrame:
-    """The same where the set-up differs too: pattern and set-up by the name of the sweep."""
-    return pl.concat(
-        [
-            runs(sweeps[name]).select(pl.lit(setup).alias("setup"), pl.lit(label).alias("pattern"), pl.all())
-            for name, (label, setup) in setups.items()
-        ]
-    )
-
-
-def points(table: pl.DataFrame) -> pl.DataFrame:
-    """Means over the runs of each point, with their intervals."""
-    return replica_means(table, ["pattern", "scheme", "buffer"], [FCT, THROUGHPUT, LOSS])
+def drawn_senders(number: int, draws: int) -> Axis:
+    """In place of the pairs of `senders`: so many distinct senders for each host, by lot, as an axis of draws."""
+    lots = []
+    for draw in range(draws):
+        source = random.Random(f"{number} senders, draw {draw}")
+        others = {host: [each for each in range(HOSTS) if each != host] for host in range(HOSTS)}
+        lots.append([[src, host] for host in range(HOSTS) for src in source.sample(others[host], number)])
+    return Axis("draw", {f"traffic.{ENTRY}.matrix.pairs": lots}, labels=range(draws))
 
 
 NEEDS = Needs(REPLICAS, by=("pattern", "scheme", "buffer"))
@@ -221,6 +180,8 @@ ASSUMED = (
     "In slow start each acknowledgement opens the window by a whole segment, as in ns-3.14. By RFC 5681 that of a "
     "short segment, which Front-Back sends first from the back, opens it by less, and the next one waits 200 ms "
     "for its delayed acknowledgement; the even halves of table 5.5 exclude such a wait.",
+    "Of packets that reach a port at one instant the one sent first goes first, as in ns-3, in which the thesis ran: "
+    "all start at once over equal links, so that losses depend on it. A reading has them by link.",
     "A transfer takes from the SYN to the last acknowledgement at its sender, as section 5.3.4 defines it; in "
     "the tables received_ms ends with the last byte at the receiver, as the sample outputs do (MP-X16).",
 )

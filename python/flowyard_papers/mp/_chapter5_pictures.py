@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 SHOWN = {FCT: "mean FCT (ms)", THROUGHPUT: "mean throughput (MB/s)", LOSS: "packets lost (%)"}
+TITLES = {FCT: "completion time", THROUGHPUT: "throughput", LOSS: "loss"}
 # As near to the thesis's colours as the palette comes: blue, red, gold, magenta, green.
 PLACES = {NR: 0, ECMP: 1, DNVR: 5, MDNVR: 3, DUAL: 2}
 
@@ -26,10 +27,18 @@ def rows(points: pl.DataFrame, patterns: Sequence[str], schemes: Sequence[str] =
             of_pattern = points.filter(pattern=pattern)
             for scheme in schemes:
                 line(axes, of_pattern, scheme, measure)
-            axes.set(xlabel="buffer of a switch's port (packets)", ylabel=label, title=pattern)
+            title = f"{pattern}: {TITLES[measure]}"
+            axes.set(xlabel="buffer of a switch's port (packets)", ylabel=label, title=title)
             axes.set_ylim(bottom=0)
-    picture.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(schemes))
+    legend(picture, panels[0], columns=len(schemes))
     return picture
+
+
+def legend(picture: "Picture", axes: "Axes", columns: int) -> None:
+    """One legend above all panels, of the lines of one of them, in place of what stood there."""
+    for before in list(picture.legends):
+        before.remove()
+    picture.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=columns)
 
 
 def line(axes: "Axes", points: pl.DataFrame, scheme: str, measure: str) -> None:

@@ -13,30 +13,30 @@ def plan(
     axis: Axis,
     replicas: int,
     settings: Mapping[str, Any],
-    share: Callable[[int], int],
+    share: Callable[[int], int] | None,
+    round_trip_us: int = 100,
 ) -> Plan:
-    """The packaged scenario of blocks on one switch at 1 Gbps and 100 us, with connections that are kept.
+    """The packaged scenario of blocks on one switch at 1 Gbps, with connections that are kept.
 
     Args:
         servers: Numbers of servers.
         axis: What else varies.
         replicas: Runs of each point.
         settings: What else is set.
-        share: Bytes of a block that each of so many servers has.
+        share: Bytes of a block that each of so many servers has; without, they are set otherwise.
+        round_trip_us: Propagation there and back.
     """
-    numbers = Axis(
-        "servers",
-        {
-            "topology.single-switch.hosts": [n + 1 for n in servers],
-            "traffic.reads.matrix.incast.senders": list(servers),
-            "traffic.reads.sizes.fixed": [f"{share(n)}B" for n in servers],
-        },
-        labels=servers,
-    )
+    varies: dict[str, list[Any]] = {
+        "topology.single-switch.hosts": [n + 1 for n in servers],
+        "traffic.reads.matrix.incast.senders": list(servers),
+    }
+    if share is not None:
+        varies["traffic.reads.sizes.fixed"] = [f"{share(n)}B" for n in servers]
+    numbers = Axis("servers", varies, labels=servers)
     fixed: dict[str, Any] = {
         "topology.single-switch.rate": "1Gbps",
-        # Four cables, there and back, are the 100 us.
-        "topology.single-switch.delay": "25us",
+        # Two cables there and two back.
+        "topology.single-switch.delay": f"{round_trip_us / 4:g}us",
         "traffic.reads.connection": "kept",
         "transport.tcp.rto_min": "200ms",
         "transport.tcp.rto_initial": "200ms",

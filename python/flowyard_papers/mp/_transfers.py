@@ -1,8 +1,9 @@
 """What chapter 4's figures show: blocks sent over paths by Front-Back and by Divide, a row for each."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -40,12 +41,25 @@ ERRORS = (
     100,
 )
 SIZES = (*(digit * 10**power for power in (3, 4, 5) for digit in (1, 2, 5)), 10**6)
-ALGORITHMS = {
+# How a rest is divided: by default all that is unfinished at that instant, of which the path that has finished takes
+# the smaller half. In the others the path that it is divided with takes its next segment before, if it is free, too.
+SMALLER = "the finisher takes the smaller half"
+LARGER = "the finisher takes the larger half"
+OWNER_FIRST = "smaller half, the other's next segment before"
+ROUNDINGS: dict[str, "Algorithm"] = {
+    OWNER_FIRST: partial(front_back.divide, owner_first=True),
+    LARGER: partial(front_back.divide, odd_to_idle=True),
+}
+Algorithm = Callable[[Sequence[Path], int, Sequence[Fraction]], Outcome]
+ALGORITHMS: dict[str, tuple[int, Algorithm]] = {
     "FB2": (2, front_back.front_back),
     "Divide2": (2, front_back.divide),
     "Divide2, once": (2, front_back.divide_once),
     "FB4": (4, front_back.front_back),
     "Divide4": (4, front_back.divide),
+    **{
+        f"Divide{number}, {name}": (number, divide) for number in (2, 4) for name, divide in ROUNDINGS.items()
+    },
 }
 TRACES, LONGEST = 200, 20
 
@@ -80,7 +94,7 @@ def tables(scale: Scale) -> Tables:
 def _sent(name: str, error: int, segments: int) -> Outcome:
     """The error is that of the second of two paths, and of the first of four."""
     number, algorithm = ALGORITHMS[name]
-    paths = [Steady(RATE)] * number
+    paths: list[Path] = [Steady(RATE)] * number
     paths[1 if number == 2 else 0] = Steady(RATE * (100 + error) / 100)
     return algorithm(paths, segments, [RATE] * number)
 

@@ -44,11 +44,11 @@ def plans(scale: Scale) -> dict[str, Plan]:
         numbers = scale.pick(NUMBERS[::3] if hosts > chapter.HOSTS else NUMBERS, NUMBERS)
         pairs = [_pairs(hosts, number) for number in numbers]
         senders = Axis("senders", {f"traffic.{chapter.ENTRY}.matrix.pairs": pairs}, labels=numbers)
-        base = chapter.scenario(chapter.senders(1)) | {"topology": network}
+        base = chapter.scenario(_reads()) | {"topology": network}
         base["traffic"][0]["arrivals"]["blocks"]["blocks"] = BLOCKS
         name = f"network-{place}"
         made[name] = Plan(base, [chapter.schemes(SCHEMES), buffer, senders], replicas, name=name)
-    base = chapter.scenario(chapter.senders(1))
+    base = chapter.scenario(_reads())
     base["traffic"][0]["matrix"] = {"incast": {"senders": 1, "receiver": 0}}
     senders = Axis(
         "senders", {f"traffic.{chapter.ENTRY}.matrix.incast.senders": list(NUMBERS)}, labels=NUMBERS
@@ -56,6 +56,11 @@ def plans(scale: Scale) -> dict[str, Plan]:
     alone = [chapter.schemes((*SCHEMES, DUAL)), buffer, senders]
     made["alone"] = Plan(base, alone, scale.pick(4, chapter.REPLICAS), name="alone")
     return made
+
+
+def _reads() -> list[dict[str, Any]]:
+    """What counts are simultaneous connections: they are kept, and each client goes on by itself."""
+    return chapter.senders(1, connection="kept", barrier="receiver")
 
 
 def _pairs(hosts: int, number: int) -> list[list[int]]:

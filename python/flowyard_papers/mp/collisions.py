@@ -16,7 +16,7 @@ from flowyard.analysis.intervals import replica_means
 from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan, Sweep
-from flowyard_papers.mp import _chapter5
+from flowyard_papers.mp import _chapter5, _chapter5_runs
 from flowyard_papers.mp._chapter5 import MDNVR, RANDOM, STRIDE_2, STRIDE_4
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def tables(sweeps: Sweeps) -> Tables:
     )
     short = pl.concat(
         [
-            _chapter5.runs(sweeps[name], ["scheme"]).with_columns(pattern=pl.lit(pattern))
+            _chapter5_runs.runs(sweeps[name], ["scheme"]).with_columns(pattern=pl.lit(pattern))
             for name, pattern in SHORT.items()
         ]
     ).select("pattern", "scheme", "replica", "fct_ms")

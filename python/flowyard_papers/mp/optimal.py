@@ -182,8 +182,9 @@ def _probabilities(tables: Tables) -> Judgement:
         found = judge.judged(
             bool(gains) and lower > 0 and max(gains) <= 1, measured, "lower for one or more, higher for none"
         )
-        readings[name] = found.because(
-            "paths all alike are the best for every matrix (theorem 3.5), so also for a set"
+        readings[name] = found.not_reproducible(
+            "MP-TH3.5.a: by linear programs no routing has a lower largest load than equal shares of all paths under "
+            "any matrix, so none has under a set"
         )
     return judge.by_reading(readings)
 

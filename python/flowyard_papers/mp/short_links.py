@@ -8,6 +8,7 @@ from flowyard.sweeps import Plan
 from flowyard_papers.mp import _chapter5 as chapter
 from flowyard_papers.mp import _chapter5_judges as judges
 from flowyard_papers.mp import _chapter5_pictures as pictures
+from flowyard_papers.mp import _chapter5_runs as measured
 from flowyard_papers.mp._chapter5 import DNVR, DUAL, ECMP, FCT, MDNVR, NR
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 def tables(sweeps: Sweeps) -> Tables:
     """A row a run; means."""
-    runs = chapter.of_patterns(sweeps, chapter.PATTERNS)
-    return {"runs": runs, "points": chapter.points(runs)}
+    runs = measured.of_patterns(sweeps, chapter.PATTERNS)
+    return {"runs": runs, "points": measured.points(runs)}
 
 
 def _report(tables: Tables) -> Judgement:

@@ -113,13 +113,13 @@ def _dnvr_row(tables: Tables) -> Judgement:
         )
     ]
     drawn = tables["draws"].filter(paths=1)["ratio"].to_list()
-    beyond = [ratio for ratio in drawn if not 1 <= ratio <= 2.75]
+    beyond = [ratio for ratio in drawn if not 1 <= ratio <= 3]
     return judge.together(
         [
             same(exists, "values of one assignment"),
             same(others, "values of rules"),
             judge.within(fmean(drawn), 1.60, relative=0.03),
-            judge.judged(not beyond, f"{min(drawn):g} to {max(drawn):g}", "1 to 2.75").because(
+            judge.judged(not beyond, f"{min(drawn):g} to {max(drawn):g}", "1 to 3").because(
                 f"{len(beyond)} of {len(drawn)} draws of one path are beyond, which more draws would be, too"
             ),
         ]

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from flowyard.papers.figure import Figure, Judgement, Scale, Sweeps, Tables
-from flowyard.papers.judge import judged, not_reached, together
+from flowyard.papers.judge import by_reading, judged, not_reached, together
 from flowyard.sweeps import Plan
 from flowyard_papers.mp import _chapter5 as chapter
 from flowyard_papers.mp import _chapter5_judges as judges
 from flowyard_papers.mp import _chapter5_pictures as pictures
+from flowyard_papers.mp import _chapter5_runs as measured
 from flowyard_papers.mp._chapter5 import DNVR, DUAL, ECMP, MDNVR, NR, STRIDE_2, STRIDE_4
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 def tables(sweeps: Sweeps) -> Tables:
     """A row a run; means."""
-    runs = chapter.of_patterns(sweeps, PATTERNS)
-    return {"runs": runs, "points": chapter.points(runs.filter(pattern=STRIDE_2))}
+    runs = measured.of_patterns(sweeps, PATTERNS)
+    return {"runs": runs, "points": measured.points(runs.filter(pattern=STRIDE_2))}
 
 
 def _stride(tables: Tables) -> pl.DataFrame:
@@ -42,8 +43,12 @@ def _stride(tables: Tables) -> pl.DataFrame:
 
 
 def _multipath(tables: Tables) -> Judgement:
+    return by_reading({scheme: _before_others(_stride(tables), scheme) for scheme in (MDNVR, DUAL)})
+
+
+def _before_others(runs: pl.DataFrame, scheme: str) -> Judgement:
     return judges.all_hold(
-        {f"MDNVR before {other}": judges.better(_stride(tables), MDNVR, other) for other in (NR, ECMP)}
+        {f"{scheme} before {other}": judges.better(runs, scheme, other) for other in (NR, ECMP)}
     )
 
 
@@ -74,7 +79,13 @@ def _dnvr(tables: Tables) -> Judgement:
 
 
 def _alike(tables: Tables) -> Judgement:
-    return judges.alike(_stride(tables), MDNVR, DUAL)
+    """Section 5.3.4: "the performance difference ... is generally small"."""
+    return by_reading(
+        {
+            which: judges.alike(_stride(tables), MDNVR, DUAL, which)
+            for which in (judges.EVERY, judges.GENERALLY)
+        }
+    )
 
 
 def draw(tables: Tables) -> "Picture":

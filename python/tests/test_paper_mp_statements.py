@@ -1,0 +1,137 @@
+"""Statements of the multipath thesis without a figure: verdicts on made-up tables, and the numbers of their set-ups."""
+
+from fractions import Fraction
+from itertools import product
+
+import polars as pl
+import pytest
+
+from flowyard.papers.figure import Scale
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
+from flowyard.theory import front_back
+from flowyard_papers.mp import _divide_check, buffer_rules, early_drop, partitions, settings, unequal_paths
+
+
+def blocks(history=1.2, arrival=1.0, requests=80.0):
+    """Times of a block: of Front-Back 10 ms throughout, of the others longer by a factor where paths change."""
+    changing = (partitions.REDRAWN_RATES, partitions.JUMPING_DELAYS)
+    factors = {partitions.HISTORY: history, partitions.ARRIVAL: arrival}
+    rows = [
+        {
+            "condition": condition,
+            "partition": partition,
+            "replica": replica,
+            "fct_ms": 10.0 * (factors.get(partition, 1.0) if condition in changing else 1.0) + 0.01 * replica,
+            "requests": requests if partition == partitions.IDLE else 2.0,
+        }
+        for condition, partition, replica in product(partitions.CONDITIONS, partitions.PARTITIONS, range(3))
+    ]
+    return {"runs": pl.DataFrame(rows)}
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes", "verdict"),
+    [
+        ("MP-P11", {}, PASS),
+        ("MP-P11", {"history": 1.005}, FAIL),
+        ("MP-P12", {"arrival": 1.1}, PASS),
+        ("MP-P12", {}, FAIL),
+        ("MP-P13", {}, PASS),
+        ("MP-P13", {"requests": 15.0}, FAIL),
+    ],
+)
+def test_partitions(claim, changes, verdict):
+    found = partitions.FIGURE.claims[claim](blocks(**changes))
+    assert found.verdict == verdict
+    assert found.verdict == PASS or claim == "MP-P13" or found.reason or found.measured
+
+
+def goodputs(column, name, low):
+    """Goodput of 900 Mbps, and of 100 from so many senders on."""
+    return [
+        {
+            column: name,
+            "servers": n,
+            "replica": 0,
+            "goodput_mbps": 100.0 if n >= low else 900.0,
+            "completed": True,
+        }
+        for n in (1, 2, 3, 4, 5, 46)
+    ]
+
+
+@pytest.mark.parametrize(("low", "verdict"), [(5, PASS), (99, FAIL)])
+def test_settings_collapse(low, verdict):
+    rows = [
+        row | {"unit_kb": kb}
+        for name, setting in settings.SETTINGS.items()
+        for kb in setting.units_kb
+        for row in goodputs("setting", name, low if name == "FUSO" else 5)
+    ]
+    found = settings.FIGURE.claims["MP-P14"]({"runs": pl.DataFrame(rows)})
+    assert found.verdict == verdict
+    assert [reading.verdict for _, reading in found.readings] == [verdict, PASS, PASS, verdict]
+
+
+def test_settings_are_those_of_the_text():
+    """Section 5.2.1: round trip, buffer, units, the most senders, rounds; in the scenarios that are run."""
+    stated = {
+        "ICTCP": ("25us", "85KB", ["64KB", "128KB", "256KB"], 46, 100),
+        "Tam et al.": ("25us", "128KB", ["10KB", "100KB"], 100, 100),
+        "FUSO": ("70us", "128KB", ["50KB", "500KB"], 5, 10),
+    }
+    for plan, (delay, buffer, units, most, rounds) in zip(
+        settings.plans(Scale("full")).values(), stated.values(), strict=True
+    ):
+        unit, servers = plan.axes
+        assert list(unit.set["traffic.reads.sizes.fixed"]) == units
+        assert max(servers.labels) == most
+        assert plan.set["topology.single-switch.rate"] == "1Gbps"
+        assert plan.set["topology.single-switch.delay"] == delay
+        assert plan.set["queue.drop-tail.limit.bytes"] == buffer
+        assert plan.set["traffic.reads.arrivals.blocks.blocks"] == rounds
+
+
+@pytest.mark.parametrize(
+    ("gains", "verdict"),
+    [((40, 38, 36, 34, 32), PASS), ((40, 38, 39, 34, 32), FAIL), ((40, 40, 40, 40, 40), FAIL)],
+)
+def test_gain_over_the_difference_of_delays(gains, verdict):
+    rows = [
+        {"reading": reading, "parted": parted, "replica": replica, "gain_percent": gain + 0.1 * replica}
+        for reading, (parted, gain), replica in product(
+            unequal_paths.SIGNS, zip(unequal_paths.PARTED, gains, strict=True), range(3)
+        )
+    ]
+    assert unequal_paths.FIGURE.claims["MP-P15"]({"gains": pl.DataFrame(rows)}).verdict == verdict
+
+
+def test_loss_by_buffer_rule():
+    """A small buffer loses more; a port with room for all that flows can send loses nothing."""
+    losses = [buffer_rules.lost(64, room, 0, 400) for room in (520, 700, 1000)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[0] > 0
+    assert buffer_rules.lost(2, 1e6, 0, 400) == 0
+
+
+@pytest.mark.parametrize(("red", "tail", "verdict"), [(46, 5, PASS), (5, 46, FAIL), (5, 5, FAIL)])
+def test_early_drops(red, tail, verdict):
+    falls = dict.fromkeys(early_drop.QUEUES, 4) | {early_drop.RED: red, early_drop.DROP_TAIL: tail}
+    runs = pl.DataFrame([row for queue, low in falls.items() for row in goodputs("queue", queue, low)])
+    tables = {"runs": runs, "collapse": early_drop.before_collapse(runs)}
+    assert early_drop.FIGURE.claims["MP-P17"](tables).verdict == verdict
+    lost = tables | {"runs": runs.with_columns(completed=False)}
+    assert early_drop.FIGURE.claims["MP-P17"](lost).verdict == NOT_REACHED
+
+
+@pytest.mark.parametrize("error", [-50, -10, 25, 100])
+@pytest.mark.parametrize(("larger", "owner_first"), [(False, False), (False, True), (True, True)])
+def test_two_calculations_of_divide_agree(error, larger, owner_first):
+    rates = [Fraction(10), Fraction(10 * (100 + error), 100)]
+    paths = [front_back.Steady(rate) for rate in rates]
+    outcome = front_back.divide(
+        paths, 20_000, [Fraction(10)] * 2, odd_to_idle=larger, owner_first=owner_first
+    )
+    assert outcome.context_switches == _divide_check.context_switches(
+        rates, 20_000, larger, owner_first, False
+    )
