@@ -15,7 +15,7 @@ from flowyard_papers.syn import _sent as sent
 from flowyard_papers.syn._leaf_spine import SERVERS_PER_LEAF
 
 # The first packets of the window that go between leaves and spines: some 12 ms at load 0.8.
-CAPTURE: dict[str, Any] = {"capture": {"links": ["leaf-spine"], "packet_limit": 150_000}}
+CAPTURE: dict[str, Any] = {"capture": {"links": ["leaf-spine", "spine-leaf"], "packet_limit": 150_000}}
 PACKET_BYTES = 1538
 
 

@@ -84,8 +84,8 @@ def _ports(sweep: Sweep) -> pl.DataFrame:
         queues.filter(pl.col("class").is_in(list(count))).group_by(*KEYS, "class").agg(mean=windows.mean())
     )
     us = pl.col("mean") * pl.col("class").replace_strict(count) / bytes_per_us
-    of = lambda tiers: us.filter(pl.col("class").is_in(tiers)).sum()  # noqa: E731
-    return per_tier.group_by(KEYS).agg(leaf_us=of(LEAF_TIERS), spine_us=of(SPINE_TIERS))
+    leaf, spine = (us.filter(pl.col("class").is_in(tiers)).sum() for tiers in (LEAF_TIERS, SPINE_TIERS))
+    return per_tier.group_by(KEYS).agg(leaf_us=leaf, spine_us=spine)
 
 
 def _curves(found: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
