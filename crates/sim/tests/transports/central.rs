@@ -120,7 +120,7 @@ fn what_a_late_queue_makes_up_for_is_bounded() {
             {}{}
             "#,
             entry("short", 0, 1, bound, 15_000),
-            entry("long", 1, 2, "lengths.fixed = \"60kB\", mtu = \"65535B\"", 60_000),
+            entry("long", 1, 2, "lengths.fixed = \"60KB\", mtu = \"65535B\"", 60_000),
         ));
         let end = run.flow_of("short", "fct_ps");
         // Times are rounded to a picosecond, up.
