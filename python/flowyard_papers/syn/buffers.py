@@ -56,7 +56,9 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
     samples = _samples(sweep, _window(scale).warm_up_ms)
     runs = _ports(sweep).join(_recorded(sweep), on=KEYS, validate="1:1")
     trace = samples.group_by(KEYS).agg(
-        server_mean=pl.col(SERVER).mean(), spine_trace_p99=pl.col(SPINE).quantile(0.99, "nearest")
+        server_mean=pl.col(SERVER).mean(),
+        leaf_trace_p99=pl.col(LEAF).quantile(0.99, "nearest"),
+        spine_trace_p99=pl.col(SPINE).quantile(0.99, "nearest"),
     )
     runs = runs.join(trace, on=KEYS, validate="1:1")
     waiting = pl.col("leaf_total") + pl.col("spine_total")
@@ -140,9 +142,21 @@ def _by_bucket(column: str, low: float, high: float) -> Judge:
     return lambda tables: judge.by_reading({reading: one(tables) for reading, one in judges.items()})
 
 
+def _leaf_p99(tables: Tables) -> Judgement:
+    """F8.b: of a port, by each reading of the bucket, and of the trace that is averaged over all of them."""
+    why = (
+        "tried: every reading of the bucket, and of a port as of the averaged trace. Only if lateness is lost is the "
+        "percentile about SYN's, but then servers hold more than under SYN, not 0.6 of it (F7.a)"
+    )
+    found = {_named(asy): _ratio("leaf_p99", 0.8, 1.25, asy)(tables).because(why) for asy in BUCKETS}
+    of_trace = _ratio("leaf_trace_p99", 0.8, 1.25, rack.ONE_PACKET)(tables)
+    return judge.by_reading(found | {OF_TRACE: of_trace})
+
+
 def _spine_mean(tables: Tables) -> Judgement:
     """F9.a: of the length as it is recorded, and over time; the latter by each reading of the bucket."""
-    found = {RECORDED: _ratio("spine_recorded", 1.6, 2.5, rack.ONE_PACKET)(tables)}
+    why = "tried: every reading of the bucket, and the average over time, which is shorter for each of them"
+    found = {RECORDED: _ratio("spine_recorded", 1.6, 2.5, rack.ONE_PACKET)(tables).because(why)}
     found[OVER_TIME] = _ratio("spine_mean", 1.6, 2.5, rack.ONE_PACKET)(tables)
     for asy in BUCKETS[1:]:
         for reading, column in ((RECORDED, "spine_recorded"), (OVER_TIME, "spine_mean")):
@@ -213,7 +227,7 @@ FIGURE = Figure(
     claims={
         "SYN-F7.a": _by_bucket("server_mean", 0.5, 0.7),
         "SYN-F8.a": _by_bucket("leaf_mean", 1.2, 1.7),
-        "SYN-F8.b": _by_bucket("leaf_p99", 0.8, 1.25),
+        "SYN-F8.b": _leaf_p99,
         "SYN-F9.a": _spine_mean,
         "SYN-F9.b": _spine_p99,
         "SYN-F9.c": _spread,

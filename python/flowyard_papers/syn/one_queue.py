@@ -103,10 +103,16 @@ def _blocked(tables: Tables) -> Judgement:
     points = tables["points"].filter(pl.col("of_limit") > 1)
     found = {(row["queues"], row["traffic"]): row["carried"] for row in points.iter_rows(named=True)}
     own = judge.at_least(found.get((QUEUES, FLOWS)), 0.95)
+    why = {
+        PACKETS: "with one queue slots carry another share than the known result",
+        FLOWS: "flows to one server keep their queues blocked for longer than packets do",
+    }
     return judge.by_reading(
         {
-            traffic: judge.together([judge.between(found.get((ONE_QUEUE, traffic)), 0.55, 0.62), own])
-            for traffic in (PACKETS, FLOWS)
+            traffic: judge.together(
+                [judge.between(found.get((ONE_QUEUE, traffic)), 0.55, 0.62).because(said), own]
+            )
+            for traffic, said in why.items()
         }
     )
 
