@@ -210,7 +210,7 @@ def draw(tables: Tables) -> "Picture":
                     axes.axhline(value, color=look["color"], linestyle=line, linewidth=0.9)
                     axes.annotate(
                         f"{short}: {name} {value:.3g}", (0.01, value), xycoords=("axes fraction", "data"),
-                        fontsize=6.5, va="bottom", color=look["color"],
+                        fontsize=6.5, va="bottom" if system != rack.MMF else "top", color=look["color"],
                     )  # fmt: skip
         unit = "server" if level == SERVER else "port"
         axes.set(xlabel="time (ms)", ylabel=f"buffer occupancy (kB a {unit})", title=title)

@@ -207,8 +207,9 @@ def draw(tables: Tables) -> "Picture":
                 continue
             us = median["us"][0]
             axes.plot([us, us], [0, 0.5], color=look["color"], linestyle=":", linewidth=1)
+            said = f"{us:,.0f} us" if us > 100 else f"{us:.3g} us"
             axes.annotate(
-                f"{us:,.3g} us", (us, 0.03 + 0.07 * place), color=look["color"], fontsize=7.5,
+                said, (us, 0.03 + 0.07 * place), color=look["color"], fontsize=7.5,
                 xytext=(3, 0), textcoords="offset points",
             )  # fmt: skip
         axes.axhline(0.5, color="#000000", linewidth=0.6, linestyle=":")
