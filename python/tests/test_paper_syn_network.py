@@ -178,7 +178,7 @@ class TestMet:
 
 
 def test_figure_10_by_figures_8_and_9():
-    """Of 40 us, 20 at leaves and 2 at spines: 9 and 2 more are 51 us; half take the median, others 25.608 us or more."""
+    """Of 40 us, 20 at leaves and 2 at spines: 9 and 2 more are 51 us; half take the median, others 25.608 us."""
     mean, median = latency.most_by_little(38.0, 40.0, 20.0, 2.0)
     assert mean == pytest.approx(51 / 40)
     assert median == pytest.approx((2 * 51 - 25.608) / 38)
