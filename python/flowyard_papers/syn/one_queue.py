@@ -27,7 +27,7 @@ ONE_QUEUE, QUEUES = "one queue a server", "a queue for each destination"
 PACKETS, FLOWS = "packets to random servers", "flows of 46 kB"
 # Packets of a flow on average, whole ones.
 FLOW_PACKETS = rack.offered_bytes(rack.FIXED) / rack.MTU_BYTES
-SHARES = (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.95, 1.2)
+SHARES = (0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.95, limits.ABOVE)
 
 
 def carried(offered: float, flow_packets: float, slots: int, random: np.random.Generator) -> float:
@@ -69,10 +69,10 @@ def _window(scale: Scale) -> rack.Window:
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
-    """SYN with MMF, all queues with packets when a run begins, offered less and more than slots hold."""
-    full, shares = rack.limit(rack.MMF, rack.FIXED), scale.pick((0.8, 1.2), SHARES)
-    bases = [limits.saturated(rack.MMF, rack.FIXED, share * full, _window(scale)) for share in shares]
-    axes = [Axis("of_limit", scenarios=bases, labels=shares)]
+    """SYN with MMF, all queues with packets when a run begins, offered more than slots hold."""
+    load = limits.ABOVE * rack.limit(rack.MMF, rack.FIXED)
+    base = limits.saturated(rack.MMF, rack.FIXED, load, _window(scale))
+    axes = [Axis("of_limit", scenarios=[base], labels=[limits.ABOVE])]
     return {"queues": Plan(axes=axes, replicas=scale.pick(1, 10), name="a queue for each destination")}
 
 
@@ -123,12 +123,13 @@ def draw(tables: Tables) -> "Picture":
     cases = ((QUEUES, FLOWS), (ONE_QUEUE, PACKETS), (ONE_QUEUE, FLOWS))
     for place, (queues, traffic) in enumerate(cases):
         own = tables["points"].filter(queues=queues, traffic=traffic).sort("of_limit")
+        # With queues by destination there is one point: more than slots hold is offered.
         style.curve(axes, own, "of_limit", "carried", place, f"{queues}, {traffic}")
     axes.plot([0, 1, 1.25], [0, 1, 1], "k--", linewidth=0.7)
     axes.axhline(2 - 2**0.5, color="#000000", linewidth=0.7, linestyle=":")
     axes.set(xlabel="offered / what slots hold", ylabel="carried / what slots hold", xlim=(0.3, 1.25))
     axes.set_ylim(0.3, 1.05)
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(0, 0.93))
     return picture
 
 
