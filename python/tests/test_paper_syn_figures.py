@@ -3,6 +3,7 @@
 import math
 from typing import ClassVar
 
+import numpy as np
 import polars as pl
 import pytest
 from conftest import drawn_from_csv, open_sweep
@@ -13,9 +14,11 @@ from flowyard.papers.figure import Needs, Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard.sweeps import Plan
 from flowyard_papers.syn import _completion as completion
+from flowyard_papers.syn import _fairness as fairness
 from flowyard_papers.syn import _judges as judges
 from flowyard_papers.syn import _rack as rack
 from flowyard_papers.syn import incast, lengths, limits, uniform
+from flowyard_papers.syn._leaf_spine import SERVERS
 from flowyard_papers.syn._rack import ASY, BIMODAL, DOWN, FBW, FIXED, IN_TURN, MAX_MIN, MMF, OCF, PASSES, SRJF
 
 FIGURES = (uniform, incast, lengths, limits)
@@ -170,17 +173,22 @@ class TestUniform:
     figure = uniform.FIGURE
     systems = (*uniform.JUDGED, *uniform.ORDERS, DOWN, MAX_MIN, PASSES)
 
-    def tables(self, index=None, pairs=None, **changed):
+    def tables(self, index=None, pairs=None, matrix=None, **changed):
         fair = by_system(**{MMF: 0.99, "other": lambda load: 0.99 - 0.005 / (1 + 10 * load)})
         values = defaults(jain_flows=index or fair, carried=lambda load, **_: load) | changed
         values.setdefault("fct", 1.0)
-        longer = values["fct"] if "fct" in changed else by_system(**{MMF: 1.01})
+        ranked = by_system(**{OCF: 3.0, MMF: 1.01, SRJF: 0.9})
+        longer = values["fct"] if "fct" in changed else ranked
         runs = made(self.systems, rack.LOADS, values | {"fct": longer})
         rates = made(uniform.RATED, rack.LOADS, {"jain_pairs": pairs or fair, "pair_windows": 100})
+        shares = {"jain_rates": matrix or index or fair, "entries": 100}
+        matrices = made(uniform.JUDGED, rack.LOADS, shares).drop("unstable")
         keys = [*completion.KEYS, "unstable"]
         return {
             "runs": runs,
             "points": replica_means(runs, keys, completion.VALUES),
+            "matrices": matrices,
+            "matrix_points": replica_means(matrices, completion.KEYS, ["entries", "jain_rates"]),
             "pairs": rates,
             "pair_points": replica_means(rates, completion.KEYS, ["pair_windows", "jain_pairs"]),
         }
@@ -188,7 +196,7 @@ class TestUniform:
     @pytest.mark.parametrize("claim", figure.claims)
     def test_what_the_paper_has_passes(self, claim):
         found = self.figure.claims[claim](self.tables())
-        assert {one.verdict for _, one in found.readings} == {PASS}
+        assert {found.verdict, *(one.verdict for _, one in found.readings)} == {PASS}
 
     @pytest.mark.parametrize(
         ("claim", "changed"),
@@ -205,6 +213,11 @@ class TestUniform:
             ("SYN-F3.c", {"index": 0.94}),
             ("SYN-F3.c", {"index": by_system(**{MMF: lambda load: 1 if load < 0.9 else 0.9})}),
             ("SYN-F3.d", {"index": by_system(**{MMF: 0.99, "other": lambda load: 0.99 - load / 100})}),
+            (
+                "SYN-F4.i",
+                {"fct": by_system(**{OCF: 3, MMF: 2, SRJF: lambda load: 2.5 if load == 0.9 else 1})},
+            ),
+            ("SYN-F4.i", {"fct": by_system(**{OCF: lambda load: 1 if load == 0.05 else 3, MMF: 2})}),
             ("SYN-F5.a", {"fct": by_system(**{MMF: lambda load: 1.3 if load == 0.5 else 1})}),
             ("SYN-F5.a", {"fct": by_system(**{MMF: lambda load: 0.75 if load == 0.5 else 1})}),
             ("SYN-F5.b", {"fct": by_system(**{MMF: lambda load: 0.9 if load == 0.8 else 2})}),
@@ -230,6 +243,10 @@ class TestUniform:
         verdicts = {name: one.verdict for name, one in self.figure.claims["SYN-F3.b"](pairs).readings}
         assert verdicts[uniform.OF_FLOWS] == PASS
         assert verdicts[uniform.OF_PAIRS] == FAIL
+        # The claim's own verdict is that of the random matrices.
+        uneven = self.figure.claims["SYN-F3.b"](self.tables(matrix=by_system(**{MMF: 0.99, "other": 0.9})))
+        assert (uneven.verdict, uneven.readings[0][0]) == (FAIL, uniform.OF_MATRIX)
+        assert dict(uneven.readings)[uniform.OF_FLOWS].verdict == PASS
         down = self.tables(fct=by_system(**{DOWN: 2.0}))
         verdicts = {name: one.verdict for name, one in self.figure.claims["SYN-F5.a"](down).readings}
         assert verdicts == {uniform.BOTH: PASS, uniform.ONLY_DOWN: FAIL, PASSES: PASS}
@@ -244,7 +261,35 @@ class TestUniform:
             assert judge(lacking).verdict == NOT_REACHED, claim
 
     def test_drawn_from_files(self):
-        assert len(drawn_from_csv(self.figure, self.tables()).axes) == 4
+        assert len(drawn_from_csv(self.figure, self.tables()).axes) == 6
+
+
+class TestRandomMatrices:
+    def test_mmf_takes_turns(self):
+        """Three pairs that share a server: each is served in every third slot. A pair apart: in each."""
+        waiting = np.zeros((6, 6), bool)
+        waiting[0, [1, 2, 3]] = waiting[4, 5] = True
+        slots = fairness.served(waiting, 30, np.random.default_rng(1))
+        assert slots[0, 1:4].tolist() == [10, 10, 10]
+        assert slots[4, 5] == 30
+        assert slots.sum() == 60
+
+    def test_a_slot_is_a_matching(self):
+        waiting = np.random.default_rng(2).random((20, 20)) < 0.4
+        slots = fairness.served(waiting, 1, np.random.default_rng(3))
+        assert max(slots.sum(0).max(), slots.sum(1).max()) == 1
+        assert not slots[~waiting].any()
+        # None that could be added is missing.
+        free = (slots.sum(1) == 0)[:, None] & (slots.sum(0) == 0)
+        assert not (free & waiting).any()
+
+    def test_their_density_is_the_load(self):
+        rows = pl.DataFrame(list(fairness.random_matrices((0.1, 0.9), 1)))
+        pairs = SERVERS * (SERVERS - 1)
+        assert rows["entries"].to_numpy() / pairs == pytest.approx(rows["load"].to_numpy(), abs=0.01)
+        # Sparse: pairs outside every maximum matching get next to nothing from ASY.
+        by = {(row["system"], row["load"]): row["jain_rates"] for row in rows.iter_rows(named=True)}
+        assert by[ASY, 0.1] < by[MMF, 0.1] < 0.95 < by[MMF, 0.9]
 
 
 class TestIncast:
@@ -284,10 +329,10 @@ class TestIncast:
             ("SYN-F4.a", {"fct": by_system(**{OCF: 3, MMF: lambda load: 3.5 if load == 0.3 else 2})}),
             ("SYN-F4.a", {"fct": by_system(**{OCF: 3, MMF: 2, SRJF: 2.5})}),
             ("SYN-F4.b", {"fct": by_system(**{OCF: 3, ASY: 3.1})}),
-            ("SYN-F4.c", {"fct_cv": by_system(**{OCF: 2})}),
+            ("SYN-F4.c", {"raw_cv": by_system(**{OCF: 2})}),
             ("SYN-F4.c", {"raw_cv": by_system(**{OCF: lambda load: 2 if load == 0.9 else 0.5})}),
             ("SYN-F4.d", {"raw_cv": by_system(**{SRJF: 0.5})}),
-            ("SYN-F4.d", {"fct_cv": by_system(**{MMF: 5})}),
+            ("SYN-F4.d", {"raw_cv": by_system(**{MMF: 5})}),
             (
                 "SYN-F4.e",
                 {"carried": by_system(**{SRJF: lambda load: 0.98 * load, "other": lambda load: load})},
@@ -302,12 +347,23 @@ class TestIncast:
     def test_others_fail(self, claim, changed):
         assert self.figure.claims[claim](self.tables(**changed)).verdict == FAIL
 
+    def test_variation_is_of_the_fct_as_it_is(self):
+        """SYN-X10: the normalised FCT stands beside."""
+        tables = self.tables(fct_cv=by_system(**{OCF: 5}))
+        for claim in ("SYN-F4.c", "SYN-F4.d"):
+            found = self.figure.claims[claim](tables)
+            assert {name: one.verdict for name, one in found.readings} == {
+                incast.RAW: PASS,
+                incast.NORMALISED: FAIL,
+            }
+            assert found.verdict == PASS
+
     def test_beyond_its_slots_syn_is_not_ranked(self):
         wrong = by_system(**{OCF: lambda load: 0.1 if load > 0.6 else 3, MMF: 2})
         assert self.figure.claims["SYN-F4.h"](self.tables(bimodal={"fct": wrong})).verdict == PASS
 
     def test_drawn_from_files(self):
-        assert len(drawn_from_csv(self.figure, self.tables()).axes) == 6
+        assert len(drawn_from_csv(self.figure, self.tables()).axes) == 8
 
 
 def test_oldest_first_under_incast_is_a_queue_with_a_closed_form(tmp_path):

@@ -78,8 +78,8 @@ def test_lateness_that_is_lost_is_slower_and_a_wait_that_is_not_kept_faster(made
         name: value(tables["points"], "fct", system=name, load=0.2) for name in (made_up, passes, drains)
     }
     assert max(at_low[passes], at_low[drains]) < at_low[made_up]
-    assert set(tables["verdicts"]["reading"]) == set(late.READINGS)
-    assert len(tables["verdicts"]) == 4 * len(late.READINGS)
+    assert set(tables["verdicts"]["reading"]) == set(late.ASYNCHRONOUS)
+    assert len(tables["verdicts"]) == 4 * len(late.ASYNCHRONOUS)
 
 
 def test_lost_control_costs_time(made):

@@ -30,9 +30,15 @@ CONTROLLERS: Mapping[str, dict[str, Any]] = {
     MAX_MIN: {"max-min": {}},
 }
 SLOTTED = (OCF, SRJF, MMF)
-# ASY by other readings of a queue that is empty before its bucket: systems of which only verdicts are shown.
+# ASY by readings of its buckets: systems of which only verdicts are shown, but for the one that makes up for a packet.
+ONE_PACKET, LOST = "ASY, a bucket of one packet", "ASY, lateness is lost"
 PASSES, DRAINS = "ASY, the wait of an empty queue passes", "ASY, an empty queue drains"
-READINGS: Mapping[str, dict[str, Any]] = {PASSES: {"idle": "passes"}, DRAINS: {"idle": "drains"}}
+READINGS: Mapping[str, dict[str, Any]] = {
+    ONE_PACKET: {"late_limit": 1},
+    LOST: {"late": "lost"},
+    PASSES: {"idle": "passes"},
+    DRAINS: {"idle": "drains"},
+}
 COLOURS = ("#0072b2", "#009e73", "#56b4e9", "#d55e00", "#e69f00", "#7f7f7f")
 MARKERS = ("^", "v", "o", "s", "D", "P")
 
@@ -235,7 +241,7 @@ def plan(
 
 def look(system: str) -> dict[str, Any]:
     """A colour and a mark for each system, the same in all figures; those that the paper does not have are dotted."""
-    place = list(CONTROLLERS).index(system)
+    place = list(CONTROLLERS).index(ASY if system in READINGS else system)
     return {
         "color": COLOURS[place],
         "marker": MARKERS[place],

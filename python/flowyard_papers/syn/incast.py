@@ -26,8 +26,12 @@ LENGTHS = {"fixed": FIXED, "bimodal": BIMODAL}
 # The hot spot's 20,000 flows are few packets: both scales have them.
 WINDOW = rack.Window(500, 2000, 21_000, 500)
 RANKING = [(OCF, MMF), (MMF, SRJF)]
-# Readings.
-EACH, NORMALISED, RAW = "both", "normalised FCT", "FCT as it is"
+# Readings. No measure gives all of figure 4 (SYN-X10): by the normalised FCT OCF, which lets small flows wait like
+# large ones, varies most at low load, and by the FCT as it is the means of OCF and MMF are equal: work is conserved.
+NORMALISED, RAW = "normalised FCT", "FCT as it is"
+UNEQUAL = (
+    "by the normalised FCT a small flow that waits for a large one counts many times its least time (SYN-X10)"
+)
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
@@ -69,12 +73,16 @@ def _ranked(pairs: list[tuple[str, str]], lengths: str = FIXED) -> Judge:
 
 
 def _varies_more(pairs: list[tuple[str, str]]) -> Judge:
-    """The first of each pair has the larger coefficient of variation, of both; and of each."""
+    """The first of each pair has the larger coefficient of variation, of the FCT as it is; and normalised."""
 
     def judging(tables: Tables) -> Judgement:
         own = tables["runs"].filter(lengths=FIXED)
-        normalised, raw = (judges.ordered(own, pairs, value) for value in ("fct_cv", "raw_cv"))
-        return judge.by_reading({EACH: judge.together([normalised, raw]), NORMALISED: normalised, RAW: raw})
+        return judge.by_reading(
+            {
+                RAW: judges.ordered(own, pairs, "raw_cv"),
+                NORMALISED: judges.ordered(own, pairs, "fct_cv").because(UNEQUAL),
+            }
+        )
 
     return judging
 
@@ -127,14 +135,19 @@ def _like_mmf(tables: Tables) -> Judgement:
 
 def draw(tables: Tables) -> "Picture":
     """Figure 4, and what it leaves out."""
-    picture, panels = style.panels(2, 3)
+    picture, panels = style.panels(2, 4)
     points = tables["points"]
     for column, (value, label) in enumerate(
-        (("fct", "normalised FCT"), ("fct_cv", "its coefficient of variation"), ("raw_ms", "FCT (ms)"))
+        (
+            ("fct", "average normalised FCT"),
+            ("raw_ms", "average FCT (ms)"),
+            ("raw_cv", "coefficient of variation of the FCT"),
+            ("fct_cv", "of the normalised FCT"),
+        )
     ):
         for row, lengths in enumerate(LENGTHS.values()):
-            axes = panels[3 * row + column]
-            curves(axes, points.filter(lengths=lengths), value, SYSTEMS, log=value != "fct_cv")
+            axes = panels[4 * row + column]
+            curves(axes, points.filter(lengths=lengths), value, SYSTEMS, log=not value.endswith("cv"))
             axes.set(title=f"incast, {lengths}", ylabel=label)
     picture.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return picture
@@ -161,6 +174,8 @@ FIGURE = Figure(
         *rack.ASSUMED,
         completion.ASSUMED,
         "The load is that of the hot spot's link; all 119 others send to it. Fairness is of the bytes that arrived "
-        "from each of them. With bimodal lengths SYN holds loads up to 0.596.",
+        "from each of them. Means are judged by the normalised FCT, as III-C defines it; variation, of which "
+        "III-E has no picture, by the FCT as it is, the only one by which both hold (SYN-X10); the other one beside. "
+        "With bimodal lengths SYN holds loads up to 0.596.",
     ),
 )

@@ -51,6 +51,28 @@ def _name(system: str, lengths: str, frame: int) -> str:
 def plans(scale: Scale) -> dict[str, Plan]:
     """Each case a little below its limit, and beyond."""
     window = _window(scale)
+
+    def case(system: str, lengths: str, frame: int, share: float) -> dict[str, object]:
+        return saturated(system, lengths, share * rack.limit(system, lengths, frame), window, frame)
+
+    places = [(*one, share) for one in _cases() for share in (BELOW, ABOVE)]
+    labels = [f"{_name(*one)}; {share:g}" for *one, share in places]  # type: ignore[arg-type]
+    axes = [Axis("case", scenarios=[case(*place) for place in places], labels=labels)]
+    return {"limits": Plan(axes=axes, replicas=scale.pick(1, 10), name="limits")}
+
+
+def saturated(
+    system: str, lengths: str, load: float, window: rack.Window, frame_bytes: int = rack.FRAME_BYTES
+) -> dict[str, object]:
+    """A run at that load, in which flows wait from each server to each other when it begins.
+
+    Args:
+        system: A key of CONTROLLERS.
+        lengths: Of packets: a key of LENGTHS.
+        load: In bytes of IP.
+        window: When it counts.
+        frame_bytes: Of each packet.
+    """
     # What is counted from the warm-up on is told by samples, one of which is of the beginning of the window.
     run = {"measure": "all", "until": f"{window.until_ms(1, FIXED)}ms"}
     waiting = {
@@ -61,18 +83,10 @@ def plans(scale: Scale) -> dict[str, Plan]:
         "flows": WAITING * SERVERS * (SERVERS - 1),
     }
     sampled = {"samples": {"every": f"{EVERY_MS}ms", "links": ["host-leaf"], "flows": []}}
-
-    def case(system: str, lengths: str, frame: int, share: float) -> dict[str, object]:
-        load = share * rack.limit(system, lengths, frame)
-        traffic = [rack.bursts(load, lengths, window.until_ms(load, lengths)), waiting]
-        made = rack.scenario(rack.CONTROLLERS[system], lengths, run=run, traffic=traffic, observe=sampled)
-        made["transport"]["central"]["link_bytes"] = f"{frame}B"
-        return made
-
-    places = [(*one, share) for one in _cases() for share in (BELOW, ABOVE)]
-    labels = [f"{_name(*one)}; {share:g}" for *one, share in places]  # type: ignore[arg-type]
-    axes = [Axis("case", scenarios=[case(*place) for place in places], labels=labels)]
-    return {"limits": Plan(axes=axes, replicas=scale.pick(1, 10), name="limits")}
+    traffic = [rack.bursts(load, lengths, window.until_ms(load, lengths)), waiting]
+    made = rack.scenario(rack.CONTROLLERS[system], lengths, run=run, traffic=traffic, observe=sampled)
+    made["transport"]["central"]["link_bytes"] = f"{frame_bytes}B"
+    return made
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:

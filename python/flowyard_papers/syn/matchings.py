@@ -28,7 +28,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     """Random traffic; and each server sends two packets to each other one at once, which fills every queue."""
     everybody = {
         "name": rack.FLOWS,
-        "arrivals": {"at-once": {"jitter": "0s"}},
+        # Replicas differ by who comes first.
+        "arrivals": {"at-once": {"jitter": "10us"}},
         "matrix": {"pairs": [[a, b] for a in range(SERVERS) for b in range(SERVERS) if a != b]},
         "sizes": {"fixed": "3000B"},
     }

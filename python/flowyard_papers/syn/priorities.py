@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Rounding of sums of rates.
 ROUNDING = 1e-9
-EACH, SUM, ONE = "each queue of a class", "a class in total", "a class of one queue"
+EACH, SUM, ONE = "each queue of a class at once", "a class in total", "one queue"
 POSITIVE, SPARSE = "positive", "sparse"
 
 
@@ -102,10 +102,11 @@ def _priority(tables: Tables) -> Judgement:
     if set(rows["class"]) != {EACH, ONE} or set(rows["matrix"]) != {POSITIVE, SPARSE}:
         return judge.not_reached("some kind of matrix or class is missing")
     found = {}
+    # "By properly scaling each value in R(t)" (II-B): a queue's value, or all those of a class.
     for reading, case, column in (
-        (EACH, EACH, "least_gain"),
-        (SUM, EACH, "gain_of_sum"),
         (ONE, ONE, "least_gain"),
+        (SUM, EACH, "gain_of_sum"),
+        (EACH, EACH, "least_gain"),
     ):
         own = rows.filter(pl.col("class") == case)
         lost = own.filter(pl.col(column) < -ROUNDING)

@@ -35,7 +35,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
         "traffic": [
             {
                 "name": "long",
-                "arrivals": {"at-once": {"jitter": "0s"}},
+                # Replicas differ by where in a slot it starts.
+                "arrivals": {"at-once": {"jitter": "100us"}},
                 "matrix": {"pairs": [[0, 2]]},
                 "sizes": {"fixed": f"{FLOW_BYTES}B"},
             }

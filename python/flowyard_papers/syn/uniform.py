@@ -1,6 +1,8 @@
 """Figures 3 and 5: packets of 1500 B between all servers; fairness, mean FCT and its variation over load.
 
-One set of runs serves both figures, and with them the paper's headline (claim P9).
+One set of runs serves figure 5, the readings of figure 3 by flows and by pairs of servers, and the order of the
+policies (claim F4.i: III-F.1 "similar to the case of the incast traffic pattern"). Figure 3 itself is of random
+matrices: see `_fairness`. The paper's headline (claim P9) is of both.
 """
 
 from collections.abc import Callable
@@ -13,6 +15,7 @@ from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Plan
 from flowyard_papers.syn import _completion as completion
+from flowyard_papers.syn import _fairness as fairness
 from flowyard_papers.syn import _judges as judges
 from flowyard_papers.syn import _rack as rack
 from flowyard_papers.syn._judges import Judge
@@ -27,10 +30,11 @@ JUDGED, ORDERS, RATED = (MMF, ASY), (OCF, SRJF), (MMF, ASY, DOWN)
 EVERY_MS = 1
 # Up to here means are alike (F5.a).
 LOW = 0.7
+# Up to here the policies stand as under incast (F4.i).
+RANKED = 0.9
 FLOWS_INDEX, PAIRS_INDEX = "jain_flows", "jain_pairs"
-# Why ASY is less fair, and its times vary more.
-STARVED = "pairs outside every maximum matching of a sparse R get next to nothing until it changes (SYN-X4)"
 # Readings of what is fair, and of the normalisation.
+OF_MATRIX = "rates for a random R of the load's density"
 OF_FLOWS, OF_PAIRS = "throughput of flows of 10 packets or more", "rates of pairs in 1 ms"
 BOTH, ONLY_DOWN = "ASY scales both ways", "ASY scales down only"
 
@@ -49,7 +53,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
     sampled = {"samples": {"every": f"{EVERY_MS}ms", "links": [], "flow_limit": 1_000_000}}
     return {
         "paper": rack.plan("uniform", JUDGED, loads, window, replicas=scale.pick(2, 10)),
-        "orders": rack.plan("uniform", ORDERS, loads, window, replicas=2),
+        "orders": rack.plan("uniform", ORDERS, loads, window, replicas=scale.pick(2, 10)),
         "scaled_down": rack.plan("uniform", [DOWN], loads, window, replicas=scale.pick(1, 3)),
         "max_min": rack.plan("uniform", [MAX_MIN], loads, window, replicas=1),
         "passes": rack.plan(
@@ -60,7 +64,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
 
 
 def tables(scale: Scale, sweeps: Sweeps) -> Tables:
-    """A row a run, and the means; the same of the rates of pairs."""
+    """A row a run, and the means; the same of the rates of pairs, and of random matrices."""
     window = _window(scale)
     runs = pl.concat(
         [
@@ -69,12 +73,16 @@ def tables(scale: Scale, sweeps: Sweeps) -> Tables:
         ]
     )
     pairs = completion.pair_fairness(sweeps["rates"], _rated(scale), EVERY_MS * 10**9)
+    loads = scale.pick(QUICK_LOADS, rack.LOADS)
+    matrices = pl.DataFrame(list(fairness.random_matrices(loads, scale.pick(2, 10))))
     keys = [*completion.KEYS, "unstable"]
     return {
         "runs": runs,
         "points": replica_means(runs, keys, completion.VALUES),
         "pairs": pairs,
         "pair_points": replica_means(pairs, completion.KEYS, ["pair_windows", PAIRS_INDEX]),
+        "matrices": matrices.sort(*completion.KEYS, "replica"),
+        "matrix_points": replica_means(matrices, completion.KEYS, ["entries", fairness.RATES_INDEX]),
     }
 
 
@@ -82,6 +90,7 @@ def _fairness(one: Callable[[pl.DataFrame, str, str], Judgement]) -> Judge:
     """By what is fair, and by the normalisation."""
     return lambda tables: judge.by_reading(
         {
+            OF_MATRIX: one(tables["matrices"], fairness.RATES_INDEX, ASY),
             OF_FLOWS: one(tables["runs"], FLOWS_INDEX, ASY),
             OF_PAIRS: one(tables["pairs"], PAIRS_INDEX, ASY),
             f"{OF_FLOWS}, {ONLY_DOWN}": one(tables["runs"], FLOWS_INDEX, DOWN),
@@ -96,67 +105,6 @@ def _normalised(one: Callable[[pl.DataFrame, str], Judgement], *others: str) -> 
     return lambda tables: judge.by_reading(
         {reading: one(tables["runs"], asy) for reading, asy in readings.items()}
     )
-
-
-def _differences(runs: pl.DataFrame, index: str, asy: str) -> pl.DataFrame:
-    """ASY's index less that of SYN: load, replica, difference."""
-    wide = runs.filter(pl.col("system").is_in([MMF, asy])).pivot(
-        "system", index=["load", "replica"], values=index
-    )
-    if not {MMF, asy} <= set(wide.columns):
-        return pl.DataFrame(schema={"load": pl.Float64, "replica": pl.Int64, "difference": pl.Float64})
-    return wide.select("load", "replica", difference=pl.col(asy) - pl.col(MMF)).drop_nulls()
-
-
-def _less_fair(runs: pl.DataFrame, index: str, asy: str) -> Judgement:
-    """F3.a: at both of the low loads."""
-    means = dict(
-        _differences(runs, index, asy)
-        .filter(pl.col("load") < 0.2)
-        .group_by("load")
-        .agg(pl.col("difference").mean())
-        .sort("load")
-        .iter_rows()
-    )
-    if missing := [load for load in (0.05, 0.1) if load not in means]:
-        return judge.not_reached(f"no runs at load {missing[0]:g}")
-    said = ", ".join(f"{means[load]:+.4f} at {load:g}" for load in (0.05, 0.1))
-    holds = all(means[load] < 0 for load in (0.05, 0.1))
-    return judge.judged(holds, f"ASY - SYN: {said}", "below 0 at both").because("ASY is the fairer one there")
-
-
-def _near(runs: pl.DataFrame, index: str, asy: str) -> Judgement:
-    """F3.b: above load 0.2."""
-    means = _differences(runs, index, asy).filter(pl.col("load") > 0.2)
-    if means.is_empty():
-        return judge.not_reached("no runs above load 0.2")
-    worst = (
-        means.group_by("load")
-        .agg(pl.col("difference").mean())
-        .sort(pl.col("difference").abs(), "load")
-        .row(-1, named=True)
-    )
-    found = judge.at_most(abs(worst["difference"]), 0.03)
-    why = f": {STARVED}" if asy == ASY and worst["difference"] < 0 else ""
-    return found.because(f"ASY - SYN is {worst['difference']:+.3f} at load {worst['load']:g}{why}")
-
-
-def _fair(runs: pl.DataFrame, index: str, asy: str) -> Judgement:
-    """F3.c: both are fair above load 0.2."""
-    own = runs.filter(pl.col("load") > 0.2)
-    if missing := judges.lacking(own, (MMF, asy)):
-        return missing
-    found = []
-    for system in (MMF, asy):
-        load, worst = min(judges.means(own, index)[system].items(), key=lambda item: item[1])
-        found.append(judge.at_least(worst, 0.95).because(f"{system} at load {load:g}"))
-    return judge.together(found)
-
-
-def _nearer(runs: pl.DataFrame, index: str, asy: str) -> Judgement:
-    """F3.d: the difference does not grow from load 0.05 to 0.4."""
-    own = _differences(runs, index, asy).filter(pl.col("load") <= 0.4)
-    return judges.trend(own.with_columns(pl.col("difference").abs()), "difference", rising=False)
 
 
 def _same_mean(runs: pl.DataFrame, asy: str) -> Judgement:
@@ -174,6 +122,12 @@ def _same_spread(runs: pl.DataFrame, asy: str) -> Judgement:
     return judges.alike(runs, asy, MMF, "fct_cv", 0.7, 1.43)
 
 
+def _ranked(tables: Tables) -> Judgement:
+    """F4.i: the policies stand as under incast."""
+    runs = tables["runs"].filter(pl.col("load") <= RANKED)
+    return judges.ordered(runs, [(OCF, MMF), (MMF, SRJF)], "fct")
+
+
 def _same_throughput(runs: pl.DataFrame, asy: str) -> Judgement:
     """F5.d: of what arrived during the window, in percent of SYN's."""
     if missing := judges.lacking(judges.compared(runs, (MMF, asy)), (MMF, asy)):
@@ -187,35 +141,45 @@ def _same_throughput(runs: pl.DataFrame, asy: str) -> Judgement:
 
 def _headline(tables: Tables) -> Judgement:
     """P9: throughput, fairness and FCT."""
+    runs = tables["runs"]
+    by_matrix = fairness.near(tables["matrices"], fairness.RATES_INDEX, ASY)
 
-    def all_three(asy: str) -> Judgement:
-        runs = tables["runs"]
-        return judge.together(
-            [_near(runs, FLOWS_INDEX, asy), _same_mean(runs, asy), _same_throughput(runs, asy)]
-        )
+    def all_three(asy: str, fair: Judgement) -> Judgement:
+        return judge.together([fair, _same_mean(runs, asy), _same_throughput(runs, asy)])
 
-    return judge.by_reading({BOTH: all_three(ASY), ONLY_DOWN: all_three(DOWN)})
+    found = {OF_MATRIX: all_three(ASY, by_matrix)}
+    for name, asy in ((OF_FLOWS, ASY), (f"{OF_FLOWS}, {ONLY_DOWN}", DOWN)):
+        found[name] = all_three(asy, fairness.near(runs, FLOWS_INDEX, asy))
+    return judge.by_reading(found)
 
 
 def draw(tables: Tables) -> "Picture":
-    """Figure 3 by both definitions above, figures 5a and 5b below."""
-    picture, (flows, pairs, mean, spread) = style.panels(2, 2)
+    """Figure 3 by three definitions above, figures 5a and 5b below."""
+    picture, (matrix, pairs, flows, mean, spread, legend) = style.panels(2, 3)
     systems = (*JUDGED, *ORDERS, DOWN, MAX_MIN)
+    rates, shares = (
+        tables[name].with_columns(unstable=pl.lit(value=False)) for name in ("pair_points", "matrix_points")
+    )
+    curves(matrix, shares, fairness.RATES_INDEX, JUDGED, log=False)
     curves(flows, tables["points"], FLOWS_INDEX, systems, log=False)
-    rates = tables["pair_points"].with_columns(unstable=pl.lit(value=False))
     curves(pairs, rates, PAIRS_INDEX, RATED, log=False)
     curves(mean, tables["points"], "fct", systems, log=True)
     curves(spread, tables["points"], "fct_cv", systems, log=False)
-    flows.set(title="3: throughput of long flows", ylabel="Jain's index", ylim=(0, 1.02))
-    pairs.set(title="3: rates of pairs in 1 ms", ylabel="Jain's index", ylim=(0, 1.02))
-    mean.set(title="5a: mean", ylabel="normalised FCT")
+    matrix.set(title="3: a random R of that density")
+    pairs.set(title="3: rates of pairs in 1 ms")
+    flows.set(title="3: throughput of long flows")
+    for axes in (matrix, pairs, flows):
+        axes.set(ylabel="Jain's fairness index", ylim=(0, 1.02))
+    mean.set(title="5a: average", ylabel="normalised FCT")
     spread.set(title="5b: coefficient of variation", ylabel="of the normalised FCT")
-    picture.legend(*mean.get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    legend.axis("off")
+    legend.legend(*mean.get_legend_handles_labels(), loc="center")
     return picture
 
 
 _PAPER_NEEDS = [
-    Needs(10, by=completion.KEYS, least={"flows": 20_000}, where={"system": name}) for name in (MMF, ASY)
+    Needs(10, by=completion.KEYS, least={"flows": 20_000}, where={"system": name})
+    for name in (*JUDGED, *ORDERS)
 ]
 _DOWN_NEEDS = [
     Needs(3, by=completion.KEYS, where={"system": DOWN}, reading=reading)
@@ -229,10 +193,11 @@ FIGURE = Figure(
     plans=plans,
     tables=tables,
     claims={
-        "SYN-F3.a": _fairness(_less_fair),
-        "SYN-F3.b": _fairness(_near),
-        "SYN-F3.c": _fairness(_fair),
-        "SYN-F3.d": _fairness(_nearer),
+        "SYN-F3.a": _fairness(fairness.less_fair),
+        "SYN-F3.b": _fairness(fairness.near),
+        "SYN-F3.c": _fairness(fairness.fair),
+        "SYN-F3.d": _fairness(fairness.nearer),
+        "SYN-F4.i": _ranked,
         "SYN-F5.a": _normalised(_same_mean, PASSES),
         "SYN-F5.b": _normalised(_shorter),
         "SYN-F5.c": _normalised(_same_spread),
@@ -240,15 +205,21 @@ FIGURE = Figure(
         "SYN-P9": _headline,
     },
     draw=draw,
-    needs={"runs": [*_PAPER_NEEDS, *_DOWN_NEEDS, _PASSES_NEEDS], "pairs": _PAIRS_NEEDS},
+    needs={
+        "runs": [*_PAPER_NEEDS, *_DOWN_NEEDS, _PASSES_NEEDS],
+        "pairs": _PAIRS_NEEDS,
+        "matrices": Needs(10, by=completion.KEYS),
+    },
     assumed=(
         *rack.ASSUMED,
         completion.ASSUMED,
-        "Figure 3: the index of the throughputs (size over FCT) of flows of at least 10 packets; or of the rates at "
-        "which pairs of servers were served in windows of 1 ms, of pairs that had something to send throughout, "
-        "over all windows of a run. Its packets have 1500 B.",
-        "No claim is about OCF and SRJF, which have 2 seeds; ASY that scales down only has 3 and max-min fair rates "
-        "one. In units of slots loads are the same but for a factor, as all packets fill one.",
+        "Figure 3: R of 0 and 1, whose entries are there with the probability of the load, as III-D explains the "
+        "figure by the sparseness of R and its caption names the two algorithms; the index of ASY's rates of the "
+        "entries, and of the slots of 500 that MMF gives them. Beside it the index of the throughputs (size over FCT) "
+        "of flows of at least 10 packets; and of the rates at which pairs of servers were served in windows of 1 ms, "
+        "of pairs that had something to send throughout, over all windows of a run. Packets have 1500 B.",
+        "ASY that scales down only has 3 seeds and max-min fair rates one. In units of slots loads are the same but "
+        "for a factor, as all packets fill one.",
         "A queue of ASY that becomes empty keeps the wait for its last packet. F5.a has a verdict also for a wait that "
         "passes, with 3 seeds; SYN-LATE has one for queues that have their rate until that packet has leaked out.",
     ),

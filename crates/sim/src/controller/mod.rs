@@ -17,6 +17,7 @@ use crate::routing::Routes;
 use crate::topology::Fabric;
 use crate::units::{Bytes, Time};
 
+pub mod cuts;
 pub mod queue_rates;
 pub mod rates;
 

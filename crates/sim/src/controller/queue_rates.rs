@@ -8,6 +8,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::cuts::{Narrow, narrow};
 use super::rates::matrix::{Entry, HOSTS_MOST, Offered, Procedure};
 use crate::engine::controller::{Act, ControlContext, Controller, Order, Report};
 use crate::ids::{NodeId, QueueId};
@@ -31,8 +32,9 @@ pub enum Estimate {
 /// The least rate that a queue with something to send offers.
 const OFFER_LEAST: f64 = 1e-6;
 
-/// Why a network has no matrix of rates: it has too many hosts, or links of hosts at different rates, of which a rate would
-/// be different shares.
+/// Why a network is not for rates that know of hosts' links alone: it has too many hosts for a matrix of them; or links of hosts
+/// at different rates, of which a rate would be different shares; or links between switches that take less than hosts' rates may
+/// sum to, so that what waits there would grow without end (section II of the paper: full bisection, no oversubscription).
 pub fn unsuited(fabric: &Fabric) -> Vec<Problem> {
     let hosts = fabric.hosts as usize;
     let many = (hosts > HOSTS_MOST)
@@ -45,7 +47,24 @@ pub fn unsuited(fabric: &Fabric) -> Vec<Problem> {
         let rate = link.rate;
         format!("is for hosts whose links have one rate: {least} is the least, and from \"{from}\" to \"{to}\" it is {rate}")
     });
-    many.into_iter().chain(different).map(|message| Problem::new("", message)).collect()
+    let tight = || narrow(fabric, least).map(|narrow| too_narrow(fabric, &narrow));
+    let tight = if many.is_none() && different.is_none() { tight() } else { None };
+    many.into_iter().chain(different).chain(tight).map(|message| Problem::new("", message)).collect()
+}
+
+/// What a part of the network lacks.
+fn too_narrow(fabric: &Fabric, narrow: &Narrow) -> String {
+    let Narrow { host, hosts, needs, has } = *narrow;
+    let name = &fabric.nodes[host.index()].name;
+    let who = if hosts == 1 {
+        format!("\"{name}\"")
+    } else {
+        format!("\"{name}\" and the {} hosts beside it", hosts - 1)
+    };
+    format!(
+        "is for networks that carry whatever hosts' links do: {who} may exchange up to {needs} with others, and the links between \
+         have {has}; give these {needs}, or use flowtune, whose rates fit all links of a path"
+    )
 }
 
 /// A queue that has had a burst.

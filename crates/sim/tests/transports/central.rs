@@ -61,21 +61,70 @@ fn rates_are_kept_where_queues_meet_on_the_wire() {
             "#
         )
     };
-    let run = run(&format!(
-        r#"
+    // A packet waits for one other at most: to make up for one is as good as to make up for all.
+    for late in ["", "late_limit = 1"] {
+        let run = run(&format!(
+            r#"
         topology.single-switch = {{ hosts = 4, rate = "1Gbps", delay = "0ps" }}
-        transport.central = {{}}
+        transport.central = {{ {late} }}
         controller.asy.normalisation.priorities = [0.6, 0.4]
         run.until = "100ms"
         {}{}
         "#,
-        entry("much", 0, "[[0, 2], [1, 3]]"),
-        entry("less", 1, "[[0, 3], [1, 2]]"),
-    ));
-    let packets = 100_000_000_000 / PACKET;
-    for (number, sent) in run.flows("packets_sent").into_iter().enumerate() {
-        let share = [6, 6, 4, 4][number];
-        assert!((packets * share / 10).abs_diff(sent) <= 2, "flow {number} has sent {sent} of {packets}");
+            entry("much", 0, "[[0, 2], [1, 3]]"),
+            entry("less", 1, "[[0, 3], [1, 2]]"),
+        ));
+        let packets = 100_000_000_000 / PACKET;
+        for (number, sent) in run.flows("packets_sent").into_iter().enumerate() {
+            let share = [6, 6, 4, 4][number];
+            assert!(
+                (packets * share / 10).abs_diff(sent) <= 2,
+                "flow {number} has sent {sent} of {packets}: {late}"
+            );
+        }
+    }
+}
+
+/// A queue with a tenth of its host's link sends a packet at once, and is ready for the next one every 123.04 us. Then a packet
+/// of 60 kB of another queue has the wire until 492.608 us: the first queue is late by three packets. Without a bound it sends
+/// four in a row, and its tenth packet starts when its rate has it, at 9 x 123.04 us. If it makes up for n packets it sends n + 1
+/// in a row, and the next ones 123.04 us apart, counted from 492.608 us: the tenth starts 8 - n of these later.
+#[test]
+fn what_a_late_queue_makes_up_for_is_bounded() {
+    let entry = |name: &str, priority: u8, to: u32, transport: &str, size: u32| {
+        format!(
+            r#"
+            [[traffic]]
+            name = "{name}"
+            priority = {priority}
+            transport.central = {{ {transport} }}
+            arrivals.at-once.jitter = "0s"
+            matrix.pairs = [[0, {to}]]
+            sizes.fixed = "{size}B"
+            "#
+        )
+    };
+    let gap = 10 * PACKET;
+    let busy = PACKET + 60_038 * 8_000;
+    for (bound, start) in [
+        ("", 9 * gap),
+        ("late_limit = 2", busy + 6 * gap),
+        ("late_limit = 1", busy + 7 * gap),
+        ("late = \"lost\"", busy + 8 * gap),
+    ] {
+        let run = run(&format!(
+            r#"
+            topology.single-switch = {{ hosts = 3, rate = "1Gbps", delay = "0ps" }}
+            transport.central = {{}}
+            controller.asy.normalisation = {{ priorities = [0.1, 0.9], scaling = "down", fill = false }}
+            {}{}
+            "#,
+            entry("short", 0, 1, bound, 15_000),
+            entry("long", 1, 2, "lengths.fixed = \"60KB\", mtu = \"65535B\"", 60_000),
+        ));
+        let end = run.flow_of("short", "fct_ps");
+        // Times are rounded to a picosecond, up.
+        assert!(end.abs_diff(start + 2 * PACKET) < 100, "{bound}: {end} instead of {}", start + 2 * PACKET);
     }
 }
 
@@ -523,4 +572,7 @@ fn what_does_not_fit_is_refused() {
     assert!(problem(&short).contains("transport.central.fragment"), "{}", problem(&short));
     let late = incast("syn.clock_error = \"20us\"");
     assert!(problem(&late).contains("above a slot"), "{}", problem(&late));
+    let lost = r#"transport.central = { late = "lost", late_limit = 1 }"#;
+    let lost = incast("asy = {}").replace("transport.central = {}", lost);
+    assert!(problem(&lost).contains("transport.central.late_limit"), "{}", problem(&lost));
 }

@@ -112,6 +112,19 @@ fn unsuited_networks_are_refused() {
         assert!(said.contains("links have one rate") && said.contains("10Gbps"), "{said}");
     }
     assert!(read(&format!("controller.flowtune = {{}}\n{mixed}{traffic}")).is_ok());
+    // 4 : 1: eight hosts of a leaf share two uplinks, of which these controllers do not know.
+    let narrow = r#"
+        topology.leaf-spine = { leaves = 4, spines = 2, hosts = 8, rate = "1Gbps" }
+        transport.central = {}
+        "#;
+    for controller in ["asy", "max-min"] {
+        let said = problem(&format!("controller.{controller} = {{}}\n{narrow}{traffic}"));
+        assert!(
+            said.contains(controller) && said.contains("up to 8Gbps") && said.contains("have 2Gbps"),
+            "{said}"
+        );
+    }
+    assert!(read(&format!("controller.flowtune = {{}}\n{narrow}{traffic}")).is_ok());
     let faulty = |links: &str| {
         format!(
             r#"

@@ -9,7 +9,8 @@ use crate::units::{Rate, SECOND, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Late {
-    /// It is not late for that: each queue has its rate (section III-B has buckets "to guarantee an instantaneous rate").
+    /// It is not late for that: each queue has its rate (section III-B has buckets "to guarantee an instantaneous rate"), up
+    /// to `late_limit`.
     #[default]
     MadeUp,
     /// It is as late: `next = max(now, next) + L / (w C)`. Queues with 0.6 and 0.4 of a link then get 0.4 each.
@@ -70,10 +71,10 @@ impl Bucket {
         *self = Bucket { share, bytes, since: now };
     }
 
-    /// A packet of so many bytes on the wire starts. Its lateness is made up for by the next one, or lost.
-    pub fn fill(&mut self, bytes: u32, now: Time, rate: Rate, late: Late) {
-        let level = self.level(now, rate);
-        let level = if late == Late::MadeUp { level } else { level.max(0.0) };
+    /// A packet of so many bytes on the wire starts. Of the bytes that it is late by, the next packets make up for `credit` at
+    /// most. Between two packets the level only falls, so that a bound at each packet is one at every moment.
+    pub fn fill(&mut self, bytes: u32, now: Time, rate: Rate, credit: f64) {
+        let level = self.level(now, rate).max(-credit);
         *self = Bucket { share: self.share, bytes: level + f64::from(bytes), since: now };
     }
 
@@ -105,7 +106,7 @@ mod tests {
         let mut bucket = Bucket::default();
         bucket.set(0.5, Time::ZERO, rate);
         assert_eq!(bucket.due(rate), Time::ZERO);
-        bucket.fill(1500, Time::ZERO, rate, Late::MadeUp);
+        bucket.fill(1500, Time::ZERO, rate, f64::INFINITY);
         assert_eq!(bucket.due(rate), Time::from_us(24));
         // After a third of the wait the rate doubles: two thirds, 16 us, become 8.
         bucket.set(1.0, Time::from_us(8), rate);
@@ -116,6 +117,31 @@ mod tests {
         assert_eq!(bucket.due(rate), Time::from_us(50 + 16));
     }
 
+    /// At a tenth of 1 Gbps a packet of 1500 B takes 120 us. The third one starts 600 us late: without a bound five packets
+    /// may follow at once, and the last of these leaves nothing to make up for; with a credit of a packet the next one may,
+    /// and the one after it waits its 120 us; without any credit the next one waits.
+    #[test]
+    fn lateness_is_made_up_for_to_a_bound() {
+        let rate = Rate(1_000_000_000);
+        let late = Time::from_us(240 + 600);
+        for (credit, at_once) in [(f64::INFINITY, 6), (3000.0, 3), (1500.0, 2), (0.0, 1)] {
+            let mut bucket = Bucket::default();
+            bucket.set(0.1, Time::ZERO, rate);
+            for start in [Time::ZERO, Time::from_us(120)] {
+                assert_eq!(bucket.due(rate), start, "{credit}");
+                bucket.fill(1500, start, rate, credit);
+            }
+            // A change of the rate on the way takes nothing away, and adds nothing.
+            bucket.set(0.1, Time::from_us(500), rate);
+            let mut sent = 0;
+            while bucket.due(rate) <= late {
+                bucket.fill(1500, late, rate, credit);
+                sent += 1;
+            }
+            assert_eq!((sent, bucket.due(rate)), (at_once, late + Time::from_us(120)), "{credit}");
+        }
+    }
+
     /// Where the wait passes, it leaks at its last rate while its queue is empty: a packet that comes after three quarters of
     /// the wait, to a queue with half of that rate, waits for the last quarter at half the speed. After the whole wait,
     /// none is left.
@@ -124,7 +150,7 @@ mod tests {
         let rate = Rate(1_000_000_000);
         let mut bucket = Bucket::default();
         bucket.set(0.5, Time::ZERO, rate);
-        bucket.fill(1500, Time::ZERO, rate, Late::MadeUp);
+        bucket.fill(1500, Time::ZERO, rate, f64::INFINITY);
         let refilled = |at: Time| {
             let mut bucket = bucket;
             bucket.set(0.0, at, rate);

@@ -59,6 +59,12 @@ pub struct Central {
     pub link_bytes: Bytes,
     /// Under a controller of rates, the packet after one that was delayed by another queue's transmission.
     pub late: Late,
+    /// The most full packets that a queue makes up for with `late = "made-up"`; 1 is a bucket whose credit is a packet. Absent:
+    /// any number, so that all that a rate allows is sent, but a queue that was held back for long then sends at the rate of its
+    /// link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub late_limit: Option<u32>,
     /// Under a controller of rates, a queue whose last packet has been sent and has not leaked out.
     pub idle: Idle,
 }
@@ -84,6 +90,7 @@ impl Default for Central {
             fragment: None,
             link_bytes: Bytes(38),
             late: Late::default(),
+            late_limit: None,
             idle: Idle::default(),
         }
     }
@@ -101,6 +108,15 @@ impl Central {
     /// The longest piece of it.
     fn fragment_bytes(&self) -> u64 {
         self.fragment.map_or(u64::MAX, |bytes| bytes.0)
+    }
+
+    /// The bytes on the wire that a late queue makes up for.
+    fn late_credit(&self) -> f64 {
+        match (self.late, self.late_limit) {
+            (Late::Lost, _) => 0.0,
+            (Late::MadeUp, None) => f64::INFINITY,
+            (Late::MadeUp, Some(packets)) => f64::from(packets) * self.full_packet() as f64,
+        }
     }
 }
 
@@ -165,6 +181,10 @@ impl Settings for Central {
             let message =
                 format!("takes the lengths of a list in turn, and lengths is \"{}\"", self.lengths.name());
             problems.push(Problem::new("in_turn", message));
+        }
+        if self.late_limit.is_some() && self.late == Late::Lost {
+            let message = "bounds what is made up for, and with late = \"lost\" nothing is; leave it out, or use \"made-up\"";
+            problems.push(Problem::new("late_limit", message));
         }
         problems
     }
@@ -434,14 +454,14 @@ impl Endpoint for Model {
             },
         };
         let flow = self.queues[number].head;
-        let late = self.configs.of(cx.conn(flow)).late;
+        let credit = self.configs.of(cx.conn(flow)).late_credit();
         let (mut packet, payload) = self.make(flow, cx);
         let at = self.queues.of_mut(cx.host());
         at.bytes -= u64::from(payload);
         let mut granted = None;
         if let Some(place) = place {
             packet.label = at.active(place).label.unwrap_or(packet.label);
-            at.fill(place, packet.size, cx.now(), rate, late);
+            at.fill(place, packet.size, cx.now(), rate, credit);
         } else {
             let held = &mut at.grants[0];
             granted = (!std::mem::replace(&mut held.used, true)).then_some(held.grant.slot);

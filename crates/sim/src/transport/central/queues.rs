@@ -4,7 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use rustc_hash::FxHashMap;
 
-use super::bucket::{Bucket, Idle, Late};
+use super::bucket::{Bucket, Idle};
 use crate::engine::controller::Grant;
 use crate::engine::host::Timer;
 use crate::ids::{ConnId, LinkId, NodeId, QueueId};
@@ -98,9 +98,9 @@ impl AtHost {
         &self.active[place]
     }
 
-    /// A packet of so many bytes leaves the active queue at that place.
-    pub fn fill(&mut self, place: usize, bytes: u32, now: Time, rate: Rate, late: Late) {
-        self.active[place].bucket.fill(bytes, now, rate, late);
+    /// A packet of so many bytes leaves the active queue at that place: see [`Bucket::fill`].
+    pub fn fill(&mut self, place: usize, bytes: u32, now: Time, rate: Rate, credit: f64) {
+        self.active[place].bucket.fill(bytes, now, rate, credit);
         self.first = First::Unknown;
     }
 
