@@ -8,19 +8,22 @@ import polars as pl
 from flowyard.analysis.intervals import half_width
 from flowyard.papers import judge
 from flowyard.papers.figure import Judgement
+from flowyard_papers.daq._readings import Reading
 
 # What a step of a percentage may go the wrong way: the standard tolerance of an ordering, percentage points.
 SLACK_PP = 0.5
+# As near to 100 % all flows are in time.
+FULL_PP = 0.1
 
 
 def by_reading(
-    runs: pl.DataFrame, readings: Iterable[str], judged: Callable[[pl.DataFrame], Judgement]
+    runs: pl.DataFrame, readings: Iterable[Reading], judged: Callable[[pl.DataFrame], Judgement]
 ) -> Judgement:
-    """A verdict for each reading of the deadlines, the default one first."""
+    """A verdict for each reading, the default one first."""
     found = {}
     for reading in readings:
-        own = runs.filter(reading=reading)
-        found[reading] = judged(own) if len(own) else judge.not_reached("not run with these deadlines")
+        own = reading.of(runs)
+        found[reading.name] = judged(own) if len(own) else judge.not_reached("not run with these deadlines")
     return judge.by_reading(found)
 
 
@@ -40,6 +43,13 @@ def ordered(
         return lacking
     wide = runs.pivot("scheme", index=[x, "replica"], values=value)
     return judge.together(judge.not_less(wide, more, less, x=x, points=points) for more, less in pairs)
+
+
+def told_apart(runs: pl.DataFrame, schemes: Sequence[str], value: str, x: str) -> pl.DataFrame:
+    """Without the points at which all of these schemes have 100 %, to 0.1 points: they do not tell them apart."""
+    means = runs.filter(pl.col("scheme").is_in(schemes)).group_by(x, "scheme").agg(pl.col(value).mean())
+    least = means.group_by(x).agg(pl.col(value).min())
+    return runs.join(least.filter(pl.col(value) < 100 - FULL_PP).select(x), on=x, how="semi")
 
 
 def mean(runs: pl.DataFrame, value: str, **where: str | float) -> float | None:

@@ -90,18 +90,25 @@ RULES: Mapping[str, Callable[[Values, Values], Flags]] = {
 }
 
 
-def supported(share: Callable[[int], float], least: float, most: int) -> int:
+def share(rule: str, senders: int, mean_kb: int, reading: str, rounds: int = 2000) -> float:
+    """In time by a rule, in percent."""
+    chance = np.random.default_rng([2014, senders, mean_kb])
+    service, due = draw(chance, (rounds, senders), 1000 * mean_kb, reading)
+    return 100 * float(RULES[rule](service, due).mean())
+
+
+def supported(in_time: Callable[[int], float], least: float, most: int) -> int:
     """The largest number of senders with at least that share in time, by bisection; 0 if not even one has.
 
     Args:
-        share: In time, by the number of senders; falls with it.
+        in_time: In time, by the number of senders; falls with it.
         least: The share asked for.
         most: Numbers above are not looked at.
     """
     low, high = 0, most + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if share(middle) >= least else (low, middle)
+        low, high = (middle, high) if in_time(middle) >= least else (low, middle)
     return low
 
 
