@@ -88,11 +88,11 @@ def trend(runs: pl.DataFrame, x: str, value: str, *, rising: bool, slack: float 
 
 
 def largest_gain(
-    means: Mapping[str, Mapping[float, float]], own: str, others: Sequence[str]
+    means: Mapping[str, Mapping[float, float]], own: str, others: Sequence[str], *, points: bool = False
 ) -> tuple[float, str]:
-    """The largest relative gain of one scheme over any other at the same point, in percent, and where it is."""
+    """The largest gain of one scheme over any other at the same point, and where it is: in percent, or in points."""
     gains = [
-        (100 * (means[own][x] / value - 1), f"over {other} at {x:g}")
+        (means[own][x] - value if points else 100 * (means[own][x] / value - 1), f"over {other} at {x:g}")
         for other in others
         for x, value in means[other].items()
         if x in means[own] and value > 0

@@ -223,7 +223,8 @@ ASSUMED = (
     "Sizes are uniform from 2 KB to twice the mean less 2 KB. Workers of a round answer within 50 us.",
     "DAQ: threshold 30 RTT, queue target 150 KB (4 C RTT), 2 MB for each class, packets of late flows in Q1.2 and sent "
     "on; weights 1:100 as the text has them unless another is named. D3: requests every RTT, first come first "
-    "served, late flows go on; alpha and beta 0.4, and rates that end a flow two round trips before its deadline. RCP: alpha and beta 0.4, slots of 10 ms, a first round trip of 0.2 s, a first rate of "
+    "served, late flows go on; alpha and beta 0.4, and rates that end a flow two round trips before its deadline. "
+    "RCP: alpha and beta 0.4, slots of 10 ms, a first round trip of 0.2 s, a first rate of "
     "0.1 C, as its ns-2 model; RCP, scaled: 0.1 and 1.0, slots and first round trip of 300 us. Their ports are "
     "first-in first-out with 4 MB.",
     "Deadlines: exponential of mean 20 ms, at least 3 ms (default of figures 5 to 8); without that floor (default of "

@@ -72,10 +72,11 @@ def _daq_is_ahead(runs: pl.DataFrame) -> Judgement:
         for other in (rack.D3, rack.RCP):
             own = judges.told_apart(runs.filter(mean_kb=mean), (rack.DAQ, other), "in_time_pct", "senders")
             if len(own):
-                found.append(
-                    judges.ordered(own, [(rack.DAQ, other)], "in_time_pct", "senders", points=True)
-                )
-    return judge.together(found) if found else judge.not_reached("all schemes have 100 % at every point")
+                found.append(judges.ordered(own, [(rack.DAQ, other)], "in_time_pct", "senders", points=True))
+    if not found:
+        return judge.not_reached("all schemes have 100 % at every point")
+    every = judge.together(found)
+    return every.because(f"{every.reason}. DAQ: {rack.CUT}")
 
 
 def _ends(scheme: str, rule: str) -> Callable[[pl.DataFrame], Judgement]:
@@ -97,7 +98,7 @@ def _ends(scheme: str, rule: str) -> Callable[[pl.DataFrame], Judgement]:
             return found
         fluid = ", ".join(f"{models.share(rule, SENDERS[-1], mean, reading):.3g}" for mean in ENDS[scheme])
         return found.because(
-            f"{rule} of the same flows has {fluid} % by the fluid model of DAQ-F5.d: numbers that {scheme} cannot leave"
+            f"{scheme} is {rule} here, which has {fluid} % of the same flows in time by the fluid model of DAQ-F5.d"
         )
 
     return judged
@@ -191,9 +192,7 @@ FIGURE = Figure(
     claims={
         "DAQ-F6.a": _each(_daq_is_ahead, readings.ALL),
         "DAQ-F6.b": _each(_ends(rack.D3, "FIFO"), (*_D3S, readings.REACHABLE)),
-        "DAQ-F6.c": _each(
-            _ends(rack.RCP, "processor sharing"), (*readings.BY_DEADLINES, readings.REACHABLE)
-        ),
+        "DAQ-F6.c": _each(_ends(rack.RCP, "processor sharing"), (*readings.BY_DEADLINES, readings.REACHABLE)),
         "DAQ-F6.d": _each(_daq_holds, _DAQS),
         "DAQ-F6.e": _each(_daq_at_30, _DAQS),
         "DAQ-F6.f": _each(_falls, _D3S),

@@ -140,7 +140,9 @@ def _by_reading(
             (least, most), (other_least, other_most) = ranges
             ratio = (least / other_most, most / other_least if other_least else inf)
             found = decided(ratio, low, high, said, above=above)
-        return found.because(f"{found.reason or said}; {why}") if why and found.verdict == judge.FAIL else found
+        return (
+            found.because(f"{found.reason or said}; {why}") if why and found.verdict == judge.FAIL else found
+        )
 
     return lambda tables: judges.by_reading(tables["supported"], of, judged)
 
@@ -181,7 +183,8 @@ def _bars(axes: Any, rows: pl.DataFrame, reading: str) -> None:
         axes.set(xlim=(0, 10))
         axes.text(
             *(5, (len(names) - 1) / 2),
-            f"nobody has 99 %, not even\none sender: {100 - ceiling:.2g} % of the\ndeadlines are shorter than\na flow takes alone",
+            f"nobody has 99 %, not even\none sender: {100 - ceiling:.2g} % of the\n"
+            "deadlines are shorter than\na flow takes alone",
             ha="center",
             va="center",
             fontsize=8,

@@ -134,9 +134,7 @@ def _where(means: dict[int, float]) -> Judgement:
 
 def _declines(tables: Tables) -> Judgement:
     runs = tables["runs"].filter(pl.col("ratio") >= GOOD[1])
-    return _by_reading(
-        runs, READINGS, lambda own: judges.trend(own, "ratio", "in_time_pct", rising=False)
-    )
+    return _by_reading(runs, READINGS, lambda own: judges.trend(own, "ratio", "in_time_pct", rising=False))
 
 
 def _identical(tables: Tables) -> Judgement:
@@ -173,7 +171,14 @@ def draw(tables: Tables) -> "Picture":
     for place, reading in enumerate((*READINGS, *OTHERS)):
         rows = tables["points"].filter(reading=reading).sort("ratio")
         rows = rows.with_columns(pl.col("ratio").replace_strict(places))
-        style.curve(left, rows, "ratio", "in_time_pct", place, f"deadlines: {reading}" if reading in READINGS else reading)
+        style.curve(
+            left,
+            rows,
+            "ratio",
+            "in_time_pct",
+            place,
+            f"deadlines: {reading}" if reading in READINGS else reading,
+        )
     left.set(xlabel="threshold (RTT)", ylabel="flows in time (%)")
     left.legend()
     rows = tables["queue_points"].sort("ratio").with_columns(pl.col("ratio").replace_strict(places))

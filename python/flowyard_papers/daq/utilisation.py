@@ -180,7 +180,12 @@ FIGURE = Figure(
         "DAQ-F4.f": _logistic,
     },
     draw=draw,
-    needs={"windows": [Needs(10, by=("scheme", "window_ms"), where={"scheme": name}) for name in (*rack.PAPER, rack.D3_PLAIN)]},
+    needs={
+        "windows": [
+            Needs(10, by=("scheme", "window_ms"), where={"scheme": name})
+            for name in (*rack.PAPER, rack.D3_PLAIN)
+        ]
+    },
     assumed=(
         *rack.ASSUMED,
         "Five flows without an end start within 50 us. Utilisation is the share of a window of 10 ms in which "
