@@ -12,6 +12,7 @@ docs/results/verdicts.svg                    verdicts by paper, the picture in R
 """
 
 import json
+import math
 import re
 import shutil
 import sys
@@ -23,9 +24,9 @@ from flowyard import _native
 from flowyard.papers import gallery, overview, running, verdicts
 from flowyard.papers.catalogue import ALL, Paper, Selection, packaged
 from flowyard.papers.figure import Figure, Scale
-from flowyard.papers.judge import FAIL, PASS, Judgement, not_reached, worded
+from flowyard.papers.judge import Judgement, not_reached
 from flowyard.papers.made import Made
-from flowyard.papers.register import Claim
+from flowyard.papers.words import FAIL, OPEN, PASS, marked, named, readings, shown
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -33,6 +34,9 @@ PICTURE = "verdicts.svg"
 KINDS = ("closed form", "model", "packets")
 # The papers whose claims are our own; those of the others are of one register, made from five papers.
 OURS = ("VAL", "LIT")
+# The cheap figures are the cheapest whose recorded processor times add up to this many seconds. `make results-check`
+# makes them again: on two processors that others leave alone this takes at most ten minutes.
+CHEAP_S = 600.0
 BEGIN, END = "<!-- results: written by tools/publish_results.py -->", "<!-- end of results -->"
 
 
@@ -49,12 +53,13 @@ def main(folders: list[Path]) -> int:
         if about_path.exists():
             entries = judged(paper, json.loads(about_path.read_text(encoding="utf-8")))
             (RESULTS / paper.id / "claims.json").write_text(as_json(entries), encoding="utf-8")
-            print(f"{paper.id}: {summary(paper, entries)}")
+            print(f"{paper.id}: {verdicts.summary(entries)}")
     (RESULTS / "README.md").write_text(page(_native.__engine__), encoding="utf-8")
-    for name, text in browsed().items():
+    for name, text in browsed(_native.__engine__).items():
         (RESULTS / name).write_text(text, encoding="utf-8")
     readme = ROOT / "README.md"
-    readme.write_text(with_summary(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    summed = with_summary(readme.read_text(encoding="utf-8"), _native.__engine__)
+    readme.write_text(summed, encoding="utf-8")
     return 0
 
 
@@ -109,25 +114,26 @@ def published() -> list[tuple[Paper, list[dict[str, Any]], dict[str, Any]]]:
     return found
 
 
-def summary(paper: Paper, entries: list[dict[str, Any]]) -> verdicts.Summary:
-    """Counts a paper's verdicts."""
-    return verdicts.summary(entries, paper.register.claims)
-
-
-def with_summary(text: str) -> str:
-    """README.md with the summary as it is now."""
+def with_summary(text: str, engine: str) -> str:
+    """README.md with the summary as it is now, written under an engine."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     link = "docs/results/README.md"
-    lines = [f"![Verdicts by paper](docs/results/{PICTURE})", "", f"{sentence()}", "", table(link)]
+    lines = [
+        f"![Verdicts by paper](docs/results/{PICTURE})",
+        "",
+        sentence(),
+        "",
+        table(link),
+        "",
+        currency(engine),
+    ]
     return "\n".join([f"{before}{BEGIN}", *lines, f"{END}{after}"])
 
 
 def total() -> verdicts.Summary:
     """Verdicts of all papers together."""
-    entries = [entry for _, those, _ in published() for entry in those]
-    claims = {name: claim for paper, _, _ in published() for name, claim in paper.register.claims.items()}
-    return verdicts.summary(entries, claims)
+    return verdicts.summary([entry for _, those, _ in published() for entry in those])
 
 
 def sentence() -> str:
@@ -135,12 +141,17 @@ def sentence() -> str:
     one = total()
     return (
         f"**{one.claims} claims: {one.passed} pass and {one.arithmetic} more by arithmetic, {one.predicted} fail as "
-        f"the papers' own contradictions predict, {one.failed} fail otherwise, {one.not_reached} are not judged.**"
+        f"the papers' own contradictions predict, {one.not_reproducible} fail and a calculation shows that they cannot "
+        f"be reproduced, {one.open} fail and are open, {one.not_reached} are not judged{one.ours}.**"
     )
 
 
-def browsed() -> dict[str, str]:
-    """The gallery for browsers, and its picture: files by name. They refer to the figures that are published."""
+def browsed(engine: str) -> dict[str, str]:
+    """The gallery for browsers, and its picture: files by name. They refer to the figures that are published.
+
+    Args:
+        engine: Under which the page is written.
+    """
     papers = published()
     figures = tuple((paper, figure) for paper, _, _ in papers for figure in paper.figures)
     claims = tuple(claim for paper, _, _ in papers for claim in paper.register.claims.values())
@@ -167,9 +178,10 @@ def browsed() -> dict[str, str]:
         total(),
         files=files,
         top=PICTURE,
+        current=currency(engine).replace("`", ""),
         footer=f"Flowyard {_native.__version__}. Each figure names the engine that made it.",
     )
-    bars = [(paper.id, summary(paper, entries)) for paper, entries, _ in papers]
+    bars = [(paper.id, verdicts.summary(entries)) for paper, entries, _ in papers]
     return {"index.html": html, PICTURE: overview.picture(bars)}
 
 
@@ -181,14 +193,14 @@ def table(link: str) -> str:
     """A row for each paper, and their sum."""
     rows = [
         "| paper | claims | pass: closed form, model, packets | pass, arithmetic | fail, predicted by a contradiction "
-        "| fail, other | not reached |",
-        "|---|---|---|---|---|---|---|",
+        "| fail, not reproducible | fail, open | not reached | expectations of ours: pass, fail |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
-    totals = [0] * 9
+    totals = [0] * 12
     for paper, entries, _ in published():
-        one = summary(paper, entries)
+        one = verdicts.summary(entries)
         passed = [paper.register.claims[entry["id"]] for entry in entries if entry["verdict"] == PASS]
-        kinds = [claim.kind for claim in passed if not claim.arithmetic]
+        kinds = [claim.kind for claim in passed if not claim.arithmetic and not claim.ours]
         by_kind = [kinds.count(kind) for kind in KINDS]
         numbers = [
             one.claims,
@@ -196,8 +208,11 @@ def table(link: str) -> str:
             *by_kind,
             one.arithmetic,
             one.predicted,
-            one.failed,
+            one.not_reproducible,
+            one.open,
             one.not_reached,
+            one.expectations_passed,
+            one.expectations_failed,
         ]
         totals = [a + b for a, b in zip(totals, numbers, strict=True)]
         rows.append(
@@ -208,28 +223,63 @@ def table(link: str) -> str:
 
 
 def _of_the_register() -> list[str]:
-    """How many claims are not our own, and how many of these are judged."""
-    register = [entry for paper, entries, _ in published() if paper.id not in OURS for entry in entries]
+    """How many claims are not our own, and how many of these are judged; what the columns mean."""
+    register = [
+        entry
+        for paper, entries, _ in published()
+        if paper.id not in OURS
+        for entry in entries
+        if not entry.get("expectation")
+    ]
     verdict = [entry["verdict"] for entry in register]
     found = verdict.count(PASS) + verdict.count(FAIL)
     return [
         f"{len(register)} of these claims are of the register of the five papers (ALL is what holds across them), and",
-        f"{found} of them are judged. {' and '.join(OURS)} are our own. Arithmetic is what cannot fail.",
+        f"{found} of them are judged. {' and '.join(OURS)} are our own. Arithmetic is what cannot fail. Of a FAIL that",
+        "is not reproducible, a calculation shows that the paper's number cannot be had; what is open, nothing yet",
+        "explains for sure. Expectations of ours, which no paper states, are not among the claims.",
     ]
 
 
 def _counts(numbers: Sequence[int]) -> str:
-    claims, passed, formulas, models, packets, *others = numbers
-    return " | ".join([str(claims), f"{passed}: {formulas}, {models}, {packets}", *map(str, others)])
+    claims, passed, formulas, models, packets, *others, held, missed = numbers
+    ours = f"{held}, {missed}" if held or missed else "–"  # noqa: RUF001
+    return " | ".join([str(claims), f"{passed}: {formulas}, {models}, {packets}", *map(str, others), ours])
+
+
+def cheapest(costs: Mapping[str, float | None], seconds: float = CHEAP_S) -> list[str]:
+    """The figures, cheapest first, whose processor times add up to no more than this; not those of unknown cost.
+
+    Args:
+        costs: Recorded seconds by figure.
+        seconds: Of all together.
+    """
+    chosen, total = list[str](), 0.0
+    for name, cost in sorted(costs.items(), key=lambda one: math.inf if one[1] is None else one[1]):
+        total += math.inf if cost is None else cost
+        if total <= seconds:
+            chosen.append(name)
+    return chosen
+
+
+def verified(engine: str) -> tuple[set[str], set[str], set[str]]:
+    """The published figures, the cheap ones among them, and those that were verified with an engine."""
+    figures = {name: one for _, _, about in published() for name, one in about["figures"].items()}
+    cheap = cheapest({name: one["cpu_s"] for name, one in figures.items()})
+    return set(figures), set(cheap), {name for name, one in figures.items() if one["verified"] == engine}
 
 
 def currency(engine: str) -> str:
     """How many figures were verified with an engine, and what that means with another one."""
-    figures = [one for _, _, about in published() for one in about["figures"].values()]
-    current = sum(one["verified"] == engine for one in figures)
+    figures, cheap, current = verified(engine)
     return (
-        f"{current} of {len(figures)} figures were verified with engine {engine}, that of the sources when this page\n"
-        "was written. `make results-check` prints the engine of your checkout: if that is another one, the engine has\n"
+        f"{len(current)} of {len(figures)} figures were verified with engine {engine}, that of the sources when this "
+        "page\n"
+        f"was written: {len(cheap & current)} of the {len(cheap)} cheap ones, which together take at most "
+        f"{CHEAP_S / 60:.0f} minutes of\n"
+        f"processor time, and {len(current - cheap)} of the {len(figures) - len(cheap)} dear ones. The others name "
+        "the last engine that made the\n"
+        "same tables. `make results-check` prints the engine of your checkout: if that is another one, the engine has\n"
         "changed since, and no figure here is known to be the same with it until the check says so."
     )
 
@@ -258,7 +308,7 @@ def page(engine: str) -> str:
     ]
     for paper, entries, about in published():
         lines += ["", f"## {paper.id}", "", f"{paper.register.title}. {paper.register.source}.", ""]
-        lines += [f"{summary(paper, entries)}.", ""]
+        lines += [f"{verdicts.summary(entries)}.", ""]
         by_id = {entry["id"]: entry for entry in entries}
         for figure in paper.figures:
             if figure.id not in about["figures"]:
@@ -303,23 +353,23 @@ def _claims(paper: Paper, entries: list[dict[str, Any]]) -> list[str]:
         said = f"{claim.says} *{entry['reason']}*" if entry["reason"] else claim.says
         if entry["verdict"] == PASS and re.search(rf"\b{paper.id}-X", claim.tolerance):
             said += f" *Held to: {claim.tolerance}.*"
-        rows.append(_cells(claim.id, claim, entry, said))
+        if claim.ours:
+            said = f"(An expectation of ours.) {said}"
+        rows.append(_cells(claim.id, entry, said))
         # The first reading is the claim's own, which the row above has.
         rows.extend(
-            _cells(f"{claim.id}, {one['reading']}", claim, one, f"*{one['reason']}*" * bool(one["reason"]))
-            for one in entry.get("readings", [])[1:]
+            _cells(f"{claim.id}, {named(one)}", one, f"*{one['reason']}*" * bool(one["reason"]))
+            for one in readings(entry)[1:]
         )
     return [*rows, ""]
 
 
-def _cells(name: str, claim: Claim, entry: Mapping[str, Any], said: str) -> str:
-    """A row of a table of claims: the claim's own verdict or that of one of its readings."""
+def _cells(name: str, entry: Mapping[str, Any], said: str) -> str:
+    """A row of a table of claims: the claim's own verdict or that of one of its readings. What is open stands out."""
     if entry.get("readings"):
         name += f", {entry['readings'][0]['reading']}"
-    verdict = gallery.marked(entry["verdict"], arithmetic=claim.arithmetic)
-    verdict = f"**{FAIL}**" if verdict == FAIL else verdict
-    values = (worded(entry[value], entry.get("unit")) for value in ("measured", "expected"))
-    cells = (name, verdict, said, *values)
+    verdict = f"**{FAIL}, {OPEN}**" if entry.get("fail") == OPEN else marked(entry)
+    cells = (name, verdict, said, shown(entry, "measured"), shown(entry, "expected"))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

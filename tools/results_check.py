@@ -18,8 +18,7 @@ import os
 import re
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,15 +28,13 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import publish_results
 from flowyard import _native
-from flowyard.papers import running
+from flowyard.papers import costs, running
 from flowyard.papers.catalogue import Paper
 from flowyard.papers.figure import Figure, Scale
 from flowyard.papers.made import Made
 from flowyard.sweeps.local import processors
 from flowyard.terminal.exits import BAD_INPUT, COMPLETE, FAILED, INTERRUPTED
 
-# On two processors that others leave alone this takes at most ten minutes.
-SECONDS = 600.0
 # Differences of a figure that are shown.
 SHOWN = 5
 WHOLE = re.compile(r"[+-]?\d+")
@@ -74,8 +71,9 @@ def main(words: Sequence[str]) -> int:
     )
     differing = 0
     try:
-        for one, told in zip(chosen, progress(chosen), strict=True):
-            print(told, file=sys.stderr, flush=True)
+        left_s = costs.progress([one.cost for one in chosen], options.workers or processors())
+        for place, (one, told) in enumerate(zip(chosen, left_s, strict=True)):
+            print(f"{one.figure.id} ({place + 1} of {len(chosen)}), {told}", file=sys.stderr, flush=True)
             made, problems = again(one, options.workers)
             differing += bool(problems)
             for line in said(one, made, problems):
@@ -105,9 +103,9 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument(
         "--seconds",
         type=float,
-        default=SECONDS,
+        default=publish_results.CHEAP_S,
         metavar="S",
-        help=f"the cheapest figures whose processor times add up to S seconds (default {SECONDS:.0f})",
+        help=f"the cheapest figures whose processor times add up to S seconds (default {publish_results.CHEAP_S:.0f})",
     )
     which.add_argument(
         "--figure", action="append", metavar="ID", help="this figure; may be given several times"
@@ -148,24 +146,11 @@ def choose(
                 )
                 sys.exit(BAD_INPUT)
         return [one for one in everything if one.figure.id in options.figure], []
-    chosen, left, total = list[Published](), list[Published](), 0.0
-    for one in everything:
-        total += math.inf if one.cost is None else one.cost
-        (chosen if options.all or total <= options.seconds else left).append(one)
-    return chosen, left
-
-
-def progress(chosen: Sequence[Published]) -> Iterator[str]:
-    """What to say before each figure: its place, and how long all that follows takes, going by those before."""
-    started, done = time.monotonic(), 0.0
-    for place, one in enumerate(chosen):
-        costs = [other.cost for other in chosen[place:]]
-        known = sum(cost for cost in costs if cost is not None)
-        # Before anything has been seen to take longer, all processors are taken to be busy.
-        pace = (time.monotonic() - started) / done if done else 1 / processors()
-        left = f"about {known * pace:,.0f} s left" if None not in costs else "time left is not known"
-        yield f"{one.figure.id} ({place + 1} of {len(chosen)}), {left}"
-        done += one.cost or 0.0
+    if options.all:
+        return list(everything), []
+    cheap = publish_results.cheapest({one.figure.id: one.cost for one in everything}, options.seconds)
+    chosen = [one for one in everything if one.figure.id in cheap]
+    return chosen, [one for one in everything if one.figure.id not in cheap]
 
 
 def again(one: Published, workers: int | None) -> tuple[Made, list[str]]:

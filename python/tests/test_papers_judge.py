@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from flowyard.analysis.intervals import half_width, replica_means, student_t
-from flowyard.papers import judge
+from flowyard.papers import judge, words
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 
 
@@ -40,6 +40,36 @@ def test_what_json_cannot_hold_is_said_in_words():
     assert judge.at_most(math.inf, 1).measured == "inf"
     assert judge.at_most(1 / 3, 1).measured == 0.333333
     assert judge.at_most(4.0, 1).measured == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [
+        (None, "s", "–"),  # noqa: RUF001
+        (3, None, "3"),
+        (17350, "KB/s", "17,350 KB/s"),
+        (5.0, "%", "5 %"),
+        (0.1 + 0.2, "s", "0.3 s"),
+        (1 / 3, "", "0.33333"),
+        (12345.67, "us", "12,346 us"),
+        (2e6 + 0.5, None, "2,000,000"),
+        (1e-9, None, "1e-9"),
+        (-0.00123456, "pp", "-0.0012346 pp"),
+        (math.inf, "s", "inf s"),
+        (1e300, None, "1e+300"),
+        ("1 +- 0.1", "s", "1 +- 0.1 s"),
+        ("12 of 14 equal", None, "12 of 14 equal"),
+    ],
+)
+def test_numbers_with_units_are_worded_in_one_way(value, unit, said):
+    assert words.worded(value, unit) == said
+    assert words.shown({"measured": value, "unit": unit}, "measured") == said
+
+
+def test_what_passes_is_worded_with_all_its_digits():
+    assert judge.within(1, 17350, relative=0.15).expected == "17,350 +- 2,602"
+    assert judge.between(1, 1.00001, 2e6).expected == "1.00001 to 2,000,000"
+    assert judge.at_most(1, 1e-9).expected == "<= 1e-9"
 
 
 def test_many_pairs():
@@ -151,6 +181,31 @@ def test_a_note_is_for_every_verdict():
     assert (noted.verdict, noted.reason, noted.note) == (PASS, "", "one; two")
 
 
+class TestNotReproducible:
+    low, high = judge.at_least(0, 1), judge.at_least(2, 1)
+
+    def test_it_is_for_a_fail(self):
+        assert self.low.not_reproducible("by hand: 0").calculation == "by hand: 0"
+        assert self.high.not_reproducible("by hand: 0") == self.high
+        assert judge.not_reached("why").not_reproducible("by hand: 0").calculation == ""
+
+    def test_every_condition_that_fails_must_be(self):
+        shown = self.low.not_reproducible("by hand: 0")
+        assert judge.together([shown, self.high, shown]).calculation == "by hand: 0"
+        assert judge.together([shown, self.low]).calculation == ""
+        assert judge.together([self.high]).calculation == ""
+
+    def test_of_the_first_reading_it_is_the_claims_own(self):
+        shown = self.low.not_reproducible("by hand: 0")
+        assert judge.by_reading({"A": shown, "B": self.high}).calculation == "by hand: 0"
+        assert judge.by_reading({"B": self.high, "A": shown}).calculation == ""
+
+    def test_a_part_that_no_contradiction_predicts_fails(self):
+        beyond = self.low.beyond_prediction()
+        assert judge.together([beyond, self.low]).unpredicted
+        assert not self.high.beyond_prediction().unpredicted
+
+
 class TestReadings:
     def test_the_first_is_the_claims_own(self):
         own, other = judge.at_least(0, 1).because("low"), judge.at_least(2, 1)
@@ -161,6 +216,13 @@ class TestReadings:
     def test_there_is_one(self):
         with pytest.raises(ValueError, match="at least one"):
             judge.by_reading({})
+
+    def test_one_that_only_a_search_found_is_not_the_first(self):
+        own, found = judge.at_least(0, 1), judge.at_least(2, 1).reachable()
+        both = judge.by_reading({"A": own, "B": found})
+        assert (both.verdict, both.searched) == (FAIL, False)
+        with pytest.raises(ValueError, match='"B" is only reachable'):
+            judge.by_reading({"B": found, "A": own})
 
     def test_they_come_last(self):
         found = judge.by_reading({"A": judge.at_least(2, 1)})

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from flowyard.papers import catalogue, gallery, judge, left_out, published, register, told, verdicts
+from flowyard.papers import catalogue, judge, left_out, published, register, told, verdicts, words
 from flowyard.papers.catalogue import packaged
 from flowyard.papers.figure import Figure, Needs, Scale
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
@@ -159,26 +159,45 @@ class TestEntries:
                 "measured": 0,
                 "expected": ">= 1",
                 "reason": "measured 0, expected >= 1.",
+                "fail": "open",
             },
             {"reading": "B", "verdict": PASS, "measured": 2, "expected": ">= 1", "reason": "a tie."},
         ]
-        assert verdicts.summary([found], {CLAIM.id: CLAIM}).failed == 1
+        assert verdicts.summary([found]).open == 1
+
+    def test_what_a_fail_is(self):
+        low = judge.at_least(0, 1)
+        predicted = dataclasses.replace(CLAIM, contradicted_by=("T-X1",))
+        ours = dataclasses.replace(CLAIM, grade="expectation")
+        shown = low.not_reproducible("by hand: 0")
+        assert entry(low)["fail"] == "open"
+        assert "fail" not in entry(judge.at_least(2, 1))
+        assert entry(shown)["fail"] == "not reproducible"
+        assert entry(shown, predicted)["fail"] == "predicted"
+        assert entry(low.beyond_prediction(), predicted)["fail"] == "open"
+        assert entry(shown, ours)["fail"] == "expectation"
+        assert words.marked(entry(judge.at_least(2, 1), ours)) == "PASS, expectation"
+
+    def test_a_reading_that_a_search_found_says_so(self):
+        found = entry(judge.by_reading({"A": judge.at_least(0, 1), "B": judge.at_least(2, 1).reachable()}))
+        assert [one.get("reachable", False) for one in found["readings"]] == [False, True]
+        assert [words.named(one) for one in words.readings(found)] == ["A", "B (reachable)"]
 
     def test_arithmetic_is_counted_apart(self):
         cannot_fail = dataclasses.replace(CLAIM, arithmetic=True)
         found = entry(judge.at_least(2, 1), cannot_fail)
         assert found["arithmetic"] is True
-        counted = verdicts.summary([found], {CLAIM.id: cannot_fail})
+        counted = verdicts.summary([found])
         assert (counted.passed, counted.arithmetic) == (0, 1)
         assert "pass 0 and arithmetic 1, fail" in str(counted)
-        assert gallery.marked(PASS, arithmetic=True) == "PASS, arithmetic"
+        assert words.marked(found) == "PASS, arithmetic"
 
     def test_quick_is_said_with_what_it_leaves_out(self):
         found = entry(judge.at_least(2, 1), scale=Scale.QUICK, less={"T-1.a": "2 of 5 replicas"})
         assert (found["scale"], found["left_out"]) == ("quick", "2 of 5 replicas")
-        assert str(verdicts.summary([found], {CLAIM.id: CLAIM})).startswith("at quick scale: ")
-        assert gallery.marked(PASS, quick=True) == "PASS, quick"
-        assert gallery.marked(NOT_REACHED, quick=True) == NOT_REACHED
+        assert str(verdicts.summary([found])).startswith("at quick scale: ")
+        assert words.marked(found, quick=True) == "PASS, quick"
+        assert words.marked({"verdict": NOT_REACHED}, quick=True) == NOT_REACHED
         assert entry(judge.at_least(2, 1))["scale"] == "full"
 
 
@@ -271,6 +290,8 @@ def test_readings_quick_and_arithmetic_are_shown(tmp_path, flowyard):
         'id = "T"\ntitle = "A study"\nsource = "ours"\n'
         + claim.format("a", "")
         + claim.format("b", "arithmetic = true")
+        + claim.format("c", "").replace("number", "expectation")
+        + claim.format("d", "")
     )
     (folder / "claims.toml").write_text(text)
     (folder / "one.py").write_text(
@@ -279,26 +300,41 @@ import polars as pl
 from flowyard.papers import judge
 from flowyard.papers.figure import Figure
 def readings(tables):
-    return judge.by_reading({"mode A": judge.at_least(2, 1), "mode B": judge.at_least(0, 1)})
+    return judge.by_reading({"mode A": judge.at_least(2, 1), "mode B": judge.at_least(0, 1),
+        "mode C": judge.at_least(2, 1).reachable()})
 FIGURE = Figure(id="T-1", title="One", tables=lambda scale, sweeps: {}, quick="2 of 4 sizes",
-    claims={"T-1.a": readings, "T-1.b": lambda tables: judge.at_least(2, 1)})
+    claims={"T-1.a": readings, "T-1.b": lambda tables: judge.at_least(2, 1),
+        "T-1.c": lambda tables: judge.at_least(0, 1),
+        "T-1.d": lambda tables: judge.at_least(0, 1).not_reproducible("by hand: 0")})
 '''
     )
     done = flowyard("paper", "run", folder, "-o", tmp_path / "o")
     assert done.returncode == 0, done.stderr
-    assert "at quick scale: claims 2, pass 1 and arithmetic 1," in done.stdout
+    assert (
+        "at quick scale: claims 3, pass 1 and arithmetic 1, fail (open) 0, fail (not reproducible) 1,"
+        in done.stdout
+    )
+    assert "; beside these 1 of our own expectations: pass 0, fail 1\n" in done.stdout
     assert "mode B" in done.stdout
+    assert re.search(r"mode C \(reachable\) +PASS", done.stdout)
+    assert re.search(r"T-1\.c +FAIL, expectation ", done.stdout)
+    assert "Not reproducible: by hand: 0." in done.stdout
     page = (tmp_path / "o/index.html").read_text()
     for shown in (
         "mode B",
         "PASS, quick",
-        "FAIL, quick",
+        "FAIL, open, quick",
         "PASS, arithmetic, quick",
         "Quick scale: 2 of 4 sizes.",
+        "mode C (reachable)",
+        "FAIL, expectation, quick",
+        "FAIL, not reproducible, quick",
+        "an expectation of ours that no paper states",
+        "<b>1</b> expectations of ours: <b>0</b> pass, <b>1</b> fail",
     ):
         assert shown in page
     entries = json.loads((tmp_path / "o/claims.json").read_text())
-    assert [one["reading"] for one in entries[0]["readings"]] == ["mode A", "mode B"]
+    assert [one["reading"] for one in entries[0]["readings"]] == ["mode A", "mode B", "mode C"]
     assert json.loads((tmp_path / "o/papers.json").read_text())["summary"].startswith("at quick scale: ")
 
 
@@ -347,7 +383,7 @@ class TestTold:
         found = entry(time)
         assert (found["measured"], found["unit"]) == (0.5, "s")
         assert found["reason"] == "measured 0.5 s, expected 1 +- 0.1 s."
-        assert judge.worded(found["measured"], found["unit"]) == "0.5 s"
+        assert words.shown(found, "measured") == "0.5 s"
         both = judge.together([time, lost])
         assert (both.measured, both.expected) == ("0.5 s; 3 lost", "1 +- 0.1 s; <= 2 lost")
         assert "unit" not in entry(judge.within(None, 1).measured_in("s"))

@@ -17,6 +17,7 @@ import pytest
 from flowyard import _native
 from flowyard.papers import overview, running, verdicts
 from flowyard.papers.catalogue import packaged
+from flowyard.papers.words import FAIL
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -24,6 +25,8 @@ ENGINE = re.compile(r"\d+\.\d+\.\d+\+[0-9a-f]{16}")
 # One that takes no time, and those that are made again here: by processor time, and how many they are at least.
 FIGURE = "PEQ-P9"
 SECONDS, FEWEST = 12, 6
+# Published means current: whether every cheap figure must have been verified by the engine of the sources.
+CURRENT = False
 PUBLISHED = [paper for paper in packaged() if (RESULTS / paper.id).is_dir()]
 
 
@@ -47,6 +50,9 @@ class TestPaper:
         entries = json.loads((RESULTS / paper.id / "claims.json").read_text(encoding="utf-8"))
         assert [entry["id"] for entry in entries] == list(paper.register.claims)
         assert all(entry["reason"] for entry in entries if entry["verdict"] != "PASS")
+        for entry in entries:
+            assert ("fail" in entry) == (entry["verdict"] == FAIL), entry["id"]
+            assert not entry.get("readings", [{}])[0].get("reachable"), entry["id"]
 
     def test_every_figure_names_its_engines_and_its_cost(self, paper):
         about = json.loads((RESULTS / paper.id / "results.json").read_text(encoding="utf-8"))
@@ -74,10 +80,11 @@ def test_summaries_are_up_to_date():
     publish = tool()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert publish.BEGIN in readme
-    assert publish.with_summary(readme) == readme
+    assert publish.with_summary(readme, publish.engine_of(readme)) == readme
     page = (RESULTS / "README.md").read_text(encoding="utf-8")
     assert publish.page(publish.engine_of(page)) == page
-    for name, text in publish.browsed().items():
+    assert publish.engine_of(readme) == publish.engine_of(page)
+    for name, text in publish.browsed(publish.engine_of(page)).items():
         assert (RESULTS / name).read_text(encoding="utf-8") == text, name
 
 
@@ -98,17 +105,24 @@ def test_the_page_for_browsers_shows_every_published_figure_and_claim_once():
 
 
 def test_the_picture_of_verdicts_is_to_scale():
-    one = verdicts.Summary(claims=20, passed=10, arithmetic=4, predicted=0, failed=5, not_reached=1)
+    one = verdicts.Summary(
+        claims=20, passed=10, arithmetic=4, predicted=0, not_reproducible=2, open=3, not_reached=1
+    )
+    one = replace(one, expectations=3, expectations_passed=2, expectations_failed=1)
     drawn = ElementTree.fromstring(overview.picture([("A", one), ("B", replace(one, claims=40))]))
     bars = [bar for bar in drawn.iter("{http://www.w3.org/2000/svg}rect") if len(bar)]
-    assert [bar[0].text for bar in bars[:4]] == [
+    assert [bar[0].text for bar in bars[:5]] == [
         "A: 10 pass",
         "A: 4 pass, arithmetic",
-        "A: 5 fail",
+        "A: 2 fail, not reproducible",
+        "A: 3 fail, open",
         "A: 1 not reached",
     ]
+    # Expectations of ours stand beside the bar.
+    words = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert words.count("2 of 3") == 2
     whole = overview.WIDTH - overview.LEFT - overview.RIGHT
-    for bar, share in zip(bars, (0.5, 0.2, 0.25, 0.05, 0.25), strict=False):
+    for bar, share in zip(bars, (0.5, 0.2, 0.1, 0.15, 0.05, 0.25), strict=False):
         assert float(bar.attrib["width"]) == pytest.approx(share * whole - 1, abs=0.1)
 
 
@@ -127,6 +141,25 @@ class TestCurrency:
             assert f"engine {one['verified']}" in page
         # It cannot know the engine of whoever reads it, and says so.
         assert "if that is another one" in page
+
+    @pytest.mark.xfail(
+        not CURRENT, reason="the engine is changing: cheap figures are verified last", strict=True
+    )
+    def test_every_cheap_figure_was_verified_with_the_engine_of_the_sources(self):
+        """By `make results-check RESULTS_CHECK=--record`. The dear ones name the last engine that did."""
+        publish = tool()
+        _, cheap, current = publish.verified(_native.__engine__)
+        left = sorted(cheap - current)
+        assert not left, f"{len(left)} of {len(cheap)} cheap figures were not: {', '.join(left)}"
+        assert publish.engine_of((RESULTS / "README.md").read_text(encoding="utf-8")) == _native.__engine__
+
+    def test_cheap_is_by_recorded_cost(self):
+        publish = tool()
+        costs = {"a": 3.0, "b": None, "c": 1.0, "d": 2.0, "e": 9.0}
+        assert publish.cheapest(costs, 6) == ["c", "d", "a"]
+        assert publish.cheapest(costs, 5.9) == ["c", "d"]
+        figures, cheap, _ = publish.verified("")
+        assert cheap < figures
 
     def test_with_an_engine_that_verified_nothing_the_page_says_so(self):
         publish = tool()

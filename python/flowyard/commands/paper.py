@@ -27,8 +27,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     added.add_argument(
         "id",
         metavar="ID",
+        nargs="?",
         help="a figure, a claim or a paper; all; or the folder of a study of your own, whose Python files are run",
     )
+    added.add_argument("--all", action="store_true", help="all figures of all papers, as the ID all")
     added.add_argument(
         "--scale",
         choices=("quick", "full"),

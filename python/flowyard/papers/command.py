@@ -89,7 +89,9 @@ def show_one(arguments: argparse.Namespace) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """`flowyard paper run`."""
-    selection = catalogue.select(arguments.id)
+    if arguments.all == (arguments.id is not None):
+        raise UserError("name a figure, a claim, a paper or a study's folder, or ask for --all of them")
+    selection = catalogue.select(catalogue.ALL if arguments.all else arguments.id)
     scale = Scale(arguments.scale)
     folder = arguments.output or Path("out/papers") / f"{selection.name}-{scale}"
     outcome = running.run(

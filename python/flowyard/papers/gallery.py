@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from flowyard import _native
 from flowyard.papers import verdicts
 from flowyard.papers.figure import Figure, Scale
-from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, worded
 from flowyard.papers.register import Claim, Register
+from flowyard.papers.words import NOT_REACHED, marked, named, readings, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,34 +17,33 @@ if TYPE_CHECKING:
     from flowyard.papers.made import Made
 
 HERE = Path(__file__).parent
-MARKS = {PASS: "pass", FAIL: "fail", NOT_REACHED: "open"}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A claim as the page shows it."""
+    """A claim as the page shows it, or one of its readings.
+
+    Attributes:
+        claim: What is claimed.
+        badge: The verdict with what it has to be told from: quick, arithmetic, which kind of FAIL.
+        mark: The class of the badge.
+        measured: The value.
+        expected: What would pass.
+        reason: Why it does not pass, and what is to be known of the verdict.
+        readings: The claim's own first, if there are several.
+        left_out: What quick scale leaves out.
+        reading: The name of this reading, of one of several.
+    """
 
     claim: Claim
-    verdict: str
+    badge: str
+    mark: str
     measured: str
     expected: str
     reason: str
     readings: "list[Row]"
-    quick: bool = False
     left_out: str = ""
     reading: str = ""
-
-    @property
-    def mark(self) -> str:
-        """The class of its badge: pass, arithmetic, fail, predicted or open."""
-        if self.verdict == PASS and self.claim.arithmetic:
-            return "arithmetic"
-        return "predicted" if self.verdict == FAIL and self.claim.contradicted_by else MARKS[self.verdict]
-
-    @property
-    def badge(self) -> str:
-        """The verdict with what it has to be told from: quick, arithmetic."""
-        return marked(self.verdict, quick=self.quick, arithmetic=self.claim.arithmetic)
 
 
 @dataclass(frozen=True)
@@ -93,6 +92,7 @@ def page(
     *,
     files: "Callable[[Paper, Figure], Files] | None" = None,
     top: str = "",
+    current: str = "",
     footer: str = "",
 ) -> str:
     """The page as HTML; it refers to the pictures and tables in the folders beside it.
@@ -105,6 +105,7 @@ def page(
         summary: Of these.
         files: Where a figure's files are; by default in a folder of its name.
         top: A picture above all, its path.
+        current: How many of the figures today's engine made or verified.
         footer: The last line; by default the engine that is running.
     """
     from jinja2 import Environment, StrictUndefined
@@ -119,6 +120,7 @@ def page(
         chapters=_chapters(selection, made, entries, files or _beside),
         summary=summary,
         top=top,
+        current=current,
         footer=footer
         or f"Flowyard {_native.__version__}; engine {_native.__engine__} made all figures of this page.",
         style=(HERE / "gallery.css").read_text(encoding="utf-8"),
@@ -156,7 +158,7 @@ def _chapters(
         ]
         checked = {claim for figure in figures for claim in figure.claims}
         waiting = [row for claim, row in mine.items() if claim not in checked]
-        counted = verdicts.summary([by_id[claim] for claim in mine], paper.register.claims)
+        counted = verdicts.summary([by_id[claim] for claim in mine])
         chapters.append(Chapter(paper.register, counted, plates, waiting))
     return chapters
 
@@ -164,18 +166,27 @@ def _chapters(
 def _row(claim: Claim, entry: "Mapping[str, Any]") -> Row:
     quick = entry["scale"] == Scale.QUICK
 
-    def row(one: "Mapping[str, Any]", readings: list[Row], left_out: str) -> Row:
-        measured, expected = (worded(one[name], one.get("unit")) for name in ("measured", "expected"))
-        of = one.get("reading", "")
+    def row(one: "Mapping[str, Any]", of_it: list[Row]) -> Row:
         return Row(
-            claim, one["verdict"], measured, expected, one["reason"] or "", readings, quick, left_out, of
+            claim,
+            marked(one, quick=quick),
+            _mark(claim, one),
+            shown(one, "measured"),
+            shown(one, "expected"),
+            one["reason"] or "",
+            of_it,
+            one.get("left_out", ""),
+            named(one) if "reading" in one else "",
         )
 
-    return row(entry, [row(one, [], "") for one in entry.get("readings", [])], entry.get("left_out", ""))
+    return row(entry, [row(one, []) for one in readings(entry)])
 
 
-def marked(verdict: str, *, quick: bool = False, arithmetic: bool = False) -> str:
-    """A verdict as it is shown: a PASS of arithmetic and what was judged at quick scale say so."""
-    if verdict == PASS and arithmetic:
-        verdict += ", arithmetic"
-    return f"{verdict}, quick" if quick and verdict != NOT_REACHED else verdict
+def _mark(claim: Claim, entry: "Mapping[str, Any]") -> str:
+    """The class of a badge: pass, arithmetic, predicted, not-reproducible, open, expectation or not-reached."""
+    if entry["verdict"] == NOT_REACHED:
+        return "not-reached"
+    if claim.ours:
+        return "expectation"
+    kind: str = entry.get("fail", "arithmetic" if claim.arithmetic else "pass")
+    return kind.replace(" ", "-")

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from flowyard.analysis.intervals import half_width
+from flowyard.papers.words import BOUND, FAIL, NOT_REACHED, PASS, Value, worded
 
-PASS, FAIL, NOT_REACHED = "PASS", "FAIL", "NOT-REACHED"
+__all__ = ["FAIL", "NOT_REACHED", "PASS", "Judgement", "Value"]
+
 # Mistakes of a long comparison that a verdict shows.
 SHOWN = 3
 # Differences below this, in points of a percentage or else in percent, are a tie if their 95 % interval includes 0.
 TIE = 0.1
-
-Value = str | float | None
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,9 @@ class Judgement:
         note: What is to be known of the verdict, whichever it is, such as that it is a tie. It follows the reason.
         readings: Where a claim has several readings, each with its name; the first is the claim's own.
         unit: Of both values, where they are numbers without one.
+        calculation: Of a FAIL, what shows that the paper's number cannot be reproduced; else empty.
+        searched: Whether it is a reading that only a search over parameters found.
+        unpredicted: Whether a part of a claim fails that no contradiction predicts.
     """
 
     verdict: str
@@ -43,10 +46,29 @@ class Judgement:
     note: str = ""
     readings: "tuple[tuple[str, Judgement], ...]" = ()
     unit: str = ""
+    calculation: str = ""
+    searched: bool = False
+    unpredicted: bool = False
 
     def because(self, reason: str) -> "Judgement":
         """With a reason, unless it is a PASS. A note stays."""
         return self if self.verdict == PASS else replace(self, reason=reason)
+
+    def not_reproducible(self, calculation: str) -> "Judgement":
+        """A FAIL that is no open question: something else than this figure shows that the number cannot be had.
+
+        Args:
+            calculation: The words that name it, such as a function of the study, with its result.
+        """
+        return replace(self, calculation=calculation) if self.verdict == FAIL else self
+
+    def beyond_prediction(self) -> "Judgement":
+        """Of a claim that a contradiction predicts to fail in part: it fails in another part, too, and so is open."""
+        return replace(self, unpredicted=self.verdict == FAIL)
+
+    def reachable(self) -> "Judgement":
+        """As a reading that only a search over parameters found, and no word of the paper: never the claim's own."""
+        return replace(self, searched=True)
 
     def measured_in(self, unit: str) -> "Judgement":
         """With the unit of both values."""
@@ -94,7 +116,7 @@ def within(
 ) -> Judgement:
     """The measured number is the expected one, give or take a share of it or an amount."""
     allowed = max(relative * abs(expected), absolute)
-    said = f"{expected:g} +- {allowed:.3g}"
+    said = f"{worded(expected, digits=BOUND)} +- {worded(allowed, digits=3)}"
     if measured is None:
         return Judgement(NOT_REACHED, None, said, "there is no value")
     # The rounding of a last digit is no reason to fail.
@@ -103,9 +125,8 @@ def within(
 
 def between(measured: float | None, low: float, high: float) -> Judgement:
     """From low to high, both included; either may be infinite."""
-    said = (
-        f">= {low:g}" if high == math.inf else f"<= {high:g}" if low == -math.inf else f"{low:g} to {high:g}"
-    )
+    least, most = (worded(bound, digits=BOUND) for bound in (low, high))
+    said = f">= {least}" if high == math.inf else f"<= {most}" if low == -math.inf else f"{least} to {most}"
     if measured is None:
         return Judgement(NOT_REACHED, None, said, "there is no value")
     return judged(low <= measured <= high, measured, said)
@@ -162,11 +183,12 @@ def not_less(
         above += mean > 0
         surely += mean > 0 and not tie
         if mean < -slack:
-            low.append(f"at {x} = {at} {a} is {_mean(rows[a]):.4g}, {b} {_mean(rows[b]):.4g}")
+            of_a, of_b = (worded(_mean(rows[name]), digits=4) for name in (a, b))
+            low.append(f"at {x} = {at} {a} is {of_a}, {b} {of_b}")
     count = known[x].n_unique()
     unit = "pp" if points else "%"
     smallest = worst if points else 100 * worst
-    measured = f"{a} - {b}: smallest {smallest:.3g} {unit}, positive at {above} of {count}"
+    measured = f"{a} - {b}: smallest {worded(smallest, unit, 3)}, positive at {above} of {count}"
     allowed = f"half the 95 % interval or {0.5 if points else 1} {unit}"
     verdict = judged(
         not low and above > count / 2,
@@ -198,7 +220,13 @@ def together(judgements: Iterable[Judgement]) -> Judgement:
     reasons = "; ".join(one.reason for one in every if one.reason)
     notes = "; ".join(dict.fromkeys(one.note for one in every if one.note))
     expected = "; ".join(worded(one.expected, one.unit) for one in every)
-    return Judgement(verdict, measured, expected, reasons, notes)
+    # One condition that fails for no known reason leaves the claim open.
+    shown = [one.calculation for one in every if one.verdict == FAIL]
+    calculation = "; ".join(dict.fromkeys(shown)) if all(shown) else ""
+    unpredicted = any(one.unpredicted for one in every)
+    return Judgement(
+        verdict, measured, expected, reasons, notes, calculation=calculation, unpredicted=unpredicted
+    )
 
 
 def by_reading(judgements: Mapping[str, Judgement]) -> Judgement:
@@ -211,22 +239,14 @@ def by_reading(judgements: Mapping[str, Judgement]) -> Judgement:
         The first judgement, with all of them as its readings.
 
     Raises:
-        ValueError: There is none.
+        ValueError: There is none, or the first is one that only a search found.
     """
     if not judgements:
         raise ValueError("a claim has at least one reading")
-    return replace(next(iter(judgements.values())), readings=tuple(judgements.items()))
-
-
-def worded(value: Value, unit: str | None = None) -> str:
-    """A measured or expected value for people, with its unit if it has one."""
-    if value is None:
-        return "–"  # noqa: RUF001
-    if isinstance(value, float):
-        said = f"{value:.5g}"
-    else:
-        said = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-    return f"{said} {unit}" if unit else said
+    name, own = next(iter(judgements.items()))
+    if own.searched:
+        raise ValueError(f'"{name}" is only reachable: the first reading is that of the paper\'s words')
+    return replace(own, readings=tuple(judgements.items()))
 
 
 def _mean(values: pl.Series) -> float:

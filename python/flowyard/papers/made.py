@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from flowyard import _native, folders
 from flowyard.papers.judge import Judgement
@@ -40,6 +41,27 @@ class Made:
     broke: str = ""
 
 
+class Spent(NamedTuple):
+    """What earlier calls of this engine took in a figure's folder.
+
+    Attributes:
+        seconds: Wall-clock time.
+        cpu_s: Processor time of these calls.
+        simulated_s: That of the simulations whose results are there.
+        finished: Whether the last of them made all tables.
+    """
+
+    seconds: float = 0.0
+    cpu_s: float = 0.0
+    simulated_s: float = 0.0
+    finished: bool = False
+
+    @property
+    def all_s(self) -> float:
+        """Processor time, at least that of the simulations, which may have run elsewhere."""
+        return max(self.cpu_s, self.simulated_s)
+
+
 @contextmanager
 def counted(folder: Path, made: Made) -> Iterator[None]:
     """Adds what is done inside to what earlier calls in a figure's folder took, also if it is interrupted.
@@ -47,25 +69,34 @@ def counted(folder: Path, made: Made) -> Iterator[None]:
     Simulations that ran elsewhere (on a cluster) or in a call that was killed count by their own processor time.
     """
     path = folder / COST
-    before = _read(path)
+    before = spent(folder)
     wall, cpu = time.monotonic(), time.process_time()
+    finished = False
     try:
         yield
+        finished = True
     finally:
-        made.seconds = before["seconds"] + time.monotonic() - wall
-        spent = before["cpu_s"] + time.process_time() - cpu
-        cost = {"engine": _native.__engine__, "seconds": round(made.seconds, 2), "cpu_s": round(spent, 2)}
-        made.cpu_s = max(spent, made.simulated_s)
+        made.seconds = before.seconds + time.monotonic() - wall
+        own = before.cpu_s + time.process_time() - cpu
+        cost = {
+            "engine": _native.__engine__,
+            "seconds": round(made.seconds, 2),
+            "cpu_s": round(own, 2),
+            "simulated_s": round(made.simulated_s, 2),
+            "finished": finished,
+        }
+        made.cpu_s = max(own, made.simulated_s)
         folders.replace(path, json.dumps(cost) + "\n")
 
 
-def _read(path: Path) -> dict[str, float]:
-    """What earlier calls took; nothing if another engine made them, since its runs are not used."""
+def spent(folder: Path) -> Spent:
+    """What earlier calls took in a figure's folder; nothing if another engine made them: its runs are not used."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads((folder / COST).read_text(encoding="utf-8"))
         if found["engine"] == _native.__engine__:
-            return {name: float(found[name]) for name in ("seconds", "cpu_s")}
-    except (OSError, ValueError, KeyError, TypeError):
+            times = (float(found.get(name, 0)) for name in ("seconds", "cpu_s", "simulated_s"))
+            return Spent(*times, finished=found.get("finished") is True)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # Not there, or cut short: then it is not known, and counting begins anew.
         pass
-    return {"seconds": 0.0, "cpu_s": 0.0}
+    return Spent()

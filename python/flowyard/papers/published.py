@@ -1,11 +1,25 @@
-"""Verdicts at full scale, as docs/results has them. They are in a checkout of the sources; a wheel has none."""
+"""Verdicts and costs at full scale, as docs/results has them: in a checkout of the sources, a wheel has none."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from flowyard.errors import UserError
 from flowyard.folders import reading
 from flowyard.papers import catalogue
+from flowyard.papers.words import marked
+
+
+class Cost(NamedTuple):
+    """What a published figure took.
+
+    Attributes:
+        cpu_s: Processor time; None: not recorded.
+        runs: Their number.
+    """
+
+    cpu_s: float | None
+    runs: int
 
 
 def verdicts(folder: Path | None = None) -> dict[str, str]:
@@ -14,17 +28,40 @@ def verdicts(folder: Path | None = None) -> dict[str, str]:
     Args:
         folder: That of the published results; default that of the checkout.
     """
-    if folder is None:
-        home = catalogue.home()
-        if home is None:
-            return {}
-        folder = home.parents[1] / "docs" / "results"
     found: dict[str, str] = {}
-    for path in sorted(folder.glob("*/claims.json")):
+    for entries in _files("claims.json", folder):
         try:
-            entries: list[dict[str, Any]] = reading.read_json(path)
-            found |= {entry["id"]: entry["verdict"] for entry in entries}
-        except (UserError, KeyError, TypeError):
+            found |= {entry["id"]: marked(entry) for entry in entries}
+        except (KeyError, TypeError):
             # Of something else: what is shown does without.
             continue
     return found
+
+
+def costs(folder: Path | None = None) -> dict[str, Cost]:
+    """The recorded cost of each published figure; none where they are not at hand.
+
+    Args:
+        folder: That of the published results; default that of the checkout.
+    """
+    found: dict[str, Cost] = {}
+    for about in _files("results.json", folder):
+        try:
+            found |= {name: Cost(one["cpu_s"], one["runs"]) for name, one in about["figures"].items()}
+        except (KeyError, TypeError, AttributeError):
+            continue
+    return found
+
+
+def _files(name: str, folder: Path | None) -> Iterator[Any]:
+    """What the files of that name say, one a paper."""
+    if folder is None:
+        home = catalogue.home()
+        if home is None:
+            return
+        folder = home.parents[1] / "docs" / "results"
+    for path in sorted(folder.glob(f"*/{name}")):
+        try:
+            yield reading.read_json(path)
+        except UserError:
+            continue

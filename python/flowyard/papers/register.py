@@ -9,7 +9,7 @@ from flowyard.errors import UserError
 from flowyard.folders import reading
 
 KINDS = ("closed form", "model", "packets")
-GRADES = ("number", "ordering", "implied")
+GRADES = ("number", "ordering", "implied", "expectation")
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Claim:
         id: Paper, figure and letter, such as "NDP-T1.a".
         kind: How it is checked: closed form (exact arithmetic or a theorem), model (slotted, flow-level or
             algorithmic simulation) or packets (packet-level simulation).
-        grade: What the text gives: a number, an ordering (or another shape), or something implied.
+        grade: What the text gives: a number, an ordering (or another shape), or something implied; or an expectation
+            of ours, behind which no statement of the text stands, and which is counted apart.
         says: The claim in our words.
         tolerance: When it counts as met.
         contradicted_by: Contradictions of the paper that predict that the claim fails as the text has it.
@@ -34,6 +35,11 @@ class Claim:
     tolerance: str
     contradicted_by: tuple[str, ...] = ()
     arithmetic: bool = False
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is an expectation of ours, not a claim of the paper."""
+        return self.grade == "expectation"
 
 
 @dataclass(frozen=True)

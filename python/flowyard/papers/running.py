@@ -23,6 +23,7 @@ from flowyard.errors import UserError
 from flowyard.folders import reading
 from flowyard.papers import gallery, left_out, verdicts
 from flowyard.papers.catalogue import Selection
+from flowyard.papers.costs import Watch
 from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.papers.judge import not_reached
 from flowyard.papers.made import Made, counted
@@ -55,7 +56,7 @@ def run(
     """Makes all figures of a selection and judges its claims.
 
     What an earlier call left is used again. Verdicts and gallery are written after each figure, so that there is
-    something to look at early.
+    something to look at early. At full scale it is told what the figures will take, and in the end what they took.
 
     Args:
         selection: What to make.
@@ -73,8 +74,10 @@ def run(
     interrupted = False
     less = left_out.by_claim(selection, scale)
     outcome = _write(selection, scale, folder, made, less, interrupted=interrupted)
-    for place, (_, figure) in enumerate(selection.figures):
-        say(f"{figure.id} ({place + 1} of {len(selection.figures)}): {figure.title}")
+    figures = [figure for _, figure in selection.figures]
+    watch = Watch(figures, scale, folder, say, workers=workers, cluster=cluster)
+    for place, figure in enumerate(figures):
+        say(f"{figure.id} ({place + 1} of {len(figures)}){watch.left()}: {figure.title}")
         try:
             made[figure.id] = make(figure, scale, folder / figure.id, workers=workers, cluster=cluster)
         except KeyboardInterrupt:
@@ -82,6 +85,7 @@ def run(
         outcome = _write(selection, scale, folder, made, less, interrupted=interrupted)
         if interrupted:
             break
+    watch.end(made)
     return outcome
 
 
@@ -244,7 +248,7 @@ def _write(
             found |= {claim: not_reached(why) for claim in figure.claims}
     registers = [paper.register for paper in selection.papers]
     entries = verdicts.entries(selection.claims, found, registers, scale, less)
-    summary = verdicts.summary(entries, {claim.id: claim for claim in selection.claims})
+    summary = verdicts.summary(entries)
     about = {
         "flowyard": _native.__version__,
         "engine": _native.__engine__,

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from flowyard.errors import UserError
-from flowyard.folders import reading
+from flowyard.folders import reading as files
 from flowyard.papers import published
 from flowyard.papers.figure import Scale
-from flowyard.papers.judge import FAIL, worded
 from flowyard.papers.running import MARK
+from flowyard.papers.words import FAIL, OPEN, marked, named, readings, shown
 from flowyard.terminal.console import TextTable, show
 
 # Characters of a value in a table.
@@ -27,7 +27,7 @@ def tell_again(folder: Path, *, as_json: bool = False) -> None:
     Raises:
         UserError: The folder's files are damaged.
     """
-    mark, entries = (reading.read_json(folder / name) for name in (MARK, "claims.json"))
+    mark, entries = (files.read_json(folder / name) for name in (MARK, "claims.json"))
     if as_json:
         print(json.dumps({"folder": str(folder), **mark, "claims": entries}, indent=2, ensure_ascii=False))
         return
@@ -57,22 +57,23 @@ def tell(
     at_quick = " at quick scale" if scale == Scale.QUICK else ""
     failed = [entry for entry in entries if entry["verdict"] == FAIL]
     few = len(entries) <= MOST
-    if shown := entries if few else failed:
-        rows = [[e["id"], e["verdict"], _short(e, "measured"), _said(e, "expected")] for e in shown]
+    if listed := entries if few else failed:
+        rows = [[e["id"], marked(e), _short(e, "measured"), shown(e, "expected")] for e in listed]
         title = f"{'Claims' if few else 'Claims that fail'}{at_quick}"
         show(TextTable(title, ("claim", "verdict", "measured", "expected"), rows, left=3, words_last=True))
     if failed:
         known = published.verdicts()
-        for entry in failed[:MOST]:
+        # If not all have room, those that nothing explains yet come first.
+        for entry in sorted(failed, key=lambda one: one.get("fail") != OPEN)[:MOST]:
             print(_why(entry, says.get(entry["id"]), known.get(entry["id"])))
         if len(failed) > MOST:
             print(f"... and {len(failed) - MOST:,} more failures, whose reasons the gallery has")
     read = [entry for entry in entries if entry.get("readings")]
     if read:
         rows = [
-            [entry["id"] if not place else "", one["reading"], one["verdict"], _short(one, "measured")]
+            [entry["id"] if not place else "", named(one), marked(one), _short(one, "measured")]
             for entry in read
-            for place, one in enumerate(entry["readings"])
+            for place, one in enumerate(readings(entry))
         ]
         title = f"Verdicts by reading{at_quick}; the first is the claim's own"
         show(TextTable(title, ("claim", "reading", "verdict", "measured"), rows, left=4))
@@ -90,15 +91,11 @@ def _by_id(entry: Mapping[str, Any]) -> list[str | int]:
 def _why(entry: Mapping[str, Any], says: str | None, known: str | None) -> str:
     """What a claim that fails says, why it fails, and whether it does so at full scale, too, as published."""
     parts = [f"{says.rstrip('.')}."] if says else []
-    parts += [f"FAIL: {entry['reason']}"] if entry["reason"] else ["FAIL."]
+    parts += [f"{marked(entry)}: {entry['reason']}" if entry["reason"] else f"{marked(entry)}."]
     parts += [f"Published at full scale: {known}."] if known else []
     return f"{entry['id']}: {' '.join(parts)}"
 
 
-def _said(entry: Mapping[str, Any], value: str) -> str:
-    return worded(entry[value], entry.get("unit"))
-
-
 def _short(entry: Mapping[str, Any], value: str) -> str:
     """A value that leaves room for the others in a line; claims.json has it whole."""
-    return textwrap.shorten(_said(entry, value), WIDTH, placeholder=" ...")
+    return textwrap.shorten(shown(entry, value), WIDTH, placeholder=" ...")

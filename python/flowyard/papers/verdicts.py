@@ -2,15 +2,16 @@
 
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from flowyard.papers.figure import Figure, Scale, Tables
-from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, Judgement, by_reading, not_reached, worded
+from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, Judgement, by_reading, not_reached
 from flowyard.papers.needs import Needs
 from flowyard.papers.register import Claim, Register
+from flowyard.papers.words import EXPECTATION, NOT_REPRODUCIBLE, OPEN, PREDICTED, worded
 
 NOBODY = "no figure of the gallery checks this yet"
 
@@ -79,7 +80,9 @@ def _with_enough(
 
 def _unless(judgement: Judgement, lacking: Sequence[str] | None) -> Judgement:
     """A judgement, unless something is lacking; one that reached nothing anyway says why itself."""
-    return not_reached("; ".join(lacking)) if lacking and judgement.verdict != NOT_REACHED else judgement
+    if not lacking or judgement.verdict == NOT_REACHED:
+        return judgement
+    return replace(not_reached("; ".join(lacking)), searched=judgement.searched)
 
 
 def entries(
@@ -106,11 +109,18 @@ def entries(
         entry |= _evidence(claim, judgement, contradictions)
         if claim.arithmetic:
             entry["arithmetic"] = True
+        if claim.ours:
+            entry["expectation"] = True
         if judgement.verdict != NOT_REACHED and (less := (left_out or {}).get(claim.id)):
             entry["left_out"] = less
         if judgement.readings:
             entry["readings"] = [
-                {"reading": name, "verdict": one.verdict, **_evidence(claim, one, {})}
+                {
+                    "reading": name,
+                    **({"reachable": True} if one.searched else {}),
+                    "verdict": one.verdict,
+                    **_evidence(claim, one, {}),
+                }
                 for name, one in judgement.readings
             ]
         made.append(entry)
@@ -118,7 +128,11 @@ def entries(
 
 
 def _evidence(claim: Claim, judgement: Judgement, contradictions: Mapping[str, str]) -> dict[str, Any]:
-    """Measured, expected and reason; a FAIL names the contradictions that predict it, of those given."""
+    """Measured, expected, reason and of a FAIL its kind.
+
+    The reason of a FAIL names the contradictions that predict it, of those given, and the calculation that shows that
+    the number cannot be reproduced.
+    """
     reasons = []
     if judgement.verdict == FAIL:
         predicted = [name for name in claim.contradicted_by if name in contradictions]
@@ -128,6 +142,8 @@ def _evidence(claim: Claim, judgement: Judgement, contradictions: Mapping[str, s
             worded(value, judgement.unit) for value in (judgement.measured, judgement.expected)
         )
         reasons.append(judgement.reason or f"measured {measured}, expected {expected}")
+    if judgement.calculation:
+        reasons.append(f"Not reproducible: {judgement.calculation}")
     if judgement.note:
         reasons.append(judgement.note)
     return {
@@ -135,20 +151,35 @@ def _evidence(claim: Claim, judgement: Judgement, contradictions: Mapping[str, s
         "expected": judgement.expected if judgement.expected is not None else claim.tolerance,
         **({"unit": judgement.unit} if judgement.unit and judgement.measured is not None else {}),
         "reason": " ".join(reason.rstrip(".") + "." for reason in reasons) or None,
+        **({"fail": _kind(claim, judgement)} if judgement.verdict == FAIL else {}),
+        **({"not_reproducible": judgement.calculation} if judgement.calculation else {}),
     }
+
+
+def _kind(claim: Claim, judgement: Judgement) -> str:
+    """What a FAIL is: of an expectation of ours, predicted, shown to be not reproducible, or open."""
+    if claim.ours:
+        return EXPECTATION
+    if claim.contradicted_by and not judgement.unpredicted:
+        return PREDICTED
+    return NOT_REPRODUCIBLE if judgement.calculation else OPEN
 
 
 @dataclass(frozen=True)
 class Summary:
-    """How many claims have which verdict, each claim by its own reading.
+    """How many claims have which verdict, each claim by its own reading; expectations of ours apart.
 
     Attributes:
-        claims: All of them.
+        claims: All of them that are no expectations of ours.
         passed: PASS of claims that could have failed.
         arithmetic: PASS of those that are true by construction.
         predicted: FAIL that a contradiction of the paper predicts.
-        failed: The other FAILs.
+        not_reproducible: FAIL of which a calculation shows that the paper's number cannot be had.
+        open: The other FAILs.
         not_reached: NOT-REACHED.
+        expectations: What we expected and no paper says.
+        expectations_passed: PASS of these.
+        expectations_failed: FAIL of these.
         scale: At which they were judged.
     """
 
@@ -156,34 +187,52 @@ class Summary:
     passed: int
     arithmetic: int
     predicted: int
-    failed: int
+    not_reproducible: int
+    open: int
     not_reached: int
+    expectations: int = 0
+    expectations_passed: int = 0
+    expectations_failed: int = 0
     scale: str = Scale.FULL.value
 
     def __str__(self) -> str:
         arithmetic = f" and arithmetic {self.arithmetic}" if self.arithmetic else ""
         return (
             f"{'at quick scale: ' if self.scale == Scale.QUICK else ''}"
-            f"claims {self.claims}, pass {self.passed}{arithmetic}, "
-            f"fail (predicted by a contradiction) {self.predicted}, fail (other) {self.failed}, "
-            f"not reached {self.not_reached}"
+            f"claims {self.claims}, pass {self.passed}{arithmetic}, fail (open) {self.open}, "
+            f"fail (not reproducible) {self.not_reproducible}, fail (predicted by a contradiction) {self.predicted}, "
+            f"not reached {self.not_reached}{self.ours}"
+        )
+
+    @property
+    def ours(self) -> str:
+        """What is added about expectations of ours; nothing without any."""
+        if not self.expectations:
+            return ""
+        return (
+            f"; beside these {self.expectations} of our own expectations: pass {self.expectations_passed}, "
+            f"fail {self.expectations_failed}"
         )
 
 
-def summary(entries: Sequence[Mapping[str, Any]], claims: Mapping[str, Claim]) -> Summary:
-    """Counts verdicts."""
-    names: dict[str, list[str]] = {verdict: [] for verdict in (PASS, FAIL, NOT_REACHED)}
-    for entry in entries:
-        names[entry["verdict"]].append(entry["id"])
-    arithmetic = sum(claims[name].arithmetic for name in names[PASS])
-    predicted = sum(bool(claims[name].contradicted_by) for name in names[FAIL])
+def summary(entries: Sequence[Mapping[str, Any]]) -> Summary:
+    """Counts verdicts, as claims.json has them."""
+    papers = [entry for entry in entries if not entry.get("expectation")]
+    expected = [entry["verdict"] for entry in entries if entry.get("expectation")]
+    verdict = [entry["verdict"] for entry in papers]
+    arithmetic = sum(entry["verdict"] == PASS and entry.get("arithmetic", False) for entry in papers)
+    kinds = [entry.get("fail") for entry in papers]
     quick = any(entry["scale"] == Scale.QUICK for entry in entries)
     return Summary(
-        len(entries),
-        len(names[PASS]) - arithmetic,
-        arithmetic,
-        predicted,
-        len(names[FAIL]) - predicted,
-        len(names[NOT_REACHED]),
-        str(Scale.QUICK if quick else Scale.FULL),
+        claims=len(papers),
+        passed=verdict.count(PASS) - arithmetic,
+        arithmetic=arithmetic,
+        predicted=kinds.count(PREDICTED),
+        not_reproducible=kinds.count(NOT_REPRODUCIBLE),
+        open=kinds.count(OPEN),
+        not_reached=verdict.count(NOT_REACHED),
+        expectations=len(expected),
+        expectations_passed=expected.count(PASS),
+        expectations_failed=expected.count(FAIL),
+        scale=str(Scale.QUICK if quick else Scale.FULL),
     )
