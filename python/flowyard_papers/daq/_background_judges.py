@@ -7,6 +7,7 @@ import polars as pl
 from flowyard.papers import judge
 from flowyard.papers.figure import Judgement, Tables
 from flowyard_papers.daq import _judges as judges
+from flowyard_papers.daq import _models as models
 from flowyard_papers.daq import _rack as rack
 from flowyard_papers.daq import _readings as readings
 from flowyard_papers.daq._models import DEADLINES, FLOORED
@@ -16,6 +17,8 @@ Judge = Callable[[Tables], Judgement]
 INCAST, POISSON, AT_LOAD, ALONE = "incast", "poisson", "at_load", "alone"
 X = {INCAST: "senders", POISSON: "flows_per_s"}
 IN_TIME, LONG = "in_time_pct", "long_pct"
+# The mean size of short flows.
+MEAN_KB = 15
 
 
 def each(
@@ -92,9 +95,25 @@ def bounds(
             rack.D3: rack.ASKING if x == X[POISSON] else "",
         }
         more = f": {why[name]}" if worst[value] < low and why.get(name) else ""
-        return judge.between(worst[value], low, high).because(f"{name} at {x} = {worst[x]}{more}")
+        found = judge.between(worst[value], low, high).because(f"{name} at {x} = {worst[x]}{more}")
+        if x == X[POISSON] and name == rack.D3:
+            # What predicts a FAIL there speaks of RCP (DAQ-X14).
+            return found.beyond_prediction()
+        if name == rack.RCP and worst[value] < low and (fluid := _shared(runs, worst[x])) < low:
+            return found.not_reproducible(
+                f"processor sharing, which RCP's even shares are, has {fluid:.3g} % of such flows in time without any "
+                "long ones (models.share)"
+            )
+        return found
 
     return judged
+
+
+def _shared(runs: pl.DataFrame, senders: int) -> float:
+    """In time by the fluid model of processor sharing, for rounds of answers; 100 where there are none."""
+    if X[INCAST] not in runs.columns:
+        return 100.0
+    return models.share("processor sharing", senders, MEAN_KB, runs["reading"][0])
 
 
 def all_of(

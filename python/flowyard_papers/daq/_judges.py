@@ -23,7 +23,8 @@ def by_reading(
     found = {}
     for reading in readings:
         own = reading.of(runs)
-        found[reading.name] = judged(own) if len(own) else judge.not_reached("not run with these deadlines")
+        one = judged(own) if len(own) else judge.not_reached("not run with these deadlines")
+        found[reading.name] = one.reachable() if reading.searched else one
     return judge.by_reading(found)
 
 

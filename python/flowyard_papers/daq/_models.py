@@ -112,6 +112,16 @@ def supported(in_time: Callable[[int], float], least: float, most: int) -> int:
     return low
 
 
+def d3_steady(alpha: float, beta: float, packet_s: float = 12e-6, interval_s: float = RTT_S) -> float:
+    """The load up to which D3's capacity is steady, at random arrivals.
+
+    Its capacity changes by alpha (C0 - u/T) - beta q/T in each interval T. In the mean that is 0 if (alpha/beta)
+    (1 - U) C0 T wait; at random arrivals U^2 / (2 (1 - U)) packets do (M/D/1).
+    """
+    root = (2 * alpha / beta * interval_s / packet_s) ** 0.5
+    return float(root / (1 + root))
+
+
 # RCP as the ns-2 model has it: gains, the round trip that it begins with, its slot, and the first rate.
 RCP_ALPHA, RCP_BETA, RCP_RTT_S, RCP_SLOT_S, RCP_FIRST = 0.4, 0.4, 0.2, 0.01, 0.1
 

@@ -29,7 +29,7 @@ from flowyard_papers.daq._models import DEADLINES, FLOORED
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-MEAN_BYTES, LONG_FLOWS = 15_000, 2
+MEAN_BYTES, LONG_FLOWS = 1000 * judges.MEAN_KB, 2
 # Hosts 1 and 2 have the long flows.
 FIRST = 1 + LONG_FLOWS
 SENDERS, RATES = tuple(range(5, 41, 5)), tuple(range(1000, 8001, 1000))

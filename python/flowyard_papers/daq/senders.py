@@ -24,6 +24,12 @@ KEYS = ["reading", "scheme", "senders"]
 # What is known of a number of senders: it is that one, or below the first one run, or no less than the last one run.
 EXACT, BELOW, AT_LEAST = "", "<", ">="
 
+# What DAQ-F5.c asks for.
+_RCP_LIMIT = (
+    "RCP shares evenly, which is processor sharing: 30 senders by the fluid models of DAQ-F5.d (models.supported), "
+    "where two priorities, the best that DAQ's queues can do, have 86, 2.9 times as many (DAQ-X11)"
+)
+
 
 def plans(scale: Scale) -> dict[str, Plan]:
     """The paper's schemes; other readings of them, and others, with fewer rounds; more senders with 20 to 40 ms."""
@@ -119,11 +125,20 @@ def _by_reading(
     needs: tuple[str, ...],
     low: float,
     high: float,
-    why: str = "",
     *,
     above: bool = False,
+    why: Callable[[Judgement], Judgement] = lambda found: found,
 ) -> Callable[[Tables], Judgement]:
-    """The senders of a scheme, or how many times those of another they are, in every reading."""
+    """The senders of a scheme, or how many times those of another they are, in every reading.
+
+    Args:
+        of: The readings.
+        needs: The scheme, or both.
+        low: The bounds.
+        high: Likewise.
+        above: Whether `low` itself is too small.
+        why: Gives a FAIL with floored deadlines its cause.
+    """
 
     def judged(own: pl.DataFrame) -> Judgement:
         if lacking := judges.missing(own, needs):
@@ -140,11 +155,17 @@ def _by_reading(
             (least, most), (other_least, other_most) = ranges
             ratio = (least / other_most, most / other_least if other_least else inf)
             found = decided(ratio, low, high, said, above=above)
-        return (
-            found.because(f"{found.reason or said}; {why}") if why and found.verdict == judge.FAIL else found
-        )
+        return why(found) if own["reading"][0] == FLOORED else found
 
     return lambda tables: judges.by_reading(tables["supported"], of, judged)
+
+
+def _cut(found: Judgement) -> Judgement:
+    return found.because(f"{found.reason}; DAQ: {rack.CUT}")
+
+
+def _out_of_reach(found: Judgement) -> Judgement:
+    return found.not_reproducible(_RCP_LIMIT)
 
 
 def draw(tables: Tables) -> "Picture":
@@ -192,10 +213,6 @@ def _bars(axes: Any, rows: pl.DataFrame, reading: str) -> None:
 
 
 _DAQS = (*readings.BY_DEADLINES, *readings.OF_DAQ)
-_RCP_LIMIT = (
-    "RCP shares evenly, which is processor sharing: 30 senders by the fluid model of DAQ-F5.d, where two priorities, "
-    "the best that DAQ's queues can do, have 86, 2.9 times as many (DAQ-X11)"
-)
 
 FIGURE = Figure(
     id="DAQ-F5",
@@ -203,9 +220,9 @@ FIGURE = Figure(
     plans=plans,
     tables=tables,
     claims={
-        "DAQ-F5.a": _by_reading(_DAQS, (rack.DAQ,), 60, 85, rack.CUT),
-        "DAQ-F5.b": _by_reading(readings.ALL, (rack.DAQ, rack.D3), 1.7, 2.4),
-        "DAQ-F5.c": _by_reading(_DAQS, (rack.DAQ, rack.RCP), 3, inf, _RCP_LIMIT, above=True),
+        "DAQ-F5.a": _by_reading(_DAQS, (rack.DAQ,), 60, 85, why=_cut),
+        "DAQ-F5.b": _by_reading(readings.ALL, (rack.DAQ, rack.D3), 1.7, 2.4, why=_cut),
+        "DAQ-F5.c": _by_reading(_DAQS, (rack.DAQ, rack.RCP), 3, inf, above=True, why=_out_of_reach),
     },
     draw=draw,
     needs={
