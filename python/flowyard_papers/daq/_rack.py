@@ -79,8 +79,8 @@ ASKING = (
     f"D3's capacity, C + alpha (C0 - u/T) - beta q/T, is steady up to {d3_steady(0.4, 0.4):.2f} of the link at "
     f"random arrivals with alpha = beta = 0.4, up to {d3_steady(0.1, 1):.2f} with 0.1 and 1 (models.d3_steady); "
     "short flows with headers ask for 0.863 at 7000 and 0.986 at 8000 flows/s. Flows beyond add up, and each asks "
-    "every round trip: 40 B in 300 us are 1.07 Mbps a flow. Tried: both gains, with the guard and without; with alpha = beta = 0 94 % "
-    "are in time at 7000"
+    "every round trip: 40 B in 300 us are 1.07 Mbps a flow. Tried: both gains, with the guard and without; with "
+    "alpha = beta = 0 94 % are in time at 7000"
 )
 OTHERS = (RCP_SCALED, PDQ, PDQ_PEQ, RACS, DCTCP, D2TCP, NDP, PFABRIC, PIAS)
 
