@@ -125,7 +125,7 @@ FIGURE = Figure(
     assumed=(
         *ASSUMED,
         f"{SERVERS} servers on one switch; web search sizes, Poisson arrivals, random pairs, from an empty rack on; "
-        "1000 flows, 150 at quick scale. Of the 1500 B of a packet 64 B are headers, which are left when it is trimmed.",
+        "1000 flows, 150 at quick scale. Of the 1500 B of a packet 64 B are headers: what is left when it is trimmed.",
         "Levels end at 100 KB and 1 MB; each has 8 packets of its own, and a packet that finds its level full is "
         "trimmed itself, in both kinds of port. Pulls take turns as ever. Short flows are those below 100 KB.",
     ),
