@@ -824,10 +824,10 @@ class TestOrder:
     @pytest.mark.parametrize(
         ("slots", "packets", "expected"),
         [
-            ((80, 85, 90), (90, 80, 85, 86), [PASS, PASS]),
-            ((80, 90, 85), (90, 80, 85, 86), [FAIL, PASS]),
-            ((80, 85, 90), (75, 80, 85, 86), [FAIL, FAIL]),
-            ((80, 85, 90), (90, 80, 78, 86), [PASS, FAIL]),
+            ((80, 85, 90), (90, 80, 85, 86, 70), [PASS, PASS, PASS]),
+            ((80, 90, 85), (90, 80, 85, 86, 70), [FAIL, PASS, PASS]),
+            ((80, 85, 90), (75, 80, 85, 86, 70), [FAIL, FAIL, PASS]),
+            ((80, 85, 90), (90, 80, 78, 86, 70), [PASS, FAIL, PASS]),
         ],
     )
     def test_claim(self, slots, packets, expected):
