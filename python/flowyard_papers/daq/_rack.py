@@ -71,7 +71,8 @@ VARIANTS = (DAQ_LARGE, DAQ_ROUNDS, D3_PLAIN)
 # Why DAQ misses what the paper has, where it does.
 CUT = (
     "while more than Q, 150 KB, waits of the short flows and the load is above 80 %, windows are quartered each round "
-    "trip, and what is left of a flow goes a packet a round trip; DAQ-Q has other Q"
+    "trip, and what is left of a flow goes a packet a round trip. Tried: Q of "
+    "37.5 KB and 1 MB, windows by rounds, measured round trips (figures 3, 5 and 6, DAQ-Q)"
 )
 STARVED = "with weights 1:100 short flows have 1/101 of the link beside long ones (DAQ-X1, DAQ-F7.c)"
 # And D3.

@@ -103,7 +103,7 @@ def _ends(scheme: str, rule: str) -> Callable[[pl.DataFrame], Judgement]:
             "flows in time by a fluid model (models.share)"
         )
         within = all(abs(one - ENDS[scheme][mean]) <= SLACK_PP for mean, one in fluid.items())
-        return found.because(said) if within else found.because(said).not_reproducible(said)
+        return found.because(said) if within else found.not_reproducible(said)
 
     return judged
 
