@@ -36,12 +36,13 @@ from flowyard_papers.daq import (
     sensitivity,
     threshold,
     utilisation,
+    windows,
 )
 from flowyard_papers.daq._models import DEADLINES, FLOORED, PLAIN, UNIFORM
 
 FIGURES = (
     *(background, incast, inversion, map, ours, queue, quick_start, senders, sensitivity, threshold),
-    *(utilisation, deadline_order),
+    *(utilisation, windows, deadline_order),
 )
 DAQ, SHORT, D3, RCP, PDQ = _rack.DAQ, _rack.DAQ_SHORT, _rack.D3, _rack.RCP, _rack.PDQ
 LARGE, ROUNDS, PLAIN_D3, TCP = _rack.DAQ_LARGE, _rack.DAQ_ROUNDS, _rack.D3_PLAIN, _rack.TCP
@@ -289,7 +290,6 @@ class TestPort:
             ("DAQ-A2.a", "drops", "drops", 1),
             ("DAQ-A2.b", "port", "short_outstanding_bytes", 2_000_000),
             ("DAQ-A2.b", "port", "long_outstanding_bytes", 2_000_000),
-            ("DAQ-A2.c", "cuts", "as_asked", -1),
             ("DAQ-F1.a", "port", "later_before_urgent", 1),
             ("DAQ-F1.a", "port", "out_of_order", 1),
             ("DAQ-F1.b", "shares", "long_bytes", 1_000_000),
@@ -754,6 +754,24 @@ class TestBackground:
         assert len(drawn_from_csv(self.figure, self.tables()).axes) == 8
 
 
+class TestWindows:
+    figure = windows.FIGURE
+
+    def test_claim(self, made):
+        tables = made(self.figure)
+        assert self.figure.claims["DAQ-A2.c"](tables).verdict == PASS
+        assert len(drawn_from_csv(self.figure, tables).axes) == 1
+
+    def test_one_other_cut_fails(self, made):
+        first = pl.int_range(pl.len()) == 0
+        wrong = made(self.figure)["cuts"].with_columns(as_asked=pl.col("as_asked") & ~first)
+        assert self.figure.claims["DAQ-A2.c"]({"cuts": wrong}).verdict == FAIL
+
+    def test_both_kinds_are_needed(self, made):
+        few = made(self.figure)["cuts"].filter(pl.col("load") > 0.8)
+        assert self.figure.claims["DAQ-A2.c"]({"cuts": few}).verdict == NOT_REACHED
+
+
 class TestCuts:
     """A window of 12,000 B that a load of 0.9 quarters and one of 0.7 halves; credits come 100 ns after departures."""
 
@@ -761,10 +779,10 @@ class TestCuts:
     port: ClassVar = pl.DataFrame({"flow": [4, 4, 4], "began_ns": [310_000, 650_000, None]})
 
     def cut(self, at_ns, after, before=12_000):
-        windows = pl.DataFrame(
+        seen = pl.DataFrame(
             {"id": [4, 4], "time_ps": [1000 * (at_ns - 20_000), 1000 * at_ns], "window": [before, after]}
         )
-        return _cuts.cuts(windows, _cuts.loads(self.port, self.come, 100)).rows(named=True)
+        return _cuts.cuts(seen, _cuts.loads(self.port, self.come, 100)).rows(named=True)
 
     def test_loads(self):
         assert _cuts.loads(self.port, self.come, 100) == {

@@ -3,9 +3,7 @@
 Short flows, as rounds of answers and at random times, go beside two long ones, with several thresholds and weights.
 Every packet of data is captured as it comes to the switch and as it comes out of the port. Then its place by algorithm
 1 is compared with the flow's deadline, the order of departures with what the queues allow, the bytes under way with
-the buffers, and each departure with that of a port that knows three queues and no flow. In runs that also sample
-windows each cut of one is compared with the load of the port that its sender has been told (algorithm's k, section
-II-B).
+the buffers, and each departure with that of a port that knows three queues and no flow.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,7 +13,6 @@ import polars as pl
 from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tables
 from flowyard.sweeps import Axis, Plan, Sweep
-from flowyard_papers.daq import _cuts as cuts
 from flowyard_papers.daq import _packets as packets
 from flowyard_papers.daq import _rack as rack
 from flowyard_papers.daq import _turns as turns
@@ -31,8 +28,6 @@ FIRST = 1 + LONG_FLOWS
 RETURN_NS = 512 + packets.DELAY_NS
 # So long that a capture holds all that even the smallest packet says.
 HEADERS = {"mss": "1436B", "header_bytes": "64B"}
-# The same for control packets; and round trips as in the text, though these packets make them a little longer.
-CUT_HEADERS, CUT_RTT, LOOK = HEADERS | {"control_bytes": "64B"}, {"rtt": "300us"}, "20us"
 # Shares are measured from then on, over at least 15 MB, which are 100 rounds of the weights 1:100.
 STEADY_NS, LEAST_BYTES = 50_000_000, 15_000_000
 
@@ -62,17 +57,8 @@ def plans(scale: Scale) -> dict[str, Plan]:
     steady = {"observe": captured, "run": {"until": "250ms"}}
     heavy = [rack.long_flows(LONG_FLOWS), *_short(2000, FIRST, 100)]
     stress = rack.schemes((rack.DAQ,), heavy, FIRST + 100, run={"measure": "all"})
-    looked = {"every": LOOK, "links": [], "flows": ["*"]}
-    watched = {"observe": captured | {"samples": looked}, "run": {"measure": "all", "until": "60ms"}}
-    windows = daq([_short(150, FIRST)[0]], hosts, **watched)
     replicas = scale.pick(2, 5)
     return {
-        "cuts": Plan(
-            axes=[windows],
-            replicas=replicas,
-            set={"transport.daq": CUT_HEADERS, "queue.daq": CUT_RTT},
-            name="cuts of windows",
-        ),
         "random": Plan(
             axes=[daq(random, hosts, observe=captured, run=until), ratios, weights],
             replicas=replicas,
@@ -112,7 +98,6 @@ def tables(sweeps: Sweeps) -> Tables:
     return {
         "port": _port(sweeps["random"]),
         "shares": _shares(sweeps["backlog"]),
-        "cuts": _cuts(sweeps["cuts"]),
         "drops": pl.DataFrame(drops)
         .drop("run")
         .group_by("plan", maintain_order=True)
@@ -163,28 +148,6 @@ def _shares(sweep: Sweep) -> pl.DataFrame:
     return pl.DataFrame(rows).sort("weights", "replica")
 
 
-def _cuts(sweep: Sweep) -> pl.DataFrame:
-    """A row a run: cuts of windows, those by the load, and those at which a half and a quarter differ, by load."""
-    rows = []
-    samples = sweep.scan("samples").filter(pl.col("series") == "cwnd_bytes")
-    windows = samples.select("run", "id", "time_ps", window=pl.col("value").cast(pl.Int64)).collect()
-    for run in sweep.runs.filter("done").iter_rows(named=True):
-        folder = sweep.path(run["run"])
-        told = cuts.loads(packets.port(folder, 30), cuts.arrivals(folder), RETURN_NS)
-        own = cuts.cuts(windows.filter(run=run["run"]).drop("run"), told)
-        loaded = pl.col("load") > cuts.LIMIT
-        rows.append(
-            {
-                "replica": run["replica"],
-                "cuts": len(own),
-                "as_asked": own["as_asked"].sum(),
-                "halves": own.filter(~loaded, "telling", "as_asked").height,
-                "quarters": own.filter(loaded, "telling", "as_asked").height,
-            }
-        )
-    return pl.DataFrame(rows).sort("replica")
-
-
 def _none(tables: Tables, columns: tuple[str, ...], needs: tuple[str, ...] = ()) -> Judgement:
     """No mistake of a kind in any run, where there are packets in all queues named."""
     runs = tables["port"]
@@ -220,17 +183,6 @@ def _within_buffers(tables: Tables) -> Judgement:
 def _lossless(tables: Tables) -> Judgement:
     drops, runs = tables["drops"].select(pl.col("drops", "runs").sum()).row(0)
     return judge.judged(drops == 0, f"{drops} drops in {runs} runs", "0 drops")
-
-
-def _halved_or_quartered(tables: Tables) -> Judgement:
-    sums = tables["cuts"].select(pl.col("cuts", "as_asked", "halves", "quarters").sum()).row(0, named=True)
-    if not sums["halves"] or not sums["quarters"]:
-        return judge.not_reached(f"no cut of both kinds: {sums}")
-    said = (
-        f"{sums['as_asked']} of {sums['cuts']} cuts as the load asks, of which {sums['halves']} can only be halves and "
-        f"{sums['quarters']} only quarters"
-    )
-    return judge.judged(sums["as_asked"] == sums["cuts"], said, "all")
 
 
 def _by_weight(tables: Tables) -> Judgement:
@@ -285,7 +237,6 @@ FIGURE = Figure(
         "DAQ-A1.a": _classified,
         "DAQ-A2.a": _lossless,
         "DAQ-A2.b": _within_buffers,
-        "DAQ-A2.c": _halved_or_quartered,
         "DAQ-F1.a": _urgent_first,
         "DAQ-F1.b": _by_weight,
         "DAQ-P6": _no_flow_state,
@@ -294,7 +245,6 @@ FIGURE = Figure(
     needs={
         "port": Needs(5, by=("ratio", "weights")),
         "shares": Needs(5, by=("weights",)),
-        "cuts": Needs(5),
         "drops": Needs(least={"runs": 20}),
     },
     assumed=(
@@ -303,8 +253,6 @@ FIGURE = Figure(
         "with thresholds of 10 and 30 RTT and four pairs of weights; 100 workers without captures.",
         "A packet without a deadline says so by a mark of its own; the paper's is -10. Packets whose deadline has "
         "passed belong to Q1.2.",
-        f"Windows are sampled every {LOOK}, in runs of the rounds alone; the load of a port is that of the last whole "
-        "round trip, by all packets that came, and a sender knows what its last credit told.",
         "Captured packets have 64 B of headers. Control packets, which have a queue of their own, do not count. A "
         "packet that comes at the very instant at which the port chooses is too late for that choice.",
     ),

@@ -11,9 +11,10 @@ import polars as pl
 
 from flowyard.papers import judge, style
 from flowyard.papers.figure import Figure, Judgement, Needs, Sweeps, Tables
-from flowyard.sweeps import Plan, Sweep
+from flowyard.sweeps import Plan
 from flowyard.topology import network
-from flowyard_papers.ndp._scheduler import ASSUMED, BACKGROUND, RATE_BPS, SHORT, Scheduler, base_rtt_ns
+from flowyard_papers.ndp._flows import last_payload, short_flows
+from flowyard_papers.ndp._scheduler import ASSUMED, BACKGROUND, RATE_BPS, Scheduler, base_rtt_ns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -44,7 +45,7 @@ def tables(sweeps: Sweeps) -> Tables:
     sweep = sweeps["run"]
     (summary,) = sweep.summaries().values()
     flows = sweep.flows.collect()
-    short = _short(flows)
+    short = short_flows(flows)
     long = flows.filter(tag=BACKGROUND)
     host = pl.DataFrame({"server": range(network(summary["scenario"]).hosts)})
     counted = [
@@ -69,31 +70,9 @@ def tables(sweeps: Sweeps) -> Tables:
         "flows": short,
         "servers": host.fill_null(0),
         "run": pl.DataFrame([run]),
-        "background": _background(long, sweep),
-        RANDOM: _short(sweeps[RANDOM].flows.collect()),
+        "background": last_payload(long, sweep),
+        RANDOM: short_flows(sweeps[RANDOM].flows.collect()),
     }
-
-
-def _short(flows: pl.DataFrame) -> pl.DataFrame:
-    return flows.filter(tag=SHORT).select(
-        "id",
-        "src",
-        "dst",
-        "start_ps",
-        "completed",
-        "delivered_bytes",
-        "fct_ps",
-        headers="trims",
-        goodput_gbps=8000 * pl.col("delivered_bytes") / pl.col("fct_ps"),
-    )
-
-
-def _background(long: pl.DataFrame, sweep: Sweep) -> pl.DataFrame:
-    """When the payload of each flow last reached its receiver, to a sample."""
-    rates = sweep.scan("samples").filter(pl.col("series") == "rate_bps", pl.col("value") > 0)
-    last = rates.group_by("id").agg(last_payload_ps=pl.col("time_ps").max()).collect()
-    flows = long.select("id", "src", "dst", "delivered_bytes")
-    return flows.join(last, on="id", how="left", maintain_order="left")
 
 
 def _high_goodput(tables: Tables) -> Judgement:
