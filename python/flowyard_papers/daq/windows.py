@@ -99,8 +99,8 @@ FIGURE = Figure(
     needs={"cuts": Needs(5)},
     assumed=(
         *rack.ASSUMED[:1],
-        f"{ROUNDS} rounds of answers of 20 KB from {WORKERS} workers. Windows are sampled every {LOOK}; none is ever less "
-        "than a packet. The load of the port is that of the last whole round trip, by all packets that came to it; a "
+        f"{ROUNDS} rounds of answers of 20 KB from {WORKERS} workers. Windows are sampled every {LOOK}; none is ever "
+        "less than a packet. The load of the port is that of the last whole round trip, by all packets that came; a "
         "sender knows what its last credit told.",
         "Captured packets have 64 B of headers, and so have control packets.",
     ),

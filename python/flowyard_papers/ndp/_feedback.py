@@ -8,12 +8,8 @@ thresholds it is the plain switch, with which it is compared.
 
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from flowyard.prototypes import Queue
-
-if TYPE_CHECKING:
-    from flowyard._native import Packet, Port
+from flowyard.prototypes import Packet, Port, Queue
 
 HEADERS_PER_DATA, LIMIT_PACKETS = 10, 8
 
@@ -36,7 +32,7 @@ def feedback(thresholds: Sequence[int]) -> type[Queue]:
             self.levels: list[deque[Packet]] = [deque() for _ in range(len(thresholds) + 1)]
             self.turn = 0
 
-        def enqueue(self, port: "Port", packet: "Packet") -> None:
+        def enqueue(self, port: Port, packet: Packet) -> None:
             """Data waits in the queue of its flow, or is trimmed; a header that finds no room is lost."""
             if packet.control or not packet.payload:
                 return self._wait_as_header(port, packet)
@@ -48,12 +44,12 @@ def feedback(thresholds: Sequence[int]) -> type[Queue]:
             port.trim(packet)
             return self._wait_as_header(port, packet)
 
-        def _wait_as_header(self, port: "Port", packet: "Packet") -> None:
+        def _wait_as_header(self, port: Port, packet: Packet) -> None:
             if sum(one.size for one in self.headers) + packet.size > LIMIT_PACKETS * port.full_packet:
                 return port.drop(packet)
             return self.headers.append(packet)
 
-        def dequeue(self, port: "Port") -> "Packet | None":  # noqa: ARG002
+        def dequeue(self, port: Port) -> Packet | None:  # noqa: ARG002
             """Headers ten times in turn, then data of the first queue that has some."""
             data = next((level for level in self.levels if level), None)
             if self.headers and (data is None or self.turn < HEADERS_PER_DATA):
