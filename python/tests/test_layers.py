@@ -23,7 +23,7 @@ ROOMS = re.findall(r"^    (\w+)(?:/|\.py)", LISTED, re.MULTILINE)
 # The engine, and how the package itself finds names late.
 BELOW_ALL = ("_native",)
 # What flowyard_papers may use: what is documented for studies.
-FOR_STUDIES = "analysis papers results slotted sweeps table theory topology"
+FOR_STUDIES = "analysis papers prototypes results slotted sweeps table theory topology"
 
 
 def imports(tree: ast.AST, package: str = "flowyard") -> Iterator[str]:

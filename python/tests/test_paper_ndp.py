@@ -11,16 +11,18 @@ from flowyard.papers.judge import FAIL, NOT_REACHED, PASS
 from flowyard_papers.literature import fairness, ndp_incast, pias
 from flowyard_papers.ndp import (
     _background,
+    _feedback,
     against_tcp,
     balance,
     experiment1,
+    feedback,
     incast,
     operation,
     parameters,
     priority,
     web_search,
 )
-from flowyard_papers.ndp._scheduler import BACKGROUND, SHORT, Scheduler, base_rtt_ns
+from flowyard_papers.ndp._scheduler import BACKGROUND, NDP, PORTS, SHORT, Scheduler, base_rtt_ns
 
 MODULES = (
     experiment1,
@@ -31,6 +33,7 @@ MODULES = (
     against_tcp,
     incast,
     priority,
+    feedback,
     ndp_incast,
     fairness,
     pias,
@@ -38,7 +41,7 @@ MODULES = (
 JUDGES = {claim: judge for module in MODULES for claim, judge in module.FIGURE.claims.items()}
 FIGURES = {claim: module.FIGURE for module in MODULES for claim in module.FIGURE.claims}
 # Those that fail, for reasons that their figures name.
-FAILING = {"NDP-F9.a", "NDP-P1", "LIT-OUTCAST.a"}
+FAILING = {"NDP-P1", "LIT-OUTCAST.a"}
 
 Tables = dict[str, pl.DataFrame]
 
@@ -108,6 +111,9 @@ WRONG = [
     ("NDP-F6b.b", change("flows", "goodput_gbps", times(1 + 1e-6))),
     ("NDP-F6c.a", change("flows", "headers", lambda _: pl.col("fct_ps").max() - pl.col("fct_ps"))),
     ("NDP-F6c.a", change("flows", "headers", more)),
+    ("NDP-F6.e", change("random", "goodput_gbps", times(0.9))),
+    ("NDP-F6.e", change("random", "fct_ps", lambda x: x * 16 // 10)),
+    ("NDP-F6.e", change("random", "headers", more)),
     ("NDP-F6d.a", change("servers", "sends", more, server=7)),
     ("NDP-F6d.a", change("servers", "receives_long", more, server=7)),
     ("NDP-F6e.a", change("flows", "src", lambda _: pl.col("dst"))),
@@ -188,6 +194,10 @@ WRONG = [
         for factor in (0.97, 1.03)
     ),
     *(
+        ("NDP-P9", change("runs", "fct_mean_ms", times(factor), queues=feedback.LEVELS, range=name, load=0.5))
+        for name, factor in ((_background.SMALL, 10), (_background.LARGE, 1.12))
+    ),
+    *(
         ("LIT-PIAS.a", change("runs", "fct_short_ms", times(100), scheme=pias.PIAS, load=load))
         for load in pias.THRESHOLDS
     ),
@@ -217,7 +227,6 @@ def test_each_claim_can_fail():
 
 # What would make those hold that fail.
 RIGHT = [
-    ("NDP-F9.a", change("runs", "slowdown_p50", set_to(1.9))),
     ("NDP-P1", change("runs", "goodput_gbps", times(0.01), by=against_tcp.TCP_PACKET)),
     ("LIT-OUTCAST.a", change("grid", "near_mbps", lambda _: pl.col("far_mbps") / 4)),
 ]
@@ -237,6 +246,7 @@ POINTS = {
     "NDP-P1-3": ("runs", pl.col("by") == against_tcp.TCP_FLOW),
     "NDP-P4": ("incast", pl.col("senders") == 64),
     "NDP-P5": ("runs", pl.col("load") == 0.2),
+    "NDP-P9": ("runs", pl.col("load") == 0.5),
     "LIT-NDP": ("runs", pl.col("senders") == 64),
     "LIT-PIAS": ("runs", pl.col("load") == 0.7),
     "LIT-OUTCAST": ("runs", pl.col("direction") == fairness.TO_ONE),
@@ -268,16 +278,17 @@ def readings(claim: str, tables: Tables) -> dict[str, str]:
 
 
 class TestBackgroundOfFigure9:
-    """Each reading has its verdict, and it is the register's that counts."""
+    """Each reading has its verdict, and it is the text's that counts: servers with nothing but background."""
 
-    other = _background.APART
+    own, other = _background.APART, _background.EVERYWHERE
 
     def test_one_does_not_decide_the_other(self, made):
         tables = made(web_search.FIGURE)
+        assert readings("NDP-F9.a", tables) == {self.own: PASS, self.other: FAIL}
         fast = change("runs", "slowdown_p50", set_to(1.9), on=self.other)(tables)
-        assert readings("NDP-F9.a", fast) == {_background.EVERYWHERE: FAIL, self.other: PASS}
-        slow = change("runs", "slowdown_p50", set_to(3.1), on=self.other, background=0.8)(fast)
-        assert readings("NDP-F9.a", slow)[self.other] == FAIL
+        assert readings("NDP-F9.a", fast) == {self.own: PASS, self.other: PASS}
+        slow = change("runs", "slowdown_p50", set_to(3.1), on=self.own, background=0.8)(fast)
+        assert JUDGES["NDP-F9.a"](slow).verdict == FAIL
         for claim, wrong in (
             ("NDP-F9.b", change("percentiles", "fct_ms", times(0.01), on=self.other, background=0.8)),
             ("NDP-F9.c", change("runs", "fct_mean_ms", times(0.001), on=self.other, range=_background.LARGE)),
@@ -291,16 +302,52 @@ class TestBackgroundOfFigure9:
         without = {name: table.filter(pl.col("on") != self.other) for name, table in tables.items()}
         assert readings(claim, without)[self.other] == NOT_REACHED
         assert JUDGES[claim](without).verdict == JUDGES[claim](tables).verdict
-        second = tables["runs"].filter(on=_background.EVERYWHERE).with_columns(replica=pl.lit(1, pl.Int64))
+        second = tables["runs"].filter(on=self.own).with_columns(replica=pl.lit(1, pl.Int64))
         runs = tables["runs"].cast({"replica": pl.Int64})
         found = dict(JUDGES[claim](tables | {"runs": pl.concat([runs, second])}).readings)
         assert found[self.other].reason == "this reading has 1 of 2 seeds"
 
     def test_no_steady_state_is_said_where_there_is_none(self, made):
         found = dict(JUDGES["NDP-F9.a"](made(web_search.FIGURE)).readings)
-        assert "no steady state at background 0.8" in found[_background.EVERYWHERE].note
-        assert "0.5" not in found[_background.EVERYWHERE].note
-        assert not found[self.other].note
+        assert "no steady state at background 0.8" in found[self.other].note
+        assert "0.5" not in found[self.other].note
+        assert not found[self.own].note
+
+
+class TestFeedback:
+    def rack(self, queue, **handed):
+        scenario = {
+            "topology": {"single-switch": {"hosts": 6, "rate": "1Gbps", "delay": "9.5us"}},
+            "transport": {"ndp": NDP["ndp"] | {"header_bytes": "64B"}},
+            "queue": queue,
+            "traffic": [
+                {
+                    "name": "flows",
+                    "arrivals": {"at-once": {"jitter": "50us"}},
+                    "matrix": {"pairs": [[server, 0] for server in range(1, 6)]},
+                    "sizes": {"list": [20_000, 400_000, 400_000, 400_000, 400_000]},
+                }
+            ],
+        }
+        return pl.DataFrame(fy.run(scenario, **handed).flows).sort("id")
+
+    def test_one_queue_is_the_switch_of_the_engine(self):
+        own = self.rack({"python": {"name": "q"}}, queues={"q": _feedback.feedback(())})
+        engine = {"data_limit": {"full-packets": 8}, "trim": "arriving", **PORTS["ndp"]}
+        same = self.rack({"ndp": engine})
+        assert own["trims"].sum() > 0
+        assert own["completed"].all()
+        assert own["fct_ps"].mean() == pytest.approx(same["fct_ps"].mean(), rel=0.03)
+
+    def test_who_has_sent_more_waits(self):
+        """Long flows sink after 15 KB, and the short one does not wait behind them."""
+        plain, levels = (
+            self.rack({"python": {"name": "q"}}, queues={"q": _feedback.feedback(thresholds)})
+            for thresholds in ((), (15_000,))
+        )
+        assert levels["fct_ps"][0] <= plain["fct_ps"][0]
+        assert levels["completed"].all()
+        assert levels["fct_ps"].max() < 1.1 * plain["fct_ps"].max()
 
 
 def test_reordering_is_judged_by_both_goodputs(made):

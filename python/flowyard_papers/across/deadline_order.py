@@ -2,7 +2,8 @@
 
 PEQ is a discipline of the slotted link, where D3 and PDQ are, too: the register's reading compares them there, with
 deadlines of the size and an exponential slack (mode B of PEQ's thesis). DAQ is made of packets, credits and windows,
-and is compared with D3 in DAQ's rack. The second reading has all four in packets, PEQ as PDQ with PEQ's order of flows.
+and is compared with D3 in DAQ's rack. The second reading has all four in packets, PEQ as PDQ with PEQ's order of flows;
+the third one has D3's other constants, as in DAQ's figures.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,9 @@ DISCIPLINES = {D3: "d3", PDQ: "pdq", PEQ: "peq"}
 # A slot is a packet of 1500 B at 1 Gbps; deadlines have a mean of 20 ms.
 SLOT_S, PAYLOAD_BYTES = 12e-6, 1460
 SENDERS, MEANS_KB = (5, 10, 20, 30, 40, 60, 80), (10, 30)
-PACKETS = (rack.DAQ, rack.D3, rack.PDQ, rack.PDQ_PEQ)
+PACKETS = (rack.DAQ, rack.D3, rack.PDQ, rack.PDQ_PEQ, rack.D3_PLAIN)
 IN_SLOTS, IN_PACKETS = "D3, PDQ and PEQ in slots, DAQ and D3 in packets", "all in packets"
+PLAIN_D3 = f"all in packets, {rack.D3_PLAIN}"
 
 
 def point(mean_kb: int, senders: int, sets: int, replica: int) -> pl.DataFrame:
@@ -87,11 +89,12 @@ def _ordered(runs: pl.DataFrame, pairs: list[tuple[str, str]]) -> list[Judgement
 
 def _ranked(tables: Tables) -> Judgement:
     slots = _ordered(tables["slots"], [(PDQ, D3), (PEQ, PDQ)])
-    daq = _ordered(tables["packets"], [(rack.DAQ, rack.D3)])
-    others = _ordered(tables["packets"], [(rack.PDQ, rack.D3), (rack.PDQ_PEQ, rack.PDQ)])
-    return judge.by_reading(
-        {IN_SLOTS: judge.together([*slots, *daq]), IN_PACKETS: judge.together([*others, *daq])}
-    )
+    found = {}
+    for name, d3 in ((IN_SLOTS, rack.D3), (IN_PACKETS, rack.D3), (PLAIN_D3, rack.D3_PLAIN)):
+        daq = _ordered(tables["packets"], [(rack.DAQ, d3)])
+        others = _ordered(tables["packets"], [(rack.PDQ, d3), (rack.PDQ_PEQ, rack.PDQ)])
+        found[name] = judge.together([*(slots if name == IN_SLOTS else others), *daq])
+    return judge.by_reading(found)
 
 
 def draw(tables: Tables) -> "Picture":

@@ -8,19 +8,23 @@ import polars as pl
 from flowyard.analysis.intervals import half_width
 from flowyard.papers import judge
 from flowyard.papers.figure import Judgement
+from flowyard_papers.daq._readings import Reading
 
 # What a step of a percentage may go the wrong way: the standard tolerance of an ordering, percentage points.
 SLACK_PP = 0.5
+# As near to 100 % all flows are in time.
+FULL_PP = 0.1
 
 
 def by_reading(
-    runs: pl.DataFrame, readings: Iterable[str], judged: Callable[[pl.DataFrame], Judgement]
+    runs: pl.DataFrame, readings: Iterable[Reading], judged: Callable[[pl.DataFrame], Judgement]
 ) -> Judgement:
-    """A verdict for each reading of the deadlines, the default one first."""
+    """A verdict for each reading, the default one first."""
     found = {}
     for reading in readings:
-        own = runs.filter(reading=reading)
-        found[reading] = judged(own) if len(own) else judge.not_reached("not run with these deadlines")
+        own = reading.of(runs)
+        one = judged(own) if len(own) else judge.not_reached("not run with these deadlines")
+        found[reading.name] = one.reachable() if reading.searched else one
     return judge.by_reading(found)
 
 
@@ -40,6 +44,13 @@ def ordered(
         return lacking
     wide = runs.pivot("scheme", index=[x, "replica"], values=value)
     return judge.together(judge.not_less(wide, more, less, x=x, points=points) for more, less in pairs)
+
+
+def told_apart(runs: pl.DataFrame, schemes: Sequence[str], value: str, x: str) -> pl.DataFrame:
+    """Without the points at which all of these schemes have 100 %, to 0.1 points: they do not tell them apart."""
+    means = runs.filter(pl.col("scheme").is_in(schemes)).group_by(x, "scheme").agg(pl.col(value).mean())
+    least = means.group_by(x).agg(pl.col(value).min())
+    return runs.join(least.filter(pl.col(value) < 100 - FULL_PP).select(x), on=x, how="semi")
 
 
 def mean(runs: pl.DataFrame, value: str, **where: str | float) -> float | None:
@@ -78,11 +89,11 @@ def trend(runs: pl.DataFrame, x: str, value: str, *, rising: bool, slack: float 
 
 
 def largest_gain(
-    means: Mapping[str, Mapping[float, float]], own: str, others: Sequence[str]
+    means: Mapping[str, Mapping[float, float]], own: str, others: Sequence[str], *, points: bool = False
 ) -> tuple[float, str]:
-    """The largest relative gain of one scheme over any other at the same point, in percent, and where it is."""
+    """The largest gain of one scheme over any other at the same point, and where it is: in percent, or in points."""
     gains = [
-        (100 * (means[own][x] / value - 1), f"over {other} at {x:g}")
+        (means[own][x] - value if points else 100 * (means[own][x] / value - 1), f"over {other} at {x:g}")
         for other in others
         for x, value in means[other].items()
         if x in means[own] and value > 0

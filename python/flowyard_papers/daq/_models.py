@@ -90,19 +90,36 @@ RULES: Mapping[str, Callable[[Values, Values], Flags]] = {
 }
 
 
-def supported(share: Callable[[int], float], least: float, most: int) -> int:
+def share(rule: str, senders: int, mean_kb: int, reading: str, rounds: int = 2000) -> float:
+    """In time by a rule, in percent."""
+    chance = np.random.default_rng([2014, senders, mean_kb])
+    service, due = draw(chance, (rounds, senders), 1000 * mean_kb, reading)
+    return 100 * float(RULES[rule](service, due).mean())
+
+
+def supported(in_time: Callable[[int], float], least: float, most: int) -> int:
     """The largest number of senders with at least that share in time, by bisection; 0 if not even one has.
 
     Args:
-        share: In time, by the number of senders; falls with it.
+        in_time: In time, by the number of senders; falls with it.
         least: The share asked for.
         most: Numbers above are not looked at.
     """
     low, high = 0, most + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if share(middle) >= least else (low, middle)
+        low, high = (middle, high) if in_time(middle) >= least else (low, middle)
     return low
+
+
+def d3_steady(alpha: float, beta: float, packet_s: float = 12e-6, interval_s: float = RTT_S) -> float:
+    """The load up to which D3's capacity is steady, at random arrivals.
+
+    Its capacity changes by alpha (C0 - u/T) - beta q/T in each interval T. In the mean that is 0 if (alpha/beta)
+    (1 - U) C0 T wait; at random arrivals U^2 / (2 (1 - U)) packets do (M/D/1).
+    """
+    root = (2 * alpha / beta * interval_s / packet_s) ** 0.5
+    return float(root / (1 + root))
 
 
 # RCP as the ns-2 model has it: gains, the round trip that it begins with, its slot, and the first rate.

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from flowyard.sweeps import Axis, Sweep
-from flowyard_papers.daq._models import DEADLINES, size_max_bytes
+from flowyard_papers.daq._models import DEADLINES, d3_steady, size_max_bytes
 
 LINK_BPS, RTT_PS = 1_000_000_000, 300_000_000
 DELAY = "68.84us"
@@ -18,16 +18,20 @@ AGGREGATOR, SHORT, LONG = 0, "short", "long"
 
 # The schemes of the paper; DAQ with the weights as the text has them, short : long, and the other way round (DAQ-X1).
 DAQ, DAQ_SHORT, D3, RCP = "DAQ", "DAQ, 100:1", "D3", "RCP"
+# What the paper leaves open of its schemes: DAQ's queue target Q, and when a window is sent; D3's constants.
+DAQ_LARGE, DAQ_ROUNDS = "DAQ, Q 1 MB", "DAQ, a window a round"
+D3_PLAIN, D3_GUARDED = "D3, gains 0.1 and 1, no guard", "D3, gains 0.1 and 1"
 # Others: RCP whose constants fit the rack, and what the simulator has besides.
 RCP_SCALED, PDQ, PDQ_PEQ, RACS = "RCP, scaled", "PDQ", "PDQ, PEQ's order", "RACS"
-D3_EARLY = "D3, due 2 RTT earlier"
-DCTCP, D2TCP, NDP, PFABRIC, PIAS = "DCTCP", "D2TCP", "NDP", "pFabric", "PIAS"
+TCP, DCTCP, D2TCP, NDP, PFABRIC, PIAS = "TCP", "DCTCP", "D2TCP", "NDP", "pFabric", "PIAS"
 WEIGHTS = {DAQ: "1:100", DAQ_SHORT: "100:1"}
 
 _SHARED = {"drop-tail": {"limit": {"bytes": "4MB"}}}
 # D3's requests keep their headers where their payload finds no room: a lost one would leave the ports' sums wrong.
 _KEPT = {"drop-tail": {"limit": {"bytes": "4MB"}, "keep_headers": True}}
 _MARKS = {"ecn": {"limit": {"bytes": "4MB"}}}
+# As RCP's, of whose ns-2 model D3's is an extension.
+_D3_GAINS = {"alpha": 0.4, "beta": 0.4}
 _NS2 = {"alpha": 0.4, "beta": 0.4, "initial_rate": 0.1, "initial_rtt": "200ms", "timeslot": "10ms"}
 _WINDOWS = {"preset": "datacentre"}
 
@@ -38,10 +42,10 @@ SCHEMES: Mapping[str, dict[str, Any]] = {
         "transport": {"daq": {}},
         "queue": {"daq": {"short_weight": 100, "long_weight": 1}},
     },
-    D3: {"transport": {"d3": {}}, "queue": _KEPT},
+    D3: {"transport": {"d3": {"guard_rtts": 2.0}}, "queue": _KEPT, "agent": {"d3": _D3_GAINS}},
     RCP: {"transport": {"rcp": {}}, "queue": _SHARED, "agent": {"rcp": _NS2}},
     RCP_SCALED: {"transport": {"rcp": {}}, "queue": _SHARED},
-    D3_EARLY: {"transport": {"d3": {"guard_rtts": 2.0}}, "queue": _KEPT},
+    D3_PLAIN: {"transport": {"d3": {}}, "queue": _KEPT},
     PDQ: {"transport": {"pdq": {}}, "queue": _SHARED},
     PDQ_PEQ: {"transport": {"pdq": {}}, "queue": _SHARED, "agent": {"pdq": {"order": "peq"}}},
     RACS: {"transport": {"racs": {}}, "queue": _SHARED},
@@ -56,28 +60,37 @@ SCHEMES: Mapping[str, dict[str, Any]] = {
         "transport": {"tcp": {"congestion": "dctcp", "tagging": {}, **_WINDOWS}},
         "queue": {"strict-priority": {}},
     },
+    DAQ_LARGE: {"transport": {"daq": {"target_queue": "1MB"}}, "queue": {"daq": {}}},
+    DAQ_ROUNDS: {"transport": {"daq": {"send": "rounds"}}, "queue": {"daq": {}}},
+    TCP: {"transport": {"tcp": {}}, "queue": _SHARED},
+    D3_GUARDED: {"transport": {"d3": {"guard_rtts": 2.0}}, "queue": _KEPT},
 }
 PAPER = (DAQ, D3, RCP)
+# Other readings of two of them.
+VARIANTS = (DAQ_LARGE, DAQ_ROUNDS, D3_PLAIN)
 # Why DAQ misses what the paper has, where it does.
 CUT = (
     "while more than Q, 150 KB, waits of the short flows and the load is above 80 %, windows are quartered each round "
-    "trip, and what is left of a flow goes a packet a round trip; DAQ-Q has other Q"
+    "trip, and what is left of a flow goes a packet a round trip. Tried: Q of "
+    "37.5 KB and 1 MB, windows by rounds, measured round trips (figures 3, 5 and 6, DAQ-Q)"
 )
 STARVED = "with weights 1:100 short flows have 1/101 of the link beside long ones (DAQ-X1, DAQ-F7.c)"
 # And D3.
 ASKING = (
-    "its capacity C + alpha (C0 - u/T) - beta q/T, with T = 300 us, alpha = 0.1 and beta = 1, is steady where a mean "
-    "of 0.1 (1 - U) C0 T waits, which at random arrivals is U = 0.69. Flows beyond add up, and each asks every round "
-    "trip: 40 B in 300 us are 1.07 Mbps a flow. At 7000 flows/s data is 7 % of the link, requests 88 %, idle 5 %; with "
-    "alpha = beta = 0 data is 89 %, and 94 % of the flows are in time"
+    f"D3's capacity, C + alpha (C0 - u/T) - beta q/T, is steady up to {d3_steady(0.4, 0.4):.2f} of the link at "
+    f"random arrivals with alpha = beta = 0.4, up to {d3_steady(0.1, 1):.2f} with 0.1 and 1 (models.d3_steady); "
+    "short flows with headers ask for 0.863 at 7000 and 0.986 at 8000 flows/s. Flows beyond add up, and each asks "
+    "every round trip: 40 B in 300 us are 1.07 Mbps a flow. Tried: both gains, with the guard and without; with "
+    "alpha = beta = 0 94 % are in time at 7000"
 )
-OTHERS = (D3_EARLY, RCP_SCALED, PDQ, PDQ_PEQ, RACS, DCTCP, D2TCP, NDP, PFABRIC, PIAS)
+OTHERS = (RCP_SCALED, PDQ, PDQ_PEQ, RACS, DCTCP, D2TCP, NDP, PFABRIC, PIAS)
 
 COLOURS = (
     *("#0072b2", "#56b4e9", "#d55e00", "#009e73", "#8fd3bd", "#cc79a7", "#e6b8d3", "#e69f00"),
     *("#000000", "#7f7f7f", "#a05a2c", "#5e3c99", "#b2abd2", "#f0a070"),
+    *("#003f63", "#7fb8d9", "#6b8e23", "#b5651d"),
 )
-MARKERS = tuple("oDs^v<>PXx*hpd")
+MARKERS = tuple("oDs^v<>PXx*hpd12348")
 
 
 def look(scheme: str) -> dict[str, Any]:
@@ -190,7 +203,7 @@ def in_time(sweep: Sweep, axes: Sequence[str], settled_ps: int | None = None) ->
         axes: Their axes.
         settled_ps: Measured flows that start later do not count: a run that ends soon after says nothing of them.
     """
-    flows = sweep.flows.filter("measured", pl.col("tag") == SHORT)
+    flows = sweep.flows.filter("measured", pl.col("tag").cast(pl.String).str.starts_with(SHORT))
     if settled_ps is not None:
         flows = flows.filter(pl.col("start_ps") <= settled_ps)
     return (
@@ -212,7 +225,8 @@ ASSUMED = (
     "Sizes are uniform from 2 KB to twice the mean less 2 KB. Workers of a round answer within 50 us.",
     "DAQ: threshold 30 RTT, queue target 150 KB (4 C RTT), 2 MB for each class, packets of late flows in Q1.2 and sent "
     "on; weights 1:100 as the text has them unless another is named. D3: requests every RTT, first come first "
-    "served, late flows go on. RCP: alpha and beta 0.4, slots of 10 ms, a first round trip of 0.2 s, a first rate of "
+    "served, late flows go on; alpha and beta 0.4, and rates that end a flow two round trips before its deadline. "
+    "RCP: alpha and beta 0.4, slots of 10 ms, a first round trip of 0.2 s, a first rate of "
     "0.1 C, as its ns-2 model; RCP, scaled: 0.1 and 1.0, slots and first round trip of 300 us. Their ports are "
     "first-in first-out with 4 MB.",
     "Deadlines: exponential of mean 20 ms, at least 3 ms (default of figures 5 to 8); without that floor (default of "
@@ -222,6 +236,5 @@ ASSUMED = (
 ASSUMED_OTHERS = (
     "The other schemes have the simulator's defaults, with ports that are made for each; DCTCP, D2TCP and PIAS have "
     "the timeouts of a data centre. NDP and pFabric have no handshake, which spares them a round trip of 300 us. "
-    "PDQ gives up flows that cannot be in time; nobody else does. D3, due 2 RTT earlier: its flows ask for the rate "
-    "that ends them two round trips before their deadline.",
+    "PDQ gives up flows that cannot be in time; nobody else does.",
 )

@@ -15,6 +15,7 @@ from flowyard.papers.figure import Figure, Judgement, Needs, Scale, Sweeps, Tabl
 from flowyard.sweeps import Plan
 from flowyard_papers.daq import _judges as judges
 from flowyard_papers.daq import _rack as rack
+from flowyard_papers.daq import _readings as readings
 from flowyard_papers.daq._models import DEADLINES, FLOORED
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 MEAN_BYTES = 30_000
 KEYS = ["reading", "scheme", "senders"]
-SCHEMES = (*rack.PAPER, rack.PDQ, rack.DCTCP)
+SCHEMES = (*rack.PAPER, rack.DAQ_LARGE, rack.D3_PLAIN, rack.PDQ, rack.DCTCP)
 
 
 def plans(scale: Scale) -> dict[str, Plan]:
@@ -56,11 +57,13 @@ def tables(sweeps: Sweeps) -> Tables:
 
 def _fewer(tables: Tables) -> Judgement:
     pairs = [(rack.D3, rack.DAQ)]
-    return judges.by_reading(
-        tables["runs"],
-        DEADLINES,
-        lambda runs: judges.ordered(runs, pairs, "inverted_pct", "senders", points=True),
-    )
+
+    def fewer(runs: pl.DataFrame) -> Judgement:
+        found = judges.ordered(runs, pairs, "inverted_pct", "senders", points=True)
+        return found.because(f"{found.reason}. DAQ: {rack.CUT}")
+
+    of = (*readings.BY_DEADLINES, readings.OF_DAQ[0], *readings.OF_D3)
+    return judges.by_reading(tables["runs"], of, fewer)
 
 
 def draw(tables: Tables) -> "Picture":
@@ -83,6 +86,11 @@ FIGURE = Figure(
     tables=tables,
     claims={"DAQ-P4": _fewer},
     draw=draw,
-    needs={"runs": [Needs(10, by=KEYS, where={"scheme": name}) for name in (rack.DAQ, rack.D3)]},
-    assumed=(*rack.ASSUMED, *rack.ASSUMED_OTHERS, "A mean size of 30 KB, and 100 rounds."),
+    needs={
+        "runs": [
+            Needs(10, by=KEYS, where={"scheme": name})
+            for name in (rack.DAQ, rack.DAQ_LARGE, rack.D3, rack.D3_PLAIN)
+        ]
+    },
+    assumed=(*rack.ASSUMED, *rack.ASSUMED_OTHERS, *readings.ASSUMED, "A mean size of 30 KB, and 100 rounds."),
 )

@@ -10,7 +10,8 @@ from flowyard_papers.ndp._scheduler import CONTROL_BYTES, PACKET_BYTES
 LOADS = (0.5, 0.8)
 # Where background is: on all servers, or on some that have nothing else, and the others in permutations or at random.
 EVERYWHERE, APART, RANDOM = "all servers", "own servers, permutation", "own servers"
-READINGS = (EVERYWHERE, APART)
+# The text demands the first: servers for background "are used only to run background traffic" (section 5).
+READINGS = (APART, EVERYWHERE)
 NAMES = {EVERYWHERE: EVERYWHERE, APART: APART, RANDOM: f"{RANDOM}, random matrix"}
 SPLIT, SMALL, LARGE = 100_000, "below 100 KB", "100 KB and more"
 RANGES = (SMALL, LARGE)
