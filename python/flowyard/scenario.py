@@ -2130,6 +2130,12 @@ class Central(Model):
     late: Late = "made-up"
     """Under a controller of rates, the packet after one that was delayed by another queue's transmission."""
 
+    late_limit: int | None = None
+    """The most full packets that a queue makes up for with `late = "made-up"`; 1 is a bucket whose credit
+    is a packet. Absent: any number, so that all that a rate allows is sent, but a queue that was held
+    back for long then sends at the rate of its link. At least 1, at most 1000.
+    """
+
     idle: Idle = "kept"
     """Under a controller of rates, a queue whose last packet has been sent and has not leaked out."""
 
