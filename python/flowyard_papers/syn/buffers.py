@@ -235,11 +235,8 @@ FIGURE = Figure(
     draw=draw,
     needs={
         "runs": [
-            *(Needs(10, by=("system",), where={"system": name}) for name in SHOWN),
-            *(
-                Needs(10, by=("system",), where={"system": name}, reading=_named(name))
-                for name in BUCKETS[1:]
-            ),
+            *(Needs(10, by=("system",), where={"system": one}) for one in SHOWN),
+            *(Needs(10, by=("system",), where={"system": one}, reading=_named(one)) for one in BUCKETS[1:]),
         ]
     },
     assumed=(
@@ -251,8 +248,7 @@ FIGURE = Figure(
         "at least: a queue that another one's packet has kept from the wire makes up for one packet. Beside it: it "
         "makes up for any number, by which a queue that was held back sends at the rate of its link, whatever its own "
         "is; its lateness is lost. And a queue that becomes empty keeps the wait for its last packet; beside it: that "
-        "wait passes, by which destinations get up to a packet more for each burst; the queue has its rate until that "
-        "packet has leaked out.",
+        "wait passes, by which destinations get up to a packet more for each burst; it has its rate until that leaks.",
         "F9.a: the paper measured with OMNeT++, whose record of a queue has its length at each change: its mean is of "
         "what packets meet. Here it is of the first 150,000 packets on the cables of spines, some 12 ms; the average "
         'over time beside. F9.b: the trace is "averaged across all" (III-G): the percentile is of the mean of all '

@@ -198,11 +198,11 @@ mod tests {
     use super::*;
     use crate::engine::after::Aftermath;
     use crate::engine::calendar::{Agenda, Calendar};
-    use crate::engine::ties::Ties;
     use crate::engine::conn::Conn;
     use crate::engine::gate::FlowControl;
     use crate::engine::packet::{Arena, Header, Packet};
     use crate::engine::port::{Losses, Port};
+    use crate::engine::ties::Ties;
     use crate::ids::LinkId;
     use crate::random::{Purpose, Stream};
     use crate::topology::Link;

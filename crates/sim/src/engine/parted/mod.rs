@@ -23,6 +23,7 @@ use self::over::{brings, shortest_flow};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::calendar::Calendar;
 use super::conn::Conn;
 use super::ending::State;
 use super::executor::Executor;
@@ -266,12 +267,12 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
         let ended = self.sum(|part| part.flows_done);
         self.parts.iter_mut().for_each(|part| part.take_in());
         loop {
-            let parts = self.parts.iter().enumerate();
-            let first = |(at, part): (usize, &Box<Engine<'a, 'o, M>>)| {
-                let event = part.net.calendar.first()?;
-                Some((part.net.calendar.ties.key_of(&event), at, event))
+            let calendars = self.parts.iter().map(|part| &part.net.calendar).enumerate();
+            let first = |(at, calendar): (usize, &Calendar)| {
+                let event = calendar.first()?;
+                Some((calendar.ties.key_of(&event), at, event))
             };
-            let next = parts.filter_map(first).min();
+            let next = calendars.filter_map(first).min();
             let key = next.map_or(u128::MAX, |(key, ..)| key);
             if self.controls_before(key, end) {
                 continue;
