@@ -4,7 +4,7 @@
 //! first-level cache, and the chunk that fills; emptied chunks are used again, the warmest first, so that the
 //! memory in use is as much as there are events, not as much as the ring is long.
 
-use super::event::Event;
+use super::event::{Event, RANKS};
 use super::prefetch::prefetch;
 use crate::units::Time;
 
@@ -54,6 +54,12 @@ impl Entry {
     #[inline(always)]
     pub fn key(&self) -> u128 {
         u128::from(self.instant()) << 64 | u128::from(u64::from(self.word) << 32 | u64::from(self.a))
+    }
+
+    /// Gives it another rank.
+    #[inline(always)]
+    pub fn map_rank(&mut self, rank: impl Fn(u32) -> u32) {
+        self.place = self.place & !RANKS | rank(self.place & RANKS);
     }
 
     /// Time within the bucket, phase and rank.

@@ -40,6 +40,8 @@ pub struct Calendar {
     plain: Option<BinaryHeap<Reverse<(u128, Event)>>>,
     /// The order of packets that arrive at one instant.
     pub ties: Ties,
+    /// The order of the event that was taken last.
+    pub present: u64,
     stats: Stats,
     /// Events after which [`Calendar::adapt`] looks again.
     look_after: u32,
@@ -85,6 +87,7 @@ impl Calendar {
             far: BinaryHeap::new(),
             plain: (agenda == Agenda::Heap).then(BinaryHeap::new),
             ties,
+            present: 0,
             stats: Stats::default(),
             look_after: ADAPT_SOON,
             opened: 0,
@@ -157,7 +160,7 @@ impl Calendar {
             if let Some(plain) = &mut self.plain {
                 plain.peek().filter(|Reverse((_, event))| is_before(event))?;
                 let Reverse((_, event)) = plain.pop()?;
-                self.ties.handles(&event);
+                self.present = event.order;
                 return Some((event, UNSEEN));
             }
             if !self.open_next(end.unwrap_or(Time::NEVER), soon, now) {
@@ -170,8 +173,16 @@ impl Calendar {
             return None;
         }
         self.cursor += 1;
-        self.ties.handles(&event);
+        self.present = event.order;
         Some((event, self.hints[at]))
+    }
+
+    /// Whether a transmission whose events have that count, and which ends at the present instant, ends after the present
+    /// event.
+    #[cold]
+    #[inline(never)]
+    pub fn ends_later(&self, count: u32) -> bool {
+        self.ties.ends_later(count, self.present)
     }
 
     /// The first event, which stays.
@@ -254,8 +265,7 @@ impl Calendar {
                 number => self.near.put(number, entry),
             }
         }
-        self.today.sort_unstable_by_key(Entry::key);
-        self.ties.settle(&mut self.today, next, self.shift);
+        self.ties.sort(&mut self.today, next, self.shift);
         true
     }
 

@@ -149,12 +149,12 @@ impl<M: Members> Host for Cx<'_, '_, M> {
     }
 
     fn report(&mut self, report: Report) {
-        let Network { room, mailbox, calendar, now, order, .. } = &mut *self.net;
+        let Network { room, mailbox, calendar, now, .. } = &mut *self.net;
         if let Some(room) = room {
             return room.report(report, *now, calendar);
         }
         let mailbox = mailbox.as_mut().expect("the check gives each transport that reports a controller");
-        mailbox.report(report, calendar.ties.key(*now, *order));
+        mailbox.report(report, calendar.ties.key(*now, calendar.present));
     }
 
     #[inline]

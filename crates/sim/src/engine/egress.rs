@@ -87,13 +87,29 @@ pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
     cx.port.wire_bytes = packet.size;
     let (_, arrival) = cx.port.transmit(at, packet.size);
     let mut event = arrival_event(cx.port, cx.calendar, arrival, packet.id);
-    cx.port.turn = cx.calendar.ties.count_at_end(event.word());
+    cx.port.turn = event.word();
     if let Some(fault) = &mut cx.port.fault
         && fault.loses(arrival)
     {
         event.order = order(Phase::Lost, cx.port.rank, event.word());
     }
     cx.arrives(event);
+}
+
+/// A packet comes to a port whose wire is taken.
+#[inline(always)]
+pub fn wait(queue: &mut impl Discipline, id: PacketId, cx: &mut PortContext) {
+    queue.enqueue(id, cx);
+    if !cx.port.serving && !queue.is_empty() {
+        schedule_departure(cx.port, cx.calendar);
+    }
+}
+
+/// The same at the instant at which the wire becomes free, before it does: ties by arrival only.
+#[cold]
+#[inline(never)]
+pub fn wait_for_end(queue: &mut impl Discipline, id: PacketId, cx: &mut PortContext) {
+    wait(queue, id, cx);
 }
 
 /// Asks for an event when what waits must be served at the latest.

@@ -36,7 +36,7 @@ pub enum Phase {
 /// | phase | rank | word | `a` |
 /// |---|---|---|---|
 /// | `Fault` | links or routes: see `engine/fault.rs` | 0 | 0 |
-/// | `Departure` | of the link | 0; with ties by arrival, as of the packet that was sent | 0 |
+/// | `Departure` | of the link | as of the packet that was sent | 0 |
 /// | `Arrival`, `Lost` | of the link | packets that its port has sent; with ties by arrival, that all have | the packet |
 /// | `Start` | of the host | which of them: see `engine/starts.rs` | flow, trigger or source |
 /// | `Timer` | of the host | see [`timer`] | connection or link |
@@ -53,6 +53,11 @@ pub struct Event {
     /// See above.
     pub a: u32,
 }
+
+/// Bits of a rank, which stand below the phase.
+pub const RANK_BITS: u32 = 28;
+/// The largest rank.
+pub const RANKS: u32 = (1 << RANK_BITS) - 1;
 
 /// The order of events at one instant.
 #[inline]
@@ -120,7 +125,7 @@ impl Event {
     /// The rank of its source.
     #[inline]
     pub fn rank(&self) -> u32 {
-        (self.order >> 32) as u32 & ((1 << 28) - 1)
+        (self.order >> 32) as u32 & RANKS
     }
 
     /// The last 32 bits of its order.

@@ -8,7 +8,9 @@ use super::calendar::{Agenda, Calendar};
 use super::conn::{Conn, ReadyList};
 use super::credit::charged;
 use super::discipline::{Discipline, PortContext, Queued};
-use super::egress::{Egress, PortQueue, arrival_event, catch_up, schedule_departure, start};
+use super::egress::{
+    Egress, PortQueue, arrival_event, catch_up, schedule_departure, start, wait, wait_for_end,
+};
 use super::event::{Event, Links, Phase, order, timer};
 use super::finished::LinkCounts;
 use super::gate::{FlowControl, Gate, Pauses, Stops, Thresholds};
@@ -35,8 +37,6 @@ use crate::units::Time;
 pub struct Network<'a, M: Members> {
     /// The present.
     pub now: Time,
-    /// In a run of several parts, the order of the present event.
-    pub order: u64,
     /// The future.
     pub calendar: Calendar,
     /// The packets.
@@ -213,7 +213,6 @@ impl<'a, M: Members> Network<'a, M> {
         };
         Network {
             now: Time::ZERO,
-            order: 0,
             calendar: Calendar::new(parts.agenda, Ties::new(parts.ties, seed, replica)),
             arena: Arena::new(parts.members.has_records()),
             links: Links::new(&link_ranks),
@@ -396,16 +395,12 @@ impl<'a, M: Members> Network<'a, M> {
                 cx.arrives(event);
             }
             PortQueue::Serviced(queue) => {
-                let ends_now = cx.port.free_at == now && cx.calendar.ties.ends_later(cx.port.turn);
-                if !ends_now {
-                    catch_up(queue, &mut cx, now);
+                if cx.port.free_at == now && cx.calendar.ends_later(cx.port.turn) {
+                    return wait_for_end(queue, id, &mut cx);
                 }
-                if ends_now || cx.port.free_at > now {
-                    queue.enqueue(id, &mut cx);
-                    if !cx.port.serving && !queue.is_empty() {
-                        schedule_departure(cx.port, cx.calendar);
-                    }
-                    return;
+                catch_up(queue, &mut cx, now);
+                if cx.port.free_at > now {
+                    return wait(queue, id, &mut cx);
                 }
                 let Some(packet) = queue.pass(id, &mut cx) else {
                     return;
@@ -425,7 +420,7 @@ impl<'a, M: Members> Network<'a, M> {
         if port.serving {
             return;
         }
-        let ends_now = port.free_at == self.now && self.calendar.ties.ends_later(port.turn);
+        let ends_now = port.free_at == self.now && self.calendar.ends_later(port.turn);
         if port.free_at > self.now || ends_now {
             schedule_departure(port, &mut self.calendar);
         } else {

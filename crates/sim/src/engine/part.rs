@@ -220,7 +220,7 @@ impl<'a, 'o, M: Members> Engine<'a, 'o, M> {
     #[inline(always)]
     pub(super) fn handle_next(&mut self, end: Time) -> bool {
         let Some((event, hint)) = self.next_event::<true>(end) else { return false };
-        (self.net.now, self.net.order) = (event.time, event.order);
+        self.net.now = event.time;
         self.events += 1;
         self.handle(event, hint);
         true

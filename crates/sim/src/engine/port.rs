@@ -27,7 +27,7 @@ pub struct Port {
     ps_per_byte: u32,
     /// Place among simultaneous events.
     pub rank: u32,
-    /// Serviced: the count in the event of the end of the last transmission, see [`Ties`](super::ties::Ties::count_at_end).
+    /// Serviced: the count in the events of the last transmission.
     pub turn: u32,
     /// Packets and bytes put on the wire.
     pub sent: Amount,

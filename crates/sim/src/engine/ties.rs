@@ -9,7 +9,7 @@
 //! have time and phase in common, so that a run without ties pays for one comparison an event.
 
 use super::buckets::Entry;
-use super::event::{Event, Phase, key, order};
+use super::event::{Event, Phase, RANK_BITS, RANKS, key, order};
 use crate::random::{Purpose, Stream, mix};
 use crate::units::Time;
 
@@ -35,49 +35,32 @@ pub struct Ties {
     salt: u64,
     /// Arrival: transmissions so far. After 2^32 it begins again, and a tie across that is served in reverse.
     begun: u32,
-    /// Arrival: the count of the present event, if it is one that ties.
-    present: Option<u32>,
 }
-
-/// Bits of a rank.
-const RANK_BITS: u32 = 28;
-const RANKS: u32 = (1 << RANK_BITS) - 1;
 
 impl Ties {
     /// Of a run.
     pub fn new(rule: Rule, seed: u64, replica: u64) -> Ties {
         // Entities 0 and 1 are ranks of links and hosts.
-        Ties { rule, salt: Stream::new(seed, replica, Purpose::Ties, 2).bits(), begun: 0, present: None }
+        Ties { rule, salt: Stream::new(seed, replica, Purpose::Ties, 2).bits(), begun: 0 }
     }
 
     /// The count in the events of a transmission that begins now, of a port that has begun so many.
     #[inline(always)]
     pub fn count(&mut self, sent: u64) -> u32 {
-        if self.rule == Rule::Arrival {
-            self.begun = self.begun.wrapping_add(1);
-            return self.begun;
-        }
-        sent as u32
+        if self.rule == Rule::Arrival { self.begin() } else { sent as u32 }
     }
 
-    /// The count in the event of the end of a transmission whose events have that count.
-    #[inline(always)]
-    pub fn count_at_end(&self, count: u32) -> u32 {
-        if self.rule == Rule::Arrival { count } else { 0 }
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self) -> u32 {
+        self.begun = self.begun.wrapping_add(1);
+        self.begun
     }
 
-    /// That event is handled.
-    #[inline(always)]
-    pub fn handles(&mut self, event: &Event) {
-        if self.rule == Rule::Arrival {
-            self.present = self.applies(event.order).then(|| event.word());
-        }
-    }
-
-    /// Whether a transmission whose events have that count, and which ends at this instant, ends after the present event.
-    #[inline]
-    pub fn ends_later(&self, count: u32) -> bool {
-        self.present.is_some_and(|present| count.wrapping_sub(present) as i32 > 0)
+    /// Whether a transmission whose events have that count, and which ends at this instant, ends after the present event,
+    /// which has that order.
+    pub fn ends_later(&self, count: u32, present: u64) -> bool {
+        self.rule == Rule::Arrival && self.applies(present) && count.wrapping_sub(present as u32) as i32 > 0
     }
 
     /// The place of an event in the order of all events.
@@ -88,7 +71,7 @@ impl Ties {
         }
         let (rank, count) = ((at >> 32) as u32 & RANKS, at as u32);
         let (first, then) = match self.rule {
-            Rule::Drawn => (self.drawn(time, rank), count),
+            Rule::Drawn => (Draw::at(time, self.salt).drawn(rank), count),
             Rule::Arrival => (count >> 4, count << RANK_BITS | rank),
             Rule::Link => (rank, count),
         };
@@ -112,46 +95,79 @@ impl Ties {
         }
     }
 
-    /// A bijection of ranks, another one at each instant: no two links draw the same.
+    /// Sorts the events of a bucket.
     #[inline]
-    fn drawn(&self, time: Time, rank: u32) -> u32 {
-        let bits = mix(time.0 ^ self.salt);
-        let mixed = (rank ^ bits as u32) & RANKS;
-        let mixed = mixed.wrapping_mul((bits >> 32) as u32 | 1) & RANKS;
-        let mixed = (mixed ^ mixed >> 15).wrapping_mul(0x9E37_79B1) & RANKS;
-        let mixed = (mixed ^ mixed >> 13).wrapping_mul(0x85EB_CA6B) & RANKS;
-        mixed ^ mixed >> 14
-    }
-
-    /// Puts the events of a bucket that tie in order; they are sorted by their own keys.
-    #[inline]
-    pub fn settle(&self, events: &mut [Entry], number: u64, shift: u32) {
-        if self.rule == Rule::Link {
-            return;
-        }
+    pub fn sort(&self, events: &mut [Entry], number: u64, shift: u32) {
         // Phases tie by arrival, and ranks by a draw.
-        let apart = if self.rule == Rule::Arrival { u32::BITS } else { RANK_BITS };
+        let apart = match self.rule {
+            Rule::Link => return events.sort_unstable_by_key(Entry::key),
+            Rule::Drawn => RANK_BITS,
+            Rule::Arrival => u32::BITS,
+        };
         let instant = |entry: &Entry| entry.instant() >> apart;
+        events.sort_unstable_by_key(instant);
         let mut from = 0;
-        for at in 1..=events.len() {
-            if at < events.len() && instant(&events[at]) == instant(&events[from]) {
-                continue;
+        while let Some(first) = events.get(from) {
+            let same = events[from + 1..].iter().take_while(|other| instant(other) == instant(first)).count();
+            if same > 0 {
+                self.sort_tie(&mut events[from..=from + same], number, shift);
             }
-            if at - from > 1 {
-                self.settle_tie(&mut events[from..at], number, shift);
-            }
-            from = at;
+            from += 1 + same;
         }
     }
 
-    #[cold]
+    /// Sorts the events of one instant, and of one phase where ranks are drawn.
     #[inline(never)]
-    fn settle_tie(&self, events: &mut [Entry], number: u64, shift: u32) {
-        let event = |entry: &Entry| entry.event(number, shift);
-        if events.iter().any(|entry| self.applies(event(entry).order)) {
-            // Few events, and no memory of its own.
-            events.sort_unstable_by_key(|entry| self.key_of(&event(entry)));
+    fn sort_tie(&self, events: &mut [Entry], number: u64, shift: u32) {
+        let first = events[0].event(number, shift);
+        match self.rule {
+            Rule::Drawn if self.applies(first.order) => {
+                let draw = Draw::at(first.time, self.salt);
+                events.iter_mut().for_each(|entry| entry.map_rank(|rank| draw.drawn(rank)));
+                events.sort_unstable_by_key(Entry::key);
+                let back = draw.inverse();
+                events.iter_mut().for_each(|entry| entry.map_rank(|drawn| draw.rank(drawn, back)));
+            }
+            Rule::Arrival => {
+                events.sort_unstable_by_key(|entry| self.key_of(&entry.event(number, shift)));
+            }
+            _ => events.sort_unstable_by_key(Entry::key),
         }
+    }
+}
+
+/// A bijection of ranks, another one at each instant: no two links draw the same.
+#[derive(Clone, Copy, Debug)]
+struct Draw {
+    flip: u32,
+    /// Odd.
+    factor: u32,
+}
+
+impl Draw {
+    #[inline]
+    fn at(time: Time, salt: u64) -> Draw {
+        let bits = mix(time.0 ^ salt);
+        Draw { flip: bits as u32 & RANKS, factor: (bits >> 32) as u32 | 1 }
+    }
+
+    /// What a rank draws.
+    #[inline]
+    fn drawn(self, rank: u32) -> u32 {
+        (rank ^ self.flip).wrapping_mul(self.factor) & RANKS
+    }
+
+    /// The rank that has drawn so much; `inverse` is that of the draw.
+    #[inline]
+    fn rank(self, drawn: u32, inverse: u32) -> u32 {
+        (drawn.wrapping_mul(inverse) & RANKS) ^ self.flip
+    }
+
+    /// The inverse of the factor modulo 2^32: Newton's iteration doubles the bits that are right, of which there are five.
+    #[inline]
+    fn inverse(self) -> u32 {
+        let better = |x: u32| x.wrapping_mul(2_u32.wrapping_sub(self.factor.wrapping_mul(x)));
+        better(better(better(self.factor.wrapping_mul(3) ^ 2)))
     }
 }
 
@@ -207,7 +223,7 @@ mod tests {
         assert_ne!(orders(1, 0), orders(1, 1));
         let ties = Ties::new(Rule::Drawn, 1, 0);
         let drawn: std::collections::BTreeSet<_> =
-            (0..100_000).map(|rank| ties.drawn(Time(SLOT), rank)).collect();
+            (0..100_000).map(|rank| Draw::at(Time(SLOT), ties.salt).drawn(rank)).collect();
         assert_eq!(drawn.len(), 100_000);
     }
 
@@ -241,8 +257,11 @@ mod tests {
                 events.push(Event { time: Time(u64::from(number / 60) << 8), order, a: number });
             }
             let mut entries: Vec<_> = events.iter().map(|event| Entry::new(event, 20)).collect();
-            entries.sort_unstable_by_key(Entry::key);
-            ties.settle(&mut entries, 0, 20);
+            ties.sort(&mut entries, 0, 20);
+            let mut sorted: Vec<_> = entries.iter().map(|entry| entry.event(0, 20)).collect();
+            sorted.sort_unstable();
+            events.sort_unstable();
+            assert_eq!(sorted, events, "{rule:?}");
             let keys: Vec<_> = entries.iter().map(|entry| ties.key_of(&entry.event(0, 20))).collect();
             assert!(keys.is_sorted(), "{rule:?}");
         }
