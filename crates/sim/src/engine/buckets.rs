@@ -4,7 +4,7 @@
 //! first-level cache, and the chunk that fills; emptied chunks are used again, the warmest first, so that the
 //! memory in use is as much as there are events, not as much as the ring is long.
 
-use super::event::{Event, RANKS};
+use super::event::{Event, Phase, RANK_BITS, RANKS};
 use super::prefetch::prefetch;
 use crate::units::Time;
 
@@ -62,9 +62,16 @@ impl Entry {
         self.place = self.place & !RANKS | rank(self.place & RANKS);
     }
 
+    /// Whether both are packets that arrive at the same instant.
+    #[inline(always)]
+    pub fn ties(&self, other: &Entry) -> bool {
+        (self.instant() ^ other.instant()) >> RANK_BITS == 0
+            && self.place >> RANK_BITS == Phase::Arrival as u32
+    }
+
     /// Time within the bucket, phase and rank.
     #[inline(always)]
-    pub fn instant(&self) -> u64 {
+    fn instant(&self) -> u64 {
         u64::from(self.after) << 32 | u64::from(self.place)
     }
 }

@@ -36,8 +36,9 @@ pub struct Calendar {
     hints: Vec<u32>,
     /// Events beyond the ring.
     far: BinaryHeap<Reverse<Event>>,
-    /// In place of all that, a plain heap, by the keys of the events.
-    plain: Option<BinaryHeap<Reverse<(u128, Event)>>>,
+    /// Whether, in place of all that, there is a plain heap, by the keys of the events.
+    is_plain: bool,
+    plain: BinaryHeap<Reverse<(u128, Event)>>,
     /// The order of packets that arrive at one instant.
     pub ties: Ties,
     /// The order of the event that was taken last.
@@ -85,7 +86,8 @@ impl Calendar {
             cursor: 0,
             hints: Vec::new(),
             far: BinaryHeap::new(),
-            plain: (agenda == Agenda::Heap).then(BinaryHeap::new),
+            plain: BinaryHeap::new(),
+            is_plain: agenda == Agenda::Heap || ties.is_by_arrival(),
             ties,
             present: 0,
             stats: Stats::default(),
@@ -100,7 +102,7 @@ impl Calendar {
     pub fn push(&mut self, event: Event) {
         let number = event.time.0 >> self.shift;
         let ahead = number.wrapping_sub(self.open);
-        if ahead.wrapping_sub(1) < self.near.len() as u64 - 1 && self.plain.is_none() {
+        if ahead.wrapping_sub(1) < self.near.len() as u64 - 1 && !self.is_plain {
             self.near.put(number, Entry::new(&event, self.shift));
         } else {
             self.push_elsewhere(ahead, event);
@@ -110,8 +112,9 @@ impl Calendar {
     /// Puts an event into the open bucket or beyond the ring.
     #[cold]
     fn push_elsewhere(&mut self, ahead: u64, event: Event) {
-        if let Some(plain) = &mut self.plain {
-            plain.push(Reverse((self.ties.key_of(&event), event)));
+        if self.is_plain {
+            let event = self.ties.counted(event);
+            self.plain.push(Reverse((self.ties.key_of(&event), event)));
         } else if ahead == 0 {
             // Into its place among those that are still to come.
             let entry = Entry::new(&event, self.shift);
@@ -157,11 +160,8 @@ impl Calendar {
     ) -> Option<(Event, u32)> {
         let is_before = |event: &Event| end.is_none_or(|end| event.time < end);
         if self.cursor >= self.today.len() {
-            if let Some(plain) = &mut self.plain {
-                plain.peek().filter(|Reverse((_, event))| is_before(event))?;
-                let Reverse((_, event)) = plain.pop()?;
-                self.present = event.order;
-                return Some((event, UNSEEN));
+            if self.is_plain {
+                return self.take_plain(end);
             }
             if !self.open_next(end.unwrap_or(Time::NEVER), soon, now) {
                 return None;
@@ -177,6 +177,16 @@ impl Calendar {
         Some((event, self.hints[at]))
     }
 
+    /// The same of a plain heap.
+    #[cold]
+    #[inline(never)]
+    fn take_plain(&mut self, end: Option<Time>) -> Option<(Event, u32)> {
+        self.plain.peek().filter(|Reverse((_, event))| end.is_none_or(|end| event.time < end))?;
+        let Reverse((_, event)) = self.plain.pop()?;
+        self.present = event.order;
+        Some((event, UNSEEN))
+    }
+
     /// Whether a transmission whose events have that count, and which ends at the present instant, ends after the present
     /// event.
     #[cold]
@@ -187,8 +197,8 @@ impl Calendar {
 
     /// The first event, which stays.
     pub fn first(&self) -> Option<Event> {
-        if let Some(plain) = &self.plain {
-            return plain.peek().map(|Reverse((_, event))| *event);
+        if self.is_plain {
+            return self.plain.peek().map(|Reverse((_, event))| *event);
         }
         let event = |number: u64| move |entry: &Entry| entry.event(number, self.shift);
         let key = |event: &Event| self.ties.key_of(event);
@@ -265,7 +275,8 @@ impl Calendar {
                 number => self.near.put(number, entry),
             }
         }
-        self.ties.sort(&mut self.today, next, self.shift);
+        self.today.sort_unstable_by_key(Entry::key);
+        self.ties.settle(&mut self.today, next, self.shift);
         true
     }
 
@@ -326,7 +337,7 @@ impl Calendar {
         let far = self.far.iter().map(|Reverse(event)| *event);
         let today = self.today[self.cursor..].iter().map(|entry| entry.event(self.open, self.shift));
         let near = self.near.iter(self.open).map(|(number, entry)| entry.event(number, self.shift));
-        let plain = self.plain.iter().flatten().map(|Reverse((_, event))| *event);
+        let plain = self.plain.iter().map(|Reverse((_, event))| *event);
         today.chain(near).chain(far).chain(plain)
     }
 
@@ -335,7 +346,7 @@ impl Calendar {
     pub fn lose(&mut self, mut test: impl FnMut(&Event) -> bool) -> Option<Event> {
         let lost = self.iter().filter(|event| test(event)).min()?;
         let kept: Vec<Event> = self.iter().filter(|event| *event != lost).collect();
-        let agenda = if self.plain.is_some() { Agenda::Heap } else { Agenda::Calendar };
+        let agenda = if self.is_plain { Agenda::Heap } else { Agenda::Calendar };
         *self = Calendar::new(agenda, self.ties);
         kept.into_iter().for_each(|event| self.push(event));
         Some(lost)

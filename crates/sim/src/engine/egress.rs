@@ -86,14 +86,14 @@ pub fn start(cx: &mut PortContext, packet: Queued, at: Time) {
     }
     cx.port.wire_bytes = packet.size;
     let (_, arrival) = cx.port.transmit(at, packet.size);
-    let mut event = arrival_event(cx.port, cx.calendar, arrival, packet.id);
-    cx.port.turn = event.word();
+    let mut event = arrival_event(cx.port, arrival, packet.id);
     if let Some(fault) = &mut cx.port.fault
         && fault.loses(arrival)
     {
         event.order = order(Phase::Lost, cx.port.rank, event.word());
     }
     cx.arrives(event);
+    cx.port.turn = cx.calendar.ties.begun;
 }
 
 /// A packet comes to a port whose wire is taken.
@@ -121,9 +121,9 @@ pub fn schedule_departure(port: &mut Port, calendar: &mut Calendar) {
     calendar.push(Event { time, order: order(Phase::Departure, port.rank, port.turn), a: 0 });
 }
 
-/// A packet's arrival at the end of a link, counted by what the port has sent, or has been sent in the whole network.
+/// A packet's arrival at the end of a link, counted by what the port has sent.
 #[inline(always)]
-pub fn arrival_event(port: &Port, calendar: &mut Calendar, time: Time, id: PacketId) -> Event {
-    let order = order(Phase::Arrival, port.rank, calendar.ties.count(port.sent.packets));
+pub fn arrival_event(port: &Port, time: Time, id: PacketId) -> Event {
+    let order = order(Phase::Arrival, port.rank, port.sent.packets as u32);
     Event { time, order, a: id.0 }
 }

@@ -36,8 +36,8 @@ pub enum Phase {
 /// | phase | rank | word | `a` |
 /// |---|---|---|---|
 /// | `Fault` | links or routes: see `engine/fault.rs` | 0 | 0 |
-/// | `Departure` | of the link | as of the packet that was sent | 0 |
-/// | `Arrival`, `Lost` | of the link | packets that its port has sent; with ties by arrival, that all have | the packet |
+/// | `Departure` | of the link | 0; with ties by arrival, as of the packet that was sent | 0 |
+/// | `Arrival`, `Lost` | of the link | packets that its port has sent; with ties by arrival, all ports | the packet |
 /// | `Start` | of the host | which of them: see `engine/starts.rs` | flow, trigger or source |
 /// | `Timer` | of the host | see [`timer`] | connection or link |
 /// | `Pause` | of the link that the frame crosses | frames that its port has sent | the classes that are paused |

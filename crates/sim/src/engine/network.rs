@@ -391,8 +391,7 @@ impl<'a, M: Members> Network<'a, M> {
                 }
                 let (departure, arrival) = cx.port.transmit(now, size);
                 departures.push(departure, size);
-                let event = arrival_event(cx.port, cx.calendar, arrival, id);
-                cx.arrives(event);
+                cx.arrives(arrival_event(cx.port, arrival, id));
             }
             PortQueue::Serviced(queue) => {
                 if cx.port.free_at == now && cx.calendar.ends_later(cx.port.turn) {

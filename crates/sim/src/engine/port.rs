@@ -27,8 +27,6 @@ pub struct Port {
     ps_per_byte: u32,
     /// Place among simultaneous events.
     pub rank: u32,
-    /// Serviced: the count in the events of the last transmission.
-    pub turn: u32,
     /// Packets and bytes put on the wire.
     pub sent: Amount,
     /// Bytes and packets in the port, the one on the wire included, as of the last [`Port::settle`].
@@ -45,6 +43,8 @@ pub struct Port {
     pub bytes_max: u64,
     /// Most packets at one instant.
     pub packets_max: u32,
+    /// Serviced: the count in the last packet's arrival; 0 unless ties go by arrival.
+    pub turn: u32,
     /// Serviced: whether an event is pending that will serve what waits.
     pub serving: bool,
     /// Classes of traffic that the other end has stopped, a bit each: see `engine/pause.rs`.

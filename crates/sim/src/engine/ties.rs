@@ -5,8 +5,9 @@
 //! Real clocks differ, so that each link wins as often as another. In one thread an event-driven simulator serves the
 //! packet first whose transmission was scheduled first.
 //!
-//! The calendar sorts events by (time, phase, rank of the link, count); a rule only puts those in another order that
-//! have time and phase in common, so that a run without ties pays for one comparison an event.
+//! The calendar sorts events by (time, phase, rank of the link, count). A draw puts only those in another order that have
+//! time and phase in common, so that a run without ties pays for one comparison an event. By arrival the calendar is a heap
+//! that counts transmissions.
 
 use super::buckets::Entry;
 use super::event::{Event, Phase, RANK_BITS, RANKS, key, order};
@@ -33,8 +34,8 @@ pub struct Ties {
     rule: Rule,
     /// Drawn: of the seed and the replica.
     salt: u64,
-    /// Arrival: transmissions so far. After 2^32 it begins again, and a tie across that is served in reverse.
-    begun: u32,
+    /// Arrival: transmissions so far; 0 by another rule. After 2^32 it begins again, and a tie across that is served in reverse.
+    pub begun: u32,
 }
 
 impl Ties {
@@ -44,17 +45,19 @@ impl Ties {
         Ties { rule, salt: Stream::new(seed, replica, Purpose::Ties, 2).bits(), begun: 0 }
     }
 
-    /// The count in the events of a transmission that begins now, of a port that has begun so many.
-    #[inline(always)]
-    pub fn count(&mut self, sent: u64) -> u32 {
-        if self.rule == Rule::Arrival { self.begin() } else { sent as u32 }
+    /// An event as the calendar keeps it: by arrival the packets of all ports are counted.
+    pub fn counted(&mut self, event: Event) -> Event {
+        let sent = event.phase() == Phase::Arrival as u8 || event.phase() == Phase::Lost as u8;
+        if self.rule != Rule::Arrival || !sent {
+            return event;
+        }
+        self.begun = self.begun.wrapping_add(1);
+        Event { order: event.order >> 32 << 32 | u64::from(self.begun), ..event }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn begin(&mut self) -> u32 {
-        self.begun = self.begun.wrapping_add(1);
-        self.begun
+    /// Whether the order is that in which events were scheduled.
+    pub fn is_by_arrival(&self) -> bool {
+        self.rule == Rule::Arrival
     }
 
     /// Whether a transmission whose events have that count, and which ends at this instant, ends after the present event,
@@ -95,44 +98,34 @@ impl Ties {
         }
     }
 
-    /// Sorts the events of a bucket.
+    /// Puts the arrivals of a bucket that tie in order, where they are drawn; the events are sorted by their own keys.
     #[inline]
-    pub fn sort(&self, events: &mut [Entry], number: u64, shift: u32) {
-        // Phases tie by arrival, and ranks by a draw.
-        let apart = match self.rule {
-            Rule::Link => return events.sort_unstable_by_key(Entry::key),
-            Rule::Drawn => RANK_BITS,
-            Rule::Arrival => u32::BITS,
-        };
-        let instant = |entry: &Entry| entry.instant() >> apart;
-        events.sort_unstable_by_key(instant);
-        let mut from = 0;
-        while let Some(first) = events.get(from) {
-            let same = events[from + 1..].iter().take_while(|other| instant(other) == instant(first)).count();
-            if same > 0 {
-                self.sort_tie(&mut events[from..=from + same], number, shift);
-            }
-            from += 1 + same;
+    pub fn settle(&self, events: &mut [Entry], number: u64, shift: u32) {
+        if self.rule == Rule::Link {
+            return;
+        }
+        let mut at = 1;
+        while at < events.len() {
+            at = if events[at].ties(&events[at - 1]) {
+                self.draw(events, at - 1, number, shift)
+            } else {
+                at + 1
+            };
         }
     }
 
-    /// Sorts the events of one instant, and of one phase where ranks are drawn.
+    /// The same of the tie that begins there; returns the place behind the event that follows it.
     #[inline(never)]
-    fn sort_tie(&self, events: &mut [Entry], number: u64, shift: u32) {
-        let first = events[0].event(number, shift);
-        match self.rule {
-            Rule::Drawn if self.applies(first.order) => {
-                let draw = Draw::at(first.time, self.salt);
-                events.iter_mut().for_each(|entry| entry.map_rank(|rank| draw.drawn(rank)));
-                events.sort_unstable_by_key(Entry::key);
-                let back = draw.inverse();
-                events.iter_mut().for_each(|entry| entry.map_rank(|drawn| draw.rank(drawn, back)));
-            }
-            Rule::Arrival => {
-                events.sort_unstable_by_key(|entry| self.key_of(&entry.event(number, shift)));
-            }
-            _ => events.sort_unstable_by_key(Entry::key),
-        }
+    fn draw(&self, events: &mut [Entry], from: usize, number: u64, shift: u32) -> usize {
+        let first = events[from];
+        let many = events[from..].iter().take_while(|entry| entry.ties(&first)).count();
+        let draw = Draw::at(first.event(number, shift).time, self.salt);
+        let tie = &mut events[from..from + many];
+        tie.iter_mut().for_each(|entry| entry.map_rank(|rank| draw.drawn(rank)));
+        tie.sort_unstable_by_key(Entry::key);
+        let back = draw.inverse();
+        tie.iter_mut().for_each(|entry| entry.map_rank(|drawn| draw.rank(drawn, back)));
+        from + many + 1
     }
 }
 
@@ -231,8 +224,9 @@ mod tests {
     #[test]
     fn by_arrival_the_transmission_that_began_first_goes_first() {
         let mut ties = Ties::new(Rule::Arrival, 1, 0);
-        let (first, second) = (ties.count(900), ties.count(3));
-        let (late, early) = (arrival(SLOT, 1, second), arrival(SLOT, 2, first));
+        let [early, late] = [(2, 900), (1, 3)].map(|(rank, sent)| ties.counted(arrival(SLOT, rank, sent)));
+        let second = ties.begun;
+        assert_eq!((early.word(), late.word(), second), (1, 2, 2));
         assert!(ties.key_of(&early) < ties.key_of(&late));
         assert!(late < early, "by their ranks it would be the other way");
         // Time and phase come first.
@@ -248,7 +242,7 @@ mod tests {
     /// A bucket is put in the order of the keys, and events of other phases stay.
     #[test]
     fn a_bucket_is_in_the_order_of_the_keys() {
-        for rule in [Rule::Drawn, Rule::Arrival, Rule::Link] {
+        for rule in [Rule::Drawn, Rule::Link] {
             let ties = Ties::new(rule, 3, 0);
             let mut events = Vec::new();
             for number in 0_u32..600 {
@@ -257,7 +251,8 @@ mod tests {
                 events.push(Event { time: Time(u64::from(number / 60) << 8), order, a: number });
             }
             let mut entries: Vec<_> = events.iter().map(|event| Entry::new(event, 20)).collect();
-            ties.sort(&mut entries, 0, 20);
+            entries.sort_unstable_by_key(Entry::key);
+            ties.settle(&mut entries, 0, 20);
             let mut sorted: Vec<_> = entries.iter().map(|entry| entry.event(0, 20)).collect();
             sorted.sort_unstable();
             events.sort_unstable();
