@@ -24,7 +24,7 @@ from flowyard import _native
 from flowyard.papers import gallery, overview, running, verdicts
 from flowyard.papers.catalogue import ALL, Paper, Selection, packaged
 from flowyard.papers.figure import Figure, Scale
-from flowyard.papers.judge import Judgement, not_reached
+from flowyard.papers.judge import NOT_REACHED, Judgement, not_reached
 from flowyard.papers.made import Made
 from flowyard.papers.words import FAIL, OPEN, PASS, marked, named, readings, shown
 
@@ -95,12 +95,20 @@ def judged(paper: Paper, about: Mapping[str, Any]) -> list[dict[str, Any]]:
     for figure in paper.figures:
         if figure.id in about["figures"]:
             tables = running.read_tables(figure, RESULTS / paper.id / figure.id)
-            found |= verdicts.judge(figure, tables)
+            judgements = verdicts.judge(figure, tables)
+            found |= {claim: _unless_older(one) for claim, one in judgements.items()}
         else:
             found |= dict.fromkeys(
                 figure.claims, not_reached("its figure has not been run at full scale yet")
             )
     return verdicts.entries(paper.register.claims.values(), found, [paper.register])
+
+
+def _unless_older(judgement: Judgement) -> Judgement:
+    """A judgement; says so where the tables are of before a change of their figure, and lack what its judge reads."""
+    if judgement.verdict == NOT_REACHED and judgement.reason.startswith(verdicts.BROKE):
+        return not_reached("its figure has changed and has not been run again at full scale yet")
+    return judgement
 
 
 def published() -> list[tuple[Paper, list[dict[str, Any]], dict[str, Any]]]:

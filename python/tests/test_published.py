@@ -76,6 +76,18 @@ class TestPaper:
         assert tool().judged(paper, about) == entries
 
 
+def test_tables_of_before_a_change_of_their_figure_give_no_verdict(monkeypatch):
+    """Their judge breaks, for they lack what it reads; the page says what is to be done instead of how it broke."""
+    publish = tool()
+    paper = PUBLISHED[0]
+    about = json.loads((RESULTS / paper.id / "results.json").read_text(encoding="utf-8"))
+    figure = next(figure for figure in paper.figures if figure.id in about["figures"] and figure.claims)
+    monkeypatch.setattr(publish.running, "read_tables", lambda *_: {})
+    (entry, *_) = (one for one in publish.judged(paper, about) if one["id"] in figure.claims)
+    assert (entry["verdict"], entry["measured"]) == ("NOT-REACHED", None)
+    assert entry["reason"] == "its figure has changed and has not been run again at full scale yet."
+
+
 def test_summaries_are_up_to_date():
     publish = tool()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

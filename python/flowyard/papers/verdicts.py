@@ -13,6 +13,8 @@ from flowyard.papers.needs import Needs
 from flowyard.papers.register import Claim, Register
 from flowyard.papers.words import EXPECTATION, NOT_REPRODUCIBLE, OPEN, PREDICTED, worded
 
+# How the reason of a claim begins whose judge broke.
+BROKE = "the judge broke"
 NOBODY = "no figure of the gallery checks this yet"
 
 
@@ -54,7 +56,7 @@ def judge(figure: Figure, tables: Tables, scale: Scale = Scale.FULL) -> dict[str
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             found[claim] = not_reached(
-                f"the judge broke: {type(error).__name__}: {error} ({where.name}, line {where.lineno})"
+                f"{BROKE}: {type(error).__name__}: {error} ({where.name}, line {where.lineno})"
             )
     return found
 
