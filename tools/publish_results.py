@@ -107,7 +107,7 @@ def judged(paper: Paper, about: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _unless_older(judgement: Judgement) -> Judgement:
     """A judgement; says so where the tables are of before a change of their figure, and lack what its judge reads."""
     if judgement.verdict == NOT_REACHED and judgement.reason.startswith(verdicts.BROKE):
-        return not_reached("its figure has changed and has not been run again at full scale yet")
+        return not_reached(verdicts.OLDER)
     return judgement
 
 

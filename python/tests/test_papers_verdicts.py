@@ -104,6 +104,13 @@ def published_figures():
 
 
 PUBLISHED = list(published_figures())
+# Claims whose tables lack what their judges read by now.
+OLDER = {
+    entry["id"]
+    for path in RESULTS.glob("*/claims.json")
+    for entry in json.loads(path.read_text(encoding="utf-8"))
+    if entry["reason"] == f"{verdicts.OLDER}."
+}
 
 
 @pytest.mark.parametrize(("one", "tables"), PUBLISHED)
@@ -128,6 +135,8 @@ def test_a_published_claim_with_one_replica_of_several_says_nothing(one, tables)
     replicated = {name for name, table in tables.items() if {"replica", "replicas"} & set(table.columns)}
     found = verdicts.judge(one, {name: few_replicas(table) for name, table in tables.items()})
     for claim, function in one.claims.items():
+        if claim in OLDER:
+            continue
         read = verdicts.Read(tables)
         function(read)
         if kinds[claim] != "closed form" and read.names & replicated:

@@ -85,7 +85,7 @@ def test_tables_of_before_a_change_of_their_figure_give_no_verdict(monkeypatch):
     monkeypatch.setattr(publish.running, "read_tables", lambda *_: {})
     (entry, *_) = (one for one in publish.judged(paper, about) if one["id"] in figure.claims)
     assert (entry["verdict"], entry["measured"]) == ("NOT-REACHED", None)
-    assert entry["reason"] == "its figure has changed and has not been run again at full scale yet."
+    assert entry["reason"] == f"{verdicts.OLDER}."
 
 
 def test_summaries_are_up_to_date():

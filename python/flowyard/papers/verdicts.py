@@ -15,6 +15,8 @@ from flowyard.papers.words import EXPECTATION, NOT_REPRODUCIBLE, OPEN, PREDICTED
 
 # How the reason of a claim begins whose judge broke.
 BROKE = "the judge broke"
+# Of a claim whose published tables are of before a change of its figure.
+OLDER = "its figure has changed and has not been run again at full scale yet"
 NOBODY = "no figure of the gallery checks this yet"
 
 
