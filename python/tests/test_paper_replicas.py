@@ -17,7 +17,7 @@ DRAWN = {"per-flow", "per-packet", "permuted", "granted", "nix", "valiant"}
 # Networks with one path between any two hosts.
 ONE_PATH = {"single-switch", "dumbbell"}
 # Plans in which nothing is drawn, though they have replicas: one run of the thesis, by fixed paths and starts.
-NOTHING_DRAWN = {("MP-T5.4-5", "normal")}
+NOTHING_DRAWN = {("MP-T5.4-5", "normal"), ("MP-T5.4-5", "normal-link")}
 
 
 def plans(figure: Figure) -> Iterator[tuple[str, Plan]]:
