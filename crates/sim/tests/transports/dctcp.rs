@@ -329,7 +329,7 @@ fn long_flows(flows: u64, settings: &str) -> (Run, Watch) {
         r#"
         transport.tcp = {{ delayed_ack = 1, {settings} }}
         queue.ecn = {{ limit.packets = 500, threshold.packets = {K} }}
-        run.until = "60ms"
+        run = {{ until = "60ms", ties = "link" }}
         {}
         "#,
         endless_incast(flows, "10Gbps", "25us")
@@ -412,7 +412,7 @@ fn fairness(flows: usize, seed: u64, congestion: &str) -> f64 {
         r#"
         transport.tcp = {{ delayed_ack = 1, congestion = {congestion} }}
         queue.ecn = {{ limit.packets = 500, threshold.packets = 20 }}
-        run = {{ until = "250ms", seed = {seed} }}
+        run = {{ until = "250ms", seed = {seed}, ties = "link" }}
         {}
         "#,
         endless_incast(flows as u64, "1Gbps", "25us")

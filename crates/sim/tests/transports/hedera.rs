@@ -28,7 +28,10 @@ const HEDERA: &str = "controller.hedera.scheduler.period = \"10ms\"";
 
 /// Payload of each flow from 40 to 80 ms.
 fn later(text: &str, overrides: &[(&str, &str)]) -> Vec<f64> {
-    let until = |end| run_with(text, &[overrides, &[("run.until", end)]].concat()).flows("delivered_bytes");
+    let until = |end| {
+        run_with(text, &[overrides, &[("run.until", end), ("run.ties", "link")]].concat())
+            .flows("delivered_bytes")
+    };
     until("80ms").into_iter().zip(until("40ms")).map(|(late, early)| (late - early) as f64).collect()
 }
 
