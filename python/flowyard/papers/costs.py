@@ -23,7 +23,7 @@ TRUSTED_S = 60.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a call will take.
+    """The expected cost of a call.
 
     Attributes:
         cpu_s: Processor time that each figure still needs; None where its cost is not recorded.
@@ -59,7 +59,7 @@ class Forecast:
         return f"{said}, {span(sum(self.seconds[name] or 0.0 for name in names))} with {workers}"
 
     def measured(self, figures: Mapping[str, Made], spent: Mapping[str, float], seconds: float) -> str:
-        """What it took, beside what was foretold of these figures.
+        """The cost of the call beside the forecast of these figures.
 
         Args:
             figures: That were made.
@@ -119,7 +119,7 @@ def progress(costs: Sequence[float | None], workers: int) -> Iterator[str]:
 
 
 class Watch:
-    """Foretells and measures a call for whoever waits for it; at quick scale it says nothing."""
+    """Foretells and measures the time of a call; at quick scale it prints nothing."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Watch:
             self._left = progress(list(self._forecast.cpu_s.values()), self._forecast.workers)
 
     def left(self) -> str:
-        """What is left, before each figure; empty if nothing is known."""
+        """The time left, before each figure; empty if nothing is known."""
         said = next(self._left, "")
         return f", {said}" if said else ""
 

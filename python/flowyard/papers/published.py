@@ -11,7 +11,7 @@ from flowyard.papers.words import marked
 
 
 class Cost(NamedTuple):
-    """What a published figure took.
+    """The cost of a published figure.
 
     Attributes:
         cpu_s: Processor time; None: not recorded.
@@ -54,7 +54,7 @@ def costs(folder: Path | None = None) -> dict[str, Cost]:
 
 
 def _files(name: str, folder: Path | None) -> Iterator[Any]:
-    """What the files of that name say, one a paper."""
+    """The contents of the files of that name, one a paper."""
     if folder is None:
         home = catalogue.home()
         if home is None:

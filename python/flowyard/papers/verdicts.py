@@ -161,7 +161,7 @@ def _evidence(claim: Claim, judgement: Judgement, contradictions: Mapping[str, s
 
 
 def _kind(claim: Claim, judgement: Judgement) -> str:
-    """What a FAIL is: of an expectation of ours, predicted, shown to be not reproducible, or open."""
+    """The kind of a FAIL: of an expectation of ours, predicted, shown to be not reproducible, or open."""
     if claim.ours:
         return EXPECTATION
     if claim.contradicted_by and not judgement.unpredicted:

@@ -186,7 +186,7 @@ def draw(tables: Tables) -> "Picture":
 
 
 def _bars(axes: Any, rows: pl.DataFrame, reading: str) -> None:
-    """Senders with 99 %; where nobody has that, why."""
+    """Senders with 99 %; the reason where no scheme has that."""
     order = {name: place for place, name in enumerate(rack.SCHEMES)}
     rows = rows.sort(pl.col("scheme").cast(pl.String).replace_strict(order, return_dtype=pl.Int64))
     names = rows["scheme"].to_list()

@@ -1,4 +1,4 @@
-"""What the runs of chapter 5 give: completion times and throughputs of transfers and of their fragments, and losses."""
+"""Results of the runs of chapter 5: completion times and throughputs of transfers and fragments, and losses."""
 
 from collections.abc import Mapping, Sequence
 

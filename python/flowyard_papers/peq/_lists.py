@@ -15,7 +15,7 @@ BROKEN = ((1, 5), (2, 3), (2, 4), (2, 7))
 
 
 def queues(walk: plain.Walk, mode: str, count: int, replica: int) -> pl.DataFrame:
-    """Lists of random flows: who would be late as they stand, who was made late by an insertion, who is in the end."""
+    """Lists of random flows: those late as they stand, those made late by an insertion, those late in the end."""
     kinds = exponential(SLACK, mode)
     rows = served(sets(16, count), kinds, {"peq": {"walk": walk}}, replica=replica).sort("set", "flow")
     found = {"queued": 0, "late": 0, "insertions": 0, "made_late": 0, "late_when_served": 0}

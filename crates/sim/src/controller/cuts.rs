@@ -15,7 +15,7 @@ pub struct Narrow {
     pub host: NodeId,
     /// How many hosts it has.
     pub hosts: u32,
-    /// What they may send to hosts outside, or get from them.
+    /// The rate that they may send to hosts outside, or get from them.
     pub needs: Rate,
     /// The links across its border, of the direction that has less.
     pub has: Rate,

@@ -52,7 +52,7 @@ pub fn unsuited(fabric: &Fabric) -> Vec<Problem> {
     many.into_iter().chain(different).chain(tight).map(|message| Problem::new("", message)).collect()
 }
 
-/// What a part of the network lacks.
+/// The message on a part of the network whose border is too narrow.
 fn too_narrow(fabric: &Fabric, narrow: &Narrow) -> String {
     let Narrow { host, hosts, needs, has } = *narrow;
     let name = &fabric.nodes[host.index()].name;

@@ -63,20 +63,17 @@ impl Ties {
     /// Whether a transmission whose events have that count, and which ends at this instant, ends after the present event,
     /// which has that order.
     pub fn ends_later(&self, count: u32, present: u64) -> bool {
-        self.rule == Rule::Arrival && self.applies(present) && count.wrapping_sub(present as u32) as i32 > 0
+        self.rule == Rule::Arrival && is_counted(present) && count.wrapping_sub(present as u32) as i32 > 0
     }
 
     /// The place of an event in the order of all events.
     #[inline]
     pub fn key(&self, time: Time, at: u64) -> u128 {
-        if !self.applies(at) {
-            return key(time, at);
-        }
         let (rank, count) = ((at >> 32) as u32 & RANKS, at as u32);
         let (first, then) = match self.rule {
-            Rule::Drawn => (Draw::at(time, self.salt).drawn(rank), count),
-            Rule::Arrival => (count >> 4, count << RANK_BITS | rank),
-            Rule::Link => (rank, count),
+            Rule::Drawn if is(Phase::Arrival, at) => (Draw::at(time, self.salt).drawn(rank), count),
+            Rule::Arrival if is_counted(at) => (count >> 4, count << RANK_BITS | rank),
+            _ => return key(time, at),
         };
         key(time, order(Phase::Arrival, first, then))
     }
@@ -87,21 +84,10 @@ impl Ties {
         self.key(event.time, event.order)
     }
 
-    /// Whether the rule concerns events with that order.
-    #[inline(always)]
-    fn applies(&self, order: u64) -> bool {
-        let phase = order >> 60;
-        match self.rule {
-            Rule::Drawn => phase == Phase::Arrival as u64,
-            Rule::Arrival => phase == Phase::Arrival as u64 || phase == Phase::Departure as u64,
-            Rule::Link => false,
-        }
-    }
-
     /// Puts the arrivals of a bucket that tie in order, where they are drawn; the events are sorted by their own keys.
     #[inline]
     pub fn settle(&self, events: &mut [Entry], number: u64, shift: u32) {
-        if self.rule == Rule::Link {
+        if self.rule != Rule::Drawn {
             return;
         }
         let mut at = 1;
@@ -129,6 +115,17 @@ impl Ties {
     }
 }
 
+/// Whether an event with that order has that phase.
+fn is(phase: Phase, order: u64) -> bool {
+    order >> 60 == phase as u64
+}
+
+/// Whether an event with that order is the arrival of a packet or the end of a transmission, whose counts are those of the
+/// whole network by arrival.
+fn is_counted(order: u64) -> bool {
+    is(Phase::Arrival, order) || is(Phase::Departure, order)
+}
+
 /// A bijection of ranks, another one at each instant: no two links draw the same.
 #[derive(Clone, Copy, Debug)]
 struct Draw {
@@ -144,7 +141,7 @@ impl Draw {
         Draw { flip: bits as u32 & RANKS, factor: (bits >> 32) as u32 | 1 }
     }
 
-    /// What a rank draws.
+    /// The draw of a rank.
     #[inline]
     fn drawn(self, rank: u32) -> u32 {
         (rank ^ self.flip).wrapping_mul(self.factor) & RANKS
@@ -181,19 +178,27 @@ mod tests {
         events.iter().map(Event::rank).collect()
     }
 
+    /// How often each order of three links comes at 30,000 instants.
+    fn orders(ties: &Ties, ranks: [u32; 3]) -> Vec<i32> {
+        let mut found = std::collections::BTreeMap::new();
+        for slot in 0..30_000 {
+            *found.entry(served(ties, slot * SLOT, &ranks)).or_insert(0) += 1;
+        }
+        assert_eq!(found.len(), 6);
+        found.into_values().collect()
+    }
+
     /// 30,000 instants: each of 6 orders of three links comes 5,000 times, give or take 5 standard deviations of 65, whatever
     /// the ranks; but of neighbours, as 0, 1 and 2, an order comes up to a fifth more or less often.
     #[test]
     fn drawn_orders_are_equally_likely() {
         let ties = Ties::new(Rule::Drawn, 1, 0);
         for ranks in [[5, 6, 900], [13, 700, 99], [1 << 20, 1 << 21, (1 << 20) + 1]] {
-            let mut found = std::collections::BTreeMap::new();
-            for slot in 0..30_000 {
-                *found.entry(served(&ties, slot * SLOT, &ranks)).or_insert(0_i32) += 1;
-            }
-            assert_eq!(found.len(), 6);
-            assert!(found.values().all(|count| (count - 5_000).abs() < 5 * 65), "{found:?}");
+            let found = orders(&ties, ranks);
+            assert!(found.iter().all(|count| (count - 5_000).abs() < 5 * 65), "{found:?}");
         }
+        let neighbours = orders(&ties, [0, 1, 2]);
+        assert!(neighbours.iter().all(|count| (4_000..6_000).contains(count)), "{neighbours:?}");
     }
 
     /// The first of 8 links, and whether the same link is first at the next instant.
