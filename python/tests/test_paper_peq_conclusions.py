@@ -192,8 +192,8 @@ def test_the_search_has_each_combination_once(searched):
     assert len(table) == table.select(names).n_unique() == 240
     # A claim that is met is one whose gain is in its range.
     for unit in combinations.UNITS:
-        met = sum(
-            pl.col(f"{claim}_{unit}").is_between(*gains.CLAIMED[pair]).cast(pl.Int64)
+        met = pl.sum_horizontal(
+            pl.col(f"{claim}_{unit}").is_between(*gains.CLAIMED[pair])
             for claim, pair in combinations.CLAIMS.items()
         )
         assert table.select((met == pl.col(f"met_{unit}")).all()).item()
