@@ -56,10 +56,10 @@ impl Entry {
         u128::from(self.instant()) << 64 | u128::from(u64::from(self.word) << 32 | u64::from(self.a))
     }
 
-    /// Gives it another rank.
+    /// The rank of its source.
     #[inline(always)]
-    pub fn map_rank(&mut self, rank: impl Fn(u32) -> u32) {
-        self.place = self.place & !RANKS | rank(self.place & RANKS);
+    pub fn rank(&self) -> u32 {
+        self.place & RANKS
     }
 
     /// Whether both are packets that arrive at the same instant.

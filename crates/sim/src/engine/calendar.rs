@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use super::buckets::{Buckets, Entry, WIDEST_SHIFT};
 use super::event::Event;
-use super::ties::Ties;
+use super::ties::{Lots, Ties};
 use crate::units::Time;
 
 /// Which structure holds the future; both give the same order.
@@ -41,6 +41,7 @@ pub struct Calendar {
     plain: BinaryHeap<Reverse<(u128, Event)>>,
     /// The order of packets that arrive at one instant.
     pub ties: Ties,
+    lots: Lots,
     /// The order of the event that was taken last.
     pub present: u64,
     stats: Stats,
@@ -89,6 +90,7 @@ impl Calendar {
             plain: BinaryHeap::new(),
             is_plain: agenda == Agenda::Heap || ties.is_by_arrival(),
             ties,
+            lots: Lots::default(),
             present: 0,
             stats: Stats::default(),
             look_after: ADAPT_SOON,
@@ -118,8 +120,7 @@ impl Calendar {
         } else if ahead == 0 {
             // Into its place among those that are still to come.
             let entry = Entry::new(&event, self.shift);
-            let key = self.ties.key_of(&event);
-            let is_later = |other: &&Entry| self.ties.key_of(&other.event(self.open, self.shift)) > key;
+            let is_later = |other: &&Entry| self.ties.is_later(other, &entry, self.open, self.shift);
             let place =
                 self.today.len() - self.today[self.cursor..].iter().rev().take_while(is_later).count();
             self.today.insert(place, entry);
@@ -159,13 +160,8 @@ impl Calendar {
         now: impl FnMut(&Event) -> u32,
     ) -> Option<(Event, u32)> {
         let is_before = |event: &Event| end.is_none_or(|end| event.time < end);
-        if self.cursor >= self.today.len() {
-            if self.is_plain {
-                return self.take_plain(end);
-            }
-            if !self.open_next(end.unwrap_or(Time::NEVER), soon, now) {
-                return None;
-            }
+        if self.cursor >= self.today.len() && !self.open_next(end, soon, now) {
+            return None;
         }
         let at = self.cursor;
         let event = self.today[at].event(self.open, self.shift);
@@ -175,16 +171,6 @@ impl Calendar {
         self.cursor += 1;
         self.present = event.order;
         Some((event, self.hints[at]))
-    }
-
-    /// The same of a plain heap.
-    #[cold]
-    #[inline(never)]
-    fn take_plain(&mut self, end: Option<Time>) -> Option<(Event, u32)> {
-        self.plain.peek().filter(|Reverse((_, event))| end.is_none_or(|end| event.time < end))?;
-        let Reverse((_, event)) = self.plain.pop()?;
-        self.present = event.order;
-        Some((event, UNSEEN))
     }
 
     /// Whether a transmission whose events have that count, and which ends at the present instant, ends after the present
@@ -197,9 +183,6 @@ impl Calendar {
 
     /// The first event, which stays.
     pub fn first(&self) -> Option<Event> {
-        if self.is_plain {
-            return self.plain.peek().map(|Reverse((_, event))| *event);
-        }
         let event = |number: u64| move |entry: &Entry| entry.event(number, self.shift);
         let key = |event: &Event| self.ties.key_of(event);
         let near = || {
@@ -211,7 +194,8 @@ impl Calendar {
             let ties = self.far.iter().map(|Reverse(event)| *event).filter(|event| event.time == first.time);
             ties.min_by_key(key)
         };
-        self.today.get(self.cursor).map(event(self.open)).or_else(near).or_else(far)
+        let plain = || self.plain.peek().map(|Reverse((_, event))| *event);
+        self.today.get(self.cursor).map(event(self.open)).or_else(near).or_else(far).or_else(plain)
     }
 
     /// Forgets what has been found out about the events of the open bucket.
@@ -224,11 +208,14 @@ impl Calendar {
     #[inline(always)]
     fn open_next(
         &mut self,
-        end: Time,
+        end: Option<Time>,
         mut soon: impl FnMut(&Event),
         mut now: impl FnMut(&Event) -> u32,
     ) -> bool {
-        if !self.open_bucket(end) {
+        if self.is_plain {
+            return self.open_first(end);
+        }
+        if !self.open_bucket(end.unwrap_or(Time::NEVER)) {
             return false;
         }
         if self.shift < RARE_SHIFT
@@ -241,6 +228,22 @@ impl Calendar {
         }
         self.hints.clear();
         self.hints.extend(self.today.iter().map(|entry| now(&entry.event(self.open, self.shift))));
+        true
+    }
+
+    /// Of a plain heap the first event is a bucket, so that events are taken in one place: a second one would have each of
+    /// them written to memory and read again at once.
+    #[cold]
+    fn open_first(&mut self, end: Option<Time>) -> bool {
+        let first = self.plain.peek().filter(|Reverse((_, event))| end.is_none_or(|end| event.time < end));
+        let Some(&Reverse((_, event))) = first else { return false };
+        self.plain.pop();
+        self.open = event.time.0 >> self.shift;
+        self.cursor = 0;
+        self.today.clear();
+        self.today.push(Entry::new(&event, self.shift));
+        self.hints.clear();
+        self.hints.push(UNSEEN);
         true
     }
 
@@ -276,7 +279,7 @@ impl Calendar {
             }
         }
         self.today.sort_unstable_by_key(Entry::key);
-        self.ties.settle(&mut self.today, next, self.shift);
+        self.ties.settle(&mut self.today, next, self.shift, &mut self.lots);
         true
     }
 
