@@ -37,7 +37,7 @@ def plans(scale: Scale) -> dict[str, Plan]:
         Axis("control", {"transport": list(SETTINGS.values())}, labels=list(SETTINGS)),
         _port.senders(scale.pick(FLOWS, (2, 3, 4, 5, 7, 10, 15, 20))),
     ]
-    return {"port": Plan(_port.scenario(scale.pick("50ms", "500ms")), axes, scale.pick(3, 5), name="port")}
+    return {"port": Plan(_port.scenario(scale.pick("300ms", "500ms")), axes, scale.pick(3, 5), name="port")}
 
 
 def tables(sweeps: Sweeps) -> Tables:
