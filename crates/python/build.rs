@@ -1,5 +1,6 @@
-//! Gives the engine a name that changes whenever its code does: FLOWYARD_ENGINE, a hash of its sources and of the
-//! versions of what it is built with. Results of two engines with the same name may stand side by side.
+//! Gives the engine a name that changes whenever its code does: FLOWYARD_ENGINE, a hash of its sources, without comments
+//! and unit tests, and of the versions of what it is built with. Results of two engines with the same name may stand side
+//! by side.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,13 +19,20 @@ fn main() {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for file in files {
         // In a source archive Cargo.lock may be missing.
-        let text = fs::read(&file).unwrap_or_default();
+        let text = fs::read_to_string(&file).unwrap_or_default();
         let name = file.strip_prefix(&root).expect("below the root").to_string_lossy().replace('\\', "/");
-        for byte in name.bytes().chain([0]).chain(text.into_iter().filter(|byte| *byte != b'\r')) {
+        let lines = code(&text).flat_map(|line| line.bytes().chain([b'\n']));
+        for byte in name.bytes().chain([0]).chain(lines) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     }
     println!("cargo:rustc-env=FLOWYARD_ENGINE={}+{hash:016x}", env!("CARGO_PKG_VERSION"));
+}
+
+/// The lines of a file that are code: no comments, and nothing from its unit tests on, which stand last.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    let end = text.find("\n#[cfg(test)]\nmod tests {\n").unwrap_or(text.len());
+    text[..end].lines().filter(|line| !line.trim_start().starts_with("//"))
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
