@@ -172,8 +172,8 @@ def _similar(runs: pl.DataFrame, value: str) -> Judgement:
     fbw, bimodal = (alone(lengths) for lengths in (FBW, BIMODAL))
     shows = (
         f"a long flow alone takes {fbw:.3g} and {bimodal:.3g} of its least time, a ratio of {fbw / bimodal:.3g} "
-        "however low the load (`alone`); tried: load in slots, and times over those of empty slots, which pass together only, "
-        "but III-C has load as the amount of traffic, and FCT over the least of an empty network"
+        "however low the load (`alone`); tried: load in slots, and times over those of empty slots, which pass "
+        "together only, but III-C has load as the amount of traffic, and FCT over the least of an empty network"
     )
     return found.not_reproducible(shows) if fbw / bimodal > 1.33 else found
 
