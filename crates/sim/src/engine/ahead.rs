@@ -53,7 +53,7 @@ impl<M: Members> Ahead<'_, M> {
                 return HERE;
             }
             if packet.has(flag::ROUTED) {
-                let next = self.paths.next(packet, packet.hops.wrapping_add(1));
+                let next = self.paths.next_at(at, packet, packet.hops.wrapping_add(1), self.ends);
                 self.fetch_port(next);
                 return next.0;
             }

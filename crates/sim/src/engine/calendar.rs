@@ -126,7 +126,7 @@ impl Calendar {
             self.today.insert(place, entry);
             self.hints.insert(place, UNSEEN);
         } else {
-            debug_assert!(ahead as i64 > 0, "an event in the past");
+            assert!(ahead as i64 > 0, "an event in the past: {event:?}");
             self.stats.far += 1;
             self.far.push(Reverse(event));
         }

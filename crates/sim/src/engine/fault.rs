@@ -7,6 +7,7 @@ use super::Engine;
 use super::event::{Event, Phase, order};
 use super::members::Members;
 use super::network::Parts;
+use super::packet::flag;
 use crate::ids::{ConnId, LinkId, PacketId};
 use crate::units::Time;
 
@@ -62,13 +63,21 @@ impl<M: Members> Engine<'_, '_, M> {
         self.schedule_fault(what);
     }
 
-    /// Hosts with several ports send by one from which there still is a way.
+    /// Hosts with several ports send by one from which there still is a way, but for the ends of connections that have a
+    /// whole path: it begins with a port.
     fn move_connections(&mut self) {
         for slot in 0..self.net.conns.len() {
             let conn = self.net.conns[slot];
-            if conn.open {
-                let ports = self.net.ports_of(conn.src, conn.dst, conn.label, conn.balancer);
-                (self.net.conns[slot].sender.port, self.net.conns[slot].receiver.port) = ports;
+            if !conn.open {
+                continue;
+            }
+            let (sends, answers) = self.net.ports_of(conn.src, conn.dst, conn.label, conn.balancer);
+            let conn = &mut self.net.conns[slot];
+            if conn.sender.path_flags & flag::ROUTED == 0 {
+                conn.sender.port = sends;
+            }
+            if conn.receiver.path_flags & flag::ROUTED == 0 {
+                conn.receiver.port = answers;
             }
         }
         // Those that wait for their turn at a port go on waiting at their new one.

@@ -323,7 +323,7 @@ impl<'a, M: Members> Network<'a, M> {
     pub fn next_link(&mut self, at: NodeId, id: PacketId, ticket: u64) -> LinkId {
         let packet = &self.arena[id];
         if packet.has(flag::ROUTED) {
-            return self.paths.next(packet, packet.hops);
+            return self.paths.next_at(at, packet, packet.hops, &self.ends);
         }
         let Packet { dst, label, hops, balancer, .. } = *packet;
         let next_hops = self.routes.next_hops(at, dst);

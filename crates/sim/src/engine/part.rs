@@ -327,6 +327,8 @@ impl<M: Members> Network<'_, M> {
         self.paths.hear(from, &parcel.paths);
         for (at, crossing) in parcel.packets.iter().enumerate() {
             let mut packet = crossing.packet;
+            let node = self.ends[self.links.of(&crossing.event).index()];
+            assert!(!self.abroad.is_abroad(node), "a packet for {node} has come to another part of the run");
             if packet.has(flag::ROUTED) {
                 packet.label = self.paths.own(from, PathId(packet.label)).0;
             }

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
 use super::packet::{Packet, flag};
-use crate::ids::{LinkId, PathId};
+use crate::ids::{LinkId, NodeId, PathId};
 
 /// Most links of a path: a packet counts those that it has crossed in a byte.
 pub const LINKS_MAX: usize = 250;
@@ -64,11 +64,21 @@ impl Paths {
         self.links[path.index() - 1].index()
     }
 
-    /// The next link of a packet that has a path and has crossed so many links of it.
+    /// The next link, which begins at this node, of a packet that has a path and has crossed so many links of it.
+    ///
+    /// # Panics
+    /// If the packet is not where its path is: it would go on from another node, in a run of several parts in the wrong one.
     #[inline(always)]
-    pub fn next(&self, packet: &Packet, crossed: u8) -> LinkId {
+    pub fn next_at(&self, at: NodeId, packet: &Packet, crossed: u8, ends: &[NodeId]) -> LinkId {
+        let link = self.next(packet, crossed);
+        assert!(ends[link.reverse().index()] == at, "a packet has left its path: it is at {at}");
+        link
+    }
+
+    #[inline(always)]
+    fn next(&self, packet: &Packet, crossed: u8) -> LinkId {
         let (path, crossed) = (PathId(packet.label), usize::from(crossed));
-        debug_assert!(crossed < self.len(path), "a packet is beyond the end of its path");
+        assert!(crossed < self.len(path), "a packet is beyond the end of its path");
         if packet.flags & flag::BACKWARDS == 0 {
             return self.links[path.index() + crossed];
         }

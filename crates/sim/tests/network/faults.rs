@@ -241,6 +241,36 @@ fn hosts_with_several_ports_change_over() {
     }
 }
 
+/// Routes change while a connection has a whole path, whose first cable is down: it goes by that path whatever happens, and
+/// so by its first port, though its hosts have another one. What is sent while the cable is down is lost.
+#[test]
+fn a_connection_with_a_whole_path_keeps_its_ports() {
+    for answers in ["own", "backwards"] {
+        let text = format!(
+            r#"
+            topology.bcube = {{ n = 2, k = 1, rate = "1Gbps" }}
+            routing.balancer.nix.answers = "{answers}"
+            transport.tcp = {{ rto_min = "300us", rto_initial = "300us" }}
+            run.audit = true
+            {}
+            "#,
+            flows("flow", &[[0, 3]], 100 * PAYLOAD)
+        );
+        let whole = run(&text);
+        let ports = |run: &Run, host: &str| -> Vec<u64> {
+            [0, 1].map(|level| run.link(host, &format!("level {level} switch 0"), "packets")).to_vec()
+        };
+        let by = ports(&whole, "host 0").iter().position(|&packets| packets > 0).expect("a port sends");
+        let fault = format!(
+            "[faults]\ndetection_delay = \"2us\"\nevents = [{{ at = \"50us\", lasts = \"100us\", change = \"down\", \
+             target.cable = [\"host 0\", \"level {by} switch 0\"] }}]"
+        );
+        let failed = run(&(text + &fault));
+        assert_eq!((failed.flow("completed"), failed.flow("lost") > 0), (1, true));
+        assert_eq!(ports(&failed, "host 0")[1 - by], 0, "{answers}");
+    }
+}
+
 /// A network in two parts: packets that have no way left are counted, and the run says that it stalled.
 #[test]
 fn who_is_cut_off_stalls() {

@@ -217,6 +217,55 @@ fn a_thousand_small_runs_on_threads_are_the_same_runs() {
     }
 }
 
+/// Hosts with several ports that relay, paths that sources have chosen, and cables and nodes that are down while routes
+/// change: packets stay on their paths, and so in the part that has their next port.
+#[test]
+fn parts_agree_where_whole_paths_fail() {
+    let networks = ["bcube = { n = 3 }", "camcube = { x = 2, y = 2, z = 3 }", "dcell = { n = 3 }"];
+    let members = [
+        "transport = \"tcp\"\nrouting.balancer = \"nix\"",
+        "transport = \"tcp\"\nrouting.balancer.valiant.via = \"any\"",
+        "transport = \"ndp\"\nrouting.balancer = \"valiant\"",
+        "transport = \"daq\"\nrouting.balancer = \"nix\"",
+        "transport = \"mptcp\"\nrouting.balancer = \"nix\"",
+        "transport = \"rcp\"",
+        "transport = \"d3\"\nagent.d3.state = \"flows\"",
+        "transport = \"pdq\"",
+        "transport = \"racs\"",
+        "transport = \"parallel-tcp\"",
+    ];
+    let targets = ["random-cables.share = 0.2", "random-nodes = { share = 0.2, tier = \"host\" }"];
+    for case in 0..networks.len() * members.len() * targets.len() {
+        let (network, case) = (networks[case % networks.len()], case / networks.len());
+        let (member, target) = (members[case % members.len()], targets[case / members.len()]);
+        // Between two hosts of a DCell there is one shortest path.
+        if network.starts_with("dcell") && member.contains("parallel") {
+            continue;
+        }
+        let text = format!(
+            r#"
+            topology.{network}
+            {member}
+            run = {{ audit = true, until = "50ms" }}
+            [[traffic]]
+            name = "flows"
+            arrivals.poisson.load = 0.5
+            flows = 30
+            matrix = "permutation"
+            sizes.fixed = "20KB"
+            [faults]
+            detection_delay = "2us"
+            events = [{{ at = "5us", lasts = "30us", target.{target}, change = "down" }}]
+            "#
+        );
+        let scenario = scenario(&text, &[]);
+        let expected = run_scenario(&scenario, Agenda::Calendar);
+        for parts in [2, 3, 5] {
+            same(&expected, &in_parts(&scenario, parts, &InTurn));
+        }
+    }
+}
+
 /// Stride 4 in a fat-tree of k = 4 leaves every pod: with its pods apart each data packet and each ACK crosses from its
 /// pod to a core switch of another part, from there to the next pod, or both. With two parts of two pods each, and cores
 /// shared out, at least one of these two links is cut for half of all packets.

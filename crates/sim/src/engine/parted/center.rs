@@ -91,12 +91,12 @@ impl<C: Controller> Center<C> {
         (self.now, self.events) = (event.time, self.events + 1);
         if event.a != ACT {
             let order = self.room.arrive(event.a, event.time, &mut self.calendar);
-            debug_assert!(order.is_none(), "orders arrive in their parts");
+            assert!(order.is_none(), "orders arrive in their parts");
         } else if self.room.is_due(event.time) {
             observers.iter_mut().for_each(|observer| observer.control_begins());
             // Controllers that read the counters of connections have their runs in one part.
             let orders = self.room.decide(event.time, &[], &mut self.calendar);
-            debug_assert!(orders.is_empty(), "orders travel");
+            assert!(orders.is_empty(), "orders travel");
             observers.iter_mut().for_each(|observer| observer.control_ends());
         }
     }

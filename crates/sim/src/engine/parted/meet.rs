@@ -33,7 +33,7 @@ impl<'a, 'o, M: Members> Parted<'a, 'o, M> {
                 // What came before has been taken in: both are empty or hold this window's packets.
                 self.counts.crossings += parcel.packets.len() as u64;
                 let empty = std::mem::replace(&mut self.parts[to].net.abroad.inbox[from], parcel);
-                debug_assert!(empty.is_empty(), "a parcel is taken in before the next one comes");
+                assert!(empty.is_empty(), "a parcel is taken in before the next one comes");
                 self.parts[from].net.after.out[to] = empty;
             }
         }
