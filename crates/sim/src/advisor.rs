@@ -11,7 +11,7 @@ use crate::observe::link_name;
 use crate::overload;
 use crate::queue::ecn::{threshold_busy, threshold_least};
 use crate::queue::{Feature, Limit, Queue};
-use crate::random::{Purpose, Stream, flow_key};
+use crate::random::{Purpose, Stream};
 use crate::routing::cycles;
 use crate::scenario::{Entry, Scenario};
 use crate::setup::Setup;
@@ -167,8 +167,7 @@ fn controlled(
     let (mut taken, mut payload) = (0, 0);
     let own = setup.traffic.flows.iter().filter(|flow| flow.entry as usize == entry);
     for flow in own.take(FLOWS_READ) {
-        let key = flow_key(&carrier.name, flow.number);
-        let chance = Stream::new(scenario.run.seed, scenario.run.replica, Purpose::Packets, key);
+        let chance = Stream::new(scenario.run.seed, scenario.run.replica, Purpose::Packets, flow.key);
         let packets = transport.packets(flow.size, chance).into_iter().flatten();
         taken += packets.map(|bytes| controller.takes(bytes)).sum::<u64>();
         payload += flow.size;

@@ -9,6 +9,8 @@
 //!   paths beats. All its full packets cross each hop, at the summed rate of the links that lead on there; by the
 //!   host's own port, or as many of its ports as it has subflows. The short last packet follows them out of the host
 //!   and may overtake them behind it.
+//! - Where a balancer has longer paths than the shortest (Valiant's by any node, listed routes), none of its paths is faster
+//!   than one with as many hops as a shortest path, the best links of both hosts, and between them the best of the network.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 use crate::balancer::Balancer;
 use crate::ids::{LinkId, NodeId};
-use crate::random::{Purpose, Stream, flow_key};
+use crate::random::{Purpose, Stream};
 use crate::routing::Routes;
 use crate::setup::Setup;
 use crate::topology::{Fabric, Link};
@@ -85,10 +87,8 @@ impl<'a> Ideals<'a> {
         let transport = &transports[carrier.transport as usize];
         let full = Framing { payload: transport.full_packet(), header: 0, pad_last: false };
         let framing = transport.framing();
-        let own = || {
-            let key = flow_key(&carrier.name, flow.number);
-            transport.packets(flow.size, Stream::new(self.seed, self.replica, Purpose::Packets, key))
-        };
+        let own =
+            || transport.packets(flow.size, Stream::new(self.seed, self.replica, Purpose::Packets, flow.key));
         let packets = if framing.is_some() { None } else { Some(own()?) };
         let place = |host| place(fabric, routes, host);
         let key = (place(flow.src), place(flow.dst), carrier.transport, carrier.balancer);
@@ -121,14 +121,18 @@ impl Way {
             matches!(balancers[carrier.balancer as usize], Balancer::PerPacket(_) | Balancer::Permuted(_));
         let subflows = transports[carrier.transport as usize].subflows().max(1);
         let levels = levels(fabric, routes, flow.src, flow.dst);
-        let spreads = (sprayed || subflows > 1) && levels.iter().any(|links| links.len() > 1);
-        Way {
-            kinds: kinds(fabric, &levels, flow.src, flow.dst),
-            hops: spreads
-                .then(|| hops(fabric, &levels, flow.src, flow.dst, framing.payload + framing.header)),
-            ports: subflows,
-            most: if sprayed { u64::MAX } else { subflows },
+        let most = if sprayed { u64::MAX } else { subflows };
+        let packet = framing.payload + framing.header;
+        let mut kinds = kinds(fabric, &levels, flow.src, flow.dst);
+        if balancers[carrier.balancer as usize].links_most(levels.len() as u32) > levels.len() as u32 {
+            let beyond = Beyond::new(fabric, levels.len(), flow.src, flow.dst);
+            let hops = (subflows > 1).then(|| beyond.hops(packet));
+            keep(&mut kinds, beyond.kind);
+            return Way { kinds, hops, ports: subflows, most };
         }
+        let spreads = (sprayed || subflows > 1) && levels.iter().any(|links| links.len() > 1);
+        let hops = spreads.then(|| hops(fabric, &levels, flow.src, flow.dst, packet));
+        Way { kinds, hops, ports: subflows, most }
     }
 
     /// The same of a flow of packets of those bytes on the wire, on one path: each follows the one before it at every hop.
@@ -258,6 +262,45 @@ fn levels(fabric: &Fabric, routes: &Routes, from: NodeId, to: NodeId) -> Vec<Vec
         levels.push(links);
     }
     levels
+}
+
+/// What no path from a host to another beats, however long.
+struct Beyond {
+    kind: Kind,
+    /// The links of the source, and those of the destination, by their rates.
+    ends: [Vec<Rate>; 2],
+}
+
+impl Beyond {
+    /// Where a shortest path has so many hops.
+    fn new(fabric: &Fabric, hops: usize, from: NodeId, to: NodeId) -> Beyond {
+        let (rates, delays) = (|link: &Link| link.rate, |link: &Link| link.delay);
+        let of = |own: fn(&Link, NodeId) -> bool, host: NodeId| {
+            fabric.links.iter().filter(move |link| own(link, host))
+        };
+        let ends = [of(|link, host| link.from == host, from), of(|link, host| link.to == host, to)]
+            .map(|links| links.map(rates).collect::<Vec<_>>());
+        let best = |end: &Vec<Rate>| *end.iter().max().expect("a link of a host");
+        let most = fabric.links.iter().map(rates).max().expect("a link");
+        let mut hop_rates = vec![most; hops];
+        hop_rates[0] = best(&ends[0]);
+        hop_rates[hops - 1] = hop_rates[hops - 1].min(best(&ends[1]));
+        let least = fabric.links.iter().map(delays).min().expect("a link");
+        Beyond { kind: Kind { rates: hop_rates, delay: times(least, hops as u64) }, ends }
+    }
+
+    /// The links of both hosts, by the time that a packet of that many bytes needs from end to end.
+    fn hops(&self, packet_bytes: u64) -> Vec<Vec<Alike>> {
+        let alone = pipeline(&self.kind, 1, 0, Framing { payload: packet_bytes, header: 0, pad_last: false });
+        let hop = |rates: &Vec<Rate>| {
+            let mut counts: BTreeMap<Time, u64> = BTreeMap::new();
+            rates.iter().for_each(|rate| *counts.entry(rate.transmission(packet_bytes)).or_default() += 1);
+            let fastest = *counts.keys().next().expect("a link of a host");
+            let rest = alone.saturating_sub(fastest);
+            counts.into_iter().map(|(transmission, links)| Alike { rest, transmission, links }).collect()
+        };
+        self.ends.iter().map(hop).collect()
+    }
 }
 
 /// The rate and the delay of each hop, if all links of a hop have the same.

@@ -11,7 +11,7 @@ use super::members::Members;
 use super::network::Parts;
 use super::starts;
 use crate::ids::{ConnId, FlowId};
-use crate::random::{Purpose, Stream, flow_key};
+use crate::random::{Purpose, Stream};
 use crate::units::Time;
 
 impl<M: Members> Engine<'_, '_, M> {
@@ -23,7 +23,7 @@ impl<M: Members> Engine<'_, '_, M> {
             return self.end_window();
         }
         let (parts, drawn) = (&self.plan.parts, kind == starts::kind::DRAWN);
-        let Some((id, own_key)) = self.starts.take((event.a, kind), parts, &mut self.net) else {
+        let Some(id) = self.starts.take((event.a, kind), parts, &mut self.net) else {
             return;
         };
         let flow = *self.starts.flow(id).expect("it has just been taken");
@@ -42,8 +42,8 @@ impl<M: Members> Engine<'_, '_, M> {
             };
             self.goal += u64::from(!counted);
         }
-        // The 5-tuple is the entry's and the flow's number in it: flows of other entries do not move it.
-        let key = own_key.unwrap_or_else(|| flow_key(&carrier.name, flow.number));
+        // The 5-tuple is the flow's own: flows of other entries do not move it.
+        let key = flow.key;
         let Parts { seed, replica, .. } = *parts;
         let label = Stream::new(seed, replica, Purpose::FiveTuple, key).bits() as u32;
         let ports = self.net.ports_of(flow.src, flow.dst, label, carrier.balancer);

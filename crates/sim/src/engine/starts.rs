@@ -170,26 +170,26 @@ impl<'a> Starts<'a> {
         }
     }
 
-    /// The flow that an event of phase `Start` starts, if it does; and its key for chance if it has one of its own.
+    /// The flow that an event of phase `Start` starts, if it does.
     pub fn take<M: Members>(
         &mut self,
         (a, b): (u32, u32),
         parts: &Parts<M>,
         net: &mut Network<'_, M>,
-    ) -> Option<(FlowId, Option<u64>)> {
+    ) -> Option<FlowId> {
         match b {
             kind::TIMED => {
                 let id = self.next_timed().expect("its event is pending");
                 self.next += 1;
                 self.schedule_next(net);
-                Some((id, None))
+                Some(id)
             }
             kind::WAITED => {
                 self.pending -= 1;
                 let flow = &mut self.late[a as usize - self.traffic.timed];
                 assert_eq!(flow.start, Time::NEVER, "a flow starts once");
                 flow.start = net.now;
-                Some((FlowId(a), None))
+                Some(FlowId(a))
             }
             kind::FIRED => {
                 self.pending -= 1;
@@ -198,13 +198,12 @@ impl<'a> Starts<'a> {
             }
             _ => {
                 self.pending -= u64::from(!self.is_background(self.chains.entry(a)));
-                let (flow, key) = self.chains.draw(a, net.now);
-                self.late.push(flow);
+                self.late.push(self.chains.draw(a, net.now));
                 if net.abroad.is_parted() {
                     self.drawn.push(self.places[a as usize]);
                 }
                 let id = (self.traffic.timed + self.late.len() - 1) as u32;
-                Some((FlowId(id), Some(key)))
+                Some(FlowId(id))
             }
         }
     }

@@ -118,8 +118,8 @@ impl Chains {
         left.then(|| arrivals.next_start(idle, &mut chain.free, &mut chain.stream))
     }
 
-    /// Draws the flow that a source starts now, and the key of its random draws.
-    pub fn draw(&mut self, chain: u32, now: Time) -> (Flow, u64) {
+    /// Draws the flow that a source starts now.
+    pub fn draw(&mut self, chain: u32, now: Time) -> Flow {
         let chain = &mut self.chains[chain as usize];
         let Rules { index, entry, .. } = &self.rules[chain.rules as usize];
         let partners = &self.partners[chain.partners.clone()];
@@ -130,8 +130,7 @@ impl Chains {
         let key = chain.stream.bits();
         let number = chain.drawn as u32;
         chain.drawn += 1;
-        let flow = Flow { start: now, src: chain.host, dst, size, entry: *index, number, deadline };
-        (flow, key)
+        Flow { start: now, src: chain.host, dst, size, entry: *index, number, key, deadline }
     }
 
     fn rules(&self, chain: u32) -> &Rules {

@@ -35,7 +35,7 @@ use self::sources::Sources;
 use self::window::Window;
 use crate::ids::NodeId;
 use crate::problem::{Problem, within};
-use crate::random::{Purpose, Stream, name_key};
+use crate::random::{Purpose, Stream, flow_key, name_key};
 use crate::topology::Fabric;
 use crate::units::{Rate, Time};
 
@@ -88,9 +88,10 @@ pub struct Flow {
     pub size: u64,
     /// Index of its traffic entry.
     pub entry: u32,
-    /// Its number in the entry, by start, or as drawn if flows of the entry wait for others: keys its random
-    /// draws.
+    /// Its number in the entry, by start, or as drawn if flows of the entry wait for others.
     pub number: u32,
+    /// Keys its random draws: of the entry and the number; of one that is drawn during the run by its source's stream.
+    pub key: u64,
     /// When it is due, counted from its start.
     pub deadline: Option<Time>,
 }
@@ -419,8 +420,9 @@ impl Traffic {
                     _ => start.saturating_add(jitter).min(LAST),
                 };
                 let deadline = entry.due(&mut dues);
+                let key = flow_key(&entry.name, number as u32);
                 let (entry, number) = (index as u32, number as u32);
-                Flow { start, src, dst, size, entry, number, deadline }
+                Flow { start, src, dst, size, entry, number, key, deadline }
             }));
             let drawn = &flows[first..];
             let count = drawn.len() as u64;

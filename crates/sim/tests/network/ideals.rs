@@ -285,3 +285,83 @@ proptest! {
         prop_assert!(run.flow_cells("ideal_fct_ps").iter().any(Option::is_some), "no flow completed");
     }
 }
+
+/// Subflows that go by any node use every port of their hosts, on paths longer than the shortest.
+#[test]
+fn paths_that_are_longer_than_the_shortest_do_not_beat_the_ideal() {
+    for network in ["dcell = { n = 2 }", "bcube = { n = 3, k = 1 }", "camcube = {}"] {
+        for (transport, connection) in [("mptcp", "new"), ("mptcp", "kept"), ("tcp", "new"), ("ndp", "new")] {
+            for seed in 1..4 {
+                let run = run(&format!(
+                    r#"
+                    topology.{network}
+                    transport = "{transport}"
+                    routing.balancer.valiant.via = "any"
+                    run = {{ audit = true, seed = {seed} }}
+                    [[traffic]]
+                    name = "flows"
+                    arrivals.poisson.load = 0.1
+                    flows = 60
+                    matrix.stride.by = [1]
+                    sizes.exponential.mean = "10KB"
+                    connection = "{connection}"
+                    "#
+                ));
+                let pairs = run.flows("fct_ps").into_iter().zip(run.flows("ideal_fct_ps"));
+                assert!(pairs.into_iter().all(|(fct, ideal)| fct >= ideal), "{network}, {transport}");
+            }
+        }
+    }
+}
+
+/// A path of four fast hops beside one of two slow ones: a flow that is given the longer path is not faster than its ideal,
+/// which is that of as many fast hops as the shorter path has.
+#[test]
+fn the_ideal_of_a_listed_route_is_no_slower_than_the_route() {
+    let run = run(r#"
+        transport = "datagram"
+        queue = "infinite"
+        run.audit = true
+        routing.balancer.explicit.routes = [{ path = ["a", "s", "u", "t", "b"] }]
+        [topology.explicit]
+        hosts = ["a", "b"]
+        switches = [{ name = "s" }, { name = "t" }, { name = "u" }]
+        cables = [
+          { ends = ["a", "s"], rate = "10Gbps" }, { ends = ["t", "b"], rate = "10Gbps" },
+          { ends = ["s", "t"], rate = "1Gbps" },
+          { ends = ["s", "u"], rate = "10Gbps" }, { ends = ["u", "t"], rate = "10Gbps" },
+        ]
+        [[traffic]]
+        name = "x"
+        arrivals.at-once = { jitter = "0s" }
+        matrix.pairs = [[0, 1]]
+        sizes.fixed = "147200B"
+    "#);
+    // A hundred packets of 1.2 us over three hops, and over four.
+    assert_eq!(run.flow("ideal_fct_ps"), 102 * PACKET / 10 + 3 * US);
+    assert_eq!(run.flow("fct_ps"), 103 * PACKET / 10 + 4 * US);
+}
+
+/// The lengths of a flow's packets are those that it draws, too, where sources draw flows during the run.
+#[test]
+fn the_ideal_is_of_the_packets_that_are_drawn() {
+    for controller in ["flowtune", "max-min", "asy", "syn"] {
+        for lengths in ["{ min = \"1B\", max = \"1000B\" }", "{ min = \"64B\", max = \"1500B\" }"] {
+            let run = run(&format!(
+                r#"
+                topology = "single-switch"
+                transport.central.lengths.uniform = {lengths}
+                controller = "{controller}"
+                run.audit = true
+                [[traffic]]
+                name = "flows"
+                matrix = "all-to-all"
+                sizes.lognormal = {{ median = "1B", sigma = 1.0 }}
+                arrivals.on-off = {{ probability = 1, flows_each = 1 }}
+                "#
+            ));
+            let pairs = run.flows("fct_ps").into_iter().zip(run.flows("ideal_fct_ps"));
+            assert!(pairs.into_iter().all(|(fct, ideal)| fct >= ideal), "{controller}, {lengths}");
+        }
+    }
+}
