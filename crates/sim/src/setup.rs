@@ -105,7 +105,8 @@ impl Setup {
             kept: entry.connection == Connection::Kept,
             delivers: {
                 let transport = scenario.transport_of(entry);
-                transport.answer_bytes() > 0 && transport.for_deadlines().is_none()
+                let may_be_late = entry.deadline.is_some() || entry.deadlines.is_some();
+                transport.answer_bytes() > 0 && !(may_be_late && transport.gives_up())
             },
             transport: {
                 let transport = scenario.transport_of(entry);

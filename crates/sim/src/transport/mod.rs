@@ -209,6 +209,11 @@ pub trait Settings {
         None
     }
 
+    /// Whether a flow with a deadline may end before all of its bytes have arrived.
+    fn gives_up(&self) -> bool {
+        self.for_deadlines().is_some()
+    }
+
     /// The queue that ports get if the scenario names none.
     fn recommended_queue(&self) -> Queue;
 

@@ -43,6 +43,11 @@ impl Paced for Pdq {
     fn for_deadlines(&self) -> Option<&'static str> {
         (self.late == Some(LateFlow::GiveUp)).then_some("late")
     }
+
+    /// By default, too, without a word in the scenario.
+    fn gives_up(&self) -> bool {
+        self.late != Some(LateFlow::Keep)
+    }
 }
 
 paced_settings!(Pdq);

@@ -266,6 +266,37 @@ fn parts_agree_where_whole_paths_fail() {
     }
 }
 
+/// Flows that give up end at any time: the events after the last one are not handled in parts either.
+#[test]
+fn parts_agree_where_flows_give_up() {
+    for transport in ["pdq = {}", "d3.late = \"give-up\"", "daq.late = \"give-up\""] {
+        for due in ["deadline = \"1us\"", "deadline = \"60us\"", "deadlines.exponential.mean = \"40us\""] {
+            for seed in 0..8 {
+                let text = format!(
+                    r#"
+                    topology.dumbbell = {{ hosts = 3, rate = "100Gbps" }}
+                    transport.{transport}
+                    run = {{ seed = {seed}, measure = "all" }}
+                    [[traffic]]
+                    name = "queries"
+                    arrivals.poisson.load = 1
+                    flows = {}
+                    matrix = "uniform"
+                    sizes.fixed = "200KB"
+                    {due}
+                    "#,
+                    1 + seed
+                );
+                let scenario = scenario(&text, &[]);
+                let expected = run_scenario(&scenario, Agenda::Calendar);
+                for parts in [2, 3] {
+                    same(&expected, &in_parts(&scenario, parts, &InTurn));
+                }
+            }
+        }
+    }
+}
+
 /// Stride 4 in a fat-tree of k = 4 leaves every pod: with its pods apart each data packet and each ACK crosses from its
 /// pod to a core switch of another part, from there to the next pod, or both. With two parts of two pods each, and cores
 /// shared out, at least one of these two links is cut for half of all packets.

@@ -117,6 +117,11 @@ pub trait Paced {
         None
     }
 
+    /// Whether a flow with a deadline may end before all of its bytes have arrived.
+    fn gives_up(&self) -> bool {
+        self.for_deadlines().is_some()
+    }
+
     /// All that is wrong in its own fields.
     fn own_problems(&self) -> Vec<Problem> {
         Vec::new()
@@ -138,6 +143,10 @@ macro_rules! paced_settings {
 
             fn for_deadlines(&self) -> Option<&'static str> {
                 $crate::transport::paced::Paced::for_deadlines(self)
+            }
+
+            fn gives_up(&self) -> bool {
+                $crate::transport::paced::Paced::gives_up(self)
             }
 
             fn recommended_queue(&self) -> $crate::queue::Queue {
