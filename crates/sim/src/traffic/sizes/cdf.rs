@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, SIZE_MAX, whole};
+use super::{Distribution, SIZE_MAX, drawn, whole};
 use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::Bytes;
@@ -66,6 +66,21 @@ impl Cdf {
     /// The distribution with these points.
     pub fn of(points: Vec<(u64, f64)>) -> Cdf {
         Cdf { points, ..Cdf::default() }
+    }
+}
+
+impl Cdf {
+    /// The share of sizes that are larger than that, before they are rounded.
+    fn larger(&self, size: f64) -> f64 {
+        let above = self.points.partition_point(|&(point, _)| point as f64 <= size);
+        let below = match (above.checked_sub(1).map(|at| self.points[at]), self.points.get(above)) {
+            (None, _) => 0.0,
+            (Some((_, percent)), None) => percent,
+            (Some((low, from)), Some(&(high, to))) => {
+                from + (to - from) * (size - low as f64) / (high - low) as f64
+            }
+        };
+        1.0 - below / 100.0
     }
 }
 
@@ -138,7 +153,7 @@ impl Distribution for Cdf {
             let ((low, from), (high, to)) = (ends[0], ends[1]);
             (low as f64 + high as f64) / 2.0 * (to - from)
         });
-        (first as f64 * percent + segments.sum::<f64>()) / 100.0
+        drawn((first as f64 * percent + segments.sum::<f64>()) / 100.0, |size| self.larger(size))
     }
 
     fn mean_square(&self) -> f64 {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, whole};
+use super::{Distribution, drawn, whole};
 use crate::random::Stream;
 use crate::units::Bytes;
 
@@ -24,7 +24,8 @@ pub struct Exponential {
 impl Distribution for Exponential {
     fn mean(&self) -> f64 {
         let (mean, min) = (self.mean.0 as f64, self.min.0 as f64);
-        min + mean * libm::exp(-min / mean)
+        let larger = |size: f64| if size < min { 1.0 } else { libm::exp(-size / mean) };
+        drawn(min + mean * libm::exp(-min / mean), larger)
     }
 
     fn mean_square(&self) -> f64 {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, SIZE_MAX, whole};
+use super::{Distribution, SIZE_MAX, drawn, whole};
 use crate::normal;
 use crate::problem::Problem;
 use crate::random::Stream;
@@ -54,7 +54,9 @@ impl Distribution for Lognormal {
         let (median, sigma, max) = (self.median.0 as f64, self.sigma, self.max());
         let score = libm::log(max / median) / sigma;
         let below = median * libm::exp(sigma * sigma / 2.0) * normal::cdf(score - sigma);
-        below + max * normal::cdf(-score)
+        let larger =
+            |size: f64| if size < max { normal::cdf(-libm::log(size / median) / sigma) } else { 0.0 };
+        drawn(below + max * normal::cdf(-score), larger)
     }
 
     fn mean_square(&self) -> f64 {

@@ -44,13 +44,11 @@ pub trait Distribution {
         Vec::new()
     }
 
-    /// The mean in bytes, by formula, from which a load is computed.
-    ///
-    /// Of the distribution before its draws are rounded to whole bytes, at least 1; that moves it
-    /// by less than a byte.
+    /// The mean in bytes, by formula, from which a load is computed: see [`drawn`].
     fn mean(&self) -> f64;
 
-    /// The mean of the square, likewise: how unequal sizes are decides how long a network takes to become stationary.
+    /// The mean of the square, before draws are rounded: how unequal sizes are decides how long a network takes to become
+    /// stationary.
     fn mean_square(&self) -> f64;
 
     /// Whether flows have no end: then the mean is infinite.
@@ -78,4 +76,79 @@ const SIZE_MAX: u64 = 1_000_000_000_000;
 /// The nearest whole number of bytes, at least 1.
 fn whole(bytes: f64) -> u64 {
     (bytes.round() as u64).max(1)
+}
+
+/// What rounding moves by less than this share is left as the formula has it.
+const MOVED_LEAST: f64 = 1e-3;
+/// Sizes from which on rounding moves no mean: as many are rounded up as down.
+const ROUNDED_MOST: u32 = 64;
+/// Places in a byte at which the share of larger sizes is added up.
+const PLACES: u32 = 64;
+
+/// The mean of what is drawn, of a distribution with that mean and that share of sizes larger than a number of bytes.
+///
+/// Draws are rounded to whole bytes, at least 1, which matters where flows have few bytes: n bytes or more has a draw of
+/// n - 1/2 or more, and every draw has 1. So the mean is 1 + S(1.5) + S(2.5) + ..., in place of the integral of S.
+fn drawn(mean: f64, larger: impl Fn(f64) -> f64) -> f64 {
+    let within = |byte: u32| {
+        let places =
+            (0..PLACES).map(|place| larger(f64::from(byte) + (f64::from(place) + 0.5) / f64::from(PLACES)));
+        places.sum::<f64>() / f64::from(PLACES)
+    };
+    let rounded = |byte: u32| if byte == 0 { 1.0 } else { larger(f64::from(byte) + 0.5) };
+    let moved = (0..ROUNDED_MOST).map(|byte| rounded(byte) - within(byte)).sum::<f64>();
+    if moved.abs() < MOVED_LEAST * mean { mean } else { mean + moved }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+
+    fn of(text: &str) -> Sizes {
+        toml::from_str::<std::collections::BTreeMap<String, Sizes>>(&format!("sizes = {text}"))
+            .unwrap_or_else(|error| panic!("{text}: {error}"))
+            .remove("sizes")
+            .expect("it is there")
+    }
+
+    /// By hand: 99 of 100 flows have 0 bytes, which become 1, and one has up to 100, of which a two hundredth becomes 1.
+    #[test]
+    fn a_size_of_no_bytes_counts_as_one() {
+        let sizes = of("{ cdf = { points = [[0, 99], [100, 100]] } }");
+        assert!((sizes.mean() - (0.99 + 0.01 * 50.0 + 0.01 * 0.5 / 100.0)).abs() < 1e-9, "{}", sizes.mean());
+        assert_eq!(of("{ cdf = { points = [[0, 100]] } }").mean(), 1.0);
+        // 1 + exp(-1.5 / 3) / (1 - exp(-1 / 3)): as many bytes as there are draws of 1.5, 2.5, ... or more.
+        let exponential = 1.0 + libm::exp(-0.5) / (1.0 - libm::exp(-1.0 / 3.0));
+        assert!((of("{ exponential = { mean = \"3B\" } }").mean() - exponential).abs() < 1e-3);
+    }
+
+    /// A million draws of each kind have the mean from which a load is computed, within five standard errors.
+    #[test]
+    fn the_mean_is_that_of_what_is_drawn() {
+        for text in [
+            "{ cdf = { points = [[0, 50], [10, 100]] } }",
+            "{ cdf = { points = [[0, 0], [3, 60], [4, 100]] } }",
+            "{ exponential = { mean = \"1B\" } }",
+            "{ exponential = { mean = \"20B\", min = \"7B\" } }",
+            "{ lognormal = { median = \"1B\", sigma = 0.5 } }",
+            "{ lognormal = { median = \"3B\", sigma = 1.0 } }",
+            "{ normal = { mean = \"2B\", deviation = \"3B\" } }",
+            "{ pareto = { shape = 2.5, min = \"1B\" } }",
+            "{ pareto = { shape = 1.1, min = \"1B\", max = \"90B\" } }",
+            "{ uniform = { min = \"1B\", max = \"2B\" } }",
+        ] {
+            let sizes = of(text);
+            let draws: Vec<f64> = sizes
+                .draws(Stream::new(1, 0, Purpose::Sizes, 0))
+                .take(1_000_000)
+                .map(|size| size as f64)
+                .collect();
+            let count = draws.len() as f64;
+            let mean = draws.iter().sum::<f64>() / count;
+            let variance = draws.iter().map(|size| (size - mean).powi(2)).sum::<f64>() / count;
+            let bound = 5.0 * (variance / count).sqrt() + MOVED_LEAST * mean;
+            assert!((sizes.mean() - mean).abs() < bound, "{text}: {} and {mean}", sizes.mean());
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, whole};
+use super::{Distribution, drawn, whole};
 use crate::normal;
 use crate::random::Stream;
 use crate::units::Bytes;
@@ -38,7 +38,8 @@ impl Distribution for Normal {
         let (mean, deviation, min) = (self.mean.0 as f64, self.deviation.0 as f64, self.min.0 as f64);
         let score = (min - mean) / deviation;
         let density = libm::exp(-score * score / 2.0) / libm::sqrt(2.0 * PI);
-        min * normal::cdf(score) + mean * normal::cdf(-score) + deviation * density
+        let larger = |size: f64| if size < min { 1.0 } else { normal::cdf((mean - size) / deviation) };
+        drawn(min * normal::cdf(score) + mean * normal::cdf(-score) + deviation * density, larger)
     }
 
     fn mean_square(&self) -> f64 {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, SIZE_MAX, whole};
+use super::{Distribution, SIZE_MAX, drawn, whole};
 use crate::problem::Problem;
 use crate::random::Stream;
 use crate::units::Bytes;
@@ -65,7 +65,13 @@ impl Distribution for Pareto {
     }
 
     fn mean(&self) -> f64 {
-        self.moment(1.0)
+        let most = self.max.map_or(f64::INFINITY, |max| max.0 as f64);
+        let last = libm::pow(self.min.0 as f64 / most, self.shape);
+        let larger = |size: f64| match libm::pow(self.min.0 as f64 / size, self.shape) {
+            share if share < 1.0 => ((share - last) / (1.0 - last)).max(0.0),
+            _ => 1.0,
+        };
+        drawn(self.moment(1.0), larger)
     }
 
     fn mean_square(&self) -> f64 {
