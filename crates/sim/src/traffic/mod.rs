@@ -420,9 +420,8 @@ impl Traffic {
                     _ => start.saturating_add(jitter).min(LAST),
                 };
                 let deadline = entry.due(&mut dues);
-                let key = flow_key(&entry.name, number as u32);
                 let (entry, number) = (index as u32, number as u32);
-                Flow { start, src, dst, size, entry, number, key, deadline }
+                Flow { start, src, dst, size, entry, number, key: 0, deadline }
             }));
             let drawn = &flows[first..];
             let count = drawn.len() as u64;
@@ -444,6 +443,9 @@ impl Traffic {
         let names = entries.iter().map(|entry| entry.name.as_str()).collect();
         let dependencies = dependencies(entries, &flows, &owns, (&places, names));
         number_by_start(entries, &mut flows);
+        flows
+            .iter_mut()
+            .for_each(|flow| flow.key = flow_key(&entries[flow.entry as usize].name, flow.number));
         let digest = digest(entries, &flows, &dependencies, (seed, replica));
         let loaded =
             zip(entries, &sources).map(|(entry, sources)| entry.loaded(sources, fabric.hosts).into_owned());
