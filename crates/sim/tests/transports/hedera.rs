@@ -104,7 +104,7 @@ fn only_large_flows_are_placed_and_once() {
 }
 
 /// Orders take their time: of two flows that share a link, which are placed at 10 ms, the path changes when the order comes.
-/// From 15 to 25 ms they go on as before if it takes 20 ms, and have a link each if it takes 1 ms; from 35 to 45 ms they have
+/// From 25 to 35 ms they go on as before if it takes 30 ms, and have a link each if it takes 1 ms; from 55 to 65 ms they have
 /// either way.
 #[test]
 fn orders_change_paths_when_they_come() {
@@ -113,12 +113,12 @@ fn orders_change_paths_when_they_come() {
         let set = [("run.seed", seed), ("controller.hedera.control.delay", delay)];
         between(times, &text, &set).iter().sum::<f64>() / free(10.0)
     };
-    let early = ["15ms", "25ms"];
-    let met = ["1", "2", "3", "4", "5", "6"].into_iter().find(|seed| links(early, seed, "20ms") < 1.5);
+    let early = ["25ms", "35ms"];
+    let met = ["1", "2", "3", "4", "5", "6"].into_iter().find(|seed| links(early, seed, "30ms") < 1.5);
     let seed = met.expect("a seed with which they meet");
-    let before = links(early, seed, "20ms");
+    let before = links(early, seed, "30ms");
     assert!((before - 1.0).abs() < 0.05, "{before}");
-    for (times, delay) in [(early, "1ms"), (["35ms", "45ms"], "20ms")] {
+    for (times, delay) in [(early, "1ms"), (["55ms", "65ms"], "30ms")] {
         let after = links(times, seed, delay);
         assert!(after > 1.9, "{after} from {times:?} with {delay}");
     }

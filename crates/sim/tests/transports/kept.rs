@@ -71,19 +71,17 @@ fn entries_do_not_share_their_connections() {
             "#
         )
     };
-    for transport in ["tcp", "mptcp"] {
-        let run = run(&format!(
-            r#"
-            transport = "{transport}"
-            topology.line = {{ switches = 0, rate = "1Gbps", delay = "1ms" }}
-            {}
-            {}
-            "#,
-            entry("a", "0s"),
-            entry("b", "1ms")
-        ));
-        assert_eq!(run.flows("fct_ps"), [HANDSHAKE + T + D; 2], "{transport}");
-    }
+    let run = run(&format!(
+        r#"
+        transport = "tcp"
+        topology.line = {{ switches = 0, rate = "1Gbps", delay = "1ms" }}
+        {}
+        {}
+        "#,
+        entry("a", "0s"),
+        entry("b", "1ms")
+    ));
+    assert_eq!(run.flows("fct_ps"), [HANDSHAKE + T + D; 2]);
 }
 
 /// Three messages that start together go one behind the other, as one flow of all their bytes would: after 2, 4 and 8
