@@ -517,9 +517,9 @@ mod tests {
         assert_eq!(given, [[0, 0], [4500, 0], [4500, 9000], [0, 0]]);
     }
 
-    /// Packets of 1500 B come to a switch each 4.6875 us, at 2.56 Gbps, and leave each 12 us, the first as it comes. When the fourth
-    /// leaves, 36 us after the first, eight have come and four wait: 6000 B, of which a frame tells the sender before the next
-    /// leaves. It hears so of the class of its packets, and nothing of the other.
+    /// Packets of 1500 B come to a switch each 4.6875 us, at 2.56 Gbps, and leave each 12 us, the first as it comes. When the
+    /// fourth leaves, 36 us after the first, eight have come and four wait: 6000 B, of which a frame tells the sender before the
+    /// next leaves. It hears so of the class of its packets, and nothing of the other.
     #[test]
     fn a_sender_hears_of_the_queue_of_its_class() {
         for (class, deadline) in [(LONG, ""), (SHORT, "deadline = \"1s\"")] {
@@ -552,7 +552,7 @@ mod tests {
                 }
             }
             let of_class: Vec<u64> = heard.iter().map(|queues| queues[class]).collect();
-            // The k-th after the first leaves 12 k us after it; by then 1 + floor(2.56 k) have come, and k + 1 gone. Twenty in all.
+            // The k-th after the first leaves 12 k us after it; by then 1 + floor(2.56 k) of twenty have come, and k + 1 gone.
             let waits = |k: u64| 1500 * ((1 + 256 * k / 100).min(20) - (k + 1));
             let mut expected: Vec<u64> = (0..20).map(waits).collect();
             expected.dedup();

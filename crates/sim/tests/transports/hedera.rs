@@ -104,8 +104,8 @@ fn only_large_flows_are_placed_and_once() {
 }
 
 /// Orders take their time: of two flows that share a link, which are placed at 10 ms, the path changes when the order comes.
-/// From 25 to 35 ms they go on as before if it takes 30 ms, and have a link each if it takes 1 ms; from 70 to 80 ms, after the last timeout
-/// of the one that starved, they have either way.
+/// From 25 to 35 ms they go on as before if it takes 30 ms, and have a link each if it takes 1 ms; from 70 to 80 ms, after
+/// the last timeout of the one that starved, they have either way.
 #[test]
 fn orders_change_paths_when_they_come() {
     let text = flows("[[0, 8], [1, 9]]", HEDERA);
