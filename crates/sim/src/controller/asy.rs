@@ -79,7 +79,7 @@ mod tests {
     }
 
     /// By hand: one queue has its link; a second to the same host takes half of that host's link. With a third one, of the
-    /// second's host, n rounds of dividing rows, then columns, leave it 1, the second 1 / (2 n + 1) and the first 2 n / (2 n + 1);
+    /// second's host, n rounds of dividing rows, then columns, leave it 1, the second 1 / (2 n + 1), the first 2 n / (2 n + 1);
     /// the last division of rows makes the second 1 / (2 n + 2), and the first gets what that leaves. There are 20 rounds.
     #[test]
     fn rates_follow_what_is_offered() {
