@@ -242,6 +242,10 @@ mod tests {
         assert_eq!(told(98), None);
         let dctcp = Transport::from(tcp(json!({"congestion": {"dctcp": {}}})));
         assert_eq!(buffer(&queue(97), &dctcp, &FABRIC), None);
+        // Marks keep its queue short: it needs room for an initial window of 10 packets, and no more.
+        assert_eq!(buffer(&queue(10), &dctcp, &FABRIC), None);
+        let short = buffer(&queue(9), &dctcp, &FABRIC).expect("a packet less");
+        assert!(short.message.contains("less than an initial window, 10 packets"), "{}", short.message);
     }
 
     #[test]

@@ -203,12 +203,12 @@ impl PortAgent for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::NodeId;
+    use crate::agent::kind;
+    use crate::engine::agent::tests::{FakePort, link};
     use crate::units::Rate;
 
     fn port(config: &RcpPort) -> Model {
-        let link = Link { from: NodeId(0), to: NodeId(1), rate: Rate(1_000_000_000), delay: Time::ZERO };
-        config.model(&link)
+        config.model(&link(Rate(1_000_000_000)))
     }
 
     /// By hand: C = 1 Gbps, d = 0.2 s, T = 10 ms, alpha = beta = 0.4, R = 0.1 C. An idle interval:
@@ -240,13 +240,48 @@ mod tests {
             timeslot: Derived::Given(Time::from_us(10_000)),
             ..RcpPort::default()
         };
-        let mut port = port(&config);
-        (port.rtt_bytes, port.rtt_sum) = (1500.0, 1500.0 * 0.4);
+        let (mut port, mut at) = (port(&config), FakePort::new(0));
+        let mut passes = |port: &mut Model, ms: u64| {
+            let mut record = Record::default();
+            record.0[word::RTT] = Time::from_us(1000 * ms).0;
+            at.packet(port, 1, kind::DATA_ASKS, &mut record);
+        };
+        passes(&mut port, 400);
         port.note_round_trips(0.01, 1e9);
         assert!((port.rtt - 0.21).abs() < 1e-12, "{}", port.rtt);
-        (port.rtt_bytes, port.rtt_sum) = (1500.0, 1500.0 * 0.105);
+        // An interval without a sample leaves it, and what was sampled before counts once.
+        passes(&mut port, 0);
+        port.note_round_trips(0.01, 1e9);
+        assert!((port.rtt - 0.21).abs() < 1e-12, "{}", port.rtt);
+        passes(&mut port, 105);
         port.note_round_trips(0.01, 1e9);
         assert!((port.rtt - 0.20875).abs() < 1e-9, "{}", port.rtt);
+    }
+
+    /// By hand: C = 1 Gbps, d = T = 100 us, R = 0.1 C. With beta 1, 1250 B that wait are a tenth of what the link carries in d:
+    /// 0.9 R. With alpha 0.5, 6250 B that came in the interval are half of that: R (1 + 0.5 * 0.5). The port reads both at
+    /// its tick, and counts what comes from one tick to the next.
+    #[test]
+    fn a_tick_reads_what_waits_and_what_came() {
+        let after = |alpha, beta, waiting, came: [u64; 2]| {
+            let d = Derived::Given(Time::from_us(100));
+            let config = RcpPort { alpha, beta, initial_rtt: d, timeslot: d, ..RcpPort::default() };
+            let (mut port, mut at) = (port(&config), FakePort::new(0));
+            at.arrived = 99_000;
+            at.packet(&mut port, 1, kind::DATA_ASKS, &mut Record::default());
+            at.waiting = waiting;
+            came.map(|came| {
+                at.now = at.now + Time::from_us(100);
+                at.arrived += came;
+                at.tick(&mut port);
+                let mut record = Record::default();
+                record.0[word::RATE] = u64::MAX;
+                at.packet(&mut port, 1, kind::DATA_ASKS, &mut record);
+                record.0[word::RATE]
+            })
+        };
+        assert_eq!(after(0.0, 1.0, 1250, [0, 0]), [90_000_000, 81_000_000]);
+        assert_eq!(after(0.5, 0.0, 0, [6250, 6250]), [125_000_000, 156_250_000]);
     }
 
     #[test]

@@ -85,3 +85,44 @@ impl Assign for Scheme {
         way.walk(path, choose).then_some(family as u32)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+    use crate::routing::Routes;
+    use crate::topology::Generator;
+    use crate::topology::fat_tree::FatTree;
+
+    /// Names of the nodes behind the two switches at which a path goes up, from a host to the last one of FT(6, 3).
+    fn climbs(by: By, from: u32, subflow: u8) -> [String; 2] {
+        let fabric = FatTree { k: 6, ..FatTree::default() }.build();
+        let scheme = Scheme::new(&Dual { by, ..Dual::default() }, &fabric, 1, 0);
+        let routes = Routes::build(&fabric).expect("a connected network");
+        let ends: Vec<NodeId> = fabric.links.iter().map(|link| link.to).collect();
+        let (from, to) = (NodeId(from), NodeId(fabric.hosts - 1));
+        let way = Way { from, to, label: 0, flow_label: 0, subflow, key: 0, routes: &routes, ends: &ends };
+        let mut path = Vec::new();
+        assert_eq!(scheme.assign(way, &mut path), Some(u32::from(subflow % 2)));
+        [1, 2].map(|climb| fabric.nodes[ends[path[climb].index()].index()].name.clone())
+    }
+
+    /// Each switch of FT(6, 3) has three ports up. By the rule of figure 2.2 the first family takes the switch's place in its
+    /// tier modulo 3, the second half of the ports further on, rounded up: 2. Port c of an
+    /// aggregation switch a leads to core a + 3 c. Pod 1 begins with number 3 of both tiers.
+    #[test]
+    fn tables_with_three_ports_up() {
+        for (host, first, second) in [
+            (0, ["pod 0 aggregation 0", "core 0"], ["pod 0 aggregation 2", "core 5"]),
+            (3, ["pod 0 aggregation 1", "core 4"], ["pod 0 aggregation 0", "core 6"]),
+            (6, ["pod 0 aggregation 2", "core 8"], ["pod 0 aggregation 1", "core 1"]),
+            (9, ["pod 1 aggregation 0", "core 0"], ["pod 1 aggregation 2", "core 5"]),
+        ] {
+            assert_eq!(climbs(By::Address, host, 0), first, "host {host}");
+            assert_eq!(climbs(By::Address, host, 1), second, "host {host}");
+            assert_eq!(climbs(By::Address, host, 2), first, "host {host}: subflow 2 is of the first family");
+            // By interface a host with one cable has the first family's way for both.
+            assert_eq!(climbs(By::Interface, host, 1), first, "host {host}");
+        }
+    }
+}

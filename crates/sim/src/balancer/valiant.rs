@@ -137,3 +137,72 @@ impl Scheme {
         *path = kept;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::Routes;
+    use crate::topology::Generator;
+    use crate::topology::camcube::CamCube;
+    use crate::topology::fat_tree::FatTree;
+
+    /// How often connections from host 1 to host 14 get each node as their number, of 200 for each that may be drawn, and
+    /// whether it is on the path.
+    fn drawn(fabric: &Fabric, via: Via, may: u32) -> Vec<(u32, u32)> {
+        let scheme = Scheme::new(&Valiant { via, ..Valiant::default() }, fabric, 1, 0);
+        let routes = Routes::build(fabric).expect("a connected network");
+        let ends: Vec<NodeId> = fabric.links.iter().map(|link| link.to).collect();
+        let mut seen = vec![(0, 0); fabric.nodes.len()];
+        for label in 0..200 * may {
+            let way = Way {
+                from: NodeId(1),
+                to: NodeId(14),
+                label: label.wrapping_mul(2_654_435_761),
+                flow_label: label,
+                subflow: 0,
+                key: u64::from(label),
+                routes: &routes,
+                ends: &ends,
+            };
+            let mut path = Vec::new();
+            let half = scheme.assign(way, &mut path).expect("there is a path");
+            assert_eq!(path.last().map(|link| ends[link.index()]), Some(NodeId(14)));
+            let passes = path.iter().any(|link| ends[link.index()] == NodeId(half));
+            let (count, passed) = &mut seen[half as usize];
+            (*count, *passed) = (*count + 1, *passed + u32::from(passes));
+        }
+        seen
+    }
+
+    /// Whether 200 expected each are even: chi-square at four deviations of its normal limit.
+    fn even(seen: &[(u32, u32)]) -> bool {
+        let freedom = seen.len() as f64 - 1.0;
+        let chi_square: f64 = seen.iter().map(|(count, _)| (f64::from(*count) - 200.0).powi(2) / 200.0).sum();
+        chi_square < freedom + 4.0 * (2.0 * freedom).sqrt()
+    }
+
+    /// FT(4, 3) has 16 hosts and 20 switches, from the first to the last of which each is as likely. The path goes by it unless
+    /// that would lead back to where it has been, as by edge switches of other hosts.
+    #[test]
+    fn any_switch_is_as_likely() {
+        let fabric = FatTree { k: 4, ..FatTree::default() }.build();
+        let seen = drawn(&fabric, Via::Any, 20);
+        assert!(seen[..16].iter().all(|(count, _)| *count == 0));
+        assert!(even(&seen[16..]), "{seen:?}");
+        let cores = fabric.nodes.iter().zip(&seen).filter(|(node, _)| node.tier == "core");
+        assert!(cores.clone().count() == 4 && cores.clone().all(|(_, (count, passed))| count == passed));
+        let turning = drawn(&fabric, Via::Turning, 4);
+        let turned: Vec<_> = turning.into_iter().filter(|(count, _)| *count > 0).collect();
+        assert!(turned.len() == 4 && even(&turned), "{turned:?}");
+        assert!(turned.iter().all(|(count, passed)| count == passed));
+    }
+
+    /// Of hosts alone, any host.
+    #[test]
+    fn without_switches_any_host_is_as_likely() {
+        let fabric = CamCube::default().build();
+        assert_eq!((fabric.hosts, fabric.nodes.len()), (27, 27));
+        let seen = drawn(&fabric, Via::Any, 27);
+        assert!(even(&seen), "{seen:?}");
+    }
+}

@@ -217,3 +217,89 @@ impl Controller for Model {
         own + self.annealing.heap_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::rates::hedera::Placement;
+    use crate::engine::conn::Conn;
+    use crate::engine::controller::tests::FakeRoom;
+    use crate::ids::ConnId;
+    use crate::topology::Generator;
+    use crate::topology::fat_tree::FatTree;
+
+    const PERIOD: Time = Time::from_us(10_000);
+    /// Bytes of a whole period on a host's link of 1 Gbps.
+    const WHOLE: u64 = 1_250_000;
+
+    /// The scheduler of FT(4, 3), and connections that began at those times between hosts of the first pod and the last.
+    fn scheduler(placement: Placement, starts: &[Time]) -> (Model, FakeRoom) {
+        let fabric = FatTree { k: 4, rate: Rate(1_000_000_000), ..FatTree::default() }.build();
+        let routes = Routes::build(&fabric).expect("a connected network");
+        let scheduler = Hedera { period: PERIOD, placement, ..Hedera::default() };
+        let paths = HederaPaths { scheduler, ..HederaPaths::default() };
+        let model = paths.model(&Arc::new(fabric), &Arc::new(routes));
+        let conn = |(number, start): (u32, &Time)| {
+            let mut conn = Conn::between(NodeId(number), NodeId(15 - number));
+            (conn.start, conn.via) = (*start, ConnId(number));
+            conn
+        };
+        (model, FakeRoom::new((0..).zip(starts).map(conn).collect()))
+    }
+
+    /// The controller acts after another period, in which each connection has delivered that share of its link: those that
+    /// get paths.
+    fn placed(model: &mut Model, room: &mut FakeRoom, shares: &[f64]) -> Vec<ConnId> {
+        room.now = room.now + PERIOD;
+        for (id, share) in (0..).map(ConnId).zip(shares) {
+            room.delivers(id, (share * WHOLE as f64) as u64);
+        }
+        let orders = room.act(model, &[]);
+        assert_eq!(room.wake, room.now + PERIOD);
+        let connection = |order: &Order| match order.act {
+            Act::Path(Placed { id, .. }) => id,
+            _ => panic!("it gives paths: {order:?}"),
+        };
+        orders.iter().map(connection).collect()
+    }
+
+    /// A flow is large by what it sends from one look to the next: after 20 idle periods half of its link in one is enough,
+    /// and 9 % in each are not. It is placed once.
+    #[test]
+    fn a_flow_is_large_by_its_last_period() {
+        for placement in [Placement::FirstFit, Placement::Annealing] {
+            let (mut model, mut room) = scheduler(placement, &[Time::ZERO; 2]);
+            for _ in 0..20 {
+                assert_eq!(placed(&mut model, &mut room, &[0.0, 0.09]), []);
+            }
+            assert_eq!(placed(&mut model, &mut room, &[0.5, 0.09]), [ConnId(0)], "{placement:?}");
+            assert_eq!(placed(&mut model, &mut room, &[0.5, 0.09]), []);
+            assert_eq!(placed(&mut model, &mut room, &[0.0, 0.11]), [ConnId(1)], "{placement:?}");
+        }
+    }
+
+    /// A flow that began in the period counts from its start: 6 % of a period in its last half are 12 %. A connection's slot that
+    /// another flow has taken counts from zero.
+    #[test]
+    fn a_new_flow_counts_from_its_start() {
+        let half = Time(PERIOD.0 / 2);
+        let (mut model, mut room) = scheduler(Placement::FirstFit, &[half, Time::ZERO]);
+        assert_eq!(placed(&mut model, &mut room, &[0.06, 0.06]), [ConnId(0)]);
+        room.renew(ConnId(0), room.now + half);
+        assert_eq!(placed(&mut model, &mut room, &[0.06, 0.06]), [ConnId(0)]);
+        room.renew(ConnId(0), room.now + half);
+        assert_eq!(placed(&mut model, &mut room, &[0.04, 0.0]), []);
+    }
+
+    /// Hosts of one edge switch of FT(4, 3) are of one edge, four of one pod.
+    #[test]
+    fn hosts_have_their_switch_and_their_pod() {
+        let places = places(&FatTree { k: 4, ..FatTree::default() }.build());
+        for (host, place) in (0u32..).zip(&places) {
+            assert_eq!(place.edge, places[host as usize / 2 * 2].edge);
+            assert_eq!(place.pod, host / 4 * 4);
+        }
+        let edges: std::collections::BTreeSet<u32> = places.iter().map(|place| place.edge).collect();
+        assert_eq!(edges.len(), 8);
+    }
+}

@@ -275,3 +275,106 @@ impl<P: Procedure> Controller for Rates<P> {
         own + self.offered.heap_bytes() + self.procedure.heap_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::rates::sinkhorn::{Normaliser, Sinkhorn};
+    use crate::engine::controller::tests::FakeRoom;
+    use crate::ids::FlowId;
+    use crate::topology::Generator;
+    use crate::topology::single_switch::SingleSwitch;
+    use crate::units::Rate;
+
+    /// Time over which rates are averaged or a backlog is sent, and the bytes of a host's link in it: 1 Gbps.
+    const OVER: Time = Time::from_us(100);
+    const WHOLE: u64 = 12_500;
+
+    fn rates(estimate: Estimate, interval: Time) -> (Rates<Normaliser>, FakeRoom) {
+        let fabric = SingleSwitch { hosts: 4, rate: Rate(1_000_000_000), ..SingleSwitch::default() }.build();
+        let procedure = Normaliser::new(Sinkhorn::default(), 4);
+        (Rates::new(procedure, estimate, interval, &fabric), FakeRoom::new(Vec::new()))
+    }
+
+    /// A burst of queue 0, from host 0 to host 1.
+    fn burst(bytes: u64, at: Time) -> Report {
+        Report::Burst {
+            queue: QueueId(0),
+            from: NodeId(0),
+            to: NodeId(1),
+            flow: FlowId(0),
+            bytes,
+            packets: 1,
+            link_bytes: 0,
+            priority: 0,
+            at,
+        }
+    }
+
+    /// What queue 0 offers after it was read.
+    fn offered(rates: &Rates<Normaliser>) -> f64 {
+        rates.offered.row(0).entries[0].offered
+    }
+
+    /// Bursts of a quarter of what the link carries in T, at 0 and at T. By hand, averaged over T: at T it is a
+    /// quarter of 1 + 1/e, and at 2T of (1 + 1/e) / e, to which a third burst adds 1: bursts count by their age, as of whenever
+    /// the average was last brought up to date.
+    #[test]
+    fn the_average_forgets_by_age() {
+        let (mut rates, mut room) = rates(Estimate::Average(OVER), Time::ZERO);
+        let quarter = WHOLE / 4;
+        let decay = libm::exp(-1.0);
+        let mut reads = |time: Time, bursts: &[Report]| {
+            room.now = time;
+            room.act(&mut rates, bursts);
+            offered(&rates)
+        };
+        let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}");
+        let twice = Time(2 * OVER.0);
+        close(reads(Time::ZERO, &[burst(quarter, Time::ZERO)]), 0.25);
+        close(reads(OVER, &[burst(quarter, OVER)]), 0.25 * (1.0 + decay));
+        let sent = Report::Sent { queue: QueueId(0), flow: FlowId(0), bytes: 1, granted: None };
+        close(reads(twice, &[sent]), 0.25 * (1.0 + decay) * decay);
+        close(reads(twice, &[burst(quarter, twice)]), 0.25 * (1.0 + (1.0 + decay) * decay));
+    }
+
+    /// A backlog of 5000 B takes 40 % of 100 us; when 1250 B have gone, 30 %. More than 100 us take is 1, nothing the least.
+    #[test]
+    fn the_backlog_is_what_waits() {
+        let (mut rates, mut room) = rates(Estimate::Backlog(OVER), Time::ZERO);
+        let sent = |bytes| Report::Sent { queue: QueueId(0), flow: FlowId(0), bytes, granted: None };
+        for (report, expected) in [
+            (burst(5000, Time::ZERO), 0.4),
+            (sent(1250), 0.3),
+            (burst(100_000, Time::ZERO), 1.0),
+            (sent(103_750), OFFER_LEAST),
+        ] {
+            room.act(&mut rates, &[report]);
+            assert!((offered(&rates) - expected).abs() < 1e-12, "{report:?}: {}", offered(&rates));
+        }
+    }
+
+    /// A queue that has emptied is out of the matrix, and its next burst counts alone.
+    #[test]
+    fn a_queue_is_in_the_matrix_while_it_has_something() {
+        let (mut rates, mut room) = rates(Estimate::Backlog(OVER), Time::ZERO);
+        room.act(&mut rates, &[burst(5000, Time::ZERO)]);
+        room.act(&mut rates, &[Report::Emptied { queue: QueueId(0) }]);
+        assert!(rates.offered.row(0).entries.is_empty());
+        room.act(&mut rates, &[burst(2500, Time::ZERO)]);
+        assert!((offered(&rates) - 0.2).abs() < 1e-12, "{}", offered(&rates));
+    }
+
+    /// From one computation to the next is an interval; what was heard before counts then.
+    #[test]
+    fn computations_are_an_interval_apart() {
+        let (mut rates, mut room) = rates(Estimate::Active, OVER);
+        assert_eq!(room.act(&mut rates, &[burst(1, Time::ZERO)]).len(), 1);
+        room.now = Time(OVER.0 - 1);
+        assert_eq!(room.act(&mut rates, &[Report::Emptied { queue: QueueId(0) }]), []);
+        assert_eq!((room.wake, rates.computed), (OVER, Some(Time::ZERO)));
+        room.now = OVER;
+        room.act(&mut rates, &[]);
+        assert_eq!((room.wake, rates.computed), (Time::NEVER, Some(OVER)));
+    }
+}

@@ -304,3 +304,112 @@ impl<M: Members> Network<'_, M> {
         (agent, &mut self.arena, cx)
     }
 }
+
+#[cfg(test)]
+pub mod tests {
+    //! A port without a network, for unit tests of agents.
+
+    use super::*;
+    use crate::engine::calendar::Agenda;
+    use crate::engine::packet::Header;
+    use crate::engine::ties::Ties;
+    use crate::ids::{ConnId, NodeId};
+    use crate::random::Purpose;
+    use crate::topology::Link;
+
+    /// A port that shows its agent the packets and ticks that a test names, and moves nothing.
+    pub struct FakePort {
+        /// The present.
+        pub now: Time,
+        /// Bytes that wait.
+        pub waiting: u64,
+        /// Bytes that have come since the start.
+        pub arrived: u64,
+        link: LinkId,
+        port: Port,
+        chance: Stream,
+        ticking: bool,
+        calendar: Calendar,
+    }
+
+    /// A link of that rate.
+    pub fn link(rate: Rate) -> Link {
+        Link { from: NodeId(0), to: NodeId(1), rate, delay: Time::ZERO }
+    }
+
+    /// A packet of that kind and size.
+    pub fn packet(kind: u8, size: u32) -> Packet {
+        Packet {
+            created_at: Time::ZERO,
+            wire_at: Time::ZERO,
+            size,
+            conn: ConnId(0),
+            dst: NodeId(1),
+            ingress: LinkId::NONE,
+            label: 0,
+            transport: 0,
+            balancer: 0,
+            flags: 0,
+            hops: 0,
+            header: Header { kind, ..Header::default() },
+        }
+    }
+
+    impl FakePort {
+        /// The port of that link, of 1 Gbps, at time zero.
+        pub fn new(number: u32) -> FakePort {
+            FakePort {
+                now: Time::ZERO,
+                waiting: 0,
+                arrived: 0,
+                link: LinkId(number),
+                port: Port::new(&link(Rate(1_000_000_000)), 0),
+                chance: Stream::new(0, 0, Purpose::Queue, 0),
+                ticking: false,
+                calendar: Calendar::new(Agenda::Heap, Ties::default()),
+            }
+        }
+
+        fn cx(&mut self, flow: FlowId) -> AgentContext<'_> {
+            AgentContext {
+                now: self.now,
+                link: self.link,
+                flow,
+                chance: &mut self.chance,
+                port: &self.port,
+                bytes: Some(PortBytes { waiting: self.waiting, sent: self.arrived - self.waiting, lost: 0 }),
+                ticking: &mut self.ticking,
+                calendar: &mut self.calendar,
+            }
+        }
+
+        /// A packet of a flow comes, on its way to the receiver.
+        pub fn packet(&mut self, agent: &mut impl PortAgent, flow: u32, kind: u8, record: &mut Record) {
+            agent.on_packet(&mut packet(kind, 1500), record, &mut self.cx(FlowId(flow)));
+        }
+
+        /// An answer to a flow's sender comes.
+        pub fn answer(&mut self, agent: &mut impl PortAgent, flow: u32, kind: u8, record: &mut Record) {
+            agent.on_answer(&mut packet(kind, 64), record, &mut self.cx(FlowId(flow)));
+        }
+
+        /// The agent's tick comes, for which it has asked.
+        pub fn tick(&mut self, agent: &mut impl PortAgent) {
+            assert!(std::mem::take(&mut self.ticking), "it has asked for a tick");
+            agent.tick(&mut self.cx(FlowId::NONE));
+        }
+    }
+
+    /// Of the bytes that have come, those that neither wait nor are lost have been sent; a second request for a tick is none.
+    #[test]
+    fn an_agent_sees_its_port() {
+        let mut port = FakePort { waiting: 3000, arrived: 10_000, ..FakePort::new(7) };
+        let mut cx = port.cx(FlowId(5));
+        assert_eq!((cx.waiting_bytes(), cx.sent_bytes(), cx.arrived_bytes()), (3000, 7000, 10_000));
+        assert_eq!((cx.rate(), cx.transmission(1500)), (Rate(1_000_000_000), Time::from_us(12)));
+        cx.tick_at(Time(5));
+        cx.tick_at(Time(3));
+        let events: Vec<_> = port.calendar.iter().map(|event| (event.time, event.a)).collect();
+        assert_eq!(events, [(Time(5), TICK)]);
+    }
+}

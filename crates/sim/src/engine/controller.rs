@@ -266,3 +266,59 @@ pub struct ControlCounts {
     /// Messages that the channel lost, either way.
     pub lost: u64,
 }
+
+#[cfg(test)]
+pub mod tests {
+    //! A room without a network, for unit tests of controllers.
+
+    use super::*;
+    use crate::random::Purpose;
+
+    /// Lets a controller act on what a test reports, and notes its orders.
+    pub struct FakeRoom {
+        /// The present.
+        pub now: Time,
+        /// When it wants to act next.
+        pub wake: Time,
+        conns: Vec<Conn>,
+        chance: Stream,
+    }
+
+    impl FakeRoom {
+        /// At time zero, with these connections.
+        pub fn new(conns: Vec<Conn>) -> FakeRoom {
+            let chance = Stream::new(1, 0, Purpose::Queue, 0);
+            FakeRoom { now: Time::ZERO, wake: Time::NEVER, conns, chance }
+        }
+
+        /// A connection delivers so many bytes more.
+        pub fn delivers(&mut self, id: ConnId, bytes: u64) {
+            self.conns[id.index()].receiver.delivered_bytes += bytes;
+        }
+
+        /// Another flow takes a connection's slot, from that time on.
+        pub fn renew(&mut self, id: ConnId, start: Time) {
+            let conn = &mut self.conns[id.index()];
+            (conn.start, conn.receiver.delivered_bytes) = (start, 0);
+        }
+
+        /// The controller acts on these reports: its orders. An audit of it must find nothing.
+        pub fn act(&mut self, controller: &mut impl Controller, reports: &[Report]) -> Vec<Order> {
+            let (mut orders, mut found) = (Vec::new(), Vec::new());
+            let mut cx = ControlContext {
+                now: self.now,
+                chance: &mut self.chance,
+                orders: &mut orders,
+                found: Some(&mut found),
+                wake: Time::NEVER,
+                put_off: false,
+                conns: &self.conns,
+                serves: 0,
+            };
+            controller.act(reports, &mut cx);
+            self.wake = cx.wake;
+            assert_eq!(found, Vec::<String>::new());
+            orders
+        }
+    }
+}

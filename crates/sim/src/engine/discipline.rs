@@ -175,3 +175,97 @@ impl PortContext<'_> {
         capable
     }
 }
+
+#[cfg(test)]
+pub mod tests {
+    //! A port without a network, for unit tests of queues.
+
+    use super::*;
+    use crate::engine::calendar::Agenda;
+    use crate::engine::packet::{Header, Packet};
+    use crate::engine::ties::Ties;
+    use crate::ids::{ConnId, NodeId};
+    use crate::random::Purpose;
+    use crate::topology::Link;
+    use crate::units::Rate;
+
+    /// A port whose packets come and leave when a test says so.
+    pub struct FakePort {
+        /// The present.
+        pub now: Time,
+        /// The port itself.
+        pub port: Port,
+        /// What it has dropped and marked.
+        pub losses: Losses,
+        arena: Arena,
+        chance: Stream,
+        calendar: Calendar,
+        conns: [Conn; 1],
+        after: Aftermath,
+        control: FlowControl,
+        came: u32,
+    }
+
+    impl FakePort {
+        /// The idle port of a link of that rate at time zero.
+        pub fn new(rate: Rate) -> FakePort {
+            let link = Link { from: NodeId(8), to: NodeId(9), rate, delay: Time::ZERO };
+            FakePort {
+                now: Time::ZERO,
+                port: Port::new(&link, 0),
+                losses: Losses::default(),
+                arena: Arena::default(),
+                chance: Stream::new(0, 0, Purpose::Queue, 0),
+                calendar: Calendar::new(Agenda::Heap, Ties::default()),
+                conns: [Conn::between(NodeId(0), NodeId(1)).with_packets(u32::MAX)],
+                after: Aftermath::default(),
+                control: FlowControl::default(),
+                came: 0,
+            }
+        }
+
+        /// The port as its queue sees it.
+        pub fn cx(&mut self) -> PortContext<'_> {
+            PortContext {
+                now: self.now,
+                arena: &mut self.arena,
+                port: &mut self.port,
+                chance: &mut self.chance,
+                link: LinkId(0),
+                calendar: &mut self.calendar,
+                losses: &mut self.losses,
+                conns: &mut self.conns,
+                after: &mut self.after,
+                control: &mut self.control,
+            }
+        }
+
+        /// A packet of 1500 B with those flags comes; packets have numbers from 0.
+        pub fn comes(&mut self, queue: &mut impl Discipline, flags: u8) {
+            let number = self.came;
+            self.came += 1;
+            let id = self.arena.insert(Packet {
+                created_at: self.now,
+                wire_at: Time::NEVER,
+                size: 1500,
+                conn: ConnId(0),
+                dst: NodeId(1),
+                ingress: LinkId::NONE,
+                label: 0,
+                transport: 0,
+                balancer: 0,
+                flags,
+                hops: 0,
+                header: Header { number, ..Header::default() },
+            });
+            queue.enqueue(id, &mut self.cx());
+        }
+
+        /// A packet leaves, on a wire that takes no time: its number.
+        pub fn leaves(&mut self, queue: &mut impl Discipline) -> Option<u32> {
+            let packet = queue.dequeue(&mut self.cx())?;
+            self.port.quit(self.now, packet.size);
+            Some(self.arena.remove(packet.id).header.number)
+        }
+    }
+}

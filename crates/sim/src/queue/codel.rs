@@ -220,3 +220,106 @@ impl Discipline for Model {
         self.waiting.iter().for_each(|(packet, _)| found(packet.id));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::discipline::tests::FakePort;
+    use crate::engine::packet::flag;
+    use crate::units::Rate;
+
+    const TARGET: Time = Time::from_us(5);
+    const INTERVAL: Time = Time::from_us(100);
+
+    fn queue(ecn: bool) -> Model {
+        Codel { target: TARGET, interval: INTERVAL, ecn, ..Codel::default() }.model(1500)
+    }
+
+    fn port() -> FakePort {
+        FakePort::new(Rate(1_000_000_000))
+    }
+
+    /// A queue comes at that time and stays above the target: an interval after it was first found to be, dropping begins. The
+    /// drops that follow, so many, are an interval over the square root of their number apart, from `first` on. Then it
+    /// drains. Returns when.
+    fn episode(model: &mut Model, at: &mut FakePort, start: Time, first: u32, more: u32) -> Time {
+        at.now = start;
+        (0..40).for_each(|_| at.comes(model, 0));
+        let before = at.losses.dropped.packets;
+        let drops = |at: &FakePort| at.losses.dropped.packets - before;
+        let mut leaves = |at: &mut FakePort, now| {
+            at.now = now;
+            at.leaves(model).expect("it has packets");
+        };
+        leaves(at, start + TARGET);
+        let mut due = start + TARGET + INTERVAL;
+        leaves(at, Time(due.0 - 1));
+        assert_eq!(drops(at), 0);
+        leaves(at, due);
+        assert_eq!(drops(at), 1);
+        for number in 0..more {
+            let apart = INTERVAL.0 as f64 / f64::from(first + number).sqrt();
+            due = due + Time(apart.round() as u64);
+            leaves(at, Time(due.0 - 1));
+            assert_eq!(drops(at), 1 + u64::from(number), "a picosecond before drop {number} of {first}");
+            leaves(at, due);
+            assert_eq!(drops(at), 2 + u64::from(number), "drop {number} of {first}");
+        }
+        while at.leaves(model).is_some() {}
+        assert_eq!(drops(at), 1 + u64::from(more));
+        due
+    }
+
+    /// RFC 8289, section 5.5: dropping that begins within 16 intervals of its last drop goes on from the number of drops that
+    /// the last episode added, `count - lastcount`. By hand: of 4 drops the first set 1, the others add 3; the second episode
+    /// begins with 3 and adds 4; the third begins with 4. After 16 intervals it begins with 1.
+    #[test]
+    fn dropping_goes_on_from_the_drops_of_the_last_episode() {
+        let (mut model, mut at) = (queue(false), port());
+        let mut end = episode(&mut model, &mut at, Time::ZERO, 1, 3);
+        end = episode(&mut model, &mut at, end + INTERVAL, 3, 4);
+        end = episode(&mut model, &mut at, end + INTERVAL, 4, 2);
+        let later = end + Time(16 * INTERVAL.0);
+        end = episode(&mut model, &mut at, later, 1, 1);
+        // A single drop more is nothing to go on from.
+        episode(&mut model, &mut at, end + INTERVAL, 1, 1);
+    }
+
+    /// Packets are dropped from the head, and what may be marked is, at the same times.
+    #[test]
+    fn the_head_is_dropped_or_marked() {
+        for (flags, sent, marks) in [(0, [0, 1, 3], 0), (flag::ECN_CAPABLE, [0, 1, 2], 1)] {
+            let (mut model, mut at) = (queue(true), port());
+            (0..9).for_each(|_| at.comes(&mut model, flags));
+            let left = [5, 50, 105].map(|us| {
+                at.now = Time::from_us(us);
+                at.leaves(&mut model).expect("it has packets")
+            });
+            assert_eq!((left, at.losses.marks), (sent, marks));
+            assert_eq!(at.losses.dropped.packets, 1 - marks);
+        }
+    }
+
+    /// A wait below the target, or a packet left when one goes, begins the interval anew.
+    #[test]
+    fn a_short_wait_or_a_short_queue_forgives() {
+        let (mut model, mut at) = (queue(false), port());
+        (0..3).for_each(|_| at.comes(&mut model, 0));
+        at.now = TARGET;
+        at.leaves(&mut model);
+        assert_eq!(model.first_above, TARGET + INTERVAL);
+        at.now = Time::from_us(200);
+        // One packet of 1500 B stays behind it: no more than a full packet.
+        assert_eq!(at.leaves(&mut model), Some(1));
+        assert_eq!((model.first_above, at.losses.dropped.packets), (Time::NEVER, 0));
+        (0..3).for_each(|_| at.comes(&mut model, 0));
+        at.now = Time::from_us(300);
+        at.leaves(&mut model);
+        assert_eq!(model.first_above, Time::from_us(400));
+        (0..3).for_each(|_| at.comes(&mut model, 0));
+        assert_eq!([0; 3].map(|_| at.leaves(&mut model)), [3, 4, 5].map(Some));
+        at.now = Time(304_999_999);
+        at.leaves(&mut model);
+        assert_eq!(model.first_above, Time::NEVER);
+    }
+}

@@ -203,3 +203,130 @@ impl Discipline for Model {
         self.0.waiting.iter().for_each(found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::discipline::tests::FakePort;
+    use crate::engine::packet::flag;
+    use crate::units::Rate;
+
+    const MS: Time = Time::from_us(1000);
+
+    fn ms(ms: u64) -> Time {
+        Time(ms * MS.0)
+    }
+
+    /// A port of RFC 8033's numbers with that probability and delay, whose burst is over.
+    fn state(probability: f64, delay: Time) -> State {
+        let Model(state) = Pie::default().model(1500);
+        State { probability, delay, burst: Time::ZERO, ..*state }
+    }
+
+    /// Section 4.2 by hand: with a delay of 20 ms, 5 above the target, after one of 18 ms, 0.125 x 5 ms + 1.25 x 2 ms =
+    /// 0.003125, of which the share of the present probability counts. From 0.1 on at most 0.02 are added.
+    #[test]
+    fn the_probability_follows_delay_and_trend() {
+        let step = 0.003_125;
+        for (probability, share) in [
+            (0.0, 2048.0),
+            (1e-6, 512.0),
+            (1e-5, 128.0),
+            (1e-4, 32.0),
+            (1e-3, 8.0),
+            (1e-2, 2.0),
+            (0.1, 1.0),
+            (0.5, 1.0),
+        ] {
+            let mut state = state(probability, ms(18));
+            state.update(ms(20));
+            let expected = probability + step / share;
+            assert!((state.probability - expected).abs() < 1e-12, "{probability}: {}", state.probability);
+            assert_eq!(state.delay, ms(20));
+        }
+        for (probability, grown) in [(0.1, 0.02), (0.5, 0.02), (0.09, (0.125 * 0.985 + 1.25 * 0.98) / 2.0)] {
+            let mut state = state(probability, ms(20));
+            state.update(ms(1000));
+            assert!((state.probability - probability - grown).abs() < 1e-12, "{}", state.probability);
+        }
+    }
+
+    /// Section 4.2: while nothing waits, it shrinks by 2 % besides; it stays between 0 and 1.
+    #[test]
+    fn the_probability_decays_while_nothing_waits() {
+        let mut idle = state(0.5, Time::ZERO);
+        idle.update(Time::ZERO);
+        assert!((idle.probability - 0.98 * (0.5 - 0.125 * 0.015)).abs() < 1e-12, "{}", idle.probability);
+        // The first update without a delay comes after one with some.
+        let mut just = state(0.5, ms(1));
+        just.update(Time::ZERO);
+        let expected = 0.5 - 0.125 * 0.015 - 1.25 * 0.001;
+        assert!((just.probability - expected).abs() < 1e-12, "{}", just.probability);
+        let mut bounds = state(0.999, ms(15));
+        bounds.update(ms(100));
+        assert_eq!(bounds.probability, 1.0);
+        bounds.probability = 1e-3;
+        bounds.update(Time::ZERO);
+        assert_eq!(bounds.probability, 0.0);
+    }
+
+    /// Section 4.4: an update takes its time from the allowance, and renews it once the probability is 0 and both the present
+    /// delay and the last one are below half of the target, 7.5 ms.
+    #[test]
+    fn the_burst_allowance_is_renewed_when_two_delays_are_short() {
+        let mut state = state(0.0, ms(8));
+        state.burst = ms(40);
+        state.update(ms(7));
+        assert_eq!((state.probability, state.burst), (0.0, ms(25)));
+        state.update(ms(7));
+        assert_eq!(state.burst, ms(150));
+        // A delay of half the target is not below it.
+        state.burst = ms(10);
+        state.update(Time(7_500 * 1_000_000));
+        assert_eq!((state.probability, state.burst), (0.0, Time::ZERO));
+        // Nor is the allowance renewed while anything may be dropped.
+        (state.probability, state.delay) = (0.01, ms(7));
+        state.update(ms(7));
+        assert!(state.probability > 0.0);
+        assert_eq!(state.burst, Time::ZERO);
+    }
+
+    /// Sections 4.1 and 5.4: with probability 0.1 nothing is dropped until the sum since the last drop is 0.85, and with 1
+    /// each packet is. Nothing is while the burst lasts, while the delay was short and the probability is low, or while no
+    /// more than two mean packets wait.
+    #[test]
+    fn drops_are_spaced_and_spared() {
+        let mut at = FakePort::new(Rate(1_000_000_000));
+        let mut with = |probability, delay, burst, waiting: usize| {
+            let mut state = State { burst, ..state(probability, delay) };
+            let id = crate::ids::PacketId(0);
+            (0..waiting).for_each(|_| state.waiting.push(Queued { id, size: 1500 }));
+            (0..9).map(|_| state.hits(&mut at.cx())).collect::<Vec<_>>()
+        };
+        assert_eq!(with(0.1, ms(20), Time::ZERO, 2)[..8], [false; 8]);
+        assert_eq!(with(1.0, ms(20), Time::ZERO, 2), [true; 9]);
+        assert_eq!(with(1.0, ms(20), Time(1), 2), [false; 9]);
+        assert_eq!(with(1.0, ms(20), Time::ZERO, 1), [false; 9]);
+        assert_eq!(with(0.19, ms(7), Time::ZERO, 2), [false; 9]);
+        assert!(with(0.9, ms(7), Time::ZERO, 2).contains(&true));
+    }
+
+    /// Section 5.1: packets that may be marked are, up to a probability of 0.1, and are dropped above it.
+    #[test]
+    fn marks_up_to_a_tenth() {
+        for (probability, ecn, expected) in [(0.1, true, (1, 0)), (0.11, true, (0, 1)), (0.1, false, (0, 1))]
+        {
+            let mut at = FakePort::new(Rate(1_000_000_000));
+            let mut model = Pie { ecn, ..Pie::default() }.model(1500);
+            at.comes(&mut model, flag::ECN_CAPABLE);
+            at.comes(&mut model, flag::ECN_CAPABLE);
+            // So much that the next packet is hit for sure.
+            let sum = SPACED.1;
+            let pie = model.0.pie.clone();
+            let waiting = std::mem::take(&mut model.0.waiting);
+            *model.0 = State { pie, waiting, sum, ..state(probability, ms(20)) };
+            at.comes(&mut model, flag::ECN_CAPABLE);
+            assert_eq!((at.losses.marks, at.losses.dropped.packets), expected, "{probability}, {ecn}");
+        }
+    }
+}

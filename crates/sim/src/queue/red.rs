@@ -251,3 +251,106 @@ impl Discipline for Model {
         self.0.waiting.iter().for_each(found);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::discipline::tests::FakePort;
+    use crate::engine::packet::flag;
+    use crate::units::{Rate, Time};
+
+    /// Thresholds of 10 and 30 packets, a probability of 0.1 at the second.
+    fn red() -> Red {
+        Red {
+            min_threshold: Limit::Packets(10),
+            max_threshold: Limit::Packets(30),
+            max_probability: 0.1,
+            ..Red::default()
+        }
+    }
+
+    fn state(config: &Red, average: f64) -> State {
+        let Model(state) = config.model(1500);
+        State { average, ..*state }
+    }
+
+    /// Paper, section 4, by hand: with weight 1/4 an average of 8 goes to 8 + (16 - 8) / 4 = 10; after an idle time of two
+    /// packets first to 8 (3/4)^2 = 4.5, then by an empty queue to 3.375.
+    #[test]
+    fn the_average_moves_by_its_weight() {
+        let config = Red { weight: 0.25, ..red() };
+        for (queue, idle, expected) in [(16.0, 0, 10.0), (0.0, 2, 3.375), (8.0, 0, 8.0)] {
+            let mut state = state(&config, 8.0);
+            state.update(queue, idle);
+            assert_eq!(state.average, expected);
+        }
+    }
+
+    /// p_b goes from 0 at min_th to max_p at max_th, and, if gentle, on to 1 at twice max_th.
+    #[test]
+    fn the_probability_by_hand() {
+        let fate = |gentle, average| state(&Red { gentle, ..red() }, average).fate();
+        for gentle in [true, false] {
+            assert_eq!(fate(gentle, 9.99), Fate::Stays);
+            assert_eq!(fate(gentle, 10.0), Fate::Random(0.0));
+            assert_eq!(fate(gentle, 20.0), Fate::Random(0.05));
+        }
+        assert_eq!(fate(true, 30.0), Fate::Random(0.1));
+        assert_eq!(fate(true, 45.0), Fate::Random(0.1 + 0.9 / 2.0));
+        assert_eq!(fate(true, 60.0), Fate::Certain);
+        assert_eq!(fate(false, 30.0), Fate::Certain);
+    }
+
+    /// Paper, section 7, with p_b = 1/4: once a packet has been hit, one of the next three is, whatever is drawn: 1 / (4 - n)
+    /// is 1 for n = 3. Below min_th the count begins anew, with one packet more.
+    #[test]
+    fn a_hit_comes_within_so_many_packets() {
+        let mut at = FakePort::new(Rate(1_000_000_000));
+        let mut state = State { count: 0, ..state(&red(), 20.0) };
+        let mut hits = |state: &mut State, fate| state.hits(fate, &mut at.cx());
+        let (mut since, mut seen) = (0, [0; 4]);
+        for _ in 0..400 {
+            since += 1;
+            if hits(&mut state, Fate::Random(0.25)) {
+                seen[since] += 1;
+                since = 0;
+            }
+        }
+        assert!(seen[1..].iter().all(|&seen| seen > 20), "{seen:?}");
+        assert!(hits(&mut state, Fate::Certain) && state.count == 0);
+        assert!(!hits(&mut state, Fate::Stays) && state.count == -1);
+        assert!(!hits(&mut state, Fate::Random(0.0)) && state.count == 0);
+    }
+
+    /// A port that has been idle for the time of three packets, 36 us, and a picosecond less: the average of 8 takes
+    /// (1 - 1/2)^3 or (1 - 1/2)^2, and once more for the packet that comes; none while the wire is busy.
+    #[test]
+    fn idle_time_is_counted_in_packets() {
+        for (now, wire, expected) in [(36_000_000, 0, 0.5), (35_999_999, 0, 1.0), (36_000_000, 1500, 4.5)] {
+            let mut at = FakePort::new(Rate(1_000_000_000));
+            let mut model = Red { weight: 0.5, ..red() }.model(1500);
+            model.0.average = 8.0;
+            at.now = Time(now);
+            if wire > 0 {
+                at.port.join(at.now, wire);
+            }
+            at.port.wire_bytes = wire;
+            at.comes(&mut model, 0);
+            assert_eq!(model.0.average, expected);
+        }
+    }
+
+    /// From the upper threshold on packets are marked, or dropped where drops are hard or they may not be marked.
+    #[test]
+    fn certain_hits_mark_or_drop() {
+        for (hard_drop, flags, expected) in
+            [(false, flag::ECN_CAPABLE, (1, 0)), (true, flag::ECN_CAPABLE, (0, 1)), (false, 0, (0, 1))]
+        {
+            let mut at = FakePort::new(Rate(1_000_000_000));
+            let mut model = Red { hard_drop, ecn: true, ..red() }.model(1500);
+            model.0.average = 100.0;
+            at.comes(&mut model, flags);
+            assert_eq!((at.losses.marks, at.losses.dropped.packets), expected);
+        }
+    }
+}

@@ -281,6 +281,35 @@ fn a_late_flow_goes_on_or_is_given_up() {
     assert!(quit.end() < kept.end());
 }
 
+/// The deadline is the instant of the last acknowledgement, or a picosecond or two before it. What comes at the instant at which
+/// a sender gives up, a picosecond after the deadline, comes first: only the third sender gives up. It sends a QUIT, which is
+/// answered, in place of the FIN, and never hears that all has arrived; as it has, the flow is not abandoned.
+#[test]
+fn a_flow_is_given_up_that_is_two_picoseconds_late() {
+    let acknowledged = HANDSHAKE + ROUND_TRIP;
+    for (late, acked, packets) in [(0, Some(acknowledged), 5), (1, Some(acknowledged), 5), (2, None, 6)] {
+        let run = run(&format!(
+            r#"
+            transport.daq.late = "give-up"
+            topology.single-switch = {{ hosts = 2, rate = "1Gbps", delay = "1us" }}
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once.jitter = "0s"
+            matrix.pairs = [[1, 0]]
+            sizes.fixed = "{PAYLOAD}B"
+            deadline = "{}ps"
+            "#,
+            acknowledged - late
+        ));
+        assert_eq!((run.flow("completed"), run.flow("abandoned")), (1, 0), "{late} ps");
+        assert_eq!(
+            (run.flow_cells("fct_acked_ps")[0], run.counters().packets),
+            (acked, packets),
+            "{late} ps"
+        );
+    }
+}
+
 /// Links that lose packets of both directions, or go down for a while: each loss gives its credit back, what was lost is
 /// sent again, and every flow ends. With so few packets of credit a single leak would stop the run.
 #[test]

@@ -115,6 +115,31 @@ fn an_incast_drops_nothing() {
     }
 }
 
+/// Marks by hand: a hundred packets of 1062 B come at 2.56 Gbps to a port of 1 Gbps, before the first notification can reach the
+/// sender. When packet i comes, i + 1 have come and 1 + floor(i / 2.56) have left: with itself i - floor(i / 2.56) wait. Above
+/// Kmax each is marked; from Kmin to Kmax none, where the probability there is 0.
+#[test]
+fn packets_are_marked_above_the_threshold() {
+    let waits = |i: u64| 1062 * (i - i * 100 / 256);
+    for kmax in [5_000, 20_000, 40_000, 80_000] {
+        let run = run(&format!(
+            r#"
+            transport.dcqcn.ack_every = 0
+            queue.lossless = {{ kmin = "2KB", kmax = "{kmax}B", pmax = 0.0, xoff = "1MB" }}
+            topology.line = {{ rates = ["2.56Gbps", "1Gbps"], delay = "1ms" }}
+            [[traffic]]
+            name = "flow"
+            arrivals.at-once = {{ jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "100KB"
+            "#
+        ));
+        let marks = (0..100).filter(|&i| waits(i) > kmax).count() as u64;
+        assert_eq!((run.counters().marks, run.counters().pauses), (marks, 0), "{kmax}");
+        assert_eq!(marks == 0, kmax == 80_000);
+    }
+}
+
 /// With an acknowledgement for the last packet only, all other answers are notifications.
 #[test]
 fn notifications_are_rare() {

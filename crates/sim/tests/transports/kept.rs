@@ -55,6 +55,35 @@ fn a_second_message_skips_handshake_and_slow_start() {
     assert_eq!(run.counters().packets, 42);
 }
 
+/// Each entry keeps connections of its own: a message of another entry between the same hosts, while that of the first is under
+/// way, has a handshake of its own, and takes as long.
+#[test]
+fn entries_do_not_share_their_connections() {
+    let entry = |name: &str, at: &str| {
+        format!(
+            r#"
+            [[traffic]]
+            name = "{name}"
+            connection = "kept"
+            arrivals.times = {{ at = ["{at}"], jitter = "0s" }}
+            matrix.pairs = [[0, 1]]
+            sizes.fixed = "{MSS}B"
+            "#
+        )
+    };
+    let run = run(&format!(
+        r#"
+        transport = "tcp"
+        topology.line = {{ switches = 0, rate = "1Gbps", delay = "1ms" }}
+        {}
+        {}
+        "#,
+        entry("a", "0s"),
+        entry("b", "1ms")
+    ));
+    assert_eq!(run.flows("fct_ps"), [HANDSHAKE + T + D; 2]);
+}
+
 /// Three messages that start together go one behind the other, as one flow of all their bytes would: after 2, 4 and 8
 /// segments, the fourth round has the rest.
 #[test]

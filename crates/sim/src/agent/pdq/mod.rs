@@ -435,6 +435,66 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::agent::tests::{FakePort, link};
+
+    /// The words of a flow that requests 1 Gbps and has so many microseconds left to send.
+    fn requests(left_us: u64) -> Record {
+        let mut record = Record::default();
+        let Record(words) = &mut record;
+        words[word::RATE] = 1_000_000_000;
+        words[word::PAUSED_BY] = NOBODY;
+        words[word::DUE] = Time::NEVER.0;
+        words[word::LEFT] = Time::from_us(left_us).0;
+        words[word::RTT] = Time::from_us(100).0;
+        record
+    }
+
+    /// Algorithms 1 and 3: a flow that another port has paused leaves the list at once, be it the packet that says so or the
+    /// answer, and the next in line has the link. One that this port has paused stays.
+    #[test]
+    fn a_flow_that_is_paused_elsewhere_leaves_the_list() {
+        let (me, elsewhere) = (3, 5);
+        for by_answer in [true, false] {
+            let mut port = PdqPort::default().model(&link(Rate(1_000_000_000)));
+            let mut at = FakePort::new(me);
+            let mut first = requests(10_000);
+            at.packet(&mut port, 1, kind::DATA_ASKS, &mut first);
+            at.answer(&mut port, 1, kind::DATA_ANSWER, &mut first);
+            assert_eq!((first.0[word::RATE], first.0[word::PAUSED_BY]), (1_000_000_000, NOBODY));
+            at.now = Time::from_us(50);
+            let mut second = requests(20_000);
+            at.packet(&mut port, 2, kind::DATA_ASKS, &mut second);
+            at.answer(&mut port, 2, kind::DATA_ANSWER, &mut second);
+            assert_eq!((second.0[word::RATE], second.0[word::PAUSED_BY]), (0, u64::from(me)));
+            assert_eq!(port.flows(), 2);
+            first.0[word::PAUSED_BY] = elsewhere;
+            match by_answer {
+                true => at.answer(&mut port, 1, kind::DATA_ANSWER, &mut first),
+                false => at.packet(&mut port, 1, kind::DATA_ASKS, &mut first),
+            }
+            assert_eq!(port.flows(), 1);
+            at.now = Time::from_us(100);
+            second = requests(20_000);
+            at.packet(&mut port, 2, kind::DATA_ASKS, &mut second);
+            assert_eq!(second.0[word::RATE], 1_000_000_000);
+        }
+    }
+
+    /// By hand: 1250 B that wait are 10 kbit; over an interval of two round trips of 100 us, 50 Mbps of the 1 Gbps.
+    #[test]
+    fn a_tick_takes_what_waits_from_the_capacity() {
+        let config = PdqPort {
+            initial_rtt: Derived::Given(Time::from_us(100)),
+            interval_rtts: 2.0,
+            ..PdqPort::default()
+        };
+        let mut port = config.model(&link(Rate(1_000_000_000)));
+        let mut at = FakePort::new(0);
+        at.packet(&mut port, 1, kind::DATA_ASKS, &mut requests(10_000));
+        (at.now, at.waiting, at.arrived) = (Time::from_us(200), 1250, 1250);
+        at.tick(&mut port);
+        assert_eq!(port.capacity, 950e6);
+    }
 
     /// By hand: 1500 B in 100 us are 120 Mbps. In 5 us they are 2.4 Gbps, more than the link carries, of which half is enough.
     #[test]

@@ -259,16 +259,15 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::NodeId;
+    use crate::engine::agent::tests::{FakePort, link};
     use crate::units::Rate;
 
     /// By hand: C = 1 Gbps, d = T = 100 us. Half of the link is in use: C' = 1.05 C. Nothing is left and 1250
     /// B are queued, a tenth of the bytes that the link carries in d: C' = 1.05 * 0.9 C.
     #[test]
     fn the_capacity_grows_by_what_is_left_and_shrinks_by_what_waits() {
-        let link = Link { from: NodeId(0), to: NodeId(1), rate: Rate(1_000_000_000), delay: Time::ZERO };
         let config = RacsPort { interval: Derived::Given(Time::from_us(100)), ..RacsPort::default() };
-        let mut port = config.model(&link);
+        let mut port = config.model(&link(Rate(1_000_000_000)));
         for flow in 1..3 {
             port.flows.note(FlowId(flow), Claim { weight: 1.0, expires: Time::ZERO });
         }
@@ -280,5 +279,42 @@ mod tests {
         assert_eq!(port.capacity, 2e9);
         (0..1000).for_each(|_| port.update(1e-4, 1e9, 1e9, 1e9));
         assert!((port.capacity - 80.0 / 1e-4).abs() < 1.0, "{}", port.capacity);
+    }
+
+    /// A request of a full packet's flow in packets of 40 B, which comes to those ports in turn: the words that reach the
+    /// receiver.
+    fn request(flow: u32, left: f64, ports: &mut [(&mut FakePort, &mut Model)]) -> [u64; 8] {
+        let mut record = Record::default();
+        record.0[word::RATE] = u64::MAX;
+        record.0[word::LEFT] = left.to_bits();
+        record.0[word::SIZE] = 40;
+        for (at, port) in ports {
+            at.packet(*port, flow, kind::ASK, &mut record);
+        }
+        record.0
+    }
+
+    /// By hand: requests of 40 B take 320 ns at 1 Gbps, and a twentieth of the link may be requests. Three flows so wait 3 x 6.4
+    /// = 19.2 us, one 6.4 us. A flow that comes by both ports waits for the longer, whichever comes last. Its rate is the least:
+    /// with 2 packets left, where two others have 4 each, (1/2) / (1/2 + 1/4 + 1/4) of the link.
+    #[test]
+    fn a_flow_takes_the_longest_wait_and_the_least_rate_of_its_way() {
+        for crowded_first in [true, false] {
+            let mut models = [0; 2].map(|_| RacsPort::default().model(&link(Rate(1_000_000_000))));
+            let [crowded, own] = &mut models;
+            let (mut here, mut there) = (FakePort::new(0), FakePort::new(2));
+            for flow in [1, 2] {
+                request(flow, 4.0, &mut [(&mut here, &mut *crowded)]);
+            }
+            let words = match crowded_first {
+                true => request(3, 2.0, &mut [(&mut here, crowded), (&mut there, own)]),
+                false => request(3, 2.0, &mut [(&mut there, own), (&mut here, crowded)]),
+            };
+            assert_eq!(words[word::WAIT], 19_200_000);
+            assert_eq!(words[word::RATE], 500_000_000);
+        }
+        let mut own = RacsPort::default().model(&link(Rate(1_000_000_000)));
+        let words = request(3, 2.0, &mut [(&mut FakePort::new(2), &mut own)]);
+        assert_eq!((words[word::WAIT], words[word::RATE]), (6_400_000, 1_000_000_000));
     }
 }

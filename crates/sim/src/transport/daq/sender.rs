@@ -290,3 +290,141 @@ impl Sender {
         waits.then(|| "packets are in flight and no timer is set".to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::derived::Derived;
+    use crate::engine::credit::FULL_LOAD;
+    use crate::engine::endpoint::Endpoint;
+    use crate::engine::fake::FakeHost;
+    use crate::transport::daq::Model;
+    use crate::units::Bytes;
+
+    const FLOW: ConnId = ConnId(0);
+
+    /// Windows of two packets of 1500 B.
+    fn config(send: Send) -> Daq {
+        Daq { initial_window: Derived::Given(Bytes(3000)), send, ..Daq::default() }
+    }
+
+    /// A flow of four packets whose SYN has been answered after 100 us.
+    fn opened(send: Send) -> (FakeHost, Model) {
+        let mut host = FakeHost::pair(4 * 1460);
+        let mut model = Model::new(vec![config(send)], &host.fabric());
+        host.start(&mut model, FLOW);
+        let syn = host.sent[0];
+        host.now = Time::from_us(100);
+        let answer = host.receives(&mut model, &syn);
+        host.answers(&mut model, &answer[0]);
+        (host, model)
+    }
+
+    fn numbers(packets: &[Packet]) -> Vec<u32> {
+        packets.iter().map(|packet| packet.header.number).collect()
+    }
+
+    /// The acknowledgements of packets come to the sender.
+    fn acknowledge(host: &mut FakeHost, model: &mut Model, packets: &[Packet]) {
+        for packet in packets {
+            let ack = host.receives(model, packet);
+            host.answers(model, &ack[0]);
+        }
+    }
+
+    /// All of a window is lost: after the timeout it goes again, as a whole, and when it has arrived the rest follows.
+    #[test]
+    fn a_window_that_is_lost_goes_again_at_the_timeout() {
+        for send in [Send::Sliding, Send::Rounds] {
+            let (mut host, mut model) = opened(send);
+            assert_eq!(numbers(&host.sends(&mut model, FLOW, 9)), [0, 1]);
+            host.times_out(&mut model, FLOW);
+            assert_eq!(host.now, Time::from_us(100) + Daq::default().timeout);
+            let again = host.sends(&mut model, FLOW, 9);
+            assert_eq!(numbers(&again), [0, 1], "{send:?}");
+            acknowledge(&mut host, &mut model, &again);
+            let rest = host.sends(&mut model, FLOW, 9);
+            assert_eq!(numbers(&rest), [2, 3], "{send:?}");
+            acknowledge(&mut host, &mut model, &rest);
+            assert_eq!((&host.completed[..], &host.finished[..]), (&[FLOW][..], &[FLOW][..]));
+            let sender = host.sender(FLOW);
+            assert_eq!((sender.packets_sent, sender.retransmissions, sender.timeouts), (6, 2, 1));
+        }
+    }
+
+    /// A window slides by a packet for each acknowledgement, or goes on when all of it is acknowledged.
+    #[test]
+    fn an_acknowledgement_makes_room() {
+        for (send, next) in [(Send::Sliding, vec![2]), (Send::Rounds, vec![])] {
+            let (mut host, mut model) = opened(send);
+            let packets = host.sends(&mut model, FLOW, 9);
+            acknowledge(&mut host, &mut model, &packets[..1]);
+            assert_eq!(numbers(&host.sends(&mut model, FLOW, 9)), next, "{send:?}");
+            acknowledge(&mut host, &mut model, &packets[1..]);
+            let (more, all) = (host.sends(&mut model, FLOW, 9), [2, 3]);
+            assert_eq!(numbers(&more), all[next.len()..], "{send:?}");
+        }
+    }
+
+    /// The paper's flow_win + 1 and flow_win / 2^k: with 6000 B a packet more up to the target, a half above it, and a quarter
+    /// above a load of 80 %; never below a packet.
+    #[test]
+    fn the_window_follows_the_queue() {
+        let config = Daq { target_queue: Derived::Given(Bytes(4500)), ..Daq::default() };
+        let load = FULL_LOAD / 10 * 8;
+        for (window, queue, load, expected) in [
+            (6000, 4500, FULL_LOAD, 7500),
+            (6000, 4501, load, 3000),
+            (6000, 4501, load + 1, 1500),
+            (1600, 4501, 0, 1500),
+        ] {
+            let mut sender = Sender { window, full: 1500, ..Sender::default() };
+            sender.change(Word { queue, load }, &config);
+            assert_eq!(sender.window, expected, "{window} B, {queue} B queued, load {load}");
+        }
+    }
+
+    /// It changes once in a round trip: after the handshake's 100 us, acknowledgements before 200 us leave it as it is.
+    #[test]
+    fn the_window_changes_once_in_a_round_trip() {
+        let (mut host, mut model) = opened(Send::Sliding);
+        let packets = host.sends(&mut model, FLOW, 9);
+        let window = |model: &Model, host: &FakeHost| model.window(FLOW, &host.conns[0]);
+        host.now = Time(200_000_000 - 1);
+        acknowledge(&mut host, &mut model, &packets[..1]);
+        assert_eq!(window(&model, &host), Some(3000));
+        host.now = Time::from_us(200);
+        acknowledge(&mut host, &mut model, &packets[1..]);
+        assert_eq!(window(&model, &host), Some(4500));
+        let more = host.sends(&mut model, FLOW, 9);
+        acknowledge(&mut host, &mut model, &more);
+        assert_eq!(window(&model, &host), Some(4500), "the round trip of 100 us is not over");
+    }
+
+    /// The time left goes with each packet; a deadline that is now has no time left, one before it has expired.
+    #[test]
+    fn packets_carry_the_time_left() {
+        let due = |due| Sender { due, ..Sender::default() }.time_left(Time::from_us(50));
+        assert_eq!(due(Time::from_us(80)), Time::from_us(30).0);
+        assert_eq!(due(Time::from_us(50)), 0);
+        assert_eq!(due(Time::from_us(49)), EXPIRED);
+        assert_eq!(due(Time::NEVER), NO_DEADLINE);
+    }
+
+    /// An arrival at the instant of the deadline is in time: the timer that gives up comes a picosecond later, and what comes
+    /// with it comes first. So the last acknowledgement may be a picosecond late, and not two.
+    #[test]
+    fn a_flow_is_given_up_two_picoseconds_after_its_deadline() {
+        let config = Daq { late: LateFlow::GiveUp, ..config(Send::Sliding) };
+        let mut host = FakeHost::pair(1460);
+        let mut sender = Sender::default();
+        sender.start(FLOW, Start { size: 1460, key: 0, due: Time::from_us(80) }, &config, &mut host);
+        let late: Vec<Time> =
+            host.timers.iter().filter(|(_, _, kind)| *kind == LATE).map(|(at, ..)| *at).collect();
+        assert_eq!(late, [Time(80_000_001)]);
+        host.now = late[0];
+        sender.on_deadline(FLOW, &config, &mut host);
+        assert_eq!(sender.stage, Stage::Quitting);
+        assert_eq!(host.sent.last().map(|packet| packet.header.kind), Some(kind::QUIT));
+    }
+}

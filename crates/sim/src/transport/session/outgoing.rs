@@ -418,3 +418,48 @@ impl<R: Record> Siblings for Share<'_, R> {
         Some(whole)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::fake::FakeHost;
+    use crate::ids::ConnId;
+    use crate::transport::parallel_tcp::{Model, ParallelTcp, Paths};
+    use crate::transport::tcp::Tcp;
+    use crate::units::{Bytes, Time};
+
+    const FLOW: ConnId = ConnId(0);
+    const SUBFLOWS: [ConnId; 2] = [ConnId(1), ConnId(2)];
+
+    /// The first acknowledgements come after 200 us by one path and 800 us by the other: delays are half of that. Windows of two
+    /// segments have then grown to three: 3 in 200 us are 15000 a second, and 3750. Where a connection may have but 2500 B
+    /// of 1000 B in flight, that counts: 12500 a second.
+    #[test]
+    fn paths_have_half_of_the_round_trip_and_a_window_in_it() {
+        for (receive_window, rates) in [(64_000, [15_000.0, 3_750.0]), (2_500, [12_500.0, 3_125.0])] {
+            let tcp = Tcp {
+                mss: Bytes(1000),
+                handshake: false,
+                initial_window: crate::derived::Derived::Given(2),
+                delayed_ack: 1,
+                receive_window: Bytes(receive_window),
+                ..Tcp::default()
+            };
+            let mut host = FakeHost { paths: 2, ..FakeHost::pair(40_000) };
+            let config = ParallelTcp { paths: Paths::Count(2), tcp, ..ParallelTcp::default() };
+            let mut model = Model::new(vec![config], &host.fabric());
+            host.start(&mut model, FLOW);
+            let packets = SUBFLOWS.map(|id| host.sends(&mut model, id, 1));
+            for (packets, us) in packets.iter().zip([200, 800]) {
+                host.now = Time::from_us(us);
+                let ack = host.receives(&mut model, &packets[0]);
+                host.answers(&mut model, &ack[0]);
+            }
+            for (path, (rate, delay)) in
+                model.outgoing.get(FLOW).paths.iter().zip(rates.into_iter().zip([1e-4, 4e-4]))
+            {
+                assert!((path.delay - delay).abs() < 1e-15, "{path:?}");
+                assert!((path.rate - rate).abs() < 1e-6, "{path:?}");
+            }
+        }
+    }
+}

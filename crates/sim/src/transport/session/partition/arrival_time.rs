@@ -111,4 +111,20 @@ mod tests {
             assert!((place as i64 - i64::from(number)).abs() <= 2, "{number} is number {place} to arrive");
         }
     }
+
+    /// By hand, exact in binary: 128 segments a second each, delays of 1/4, 1/2 and 3/4 s. While one is on the second path the
+    /// first sends 128 / 4; on the third, the first sends 128 / 2 and the second 128 / 4. Slower paths take nothing off.
+    #[test]
+    fn faster_paths_send_meanwhile() {
+        let paths = [0.25, 0.5, 0.75].map(|delay| Path { rate: 128.0, delay });
+        assert_eq!([0, 1, 2].map(|path| ahead(path, &paths)), [0, 32, 96]);
+        let mut model = Model::new(&ArrivalTime {});
+        model.begin(0..200, &paths);
+        assert_eq!([0, 1, 2].map(|path| model.peek(path)), [Some(0), Some(32), Some(96)]);
+        assert_eq!(model.take(2, &paths), Some(96));
+        assert_eq!([0, 1, 2].map(|path| model.peek(path)), [Some(0), Some(32), Some(97)]);
+        // At the end of a block a slow path takes the last one.
+        model.begin(0..50, &paths);
+        assert_eq!(model.peek(2), Some(49));
+    }
 }

@@ -362,4 +362,23 @@ mod tests {
         let found = (window.cwnd as f64 + model.fraction) / MSS as f64;
         assert!((found - 700.0 - 88.555_094 / 700.0).abs() < 1e-5, "{found}");
     }
+
+    /// RFC 9438, section 4.2: the target is W_cubic(t + RTT) with the smoothed round trip, here 100 ms, whatever the last sample
+    /// was. By hand, 10 s after the stage has begun at 700 segments: 0.4 (10.1 - K)^3 + 1000 with K = cbrt(300 / 0.4).
+    #[test]
+    fn the_target_is_a_smoothed_round_trip_ahead() {
+        for (smoothed, ahead) in [(Some(Time::from_us(100_000)), 0.1), (None, 0.05)] {
+            let mut model = Model::new(&Cubic { reno_friendly: false, ..Cubic::default() });
+            let mut window = window(1000);
+            lose(&mut model, &mut window, LOSS);
+            let ack =
+                |ms| Ack { rtt: Time::from_us(50_000), smoothed_rtt: smoothed, may_grow: false, ..ack(ms) };
+            acknowledge(&mut model, &mut window, &ack(0.0));
+            acknowledge(&mut model, &mut window, &Ack { may_grow: true, ..ack(10_000.0) });
+            let since = 10.0 + ahead - libm::cbrt(750.0);
+            let target = 0.4 * since * since * since + 1000.0;
+            let found = (window.cwnd as f64 + model.fraction) / MSS as f64 - 700.0;
+            assert!((found - (target - 700.0) / 700.0).abs() < 1e-9, "{found}");
+        }
+    }
 }
