@@ -67,6 +67,10 @@ class Matrix(Traffic):
 
 def read(source: Source, *, start_unit: str | None = None, progress: Progress = silent) -> Matrix:
     """The flows of a .cm file; `start_unit` is "ps" or "us"."""
+    if start_unit is not None and start_unit not in START_UNITS:
+        raise UserError(
+            f"--start-unit is {shown(start_unit)}; starts of a .cm file are in {' or '.join(START_UNITS)}"
+        )
     return _Reader(source, start_unit, progress).matrix()
 
 
@@ -100,6 +104,7 @@ class _Reader:
                     line, f"{shown(first)} does not begin a line of a .cm file; lines are {allowed}"
                 )
         self.counts()
+        self.reached()
         entries = self.entries()
         lines = [
             [connection.line for connection in self.connections if bool(connection.size) != entry.endless]
@@ -242,6 +247,33 @@ class _Reader:
         if not self.connections:
             raise self.source.wrong(0, "has no connection")
 
+    def reached(self) -> None:
+        """Refuses flows that no order of events can start: each has to follow from those that start by themselves."""
+        flows = self.connections
+        waiting: dict[int, list[_Connection]] = {}
+        for flow in flows:
+            if flow.trigger:
+                waiting.setdefault(flow.trigger, []).append(flow)
+        fired = dict.fromkeys(self.kinds, 0)
+        started = [flow for flow in flows if not flow.trigger]
+        for flow in started:
+            for _, number in flow.fires:
+                fired[number] += 1
+                started += _released(self.kinds[number], fired[number], waiting.get(number, []))
+        stuck = next((flow for queue in waiting.values() for flow in queue), None)
+        if stuck is None:
+            return
+        number = stuck.trigger
+        kind, count = self.kinds[number], fired[number]
+        what = f"waits for trigger {number}, which never starts it: the flows that can start fire it {count} times"
+        if isinstance(kind, dict):
+            what += f", and its barrier needs {kind['barrier']}"
+        elif kind == "each" and count:
+            what += f", and a multishot starts one flow each time; {len(waiting[number])} more wait"
+        else:
+            what += ", as those that fire it wait for each other"
+        raise self.source.wrong(stuck.line, what)
+
     def entries(self) -> list[Entry]:
         finite, endless = Entry(FINITE), Entry(ENDLESS, endless=True)
         for connection in self.connections:
@@ -278,6 +310,16 @@ class _Reader:
         if endless:
             notes.append(f'{endless} flows without end (size 0 or none) are the background entry "{ENDLESS}"')
         return notes
+
+
+def _released(kind: str | dict[str, int], times: int, waiting: list[_Connection]) -> list[_Connection]:
+    """The flows that a trigger starts when it is fired for so many times; they wait no longer."""
+    if isinstance(kind, dict) and times < kind["barrier"]:
+        return []
+    count = 1 if kind == "each" else len(waiting)
+    released = waiting[:count]
+    del waiting[:count]
+    return released
 
 
 def failed(matrix: Matrix, network: Network, source: Source) -> list[dict[str, object]]:
