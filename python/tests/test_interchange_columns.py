@@ -171,6 +171,13 @@ def test_networks_as_lists_of_cables_and_gml(read, text):
     assert (explicit["rate"], explicit["delay"]) == ("10Gbps", "1us")
 
 
+def test_what_is_said_of_no_cable_is_noted(read):
+    text = "a,b,rate,delay\nh0,s,10Gbps,1us\nh1,s,10Gbps,1us\n"
+    notes = read({"net.txt": text}, hosts="leaves", rate="1Gbps", delay_unit="us").notes
+    assert "--rate is not used: all cables have a rate" in notes
+    assert "--delay-unit is not used: no delay is without a unit" in notes
+
+
 @pytest.mark.parametrize("sign", ["\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}", "u"])
 def test_both_micro_signs_are_read(sign):
     assert quantity(f"1 {sign}s", TIME_UNITS) == 10**6

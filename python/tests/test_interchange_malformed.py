@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from interchange_examples import CM, EXAMPLES, FLOW, READERS, TOPO, TOPOLOGY, source
 
 from flowyard.errors import UserError
-from flowyard.interchange import htsim_topo, sniffing
+from flowyard.interchange import htsim_topo, importing, sniffing
+from flowyard.interchange.flows import silent
 
 
 @pytest.mark.parametrize(
@@ -91,6 +92,30 @@ def refused_or_read(read, text):
 def test_garbage_is_refused_or_read(name, text):
     for read in (sniffing.sniff, READERS[name]):
         assert refused_or_read(read, text).startswith("file")
+
+
+TABLES = st.lists(
+    st.lists(st.sampled_from(["0", "1", "2", "3", "7", "100", "3000", "1e3", "0.5", "src", "dst", "size", "start", "start_us", "a", "b", "rate", "10G", "1us", "h0"]), max_size=7),
+    max_size=6,
+)  # fmt: skip
+
+
+@given(
+    rows=TABLES,
+    sign=st.sampled_from(" ,;\t"),
+    named=st.sampled_from([(), "src,dst,size,start_us", "a,b,rate,delay_us"]),
+)
+@settings(derandomize=True, max_examples=300, deadline=None)
+def test_tables_are_refused_or_read(rows, sign, named):
+    """From recognition to the scenario, whatever the columns are."""
+    text = "\n".join(sign.join(row) for row in rows)
+    options = importing.Options(topology=None if "rate" in named else "single-switch", columns=named)
+
+    def read(file):
+        return importing._Import([file], (), options, lambda _name: silent).imported()
+
+    said = refused_or_read(read, text)
+    assert said.startswith(("file", "--columns", "--topology", "the network", "--start-unit"))
 
 
 @pytest.mark.parametrize("name", READERS)

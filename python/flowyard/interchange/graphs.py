@@ -132,7 +132,8 @@ def network_of(
     if graph.is_directed():
         cables = _both_ways(cables, [str(node) for node in number])
     names = [(str(node), tiers[node] or "switch") for node in switches]
-    return Network([str(node) for node in ordered], names, cables)
+    notes = [note for attribute in (rates, delays) for note in attribute.unused()]
+    return Network([str(node) for node in ordered], names, cables, notes=notes)
 
 
 def _tiers(graph: networkx.Graph[Any], hosts: Collection[Any] | str | None) -> dict[Any, str | None]:
@@ -167,6 +168,7 @@ class _Attribute:
         self, name: str, keys: tuple[str, ...], units: dict[str, int], default: str | None, unit: str | None
     ) -> None:
         self.name, self.keys, self.units, self.unit = name, keys, units, unit
+        self.has_default = self.has_bare = False
         self.default = None if default is None else self.value(f"--{name}", default)
         if unit is not None and unit_power(unit, units) is None:
             raise UserError(f"--{name}-unit is {shown(unit)}; units are {', '.join(units)}")
@@ -181,7 +183,17 @@ class _Attribute:
             raise UserError(
                 f"{edge} has none of {', '.join(self.keys)}; give one for all such edges (--{self.name})"
             )
+        self.has_default = True
         return self.default
+
+    def unused(self) -> list[str]:
+        """Notes on what the user said of edges that there are none of."""
+        notes = []
+        if self.default is not None and not self.has_default:
+            notes.append(f"--{self.name} is not used: all cables have a {self.name}")
+        if self.unit is not None and not self.has_bare:
+            notes.append(f"--{self.name}-unit is not used: no {self.name} is without a unit")
+        return notes
 
     def value(self, what: str, given: Any) -> int:
         text = str(given).strip()
@@ -191,6 +203,7 @@ class _Attribute:
                 raise UserError(
                     f"{what} is {shown(text)}, without a unit: name the unit (--{self.name}-unit)"
                 )
+            self.has_bare = True
             text += self.unit
         try:
             return quantity(text, self.units)

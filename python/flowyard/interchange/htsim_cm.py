@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
-from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
+from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, Triggers, silent
 from flowyard.interchange.network import NODES_MAX, Network
 from flowyard.interchange.text import Source
 
@@ -248,31 +248,16 @@ class _Reader:
             raise self.source.wrong(0, "has no connection")
 
     def reached(self) -> None:
-        """Refuses flows that no order of events can start: each has to follow from those that start by themselves."""
+        """Refuses flows that nothing starts: each has to follow from those that start by themselves."""
         flows = self.connections
-        waiting: dict[int, list[_Connection]] = {}
-        for flow in flows:
-            if flow.trigger:
-                waiting.setdefault(flow.trigger, []).append(flow)
-        fired = dict.fromkeys(self.kinds, 0)
-        started = [flow for flow in flows if not flow.trigger]
-        for flow in started:
-            for _, number in flow.fires:
-                fired[number] += 1
-                started += _released(self.kinds[number], fired[number], waiting.get(number, []))
-        stuck = next((flow for queue in waiting.values() for flow in queue), None)
-        if stuck is None:
-            return
-        number = stuck.trigger
-        kind, count = self.kinds[number], fired[number]
-        what = f"waits for trigger {number}, which never starts it: the flows that can start fire it {count} times"
-        if isinstance(kind, dict):
-            what += f", and its barrier needs {kind['barrier']}"
-        elif kind == "each" and count:
-            what += f", and a multishot starts one flow each time; {len(waiting[number])} more wait"
-        else:
-            what += ", as those that fire it wait for each other"
-        raise self.source.wrong(stuck.line, what)
+        triggers = Triggers(
+            self.kinds,
+            {place: flow.trigger for place, flow in enumerate(flows) if flow.trigger},
+            [(place, event, number) for place, flow in enumerate(flows) for event, number in flow.fires],
+        )
+        stuck, fired = triggers.stuck(len(flows))
+        if stuck:
+            raise self.source.wrong(flows[stuck[0]].line, triggers.why_stuck(stuck[0], fired))
 
     def entries(self) -> list[Entry]:
         finite, endless = Entry(FINITE), Entry(ENDLESS, endless=True)
@@ -310,16 +295,6 @@ class _Reader:
         if endless:
             notes.append(f'{endless} flows without end (size 0 or none) are the background entry "{ENDLESS}"')
         return notes
-
-
-def _released(kind: str | dict[str, int], times: int, waiting: list[_Connection]) -> list[_Connection]:
-    """The flows that a trigger starts when it is fired for so many times; they wait no longer."""
-    if isinstance(kind, dict) and times < kind["barrier"]:
-        return []
-    count = 1 if kind == "each" else len(waiting)
-    released = waiting[:count]
-    del waiting[:count]
-    return released
 
 
 def failed(matrix: Matrix, network: Network, source: Source) -> list[dict[str, object]]:

@@ -141,7 +141,7 @@ def _lists_nodes(source: Source, rows: list[list[str]]) -> bool:
     if any(not word.isdecimal() for word in words) or len(set(words)) < len(words):
         return False
     pairs = len(rows) > 2 and all(len(row) == 2 for row in rows[1:]) and rows[-1][-1] in ("1", "100")
-    return int(float(rows[0][0])) == len(words) and not pairs
+    return float(rows[0][0]) == len(words) and not pairs
 
 
 def _refuse_known(source: Source, start: str) -> None:

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from flowyard.folders.reading import shown
 from flowyard.interchange import columns as naming
 from flowyard.interchange.columns import Column
-from flowyard.interchange.text import Source, decimal
+from flowyard.interchange.text import Source
 
 Row = tuple[int, list[str]]
+# Of a count.
+DIGITS_MAX = 20
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ def counted(source: Source) -> int | None:
     if _separator(source) is not None:
         return None
     first = next(source.lines(), None)
-    return int(first[1][0]) if first and len(first[1]) == 1 and decimal(first[1][0], 0) else None
+    word = first[1][0] if first and len(first[1]) == 1 else ""
+    return int(word) if word.isdecimal() and len(word) <= DIGITS_MAX else None
 
 
 def cell(source: Source, row: Row, columns: list[Column], role: str) -> tuple[str, Column] | None:
