@@ -304,9 +304,10 @@ def test_a_unit_that_no_cm_file_has_is_refused():
 
 
 def test_check_advises_on_triggers_that_cannot_fire(tmp_path, capsys):
+    fires = [{"flow": 0, "event": "acked", "trigger": 1}]
     triggers = {
         "starts": ["0s", {"trigger": 1}, {"trigger": 1}],
-        "fires": [{"flow": 0, "event": "acked", "trigger": 1}],
+        "fires": fires,
         "list": [{"id": 1, "kind": "each"}],
     }
     entry = {
@@ -322,7 +323,7 @@ def test_check_advises_on_triggers_that_cannot_fire(tmp_path, capsys):
     assert (
         "advice: traffic.flows.arrivals.triggers.starts.2: waits for trigger 1, which never starts it" in said
     )
-    triggers["fires"].append({"flow": 1, "event": "acked", "trigger": 1})
+    fires.append({"flow": 1, "event": "acked", "trigger": 1})
     (tmp_path / "s.json").write_text(json.dumps(scenario))
     assert cli.main(["check", str(tmp_path / "s.json")]) == 0
     assert "waits for trigger" not in capsys.readouterr().out
