@@ -2,7 +2,17 @@
 
 from hypothesis import strategies as st
 
-from flowyard.interchange import graphs, hpcc_flow, hpcc_topology, htsim_cm, htsim_topo, netsys_trace
+from flowyard.interchange import (
+    cable_table,
+    columns,
+    flow_table,
+    graphs,
+    hpcc_flow,
+    hpcc_topology,
+    htsim_cm,
+    htsim_topo,
+    netsys_trace,
+)
 from flowyard.interchange.flows import Entry
 from flowyard.interchange.network import Cable, Network
 from flowyard.interchange.text import Source
@@ -108,6 +118,17 @@ GRAPHML = """\
   </graph>
 </graphml>
 """
+GML = """\
+graph [
+  node [ id 0 label "h0" kind "host" ]
+  node [ id 1 label "h1" kind "host" ]
+  node [ id 2 label "s" kind "switch" ]
+  edge [ source 0 target 2 rate "10Gbps" delay "1us" ]
+  edge [ source 1 target 2 rate "10Gbps" delay "1us" ]
+]
+"""
+FLOW_TABLE = "src,dst,size,start_us\n3,7,10000,0\n2,5,1460,12.5\n"
+CABLE_TABLE = "Side A Device,Side B Device,Speed,Delay (us)\nh0,s,10G,1\nh1,s,10G,0.5\n"
 EXAMPLES = {
     "htsim-cm": CM,
     "htsim-topo": TOPO,
@@ -115,6 +136,9 @@ EXAMPLES = {
     "hpcc-topology": TOPOLOGY,
     "netsys-trace": TRACE,
     "graphml": GRAPHML,
+    "gml": GML,
+    "flow-table": FLOW_TABLE,
+    "cable-table": CABLE_TABLE,
     "cdf": "0 0\n10000 15\n30000000 100\n",
 }
 
@@ -125,6 +149,11 @@ READERS = {
     "hpcc-topology": hpcc_topology.read,
     "netsys-trace": netsys_trace.read,
     "graphml": lambda source: graphs.read(source, rate_unit="Gbps"),
+    "gml": lambda source: graphs.read(source, "gml"),
+    "flow-table": lambda source: flow_table.read(
+        source, flow_table.Reading(columns.named(["src", "dst", "size", "start_us"], columns.FLOWS), skip=1)
+    ),
+    "cable-table": lambda source: cable_table.read(source, hosts="leaves"),
 }
 
 

@@ -185,3 +185,16 @@ def test_hosts_of_an_imported_network_have_the_numbers_of_the_file():
     assert peers.numbers(scenario) == {0: 4, 1: 7}
     assert peers.numbers({"topology": {"explicit": {"hosts": ["a", "host 7"]}}}) == {}
     assert peers.numbers({"topology": {"fat-tree": {"k": 4}}}) == {}
+
+
+def test_nodes_of_an_fct_txt_by_their_numbers():
+    """Descendants write the node itself, or its address as a decimal number."""
+    for src, dst in (("1", "258"), (str(0x0B000101), str(0x0B010201)), ("0b000101", "0b010201")):
+        text = Source("fct.txt", f"{src} {dst} 10000 100 20000 2000000000 9164 8256\n")
+        assert hpcc_fct.is_it(text)
+        (flow,) = hpcc_fct.read(text)
+        assert (flow.src, flow.dst, flow.size_bytes) == (1, 258, 20000)
+    with pytest.raises(
+        UserError, match="must be an address such as 0b000101, of node 1, or the node's number"
+    ):
+        hpcc_fct.read(Source("fct.txt", "99999 1 10000 100 20000 2000000000 9164 8256\n"))

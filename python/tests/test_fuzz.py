@@ -17,7 +17,7 @@ import flowyard as fy
 from flowyard import cli, slotted
 from flowyard.errors import UserError
 from flowyard.folders import kept
-from flowyard.interchange import cdf, formats
+from flowyard.interchange import cdf, sniffing
 from flowyard.papers import register
 from flowyard.sweeps import Plan
 
@@ -191,7 +191,7 @@ def test_scenarios(tmp_path, text, override):
 @given(data=st.data())
 def test_files_of_other_simulators(name, data):
     text = data.draw(anything_like(EXAMPLES[name]))
-    refused_or(formats.sniff, source(text))
+    refused_or(sniffing.sniff, source(text))
     refused_or(READERS[name], source(text))
 
 

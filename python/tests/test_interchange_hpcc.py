@@ -1,9 +1,11 @@
 """Files of HPCC and flow traces of NetSys: the published examples and round trips."""
 
+import pytest
 from hypothesis import given, settings
 from interchange_examples import FLOW, TOPOLOGY, entries, flows_of, source
 
 from flowyard import interchange
+from flowyard.errors import UserError
 from flowyard.interchange import hpcc_flow, hpcc_topology, netsys_trace
 from flowyard.interchange.flows import Traffic
 from flowyard.interchange.network import Cable
@@ -100,3 +102,45 @@ def test_flows_come_back(first, second):
     assert times == sorted(times)
     text, _ = netsys_trace.write(traffic)
     assert flows_of(netsys_trace.read(source(text))) == flows_of(traffic)
+
+
+def test_what_follows_the_announced_records_is_not_read():
+    prose = "First line: node # switch # link #\n3 1 3 100 9 2.5\n"
+    traffic = hpcc_flow.read(source("1\n" + FLOW.partition("\n")[2] + prose))
+    assert [entry.size_bytes for entry in traffic.entries] == [[200000000]]
+    assert any(
+        "the first line says 1 flows: 3 lines after those are not read" in note for note in traffic.notes
+    )
+    network = hpcc_topology.read(source(TOPOLOGY.replace("4 1 3", "4 1 2") + prose))
+    assert len(network.cables) == 2
+    assert any("2 links: 3 lines after those are not read" in note for note in network.notes)
+    assert hpcc_topology.read(source(TOPOLOGY)).notes == []
+
+
+@pytest.mark.parametrize(
+    ("first", "tiers"),
+    [
+        ("5 2 3", ["switch", "switch"]),
+        ("5 2 1 3", ["leaf", "spine"]),
+        ("5 2 1 3 10000000000.0 10000000000.0", ["leaf", "spine"]),
+        ("5 2 1 1 3 H100", ["nvswitch", "switch"]),
+    ],
+)
+def test_the_first_lines_of_descendants(first, tiers):
+    text = f"{first}\n3\n4\n0 3 10000000000.0 1us 0\n1 3 10000000000.0 1us 0\n2 4 1e10 1us 0\n"
+    network = hpcc_topology.read(source(text))
+    assert [tier for _, tier in network.switches] == tiers
+    assert {cable.rate_bps for cable in network.cables} == {10**10}
+    assert "3 rates without a unit are bits a second, as ns-3 reads them" in network.notes
+
+
+def test_units_of_bare_rates_and_delays_are_named():
+    text = TOPOLOGY.replace("100Gbps", "100").replace("0.001ms", "1").replace("1000ns", "1")
+    network = hpcc_topology.read(source(text), rate_unit="Gbps", delay_unit="us")
+    assert {(cable.rate_bps, cable.delay_ps) for cable in network.cables} == {(10**11, 10**6)}
+    with pytest.raises(UserError, match='rate is "100"; has no unit'):
+        hpcc_topology.read(source(text), delay_unit="us")
+    with pytest.raises(UserError, match='delay is "1"; has no unit'):
+        hpcc_topology.read(source(text), rate_unit="Gbps")
+    with pytest.raises(UserError, match='--rate-unit is "Gigs"'):
+        hpcc_topology.read(source(text), rate_unit="Gigs")

@@ -1,5 +1,7 @@
 """Files of htsim: the published examples, the wiring, round trips."""
 
+import json
+
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from interchange_examples import BUNDLED, CM, FOUR, TOPO, edges, entries, flows_of, k_ary, source, structure
 
 import flowyard as fy
-from flowyard import interchange
+from flowyard import cli, interchange
 from flowyard.errors import UserError
 from flowyard.interchange import htsim_cm, htsim_topo
 from flowyard.interchange.flows import Entry, Traffic, Triggers
@@ -262,3 +264,66 @@ def test_htsims_command_line_can_be_given(tmp_path):
         imported(tmp_path, [(0, 15)], cwnd=50, transport="tcp")
     notes = imported(tmp_path, [(0, 15)], transport="tcp").notes
     assert any("tcp and its ports have their defaults" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("flows", "triggers", "said"),
+    [
+        # Each waits for the other.
+        ("1->2 id 2 trigger 1 size 9 send_done_trigger 2\n2->3 id 3 trigger 2 size 9 send_done_trigger 1\n",
+         "trigger id 1 oneshot\ntrigger id 2 oneshot\n", "line 5: waits for trigger 1, .* wait for each other"),
+        # Fired once, for two.
+        ("1->2 id 2 trigger 1 size 9\n2->3 id 3 trigger 1 size 9\n", "trigger id 1 multishot\ntrigger id 2 oneshot\n",
+         "line 6: waits for trigger 1, .* fire it 1 times, each time for one flow"),
+        # The second firing would come from a flow that waits for it.
+        ("1->2 id 2 trigger 1 size 9 send_done_trigger 1\n2->3 id 3 start 0 size 9\n",
+         "trigger id 1 barrier count 2\ntrigger id 2 oneshot\n", "line 5: waits for trigger 1, .* needs 2"),
+    ],
+)  # fmt: skip
+def test_triggers_that_cannot_fire_are_refused(flows, triggers, said):
+    text = "Nodes 4\nConnections 3\nTriggers 2\n0->1 id 1 start 0 size 9 send_done_trigger {}\n{}{}"
+    first = 1 if "cycle" not in said and "each other" not in said else 2
+    if first == 2:
+        # What starts by itself fires neither.
+        text = text.replace(" send_done_trigger {}", "{}", 1)
+    with pytest.raises(UserError, match=said):
+        htsim_cm.read(source(text.format("" if first == 2 else first, flows, triggers)))
+
+
+def test_triggers_that_fire_in_turn_are_read():
+    text = "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 0 size 9 send_done_trigger 1\n"
+    chain = (
+        "1->2 id 2 trigger 1 size 9 send_done_trigger 1\n2->3 id 3 trigger 1 size 9\ntrigger id 1 multishot\n"
+    )
+    assert htsim_cm.read(source(text + chain)).flows == 3
+
+
+def test_a_unit_that_no_cm_file_has_is_refused():
+    with pytest.raises(UserError, match=r'--start-unit is "ns"; starts of a .cm file are in ps or us'):
+        htsim_cm.read(source(CM), start_unit="ns")
+
+
+def test_check_advises_on_triggers_that_cannot_fire(tmp_path, capsys):
+    fires = [{"flow": 0, "event": "acked", "trigger": 1}]
+    triggers = {
+        "starts": ["0s", {"trigger": 1}, {"trigger": 1}],
+        "fires": fires,
+        "list": [{"id": 1, "kind": "each"}],
+    }
+    entry = {
+        "name": "flows",
+        "arrivals": {"triggers": triggers},
+        "matrix": {"pairs": [[0, 1], [1, 2], [2, 3]]},
+        "sizes": {"list": [9, 9, 9]},
+    }
+    scenario = {"topology": {"single-switch": {"hosts": 4}}, "transport": "ndp", "traffic": [entry]}
+    (tmp_path / "s.json").write_text(json.dumps(scenario))
+    assert cli.main(["check", str(tmp_path / "s.json")]) == 0
+    said = capsys.readouterr().out
+    assert (
+        "advice: traffic.flows.arrivals.triggers.starts.2: waits for trigger 1, which never starts it" in said
+    )
+    fires.append({"flow": 1, "event": "acked", "trigger": 1})
+    (tmp_path / "s.json").write_text(json.dumps(scenario))
+    assert cli.main(["check", str(tmp_path / "s.json")]) == 0
+    assert "waits for trigger" not in capsys.readouterr().out

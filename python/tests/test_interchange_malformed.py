@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from interchange_examples import CM, EXAMPLES, FLOW, READERS, TOPO, TOPOLOGY, source
 
 from flowyard.errors import UserError
-from flowyard.interchange import formats, htsim_topo
+from flowyard.interchange import htsim_topo, importing, sniffing
+from flowyard.interchange.flows import silent
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ from flowyard.interchange import formats, htsim_topo
         ("htsim-topo", TOPO + "Nodes 8\n", '"Nodes" has no place here; allowed are Downlink_speed_Gbps'),
         ("htsim-topo", TOPO.replace("Podsize 32", "Podsize 16"), "Podsize is 16; with two tiers it must be Nodes, 32"),
         ("hpcc-flow", FLOW.replace("2\n2 1", "3\n2 1", 1), "file: the first line says 3 flows, but there are 2"),
-        ("hpcc-flow", FLOW.replace("2\n2 1", "1\n2 1", 1), "line 3: is one flow more than the 1"),
+        ("hpcc-flow", FLOW.replace("2 1 3 100", "2 1 3000 100"), 'line 2: pg is "3000"; must be .* 0 to 7'),
         ("hpcc-flow", FLOW.replace("2 1 3", "1 1 3"), "line 2: node 1 sends to itself"),
         ("hpcc-flow", FLOW.replace("200000000 2.", "0 2."), 'line 3: bytes is "0"; must be a whole number, 1 to'),
         ("hpcc-flow", FLOW.replace("2.000001", "soon"), 'line 3: start_seconds is "soon"; must be a number, 0 or more'),
@@ -48,7 +49,7 @@ from flowyard.interchange import formats, htsim_topo
         ("hpcc-flow", FLOW.replace("2.000001", ""), "line 3: must be six numbers"),
         ("hpcc-flow", FLOW.replace("100 200000000 2.", "70000 200000000 2."), 'line 3: dport is "70000"; .* to 65535'),
         ("hpcc-flow", "0\n", 'line 1: the number of flows is "0"'),
-        ("hpcc-topology", TOPOLOGY.replace("4 1 3", "4 1 2"), "line 5: is one link more than the 2"),
+        ("hpcc-topology", TOPOLOGY.replace("4 1 3", "4 2 3"), "line 3: must be the 2 numbers of .*; has 6 words"),
         ("hpcc-topology", TOPOLOGY.replace("4 1 3", "4 1"), 'line 1: must begin with three numbers.*"4 1"'),
         ("hpcc-topology", TOPOLOGY.replace("\n0\n", "\n7\n"), 'line 2: a switch is "7"; must be .* 0 to 3'),
         ("hpcc-topology", TOPOLOGY.replace("0 1 100Gbps", "0 1 100"), 'line 3: rate is "100"; has no unit'),
@@ -89,8 +90,31 @@ def refused_or_read(read, text):
 @given(text=st.one_of(st.text(max_size=200), LINES))
 @settings(derandomize=True, max_examples=100, deadline=None)
 def test_garbage_is_refused_or_read(name, text):
-    for read in (formats.sniff, READERS[name]):
+    for read in (sniffing.sniff, READERS[name]):
         assert refused_or_read(read, text).startswith("file")
+
+
+CELLS = ["0", "1", "2", "3", "7", "100", "3000", "1e3", "0.5", "10G", "1us", "h0"]
+NAMES = ["src", "dst", "size", "start", "start_us", "a", "b", "rate"]
+TABLES = st.lists(st.lists(st.sampled_from(CELLS + NAMES), max_size=7), max_size=6)
+
+
+@given(
+    rows=TABLES,
+    sign=st.sampled_from(" ,;\t"),
+    named=st.sampled_from([(), "src,dst,size,start_us", "a,b,rate,delay_us"]),
+)
+@settings(derandomize=True, max_examples=300, deadline=None)
+def test_tables_are_refused_or_read(rows, sign, named):
+    """From recognition to the scenario, whatever the columns are."""
+    text = "\n".join(sign.join(row) for row in rows)
+    options = importing.Options(topology=None if "rate" in named else "single-switch", columns=named)
+
+    def read(file):
+        return importing._Import([file], (), options, lambda _name: silent).imported()
+
+    said = refused_or_read(read, text)
+    assert said.startswith(("file", "--columns", "--topology", "the network", "--start-unit"))
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -10,29 +10,29 @@ from interchange_examples import CM, EXAMPLES, GRAPHML, source
 
 from flowyard import interchange
 from flowyard.errors import UserError
-from flowyard.interchange import formats
+from flowyard.interchange import formats, sniffing
 from flowyard.interchange.scenario_text import toml
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, quantity, rate_text, time_text
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_formats_are_recognised_by_content(name):
-    assert formats.sniff(source(EXAMPLES[name])) == name
+    assert sniffing.sniff(source(EXAMPLES[name])) == name
     assert (
-        formats.sniff(source("# a comment\n\n" + EXAMPLES[name] if name != "graphml" else "\n" + GRAPHML))
+        sniffing.sniff(source("# a comment\n\n" + EXAMPLES[name] if name != "graphml" else "\n" + GRAPHML))
         == name
     )
 
 
 @pytest.mark.parametrize("text", ["1500\n100 0.1\n1500 1\n", "1 1 0\n10 1 1\n", "0,0\n10,100\n"])
 def test_dialects_of_cdfs_are_recognised(text):
-    assert formats.sniff(source(text)) == "cdf"
+    assert sniffing.sniff(source(text)) == "cdf"
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "hello world\n", "<html></html>", "\x00", "1 2 3 4\n"])
 def test_what_is_no_format_is_refused(text):
     with pytest.raises(UserError, match=r"file: (is empty|begins .*none of the known formats)"):
-        formats.sniff(source(text))
+        sniffing.sniff(source(text))
 
 
 values = st.recursive(

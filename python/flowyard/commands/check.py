@@ -37,6 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise
     resolved = checked.resolved(whole=True)
     needs, derived, advice, window = checked.outlook()
+    advice = [*advice, *_stuck(resolved["traffic"])]
     speed = forecast.speed(checked, needs)
     if arguments.json:
         said = {
@@ -71,6 +72,39 @@ def run(arguments: argparse.Namespace) -> int:
     for piece in advice:
         print(results.advised(piece))
     return COMPLETE
+
+
+def _stuck(traffic: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Advice on triggers that cannot fire: a run with them stalls."""
+    described = [
+        (entry["name"], entry["arrivals"].get("triggers"))
+        for entry in traffic
+        if isinstance(entry["arrivals"], dict)
+    ]
+    if not any(triggers for _, triggers in described):
+        return []
+    from flowyard.interchange.flows import Triggers
+
+    advice = []
+    for name, found in described:
+        if not found:
+            continue
+        starts = {
+            flow: start["trigger"] for flow, start in enumerate(found["starts"]) if isinstance(start, dict)
+        }
+        triggers = Triggers(
+            {item["id"]: item["kind"] for item in found["list"]},
+            starts,
+            [(fire["flow"], fire["event"], fire["trigger"]) for fire in found["fires"]],
+        )
+        stuck, fired = triggers.stuck(len(found["starts"]))
+        if stuck:
+            path = f"traffic.{name}.arrivals.triggers.starts.{stuck[0]}"
+            message = f"{triggers.why_stuck(stuck[0], fired)}; {len(stuck)} flows never start"
+            advice.append(
+                {"path": path, "message": message, "write": "a start, or further fires of the trigger"}
+            )
+    return advice
 
 
 def _part(name: str, said: str) -> None:

@@ -1,8 +1,10 @@
 """`flowyard import`: a scenario of other simulators' files."""
 
 import argparse
+import functools
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from flowyard.commands import options
 
@@ -38,38 +40,41 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "%(names)s",
     )
     options.naming(option, _networks_by_hosts)
-    parser.add_argument(
-        "--transport", default="ndp", metavar="NAME", help="transport of the hosts; default %(default)s"
+    option = parser.add_argument(
+        "--transport", metavar="NAME", help="transport of the hosts; default %(names)s"
     )
-    parser.add_argument("--start-unit", choices=("ps", "us"), help="unit of starts in a .cm file")
-    parser.add_argument("--routes", type=Path, metavar="FILE", help="with a .cm file: the paths of its flows")
-    for name, example in (("rate", "10Gbps"), ("delay", "1us")):
-        parser.add_argument(f"--{name}", metavar=example, help=f"{name} of cables without one")
-    for name, example in (("rate", "Gbps"), ("delay", "us")):
-        parser.add_argument(f"--{name}-unit", metavar=example, help=f"unit of {name}s without one in a graph")
-    parser.add_argument(
-        "--hosts",
-        action="append",
-        metavar="NODE",
-        help="a graph's node that is a host; or leaves, all with one cable",
-    )
+    options.naming(option, _default_transport)
+    for name, settings, text in _OPTIONS:
+        option = parser.add_argument(f"--{name}", help=f"{text}; for %(names)s", **settings)
+        # The formats it applies to are those that do not refuse it.
+        options.naming(option, functools.partial(_having, name.replace("-", "_")))
     option = parser.add_argument("--dialect", metavar="NAME", help="a CDF's dialect: %(names)s")
     options.naming(option, _dialects)
-    parser.add_argument(
-        "--packet-bytes", type=int, metavar="N", help="payload of a packet, in a CDF of packets"
-    )
-    parser.add_argument("--interpolation", choices=("linear", "step"), help="between the points of a CDF")
-    for name, unit, default, what in (
-        ("mtu", "BYTES", 9000, "payload of a packet, -mtu"),
-        ("cwnd", "PACKETS", 15, "first window, -cwnd"),
-        ("queue", "PACKETS", 15, "buffer of a port, -q"),
-    ):
-        parser.add_argument(
-            f"--{name}",
-            type=options.positive,
-            metavar=unit,
-            help=f"with htsim's files: {what}; default {default}",
-        )
+
+
+_OPTIONS: tuple[tuple[str, dict[str, Any], str], ...] = (
+    (
+        "columns",
+        {"action": "append", "metavar": "NAMES"},
+        "what the columns of a table without names are, such as src,dst,size,start_us or a,b,rate,delay_ns",
+    ),
+    ("start-unit", {"choices": ("ps", "ns", "us", "ms", "s")}, "unit of starts without one; of a .cm file ps or us"),
+    ("routes", {"type": Path, "metavar": "FILE"}, "the paths of the flows"),
+    ("rate", {"metavar": "10Gbps"}, "rate of cables without one"),
+    ("delay", {"metavar": "1us"}, "delay of cables without one"),
+    ("rate-unit", {"metavar": "Gbps"}, "unit of rates without one"),
+    ("delay-unit", {"metavar": "us"}, "unit of delays without one"),
+    (
+        "hosts",
+        {"action": "append", "metavar": "NODE"},
+        "a node that is a host, may be repeated; or leaves, all with one cable",
+    ),
+    ("packet-bytes", {"type": int, "metavar": "N"}, "payload of a packet, where packets are counted"),
+    ("interpolation", {"choices": ("linear", "step")}, "between the points of a distribution"),
+    ("mtu", {"type": options.positive, "metavar": "BYTES"}, "payload of a packet, -mtu; default 9000"),
+    ("cwnd", {"type": options.positive, "metavar": "PACKETS"}, "first window, -cwnd; default 15"),
+    ("queue", {"type": options.positive, "metavar": "PACKETS"}, "buffer of a port, -q; default 15"),
+)  # fmt: skip
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -83,6 +88,18 @@ def _formats() -> Iterable[str]:
     from flowyard.interchange import formats
 
     return formats.READ
+
+
+def _having(option: str) -> Iterable[str]:
+    from flowyard.interchange import formats
+
+    return formats.having(option)
+
+
+def _default_transport() -> Iterable[str]:
+    from flowyard.interchange import transports
+
+    return (transports.DEFAULT,)
 
 
 def _networks_by_hosts() -> Iterable[str]:

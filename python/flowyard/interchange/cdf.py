@@ -16,6 +16,9 @@ Point = tuple[int, float]
 
 # What a step or a flat part of the curve is tilted by where it must ascend strictly.
 TILT_PERCENT = 1e-6
+# A stated mean may be off by that share, and is another quantity if it is so many times the points'.
+MEAN_CLOSE = 0.02
+MEAN_FAR = 2
 # Points of a curve that is measured.
 MEASURED_MAX = 1000
 
@@ -34,6 +37,26 @@ def read(
         raise UserError(str(error)) from None
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def compare_mean(source: Source, found: dict[str, Any], *, told: bool, notes: list[str]) -> None:
+    """The mean that stands above the points of the dialect "homa", beside theirs.
+
+    A mean far off is that of another unit, or the file is no distribution: refused, unless the user says what it is.
+    """
+    line, words = next(source.lines(), (0, []))
+    if found["dialect"] != "homa" or len(words) != 1:
+        return
+    said, mean = float(words[0]), found["mean_bytes"]
+    close = said * MEAN_CLOSE >= abs(said - mean)
+    if not close and not told and not mean / MEAN_FAR <= said <= mean * MEAN_FAR:
+        what = f"states a mean of {said:g}, but its points have {mean:g}"
+        raise source.wrong(
+            line,
+            f"{what}: sizes may be packets (--packet-bytes), or these are no sizes; --dialect homa reads them",
+        )
+    if not close:
+        notes.append(f"the file states a mean of {said:g}, its points have {mean:g} bytes, which counts")
 
 
 def write(points: Sequence[Point], *, percent: bool) -> str:

@@ -4,6 +4,7 @@ import argparse
 import json
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from flowyard._native import ScenarioError
 from flowyard.errors import UserError
 from flowyard.folders import cannot_write, create, refuse_existing, require_suffix, there_already
 from flowyard.interchange.exporting import FORMATS, export, with_traffic
-from flowyard.interchange.importing import Imported, read
+from flowyard.interchange.importing import Imported, Options, read
 from flowyard.interchange.scenario_text import fragment, toml
 from flowyard.terminal.console import TextTable, show
 from flowyard.terminal.progress import counter
@@ -26,12 +27,15 @@ def import_files(arguments: argparse.Namespace) -> int:
     output = arguments.output or Path(f"{arguments.files[0].stem}.toml")
     refuse_taken(output)
     require_suffix(output, "a scenario is TOML or JSON", ".toml", ".json")
-    names = ("transport", "topology", "start_unit", "rate", "delay", "rate_unit", "delay_unit")
-    more = ("dialect", "packet_bytes", "interpolation", "mtu", "cwnd", "queue", "routes")
-    options = {name: getattr(arguments, name) for name in (*names, *more)}
-    hosts = "leaves" if arguments.hosts == ["leaves"] else arguments.hosts
+    options = {
+        option.name: getattr(arguments, option.name)
+        for option in fields(Options)
+        if getattr(arguments, option.name) is not None
+    }
+    if arguments.hosts == ["leaves"]:
+        options["hosts"] = "leaves"
     progress = lambda name: counter(name, "flows read")  # noqa: E731
-    imported = read(arguments.files, formats=arguments.format, hosts=hosts, progress=progress, **options)
+    imported = read(arguments.files, formats=arguments.format, progress=progress, **options)
     _check(imported, arguments.files)
     write_new(output, _text(imported, output))
     files = ", ".join(f"{name} ({kind})" for name, kind in imported.formats.items())

@@ -24,6 +24,39 @@ class Triggers:
     starts: dict[int, int] = field(default_factory=dict)
     fires: list[tuple[int, str, int]] = field(default_factory=list)
 
+    def stuck(self, flows: int) -> tuple[list[int], dict[int, int]]:
+        """Of so many flows those that no order of events starts, and how often the others fire each trigger."""
+        firing: dict[int, list[int]] = {}
+        for flow, _, trigger in self.fires:
+            firing.setdefault(flow, []).append(trigger)
+        waiting: dict[int, list[int]] = {}
+        for flow, trigger in sorted(self.starts.items()):
+            waiting.setdefault(trigger, []).append(flow)
+        fired = dict.fromkeys(self.kinds, 0)
+        # Grows as flows follow from it.
+        started = [flow for flow in range(flows) if flow not in self.starts]
+        for flow in started:
+            for trigger in firing.get(flow, ()):
+                fired[trigger] += 1
+                kind, queue = self.kinds[trigger], waiting.get(trigger, [])
+                if isinstance(kind, dict) and fired[trigger] < kind["barrier"]:
+                    continue
+                count = 1 if kind == "each" else len(queue)
+                started += queue[:count]
+                del queue[:count]
+        return sorted(flow for queue in waiting.values() for flow in queue), fired
+
+    def why_stuck(self, flow: int, fired: dict[int, int]) -> str:
+        """Why nothing starts a flow."""
+        trigger = self.starts[flow]
+        kind, count = self.kinds[trigger], fired[trigger]
+        what = f"waits for trigger {trigger}, which never starts it: the flows that can start fire it {count} times"
+        if isinstance(kind, dict):
+            return f"{what}, and its barrier needs {kind['barrier']}"
+        if kind == "each" and count:
+            return f"{what}, each time for one flow, and more wait"
+        return f"{what}, as those that fire it wait for each other"
+
 
 @dataclass
 class Entry:

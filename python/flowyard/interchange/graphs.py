@@ -1,4 +1,4 @@
-"""Networks as networkx graphs, and as GraphML through networkx.
+"""Networks as networkx graphs, and as GraphML and GML through networkx.
 
 A node is a host or a switch, an edge a cable; parallel cables need a MultiGraph. Nodes say what they are in
 `kind`, `type` or `role`, edges in `rate`, `capacity` or `bandwidth` and in `delay` or `latency`: text with a
@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
 from flowyard.interchange.network import CABLES_MAX, NODES_MAX, Cable, Network
-from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, time_text
+from flowyard.interchange.text import (
+    RATE_UNITS,
+    TIME_UNITS,
+    Source,
+    quantity,
+    rate_text,
+    time_text,
+    unit_power,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -39,20 +47,31 @@ def library() -> Any:
     return networkx
 
 
-def read(source: Source, **options: Any) -> Network:
-    """The network of a GraphML file; options as for `network_of`."""
+def read(source: Source, form: str = "graphml", **options: Any) -> Network:
+    """The network of a GraphML or GML file; options as for `network_of`."""
     networkx = library()
+    name = {"graphml": "GraphML", "gml": "GML"}[form]
     try:
-        graph = networkx.parse_graphml(source.text)
-    # Networkx and its XML parser raise a dozen kinds for a file that is not well formed.
+        graph = networkx.parse_graphml(source.text) if form == "graphml" else _gml(networkx, source.text)
+    # Networkx and its parsers raise a dozen kinds for a file that is not well formed.
     except Exception as error:
         raise source.wrong(
-            0, f"is not GraphML that networkx can read ({type(error).__name__}: {shown(error)})"
+            0, f"is not {name} that networkx can read ({type(error).__name__}: {shown(error)})"
         ) from None
     try:
         return network_of(graph, **options)
     except UserError as error:
         raise source.wrong(0, str(error)) from None
+
+
+def _gml(networkx: Any, text: str) -> Any:
+    """A graph in GML; nodes go by their ids where their labels are not unique, as in the Topology Zoo."""
+    try:
+        return networkx.parse_gml(text)
+    except networkx.NetworkXError as error:
+        if "label" not in str(error):
+            raise
+        return networkx.parse_gml(text, label="id")
 
 
 def write(network: Network) -> str:
@@ -113,7 +132,8 @@ def network_of(
     if graph.is_directed():
         cables = _both_ways(cables, [str(node) for node in number])
     names = [(str(node), tiers[node] or "switch") for node in switches]
-    return Network([str(node) for node in ordered], names, cables)
+    notes = [note for attribute in (rates, delays) for note in attribute.unused()]
+    return Network([str(node) for node in ordered], names, cables, notes=notes)
 
 
 def _tiers(graph: networkx.Graph[Any], hosts: Collection[Any] | str | None) -> dict[Any, str | None]:
@@ -148,8 +168,9 @@ class _Attribute:
         self, name: str, keys: tuple[str, ...], units: dict[str, int], default: str | None, unit: str | None
     ) -> None:
         self.name, self.keys, self.units, self.unit = name, keys, units, unit
+        self.has_default = self.has_bare = False
         self.default = None if default is None else self.value(f"--{name}", default)
-        if unit is not None and unit not in units:
+        if unit is not None and unit_power(unit, units) is None:
             raise UserError(f"--{name}-unit is {shown(unit)}; units are {', '.join(units)}")
 
     def of(self, edge: str, data: Mapping[str, Any]) -> int:
@@ -162,7 +183,17 @@ class _Attribute:
             raise UserError(
                 f"{edge} has none of {', '.join(self.keys)}; give one for all such edges (--{self.name})"
             )
+        self.has_default = True
         return self.default
+
+    def unused(self) -> list[str]:
+        """Notes on what the user said of edges that there are none of."""
+        notes = []
+        if self.default is not None and not self.has_default:
+            notes.append(f"--{self.name} is not used: all cables have a {self.name}")
+        if self.unit is not None and not self.has_bare:
+            notes.append(f"--{self.name}-unit is not used: no {self.name} is without a unit")
+        return notes
 
     def value(self, what: str, given: Any) -> int:
         text = str(given).strip()
@@ -172,6 +203,7 @@ class _Attribute:
                 raise UserError(
                     f"{what} is {shown(text)}, without a unit: name the unit (--{self.name}-unit)"
                 )
+            self.has_bare = True
             text += self.unit
         try:
             return quantity(text, self.units)

@@ -4,8 +4,8 @@
 
 A line is a flow that has finished: source and destination as addresses in hexadecimal, source and destination
 port, bytes, start, completion time and completion time alone in the network, all three in ns. The code gives node
-i the address 11.x.y.1, where x.y are the two bytes of i. The time ends with the last acknowledgement at the
-sender (`qp_finish` of third.cc).
+i the address 11.x.y.1, where x.y are the two bytes of i; descendants write i itself. The time ends with the last
+acknowledgement at the sender (`qp_finish` of third.cc).
 """
 
 import re
@@ -20,12 +20,18 @@ WORDS = 8
 PS_PER_NS = 1000
 NS_MAX = 10**15
 _ADDRESS = re.compile(r"0b[0-9a-f]{6}", re.ASCII)
+# An address as a decimal number is beyond any node's.
+_NODES = 2**16
 
 
 def is_it(source: Source) -> bool:
     """Whether a text is such a file, by its first line."""
     _, words = next(source.lines(), (0, []))
-    return len(words) >= WORDS and all(_ADDRESS.fullmatch(word) for word in words[:2])
+    if len(words) < WORDS:
+        return False
+    return all(_ADDRESS.fullmatch(word) for word in words[:2]) or all(
+        word.isascii() and word.isdecimal() for word in words[:WORDS]
+    )
 
 
 def read(source: Source) -> list[Finished]:
@@ -48,6 +54,14 @@ def read(source: Source) -> list[Finished]:
 
 
 def _node(source: Source, line: int, name: str, word: str) -> int:
-    if not _ADDRESS.fullmatch(word):
-        raise source.wrong(line, f"{name} is {shown(word)}; must be an address such as 0b000101, of node 1")
-    return int(word, 16) >> 8 & 0xFFFF
+    if _ADDRESS.fullmatch(word):
+        return int(word, 16) >> 8 & 0xFFFF
+    if word.isascii() and word.isdecimal() and len(word) <= 10:
+        number = int(word)
+        if number < _NODES:
+            return number
+        if number >> 24 == 0x0B:
+            return number >> 8 & 0xFFFF
+    raise source.wrong(
+        line, f"{name} is {shown(word)}; must be an address such as 0b000101, of node 1, or the node's number"
+    )

@@ -6,7 +6,8 @@
 
 The first line is the number of flows; then `src dst pg dport bytes start_seconds`, by start. HPCC's analysis
 tells normal from incast flows by the port, 100 or 200: an entry for each port. `pg`, the priority group, is
-ignored. Nodes are numbered as in the topology file.
+ignored. Nodes are numbered as in the topology file. HPCC's reader takes as many flows as the first line announces and
+leaves the rest of the file alone.
 """
 
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ PORTS = {100: "normal", 200: "incast"}
 # More ports than that do not tell kinds of flows apart.
 PORTS_MAX = 16
 PRIORITY_GROUP = 3
+GROUPS = 8
 SECONDS = 12
 BYTES_MAX = 10**12
 
@@ -34,19 +36,20 @@ def read(source: Source, *, host_of: Mapping[int, int] | None = None, progress: 
     ports: dict[str, int] = {}
     places: dict[int, int] = {}
     groups = 0
-    rounded = 0
+    rounded = surplus = 0
     rows: list[tuple[int, int, int, int, int]] = []
     for line, words in lines:
+        if len(rows) == count:
+            surplus += 1
+            continue
         if len(words) != 6:
             text = shown(" ".join(words))
             raise source.wrong(line, f"must be six numbers, src dst pg dport bytes start_seconds, not {text}")
-        if len(rows) == count:
-            raise source.wrong(line, f"is one flow more than the {count} of the first line")
         src = node(source, line, "src", words[0], host_of)
         dst = node(source, line, "dst", words[1], host_of)
         if src == dst:
             raise source.wrong(line, f"node {words[0]} sends to itself; a flow joins two nodes")
-        groups += words[2] != "3"
+        groups += source.whole(line, "pg", words[2], 0, GROUPS - 1) != PRIORITY_GROUP
         port = ports.get(words[3])
         if port is None:
             number = source.whole(line, "dport", words[3], 0, 65535)
@@ -64,6 +67,9 @@ def read(source: Source, *, host_of: Mapping[int, int] | None = None, progress: 
         notes.append(f"priority group (pg) ignored; {groups} flows have another than {PRIORITY_GROUP}")
     if rounded:
         notes.append(f"{rounded} starts cut to whole picoseconds")
+    if surplus:
+        what = f"the first line says {count} flows: {surplus} lines after those are not read"
+        notes.append(f"{what}, as HPCC's code does not")
     return Traffic(_entries(rows, list(places), notes), notes=notes)
 
 

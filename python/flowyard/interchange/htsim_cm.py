@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
-from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, silent
+from flowyard.interchange.flows import FLOWS_MAX, STEP, Entry, Progress, Traffic, Triggers, silent
 from flowyard.interchange.network import NODES_MAX, Network
 from flowyard.interchange.text import Source
 
@@ -67,6 +67,10 @@ class Matrix(Traffic):
 
 def read(source: Source, *, start_unit: str | None = None, progress: Progress = silent) -> Matrix:
     """The flows of a .cm file; `start_unit` is "ps" or "us"."""
+    if start_unit is not None and start_unit not in START_UNITS:
+        raise UserError(
+            f"--start-unit is {shown(start_unit)}; starts of a .cm file are in {' or '.join(START_UNITS)}"
+        )
     return _Reader(source, start_unit, progress).matrix()
 
 
@@ -100,6 +104,7 @@ class _Reader:
                     line, f"{shown(first)} does not begin a line of a .cm file; lines are {allowed}"
                 )
         self.counts()
+        self.reached()
         entries = self.entries()
         lines = [
             [connection.line for connection in self.connections if bool(connection.size) != entry.endless]
@@ -241,6 +246,18 @@ class _Reader:
                 )
         if not self.connections:
             raise self.source.wrong(0, "has no connection")
+
+    def reached(self) -> None:
+        """Refuses flows that nothing starts: each has to follow from those that start by themselves."""
+        flows = self.connections
+        triggers = Triggers(
+            self.kinds,
+            {place: flow.trigger for place, flow in enumerate(flows) if flow.trigger},
+            [(place, event, number) for place, flow in enumerate(flows) for event, number in flow.fires],
+        )
+        stuck, fired = triggers.stuck(len(flows))
+        if stuck:
+            raise self.source.wrong(flows[stuck[0]].line, triggers.why_stuck(stuck[0], fired))
 
     def entries(self) -> list[Entry]:
         finite, endless = Entry(FINITE), Entry(ENDLESS, endless=True)

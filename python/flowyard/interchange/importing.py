@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,10 @@ from flowyard.errors import UserError
 from flowyard.folders import reading
 from flowyard.folders.reading import shown
 from flowyard.interchange import (
+    cable_table,
     cdf,
+    columns,
+    flow_table,
     formats,
     graphs,
     hpcc_flow,
@@ -19,7 +22,11 @@ from flowyard.interchange import (
     htsim_habits,
     htsim_topo,
     netsys_trace,
+    orders,
     routes,
+    sniffing,
+    tables,
+    transports,
 )
 from flowyard.interchange.flows import Progress, Traffic, silent
 from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity, rate_text, time_text
@@ -41,16 +48,17 @@ class Options:
     """What files do not say.
 
     Attributes:
-        transport: What hosts do.
+        transport: What hosts do; NDP by default.
         topology: The network of traffic alone: a scenario to take it from, "single-switch" or "fat-tree".
-        start_unit: Unit of starts in a .cm file, "ps" or "us".
+        start_unit: Unit of starts in a .cm file, "ps" or "us", or in a table.
+        columns: The columns of a table without names, such as "src,dst,size,start_us"; one for each kind of table.
         rate: Rate of cables that have none.
         delay: Delay of cables that have none.
-        rate_unit: Unit of a graph's rates that are numbers.
-        delay_unit: Unit of a graph's delays that are numbers.
+        rate_unit: Unit of a network's rates that are numbers.
+        delay_unit: Unit of a network's delays that are numbers.
         hosts: The nodes of a graph that are hosts, or "leaves".
         dialect: How to read a CDF that does not say it.
-        packet_bytes: Payload of a packet, where a CDF counts packets.
+        packet_bytes: Payload of a packet, where a CDF or a table counts packets.
         interpolation: Between the points of a CDF: "linear" or "step".
         mtu: Bytes of payload of a packet, htsim's -mtu.
         cwnd: Packets of the first window, htsim's -cwnd.
@@ -58,9 +66,10 @@ class Options:
         routes: A file with the paths of a .cm file's flows.
     """
 
-    transport: str = "ndp"
+    transport: str | None = None
     topology: str | None = None
     start_unit: str | None = None
+    columns: Sequence[str] | str = ()
     rate: str | None = None
     delay: str | None = None
     rate_unit: str | None = None
@@ -73,6 +82,14 @@ class Options:
     cwnd: int | None = None
     queue: int | None = None
     routes: str | PathLike[str] | None = None
+
+    def given(self) -> dict[str, Any]:
+        """The options that somebody has named."""
+        return {
+            option.name: value
+            for option in fields(self)
+            if (value := getattr(self, option.name)) is not None and value != ()
+        }
 
 
 @dataclass
@@ -133,12 +150,20 @@ class _Import:
                 f"{len(chosen)} formats for {len(sources)} files; give one for each, or one for all"
             )
         for name in chosen:
-            if name not in formats.READ:
-                raise UserError(f"{shown(name)} is not a format; formats are {', '.join(formats.READ)}")
-        found = [formats.sniff(source) for source in sources] if not chosen else list(chosen)
+            formats.known(name)
+        texts = [options.columns] if isinstance(options.columns, str) else list(options.columns)
+        self.columns = dict(columns.asked(text) for text in texts)
+        self.sniffed = not chosen
+        found = list(chosen) or [sniffing.with_columns(source, self.columns) for source in sources]
         if len(found) < len(sources):
             found *= len(sources)
         self.files = list(zip(sources, found, strict=True))
+        given = options.given()
+        if self.sniffed and "hpcc-flow" in found:
+            # It may turn out to count packets.
+            given.pop("packet_bytes", None)
+        formats.refuse_options(given, [(source.name, name) for source, name in self.files])
+        self.transport = transports.known(options.transport or transports.DEFAULT)
         self.options = options
         self.progress = progress
         self.notes: list[str] = []
@@ -153,6 +178,7 @@ class _Import:
                 )
             return Imported(self.sizes(self.files[0][0]), found, self.facts, self.notes)
         topology, traffic = (self.only(kinds) for kinds in (formats.TOPOLOGY, formats.TRAFFIC))
+        self.unused_columns()
         network = self.network(*topology) if topology else None
         flows = self.flows(traffic[0], traffic[1], network) if traffic else None
         scenario: dict[str, Any] = {}
@@ -184,14 +210,23 @@ class _Import:
             scenario["faults"] = {"events": events}
             self.facts["faults"] = len(events)
         self.notes += [*(network.notes if network else []), *(flows.notes if flows else [])]
-        return Imported(scenario, found, self.facts, self.notes)
+        return Imported(scenario, {source.name: name for source, name in self.files}, self.facts, self.notes)
+
+    def unused_columns(self) -> None:
+        """Refuses names of columns for a kind of table that is not there."""
+        held = [name for _, name in self.files]
+        for kind, name in ((columns.FLOWS, "flow-table"), (columns.CABLES, "cable-table")):
+            if kind in self.columns and name not in held:
+                said = ",".join(column.name for column in self.columns[kind])
+                files = ", ".join(f"{source.name} ({form})" for source, form in self.files)
+                raise UserError(f"--columns {said}: names the columns of {kind}, which {files} does not have")
 
     def stack(self) -> dict[str, Any]:
         """What hosts and ports do: for htsim's files what its NDP does, which they do not say."""
         options, names = self.options, ("mtu", "cwnd", "queue")
         given = {name: value for name in names if (value := getattr(options, name)) is not None}
         htsim = any(name.startswith("htsim") for _, name in self.files)
-        if htsim and options.transport == "ndp":
+        if htsim and self.transport == "ndp":
             line = htsim_habits.CommandLine(**given)
             self.notes += htsim_habits.notes(line, set(given))
             if options.routes is None:
@@ -203,9 +238,11 @@ class _Import:
             )
         if htsim:
             self.notes.append(
-                f"htsim's -mtu, -cwnd and -q are not in the file: {options.transport} and its ports have their defaults"
+                f"htsim's -mtu, -cwnd and -q are not in the file: {self.transport} and its ports have their defaults"
             )
-        return {"transport": {options.transport: {}}}
+        elif options.transport is None:
+            self.notes.append(transports.by_default([name for _, name in self.files]))
+        return {"transport": {self.transport: {}}}
 
     def routing(
         self,
@@ -242,19 +279,18 @@ class _Import:
         return found[0] if found else None
 
     def network(self, source: Source, name: str) -> Network:
+        options = self.options
         if name == "htsim-topo":
             return htsim_topo.read(source)
         if name == "hpcc-topology":
-            return hpcc_topology.read(source)
-        options = self.options
-        return graphs.read(
-            source,
-            hosts=options.hosts,
-            rate=options.rate,
-            delay=options.delay,
-            rate_unit=options.rate_unit,
-            delay_unit=options.delay_unit,
-        )
+            return hpcc_topology.read(source, rate_unit=options.rate_unit, delay_unit=options.delay_unit)
+        given = {
+            option: getattr(options, option)
+            for option in ("hosts", "rate", "delay", "rate_unit", "delay_unit")
+        }
+        if name == "cable-table":
+            return cable_table.read(source, self.columns.get(columns.CABLES), **given)
+        return graphs.read(source, name, **given)
 
     def flows(self, source: Source, name: str, network: Network | None) -> Traffic:
         progress = self.progress(source.name)
@@ -264,9 +300,53 @@ class _Import:
             if hosts is not None and matrix.hosts != hosts:
                 raise source.wrong(0, f"says Nodes {matrix.hosts}, but the topology has {hosts} hosts")
             return matrix
-        host_of = network.host_of or {host: host for host in range(len(network.hosts))} if network else None
-        reader = hpcc_flow.read if name == "hpcc-flow" else netsys_trace.read
-        return reader(source, host_of=host_of, progress=progress)
+        host_of = _numbered(network) if network else None
+        if self.sniffed and name in ("hpcc-flow", "conweave-flow", "netsys-trace"):
+            known = host_of.keys() if host_of else None
+            name = orders.settle(source, known, packets=self.options.packet_bytes is not None)
+            self.files = [(held, name if held is source else other) for held, other in self.files]
+            # The format is known only now, and with it what --packet-bytes is for.
+            formats.refuse_options(self.options.given(), [(held.name, other) for held, other in self.files])
+        if name == "hpcc-flow":
+            return hpcc_flow.read(source, host_of=host_of, progress=progress)
+        if name == "netsys-trace":
+            return netsys_trace.read(source, host_of=host_of, progress=progress)
+        return self.table_of_flows(source, name, network, host_of, progress)
+
+    def table_of_flows(
+        self,
+        source: Source,
+        name: str,
+        network: Network | None,
+        host_of: dict[int, int] | None,
+        progress: Progress,
+    ) -> Traffic:
+        """The flows of a table: with names of its own, those of --columns, or a format's."""
+        head = tables.head(source)
+        asked, skip = self.columns.get(columns.FLOWS), head.line if head else 0
+        if name != "flow-table":
+            asked = columns.named(orders.of_format(name).split(","), columns.FLOWS)
+            self.notes.append(f"columns read as {' '.join(column.name for column in asked)}")
+        elif asked is None and head:
+            asked = columns.unique(columns.named(head.words, columns.FLOWS), source.name)
+        elif asked is None:
+            raise source.wrong(0, f"has no line that names its columns; {orders.hint(source)}")
+        elif not head:
+            first = next(tables.rows(source), (0, ["0"]))
+            # Names that are not known: the user gives others.
+            skip = 0 if any(word[:1].isdecimal() for word in first[1]) else first[0]
+        if name == "rdma-flow":
+            self.notes.append("end is not kept: flows go on until all of their packets have arrived")
+        reading = flow_table.Reading(
+            list(asked),
+            start_unit=self.options.start_unit,
+            packet_bytes=self.options.packet_bytes,
+            host_of=host_of,
+            hosts=network.hosts if network else (),
+            skip=skip,
+            count=tables.counted(source),
+        )
+        return flow_table.read(source, reading, progress=progress)
 
     def topology(self, flows: Traffic, name: str) -> dict[str, Any]:
         """The network that --topology names for flows without one."""
@@ -280,6 +360,12 @@ class _Import:
         highest = max(max(*entry.src, *entry.dst) for entry in flows.entries)
         hosts = flows.hosts or highest + 1
         if asked not in BY_HOSTS:
+            for key in ("rate", "delay"):
+                if given := getattr(self.options, key):
+                    raise UserError(
+                        f"--{key} {given}: the network is that of {asked}, with its own cables; "
+                        f"--{key} goes with --topology {' or '.join(BY_HOSTS)}"
+                    )
             return self.taken(asked)
         if not flows.hosts:
             self.notes.append(f"{hosts} hosts, because the highest number of a node is {highest}")
@@ -327,9 +413,20 @@ class _Import:
     def sizes(self, source: Source) -> dict[str, Any]:
         options = self.options
         found = cdf.read(source, options.dialect, options.packet_bytes, options.interpolation)
+        cdf.compare_mean(source, found, told=bool(options.dialect or options.packet_bytes), notes=self.notes)
         self.facts |= {key: found[key] for key in ("mean_bytes", "dialect", "interpolation")}
         self.facts["points"] = len(found["points"])
         return {"sizes": {"cdf": {"points": [list(point) for point in found["points"]]}}}
+
+
+def _numbered(network: Network) -> dict[int, int]:
+    """The host of each number that a file of flows may have for it."""
+    if network.host_of is not None:
+        return network.host_of
+    if all(name.isascii() and name.isdecimal() for name in network.hosts):
+        # A graph whose nodes are numbers: these are what flows have.
+        return {int(name): host for host, name in enumerate(network.hosts)}
+    return {host: host for host in range(len(network.hosts))}
 
 
 def _arity(hosts: int) -> int:

@@ -19,12 +19,21 @@ _QUANTITY = re.compile(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([^\s0-9.]\S*)?", re.AS
 
 # Powers of ten of a picosecond.
 TIME_UNITS = {"s": 12, "ms": 9, "us": 6, "ns": 3, "ps": 0}
+_PREFIXES = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
 # Powers of ten of a bit a second.
-RATE_UNITS = {
-    prefix + unit: power
-    for prefix, power in {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}.items()
-    for unit in ("bps", "b/s", "bit/s")
-}
+RATE_UNITS = {prefix + unit: power for prefix, power in _PREFIXES.items() for unit in ("bps", "b/s", "bit/s")}
+# Other spellings, as inventories and graphs have them; a capital B would be bytes, and is in none of them.
+_SPELLINGS = (
+    {"sec": 12, "usec": 6, "msec": 9, "nsec": 3}
+    | {
+        prefix + unit: power
+        for prefix, power in _PREFIXES.items()
+        if prefix
+        for unit in ("", "b", "bit", "bits/s", "bE", "bit/sec")
+    }
+    | {"gbps": 9, "mbps": 6, "tbps": 12}
+)
+_TIMES = {"sec", "usec", "msec", "nsec"}
 
 
 @dataclass(frozen=True)
@@ -89,12 +98,12 @@ def decimal(word: str, power: int) -> tuple[int, bool] | None:
 def quantity(word: str, units: dict[str, int]) -> int:
     """A number with its unit; a ValueError says what is wrong."""
     example = "10us" if units is TIME_UNITS else "10Gbps"
-    match = _QUANTITY.fullmatch(word.strip())
+    match = _QUANTITY.fullmatch(plain(word))
     if not match:
         raise ValueError(f'must be a number with a unit, such as "{example}"')
     if match[2] is None:
         raise ValueError(f'has no unit; must be such as "{example}"')
-    power = units.get(match[2])
+    power = unit_power(match[2], units)
     if power is None:
         raise ValueError(f"has the unit {shown(match[2])}; units are {', '.join(units)}")
     number = decimal(match[1], power)
@@ -103,6 +112,23 @@ def quantity(word: str, units: dict[str, int]) -> int:
     if not number[1]:
         raise ValueError(f"is not a whole number of {'ps' if units is TIME_UNITS else 'bps'}")
     return number[0]
+
+
+def plain(word: str) -> str:
+    """A text with the micro sign and the Greek letter as "u", and with blanks that break lines."""
+    return (
+        word.replace("\N{MICRO SIGN}", "u")
+        .replace("\N{GREEK SMALL LETTER MU}", "u")
+        .replace("\xa0", " ")
+        .strip()
+    )
+
+
+def unit_power(unit: str, units: dict[str, int]) -> int | None:
+    """The power of ten of a unit, in one of its spellings; None if it is none of them."""
+    unit = plain(unit)
+    spelt = _SPELLINGS.get(unit) if (unit in _TIMES) == (units is TIME_UNITS) else None
+    return units.get(unit, spelt)
 
 
 def time_text(ps: int) -> str:

@@ -1,0 +1,106 @@
+"""A network from a list of its cables: an inventory's export (CSV), or an edge list such as `h0 s 10Gbps 1us`.
+
+Both become a graph, of which `graphs.network_of` makes the network: hosts are those that `--hosts` names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flowyard.errors import UserError
+from flowyard.folders.reading import shown
+from flowyard.interchange import graphs, tables
+from flowyard.interchange.columns import CABLES, Column, unique
+from flowyard.interchange.columns import named as named_columns
+from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, Source, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flowyard.interchange.network import Network
+
+# Rows by which columns without names are told.
+_LOOKED_AT = 50
+
+
+def read(source: Source, columns: Sequence[Column] | None = None, **options: Any) -> Network:
+    """The network; without columns they are those of the line of names, or told by their units.
+
+    Args:
+        source: The text.
+        columns: What the user says that the columns are.
+        options: As for `graphs.network_of`.
+    """
+    head = tables.head(source)
+    if columns is None:
+        columns = unique(named_columns(head.words, CABLES), source.name) if head else by_units(source)
+        if columns is None:
+            raise source.wrong(
+                0, "has no line that names its columns; name them with --columns a,b,rate,delay"
+            )
+    columns = list(columns)
+    graph = graphs.library().MultiGraph()
+    for row in tables.rows(source, head.line if head else 0):
+        tables.check_width(source, row, columns)
+        ends = [_end(source, row, columns, role) for role in ("a", "b")]
+        data = {}
+        for role in ("rate", "delay"):
+            found = tables.cell(source, row, columns, role) if _has(columns, role, row) else None
+            if found and found[0]:
+                word, column = found
+                data[role] = word + column.unit if column.unit and word[-1:].isdecimal() else word
+        graph.add_edge(*ends, **data)
+    try:
+        network = graphs.network_of(graph, **options)
+    except UserError as error:
+        raise source.wrong(0, str(error)) from None
+    network.notes += tables.unread(columns)
+    return network
+
+
+def by_units(source: Source) -> list[Column] | None:
+    """The columns of a list without names, where each row has two ends, a rate and perhaps a delay, with units."""
+    found: list[str] | None = None
+    for _, (_, words) in zip(range(_LOOKED_AT), tables.rows(source), strict=False):
+        roles = _roles(words)
+        if roles is None or (found is not None and roles != found):
+            return None
+        found = roles
+    return [Column(role, role) for role in found] if found else None
+
+
+def _roles(words: list[str]) -> list[str] | None:
+    """What the cells of a row are, by their units."""
+    if len(words) not in (3, 4):
+        return None
+    ends = iter(("a", "b"))
+    roles: list[str] = []
+    for word in words:
+        if _has_unit(word, RATE_UNITS):
+            roles.append("rate")
+        elif _has_unit(word, TIME_UNITS):
+            roles.append("delay")
+        else:
+            roles.append(next(ends, "more"))
+    return roles if len(set(roles)) == len(roles) and {"a", "b", "rate"} <= set(roles) else None
+
+
+def _has_unit(word: str, units: dict[str, int]) -> bool:
+    try:
+        quantity(word, units)
+    except ValueError:
+        return False
+    return True
+
+
+def _has(columns: list[Column], role: str, row: tables.Row) -> bool:
+    """Whether a row goes as far as the column of a role: the last cells of an inventory may be empty."""
+    return any(column.role == role and place < len(row[1]) for place, column in enumerate(columns))
+
+
+def _end(source: Source, row: tables.Row, columns: list[Column], role: str) -> str:
+    found = tables.cell(source, row, columns, role)
+    if not found or not found[0]:
+        line, words = row
+        raise source.wrong(line, f"has no end {role}, {shown(' '.join(words))}; a cable has two")
+    return found[0]

@@ -1,0 +1,164 @@
+"""The columns of tables of flows and of cables: the names that they go by, and the units in these.
+
+One list of names for each kind of table. A name may end with a unit, as `start_us`, `size (KB)` and `Speed (Mbps)`
+do. What has another name is not read, and said to be so.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flowyard.errors import UserError
+from flowyard.folders.reading import shown
+from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, plain, unit_power
+
+FLOWS, CABLES = "flows", "cables"
+
+# Powers of ten of a byte.
+SIZE_UNITS = {"b": 0, "byte": 0, "bytes": 0, "kb": 3, "mb": 6, "gb": 9, "tb": 12}
+_LONG_TIMES = {
+    "seconds": "s", "secs": "s", "milliseconds": "ms", "microseconds": "us", "nanoseconds": "ns", "picoseconds": "ps",
+}  # fmt: skip
+
+
+def _ends(words: str, more: str) -> tuple[str, ...]:
+    """Names of an end: the words alone, and those of a device, its place in front or behind."""
+    of = ("", "_id", "_host", "_node", "_device", "_name", "_ip")
+    return tuple(dict.fromkeys([word + end for word in words.split() for end in of] + more.split()))
+
+
+def _sides(side: str, number: str, more: str) -> tuple[str, ...]:
+    """Names of a cable's end in inventories: side A, termination B, node1."""
+    what = ("device", "node", "host", "end", "endpoint", "side", "switch")
+    lettered = [f"{name}_{side}" for name in what] + [f"{side}_{name}" for name in what]
+    numbered = [f"{name}{gap}{number}" for name in what for gap in ("", "_")]
+    return (side, f"side_{side}_device", f"termination_{side}_device", *lettered, *numbered, *more.split())
+
+
+# The names of each role; the first is the one that messages have.
+NAMES: dict[str, dict[str, tuple[str, ...]]] = {
+    FLOWS: {
+        "src": _ends("src source sender from", "srcid srchost srcnode"),
+        "dst": _ends("dst dest destination receiver to target", "dstid dsthost dstnode"),
+        "size": ("size", "bytes", "flow_size", "flowsize", "message_size", "msg_size", "volume"),
+        "packets": ("packets", "pkts", "num_packets", "packet_count", "n_packets"),
+        "start": ("start", "start_time", "starttime", "arrival", "arrival_time", "time", "timestamp", "t"),
+    },
+    CABLES: {
+        "a": _sides("a", "1", "source src from local_device local_host u"),
+        "b": _sides("b", "2", "target dst to remote_device remote_host v destination dest"),
+        "rate": ("rate", "speed", "bandwidth", "capacity", "bw", "data_rate", "datarate", "link_speed", "linkspeed"),
+        "delay": ("delay", "latency", "propagation_delay", "link_delay"),
+    },
+}  # fmt: skip
+# What --columns may call a column that is not read.
+IGNORED = (
+    "id", "pg", "priority", "prio", "port", "sport", "dport", "protocol", "tag", "type", "end", "stop", "error",
+    "label", "ignored",
+)  # fmt: skip
+# What a table of its kind must have.
+NEEDED = {FLOWS: (("src",), ("dst",), ("size", "packets")), CABLES: (("a",), ("b",))}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column.
+
+    Attributes:
+        name: As the file or the user has it.
+        role: What it holds; "" if it is not read.
+        unit: The unit that its name has.
+    """
+
+    name: str
+    role: str
+    unit: str | None = None
+
+
+def named(words: Sequence[str], kind: str) -> list[Column]:
+    """The columns that a line of names says, for a table of flows or of cables."""
+    return [_column(word, kind) for word in words]
+
+
+def kind_of(words: Sequence[str]) -> str | None:
+    """Which table a line of names heads; None if it names none."""
+    if any(_is_number(word) for word in words):
+        return None
+    for kind, needed in NEEDED.items():
+        roles = {column.role for column in named(words, kind)}
+        if all(roles & set(some) for some in needed):
+            return kind
+    return None
+
+
+def asked(text: str) -> tuple[str, list[Column]]:
+    """The kind of table and the columns that --columns says; or what is wrong with it."""
+    words = [word.strip() for word in text.split(",")]
+    kind = kind_of(words)
+    if kind is None:
+        raise UserError(f"--columns {text}: does not name the columns of a table; {allowed()}")
+    columns = named(words, kind)
+    for column in columns:
+        if not column.role and _plain_name(column.name) not in IGNORED:
+            raise UserError(f"--columns {text}: {shown(column.name)} is no name of a column; {allowed()}")
+    return kind, unique(columns, f"--columns {text}")
+
+
+def unique(columns: list[Column], where: str) -> list[Column]:
+    """The columns; refused if two of them say the same."""
+    seen: dict[str, str] = {}
+    for column in columns:
+        if column.role and column.role in seen:
+            both = f"{shown(seen[column.role])} and {shown(column.name)}"
+            raise UserError(f"{where}: {both} are both the {column.role}; name the columns with --columns")
+        seen[column.role] = column.name
+    if {"size", "packets"} <= set(seen):
+        raise UserError(f"{where}: has both size and packets; name one of them ignored with --columns")
+    return columns
+
+
+def allowed() -> str:
+    """Which names there are, in a sentence."""
+    flows, cables = (", ".join(NAMES[kind]) for kind in (FLOWS, CABLES))
+    return (
+        f"flows have {flows}, cables {cables}, with units as in start_us and rate_gbps, "
+        "and ignored for a column that is not read"
+    )
+
+
+def _column(word: str, kind: str) -> Column:
+    name = _plain_name(word)
+    for role, names in NAMES[kind].items():
+        if name in names:
+            # A column called bytes says its unit.
+            return Column(word, role, "bytes" if name == "bytes" else None)
+        stem, _, unit = name.rpartition("_")
+        if stem in names and (known := _unit(role, unit, word)):
+            return Column(word, role, known)
+    return Column(word, "")
+
+
+def _unit(role: str, unit: str, word: str) -> str | None:
+    """The unit at the end of a column's name, if it is one of what the column holds."""
+    if role in ("start", "delay"):
+        unit = _LONG_TIMES.get(unit, unit)
+        return unit if unit_power(unit, TIME_UNITS) is not None else None
+    if role == "size":
+        # Kb and Mb, with a capital prefix and a small b, are bits, which sizes are not in.
+        return unit if unit in SIZE_UNITS and not re.search(r"[KMGT]b\W*$", word) else None
+    if role == "rate":
+        # Names have lost their capitals, but for a B of bytes.
+        spelt = unit[:1].upper() + unit[1:] if unit[:1] in "kmgt" else unit
+        is_bytes = re.search(r"B(ps|/s)?\W*$", word) is not None
+        return spelt if unit_power(spelt, RATE_UNITS) is not None and not is_bytes else None
+    return None
+
+
+def _plain_name(word: str) -> str:
+    """A name in small letters, its parts joined by "_"."""
+    apart = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", plain(word)) if word[:1].islower() else plain(word)
+    return re.sub(r"[^a-z0-9]+", "_", apart.lower().replace("/s", "ps")).strip("_")
+
+
+def _is_number(word: str) -> bool:
+    return word[:1].isdecimal()

@@ -1,0 +1,167 @@
+"""Which format a text is in, by its content; and what it is, where it is known but not read."""
+
+import re
+from collections.abc import Collection
+
+from flowyard.errors import UserError
+from flowyard.folders.reading import shown
+from flowyard.interchange import cable_table, columns, hpcc_fct, htsim_log, orders, tables
+from flowyard.interchange.formats import CDF, READ
+from flowyard.interchange.text import Source
+
+_LOOKED_AT = 50
+# Files that other simulators and tools have beside theirs: how they are told, what they are, and the way to go.
+_KNOWN = (
+    (
+        re.compile(r"\A\s*(strict\s+)?(di)?graph\s+\S*\s*\{", re.IGNORECASE),
+        "a DOT graph; read it with networkx.nx_pydot.read_dot and give it to flowyard.interchange.from_networkx",
+    ),
+    (
+        re.compile(r"\A\s*\{[^}]*\"(nodes|links|edges)\"", re.DOTALL),
+        "a graph in JSON; read it with networkx.node_link_graph and give it to flowyard.interchange.from_networkx",
+    ),
+    (
+        re.compile(r"(?m)^[ \t]*(topology|nodes|links):\s*(#.*)?\n"),
+        "YAML, such as a containerlab file has it, without rates; write its links as a table with the columns "
+        "a,b,rate,delay (CSV), or build a networkx graph for flowyard.interchange.from_networkx",
+    ),
+    (
+        re.compile(r"(?m)^[ \t]*(CC_MODE|KMAX_MAP|TOPOLOGY_FILE|PACKET_PAYLOAD_SIZE|SIMULATOR_STOP_TIME)\s"),
+        "a config.txt of HPCC's ns-3 code, which has settings; import the TOPOLOGY_FILE and the FLOW_FILE that it "
+        "names, and set by hand: SIMULATOR_STOP_TIME in run.until, PACKET_PAYLOAD_SIZE in the transport's mtu or mss, "
+        "CC_MODE 1 as --transport dcqcn and 8 as tcp with congestion.dctcp (3 HPCC, 7 TIMELY and 10 PINT are not "
+        "there), KMIN_MAP, KMAX_MAP and PMAX_MAP in queue, BUFFER_SIZE in its limit; nothing else has a counterpart",
+    ),
+    (
+        re.compile(r"\A\s*\[(General|Config [^\]]*)\]"),
+        "an omnetpp.ini of INET, which has settings; write the network as a table of cables or GraphML",
+    ),
+    (
+        re.compile(r"(?m)^[ \t]*(simple|module|network)\s+\w+(\s+extends\s+\S+)?\s*\{"),
+        "a NED file of OMNeT++; write the network as a table of cables or GraphML",
+    ),
+)  # fmt: skip
+
+
+def with_columns(source: Source, kinds: Collection[str]) -> str:
+    """The format of a text, if tables of these kinds have columns that the user names."""
+    flows = columns.FLOWS in kinds
+    try:
+        found = sniff(source)
+    except UserError:
+        if not kinds:
+            raise
+        return "flow-table" if flows else "cable-table"
+    if flows and found in ("hpcc-flow", "conweave-flow", "netsys-trace", "cdf", "cable-table"):
+        return "flow-table"
+    return found
+
+
+def sniff(source: Source) -> str:
+    """The format of a text; refused if it could be none of them.
+
+    Columns without names are told by `orders.settle`, which also knows the network.
+    """
+    start = source.text[:4096].lstrip("\ufeff \t\r\n")
+    if start.startswith("<"):
+        if "<graphml" in start:
+            return "graphml"
+        raise _unknown(source, start)
+    if re.match(r"((#|Creator\b|Version\b|comment\b).*\n\s*)*graph\s*\[", start):
+        return "gml"
+    # Enough lines to tell, without splitting a million of them.
+    rows = [
+        words for _, words in zip(range(_LOOKED_AT), (words for _, words in source.lines()), strict=False)
+    ]
+    if not rows:
+        raise source.wrong(0, "is empty")
+    first = [row[0].lower() for row in rows]
+    if "tiers" in first or "podsize" in first or "tier" in first:
+        return "htsim-topo"
+    if hpcc_fct.is_it(source) or htsim_log.is_it(source):
+        raise source.wrong(0, "has results, completion times of flows: flowyard compare RUN FILE reads it")
+    if "connections" in first or any("->" in word for word in first) or rows[0][0] == "Nodes":
+        return "htsim-cm"
+    found = _of_numbers(source, rows) or _of_columns(source, rows)
+    if found:
+        return found
+    _refuse_known(source, start)
+    raise _unknown(source, " ".join(rows[0]))
+
+
+def _of_numbers(source: Source, rows: list[list[str]]) -> str | None:
+    """A file of HPCC's family, a trace or a CDF: rows of numbers, perhaps below their count."""
+    widths = [len(row) for row in rows]
+    numbers = [all(_number(word) for word in row) for row in rows]
+    counted = widths[0] == 1 and numbers[0]
+    if counted and widths[1:2] in ([5], [6]):
+        return "conweave-flow" if widths[1] == 5 else "hpcc-flow"
+    if counted and _lists_nodes(source, rows):
+        what = "a list of the nodes that HPCC's ns-3 code traces (trace.txt)"
+        raise source.wrong(0, f"is {what}; observe.samples and observe.capture choose what is recorded here")
+    if counted and widths[1:2] in ([2], [3]):
+        return CDF
+    if (
+        widths[0] in (3, 4, 6)
+        and rows[0][0].isdecimal()
+        and any(
+            width == 5 and not (number and widths[0] == 6)
+            for width, number in zip(widths[1:], numbers[1:], strict=True)
+        )
+    ):
+        return "hpcc-topology"
+    if all(numbers) and set(widths) == {5} and tables.head(source) is None:
+        return "netsys-trace"
+    return None
+
+
+def _of_columns(source: Source, rows: list[list[str]]) -> str | None:
+    """A table, by the names of its columns or the units in its cells; or a CDF."""
+    head = tables.head(source)
+    if head:
+        return "flow-table" if head.kind == columns.FLOWS else "cable-table"
+    cells = [[word for cell in row for word in cell.split(",") if word] for row in rows]
+    numbers = all(_number(word) for row in cells for word in row)
+    if all(len(row) in (2, 3) for row in cells) and numbers and _ascends(cells):
+        return CDF
+    return "cable-table" if cable_table.by_units(source) else None
+
+
+def _ascends(rows: list[list[str]]) -> bool:
+    """Whether the last column does, as a distribution's; unless the text is longer than what was looked at."""
+    shares = [float(row[-1]) for row in rows]
+    return len(rows[0]) == 2 or (shares == sorted(shares) and max(shares) <= 100)
+
+
+def _lists_nodes(source: Source, rows: list[list[str]]) -> bool:
+    """Whether numbers are a count and so many different nodes, and no distribution that ends with 1 or 100."""
+    words = [word for row in rows[1:] for word in row]
+    if len(rows) == _LOOKED_AT:
+        words = [word for _, row in source.lines() for word in row][1:]
+    if any(not word.isdecimal() for word in words) or len(set(words)) < len(words):
+        return False
+    pairs = len(rows) > 2 and all(len(row) == 2 for row in rows[1:]) and rows[-1][-1] in ("1", "100")
+    return float(rows[0][0]) == len(words) and not pairs
+
+
+def _refuse_known(source: Source, start: str) -> None:
+    for found, what in _KNOWN:
+        if found.search(start):
+            raise source.wrong(0, f"is {what}")
+
+
+def _unknown(source: Source, start: str) -> UserError:
+    line = start.splitlines()[0] if start else ""
+    what = f"begins {shown(line)}, which is none of the known formats; say --format {', '.join(READ)}"
+    cells = [words for _, (_, words) in zip(range(_LOOKED_AT), tables.rows(source), strict=False)]
+    if cells and len(cells[0]) > 1 and all(_number(word) for row in cells for word in row):
+        what = f"begins {shown(line)}, which is none of the known formats; {orders.hint(source)}"
+    raise source.wrong(0, what)
+
+
+def _number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

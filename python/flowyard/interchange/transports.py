@@ -1,0 +1,50 @@
+"""What `--transport` may name, and hints for names that are used elsewhere."""
+
+from collections.abc import Sequence
+
+from flowyard.errors import UserError
+from flowyard.folders.reading import shown
+
+DEFAULT = "ndp"
+# What has another name here, or is not here: the nearest there is.
+_NEAREST = {
+    "roce": "dcqcn, which is RoCE's congestion control",
+    "rocev2": "dcqcn, which is RoCE's congestion control",
+    "rdma": "dcqcn, which is RoCE's congestion control",
+    "uec": "ndp, whose trimming and receiver's credits UEC's transport has taken up",
+    "eqds": "ndp, whose receiver's credits EQDS has taken up",
+    "homa": "pfabric or ndp, which also serve short flows first or let receivers pull",
+    "expresspass": "ndp, whose receivers pull",
+    "hpcc": "dcqcn; HPCC itself reads telemetry that switches here do not write",
+    "timely": "tcp with congestion.swift, the delay-based control that followed it",
+    "udp": "datagram",
+    "rack": "tcp",
+}
+
+
+def known(name: str) -> str:
+    """The transport; a UserError with a hint if it is known to be another thing."""
+    from flowyard import results
+    from flowyard.commands import options
+
+    schema = results.schema()["$defs"]
+    if name in options.members(schema["Transport"]):
+        return name
+    said = f"--transport {shown(name)}: is no transport here"
+    controls = list(options.members(schema["Congestion"]))
+    plain = name.lower().replace("_", "-")
+    if plain in controls:
+        raise UserError(
+            f"{said}, but a congestion control of tcp: import with --transport tcp, and write "
+            f"congestion.{plain} = {{}} under [transport.tcp]"
+        )
+    if plain in _NEAREST:
+        raise UserError(f"{said}; the nearest is {_NEAREST[plain]}")
+    return name
+
+
+def by_default(files: Sequence[str]) -> str:
+    """The note of a scenario whose transport nobody has named."""
+    from_hpcc = any(name.startswith(("hpcc", "rdma", "conweave")) for name in files)
+    other = "; dcqcn is the nearest to what HPCC's ns-3 code runs" if from_hpcc else ""
+    return f"hosts run {DEFAULT}, which no file says: --transport changes it{other}"

@@ -1,0 +1,324 @@
+"""Columns without names are told or refused, never guessed; tables with names; options that apply to nothing."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from interchange_examples import TOPOLOGY, flows_of, source
+
+from flowyard import interchange
+from flowyard.errors import UserError
+from flowyard.interchange import columns, flow_table, formats, orders
+from flowyard.interchange.text import RATE_UNITS, TIME_UNITS, quantity
+
+# Hosts 0 and 1.
+TOPO = "3 1 2\n2\n0 2 10Gbps 0.001ms 0\n1 2 10Gbps 0.001ms 0\n"
+OLD = "1\n0 1 3 10000 2 9.5\n"
+TABLE = "0 1 0 3000 0\n1 2 0 3000 500\n2 3 0 3000 1000\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Reads texts as files, by their names."""
+
+    def read(texts, **options):
+        for name, text in texts.items():
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        return interchange.read([tmp_path / name for name in texts], **options)
+
+    return read
+
+
+def flows(imported):
+    """(src, dst, bytes, start) of the flows of all entries."""
+    rows = []
+    for entry in imported.scenario["traffic"]:
+        starts = [quantity(at, TIME_UNITS) for at in entry["arrivals"]["times"]["at"]]
+        pairs = entry["matrix"]["pairs"]
+        rows += [(*pair, *rest) for pair, *rest in zip(pairs, entry["sizes"]["list"], starts, strict=True)]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (OLD, r"line 2: has 6 columns .* (hpcc-flow).*src,dst,pg,packets,start_s,end \(--format rdma-flow\)"),
+        (TABLE, r"line 1: has 5 columns .* --columns id,src,dst,size,start"),
+        # A trace of NetSys but for its starts, which could be sizes.
+        ("0 3000 1 2 5\n1 3000 2 1 6\n", r"netsys-trace.*id,start,src,dst,size"),
+        ("2\n0 2 3 1000 2.0\n1 2 3 2000 2.1\n", r"conweave-flow.*id,src,dst,size,start"),
+        ("0 1 3000 0\n", "columns without names are not guessed: name them, such as --columns src,dst,size,start"),
+        ("0,1,3000,0\n", "columns without names are not guessed"),
+        ("0 1 2 3 4 5 6\n", "columns without names are not guessed"),
+        ("0 1 0 0.5 0\n", "has 5 columns without names"),
+    ],
+)  # fmt: skip
+def test_columns_that_could_be_several_are_refused(read, text, said):
+    with pytest.raises(UserError, match=said):
+        read({"flows.txt": text}, topology="single-switch")
+
+
+def test_a_network_rules_orders_out(read):
+    """Node 3 is no host: so it is a priority group."""
+    text = "2\n0 1 3 1000 2.0\n1 0 3 2000 2.1\n"
+    imported = read({"topo.txt": TOPO, "flows.txt": text})
+    assert flows(imported) == [(0, 1, 1000, 2 * 10**12), (1, 0, 2000, 21 * 10**11)]
+    assert "conweave-flow" in imported.formats.values()
+    assert "columns read as src dst pg size start_s" in imported.notes
+
+
+def test_flows_of_the_older_rdma_simulator(read):
+    files = {"topo.txt": TOPO, "flows.txt": OLD}
+    # Which packets it counts tells that it counts packets.
+    imported = read(files, packet_bytes=1000)
+    assert flows(imported) == [(0, 1, 10_000_000, 2 * 10**12)]
+    assert any(note.startswith("end is not kept") for note in imported.notes)
+    with pytest.raises(UserError, match=r"counts packets .*--packet-bytes"):
+        read(files, formats=["hpcc-topology", "rdma-flow"])
+    # A fraction is no number of bytes: so it is a start.
+    with pytest.raises(UserError, match=r"counts packets .*--packet-bytes"):
+        read(files | {"flows.txt": "1\n0 1 3 10000 2.5 9.5\n"})
+    # More bytes than the seconds of its start: no end.
+    assert flows(read(files | {"flows.txt": "1\n0 1 3 100 10000 2\n"})) == [(0, 1, 10000, 2 * 10**12)]
+    with pytest.raises(UserError, match=r"--packet-bytes 1000 does not apply to .*hpcc-flow"):
+        read(files | {"flows.txt": "1\n0 1 3 100 10000 2\n"}, packet_bytes=1000)
+
+
+def test_the_user_names_the_columns(read):
+    named = {"columns": "id,src,dst,size,start", "start_unit": "ns", "topology": "single-switch"}
+    wanted = [(1, 0, 3000, 0), (2, 0, 3000, 500_000), (3, 0, 3000, 1_000_000)]
+    assert flows(read({"flows.txt": TABLE}, **named)) == wanted
+    assert flows(read({"flows.txt": TABLE.replace(" ", ",")}, **named)) == wanted
+    units = named | {"columns": "id,src,dst,size_kb,start_ns", "start_unit": None}
+    assert flows(read({"flows.txt": TABLE}, **units))[0] == (1, 0, 3_000_000, 0)
+    for wrong, said in (
+        ({"start_unit": None}, "start is .*500.*without a unit.*--start-unit"),
+        ({"columns": "id,src,dst,size,start_us"}, "--start-unit ns: the column .*start_us.* has its unit"),
+        ({"columns": "id,src,dst,size,colour"}, '"colour" is no name of a column'),
+        ({"columns": "id,src,dst,size,bytes"}, "are both the size"),
+        ({"columns": "a,b,rate"}, "flow-table|which .* does not have|--start-unit"),
+    ):
+        with pytest.raises(UserError, match=said):
+            read({"flows.txt": TABLE}, **(named | wrong))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src,dst,size,start\n0,1,3000,0us\n1,0,3KB,5us\n",
+        "Source;Destination;Flow Size (KB);Start Time (µs)\n0;1;3;0\n1;0;3;5\n",
+        "dst\tsrc\tbytes\tarrival_ns\n1\t0\t3000\t0\n0\t1\t3000\t5000\n",
+        "# id src dst size start_us\n7 0 1 3000 0\n9 1 0 3000 5\n",
+        "startTime_ms srcId dstId bytes\n0 0 1 3000\n0.005 1 0 3000\n",
+        '"src","dst","size","start_s","remark"\n"0","1","3000","0","a, b"\n1,0,3000,0.000005\n',
+    ],
+)
+def test_tables_go_by_the_names_of_their_columns(read, text):
+    imported = read({"topo.txt": TOPO, "flows.csv": text})
+    assert flows(imported) == [(0, 1, 3000, 0), (1, 0, 3000, 5_000_000)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("src,dst,size,start\n0,1,3000,5\n", 'line 2: start is "5", without a unit: name the unit'),
+        ("src,dst,size,start_us\n0,1,0.5,5\n", 'line 2: size is "0.5"; must be a whole number of bytes'),
+        ("src,dst,size,start_us\n0,1,0,5\n", "line 2: size is .* 1 to"),
+        ("src,dst,size,start_us\n0,1\n", "line 2: has 2 columns; there are 4: src, dst, size, start_us"),
+        ("src,dst,size,start_us\n0,1,10,5,6\n", "line 2: has 5 columns"),
+        ("src,dst,size,start_us\n0,0,10,5\n", "line 2: src and dst are the same host"),
+        ("src,dst,size,start_us\n0,2,10,5\n", "line 2: dst is 2, which is not a host"),
+        ("src,dst,size,start_us\n0,h1,10,5\n", 'line 2: dst is "h1", which is no host of the topology'),
+        ("src,dst,size,start_us\n0,1,10,soon\n", 'line 2: start is "soon"'),
+        ("src,dst,source,size\n0,1,1,5\n", '"src" and "source" are both the src'),
+        ("src,dst,size,start_us\n", "has no flow"),
+        ("src,dst,packets\n0,1,5\n", "counts packets"),
+    ],
+)
+def test_tables_that_cannot_be_read_are_told_where_and_what(read, text, said):
+    with pytest.raises(UserError, match=said):
+        read({"topo.txt": TOPO, "flows.csv": text})
+
+
+def test_flows_go_by_the_names_of_hosts(read):
+    cables = "Side A Device,Side A Name,Side B Device,Speed\nsrv-1,eth0,leaf-1,25G\nsrv-2,eth0,leaf-1,25G\n"
+    texts = {"cables.csv": cables, "flows.csv": "src,dst,size\nsrv-2,srv-1,3000\n"}
+    imported = read(texts, hosts="leaves", delay="1us")
+    assert flows(imported) == [(1, 0, 3000, 0)]
+    assert imported.scenario["topology"]["explicit"]["rate"] == "25Gbps"
+    assert "columns not read: Side A Name" in imported.notes
+    # Hosts whose names are numbers: flows have these, not places.
+    texts = {"edges.txt": "10 1 10Gbps 1us\n20 1 10Gbps 1us\n", "flows.csv": "src,dst,size\n20,10,3000\n"}
+    assert flows(read(texts, hosts="leaves")) == [(1, 0, 3000, 0)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b,rate,delay\nh0,s,10Gbps,1us\nh1,s,10Gbps,1us\n",
+        "source target bandwidth_gbps latency_us\nh0 s 10 1\nh1 s 10 1\n",
+        "h0 s 10Gbps 1us\nh1 s 10Gbps 1 µs\n".replace("1 µs", "1µs"),
+        "h0,s,1us,10G\nh1,s,1000ns,10Gb\n",
+        'graph [ node [ id 0 label "h0" ] node [ id 1 label "h1" ] node [ id 2 label "s" ]\n'
+        '  edge [ source 0 target 2 rate "10Gbps" delay "1us" ]\n'
+        '  edge [ source 1 target 2 rate "10 Gbit" delay "1us" ] ]\n',
+    ],
+)
+def test_networks_as_lists_of_cables_and_gml(read, text):
+    explicit = read({"net.txt": text}, hosts="leaves").scenario["topology"]["explicit"]
+    assert (sorted(explicit["hosts"]), explicit["switches"]) == (["h0", "h1"], [{"name": "s"}])
+    assert (explicit["rate"], explicit["delay"]) == ("10Gbps", "1us")
+
+
+def test_what_is_said_of_no_cable_is_noted(read):
+    text = "a,b,rate,delay\nh0,s,10Gbps,1us\nh1,s,10Gbps,1us\n"
+    notes = read({"net.txt": text}, hosts="leaves", rate="1Gbps", delay_unit="us").notes
+    assert "--rate is not used: all cables have a rate" in notes
+    assert "--delay-unit is not used: no delay is without a unit" in notes
+
+
+@pytest.mark.parametrize("sign", ["\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}", "u"])
+def test_both_micro_signs_are_read(sign):
+    assert quantity(f"1 {sign}s", TIME_UNITS) == 10**6
+    assert quantity(f"1\xa0{sign}s", TIME_UNITS) == 10**6
+
+
+@pytest.mark.parametrize("word", ["10GB/s", "10GBps", "10 m", "10X"])
+def test_bytes_a_second_are_no_bits(word):
+    with pytest.raises(ValueError, match="has the unit"):
+        quantity(word, RATE_UNITS)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("3\n0 1 2\n", r"is a list of the nodes that HPCC's ns-3 code traces \(trace.txt\)"),
+        ("4\n3\n5\n9\n1\n", "is a list of the nodes"),
+        ("2\n0 1\n", "is a list of the nodes"),
+        (
+            "ENABLE_QCN 1\nCC_MODE 3\nKMAX_MAP 1 25000000000 400\n",
+            "is a config.txt of HPCC's ns-3 code.*run.until",
+        ),
+        ("name: tiny\ntopology:\n  nodes:\n    h1: { kind: linux }\n", "is YAML.*from_networkx"),
+        ('{"directed": false, "nodes": [{"id": 0}], "links": []}', "is a graph in JSON.*node_link_graph"),
+        ("graph {\n a -- b\n}\n", "is a DOT graph"),
+        ("[General]\nnetwork = Tiny\n", "is an omnetpp.ini"),
+        ("package x;\nnetwork Tiny extends Base {\n", "is a NED file"),
+        ("0b000001 0b000101 10000 100 20000 2000000000 9164 8256\n", "has results.*flowyard compare"),
+        ("0 1 10000 100 20000 2000000000 9164 8256\n", "has results.*flowyard compare"),
+    ],
+)
+def test_files_that_are_known_but_not_read_are_named(read, text, said):
+    with pytest.raises(UserError, match=said):
+        read({"file.txt": text})
+
+
+@pytest.mark.parametrize(
+    ("stated", "note"), [("1360", None), ("1500", "states a mean of 1500, its points have 1360")]
+)
+def test_a_stated_mean_is_compared_with_the_points(read, stated, note):
+    # A step each: a tenth of the flows has 100 B, the rest 1500 B.
+    imported = read({"sizes.txt": f"{stated}\n100 0.1\n1500 1\n"})
+    assert imported.facts["mean_bytes"] == 1360
+    assert any(note in said for said in imported.notes) if note else not imported.notes
+    with pytest.raises(UserError, match=r"line 1: states a mean of 9, .* 1360: sizes may be packets"):
+        read({"sizes.txt": "9\n100 0.1\n1500 1\n"})
+    assert read({"sizes.txt": "9\n100 0.1\n1500 1\n"}, dialect="homa").facts["mean_bytes"] == 1360
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("swift", r"a congestion control of tcp: import with --transport tcp, and write congestion.swift"),
+        ("DCTCP", r"congestion.dctcp"),
+        ("roce", "the nearest is dcqcn"),
+        ("uec", "the nearest is ndp"),
+        ("eqds", "the nearest is ndp"),
+    ],
+)
+def test_transports_of_other_names_get_a_hint(read, name, said):
+    with pytest.raises(UserError, match=said):
+        read({"topo.txt": TOPO}, transport=name)
+
+
+def test_a_transport_that_nobody_named_is_noted(read):
+    note = "hosts run ndp, which no file says: --transport changes it; dcqcn is the nearest"
+    assert any(note in said for said in read({"topo.txt": TOPO}).notes)
+    assert read({"topo.txt": TOPO}, transport="ndp").notes == []
+
+
+NETWORK_OPTIONS = {"rate": "1Gbps", "delay": "1us"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "options"),
+    [
+        ({"topo.txt": TOPO, "flow.txt": "1\n0 1 3 100 10000 2\n"}, NETWORK_OPTIONS),
+        ({"topo.txt": TOPO}, NETWORK_OPTIONS | {"columns": "src,dst,size", "hosts": "leaves", "start_unit": "us"}),
+        ({"topo.txt": TOPO}, {"dialect": "percent", "packet_bytes": 1, "interpolation": "step", "topology": "mesh"}),
+        ({"topo.txt": TOPO}, {"routes": "x", "mtu": 1, "cwnd": 1, "queue": 1}),
+        ({"a.cdf": "0 0\n9 100\n"}, {"transport": "tcp", "topology": "fat-tree", "rate": "1Gbps", "mtu": 9}),
+        ({"flow.txt": "1\n0 1 3 100 10000 2\n"}, {"rate_unit": "bps", "start_unit": "us", "interpolation": "step"}),
+        ({"a.csv": "src,dst,size\n0,1,5\n"}, {"start_unit": "us", "packet_bytes": 9, "dialect": "ns2"}),
+        ({"a.csv": "src,dst,size\n0,1,5\n"}, {"columns": "a,b,rate"}),
+    ],
+)  # fmt: skip
+def test_options_that_apply_to_nothing_are_refused(read, texts, options):
+    for name, value in options.items():
+        # Flows of their own need the name of a network.
+        more = {} if name == "topology" or len(texts) > 1 else {"topology": "single-switch"}
+        more = more if not {"topo.txt", "a.cdf"} & set(texts) else {}
+        with pytest.raises(UserError, match=f"--{name.replace('_', '-')} "):
+            read(texts, **({name: value} | more))
+
+
+def test_a_network_that_is_taken_keeps_its_cables(read):
+    with pytest.raises(UserError, match="--rate 1Gbps: the network is that of web-search-ndp"):
+        read({"flow.txt": "1\n0 1 3 100 10000 2\n"}, topology="web-search-ndp", rate="1Gbps")
+
+
+def test_the_page_has_the_table_of_formats():
+    page = (Path(__file__).parents[2] / "docs" / "interchange.md").read_text(encoding="utf-8")
+    assert "\n".join(formats.page()) in page
+
+
+rows = st.lists(
+    st.tuples(st.integers(0, 7), st.integers(8, 15), st.integers(1, 10**9), st.integers(0, 10**15)),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(rows, st.permutations(["src", "dst", "size", "start_ps"]), st.sampled_from(",;\t "))
+@settings(derandomize=True, max_examples=60, deadline=None)
+def test_a_table_is_read_whatever_the_order_of_its_columns(flows, order, sign):
+    places = [["src", "dst", "size", "start_ps"].index(name) for name in order]
+    lines = [sign.join(order), *(sign.join(str(row[place]) for place in places) for row in flows)]
+    reading = flow_table.Reading(columns.named(order, columns.FLOWS), skip=1)
+    traffic = flow_table.read(source("\n".join(lines)), reading)
+    assert sorted(row[:4] for row in flows_of(traffic)) == sorted(flows)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 3000)] * 5), min_size=1, max_size=4))
+@settings(derandomize=True, max_examples=200, deadline=None)
+def test_rows_are_told_only_if_no_other_order_fits(numbers):
+    text = "\n".join(" ".join(map(str, row)) for row in numbers)
+    try:
+        told = orders.settle(source(text), None)
+    except UserError:
+        return
+    words = [[str(number) for number in row] for row in numbers]
+    fitting = [
+        order
+        for order in orders.ORDERS
+        if order.columns.count(",") == 4 and orders._fits(order, words, None, False)
+    ]
+    assert [order.format for order in fitting if order.counted is not True] == [told]
+
+
+def test_a_mixture_of_files_says_which_is_which(read):
+    imported = read({"t.txt": TOPOLOGY, "f.csv": "src,dst,size\n2,1,30\n"})
+    assert sorted(imported.formats.values()) == ["flow-table", "hpcc-topology"]
+    # Nodes 1 and 2 are the hosts 0 and 1.
+    assert flows(imported) == [(1, 0, 30, 0)]
