@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from flowyard.errors import UserError
+from flowyard.forks import require_threads
 from flowyard.sweeps import advice, local, sharing
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
 from flowyard.sweeps.results import Sweep
@@ -47,7 +48,8 @@ def sweep(
         update: Let a folder of another plan follow this one. Its runs stay on disk, but no longer belong to it.
 
     Raises:
-        UserError: The plan cannot be run, or the folder belongs to another one.
+        UserError: The plan cannot be run, the folder belongs to another one, or this process was forked after polars
+            had worked: see forks.py.
         KeyboardInterrupt: Ctrl-C; the runs that were done are kept.
     """
     i, n = shard
@@ -99,6 +101,8 @@ def execute(
         announce: Told in a sentence what is to be done.
         waiting: Say how far it is only to who sees it and has waited: see progress.Display.
     """
+    # Before the runs, which a process that cannot keep their results would compute in vain.
+    require_threads()
     tasks = plan.tasks()
     # From here on Ctrl-C ends the runs, not the program: what is done is kept, and nothing else is left.
     with Deferred() as deferred, Store(directory) as store:
