@@ -9,6 +9,7 @@ second call on the same folder therefore runs only what is missing, and never mi
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from flowyard.errors import UserError
 from flowyard.forks import require_threads
@@ -30,7 +31,7 @@ def sweep(
     *,
     workers: int | None = None,
     threads: int | None = None,
-    dask: str | None = None,
+    dask: Any = None,
     shard: tuple[int, int] = (1, 1),
     update: bool = False,
 ) -> Sweep:
@@ -43,7 +44,8 @@ def sweep(
         directory: A new folder, or that of an earlier call, which goes on.
         workers: Runs at a time on this machine; default one a processor.
         threads: Most threads of one run, for what would leave processors idle: see sharing.py.
-        dask: Address of a Dask scheduler, such as "tcp://10.0.0.1:8786", to run there instead.
+        dask: Where to run instead: the address of a Dask scheduler, such as "tcp://10.0.0.1:8786", or a cluster or a
+            Client of distributed. Works in a notebook, too.
         shard: (i, n): only the i-th of n parts, from 1; 0 is the n-th, for who counts from 0.
         update: Let a folder of another plan follow this one. Its runs stay on disk, but no longer belong to it.
 
@@ -82,7 +84,7 @@ def execute(
     *,
     workers: int | None = None,
     threads: int | None = None,
-    cluster: str | None = None,
+    cluster: Any = None,
     shard: tuple[int, int] = (1, 1),
     update: bool = False,
     announce: Callable[[str], object] = lambda _: None,
@@ -95,7 +97,7 @@ def execute(
         directory: A new folder, or that of an earlier call.
         workers: Runs at a time on this machine; default one a processor.
         threads: Most threads of one run on this machine; default what its scenario says.
-        cluster: Address of a Dask scheduler.
+        cluster: A Dask cluster: see `sweep`.
         shard: (i, n): the i-th of n parts, from 1.
         update: Let a folder of another plan follow this one.
         announce: Told in a sentence what is to be done.
@@ -125,8 +127,11 @@ def execute(
         if not missing:
             return tally
         shared = sharing.share(missing, local.processors(), workers, threads)
-        if threads is not None:
-            announce(shared.said())
+        why = ""
+        if cluster is None:
+            shared, why = sharing.within(shared, sharing.need_of(missing))
+        if threads is not None or why:
+            announce(shared.said(why))
         # Before the runs, for they may take hours.
         tally.advice = advice.of(missing)
         for piece in tally.advice:
