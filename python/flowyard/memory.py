@@ -15,6 +15,8 @@ from flowyard.text import room
 ROOT = Path("/")
 # A group without a limit has one of about 2**63 by version 1.
 NO_LIMIT = 2**60
+# Address space that V8 reserves, and hardly uses: 64 GiB, of which it gives back half, and what is around them.
+DRAWING = 72 << 30
 
 
 class Left(NamedTuple):
@@ -46,6 +48,20 @@ def require(need: int) -> None:
         raise UserError(
             f"the run needs about {room(need)} of memory, and {room(there.size)} are left here: {there.why}; use fewer "
             "flows, a smaller network or fewer samples, or give it more memory (run.memory_limit can only lower this)"
+        )
+
+
+def require_room_to_draw(what: str) -> None:
+    """Refuses to start the engine of pictures where it would end the process: without its address space V8 aborts.
+
+    Raises:
+        UserError: There is a limit that is too low.
+    """
+    low = [there for there in _own_limits() if there.why.endswith("-v)") and there.size < DRAWING]
+    if low:
+        raise UserError(
+            f"no {what}: its engine reserves {room(DRAWING)} of address space, and {low[0].why}; raise that limit, or "
+            "make it where there is none"
         )
 
 

@@ -262,6 +262,14 @@ def test_shards_at_the_same_time_share_the_work(sweep, tmp_path):
         assert times(folder) == before
 
 
+def test_a_part_beyond_all_of_them_says_what_n_is(sweep, capsys):
+    with pytest.raises(SystemExit):
+        sweep("replicas = 3\n", "--shard", "7/2")
+    said = capsys.readouterr().err
+    assert "'7/2' has no part 7 of 2; N is the number of all parts" in said
+    assert "SLURM_ARRAY_TASK_COUNT is their number, so write N as a number" in said
+
+
 def test_a_shard_says_so_and_more_shards_than_runs_are_no_harm(sweep, tmp_path):
     code, out, err = sweep("replicas = 3\n", "--shard", "2/2")
     assert (code, out, err) == (0, "1 of 3 runs are in out/plan\n", "plan: 1 runs (shard 2 of 2)\n")
