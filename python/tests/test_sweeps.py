@@ -740,6 +740,30 @@ def test_shares_of_packets_are_of_those_that_flows_sent(mixed):
     assert mixed.metrics["trims"].sum() > 0
 
 
+def test_shares_of_packets_are_of_those_of_background_too(tmp_path):
+    scenario = {
+        "topology": {"single-switch": {"hosts": 8}},
+        "transport": "ndp",
+        "traffic": [
+            {
+                "name": name,
+                "arrivals": "at-once",
+                "matrix": {"incast": {"senders": 6}},
+                "sizes": {"fixed": "50KB"},
+                "flows": 6,
+                "background": name == "other",
+            }
+            for name in ("own", "other")
+        ],
+    }
+    found = fy.sweep(fy.Plan(scenario), tmp_path / "out")
+    (row,) = found.metrics.iter_rows(named=True)
+    flows = fy.open_run(found.path(row["run"])).flows.to_polars()
+    measured = flows.filter("measured")["packets_sent"].sum()
+    assert 0 < measured < row["packets_sent"] == flows["packets_sent"].sum()
+    assert row["trims_per_packet"] == row["trims"] / flows["packets_sent"].sum() > 0
+
+
 def test_places_that_share_a_run_have_its_groups_each(sweep, tmp_path):
     sweep("[[axes]]\nname = 'a'\nlabels = ['one', 'two']\nset.run.seed = [3, 3]\n")
     found = open_sweep(tmp_path / "out/plan").by_size

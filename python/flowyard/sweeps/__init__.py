@@ -20,6 +20,7 @@ from flowyard.sweeps.store import Store
 from flowyard.sweeps.tally import Tally
 from flowyard.sweeps.task import Planned
 from flowyard.terminal.interrupt import Deferred
+from flowyard.terminal.names import printable
 from flowyard.terminal.progress import Overall
 
 __all__ = ["Axis", "ModelPlan", "Plan", "Sweep", "execute", "sweep"]
@@ -119,7 +120,10 @@ def execute(
         missing = [task for key, task in runs.items() if key not in whole]
         of = f" (shard {i} of {n})" if n > 1 else ""
         done = sum(task.key in whole for task in mine)
-        announce(f"{plan.name}: {len(mine):,} runs{of}" + (f", {done:,} of them done before" if done else ""))
+        announce(
+            f"{printable(plan.name)}: {len(mine):,} runs{of}"
+            + (f", {done:,} of them done before" if done else "")
+        )
         if damaged:
             were = "run was damaged and is" if len(damaged) == 1 else "runs were damaged and are"
             announce(f"{len(damaged):,} {were} made again; {next(iter(damaged.values()))}")

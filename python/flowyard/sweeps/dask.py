@@ -151,7 +151,7 @@ def _connected(cluster: Any) -> Iterator[Any]:
     """A client of the cluster: what is given, or one that is closed afterwards."""
     import distributed
 
-    is_cluster = isinstance(cluster, distributed.deploy.Cluster)
+    is_cluster = isinstance(cluster, distributed.deploy.cluster.Cluster)
     if not is_cluster and not isinstance(cluster, str | distributed.Client):
         raise UserError(
             f"dask: {_shown(cluster)}; give the address of a scheduler, such as tcp://10.0.0.1:8786, or an object of "
