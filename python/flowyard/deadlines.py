@@ -173,7 +173,7 @@ def _throughput(rows: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _found(rows: Sequence[Mapping[str, Any]], share: float) -> Senders:
-    import polars as pl
+    from flowyard.forks import pl
 
     met = (pl.col("met") / pl.col("flows")).alias("application_throughput")
     runs = pl.DataFrame(rows).sort("senders", maintain_order=True).with_columns(met)

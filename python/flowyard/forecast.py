@@ -7,6 +7,7 @@ is begun, given up after a moment, and what it did until then is its speed.
 import time
 from typing import Any, NamedTuple
 
+from flowyard import memory
 from flowyard.results import Checked, Result
 from flowyard.terminal.interrupt import Deferred
 from flowyard.text import digits, duration, room, span
@@ -65,9 +66,15 @@ def speed_of(result: Result) -> Speed | None:
 
 def speed(checked: Checked, needs: dict[str, int]) -> Speed | None:
     """How fast a run begins; None if it is short, or too large to be begun for that."""
-    if needs["packet_hops"] < SHORT_HOPS or needs["memory_bytes"] > MOST_BYTES:
+    if needs["packet_hops"] < SHORT_HOPS or not may_begin(needs):
         return None
     return speed_of(trial(checked))
+
+
+def may_begin(needs: dict[str, int]) -> bool:
+    """Whether there is memory for a trial."""
+    there = memory.left()
+    return needs["memory_bytes"] <= min(MOST_BYTES, there.size if there else MOST_BYTES)
 
 
 def said(needs: dict[str, int], found: Speed | None) -> str:

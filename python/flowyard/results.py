@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from flowyard import _native
+from flowyard import _native, memory
 from flowyard.errors import UserError
 from flowyard.folders import kept, reading
 from flowyard.table import Table
@@ -169,7 +169,12 @@ class Checked:
     def run(
         self, *, progress: Callable[[Progress], object] | None = None, command: str | None = None
     ) -> Result:
-        """Runs it to its end: see `run`. The summary keeps the command line, if there was one."""
+        """Runs it to its end: see `run`. The summary keeps the command line, if there was one.
+
+        Raises:
+            UserError: It needs more memory than there is, and the system would kill this process.
+        """
+        memory.require(self.outlook().needs["memory_bytes"])
         asked = {"started": _utc(), "command": command, "overrides": dict(self._overrides)}
         outcome = self._native.run(progress)
         # How it was asked for stands first: it is no part of the results, which are the same at any time.

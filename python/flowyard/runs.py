@@ -10,11 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-import polars as pl
-
 from flowyard.analysis import background, goodput_bps, measured, picoseconds
 from flowyard.errors import UserError
 from flowyard.folders import kept
+from flowyard.forks import pl
 from flowyard.results import Result
 from flowyard.table import read_frame
 

@@ -37,7 +37,7 @@ def read_frame(
     Raises:
         UserError: It cannot be read, is no whole Parquet file, or lacks a column.
     """
-    import polars as pl
+    from flowyard.forks import pl
 
     try:
         with _stderr.dropped_on(pl.exceptions.PanicException):
@@ -94,7 +94,7 @@ class Table:
         if self._file is not None:
             shutil.copyfile(self._file, path)
             return
-        import polars as pl
+        from flowyard.forks import pl
 
         native: Any = self._columns
         # By way of memory, because polars does not pass on why the operating system refuses to write.
@@ -104,7 +104,7 @@ class Table:
 
     def to_polars(self) -> "pl.DataFrame":
         """As a polars table."""
-        import polars as pl
+        from flowyard.forks import pl
 
         return pl.DataFrame(self)
 

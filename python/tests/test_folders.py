@@ -1,10 +1,13 @@
 """Output folders: complete or not there at all."""
 
 import errno
+import os
+import stat
 from pathlib import Path
 
 import pytest
 
+import flowyard as fy
 from flowyard import folders
 from flowyard.errors import UserError
 from flowyard.folders import Staging
@@ -179,3 +182,23 @@ def test_what_killed_processes_left_is_removed_and_nothing_else(tmp_path):
             assert set(on_disk(tmp_path)) >= others
         living.publish()
     assert set(on_disk(tmp_path)) == others | {"living", "living/run.json"}
+
+
+@pytest.mark.parametrize(
+    ("code", "goes_on"), [(errno.EINVAL, True), (errno.ENOTSUP, True), (errno.EIO, False)]
+)
+def test_a_file_system_that_cannot_flush_folders_is_written_to(small, tmp_path, monkeypatch, code, goes_on):
+    own = os.fsync
+
+    def fsync(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(code, os.strerror(code))
+        own(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    plan = fy.Plan(small)
+    if goes_on:
+        assert fy.sweep(plan, tmp_path / "out").complete
+    else:
+        with pytest.raises(UserError, match="cannot write here"):
+            fy.sweep(plan, tmp_path / "out")

@@ -82,6 +82,15 @@ def test_runs_that_are_there_say_the_speed_and_the_size(small, tmp_path, begun):
     assert whole.lines() == [f"6 runs of 2 points, 6 of them done, in {tmp_path / 'out'}"]
 
 
+def test_a_damaged_run_is_one_that_is_missing(small, tmp_path):
+    done = fy.sweep(plan(small), tmp_path / "out")
+    flows = done.path(done.runs["run"][0]) / "flows.parquet"
+    flows.write_bytes(flows.read_bytes()[:-10])
+    found = sweeps.of(plan(small), tmp_path / "out")
+    assert (found.runs, found.done) == (6, 5)
+    assert found.packet_hops > 0
+
+
 def test_of_many_points_some_are_looked_at(small, tmp_path, monkeypatch, begun):
     monkeypatch.setattr(sweeps, "MOST_POINTS", 5)
     seeds = Plan(small, [Axis("seed", {"run.seed": list(range(41))})], replicas=2)

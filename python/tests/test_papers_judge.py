@@ -84,6 +84,8 @@ def test_not_less_needs_more_than_half_strictly_above():
     assert verdict([2, 2, 1], [1, 1, 1], [1, 2, 3]) == PASS
     assert verdict([2, 1, 1], [1, 1, 1], [1, 2, 3]) == FAIL
     assert verdict([1, 1], [1, 1], [1, 2]) == FAIL
+    # Half of the points are not more than half.
+    assert verdict([2, 2, 1, 1], [1, 1, 1, 1], [1, 2, 3, 4]) == FAIL
 
 
 def test_not_less_allows_for_a_hundredth():

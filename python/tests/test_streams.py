@@ -1,6 +1,7 @@
 """stdout and stderr whose readers are gone, as in `flowyard ... | head`: no traceback, and no run ends for it."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import pytest
 from conftest import SMALL
 
 import flowyard as fy
-from flowyard.terminal import streams
+from flowyard.terminal import names, streams
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes are others there")
 
@@ -110,3 +111,29 @@ def test_a_full_disk_behind_stderr_ends_no_run(here):
     with open("/dev/full", "w") as full:  # noqa: PTH123
         done = flowyard("sweep plan.toml -o out", here, stdout=subprocess.PIPE, stderr=full)
     assert (done.returncode, done.stdout) == (0, "1 of 1 runs are in out\n")
+
+
+class TestNames:
+    """Control characters in names of foreign files do not reach a terminal."""
+
+    NAME = "x\x1b[2J\x1b]0;pwn\x07\nforged\x9b"
+
+    def test_of_a_run(self, flowyard, small, tmp_path):
+        scenario = small.with_name("named.json")
+        document = fy.check(small) | {"name": self.NAME}
+        scenario.write_text(json.dumps(document))
+        for words in (["run", scenario, "-o", "out"], ["show", "out"], ["check", scenario]):
+            done = flowyard(*words)
+            assert done.returncode == 0, done.stderr
+            said = done.stdout + done.stderr
+            assert not set(said) & set("\x1b\x07\x9b"), words
+            assert "\nforged" not in said
+
+    def test_in_a_message(self, flowyard):
+        done = flowyard("run", self.NAME)
+        assert not set(done.stderr) & set("\x1b\x07\x9b")
+        assert "\\x1b[2J" in done.stderr
+
+    def test_all_of_them(self):
+        assert names.printable("a\x1b\x7f\x85\n\t") == r"a\x1b\x7f\x85\n\t"
+        assert names.printable("a\x1b\nb", lines=True) == "a\\x1b\nb"

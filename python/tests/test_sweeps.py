@@ -262,6 +262,14 @@ def test_shards_at_the_same_time_share_the_work(sweep, tmp_path):
         assert times(folder) == before
 
 
+def test_a_part_beyond_all_of_them_says_what_n_is(sweep, capsys):
+    with pytest.raises(SystemExit):
+        sweep("replicas = 3\n", "--shard", "7/2")
+    said = capsys.readouterr().err
+    assert "'7/2' has no part 7 of 2; N is the number of all parts" in said
+    assert "SLURM_ARRAY_TASK_COUNT is their number, so write N as a number" in said
+
+
 def test_a_shard_says_so_and_more_shards_than_runs_are_no_harm(sweep, tmp_path):
     code, out, err = sweep("replicas = 3\n", "--shard", "2/2")
     assert (code, out, err) == (0, "1 of 3 runs are in out/plan\n", "plan: 1 runs (shard 2 of 2)\n")
@@ -730,6 +738,30 @@ def test_shares_of_packets_are_of_those_that_flows_sent(mixed):
         for name in results.OF_PACKETS:
             assert row[f"{name}_per_packet"] == row[name] / sent
     assert mixed.metrics["trims"].sum() > 0
+
+
+def test_shares_of_packets_are_of_those_of_background_too(tmp_path):
+    scenario = {
+        "topology": {"single-switch": {"hosts": 8}},
+        "transport": "ndp",
+        "traffic": [
+            {
+                "name": name,
+                "arrivals": "at-once",
+                "matrix": {"incast": {"senders": 6}},
+                "sizes": {"fixed": "50KB"},
+                "flows": 6,
+                "background": name == "other",
+            }
+            for name in ("own", "other")
+        ],
+    }
+    found = fy.sweep(fy.Plan(scenario), tmp_path / "out")
+    (row,) = found.metrics.iter_rows(named=True)
+    flows = fy.open_run(found.path(row["run"])).flows.to_polars()
+    measured = flows.filter("measured")["packets_sent"].sum()
+    assert 0 < measured < row["packets_sent"] == flows["packets_sent"].sum()
+    assert row["trims_per_packet"] == row["trims"] / flows["packets_sent"].sum() > 0
 
 
 def test_places_that_share_a_run_have_its_groups_each(sweep, tmp_path):

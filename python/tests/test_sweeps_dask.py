@@ -1,5 +1,6 @@
 """Sweeps on a real Dask cluster on this machine: same results, and nothing lost with a worker."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -14,6 +15,10 @@ from pathlib import Path
 import distributed
 import pytest
 from conftest import SMALL, open_sweep
+
+import flowyard as fy
+from flowyard.errors import UserError
+from flowyard.sweeps import dask
 
 PLAN = """\
 scenario = "small.toml"
@@ -47,6 +52,14 @@ def run(task, progress=None, threads=None):
         raise OSError("it is full here")
     return before(task, progress)
 ScenarioTask.run = run
+from distributed.cli.dask_worker import main
+main()
+"""
+# A worker that dies when it is asked for its engine.
+DYING = """\
+import os
+from flowyard.sweeps import dask
+dask.engine = lambda: os._exit(1)
 from distributed.cli.dask_worker import main
 main()
 """
@@ -406,3 +419,80 @@ def test_a_worker_with_another_engine_that_comes_later_computes_nothing(flowyard
     workers.processes[-1].kill()
     assert flowyard("sweep", longer, "-o", "there", "--dask", address).returncode == 0
     assert open_sweep(tmp_path / "there").complete
+
+
+class TestFromPython:
+    """What a notebook's user gives to `dask`, where an event loop is running."""
+
+    @staticmethod
+    def swept(plan, given):
+        async def cell():
+            return fy.sweep(plan, plan.with_name("there"), dask=given)
+
+        return asyncio.run(cell())
+
+    def test_an_address(self, plan, address):
+        assert self.swept(plan, address).complete
+
+    def test_a_client_which_stays_open(self, plan, address):
+        with distributed.Client(address, set_as_default=False) as client:
+            assert self.swept(plan, client).complete
+            assert client.submit(sum, [1, 2]).result() == 3
+
+    def test_a_cluster(self, plan):
+        with distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster:
+            assert self.swept(plan, cluster).complete
+
+    @pytest.mark.parametrize("given", [True, 8786, ["tcp://127.0.0.1:1"], distributed.Client])
+    def test_what_is_none_of_these(self, plan, given):
+        with pytest.raises(UserError, match="give the address of a scheduler, such as tcp://"):
+            self.swept(plan, given)
+
+    def test_an_asynchronous_client(self, plan, address):
+        async def cell():
+            async with distributed.Client(address, asynchronous=True, set_as_default=False) as client:
+                fy.sweep(plan, plan.with_name("there"), dask=client)
+
+        with pytest.raises(UserError, match="is asynchronous; give one that was made without"):
+            asyncio.run(cell())
+
+    def test_a_client_that_is_closed(self, plan, address):
+        with distributed.Client(address, set_as_default=False) as client:
+            pass
+        with pytest.raises(UserError, match="the client is closed"):
+            self.swept(plan, client)
+
+
+class Asked:
+    """A client whose workers answer, or die instead."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def wait_for_workers(self, number, timeout):
+        pass
+
+    def run(self, function, on_error):
+        return self.answers.pop(0)
+
+
+def test_a_worker_that_dies_before_it_answers_is_passed_over():
+    mine, died = dask.engine(), OSError("Timed out")
+    dask._same_engine(Asked({"a": died, "b": mine}), "tcp://x:1")
+    dask._same_engine(Asked({"a": died}, {}, {"b": mine}), "tcp://x:1")
+    with pytest.raises(UserError, match="its workers die before they answer"):
+        dask._same_engine(Asked(*[{"a": died}] * dask.ASKED), "tcp://x:1")
+    with pytest.raises(UserError, match=r"a worker lacks this flowyard \(No module"):
+        dask._same_engine(Asked({"a": ModuleNotFoundError("No module named 'flowyard'")}), "tcp://x:1")
+
+
+def test_a_worker_that_dies_in_its_first_second_loses_nothing(plan, tmp_path, workers):
+    address = workers.address
+    workers.worker(sys.executable, "-c", DYING)
+    workers.worker()
+    sweep = begin(tmp_path, plan, "-o", "there", "--dask", address)
+    stdout, stderr = sweep.communicate(timeout=PATIENCE)
+    assert (sweep.returncode, stdout) == (0, "8 of 8 runs are in there\n"), stderr
+    assert "Traceback" not in stderr

@@ -2,6 +2,9 @@
 
 import json
 import re
+import resource
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -26,6 +29,29 @@ def test_counts_follow_the_graph():
     kinds = {kind[:2]: number for kind, number in network.cable_kinds().items()}
     assert kinds == {("host", "edge"): 16, ("edge", "aggregation"): 16, ("aggregation", "core"): 16}
     assert sum(network.cable_kinds().values()) == len(network.cables) == 48
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there the limit holds")
+@pytest.mark.parametrize(("words", "code"), [((), 0), (("--json",), 0), (("-o", "x.svg"), 2)])
+def test_counts_need_no_picture(words, code, small):
+    # Below such a limit the engine that draws ends the process.
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # noqa: E731
+    done = subprocess.run(
+        [sys.executable, "-m", "flowyard", "topology", str(small), *words],
+        cwd=small.parent,
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+    )
+    assert (done.returncode, list(small.parent.iterdir())) == (code, [small]), done.stderr
+    assert (
+        "no picture: its engine reserves 72.0 GiB of address space, and this process may have 4.0"
+        in done.stderr
+    )
+    if "--json" in words:
+        assert json.loads(done.stdout)["picture"] is None
+    else:
+        assert "single-switch" in done.stdout
 
 
 def test_survey_says_what_is_exact():

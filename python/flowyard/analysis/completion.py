@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import polars as pl
-
 from flowyard.analysis import within_run
 from flowyard.analysis.frames import Arrow, frame
+from flowyard.forks import pl
 
 # Upper ends of the size groups in bytes, inclusive: short, middle and long flows, as pFabric cut them.
 SIZE_GROUPS: tuple[tuple[int | None, str], ...] = (

@@ -9,10 +9,9 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import polars as pl
-
 from flowyard.analysis.completion import PERCENTILES
 from flowyard.analysis.frames import Arrow, frame
+from flowyard.forks import pl
 
 
 class Inversions(NamedTuple):

@@ -1,6 +1,6 @@
 """Distributions cut down to what a chart can show."""
 
-import polars as pl
+from flowyard.forks import pl
 
 
 def distribution(values: pl.Series, population: int | None = None, points: int = 400) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """How evenly something is shared."""
 
-import polars as pl
+from flowyard.forks import pl
 
 
 def jain(values: pl.Series) -> float | None:

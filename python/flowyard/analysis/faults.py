@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-import polars as pl
-
 from flowyard.analysis.frames import Arrow, frame
+from flowyard.forks import pl
 
 PERIODS = ("before", "during", "after")
 

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-import polars as pl
+from flowyard.forks import pl
 
 
 class Arrow(Protocol):

@@ -1,8 +1,7 @@
 """Payload delivered over time."""
 
-import polars as pl
-
 from flowyard.analysis.frames import Arrow, frame
+from flowyard.forks import pl
 
 
 def flow_goodput(flows: Arrow) -> pl.Series:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from functools import cache
 
-import polars as pl
+from flowyard.forks import pl
 
 CONFIDENCE = 0.95
 

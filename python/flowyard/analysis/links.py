@@ -1,9 +1,8 @@
 """Links, by the tiers that they connect."""
 
-import polars as pl
-
 from flowyard.analysis.distribution import strip
 from flowyard.analysis.frames import Arrow, frame
+from flowyard.forks import pl
 
 
 def by_tier(links: Arrow) -> pl.DataFrame:

@@ -26,9 +26,8 @@ from itertools import pairwise
 from statistics import NormalDist
 from typing import NamedTuple
 
-import polars as pl
-
 from flowyard.analysis.intervals import CONFIDENCE, student_t
+from flowyard.forks import pl
 
 BATCHES = 20
 # Fewer observations give no interval: a batch has at least two. Nor do flows that start at fewer instants, in a burst.

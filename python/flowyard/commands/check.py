@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Checks and prints; executes at most a moment of a run."""
-    from flowyard import _native, forecast, results, scenarios
+    from flowyard import _native, forecast, memory, results, scenarios
     from flowyard.terminal.exits import COMPLETE
     from flowyard.text import room
 
@@ -63,9 +63,12 @@ def run(arguments: argparse.Namespace) -> int:
         _part("derived", f"{field} = {inline(value)}")
     _part("measured", forecast.measuring(window))
     hops, ends = needs["packet_hops"], needs["end_ps"] / 1e9
-    memory = room(needs["memory_bytes"])
-    _part("needs", f"about {memory}; {hops:,} packet-hops for {ends:,.3g} ms simulated")
+    taken = room(needs["memory_bytes"])
+    _part("needs", f"about {taken}; {hops:,} packet-hops for {ends:,.3g} ms simulated")
     _part("", forecast.said(needs, speed))
+    there = memory.left()
+    if there and needs["memory_bytes"] > there.size:
+        _part("", f"too much for this process, which has {room(there.size)} left: {there.why}")
     if resolved.get("observe"):
         _part("observe", inline(resolved["observe"]))
         _part("", forecast.to_observe(needs))

@@ -2,10 +2,12 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flowyard.commands import options
+from flowyard.errors import UserError
 
 if TYPE_CHECKING:
     from flowyard.topology import Network
@@ -31,8 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints the tables and draws the picture."""
     from flowyard import folders, scenarios, topology
     from flowyard.terminal.console import show
-    from flowyard.terminal.exits import COMPLETE
-    from flowyard.topology.picture import png, svg
+    from flowyard.terminal.exits import BAD_INPUT, COMPLETE
     from flowyard.topology.tables import tables
 
     path = scenarios.find(arguments.scenario)
@@ -41,18 +42,33 @@ def run(arguments: argparse.Namespace) -> int:
         folders.require_suffix(arguments.output, "the picture is an SVG or a PNG", ".svg", ".png")
     fabric = topology.fabric(path, dict(arguments.set))
     network, found = topology.Network.of(fabric), json.loads(fabric.survey())
-    drawn = svg(network, path.stem)
-    as_png = arguments.output is not None and arguments.output.suffix.lower() == ".png"
-    picture = folders.write_new(
-        png(drawn) if as_png else drawn, arguments.output, numbered=f"{path.stem}-topology", suffix=".svg"
-    )
+    picture, why = _picture(network, path.stem, arguments.output)
     if arguments.json:
-        print(json.dumps(_answer(network) | found | {"picture": str(picture)}, indent=2))
-        return COMPLETE
-    for table in tables(network, found):
-        show(table)
-    print(f"picture in {picture}")
-    return COMPLETE
+        print(json.dumps(_answer(network) | found | {"picture": picture and str(picture)}, indent=2))
+    else:
+        for table in tables(network, found):
+            show(table)
+        if picture:
+            print(f"picture in {picture}")
+    if why:
+        print(why, file=sys.stderr)
+    # A picture that was asked for is missing.
+    return BAD_INPUT if why and arguments.output else COMPLETE
+
+
+def _picture(network: "Network", name: str, output: Path | None) -> tuple[Path | None, str]:
+    """Draws the picture: its file, or why there is none."""
+    from flowyard import folders, memory
+    from flowyard.topology.picture import png, svg
+
+    try:
+        memory.require_room_to_draw("picture")
+    except UserError as error:
+        return None, str(error)
+    drawn = svg(network, name)
+    as_png = output is not None and output.suffix.lower() == ".png"
+    content = png(drawn) if as_png else drawn
+    return folders.write_new(content, output, numbered=f"{name}-topology", suffix=".svg"), ""
 
 
 def _answer(network: "Network") -> dict[str, object]:

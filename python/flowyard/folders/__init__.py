@@ -13,6 +13,8 @@ from flowyard.folders import owned, reading
 
 # What folders in the making are called.
 PREFIX = ".flowyard-"
+# What file systems answer that cannot flush; a full or broken disk answers otherwise.
+NO_FLUSH = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF)
 # Bytes at the head of a file of ours, among which its mark is.
 HEAD = 4096
 
@@ -250,10 +252,14 @@ def refuse_dangling(target: Path) -> None:
 
 
 def flush(path: Path) -> None:
-    """Waits until a file, or the entries of a folder, are on disk."""
+    """Waits until a file, or the entries of a folder, are on disk; where a file system cannot say so, goes on."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        # What was written is there, as all else on such a file system: some of networks refuse it for folders.
+        if error.errno not in NO_FLUSH:
+            raise
     finally:
         os.close(descriptor)
 

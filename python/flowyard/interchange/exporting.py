@@ -112,7 +112,7 @@ def with_traffic(scenario: Scenario) -> Scenario:
 
 def drawn(checked: results.Checked) -> dict[str, list[Any]]:
     """The columns of the flows that the engine draws, in the order of their ids."""
-    import polars as pl
+    from flowyard.forks import pl
 
     columns = ("tag", "src", "dst", "size_bytes", "start_ps", "deadline_ps")
     return (

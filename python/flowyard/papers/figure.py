@@ -19,9 +19,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
-import polars as pl
-
 from flowyard.errors import UserError
+from flowyard.forks import pl
 from flowyard.papers.judge import Judgement
 from flowyard.papers.needs import Needs
 from flowyard.sweeps import Sweep

@@ -9,9 +9,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-import polars as pl
-
 from flowyard.analysis.intervals import half_width
+from flowyard.forks import pl
 from flowyard.papers.words import BOUND, FAIL, NOT_REACHED, PASS, Value, worded
 
 __all__ = ["FAIL", "NOT_REACHED", "PASS", "Judgement", "Value"]

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-import polars as pl
-
+from flowyard.forks import pl
 from flowyard.papers import judge
 from flowyard.papers.figure import Judgement, Tables
 from flowyard.sweeps import Axis, Sweep

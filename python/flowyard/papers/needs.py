@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import polars as pl
+from flowyard.forks import pl
 
 # How many replicas the means of a point are of: flowyard.analysis.intervals.replica_means.
 COUNTED = "replicas"

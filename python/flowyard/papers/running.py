@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from flowyard import _native, folders, sweeps
 from flowyard.errors import UserError
 from flowyard.folders import reading
+from flowyard.forks import pl
 from flowyard.papers import gallery, left_out, verdicts
 from flowyard.papers.catalogue import Selection
 from flowyard.papers.costs import Watch

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import polars as pl
-
+from flowyard.forks import pl
 from flowyard.papers.figure import Figure, Scale, Tables
 from flowyard.papers.judge import FAIL, NOT_REACHED, PASS, Judgement, by_reading, not_reached
 from flowyard.papers.needs import Needs

@@ -12,10 +12,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from flowyard.errors import UserError
 from flowyard.folders import kept, reading
+from flowyard.forks import pl
 from flowyard.interchange import hpcc_fct, htsim_log
 from flowyard.interchange.text import Source
 from flowyard.peers.matching import Flow, Matched, match

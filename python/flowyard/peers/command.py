@@ -3,12 +3,11 @@
 import argparse
 import json
 
-import polars as pl
-
 from flowyard import folders, text
 from flowyard.analysis import by_size
 from flowyard.errors import UserError
 from flowyard.folders.reading import shown
+from flowyard.forks import pl
 from flowyard.interchange.text import TIME_UNITS, quantity
 from flowyard.peers import Comparison, compare
 from flowyard.report import compared

@@ -7,8 +7,7 @@ and simulators of interconnects draw this as accepted against offered traffic.
 from collections.abc import Sequence
 from dataclasses import replace
 
-import polars as pl
-
+from flowyard.forks import pl
 from flowyard.report import charts, lines, loads
 from flowyard.report.lines import Against, Layout, Shown
 from flowyard.report.metrics import CARRIED, OFFERED

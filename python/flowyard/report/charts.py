@@ -12,9 +12,9 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 import altair as alt
-import polars as pl
 
 from flowyard.analysis import by_decile, distribution, due, flow_goodput
+from flowyard.forks import pl
 from flowyard.runs import Run
 
 Spec = dict[str, Any]

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import altair as alt
-import polars as pl
 
 from flowyard import folders, text
+from flowyard.forks import pl
 from flowyard.peers import Comparison
 from flowyard.report import MARK, charts, frame, tables, terms
 from flowyard.report.figures import Figure

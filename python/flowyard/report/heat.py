@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
-import polars as pl
 
 from flowyard import text
+from flowyard.forks import pl
 from flowyard.report import charts
 from flowyard.runs import Run
 

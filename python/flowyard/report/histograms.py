@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
-import polars as pl
 
+from flowyard.forks import pl
 from flowyard.report import charts
 from flowyard.runs import Run
 

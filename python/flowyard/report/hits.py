@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from flowyard import text
 from flowyard.analysis import met, quantities, spans_of
+from flowyard.forks import pl
 from flowyard.report import facts
 from flowyard.report.tables import Cell
 from flowyard.runs import Run

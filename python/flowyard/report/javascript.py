@@ -7,7 +7,7 @@ import os
 from importlib.metadata import version
 from pathlib import Path
 
-from flowyard import folders
+from flowyard import folders, memory
 from flowyard.errors import UserError
 
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
@@ -34,6 +34,7 @@ def bundle() -> str:
 
 def make() -> str:
     """Bundles the script afresh."""
+    memory.require_room_to_draw("report")
     import vl_convert
 
     script: str = vl_convert.javascript_bundle(SNIPPET)

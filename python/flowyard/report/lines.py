@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import altair as alt
-import polars as pl
 
 from flowyard import text
+from flowyard.forks import pl
 from flowyard.report import charts
 from flowyard.report.loads import UNSTABLE
 from flowyard.report.metrics import Metric

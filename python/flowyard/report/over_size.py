@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
-import polars as pl
 
 from flowyard import text
 from flowyard.analysis import PERCENTILES
+from flowyard.forks import pl
 from flowyard.report import charts, lines
 from flowyard.report.lines import Layout
 from flowyard.report.places import said

@@ -1,8 +1,7 @@
 """The points of a sweep in a terminal: a line each, with its place on the axes and the means of its runs."""
 
-import polars as pl
-
 from flowyard.folders import kept
+from flowyard.forks import pl
 from flowyard.report import loads
 from flowyard.report.metrics import ALL_METRICS
 from flowyard.runs import unstable_of

@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from flowyard import text
 from flowyard.analysis import background
+from flowyard.forks import pl
 from flowyard.runs import Run
 
 # For runs of versions that left no `features` in run.json.

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
-import polars as pl
 
 from flowyard import text
 from flowyard.analysis import worst_links
+from flowyard.forks import pl
 from flowyard.report import charts, overlays
 from flowyard.runs import Run
 

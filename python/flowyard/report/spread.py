@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
-import polars as pl
 
 from flowyard.analysis import spread_by_tier
+from flowyard.forks import pl
 from flowyard.report import charts, overlays
 from flowyard.runs import Run
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from flowyard import text
 from flowyard.analysis import (
     by_size,
@@ -13,6 +11,7 @@ from flowyard.analysis import (
     throughput,
     timeliness,
 )
+from flowyard.forks import pl
 from flowyard.report import loads, reasons
 from flowyard.results import advised, controlled
 from flowyard.runs import Run

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from flowyard import folders, text
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.errors import UserError
+from flowyard.forks import pl
 from flowyard.report import (
     MARK,
     carried,

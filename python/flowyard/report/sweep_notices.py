@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import polars as pl
-
+from flowyard.forks import pl
 from flowyard.report import loads
 from flowyard.report.notices import Notice
 from flowyard.runs import unstable_of

@@ -4,8 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import polars as pl
-
 from flowyard import text
 from flowyard.analysis import (
     PERCENTILES,
@@ -24,6 +22,7 @@ from flowyard.analysis import (
 )
 from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.analysis.faults import PERIODS
+from flowyard.forks import pl
 from flowyard.report import reasons
 from flowyard.report.charts import Labelled
 from flowyard.runs import Run

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
-import polars as pl
 
 from flowyard.analysis.completion import SIZE_GROUPS
+from flowyard.forks import pl
 from flowyard.report import charts, overlays
 from flowyard.runs import Run
 

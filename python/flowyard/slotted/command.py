@@ -5,11 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from flowyard import folders, slotted
 from flowyard._native import ScenarioError
 from flowyard.errors import UserError
+from flowyard.forks import pl
 from flowyard.slotted.gantt import MOST_FLOWS, picture
 from flowyard.slotted.measures import measure
 from flowyard.terminal.console import TextTable, show

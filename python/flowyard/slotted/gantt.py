@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import polars as pl
-
+from flowyard.forks import pl
 from flowyard.papers import style
 
 if TYPE_CHECKING:

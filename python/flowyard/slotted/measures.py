@@ -1,6 +1,6 @@
 """What the flows table of the slotted link says: pure functions, polars in, polars out."""
 
-import polars as pl
+from flowyard.forks import pl
 
 # Of each run or set.
 MEASURES = ("flows", "done", "application_throughput", "fct_mean_slots", "makespan_slots")

@@ -9,8 +9,10 @@ second call on the same folder therefore runs only what is missing, and never mi
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from flowyard.errors import UserError
+from flowyard.forks import require_threads
 from flowyard.sweeps import advice, local, sharing
 from flowyard.sweeps.plan import Axis, ModelPlan, Plan
 from flowyard.sweeps.results import Sweep
@@ -18,6 +20,7 @@ from flowyard.sweeps.store import Store
 from flowyard.sweeps.tally import Tally
 from flowyard.sweeps.task import Planned
 from flowyard.terminal.interrupt import Deferred
+from flowyard.terminal.names import printable
 from flowyard.terminal.progress import Overall
 
 __all__ = ["Axis", "ModelPlan", "Plan", "Sweep", "execute", "sweep"]
@@ -29,7 +32,7 @@ def sweep(
     *,
     workers: int | None = None,
     threads: int | None = None,
-    dask: str | None = None,
+    dask: Any = None,
     shard: tuple[int, int] = (1, 1),
     update: bool = False,
 ) -> Sweep:
@@ -42,12 +45,14 @@ def sweep(
         directory: A new folder, or that of an earlier call, which goes on.
         workers: Runs at a time on this machine; default one a processor.
         threads: Most threads of one run, for what would leave processors idle: see sharing.py.
-        dask: Address of a Dask scheduler, such as "tcp://10.0.0.1:8786", to run there instead.
+        dask: Where to run instead: the address of a Dask scheduler, such as "tcp://10.0.0.1:8786", or a cluster or a
+            Client of distributed. Works in a notebook, too.
         shard: (i, n): only the i-th of n parts, from 1; 0 is the n-th, for who counts from 0.
         update: Let a folder of another plan follow this one. Its runs stay on disk, but no longer belong to it.
 
     Raises:
-        UserError: The plan cannot be run, or the folder belongs to another one.
+        UserError: The plan cannot be run, the folder belongs to another one, or this process was forked after polars
+            had worked: see forks.py.
         KeyboardInterrupt: Ctrl-C; the runs that were done are kept.
     """
     i, n = shard
@@ -80,7 +85,7 @@ def execute(
     *,
     workers: int | None = None,
     threads: int | None = None,
-    cluster: str | None = None,
+    cluster: Any = None,
     shard: tuple[int, int] = (1, 1),
     update: bool = False,
     announce: Callable[[str], object] = lambda _: None,
@@ -93,12 +98,14 @@ def execute(
         directory: A new folder, or that of an earlier call.
         workers: Runs at a time on this machine; default one a processor.
         threads: Most threads of one run on this machine; default what its scenario says.
-        cluster: Address of a Dask scheduler.
+        cluster: A Dask cluster: see `sweep`.
         shard: (i, n): the i-th of n parts, from 1.
         update: Let a folder of another plan follow this one.
         announce: Told in a sentence what is to be done.
         waiting: Say how far it is only to who sees it and has waited: see progress.Display.
     """
+    # Before the runs, which a process that cannot keep their results would compute in vain.
+    require_threads()
     tasks = plan.tasks()
     # From here on Ctrl-C ends the runs, not the program: what is done is kept, and nothing else is left.
     with Deferred() as deferred, Store(directory) as store:
@@ -113,7 +120,10 @@ def execute(
         missing = [task for key, task in runs.items() if key not in whole]
         of = f" (shard {i} of {n})" if n > 1 else ""
         done = sum(task.key in whole for task in mine)
-        announce(f"{plan.name}: {len(mine):,} runs{of}" + (f", {done:,} of them done before" if done else ""))
+        announce(
+            f"{printable(plan.name)}: {len(mine):,} runs{of}"
+            + (f", {done:,} of them done before" if done else "")
+        )
         if damaged:
             were = "run was damaged and is" if len(damaged) == 1 else "runs were damaged and are"
             announce(f"{len(damaged):,} {were} made again; {next(iter(damaged.values()))}")
@@ -121,8 +131,11 @@ def execute(
         if not missing:
             return tally
         shared = sharing.share(missing, local.processors(), workers, threads)
-        if threads is not None:
-            announce(shared.said())
+        why = ""
+        if cluster is None:
+            shared, why = sharing.within(shared, sharing.need_of(missing))
+        if threads is not None or why:
+            announce(shared.said(why))
         # Before the runs, for they may take hours.
         tally.advice = advice.of(missing)
         for piece in tally.advice:

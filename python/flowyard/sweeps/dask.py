@@ -8,6 +8,7 @@ import contextlib
 import logging
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,16 @@ BREATH = 0.2
 AHEAD = 4
 
 
+# Times that workers are asked for their engine, of which all die before they answer.
+ASKED = 3
+
+
 def execute(
-    tasks: Sequence[Task], store: Store, tally: Tally, overall: Overall, deferred: Deferred, address: str
+    tasks: Sequence[Task], store: Store, tally: Tally, overall: Overall, deferred: Deferred, cluster: Any
 ) -> None:
     """Runs all tasks on the cluster, and keeps each as soon as it is back.
+
+    The cluster is the address of its scheduler, one of distributed's cluster objects, or a Client, which stays open.
 
     A worker that dies loses nothing but the time of its runs: they are given to others, until a run has seen as many
     workers die as the scheduler's allowed-failures say; then it has failed.
@@ -39,14 +46,9 @@ def execute(
         import distributed
     except ImportError:
         raise UserError("--dask needs a package that is not here: pip install distributed") from None
-    with _quiet():
-        try:
-            # First, since a Client that fails is in the way for long when Python ends.
-            asyncio.run(_knock(address))
-            client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise UserError(f"--dask {address}: no scheduler answers ({error})") from None
-        with client, client.as_current():
+    with _quiet(), _connected(cluster) as client:
+        address = _address(client)
+        with client.as_current():
             _same_engine(client, address)
             slots = max(1, sum(client.nthreads().values())) * AHEAD
             left = list(reversed(tasks))
@@ -144,6 +146,54 @@ def engine() -> str:
     return _native.__engine__
 
 
+@contextlib.contextmanager
+def _connected(cluster: Any) -> Iterator[Any]:
+    """A client of the cluster: what is given, or one that is closed afterwards."""
+    import distributed
+
+    is_cluster = isinstance(cluster, distributed.deploy.cluster.Cluster)
+    if not is_cluster and not isinstance(cluster, str | distributed.Client):
+        raise UserError(
+            f"dask: {_shown(cluster)}; give the address of a scheduler, such as tcp://10.0.0.1:8786, or an object of "
+            "distributed: a cluster or a Client"
+        )
+    if getattr(cluster, "asynchronous", False):
+        raise UserError(
+            f"dask: {_shown(cluster)} is asynchronous; give one that was made without asynchronous=True, or the "
+            "address of its scheduler"
+        )
+    if isinstance(cluster, distributed.Client):
+        if cluster.status != "running":
+            raise UserError(
+                f"dask: the client is {cluster.status}; give one that is connected to a scheduler"
+            )
+        yield cluster
+        return
+    try:
+        if not is_cluster:
+            # First, since a Client that fails is in the way for long when Python ends. On a thread of its own, for
+            # in a notebook this one has an event loop that is running.
+            with ThreadPoolExecutor(1) as threads:
+                threads.submit(asyncio.run, _knock(cluster)).result()
+        client = distributed.Client(cluster, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        name = _shown(cluster) if is_cluster else cluster
+        raise UserError(f"--dask {name}: no scheduler answers ({error})") from None
+    with client:
+        yield client
+
+
+def _shown(given: Any) -> str:
+    """What was given as a cluster, in a message."""
+    text = repr(given)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _address(client: Any) -> str:
+    """The address of a client's scheduler."""
+    return str(client.scheduler.address)
+
+
 async def _knock(address: str) -> None:
     """Whether a scheduler is there; raises OSError, or ValueError if this is no address."""
     from distributed import Security
@@ -154,14 +204,23 @@ async def _knock(address: str) -> None:
 
 
 def _same_engine(client: Any, address: str) -> None:
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-        engines = client.run(engine)
-    except TimeoutError:
-        raise UserError(f"--dask {address}: the scheduler has no worker") from None
-    except (ImportError, AttributeError) as error:
-        raise UserError(f"--dask {address}: a worker lacks this flowyard ({error})") from None
-    for worker, found in engines.items():
+    """Refuses workers that would compute something else.
+
+    A worker that dies before it answers is passed over: another that comes for it is asked by `compute`.
+    """
+    for _ in range(ASKED):
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise UserError(f"--dask {address}: the scheduler has no worker") from None
+        answers = client.run(engine, on_error="return")
+        if alive := {worker: found for worker, found in answers.items() if not isinstance(found, OSError)}:
+            break
+    else:
+        raise UserError(f"--dask {address}: its workers die before they answer; their logs may say why")
+    for worker, found in alive.items():
+        if isinstance(found, Exception):
+            raise UserError(f"--dask {address}: a worker lacks this flowyard ({found})")
         if found != _native.__engine__:
             raise UserError(
                 f"--dask {address}: worker {worker} has engine {found}, here is {_native.__engine__}; "

@@ -51,6 +51,7 @@ class Forecast(NamedTuple):
         workers: Runs at a time.
         threads: Of each; None: what its scenario says.
         memory_bytes: Of the largest run, times those at a time.
+        memory_why: What leaves no memory for more runs at a time; empty if it is not the memory.
         disk_bytes: That they leave; None if nothing is known.
         speed: What was measured; None likewise.
         advice: What is probably not meant, of all points.
@@ -66,6 +67,7 @@ class Forecast(NamedTuple):
     workers: int
     threads: int | None
     memory_bytes: int
+    memory_why: str
     disk_bytes: int | None
     speed: Speed | None
     advice: list[Advice]
@@ -79,7 +81,7 @@ class Forecast(NamedTuple):
             return said
         by = f", by {self.looked:,} of the points" if self.looked < self.points else ""
         said.append(f"{self.packet_hops:,} packet-hops{by}")
-        at_a_time = Share(self.workers, self.threads).said()
+        at_a_time = Share(self.workers, self.threads).said(self.memory_why)
         if self.speed is None or self.seconds is None:
             said.append(f"a time that nothing is known of, {at_a_time}")
         else:
@@ -132,8 +134,9 @@ def of(
     )
     total = round(hops * len(missing) / runs) if runs else 0
     shared = sharing.share(list(missing.values()), local.processors(), workers, threads)
+    largest = max((need["memory_bytes"] for need in needs), default=0)
+    shared, why = sharing.within(shared, largest)
     at_a_time = shared.workers
-    memory = max((need["memory_bytes"] for need in needs), default=0) * at_a_time
     speed, bytes_a_run = _from_runs(store, sorted(done))
     if speed is None and missing:
         # As the runs will go.
@@ -149,7 +152,8 @@ def of(
         seconds=total / speed.hops_per_s / at_a_time if speed else None,
         workers=at_a_time,
         threads=shared.threads,
-        memory_bytes=memory,
+        memory_bytes=largest * at_a_time,
+        memory_why=why,
         disk_bytes=None if bytes_a_run is None else round(bytes_a_run * len(missing)),
         speed=speed,
         advice=advice.of(tasks, known),
@@ -190,11 +194,7 @@ def _from_trials(
     points: Sequence[Checked], needs: Sequence[dict[str, int]]
 ) -> tuple[Speed | None, float | None]:
     """Speed and bytes of some points that are begun."""
-    small = [
-        (point, need)
-        for point, need in zip(points, needs, strict=True)
-        if need["memory_bytes"] <= forecast.MOST_BYTES
-    ]
+    small = [(point, need) for point, need in zip(points, needs, strict=True) if forecast.may_begin(need)]
     found, sizes = [], []
     for point, need in evenly(small, TRIALS):
         result = forecast.trial(point)

@@ -8,8 +8,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from flowyard.analysis import (
     PERCENTILES,
     by_entry,
@@ -22,6 +20,7 @@ from flowyard.analysis.completion import ALL, SIZE_GROUPS
 from flowyard.analysis.intervals import replica_means
 from flowyard.errors import UserError
 from flowyard.folders import kept
+from flowyard.forks import pl, require_threads
 from flowyard.runs import Run
 
 # Of run.json's counters, those that are told for each data packet that flows sent, too: <name>_per_packet.
@@ -80,7 +79,6 @@ class Sweep:
         replicas: Repetitions asked for.
         engine: The engine that made them.
         chosen: The metrics that the plan asks to be shown, of METRICS; empty if it leaves that open.
-        runs: A row a run of the plan: run (its key), the axes, replica, done.
         statuses: How each run ended that is done, by its key.
         damaged: What is wrong with each run that is there but not whole, by its key. It counts as not done.
     """
@@ -112,7 +110,14 @@ class Sweep:
             for run in plan["runs"]
         ]
         schema = {"run": pl.String, **types, "replica": pl.Int64, "done": pl.Boolean}
-        self.runs = pl.DataFrame(rows, schema=schema)
+        self._runs = pl.DataFrame(rows, schema=schema)
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """A row a run of the plan: run (its key), the axes, replica, done."""
+        # All other tables begin with this one, some by its own methods.
+        require_threads()
+        return self._runs
 
     def path(self, key: str) -> Path:
         """The folder of a run, which `fy.open` and `flowyard report` take as that of any other."""

@@ -4,10 +4,12 @@ Side by side runs scale without loss, so that as many as there are cores go at a
 they are large, do cores that would be idle serve one run together. Results are the same either way.
 """
 
+import contextlib
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from flowyard import _native, memory
 from flowyard.sweeps.sample import evenly
 from flowyard.sweeps.task import ScenarioTask, Task
 
@@ -25,10 +27,11 @@ class Share(NamedTuple):
     workers: int
     threads: int | None = None
 
-    def said(self) -> str:
-        """For people."""
+    def said(self, why: str = "") -> str:
+        """For people; `why` is that of `within`."""
         runs = f"{self.workers:,} {'run' if self.workers == 1 else 'runs'} at a time"
-        return f"{runs}, each on {self.threads} threads" if self.threads and self.threads > 1 else runs
+        each = f", each on {self.threads} threads" if self.threads and self.threads > 1 else ""
+        return f"{runs}{each}{f', for their memory: {why}' if why else ''}"
 
 
 def share(tasks: Sequence[Task], cores: int, workers: int | None = None, threads: int | None = None) -> Share:
@@ -52,6 +55,31 @@ def share(tasks: Sequence[Task], cores: int, workers: int | None = None, threads
     if each > 1 and not _large(tasks):
         each = 1
     return Share(min(runs, max(1, cores // each)), each)
+
+
+def within(shared: Share, need: int) -> tuple[Share, str]:
+    """As many runs at a time as there is memory for, of which the largest needs so many bytes; at least one.
+
+    That one is refused, if there is too little for it.
+
+    Returns:
+        How they are shared out, and what leaves no memory for more of them; empty if it is not the memory.
+    """
+    there = memory.left()
+    if there is None or shared.workers == 1 or need * shared.workers <= there.size:
+        return shared, ""
+    return shared._replace(workers=max(1, there.size // need)), there.why
+
+
+def need_of(tasks: Sequence[Task]) -> int:
+    """Bytes of memory that the largest of some runs needs, evenly spread."""
+    needs = [0]
+    for task in evenly(tasks, LOOKED):
+        if isinstance(task, ScenarioTask) and task.point:
+            # One that is refused, its own run names.
+            with contextlib.suppress(_native.ScenarioError):
+                needs.append(task.point.replica(task.replica).outlook().needs["memory_bytes"])
+    return max(needs)
 
 
 def _most_of_scenarios(tasks: Sequence[Task]) -> int:

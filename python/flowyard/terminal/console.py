@@ -5,6 +5,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from flowyard.terminal.names import printable
+from flowyard.terminal.streams import for_rich
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -41,6 +44,9 @@ class TextTable(NamedTuple):
 
 def show(table: TextTable) -> None:
     """Prints the table."""
+    rows = [[printable(cell) for cell in row] for row in table.rows]
+    header = [printable(name) for name in table.header]
+    table = table._replace(title=printable(table.title), header=header, rows=rows)
     if not _styled() and (lines := _plain(table)):
         print(*lines, sep="\n")
         return
@@ -174,8 +180,9 @@ def _print(renderable: object) -> None:
 def _console() -> "Console":
     from rich.console import Console
 
-    console = Console(highlight=False, markup=False, emoji=False)
+    file = for_rich(sys.stdout)
+    console = Console(file=file, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         # Rich takes 80 columns for what is not a terminal.
-        console = Console(highlight=False, markup=False, emoji=False, width=WIDTH)
+        console = Console(file=file, highlight=False, markup=False, emoji=False, width=WIDTH)
     return console

@@ -9,6 +9,8 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, TextIO
 
+from flowyard.terminal.names import printable
+from flowyard.terminal.streams import for_rich
 from flowyard.text import span
 
 # Seconds between two plain lines of a run.
@@ -58,7 +60,7 @@ class Display:
         )
         # Redrawn when a run has news: no thread of its own.
         self._live = Progress(
-            *columns, console=Console(file=self._stream), auto_refresh=False, transient=True
+            *columns, console=Console(file=for_rich(self._stream)), auto_refresh=False, transient=True
         )
         self._live.start()
 
@@ -70,7 +72,7 @@ class Display:
 
     def line(self, name: str) -> Callable[[float, str], None]:
         """For work of any kind: a callback that takes the share that is done, and what to say."""
-        last = time.monotonic()
+        name, last = printable(name), time.monotonic()
         task = self._live.add_task(name, total=1.0, text="") if self._live else None
 
         def show(share: float, text: str) -> None:

@@ -7,13 +7,17 @@ if the disk with a log is full. Of stdout the program notices when it prints, an
 import errno
 import io
 import os
+import re
 import sys
 from typing import Any
 
 from flowyard.errors import UserError
+from flowyard.terminal.names import printable
 
 # A pipe without a reader, and a terminal that is gone.
 _GONE = (errno.EPIPE, errno.EIO)
+
+_COLOURS = re.compile(r"(\x1b\[[\d;]*m)")
 
 
 class UnreadError(Exception):
@@ -32,7 +36,7 @@ def prepare() -> None:
             # It was closed before the program began.
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
         elif stream is getattr(sys, f"__{name}__") and isinstance(stream, io.TextIOWrapper):
-            watched = io.TextIOWrapper(
+            watched = _Escaping(
                 io.BufferedWriter(_Watched(stream.fileno(), tell=name == "stdout")),
                 encoding=stream.encoding,
                 errors="backslashreplace",
@@ -41,6 +45,40 @@ def prepare() -> None:
             setattr(sys, name, watched)
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+class _Escaping(io.TextIOWrapper):
+    """A stream that prints control characters, which the names in foreign files may have, rather than sends them.
+
+    A terminal obeys them: it clears its screen, takes another title. Colours pass there, which Python's help may have.
+    """
+
+    def write(self, text: str) -> int:
+        parts = _COLOURS.split(text) if self.isatty() else [text]
+        # Every other part is a colour.
+        super().write("".join(part if i % 2 else printable(part, lines=True) for i, part in enumerate(parts)))
+        return len(text)
+
+    @property
+    def unescaped(self) -> Any:
+        """The same stream for rich, which moves the cursor; whoever gives it names escapes them."""
+        return _Unescaped(self)
+
+
+class _Unescaped:
+    def __init__(self, stream: io.TextIOWrapper) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return io.TextIOWrapper.write(self._stream, text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def for_rich(stream: Any) -> Any:
+    """The stream to which rich writes."""
+    return getattr(stream, "unescaped", stream)
 
 
 class _Watched(io.FileIO):
