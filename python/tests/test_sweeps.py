@@ -266,7 +266,7 @@ def test_a_part_beyond_all_of_them_says_what_n_is(sweep, capsys):
     with pytest.raises(SystemExit):
         sweep("replicas = 3\n", "--shard", "7/2")
     said = capsys.readouterr().err
-    assert "'7/2' has no part 7 of 2; N is the number of all parts" in said
+    assert "'7/2' is not I/N with I from 1 to N, such as 1/4; N is the number of all parts" in said
     assert "SLURM_ARRAY_TASK_COUNT is their number, so write N as a number" in said
 
 

@@ -329,7 +329,7 @@ def test_points_that_cannot_be_run_are_named_with_the_scenario_s_own_words(small
     ("words", "why"),
     [
         (["--shard", "3/2"], "'3/2' is not I/N with I from 1 to N, such as 1/4"),
-        (["--shard", "7/2"], "their count is not N: write the N of the whole array"),
+        (["--shard", "7/2"], "SLURM_ARRAY_TASK_COUNT is their number, so write N as a number"),
         (["--shard", "0/0"], "'0/0' is not I/N"),
         (["--shard", "1"], "'1' is not I/N"),
         (["--workers", "0"], "'0' is no whole number of at least 1"),

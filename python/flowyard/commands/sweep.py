@@ -58,15 +58,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _shard(text: str) -> tuple[int, int]:
     i, _, n = text.partition("/")
-    if (i + n).isascii() and i.isdigit() and n.isdigit() and int(i) > int(n) >= 1:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} has no part {i} of {n}; N is the number of all parts, the same for each task: of an array of "
-            "which only some tasks are submitted, SLURM_ARRAY_TASK_COUNT is their number, so write N as a number"
-        )
     if not ((i + n).isascii() and i.isdigit() and n.isdigit() and int(n) >= 1 and int(i) <= int(n)):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not I/N with I from 1 to N, such as 1/4; in a job array of chosen or stepped tasks "
-            "their count is not N: write the N of the whole array"
+            f"{text!r} is not I/N with I from 1 to N, such as 1/4; N is the number of all parts, the same for each. "
+            "Of an array of which only some tasks are submitted, SLURM_ARRAY_TASK_COUNT is their number, so write N as "
+            "a number"
         )
     # Arrays of jobs count from 0 as often as from 1: either way each of N tasks has a part of its own.
     return int(i) or int(n), int(n)
