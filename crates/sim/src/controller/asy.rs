@@ -105,7 +105,7 @@ mod tests {
         close(hears(burst(0)), [1.0, 0.0, 0.0]);
         close(hears(burst(1)), [0.5, 0.5, 0.0]);
         close(hears(burst(2)), [41.0 / 42.0, 1.0 / 42.0, 41.0 / 42.0]);
-        // Nobody is told of a queue that is empty.
+        // An empty queue gets no order.
         close(hears(Report::Emptied { queue: QueueId(0) }), [41.0 / 42.0, 0.5, 0.5]);
         // A burst of a queue that has a rate asks for nothing.
         assert!(!model.is_urgent(&burst(1)));

@@ -195,7 +195,7 @@ pub mod tests {
         pub now: Time,
         /// The port itself.
         pub port: Port,
-        /// What it has dropped and marked.
+        /// Packets dropped, trimmed and marked.
         pub losses: Losses,
         arena: Arena,
         chance: Stream,

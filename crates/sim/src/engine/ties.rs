@@ -165,7 +165,7 @@ impl Draw {
         Draw { flip: bits as u32 & RANKS, factor: (bits >> 32) as u32 | 1 }
     }
 
-    /// What the packet of an event draws.
+    /// The draw of an event's packet.
     #[inline]
     fn of(self, entry: &Entry) -> u32 {
         self.drawn(entry.rank())

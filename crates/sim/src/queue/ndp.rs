@@ -248,53 +248,22 @@ impl Discipline for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::after::Aftermath;
-    use crate::engine::calendar::{Agenda, Calendar};
-    use crate::engine::conn::Conn;
-    use crate::engine::gate::FlowControl;
-    use crate::engine::packet::{Arena, Header, Packet};
-    use crate::engine::port::{Losses, Port};
-    use crate::engine::ties::Ties;
-    use crate::ids::{ConnId, LinkId, NodeId};
-    use crate::random::{Purpose, Stream};
-    use crate::topology::Link;
-    use crate::units::{Rate, Time};
+    use crate::engine::agent::tests::packet;
+    use crate::engine::discipline::tests::FakePort;
+    use crate::engine::packet::{Header, Packet};
+    use crate::units::Rate;
 
     /// The numbers of the packets, in the order in which they leave a port with room for two full packets, if all come
     /// before the first leaves; and how many it trims and drops. Each that comes is given by size and flags.
     fn outcome(coming: &[(u32, u8)]) -> (Vec<u32>, u64, u64) {
-        let link = Link { from: NodeId(8), to: NodeId(9), rate: Rate(1_000_000_000), delay: Time::ZERO };
-        let conn = Conn::between(NodeId(0), NodeId(1)).with_packets(coming.len() as u32);
         let config =
             NdpPort { data_limit: Limit::FullPackets(2), trim: Trim::Arriving, ..NdpPort::default() };
         let mut model = config.model(1500);
-        let mut cx = PortContext {
-            now: Time::ZERO,
-            arena: &mut Arena::default(),
-            port: &mut Port::new(&link, 0),
-            chance: &mut Stream::new(0, 0, Purpose::Queue, 0),
-            link: LinkId(0),
-            calendar: &mut Calendar::new(Agenda::Heap, Ties::default()),
-            losses: &mut Losses::default(),
-            conns: &mut [conn],
-            after: &mut Aftermath::default(),
-            control: &mut FlowControl::default(),
-        };
+        let mut port = FakePort::new(Rate(1_000_000_000));
+        let mut cx = port.cx();
         for (number, &(size, flags)) in (0..).zip(coming) {
-            let id = cx.arena.insert(Packet {
-                created_at: Time::ZERO,
-                wire_at: Time::ZERO,
-                size,
-                conn: ConnId(0),
-                dst: NodeId(1),
-                ingress: LinkId::NONE,
-                label: 0,
-                transport: 0,
-                balancer: 0,
-                flags,
-                hops: 0,
-                header: Header { number, ..Header::default() },
-            });
+            let header = Header { number, ..Header::default() };
+            let id = cx.arena.insert(Packet { flags, header, ..packet(0, size) });
             model.enqueue(id, &mut cx);
         }
         let mut sent = Vec::new();

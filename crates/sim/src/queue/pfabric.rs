@@ -196,17 +196,11 @@ impl Discipline for Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::after::Aftermath;
-    use crate::engine::calendar::{Agenda, Calendar};
+    use crate::engine::agent::tests::packet;
     use crate::engine::conn::Conn;
-    use crate::engine::gate::FlowControl;
-    use crate::engine::packet::{Arena, Header, Packet};
-    use crate::engine::port::{Losses, Port};
-    use crate::engine::ties::Ties;
-    use crate::ids::LinkId;
-    use crate::random::{Purpose, Stream};
-    use crate::topology::Link;
-    use crate::units::{Rate, Time};
+    use crate::engine::discipline::tests::FakePort;
+    use crate::engine::packet::{Header, Packet};
+    use crate::units::Rate;
 
     /// Arrivals at a port whose link is always busy: (connection, destination, rank), rank none for control.
     type Coming = (u32, u32, Option<u64>);
@@ -214,37 +208,16 @@ mod tests {
     /// The numbers of those that come which are sent, in that order, if each is 1500 B long and all come before the
     /// first is sent; and of those which are dropped.
     fn outcome(limit: u32, coming: &[Coming]) -> (Vec<u32>, Vec<u32>) {
-        let link = Link { from: NodeId(8), to: NodeId(9), rate: Rate(1_000_000_000), delay: Time::ZERO };
         let conn = Conn::between(NodeId(0), NodeId(1)).with_packets(coming.len() as u32);
         let config = PfabricPort { limit: Derived::Given(Limit::Packets(limit)), ..PfabricPort::default() };
         let mut model = config.model(1500);
-        let mut cx = PortContext {
-            now: Time::ZERO,
-            arena: &mut Arena::default(),
-            port: &mut Port::new(&link, 0),
-            chance: &mut Stream::new(0, 0, Purpose::Queue, 0),
-            link: LinkId(0),
-            calendar: &mut Calendar::new(Agenda::Heap, Ties::default()),
-            losses: &mut Losses::default(),
-            conns: &mut [conn; 4],
-            after: &mut Aftermath::default(),
-            control: &mut FlowControl::default(),
-        };
+        let mut port = FakePort::new(Rate(1_000_000_000));
+        let mut cx = PortContext { conns: &mut [conn; 4], ..port.cx() };
         for (number, &(conn, dst, rank)) in coming.iter().enumerate() {
-            let id = cx.arena.insert(Packet {
-                created_at: Time::ZERO,
-                wire_at: Time::ZERO,
-                size: 1500,
-                conn: ConnId(conn),
-                dst: NodeId(dst),
-                ingress: LinkId::NONE,
-                label: 0,
-                transport: 0,
-                balancer: 0,
-                flags: if rank.is_none() { flag::CONTROL } else { 0 },
-                hops: 0,
-                header: Header { number: number as u32, ack: rank.unwrap_or(0), ..Header::default() },
-            });
+            let flags = if rank.is_none() { flag::CONTROL } else { 0 };
+            let header = Header { number: number as u32, ack: rank.unwrap_or(0), ..Header::default() };
+            let (conn, dst) = (ConnId(conn), NodeId(dst));
+            let id = cx.arena.insert(Packet { conn, dst, flags, header, ..packet(0, 1500) });
             model.enqueue(id, &mut cx);
         }
         let mut sent = Vec::new();

@@ -242,7 +242,7 @@ fn hosts_with_several_ports_change_over() {
 }
 
 /// Routes change while a connection has a whole path, whose first cable is down: it goes by that path whatever happens, and
-/// so by its first port, though its hosts have another one. What is sent while the cable is down is lost.
+/// so by its first port, though its hosts have another one. Packets sent while the cable is down are lost.
 #[test]
 fn a_connection_with_a_whole_path_keeps_its_ports() {
     for answers in ["own", "backwards"] {
