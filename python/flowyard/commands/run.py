@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs it; after Ctrl-C what there is by then is kept."""
-    from flowyard import folders, forecast, results, scenarios
+    from flowyard import folders, forecast, memory, results, scenarios
     from flowyard.terminal.exits import FAILED, OF_STATUS
     from flowyard.terminal.interrupt import Deferred
     from flowyard.terminal.progress import Display
@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     # A mistake in the scenario shows before anything is written, and so does the size of what is to be observed.
     checked = results.Checked(path, options.overrides(arguments), options.prototypes(arguments))
     needs, _, _, window = checked.outlook()
+    # Before the import below, which takes memory, too.
+    memory.require(needs["memory_bytes"])
     if window["rule"] != "all":
         print(f"measured: {forecast.measuring(window)}", file=sys.stderr)
     if checked.resolved().get("observe"):

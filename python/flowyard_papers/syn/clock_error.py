@@ -185,7 +185,7 @@ FIGURE = Figure(
     tables=tables,
     claims={"SYN-P17": _costs_more},
     draw=draw,
-    needs={"faster": Needs(10, by=("rate_gbps", "error_ns"))},
+    needs={"faster_points": Needs(10, by=("rate_gbps", "error_ns"))},
     assumed=(
         *rack.ASSUMED[:2],
         *ours.ASSUMED,
