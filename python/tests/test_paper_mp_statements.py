@@ -114,6 +114,11 @@ def test_loss_by_buffer_rule():
     assert buffer_rules.lost(2, 1e6, 0, 400) == 0
 
 
+def test_servers_whose_first_windows_a_port_holds():
+    """By hand: 15 KB a window; 12.5 KB hold no second one, 30 KB two beside the one on the wire."""
+    assert [early_drop.bears_at_once(size) for size in (12_500, 15_000, 30_000, 44_999)] == [1, 2, 3, 3]
+
+
 @pytest.mark.parametrize(("red", "tail", "verdict"), [(46, 5, PASS), (5, 46, FAIL), (5, 5, FAIL)])
 def test_early_drops(red, tail, verdict):
     falls = dict.fromkeys(early_drop.QUEUES, 4) | {early_drop.RED: red, early_drop.DROP_TAIL: tail}

@@ -89,7 +89,12 @@ def fewest_switches(tables: Tables) -> Judgement:
             if q < own[0] and finish <= own[1]
         ]
     found = judge.judged(not better, f"{len(better)} counter-examples", "none")
-    return found.because("a wrong belief that turns out right: " + "; ".join(better[: judge.SHOWN]))
+    return found.because(
+        "a wrong belief that turns out right: " + "; ".join(better[: judge.SHOWN])
+    ).not_reproducible(
+        "a counter-example refutes a conjecture: who believes the rates that come divides once, and has no switch "
+        "(the table of beliefs)"
+    )
 
 
 def first_groups(tables: Tables) -> Judgement:

@@ -79,11 +79,11 @@ def _dnvr(tables: Tables) -> Judgement:
 
 
 def _alike(tables: Tables) -> Judgement:
-    """Section 5.3.4: "the performance difference ... is generally small"."""
+    """Section 5.3.4: "the performance difference ... is generally small": not at every buffer, says its word."""
     return by_reading(
         {
             which: judges.alike(_stride(tables), MDNVR, DUAL, which)
-            for which in (judges.EVERY, judges.GENERALLY)
+            for which in (judges.GENERALLY, judges.EVERY)
         }
     )
 
