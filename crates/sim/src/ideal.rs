@@ -12,6 +12,7 @@
 //! - Where a balancer has longer paths than the shortest (Valiant's by any node, listed routes), none of its paths is faster
 //!   than one with as many hops as a shortest path, the best links of both hosts, and between them the best of the network.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
@@ -71,12 +72,14 @@ pub struct Ideals<'a> {
     seed: u64,
     replica: u64,
     ways: FxHashMap<(Place, Place, u8, u8), Way>,
+    /// Looked up with the first way that is longer than the shortest.
+    reach: OnceCell<Reach>,
 }
 
 impl<'a> Ideals<'a> {
     /// Of a run.
     pub fn new(setup: &'a Setup, seed: u64, replica: u64) -> Ideals<'a> {
-        Ideals { setup, seed, replica, ways: FxHashMap::default() }
+        Ideals { setup, seed, replica, ways: FxHashMap::default(), reach: OnceCell::new() }
     }
 
     /// The flow's, in picoseconds; `None` if its transport cuts flows into packets of random lengths and does
@@ -92,8 +95,10 @@ impl<'a> Ideals<'a> {
         let packets = if framing.is_some() { None } else { Some(own()?) };
         let place = |host| place(fabric, routes, host);
         let key = (place(flow.src), place(flow.dst), carrier.transport, carrier.balancer);
-        let setup = self.setup;
-        let way = self.ways.entry(key).or_insert_with(|| Way::new(setup, flow, framing.unwrap_or(full)));
+        let (setup, reach) = (self.setup, &self.reach);
+        let reach = || reach.get_or_init(|| Reach::of(fabric));
+        let way =
+            self.ways.entry(key).or_insert_with(|| Way::new(setup, flow, framing.unwrap_or(full), reach));
         let ideal = match (packets, framing) {
             (Some(packets), _) => way.ideal_of(packets),
             (None, Some(framing)) => way.ideal(flow.size, framing),
@@ -114,7 +119,7 @@ fn place(fabric: &Fabric, routes: &Routes, host: NodeId) -> Place {
 }
 
 impl Way {
-    fn new(setup: &Setup, flow: &Flow, framing: Framing) -> Way {
+    fn new<'r>(setup: &Setup, flow: &Flow, framing: Framing, reach: impl FnOnce() -> &'r Reach) -> Way {
         let Setup { fabric, routes, carriers, transports, balancers, .. } = setup;
         let carrier = &carriers[flow.entry as usize];
         let sprayed =
@@ -125,7 +130,7 @@ impl Way {
         let packet = framing.payload + framing.header;
         let mut kinds = kinds(fabric, &levels, flow.src, flow.dst);
         if balancers[carrier.balancer as usize].links_most(levels.len() as u32) > levels.len() as u32 {
-            let beyond = Beyond::new(fabric, levels.len(), flow.src, flow.dst);
+            let beyond = Beyond::new(reach(), levels.len(), flow.src, flow.dst);
             let hops = (subflows > 1).then(|| beyond.hops(packet));
             keep(&mut kinds, beyond.kind);
             return Way { kinds, hops, ports: subflows, most };
@@ -264,6 +269,26 @@ fn levels(fabric: &Fabric, routes: &Routes, from: NodeId, to: NodeId) -> Vec<Vec
     levels
 }
 
+/// The best that a network has anywhere, and the rates of each node's links, out of it and into it.
+struct Reach {
+    most: Rate,
+    least: Time,
+    ends: Vec<[Vec<Rate>; 2]>,
+}
+
+impl Reach {
+    fn of(fabric: &Fabric) -> Reach {
+        let mut ends = vec![[Vec::new(), Vec::new()]; fabric.nodes.len()];
+        for link in &fabric.links {
+            ends[link.from.index()][0].push(link.rate);
+            ends[link.to.index()][1].push(link.rate);
+        }
+        let most = fabric.links.iter().map(|link| link.rate).max().expect("a link");
+        let least = fabric.links.iter().map(|link| link.delay).min().expect("a link");
+        Reach { most, least, ends }
+    }
+}
+
 /// What no path from a host to another beats, however long.
 struct Beyond {
     kind: Kind,
@@ -273,20 +298,13 @@ struct Beyond {
 
 impl Beyond {
     /// Where a shortest path has so many hops.
-    fn new(fabric: &Fabric, hops: usize, from: NodeId, to: NodeId) -> Beyond {
-        let (rates, delays) = (|link: &Link| link.rate, |link: &Link| link.delay);
-        let of = |own: fn(&Link, NodeId) -> bool, host: NodeId| {
-            fabric.links.iter().filter(move |link| own(link, host))
-        };
-        let ends = [of(|link, host| link.from == host, from), of(|link, host| link.to == host, to)]
-            .map(|links| links.map(rates).collect::<Vec<_>>());
+    fn new(reach: &Reach, hops: usize, from: NodeId, to: NodeId) -> Beyond {
+        let ends = [reach.ends[from.index()][0].clone(), reach.ends[to.index()][1].clone()];
         let best = |end: &Vec<Rate>| *end.iter().max().expect("a link of a host");
-        let most = fabric.links.iter().map(rates).max().expect("a link");
-        let mut hop_rates = vec![most; hops];
-        hop_rates[0] = best(&ends[0]);
-        hop_rates[hops - 1] = hop_rates[hops - 1].min(best(&ends[1]));
-        let least = fabric.links.iter().map(delays).min().expect("a link");
-        Beyond { kind: Kind { rates: hop_rates, delay: times(least, hops as u64) }, ends }
+        let mut rates = vec![reach.most; hops];
+        rates[0] = best(&ends[0]);
+        rates[hops - 1] = rates[hops - 1].min(best(&ends[1]));
+        Beyond { kind: Kind { rates, delay: times(reach.least, hops as u64) }, ends }
     }
 
     /// The links of both hosts, by the time that a packet of that many bytes needs from end to end.
