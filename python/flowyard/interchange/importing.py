@@ -296,7 +296,8 @@ class _Import:
         progress = self.progress(source.name)
         hosts = len(network.hosts) if network else None
         if name == "htsim-cm":
-            matrix = htsim_cm.read(source, start_unit=self.options.start_unit, progress=progress)
+            kept = None if self.options.transport is None else self.transport in transports.KEEPING
+            matrix = htsim_cm.read(source, start_unit=self.options.start_unit, kept=kept, progress=progress)
             if hosts is not None and matrix.hosts != hosts:
                 raise source.wrong(0, f"says Nodes {matrix.hosts}, but the topology has {hosts} hosts")
             return matrix
